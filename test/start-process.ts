@@ -58,7 +58,7 @@ export function cleanEnv(more: Readonly<Record<string, string>> = {}): Record<st
 export async function startProcess(t: Lifetime, options: ProcessOptions = {}): Promise<StartedProcess> {
   const started = launch(t, ['start', ...(options.args ?? ['--port', '0'])], options);
   await started.said(/listens on http:\/\/\S+/);
-  const url = /listens on (http:\/\/\S+)/.exec(started.stdout())![1]!;
+  const url = /listens on (http:\/\/[^\s,]+)/.exec(started.stdout())![1]!;
   return { ...started, url };
 }
 

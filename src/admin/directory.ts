@@ -1,6 +1,7 @@
 import type { AccountRow, AuditEntry, Change, KeyRow, Stored } from '../auth/account-store.ts';
 import { declaredKeys } from '../auth/declared-keys.ts';
-import { type Declared, declaredKeyId } from '../auth/key-ring.ts';
+import { type Declared, declaredKeyId, keysInForce } from '../auth/key-ring.ts';
+import { accountsInForce } from '../config/declared.ts';
 import type { Config } from '../config/schema.ts';
 import { filePlans } from '../config/schema-plans.ts';
 import { FailureError } from '../kernel/failure.ts';
@@ -111,13 +112,13 @@ function directoryOf(config: Config, stored: Stored): Directory {
   const declared = declaredKeys(config, null);
   const accounts = new Map<string, KnownAccount>();
   for (const row of stored.accounts) accounts.set(row.id, { ...row, from: 'admin api', row });
-  for (const { id, plan, status } of declared.accounts) {
+  for (const { id, plan, status } of accountsInForce(declared.accounts, stored.accounts)) {
     const name = Object.hasOwn(config.accounts, id) ? config.accounts[id]?.name : undefined;
     accounts.set(id, { id, name: name ?? id, plan, status, from: 'configuration', row: null });
   }
   const keys = new Map<string, KnownKey>();
   for (const row of stored.keys) if (row.kind === 'user') keys.set(row.id, { ...row, from: 'admin api', row });
-  for (const key of declared.keys) {
+  for (const key of keysInForce(declared, stored)) {
     const id = declaredKeyId(key);
     const tenant = `${key.account}/${key.name}`;
     keys.set(id, { ...key, id, tenant, limits: null, revokedMs: null, from: 'configuration', row: null });

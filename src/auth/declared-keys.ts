@@ -2,7 +2,7 @@ import { declaredAccounts } from '../config/declared.ts';
 import type { Config } from '../config/schema.ts';
 import type { Declared } from './key-ring.ts';
 
-/** Accounts and keys of the configuration file, as the ring takes them. `generatedAdminKey` stands in for `admin.key`. */
+/** Accounts and keys of the configuration, as the ring takes them. `generatedAdminKey` stands in for `admin.key`. */
 export function declaredKeys(config: Config, generatedAdminKey: string | null): Declared {
   return {
     accounts: declaredAccounts(config),
@@ -13,6 +13,7 @@ export function declaredKeys(config: Config, generatedAdminKey: string | null): 
       expiresMs: key.expires ?? null,
       models: key.models ?? null,
       ips: key.ips.length === 0 ? null : key.ips,
+      from: key.from ?? 'file',
     })),
     adminKey: config.admin.key ?? generatedAdminKey,
     defaultPlan: config.default_plan,

@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import type { DeclaredAccount } from '../config/declared.ts';
+import { accountsInForce, type DeclaredAccount } from '../config/declared.ts';
 import type { KeyLimitsConfig } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { culvert } from '../kernel/command-form.ts';
@@ -181,8 +181,10 @@ function bearer(value: string | undefined): string | undefined {
   return isBearer ? value.slice(7).trim() : notBearer;
 }
 
-/** A key written in the configuration file. */
+/** A key written in the configuration file, or in the environment. */
 export interface DeclaredKey {
+  /** The store's word on a secret counts before that of a variable, which clients have for themselves too. Default: file. */
+  from?: 'file' | 'environment';
   key: string;
   account: string;
   name: string;
@@ -217,11 +219,17 @@ interface KeyEntry {
   principal: Principal;
 }
 
+/** The declared keys that count beside what is stored: what was revoked or belongs to another name stays so. */
+export function keysInForce(declared: Declared, stored: Stored): readonly DeclaredKey[] {
+  const isKnown = (hash: string) => stored.keys.some(({ secrets }) => secrets.some((secret) => secret.hash === hash));
+  return declared.keys.filter(({ key, from }) => from !== 'environment' || !isKnown(hashKey(key)));
+}
+
 /** All secrets that open anything, by their hex SHA-256. Those of revoked keys are not in it. */
 export function buildDirectory(declared: Declared, stored: Stored): Map<string, KeyEntry> {
   const accounts = new Map<string, { plan: string; status: 'active' | 'suspended' }>();
   for (const account of stored.accounts) accounts.set(account.id, account);
-  for (const account of declared.accounts) accounts.set(account.id, account);
+  for (const account of accountsInForce(declared.accounts, stored.accounts)) accounts.set(account.id, account);
   const entries = new Map<string, KeyEntry>();
 
   const entryOf = (kind: KeyEntry['kind'], key: Identity): Omit<KeyEntry, 'digest' | 'untilMs'> => {
@@ -253,7 +261,7 @@ export function buildDirectory(declared: Declared, stored: Stored): Map<string, 
     for (const secret of key.secrets) put(secret.hash, secret.untilMs, entry);
   }
   // After the stored ones: the file is what the operator sees, so it decides.
-  for (const key of declared.keys) put(hashKey(key.key), null, entryOf('user', declaredIdentity(key)));
+  for (const key of keysInForce(declared, stored)) put(hashKey(key.key), null, entryOf('user', declaredIdentity(key)));
   // Last: a secret that is both must not open /v1.
   if (declared.adminKey !== null) put(hashKey(declared.adminKey), null, entryOf('admin', adminIdentity));
   return entries;

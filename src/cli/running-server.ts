@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '../config/schema.ts';
 import { culvert } from '../kernel/command-form.ts';
-import { dataFolderAt } from '../stores/sqlite/data-folder.ts';
+import { dataFolderAt, keyFiles, readIfThere } from '../stores/sqlite/data-folder.ts';
 import { lockOwner } from '../stores/sqlite/data-folder-lock.ts';
 import { CommandFailed } from './command-failed.ts';
 
@@ -22,8 +22,14 @@ export function serverUrl(flags: ServerFlags, config: () => Config): string | nu
   return lockOwner(folder)?.url ?? null;
 }
 
-export function apiKey(flags: ServerFlags): string | null {
-  return flags.key ?? (process.env.CULVERT_API_KEY || null);
+/** `--key`, `CULVERT_API_KEY`, else what the first start of the server at `url` has kept in its data folder. */
+export function apiKey(flags: ServerFlags, url: string | null, config: () => Config): string | null {
+  const named = flags.key ?? (process.env.CULVERT_API_KEY || null);
+  if (named !== null || url === null) return named;
+  const folder = dataFolderAt(config().storage.data_dir);
+  // It opens the server of its own data folder, and is not shown to another one.
+  if (!existsSync(folder.lockFile) || lockOwner(folder)?.url !== url) return null;
+  return readIfThere(keyFiles(folder).first)?.trim() || null;
 }
 
 function checkedUrl(text: string): string {

@@ -54,6 +54,8 @@ function tableOf(
     found: here.found ?? [],
     newUserKey: null,
     newAdminKey: null,
+    keptKeyFile: null,
+    reader: 'person',
     version: '0',
   });
 }

@@ -1,3 +1,4 @@
+import { relative } from 'node:path';
 import { unrestricted } from '../auth/principal.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
@@ -10,28 +11,32 @@ export interface StartFacts {
   snapshot: Snapshot;
   /** Servers that answered our probes; used ones are among the snapshot's providers. */
   found: readonly LocalServer[];
-  newUserKey: string | null;
-  newAdminKey: string | null;
+  newUserKey: NewKey | null;
+  newAdminKey: NewKey | null;
+  /** Where a first start's key is kept, as long as it opens this server. */
+  keptKeyFile: string | null;
+  /** Secrets are shown to a person at a terminal alone: what a machine reads is kept in logs. */
+  reader: 'person' | 'machine';
   version: string;
+}
+
+export interface NewKey {
+  secret: string;
+  /** Absolute; null: nowhere. */
+  file: string | null;
 }
 
 /** What a start says to the person who started it: where, what works and how, the new keys, a curl to paste. */
 export function startMessage(facts: StartFacts): string {
   const { url, snapshot, newUserKey, newAdminKey } = facts;
   const lines = [
-    `Culvert ${facts.version} listens on ${url}`,
+    `Culvert ${facts.version} listens on ${url}${isEveryAddress(snapshot) ? ', and on every other address of this machine' : ''}`,
     '',
     table(['capability', 'state', 'by'], rows(snapshot)),
   ];
   for (const server of unused(facts)) lines.push('', foundLine(server));
-  if (newAdminKey !== null) {
-    lines.push(
-      '',
-      'Admin key (opens /admin/v1 and /metrics; kept in admin.key of the data folder):',
-      `  ${newAdminKey}`,
-    );
-  }
-  if (newUserKey !== null) lines.push('', 'API key (shown this once):', `  ${newUserKey}`);
+  if (newAdminKey !== null) lines.push('', ...keyLines('Admin key, for /admin/v1 and /metrics', newAdminKey, facts));
+  if (newUserKey !== null) lines.push('', ...keyLines('API key', newUserKey, facts));
   const { unheard } = snapshot.models;
   if (unheard.length > 0) {
     lines.push(
@@ -54,12 +59,35 @@ export function startMessage(facts: StartFacts): string {
       'Try it:',
       `  curl ${url}/v1/chat/completions \\`,
       // Double quotes: in single ones a shell leaves the variable as it stands.
-      `    -H ${newUserKey === null ? '"Authorization: Bearer $CULVERT_API_KEY"' : `'Authorization: Bearer ${newUserKey}'`} \\`,
+      `    -H "Authorization: Bearer ${keyInShell(facts)}" \\`,
       `    -H 'Content-Type: application/json' \\`,
       `    -d '{"model": "${model}", "messages": [{"role": "user", "content": "Hello"}]}'`,
     );
   }
   return `${lines.join('\n')}\n`;
+}
+
+function isEveryAddress({ config: { server } }: Snapshot): boolean {
+  return server.host === '0.0.0.0' || server.host === '::';
+}
+
+function keyLines(what: string, { secret, file }: NewKey, { reader }: StartFacts): string[] {
+  if (file === null) return [`${what} (shown this once):`, `  ${secret}`];
+  if (reader === 'machine') return [`${what}: in ${shownPath(file)}`];
+  return [`${what} (kept in ${shownPath(file)}):`, `  ${secret}`];
+}
+
+/** What stands for the key in a command that somebody pastes. */
+function keyInShell({ newUserKey, keptKeyFile, reader }: StartFacts): string {
+  if (newUserKey !== null && (reader === 'person' || newUserKey.file === null)) return newUserKey.secret;
+  const file = newUserKey?.file ?? keptKeyFile;
+  return file === null ? '$CULVERT_API_KEY' : `$(cat ${shownPath(file)})`;
+}
+
+/** From here where it is below here. */
+function shownPath(file: string): string {
+  const fromHere = relative('', file);
+  return fromHere.startsWith('..') ? file : fromHere;
 }
 
 /** Rows of capability, state, and what it stands on and how to mend it. */

@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { cautionsOf, crossCheck } from './cross-check.ts';
+import { fillFromEnvironment } from './environment.ts';
 import type { ConfigPath, ConfigProblem } from './problem.ts';
 import { formatPath } from './problem.ts';
 import { secretFilePaths } from './references.ts';
@@ -41,13 +42,13 @@ export function checkConfigText(text: string, fileName: string, env: Env, option
   const directory = dirname(resolve(fileName));
   const sources = [resolve(fileName), ...secretFilePaths(text, directory)];
   const yaml = readYaml(text, { env, directory });
-  const problem = (path: ConfigPath, message: string, place = yaml.place(path)): ConfigProblem => ({
-    file: options.shownAs ?? fileName,
-    line: place.line,
-    column: place.column,
-    path: formatPath(path),
-    message,
-  });
+  const variableOf = fillFromEnvironment(yaml.value, env);
+  const problem = (path: ConfigPath, message: string, place = yaml.place(path)): ConfigProblem => {
+    const variable = variableOf(path);
+    if (variable !== null) return { file: 'environment', line: 0, column: 0, path: variable, message };
+    const { line, column } = place;
+    return { file: options.shownAs ?? fileName, line, column, path: formatPath(path), message };
+  };
   const refuse = (errors: ConfigProblem[]): ConfigResult => ({ ok: false, errors: inFileOrder(errors), sources });
 
   const unread = yaml.problems.map(({ path, message, place }) => problem(path, message, place));
@@ -68,7 +69,13 @@ export function checkConfigText(text: string, fileName: string, env: Env, option
   ];
   if (errors.length > 0) return refuse(errors);
   const warnings = inFileOrder(cautionsOf(checked.config).map(({ path, message }) => problem(path, message)));
-  return { ok: true, config: checked.config, warnings, file: resolve(fileName), sources };
+  const config = variableOf(['keys']) === null ? checked.config : withEnvironmentKey(checked.config);
+  return { ok: true, config, warnings, file: resolve(fileName), sources };
+}
+
+/** Its one key is that of CULVERT_API_KEY. */
+function withEnvironmentKey(config: Config): Config {
+  return { ...config, keys: config.keys.map((key) => ({ ...key, from: 'environment' })) };
 }
 
 /**

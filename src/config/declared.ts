@@ -12,12 +12,23 @@ export interface DeclaredAccount {
   id: string;
   plan: string;
   status: 'active' | 'suspended';
+  /** Named by the key of CULVERT_API_KEY alone: a stored account of that name is as it is stored. */
+  from?: 'environment';
+}
+
+/** The declared accounts that count beside these stored ones. */
+export function accountsInForce(
+  declared: readonly DeclaredAccount[],
+  stored: readonly { id: string }[],
+): readonly DeclaredAccount[] {
+  return declared.filter(({ id, from }) => from !== 'environment' || !stored.some((account) => account.id === id));
 }
 
 /** The accounts that the file declares, and those that only its keys name; each once, with its plan. */
 export function declaredAccounts(config: Config): DeclaredAccount[] {
   const planByKeys = new Map<string, string | undefined>();
   for (const key of config.keys) planByKeys.set(key.account, planByKeys.get(key.account) ?? key.plan);
+  const fromEnvironment = config.keys.find(({ from }) => from === 'environment');
   const ids = new Set([...Object.keys(config.accounts), ...planByKeys.keys()]);
   return [...ids].map((id) => {
     const account = Object.hasOwn(config.accounts, id) ? config.accounts[id] : undefined;
@@ -25,14 +36,16 @@ export function declaredAccounts(config: Config): DeclaredAccount[] {
       id,
       plan: account?.plan ?? planByKeys.get(id) ?? config.default_plan,
       status: account?.status ?? 'active',
+      ...(account === undefined && fromEnvironment?.account === id && { from: 'environment' as const }),
     };
   });
 }
 
 /** Why this configuration must not replace the one in force unless somebody insists; null where it may. */
 export function whyNotReplaced(before: Config, after: Config): string | null {
-  const count = before.keys.length;
-  if (count === 0 || after.keys.length > 0) return null;
+  const written = ({ keys }: Config) => keys.filter(({ from }) => from === undefined).length;
+  const count = written(before);
+  if (count === 0 || written(after) > 0) return null;
   const gone = count === 1 ? 'the one key that is declared' : `all ${count} keys that are declared`;
   return `taking this up would drop ${gone}, whose callers would get 401; if that is meant: ${culvert} reload --force`;
 }

@@ -3,6 +3,7 @@ import { isAbsolute, relative, resolve } from 'node:path';
 import type { ConfigResult, Env } from './check.ts';
 import { checkConfigText } from './check.ts';
 import { zeroConfig } from './defaults.ts';
+import { isInEnvironment } from './environment.ts';
 import { configBytesMax } from './yaml-source.ts';
 
 export interface LoadOptions {
@@ -28,7 +29,7 @@ export function findConfigFile(options: { flag: string | undefined; env: Env; cw
 
 /** Reads and checks the whole file. Never throws for what the file, its absence or the environment hold. */
 export function loadConfig(options: LoadOptions): ConfigResult {
-  if (options.file === null) return { ok: true, config: zeroConfig(), warnings: [], file: null, sources: [] };
+  if (options.file === null) return withoutFile(options);
   const cwd = options.cwd ?? process.cwd();
   const file = resolve(cwd, options.file);
   const shownAs = shownName(file, cwd);
@@ -41,6 +42,13 @@ export function loadConfig(options: LoadOptions): ConfigResult {
     };
   }
   return checkConfigText(read.text, file, options.env, { implicitProviders: options.implicitProviders ?? [], shownAs });
+}
+
+/** All defaults, but for what the environment says. */
+function withoutFile({ env, implicitProviders = [] }: LoadOptions): ConfigResult {
+  const nowhere = { file: null, sources: [] };
+  if (!isInEnvironment(env)) return { ok: true, config: zeroConfig(), warnings: [], ...nowhere };
+  return { ...checkConfigText('', 'culvert.yaml', env, { implicitProviders }), ...nowhere };
 }
 
 function readText(file: string): { ok: true; text: string } | { ok: false; message: string } {

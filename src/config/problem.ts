@@ -1,11 +1,11 @@
 /** Something in a configuration that people must know, with the place where they can change it. */
 export interface ConfigProblem {
-  /** As given to the loader, for messages. */
+  /** As given to the loader, for messages; `environment` for a variable that stands in for the file. */
   file: string;
-  /** Both count from 1. */
+  /** Both count from 1; 0 for a variable. */
   line: number;
   column: number;
-  /** Such as `providers.openai.timeouts.first_token` or `models["claude-*"].targets[0]`; '' for the whole file. */
+  /** A variable's name, or such as `providers.openai.timeouts.first_token` or `models["claude-*"].targets[0]`; '' for the whole file. */
   path: string;
   /** Without secrets: no value that came from the environment or a secret file is ever in it. */
   message: string;
@@ -21,7 +21,8 @@ export interface PathProblem {
 
 /** `culvert.yaml:14:7 providers.openai.timeouts.first_token: expected a duration such as 30s` */
 export function formatProblem(problem: ConfigProblem): string {
-  const place = `${problem.file}:${problem.line}:${problem.column}`;
+  const { file, line, column } = problem;
+  const place = line === 0 ? file : `${file}:${line}:${column}`;
   return problem.path === '' ? `${place} ${problem.message}` : `${place} ${problem.path}: ${problem.message}`;
 }
 

@@ -42,8 +42,14 @@ export const configSchema = z.strictObject({
     .describe('Whether model servers found on this machine are used.'),
 });
 
+type Checked = z.output<typeof configSchema>;
 /** A checked configuration with every default filled in. */
-export type Config = z.output<typeof configSchema>;
+export type Config = Omit<Checked, 'keys'> & {
+  keys: (Checked['keys'][number] & {
+    /** The variable CULVERT_API_KEY, where the file declares no key. */
+    from?: 'environment';
+  })[];
+};
 export type ProviderConfig = z.output<typeof providerSchema>;
 export type CredentialConfig = z.output<typeof credentialSchema>;
 /** All in ms; undefined = taken from the level below. */

@@ -5,7 +5,7 @@ import { declaredKeys } from '../auth/declared-keys.ts';
 import { issueFirstKey } from '../auth/issue-key.ts';
 import { createKeyRing, type KeyRing } from '../auth/key-ring.ts';
 import { watchKeys } from '../auth/watch-keys.ts';
-import { declaredAccounts } from '../config/declared.ts';
+import { accountsInForce, declaredAccounts } from '../config/declared.ts';
 import { isLoopback } from '../config/loopback-host.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -13,7 +13,7 @@ import { culvert } from '../kernel/command-form.ts';
 import { FailureError, factsOf } from '../kernel/failure.ts';
 import { createPlanBook, type PlanBook } from '../metering/plan-book.ts';
 import type { Log } from '../observe/log.ts';
-import { type DataFolder, ensureAdminKey } from '../stores/sqlite/data-folder.ts';
+import { type DataFolder, ensureAdminKey, keyFiles, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
 import { StartRefused } from './stores.ts';
 
 /** Who may call and how much: the keys and plans of the file and of the store, as they stand now. */
@@ -22,16 +22,25 @@ export interface Callers {
   plans(): PlanBook;
   /** The name of an account's plan; that of the default plan for one that nobody knows. */
   planOf(account: string): string;
-  /** Made at this start, to be shown once; null when there was one already. */
-  newAdminKey: string | null;
-  /** The secret of a newcomer's key, made now and to be shown once; null when somebody has a key already. */
-  issueFirstKey(): Promise<string | null>;
+  /** Made at this start; null when there was one already. */
+  newAdminKey: KeptKey | null;
+  /** A newcomer's key, made now; null when somebody has a key already. */
+  issueFirstKey(): Promise<KeptKey | null>;
+  /** The file of a first start's key, as long as that key still opens this server. */
+  firstKeyFile(): string | null;
   /** Brings ring and plans up to the store. */
   refresh(): Promise<unknown>;
   declare(config: Config): void;
   /** Why the store cannot be read, in words; null when it can. */
   trouble(): string | null;
   stop(): void;
+}
+
+/** A secret that this start has made, and the file in which its owner finds it again. */
+export interface KeptKey {
+  secret: string;
+  /** Null: it could not be written. */
+  file: string | null;
 }
 
 /** The first look at the keys is tried so often, a second apart: the database was opened just before. */
@@ -55,6 +64,16 @@ async function firstLook(poll: () => Promise<unknown>): Promise<void> {
   }
 }
 
+/** Null when it cannot be written: the only copy is then shown. */
+function keep(file: string, secret: string): string | null {
+  try {
+    replaceFile(file, `${secret}\n`);
+    return file;
+  } catch {
+    return null;
+  }
+}
+
 /** Accounts that one line of the log names. */
 const namedMax = 10;
 
@@ -73,6 +92,7 @@ export async function openCallers(options: {
   const generatedAdminKey = () =>
     config.admin.key === undefined && isLoopback(host) ? ensureAdminKey(folder, mintAdminKey) : null;
   const generated = generatedAdminKey();
+  const files = keyFiles(folder);
   const ring = createKeyRing(clock, declaredKeys(config, generated?.key ?? null));
   let stored: Stored = { accounts: [], keys: [], plans: [] };
   let planByAccount: ReadonlyMap<string, string> | null = null;
@@ -80,7 +100,7 @@ export async function openCallers(options: {
   let plans = bookOfPlans();
 
   function plansOfAccounts(): ReadonlyMap<string, string> {
-    const all = [...stored.accounts, ...declaredAccounts(config)];
+    const all = [...stored.accounts, ...accountsInForce(declaredAccounts(config), stored.accounts)];
     return new Map(all.map(({ id, plan }) => [id, plan]));
   }
 
@@ -124,7 +144,7 @@ export async function openCallers(options: {
   if (ring.userKeys() === 0 && !isLoopback(host)) {
     watch.stop();
     throw new StartRefused(
-      `No key is configured, and ${host} can be reached from other machines. Create one first: ${culvert} keys create --account default --name first`,
+      `No key is configured, and ${host} can be reached from other machines. Set CULVERT_API_KEY=sk-cv-… to one of your own, or create one first: ${culvert} keys create --account default --name first`,
     );
   }
 
@@ -135,12 +155,20 @@ export async function openCallers(options: {
       planByAccount ??= plansOfAccounts();
       return planByAccount.get(account) ?? config.default_plan;
     },
-    newAdminKey: generated?.created ? generated.key : null,
+    newAdminKey: generated?.created ? { secret: generated.key, file: files.admin } : null,
     async issueFirstKey() {
       if (ring.userKeys() > 0) return null;
       const issued = await issueFirstKey(accounts, config.default_plan, clock.wallMs());
       await watch.poll();
-      return issued?.minted.secret ?? null;
+      if (issued === null) return null;
+      const { secret } = issued.minted;
+      return { secret, file: keep(files.first, secret) };
+    },
+    firstKeyFile() {
+      const secret = readIfThere(files.first)?.trim();
+      if (!secret) return null;
+      const opens = !('kind' in ring.authenticate({ authorization: `Bearer ${secret}` }, () => null));
+      return opens ? files.first : null;
     },
     refresh: watch.poll,
     declare(next) {

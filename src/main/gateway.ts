@@ -21,7 +21,7 @@ import { createMetrics } from '../observe/metrics.ts';
 import { createLocalFiles } from '../stores/files/local-folder.ts';
 import { openBooks } from './books.ts';
 import { every, pruneByTime } from './by-time.ts';
-import { openCallers } from './callers.ts';
+import { type KeptKey, openCallers } from './callers.ts';
 import { openRoutes, type RoutesParts } from './routes.ts';
 import { openServices } from './services.ts';
 import { openStorage } from './storage.ts';
@@ -48,13 +48,15 @@ export interface Gateway {
   url: string;
   /** What each path demands before its handler runs. */
   routes: readonly Route[];
-  /** Made at this start, to be shown once; null when there was one already. */
-  newAdminKey: string | null;
+  /** Made at this start; null when there was one already. */
+  newAdminKey: KeptKey | null;
   /**
-   * The secret of a newcomer's key, made now and to be shown once; null when somebody has a key already. After the
-   * start: writing loads what compiles queries, and without a key nobody waits.
+   * A newcomer's key, made now; null when somebody has a key already. After the start: writing loads what compiles
+   * queries, and without a key nobody waits.
    */
-  issueFirstKey(): Promise<string | null>;
+  issueFirstKey(): Promise<KeptKey | null>;
+  /** The file of a first start's key, as long as that key still opens this server. */
+  firstKeyFile(): string | null;
   snapshot(): Snapshot;
   /** Takes a checked configuration into use; running requests finish on the old one. */
   reconfigure(config: Config): Promise<void>;
@@ -160,6 +162,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
     routes,
     newAdminKey: callers.newAdminKey,
     issueFirstKey: callers.issueFirstKey,
+    firstKeyFile: callers.firstKeyFile,
     snapshot,
     modelsKnown: upstreams.look(),
     async reconfigure(next) {

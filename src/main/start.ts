@@ -6,6 +6,7 @@ import { providersInEnvironment } from '../inference/providers/catalog.ts';
 import { probeGet } from '../inference/providers/probe-get.ts';
 import { type LocalServer, probeLocalServers } from '../inference/providers/probe-local.ts';
 import { createLog, type Log } from '../observe/log.ts';
+import type { KeptKey } from './callers.ts';
 import { type Gateway, openGateway } from './gateway.ts';
 import { Reloads } from './reloads.ts';
 import { StartRefused } from './stores.ts';
@@ -95,7 +96,7 @@ interface Started {
 /** Issues the first key and greets with it, then serves until a signal; the exit code. */
 function untilStopped(
   { gateway, reloads, log, flush }: Started,
-  greet: (newUserKey: string | null) => Promise<void>,
+  greet: (newUserKey: KeptKey | null) => Promise<void>,
 ): Promise<number> {
   return new Promise((resolve) => {
     let stopping = false;
@@ -144,7 +145,9 @@ async function announce({
   // The pasted curl names a model that exists, so a short wait for the lists; requests are served meanwhile.
   await Promise.race([gateway.modelsKnown, new Promise((resolve) => setTimeout(resolve, listWaitMs).unref())]);
   const { url, newAdminKey } = gateway;
-  process.stdout.write(startMessage({ ...facts, url, newAdminKey, snapshot: gateway.snapshot() }));
+  const keptKeyFile = gateway.firstKeyFile();
+  const reader = process.stdout.isTTY === true ? 'person' : 'machine';
+  process.stdout.write(startMessage({ ...facts, url, newAdminKey, keptKeyFile, reader, snapshot: gateway.snapshot() }));
 }
 
 /** One keypress on a terminal confirms; anything else leaves them alone. */

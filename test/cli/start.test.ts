@@ -8,24 +8,23 @@ import { promisify } from 'node:util';
 import { stringify } from 'yaml';
 import { cleanEnv, closedPort, launch, runCommand, startProcess, temporaryFolder } from '../start-process.ts';
 
-const userKey = /sk-cv-(?!admin)[A-Za-z0-9]{12}-[A-Za-z0-9]{43}/g;
-const adminKey = /sk-cv-admin-[A-Za-z0-9]{43}/g;
+const userKey = /^sk-cv-(?!admin)[A-Za-z0-9]{12}-[A-Za-z0-9]{43}\n$/;
+const adminKey = /^sk-cv-admin-[A-Za-z0-9]{43}\n$/;
 
 // They mostly wait for child processes.
 describe('culvert start', { concurrency: true }, () => {
-  test('a first start without configuration prints each key once, and its curl answers when pasted, labelled as simulated', async (t) => {
+  test('a first start without configuration keeps each key in a file, and its curl answers when pasted, labelled as simulated', async (t) => {
     const cwd = temporaryFolder(t);
     const first = await startProcess(t, { cwd });
     await first.said(/curl .*\n(.*\n){3}/);
     const printed = first.stdout();
     assert.match(first.url, /^http:\/\/127\.0\.0\.1:/, 'nobody else can reach it');
-    assert.equal(printed.match(adminKey)?.length, 1);
-    // The key stands alone once, and once more in the curl.
-    assert.equal(new Set(printed.match(userKey)).size, 1);
+    assert.match(readFileSync(join(cwd, '.culvert/admin.key'), 'utf8'), adminKey);
+    assert.match(readFileSync(join(cwd, '.culvert/api.key'), 'utf8'), userKey);
     assert.match(printed, /chat +simulated/);
 
     const curl = printed.slice(printed.indexOf('  curl ')).replaceAll('curl ', 'curl -s -i ');
-    const { stdout } = await promisify(execFile)('sh', ['-c', curl], { env: cleanEnv() });
+    const { stdout } = await promisify(execFile)('sh', ['-c', curl], { cwd, env: cleanEnv() });
     assert.match(stdout, /^HTTP\/1\.1 200 /);
     assert.match(stdout, /x-culvert-simulated: true/i);
     assert.match(stdout, /"content":"\[simulated\]/);
@@ -36,9 +35,8 @@ describe('culvert start', { concurrency: true }, () => {
     assert.doesNotMatch(second.stdout(), /sk-cv-/);
     const later = second.stdout();
     const again = later.slice(later.indexOf('  curl ')).replaceAll('curl ', 'curl -s -i ');
-    const env = cleanEnv({ CULVERT_API_KEY: printed.match(userKey)![0] });
-    const pasted = await promisify(execFile)('sh', ['-c', again], { env });
-    assert.match(pasted.stdout, /^HTTP\/1\.1 200 /, 'the variable of the README stands in for the key');
+    const pasted = await promisify(execFile)('sh', ['-c', again], { cwd, env: cleanEnv() });
+    assert.match(pasted.stdout, /^HTTP\/1\.1 200 /, 'the first key is found again');
     assert.deepEqual(await second.stop(), { code: 0, signal: null });
   });
 
@@ -54,8 +52,8 @@ describe('culvert start', { concurrency: true }, () => {
     );
     const gateway = await startProcess(t, { cwd, args: [], env: { UP_KEY: provider } });
     await gateway.said(/curl .*\n(.*\n){3}/);
-    const printed = [...gateway.stdout().matchAll(userKey), ...gateway.stdout().matchAll(adminKey)];
-    const secrets = [provider, ...printed.map(([secret]) => secret)];
+    const kept = ['admin.key', 'api.key'].map((name) => readFileSync(join(cwd, '.culvert', name), 'utf8').trim());
+    const secrets = [provider, ...kept];
     assert.equal(new Set(secrets).size, 3);
     for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
       let line = '';

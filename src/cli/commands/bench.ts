@@ -7,6 +7,7 @@ import { createTally, type Results, type Spread } from '../bench/results.ts';
 import { CommandFailed } from '../command-failed.ts';
 import { listForm, note, print, printJson } from '../print.ts';
 import { createProgress } from '../progress.ts';
+import { readConfig } from '../read-config.ts';
 import { apiKey, serverUrl } from '../running-server.ts';
 import { plain, table } from '../table.ts';
 import { fromServer } from './models.ts';
@@ -35,7 +36,7 @@ export async function bench(server: string, flags: BenchFlags): Promise<number> 
   const url = serverUrl({ url: server }, () => {
     throw new CommandFailed(`'${server}' is not the URL of a server`, 2);
   });
-  const key = apiKey(flags);
+  const key = apiKey(flags, url, () => readConfig(undefined));
   if (key === null)
     throw new CommandFailed(`No key is set. Put one into CULVERT_API_KEY; ${culvert} keys create makes one.`);
   const model = flags.model ?? (await firstChatModel(url!, key));

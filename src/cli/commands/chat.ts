@@ -24,7 +24,7 @@ export async function chat(text: string, flags: ChatFlags): Promise<number> {
   const url = serverUrl(flags, () => readConfig(flags.config));
   if (url === null)
     throw new CommandFailed(`No server runs here. Start one with ${culvert} start, or set CULVERT_URL.`);
-  const key = apiKey(flags);
+  const key = apiKey(flags, url, () => readConfig(flags.config));
   if (key === null) {
     throw new CommandFailed(`No key is set. Put one into CULVERT_API_KEY; ${culvert} keys create makes one.`);
   }

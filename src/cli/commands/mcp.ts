@@ -12,7 +12,7 @@ const serverError = -32_000;
 export async function mcp(flags: ServerFlags): Promise<number> {
   const url = serverUrl(flags, () => readConfig(flags.config));
   if (url === null) throw new CommandFailed('No server runs here: give its URL as --url, or in CULVERT_URL.');
-  const key = apiKey(flags);
+  const key = apiKey(flags, url, () => readConfig(flags.config));
   if (key === null) throw new CommandFailed('No key: give one in CULVERT_API_KEY.', 2);
   const stdio = new StdioServerTransport();
   const bridge = new Bridge(url, key, (message) => stdio.send(message));

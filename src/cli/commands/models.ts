@@ -22,7 +22,7 @@ export interface ListedModel {
 /** `culvert models`: what the running server lists for this key, else what one would list here. */
 export async function models(flags: ModelsFlags, parts: CliParts): Promise<number> {
   const url = serverUrl(flags, () => readConfig(flags.config));
-  const key = apiKey(flags);
+  const key = apiKey(flags, url, () => readConfig(flags.config));
   if (url !== null && key === null)
     note(`${url} was not asked, since no key is set (CULVERT_API_KEY); this is from its files.`);
   const listed = url !== null && key !== null ? await fromServer(url, key) : await fromFiles(flags, parts);

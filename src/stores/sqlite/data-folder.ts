@@ -32,12 +32,17 @@ export function openDataFolder(dir: string): DataFolder {
   return folder;
 }
 
+/** Where the secrets that a first start makes are kept, for their owner's eyes only. */
+export function keyFiles(folder: Pick<DataFolder, 'path'>): { admin: string; first: string } {
+  return { admin: join(folder.path, 'admin.key'), first: join(folder.path, 'api.key') };
+}
+
 /**
  * The generated admin key: made by `mint` at the first start, kept in `admin.key` which only its owner reads, since
  * the CLI must present it to the running server.
  */
 export function ensureAdminKey(folder: DataFolder, mint: () => string): { key: string; created: boolean } {
-  const file = join(folder.path, 'admin.key');
+  const file = keyFiles(folder).admin;
   const kept = readIfThere(file)?.trim();
   if (kept !== undefined && kept !== '') return { key: kept, created: false };
   const key = mint();

@@ -1,0 +1,61 @@
+import type { Env } from './check.ts';
+import { type ConfigPath, formatPath } from './problem.ts';
+
+interface Stand {
+  variable: string;
+  path: readonly [string, ...string[]];
+  /** Its value as the file would have it. */
+  read(text: string): unknown;
+}
+
+const asText = (text: string) => text;
+
+/** What a container sets instead of a file. Each stands in for one key, where the file leaves that key out. */
+const stands: readonly Stand[] = [
+  { variable: 'CULVERT_HOST', path: ['server', 'host'], read: asText },
+  { variable: 'PORT', path: ['server', 'port'], read: (text) => (/^\d+$/.test(text) ? Number(text) : text) },
+  { variable: 'CULVERT_DATA_DIR', path: ['storage', 'data_dir'], read: asText },
+  { variable: 'CULVERT_ADMIN_KEY', path: ['admin', 'key'], read: asText },
+  // The identity of the key that a first start makes: it takes the place of that one.
+  { variable: 'CULVERT_API_KEY', path: ['keys'], read: (key) => [{ key, account: 'default', name: 'first' }] },
+];
+
+/** The variables that stand in for keys of the file; an empty one counts as unset. */
+export const environmentVariables: readonly string[] = stands.map(({ variable }) => variable);
+
+export function isInEnvironment(env: Env): boolean {
+  return environmentVariables.some((variable) => Boolean(env[variable]));
+}
+
+/** Fills what `written`, as it came from the file, leaves out. Gives the variable that a place of it came from, or null. */
+export function fillFromEnvironment(written: unknown, env: Env): (path: ConfigPath) => string | null {
+  const filled: { variable: string; place: string }[] = [];
+  for (const { variable, path, read } of stands) {
+    const text = env[variable];
+    if (!text || !fill(written, path, read(text))) continue;
+    filled.push({ variable, place: formatPath(path) });
+  }
+  return (path) => {
+    const text = formatPath(path);
+    const from = filled.find(({ place }) => text === place || text.startsWith(`${place}[`));
+    return from?.variable ?? null;
+  };
+}
+
+/** False where the file says something there, or is no mapping where it should be one. */
+function fill(written: unknown, path: readonly string[], value: unknown): boolean {
+  let at = written;
+  for (const step of path.slice(0, -1)) {
+    if (!isMapping(at)) return false;
+    if (at[step] === undefined) at[step] = {};
+    at = at[step];
+  }
+  const last = path.at(-1)!;
+  if (!isMapping(at) || at[last] !== undefined) return false;
+  at[last] = value;
+  return true;
+}
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
