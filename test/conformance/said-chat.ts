@@ -125,14 +125,15 @@ function callOf(call: JsonObject): SaidCall[] {
   return [{ name: words(custom.name), arguments: words(custom.input), custom: true }];
 }
 
-/** xAI counts thoughts beside the completion, others within it: the total tells. */
+/** xAI and Google's layer count thoughts beside the completion, Mistral sound beside the prompt: the total tells. */
 function usageOfChat(answer: JsonObject): SaidUsage | null {
   const own = isObject(answer.x_groq) ? answer.x_groq.usage : undefined;
   const usage = isObject(answer.usage) ? answer.usage : own;
   if (!isObject(usage)) return null;
-  const details = isObject(usage.completion_tokens_details) ? usage.completion_tokens_details : {};
+  const details = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
   const [input, output] = [count(usage.prompt_tokens), count(usage.completion_tokens)];
-  const thought = count(details.reasoning_tokens);
-  const apart = thought > 0 && count(usage.total_tokens) === input + output + thought;
-  return { input, output: apart ? output + thought : output };
+  const beside = Math.max(0, count(usage.total_tokens) - input - output);
+  return beside > 0 && beside === count(details.audio_tokens)
+    ? { input: input + beside, output }
+    : { input, output: output + beside };
 }

@@ -58,8 +58,7 @@ export function foldGemini(chunks: readonly JsonObject[]): JsonObject {
 
 function usageOf({ usageMetadata: usage }: JsonObject): SaidUsage | null {
   if (!isObject(usage) || usage.promptTokenCount === undefined) return null;
-  return {
-    input: count(usage.promptTokenCount) + count(usage.toolUsePromptTokenCount),
-    output: count(usage.candidatesTokenCount) + count(usage.thoughtsTokenCount),
-  };
+  const input = count(usage.promptTokenCount) + count(usage.toolUsePromptTokenCount);
+  const output = count(usage.candidatesTokenCount) + count(usage.thoughtsTokenCount);
+  return { input, output: Math.max(output, count(usage.totalTokenCount) - input) };
 }

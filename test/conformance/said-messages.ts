@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../src/kernel/json.ts';
-import { count, type Finish, finishOf, objectsOf, type Said, said, spelt, words } from './said.ts';
+import { count, type Finish, finishOf, objectsOf, type Said, type SaidUsage, said, spelt, words } from './said.ts';
 
 const finishes: Readonly<Record<string, Finish>> = {
   end_turn: 'stop',
@@ -22,19 +22,26 @@ export function saidByMessage(message: JsonObject): Said {
       .join(''),
     tools: of('tool_use').map(({ name, input }) => ({ name: words(name), arguments: spelt(input) })),
     finish: finishOf(finishes, message.stop_reason),
-    usage: isObject(usage)
-      ? {
-          input:
-            count(usage.input_tokens) + count(usage.cache_read_input_tokens) + count(usage.cache_creation_input_tokens),
-          output: count(usage.output_tokens),
-        }
-      : null,
+    usage: isObject(usage) ? usageOf(usage) : null,
     thoughts: of('thinking')
       .map(({ thinking }) => words(thinking))
       .join(''),
     media: of('image').length,
     citations: blocks.reduce((sum, { citations }) => sum + objectsOf(citations).length, 0),
   });
+}
+
+/** Runs for a compaction or an advisor stand in `iterations` alone. */
+function usageOf(usage: JsonObject): SaidUsage {
+  const runs = objectsOf(usage.iterations).filter(({ type }) => type === 'compaction' || type === 'advisor_message');
+  const sum = (of: (counts: JsonObject) => number) => [usage, ...runs].reduce((all, one) => all + of(one), 0);
+  return {
+    input: sum(
+      ({ input_tokens: input, cache_read_input_tokens: read, cache_creation_input_tokens: written }) =>
+        count(input) + count(read) + count(written),
+    ),
+    output: sum(({ output_tokens: output }) => count(output)),
+  };
 }
 
 /** The events of a stream as the message that they make. */

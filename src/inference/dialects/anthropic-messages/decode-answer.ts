@@ -1,12 +1,11 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
-import type { Usage } from '../../neutral/usage.ts';
-import { tellsNoCount, toldCount } from '../../neutral/usage.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
 import { parsedData, stringOr } from '../event-data.ts';
 import { readCitation } from './citations.ts';
 import { faultOfError, readError } from './errors.ts';
+import { UsageCounts } from './read-usage.ts';
 import { vendor } from './wire.ts';
 
 /**
@@ -313,48 +312,5 @@ function finishReasonOf(stopReason: string, toolCalls: number, unwrapped: number
       return toolCalls === 0 && unwrapped > 0 ? 'stop' : 'tool-calls';
     default:
       return toolCalls > 0 ? 'tool-calls' : 'stop';
-  }
-}
-
-const mainCounts = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'];
-
-/** Anthropic's own counts of one answer, each the latest one said. */
-export class UsageCounts {
-  /** One was told that no request can have: none is believed, whatever was told before it and after. */
-  impossible = false;
-  output = 0;
-  #input = 0;
-  #cacheRead = 0;
-  #cacheWrite = 0;
-  #thinking: number | null = null;
-
-  /**
-   * Takes over what `usage` says. message_delta's counts are cumulative, and its input counts may differ from
-   * message_start's: the later ones replace, absent ones leave what was said. True if any was said and all can be.
-   */
-  take(usage: JsonValue | undefined): boolean {
-    if (!isObject(usage)) return false;
-    this.impossible ||= tellsNoCount(usage, mainCounts);
-    const input = toldCount(usage.input_tokens);
-    const output = toldCount(usage.output_tokens);
-    this.#input = input ?? this.#input;
-    this.#cacheRead = toldCount(usage.cache_read_input_tokens) ?? this.#cacheRead;
-    this.#cacheWrite = toldCount(usage.cache_creation_input_tokens) ?? this.#cacheWrite;
-    this.output = output ?? this.output;
-    const details = usage.output_tokens_details;
-    if (isObject(details)) this.#thinking = toldCount(details.thinking_tokens) ?? this.#thinking;
-    return !this.impossible && (input !== null || output !== null);
-  }
-
-  /** Anthropic counts cached input apart from input_tokens, the neutral form inside inputTokens: added here. */
-  usage(): Usage {
-    const usage: Usage = {
-      inputTokens: this.#input + this.#cacheRead + this.#cacheWrite,
-      outputTokens: this.output,
-      cachedInputTokens: this.#cacheRead,
-      cacheWriteTokens: this.#cacheWrite,
-    };
-    if (this.#thinking !== null) usage.reasoningTokens = this.#thinking;
-    return usage;
   }
 }

@@ -4,7 +4,7 @@ import type { Usage } from '../../neutral/usage.ts';
 import { estimatedTokens } from '../../neutral/usage.ts';
 import type { PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
 import { brokenLine, isEndMark, parsedData } from '../event-data.ts';
-import { neutralUsage } from '../openai-chat/decode-answer.ts';
+import { neutralUsage } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
 import { faultOf, forwardedRequest, streamOf } from './read-fields.ts';
 import { errorInside, faultInList } from './read-whole.ts';

@@ -1,6 +1,6 @@
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import { estimatedTokens } from '../../neutral/usage.ts';
-import { neutralUsage } from '../openai-chat/decode-answer.ts';
+import { neutralUsage } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
 import { faultOf, forwardedRequest } from './read-fields.ts';
 import { faultInList, readWholeInPassing } from './read-whole.ts';

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { estimatedTokens, toldCount } from '../../neutral/usage.ts';
-import { neutralUsage } from '../openai-chat/decode-answer.ts';
+import { neutralUsage } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
 import { faultOf, forwardedRequest } from './read-fields.ts';
 import { faultInList, readWholeInPassing } from './read-whole.ts';

@@ -299,6 +299,9 @@ export function usageOf(metadata: JsonValue | undefined): Usage | null {
     // Thoughts are counted apart from the candidates' tokens here, inside output everywhere else: add.
     outputTokens: (toldCount(metadata.candidatesTokenCount) ?? 0) + (thoughts ?? 0),
   };
+  // Models of the first 2.5 previews told the total of their thoughts alone.
+  const beside = (toldCount(metadata.totalTokenCount) ?? 0) - usage.inputTokens - usage.outputTokens;
+  if (prompt !== null && beside > 0) usage.outputTokens += beside;
   const cached = toldCount(metadata.cachedContentTokenCount);
   if (cached !== null) usage.cachedInputTokens = cached;
   if (thoughts !== null) usage.reasoningTokens = thoughts;

@@ -2,13 +2,12 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import { type FinishReason, isContent, type NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { producedPicture } from '../../neutral/produced-media.ts';
-import type { Usage } from '../../neutral/usage.ts';
-import { tellsNoCount, toldCount } from '../../neutral/usage.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder, UsageOf } from '../dialect.ts';
 import { parsedData } from '../event-data.ts';
 import { faultInside } from '../fault-inside.ts';
 import { pagesBeside, readAnnotation } from './citations.ts';
 import { classOfError, readError } from './errors.ts';
+import { neutralUsage } from './read-usage.ts';
 import { ToolCallReader } from './tool-call-reader.ts';
 
 /**
@@ -325,31 +324,4 @@ const brokenOff: ReadonlySet<string> = new Set(['error', 'insufficient_system_re
 function neutralFinishReason(word: string): FinishReason | null {
   const key = word.toLowerCase();
   return brokenOff.has(key) ? null : (finishReasons.get(key) ?? 'stop');
-}
-
-const mainCounts = ['prompt_tokens', 'completion_tokens', 'total_tokens'];
-
-/**
- * A `usage` object in neutral terms; null when it holds no counts. OpenAI counts cached input inside
- * `prompt_tokens` and reasoning inside `completion_tokens`, as the neutral form does.
- */
-export function neutralUsage(value: JsonValue | undefined): Usage | null {
-  if (!isObject(value) || tellsNoCount(value, mainCounts)) return null;
-  const total = toldCount(value.total_tokens);
-  const prompt = toldCount(value.prompt_tokens);
-  const completion = toldCount(value.completion_tokens);
-  if (prompt === null && completion === null && total === null) return null;
-  const inputTokens = prompt ?? Math.max(0, (total ?? 0) - (completion ?? 0));
-  const usage: Usage = { inputTokens, outputTokens: completion ?? Math.max(0, (total ?? 0) - inputTokens) };
-  const input = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
-  const output = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {};
-  // DeepSeek and Moonshot name the cached part themselves.
-  const cached =
-    toldCount(input.cached_tokens) ?? toldCount(value.prompt_cache_hit_tokens) ?? toldCount(value.cached_tokens);
-  if (cached !== null) usage.cachedInputTokens = Math.min(cached, inputTokens);
-  const written = toldCount(input.cache_write_tokens);
-  if (written !== null) usage.cacheWriteTokens = written;
-  const reasoning = toldCount(output.reasoning_tokens);
-  if (reasoning !== null) usage.reasoningTokens = reasoning;
-  return usage;
 }

@@ -7,7 +7,8 @@ import { estimatedTokens } from '../../neutral/usage.ts';
 import type { DecodeOptions, PassingFacts, PassingReader, PassingVerdict, UsageOf } from '../dialect.ts';
 import { brokenLine, isEndMark, looksWhole, parsedData } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
-import { ChunkReader, faultInWhole, neutralUsage, usual } from './decode-answer.ts';
+import { ChunkReader, faultInWhole, usual } from './decode-answer.ts';
+import { neutralUsage } from './read-usage.ts';
 import { doneFrame } from './wire.ts';
 
 const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };

@@ -1,0 +1,51 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { tellsNoCount, toldCount, type Usage } from '../../neutral/usage.ts';
+
+const mainCounts = ['prompt_tokens', 'completion_tokens', 'total_tokens'];
+
+/**
+ * A `usage` object in neutral terms; null when it holds no counts. OpenAI counts cached input inside
+ * `prompt_tokens` and reasoning inside `completion_tokens`, as the neutral form does; what others count beside them is
+ * added, so that the parts give the total.
+ */
+export function neutralUsage(value: JsonValue | undefined): Usage | null {
+  if (!isObject(value) || tellsNoCount(value, mainCounts)) return null;
+  const total = toldCount(value.total_tokens);
+  const prompt = toldCount(value.prompt_tokens);
+  const completion = toldCount(value.completion_tokens);
+  if (prompt === null && completion === null && total === null) return null;
+  const input = detailsIn(value, 'prompt_tokens_details');
+  const output = detailsIn(value, 'completion_tokens_details');
+  // DeepSeek and Moonshot name the cached part themselves.
+  const cached =
+    toldCount(input.cached_tokens) ?? toldCount(value.prompt_cache_hit_tokens) ?? toldCount(value.cached_tokens);
+  const written = toldCount(input.cache_write_tokens);
+  const reasoning = toldCount(output.reasoning_tokens) ?? toldCount(value.reasoning_tokens);
+
+  const inputTokens = prompt ?? Math.max(0, (total ?? 0) - (completion ?? 0));
+  const usage: Usage = { inputTokens, outputTokens: completion ?? Math.max(0, (total ?? 0) - inputTokens) };
+  const beside = (total ?? 0) - usage.inputTokens - usage.outputTokens;
+  const searched = toldCount(value.citation_tokens);
+  if (searched !== null) {
+    // Perplexity charges for what it read and thought in its research, and counts it in neither part.
+    usage.inputTokens += searched;
+    usage.outputTokens += toldCount(value.reasoning_tokens) ?? 0;
+  } else if (beside > 0) {
+    // Mistral counts sound beside the prompt, some layers what was cached. Else it was thought: at xAI, and in Google's
+    // layer, which does not say so.
+    const heard = toldCount(input.audio_tokens);
+    const isInput = beside === heard || beside === cached || beside === (cached ?? 0) + (written ?? 0);
+    usage[isInput && beside !== reasoning ? 'inputTokens' : 'outputTokens'] += beside;
+  }
+  if (cached !== null) usage.cachedInputTokens = Math.min(cached, usage.inputTokens);
+  if (written !== null) usage.cacheWriteTokens = written;
+  if (reasoning !== null) usage.reasoningTokens = reasoning;
+  return usage;
+}
+
+const none: JsonObject = {};
+
+function detailsIn(usage: JsonObject, name: string): JsonObject {
+  const details = usage[name];
+  return isObject(details) ? details : none;
+}
