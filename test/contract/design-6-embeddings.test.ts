@@ -102,6 +102,19 @@ for (const [what, spec] of [
   });
 }
 
+test('§6 embeddings: where no length is declared, no target answers another one than the first has given', async (t) => {
+  const { ask, embed, first, second } = await embedWorld(t);
+  await embed({ model: 'e', input: 'a' });
+  first.script(embeddingsPath, ['always status=503']);
+  second.script(embeddingsPath, ['always vector-size=7']);
+  const refused = await ask({ model: 'e', input: 'a' });
+  assert.equal(refused.status, 502);
+  assert.match(await refused.text(), /7 dimensions where the model's first target gives 1024/);
+  // Who asks for a length gets it.
+  const wanted = await embed({ model: 'e', input: 'a', dimensions: 7 });
+  assert.equal(vectorOf(wanted.data[0]!.embedding).length, 7);
+});
+
 const declared = {
   type: 'embedding',
   space: 'mock',

@@ -3,6 +3,7 @@ import { gemini } from '../dialects/gemini/index.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 import { faultOfEngine } from '../engines/engine-error.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
+import type { Target } from '../routing/target.ts';
 import type { Answer } from '../spine/answer.ts';
 import { GatheredWhole, UnlikeAnswer } from '../spine/answer-reader.ts';
 import type { Job } from '../spine/job.ts';
@@ -13,11 +14,14 @@ import { batchesOf, type GatheredVectors } from './embedding-batches.ts';
 import type { EmbeddingBody, EncodedEmbeddings } from './embedding-body.ts';
 import { embeddingFactsOf, encodeEmbeddingCall } from './embedding-call.ts';
 import type { EmbeddingServices } from './services.ts';
+import { otherLength } from './usual-length.ts';
 
 /** What is to be embedded, and what has been so far. */
 export interface EmbeddingRun {
   body: EmbeddingBody;
   gathered: GatheredVectors;
+  /** What the others' vectors must be as long as; null where their length was asked for or declared. */
+  first: Target | null;
   /** Every input has its vector: the answer's body. */
   write(): Promise<Bytes>;
 }
@@ -80,7 +84,7 @@ export class EmbeddingTrial extends SplitTrial {
       this.leave(answered.inputTokens ?? this.#estimate(places));
       return true;
     }
-    const wrong = gathered.add(places, answered);
+    const wrong = this.#otherLength(answered.size) ?? gathered.add(places, answered);
     if (wrong !== null) {
       this.fail(wrong);
       return true;
@@ -88,6 +92,11 @@ export class EmbeddingTrial extends SplitTrial {
     gathered.inputTokens += inputTokens;
     this.took({ inputTokens, outputTokens: 0 }, told !== null);
     return true;
+  }
+
+  #otherLength(size: number): Fault | null {
+    const { first } = this.#run;
+    return first === null ? null : otherLength(first, this.attempt.target, size);
   }
 
   /** Null when the call failed, and said so. */

@@ -13,7 +13,7 @@ import type { ModelCall } from '../spine/model-call.ts';
 import { plainQuery } from '../spine/plain-request.ts';
 import type { RequestFacts } from '../spine/request-body.ts';
 import type { Bytes } from '../spine/sink.ts';
-import { EmbeddingTrial } from './embed-attempt.ts';
+import { type EmbeddingRun, EmbeddingTrial } from './embed-attempt.ts';
 import { GatheredVectors, type Precision } from './embedding-batches.ts';
 import type { EmbeddingBody, EmbeddingBodyKind } from './embedding-body.ts';
 import type { EmbeddingServices } from './services.ts';
@@ -120,10 +120,12 @@ export function embeddingTrials(
   write: (vectors: EmbeddedInputs) => Promise<Bytes>,
 ): Trials {
   const { tokensEach, needs } = body.facts;
-  const gathered = new GatheredVectors(tokensEach.length, needs.embedding!.dimensions ?? dimensions, precision);
-  const run = {
+  const size = needs.embedding!.dimensions ?? dimensions;
+  const gathered = new GatheredVectors(tokensEach.length, size, precision);
+  const run: EmbeddingRun = {
     body,
     gathered,
+    first: size === null ? job.query.targets[0]!.target : null,
     write() {
       const { rows, size, inputTokens } = gathered;
       return write({ rows: rows!, size, inputTokens });
