@@ -276,6 +276,41 @@ test('§6 unknown models are 404 with what there is', async (t) => {
   }
 });
 
+test('§6 where no provider serves an endpoint, the answer names the keys that would', async (t) => {
+  const keys = { moderations: ['OPENAI_API_KEY', 'MISTRAL_API_KEY'], rerank: ['COHERE_API_KEY', 'JINA_API_KEY'] };
+  const { url } = await mockUpstream(t);
+  const providers = { claude: { type: 'anthropic', base_url: `${url}/v1`, api_key: 'upstream-secret' } };
+  const chats = { providers, models: { chat: { targets: ['claude/mock/ok'] } } };
+  for (const [config, model, status] of [
+    [{ server: { unknown_models: 'refuse' } }, 'omni-moderation-latest', 404],
+    [chats, 'omni-moderation-latest', 404],
+    [chats, 'chat', 400],
+  ] as const) {
+    const gateway = await startGateway(t, config);
+    await gateway.modelsKnown;
+    for (const id of ['moderations', 'rerank'] as const) {
+      const { path, body } = endpoints[id];
+      const response = await gateway.fetch(path, { json: { ...body, model } });
+      const { error } = (await response.json()) as ErrorBody;
+      assert.equal(response.status, status, error.message);
+      assert.equal(error.param, 'model');
+      for (const key of keys[id]) assert.ok(error.message.includes(key), error.message);
+      assert.match(error.message, new RegExp(`serves ${path}\\.`));
+    }
+    await gateway.close(0);
+  }
+  // Where one serves it, the model is what is wrong.
+  const { gateway } = await world(t, { models: { small: { targets: ['claude/mock/ok'] } } });
+  const unknown = await gateway.fetch(moderations.path, { json: { ...moderations.body, model: 'nope' } });
+  assert.match(((await unknown.json()) as ErrorBody).error.message, /does not exist/);
+});
+
+async function mockUpstream(t: Pick<TestContext, 'after'>): Promise<Upstream> {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  return upstream;
+}
+
 test('§11 completions and rerank cost 1 unit, moderations none; all are counted', async (t) => {
   const { gateway, ask } = await world(t);
   for (const [name, { path, body }] of each) {

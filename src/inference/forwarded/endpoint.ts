@@ -18,6 +18,7 @@ import type { ModelCall } from '../spine/model-call.ts';
 import { PassedStream, PassedWhole } from '../spine/pass-through.ts';
 import { plainQuery } from '../spine/plain-request.ts';
 import type { ForwardedBody, ForwardedFacts } from './forwarded-body.ts';
+import { nobodyServes } from './nobody-serves.ts';
 import type { ForwardedServices } from './services.ts';
 
 /** An endpoint of one format: its body goes on as it came, to whichever target of its model serves it. */
@@ -42,7 +43,10 @@ function planOf(
   facts: ForwardedFacts,
 ): Plan | Failure {
   const alias = snapshot.models.resolve(facts.model, principal);
-  if ('kind' in alias) return alias;
+  if ('kind' in alias) {
+    const why = alias.kind === 'model-unknown' ? nobodyServes(snapshot, id) : null;
+    return why === null ? alias : { kind: 'not-found', message: why, param: 'model' };
+  }
   const candidates = servedBy(snapshot, alias, id, facts.stream ? 'stream' : 'whole');
   if ('kind' in candidates) return candidates;
   const incapable = noneCapable(alias.id, candidates, facts.needs);
@@ -60,14 +64,14 @@ function planOf(
  * those that stream: nothing here makes one of a whole answer.
  */
 function servedBy(
-  { providers }: Snapshot,
+  snapshot: Snapshot,
   alias: Alias,
   endpoint: ForwardedEndpointId,
   answer: 'stream' | 'whole',
 ): readonly RouteCandidate[] | Failure {
   if (alias.candidates.length === 0) return noneUsable(alias.id);
   const serving = alias.candidates.filter(({ target }) =>
-    providers.get(target.provider)?.connection.forwardPaths.has(endpoint),
+    snapshot.providers.get(target.provider)?.connection.forwardPaths.has(endpoint),
   );
   const able = answer === 'whole' ? serving : serving.filter(({ target }) => target.capabilities.streaming);
   if (able.length > 0) return able.map(({ target, rank }) => ({ target: asServing(target, endpoint), rank }));
@@ -75,7 +79,9 @@ function servedBy(
   if (serving.length > 0) {
     return invalid('stream', `The model '${alias.id}' cannot stream its answers of ${path}. Leave 'stream' out.`);
   }
-  return invalid('model', `No provider of the model '${alias.id}' serves ${path}. Use another model.`);
+  const why =
+    nobodyServes(snapshot, endpoint) ?? `No provider of the model '${alias.id}' serves ${path}. Use another model.`;
+  return invalid('model', why);
 }
 
 /**

@@ -1,0 +1,15 @@
+import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
+import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
+import type { Snapshot } from '../models/snapshot.ts';
+import { catalog } from '../providers/catalog.ts';
+
+/** Which key an operator may set for an endpoint that no provider here serves; null where one does. */
+export function nobodyServes({ providers }: Pick<Snapshot, 'providers'>, id: ForwardedEndpointId): string | null {
+  for (const { simulated, connection } of providers.values())
+    if (!simulated && connection.forwardPaths.has(id)) return null;
+  const { path } = forwardedEndpoints[id];
+  const keys = catalog.flatMap(({ envKey, forwards }) => (envKey !== null && forwards?.[id] ? [envKey] : []));
+  const last = keys.pop()!;
+  const named = keys.length === 0 ? last : `${keys.join(', ')} or ${last}`;
+  return `No provider of this gateway serves ${path}. Set ${named} where it runs, or name such a provider in culvert.yaml, and start it again.`;
+}
