@@ -75,7 +75,7 @@ async function costOf(work: () => Promise<unknown>): Promise<number> {
   return Math.round(((await used()) - before) * 1_000) / 1_000;
 }
 
-const toolNames = ['search', 'scrape', 'crawl', 'vector_search', 'vector_upsert', 'list_models'];
+const toolNames = ['search', 'scrape', 'crawl', 'create_collection', 'vector_search', 'vector_upsert', 'list_models'];
 
 test('an MCP client connects without a session, and lists the tools with their schemas, free of charge', async (t) => {
   const cost = await costOf(async () => {
@@ -90,6 +90,7 @@ test('an MCP client connects without a session, and lists the tools with their s
       assert.equal(inputSchema.type, 'object', name);
       assert.ok(description!.length > 20 && annotations?.readOnlyHint !== undefined, name);
     }
+    assert.doesNotMatch(JSON.stringify(tools), /9007199254740991/);
     const scrape = tools.find(({ name }) => name === 'scrape')!;
     assert.deepEqual(scrape.inputSchema.required, ['url']);
   });
@@ -153,8 +154,11 @@ test('a crawl is begun by its url, and asked for by its id until it has its page
 
 test('what vector_upsert stores, vector_search finds by its text; each costs what its REST call does', async (t) => {
   const client = await overHttp(t);
-  const make = { name: 'docs', embedding_model: 'culvert-lexical-1024' };
-  assert.equal((await gateway.fetch('/v1/vectors/collections', { json: make })).status, 200);
+  const make = { collection: 'docs', embedding_model: 'culvert-lexical-1024' };
+  assert.ok(!(await call(client, 'create_collection', make)).isError);
+  const again = await call(client, 'create_collection', make);
+  assert.ok(again.isError);
+  assert.match(again.text, /'docs' already/);
   const points = [
     { id: 1, payload: { text: 'Bread is made of flour, water and salt.' } },
     { id: 2, payload: { text: 'The central bank raised its rates.' } },

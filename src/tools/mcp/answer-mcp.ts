@@ -30,9 +30,15 @@ const listed = mcpTools.map(({ name, title, description, input, annotations }) =
   name,
   title,
   description,
-  inputSchema: { ...z.toJSONSchema(input), type: 'object' as const },
+  inputSchema: { ...z.toJSONSchema(input, { override: withoutSafeBounds }), type: 'object' as const },
   annotations: { title, ...annotations },
 }));
+
+/** Zod writes the bounds of its whole numbers down, which say nothing to an assistant and overflow some clients' types. */
+function withoutSafeBounds({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+}
 
 /** Answers one message of MCP's Streamable HTTP, without a session. Null when its sender left before the end. */
 export async function answerMcp(asked: McpMessage): Promise<McpAnswer | null> {

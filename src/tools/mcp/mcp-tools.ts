@@ -42,10 +42,12 @@ function post(path: string, body: JsonObject): ApiCall {
   return { method: 'POST', path, params: {}, search: '', body };
 }
 
+const collectionMissing = "'collection' must be the name of a vector collection.";
+
 /** A call on a collection: its name stands in the path, all else in the body. */
 function onCollection(method: 'POST' | 'PUT', path: string, args: JsonObject, absent: JsonObject): ApiCall | string {
   const { collection: name, ...body } = args;
-  if (typeof name !== 'string' || name === '') return "'collection' must be the name of a vector collection.";
+  if (typeof name !== 'string' || name === '') return collectionMissing;
   return { method, path, params: { collection: name }, search: '', body: { ...absent, ...body } };
 }
 
@@ -133,6 +135,23 @@ export const mcpTools: readonly McpTool[] = [
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
     callOf: crawlCall,
     textOf: whole,
+  },
+  {
+    name: 'create_collection',
+    title: 'Make a vector collection',
+    description:
+      'Makes a vector collection, which vector_upsert fills and vector_search searches. With an embedding model it takes texts; without one, vectors of vector_size numbers.',
+    input: z.looseObject({
+      collection: z.string().describe('Its name: letters, digits, _, - and dots. One that is there is refused.'),
+      embedding_model: z.string().optional().describe('A model of type embedding, as list_models lists it.'),
+      vector_size: z.int().optional().describe('Numbers in a vector; with embedding_model, that says it.'),
+      distance: z.enum(['Cosine', 'Dot', 'Euclid', 'Manhattan']).optional().describe('Default: Cosine.'),
+    }),
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    callOf({ collection: name, ...body }) {
+      return typeof name === 'string' ? post('/v1/vectors/collections', { ...body, name }) : collectionMissing;
+    },
+    textOf: ({ result, ...rest }) => json(result ?? rest),
   },
   {
     name: 'vector_search',
