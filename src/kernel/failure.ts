@@ -33,7 +33,7 @@ export type Failure =
       /** What else it said, under the vendor's names, without secrets. */
       members?: JsonObject;
     }
-  | { kind: 'upstreams-failed'; model: string; attempts: readonly FailedAttempt[] }
+  | UpstreamsFailed
   /** Every provider that could answer says that it has had enough for now. `message` has their words. */
   | { kind: 'upstreams-limited'; model: string; retryAfterMs: number; message: string }
   | PageRefused
@@ -43,6 +43,14 @@ export type Failure =
   | { kind: 'overloaded'; message: string }
   | { kind: 'unsupported'; message: string }
   | { kind: 'internal' };
+
+export interface UpstreamsFailed {
+  kind: 'upstreams-failed';
+  model: string;
+  attempts: readonly FailedAttempt[];
+  /** The answer had begun, and broke off. */
+  begun?: true;
+}
 
 /** A page that a web tool was sent to and cannot give. */
 export interface PageRefused {
@@ -207,12 +215,19 @@ function messageOf(failure: Failure): string {
     case 'upstream-refused':
       return `${failure.provider}: ${failure.message}`;
     case 'upstreams-failed':
-      return `All upstream providers failed for model '${failure.model}' (${failure.attempts.map((a) => `${a.provider}: ${a.reason}`).join('; ') || 'no attempt could be made in time'}). This is transient: retry the request.`;
+      return `${whatFailed(failure)} (${failure.attempts.map((a) => `${a.provider}: ${a.reason}`).join('; ') || 'no attempt could be made in time'}). This is transient: retry the request.`;
     case 'internal':
       return 'Something went wrong inside Culvert. The request id names it in the server log.';
     default:
       return failure.message;
   }
+}
+
+/** "premature end" is what Continue knows a broken stream by, and asks again for. */
+function whatFailed({ model, begun }: UpstreamsFailed): string {
+  return begun === true
+    ? `The answer of model '${model}' came to a premature end`
+    : `All upstream providers failed for model '${model}'`;
 }
 
 const listedModelsMax = 50;

@@ -28,9 +28,23 @@ function beginning(text: string): string {
   return `${cut.isWellFormed() ? cut : cut.slice(0, -1)}…`;
 }
 
+const reminder = { begins: '<system-reminder>', ends: '</system-reminder>' };
+
+/** Without what Claude Code puts before its user's words. */
+function usersWords(text: string): string {
+  let words = text.trimStart();
+  while (words.startsWith(reminder.begins)) {
+    const end = words.indexOf(reminder.ends);
+    if (end < 0) break;
+    words = words.slice(end + reminder.ends.length).trimStart();
+  }
+  return words;
+}
+
 /** What a newcomer without any provider reads. */
 export function zeroKeyText(lastUserText: string): string {
-  const echo = lastUserText === '' ? '' : ` You said: “${beginning(lastUserText)}”`;
+  const said = beginning(usersWords(lastUserText));
+  const echo = said === '' ? '' : ` You said: “${said}”`;
   return `[simulated] Culvert works, but no AI provider is configured yet: set OPENAI_API_KEY=… (or add a provider to culvert.yaml) and restart for real answers.${echo}`;
 }
 

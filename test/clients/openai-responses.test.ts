@@ -182,20 +182,25 @@ overAll('an answer that reached its limit is incomplete', async ({ client }) => 
   }
 });
 
-overAll('a stream that breaks off ends as failed, with its message and under its own id', async (world) => {
-  const { client, upstream, format } = world;
-  upstream.script(paths[format], ['chunks=20;eof=10events']);
-  const stream = client.responses.stream({ model: 'chat', input: 'Hello there, and many more words than that' });
-  let created = '';
-  stream.on('response.created', (event) => {
-    created = event.response.id;
-  });
-  const final = await stream.finalResponse();
-  assert.equal(final.status, 'failed');
-  assert.equal(final.id, created);
-  assert.equal(final.error?.code, 'server_error');
-  assert.match(final.error?.message ?? '', /All upstream providers failed/);
-});
+overAll(
+  'a stream that breaks off throws, with its message and after its text, for who only iterates too',
+  async (world) => {
+    const { client, upstream, format } = world;
+    const request = { model: 'chat', input: 'Hello there, and many more words than that' };
+    const broken = (error: unknown) =>
+      error instanceof OpenAI.APIError &&
+      error.code === 'server_error' &&
+      /came to a premature end/.test(error.message);
+    upstream.script(paths[format], ['chunks=20;eof=10events', 'chunks=20;eof=10events']);
+    await assert.rejects(client.responses.stream(request).finalResponse(), broken);
+    let text = '';
+    await assert.rejects(async () => {
+      for await (const event of await client.responses.create({ ...request, stream: true }))
+        if (event.type === 'response.output_text.delta') text += event.delta;
+    }, broken);
+    assert.notEqual(text, '');
+  },
+);
 
 overAll('a spent window: a string code, which stops clients at once', async ({ client }) => {
   for (let i = 0; i < 3; i++) await client.responses.create({ model: 'chat', input: 'Hi' });

@@ -175,6 +175,7 @@ function failed<C>(job: Job<C>): Failure {
       provider: attempt.provider,
       reason: attempt.message ?? attempt.class,
     })),
+    ...(job.progress.delivered !== 'nothing' && { begun: true }),
   };
 }
 

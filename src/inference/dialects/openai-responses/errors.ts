@@ -65,8 +65,12 @@ export function errorFrame(failure: Failure, requestId: string, nowMs: number, m
     output: [],
     usage: null,
   };
-  const failed = (sequence: number) =>
-    frameOf('response.failed', sequence, `,"response":${JSON.stringify(responseObject(response, state))}`);
+  // OpenAI's SDK throws on an `error` at the top alone: who only iterates would take the part for the whole.
+  const error = JSON.stringify({ message: facts.message, type: facts.type, code: state.code });
+  const failed = (sequence: number) => {
+    const object = JSON.stringify(responseObject(response, state));
+    return frameOf('response.failed', sequence, `,"response":${object},"error":${error}`);
+  };
   if (mark !== undefined) return failed(mark.sequence);
   const begun = JSON.stringify(responseObject(response, { status: 'in_progress' }));
   return frameOf('response.created', 0, `,"response":${begun}`) + failed(1);
