@@ -1,4 +1,5 @@
 import type { JsonObject } from '../kernel/json.ts';
+import type { CollectionSettings } from './collection-settings.ts';
 
 export const distances = ['Cosine', 'Dot', 'Euclid', 'Manhattan'] as const;
 export type Distance = (typeof distances)[number];
@@ -21,7 +22,7 @@ export type VectorSpec =
   /** `idf`: what is looked for is weighed by how rare it is in the collection. `embeddingModel`: a built-in one. */
   | { kind: 'sparse'; modifier: 'none' | 'idf'; embeddingModel: string | null };
 
-/** What never changes about a collection. `size`, `distance` and `embeddingModel` are its unnamed vector's. */
+/** What never changes about a collection, its settings aside. `size`, `distance` and `embeddingModel` are its unnamed vector's. */
 export interface CollectionSpec {
   name: string;
   /** 0: it has no unnamed vector, or one that stands in `named` under ''. */
@@ -31,6 +32,8 @@ export interface CollectionSpec {
   embeddingModel: string | null;
   /** By name; absent where there are none. */
   named?: NamedSpecs;
+  /** Absent where there are none, and on an engine that keeps none. */
+  settings?: CollectionSettings;
 }
 
 export type NamedSpecs = Readonly<Record<string, VectorSpec>>;

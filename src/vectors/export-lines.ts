@@ -18,7 +18,7 @@ export async function* exportLines(store: Exporting, tenant: string): AsyncGener
   const collections = await store.list(tenant);
   yield line({ culvert_vectors: 1, tenant } satisfies ExportHead);
   let points = 0;
-  for (const { name, size, distance, embeddingModel, named } of collections) {
+  for (const { name, size, distance, embeddingModel, named, settings } of collections) {
     const { payloadSchema } = await store.inspect(tenant, name);
     const indexes = Object.entries(payloadSchema).map(([key, { type }]) => [key, type] as const);
     const texts = Object.entries(payloadSchema).flatMap(([key, { params }]) =>
@@ -31,6 +31,7 @@ export async function* exportLines(store: Exporting, tenant: string): AsyncGener
       distance,
       embedding_model: embeddingModel,
       ...(named !== undefined && { named_vectors: named }),
+      ...(settings !== undefined && { settings }),
       payload_indexes: Object.fromEntries(indexes),
       // What the engine itself notes by an alias has a name that no caller can give.
       ...(texts.length > 0 && { text_indexes: Object.fromEntries(texts) }),

@@ -17,9 +17,10 @@ type Importing = Pick<VectorStore, 'find' | 'create' | 'indexPayload' | 'changeA
 export async function importCollection(store: Importing, owner: Owner, collection: ExportedCollection): Promise<void> {
   const { name, vector_size: size, distance, embedding_model: embeddingModel, named_vectors: named } = collection;
   const spec: CollectionSpec = { name, size, distance, embeddingModel, ...(named !== undefined && { named }) };
+  const { settings } = collection;
   const known = await store.find(owner.tenant, name);
-  if (known === null) await store.create(owner, spec);
-  else if (!isDeepStrictEqual(known, spec)) {
+  if (known === null) await store.create(owner, { ...spec, ...(settings !== undefined && { settings }) });
+  else if (!isDeepStrictEqual({ ...known, settings: undefined }, { ...spec, settings: undefined })) {
     const message = `Collection '${name}' exists and is another: ${known.size} numbers, ${known.distance}, embedding model ${known.embeddingModel ?? 'none'}. Delete it, or import for another tenant.`;
     throw new FailureError({ kind: 'conflict', message });
   }

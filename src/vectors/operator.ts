@@ -1,5 +1,6 @@
 import type { JsonObject } from '../kernel/json.ts';
 import type { Distance, NamedSpecs, PayloadType } from './collection.ts';
+import type { CollectionSettings } from './collection-settings.ts';
 import { exportLines } from './export-lines.ts';
 import { importCollection, importPoints } from './import-points.ts';
 import type { Owner, TenantSummary, VectorStore } from './store.ts';
@@ -38,6 +39,8 @@ export interface ExportedCollection {
   embedding_model: string | null;
   /** By name; absent: none. */
   named_vectors?: NamedSpecs;
+  /** Absent: none. */
+  settings?: CollectionSettings;
   /** Type by key. */
   payload_indexes: Readonly<Record<string, PayloadType>>;
   /** Parameters of those that are text indexes and have some, by key. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../kernel/json.ts';
 import type { CollectionInfo, CollectionSpec, PayloadType } from './collection.ts';
+import type { SettingsChange } from './collection-settings.ts';
 import type { Filter } from './filter/filter.ts';
 import type { Formula } from './formula.ts';
 import type { PointBatch, PointId, ScoredPoint, StoredPoint, VectorBatch, VectorValue, Want } from './point.ts';
@@ -21,6 +22,8 @@ export interface VectorStore {
   /** Null when there is none; cheap: looked at before every call. */
   find(tenant: string, collection: string): Promise<CollectionSpec | null>;
   inspect(tenant: string, collection: string): Promise<CollectionInfo>;
+  /** Changes settings, which change nothing else. */
+  configure(tenant: string, collection: string, change: SettingsChange): Promise<void>;
   /** In order, in one transaction; resolves to the number of the last operation. */
   write(tenant: string, collection: string, operations: readonly WriteOperation[]): Promise<number>;
   /** In the order of `ids`; unknown ones are left out. */

@@ -23,6 +23,7 @@ export function createThreadStore(
     list: ofTenant('list'),
     find: ofTenant('find'),
     inspect: ofTenant('inspect'),
+    configure: ofTenant('configure'),
     write: ofTenant('write'),
     retrieve: ofTenant('retrieve'),
     query: ofTenant('query'),

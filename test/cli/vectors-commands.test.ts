@@ -121,7 +121,7 @@ describe('culvert vectors, run as a program', { concurrency: true }, () => {
     const vectors = { engine: 'qdrant', url: 'http://127.0.0.1:6333' };
     writeFileSync(join(cwd, 'culvert.yaml'), stringify({ ...config, vectors }));
     const text = await runCommand(['check'], { cwd });
-    assert.match(text.stdout, /Qdrant keeps vectors; 501 there: .*\(facet\).*\(order_by\).*groups\).*text index\)\.\n/);
+    assert.match(text.stdout, /Qdrant keeps vectors; 501 there: .*\(facet\).*\(order_by\).*metadata.*text index\)\.\n/);
     const json = JSON.parse((await runCommand(['check', '--json'], { cwd })).stdout) as { unsupported: string[] };
     assert.equal(json.unsupported.length, 4);
   });

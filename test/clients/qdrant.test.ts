@@ -171,9 +171,9 @@ test('qdrant-js: what is not done is refused with 501, never done by half', asyn
   await refused(client.listFullSnapshots());
   await refused(client.listShardKeys('points'));
   await refused(client.collectionClusterInfo('points'));
-  const halves = { size: 4, distance: 'Cosine', datatype: 'float16' } as const;
-  await refused(client.createCollection('halves', { vectors: { image: halves } }));
-  assert.deepEqual(await client.collectionExists('halves'), { exists: false });
+  const whole = { size: 4, distance: 'Cosine', datatype: 'uint8' } as const;
+  await refused(client.createCollection('whole', { vectors: { image: whole } }));
+  assert.deepEqual(await client.collectionExists('whole'), { exists: false });
 });
 
 test('qdrant-js: a hybrid collection is made, filled and asked as its documentation does', async () => {

@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { CollectionSpec, Distance, NamedSpecs, PayloadType } from '../collection.ts';
+import type { CollectionSettings } from '../collection-settings.ts';
 import { DamagedRows } from './storage-trouble.ts';
 
 /** A collection's row. */
@@ -49,24 +50,28 @@ export function readRow(row: unknown[] | undefined): CollectionRow {
   const spec: CollectionSpec = { name, size, distance, embeddingModel: model };
   const read = { cid, tenant, account, spec, points, seq };
   if (sumOfText(read, indexes, more) !== sum) throw new DamagedRows('the row of a collection');
-  const { named, fields }: More = more === null ? { fields: {} } : JSON.parse(more);
+  const { named, settings, fields }: More = more === null ? { fields: {} } : JSON.parse(more);
   if (named !== undefined) spec.named = named;
+  if (settings !== undefined) spec.settings = settings;
   return { ...read, fields, indexes: JSON.parse(indexes) };
 }
 
 /** What stands in the column of that name. */
 interface More {
   named?: NamedSpecs;
+  settings?: CollectionSettings;
   fields: Readonly<Record<string, number>>;
 }
 
 /** Null for a collection that has nothing of it, as those had that were made before there was such a column. */
-export function moreOf({ named }: CollectionSpec, fields: CollectionRow['fields']): string | null {
-  return named === undefined ? null : JSON.stringify({ named, fields } satisfies More);
+export function moreOf({ named, settings }: CollectionSpec, fields: CollectionRow['fields']): string | null {
+  if (named === undefined && settings === undefined) return null;
+  const more: More = { ...(named !== undefined && { named }), fields, ...(settings !== undefined && { settings }) };
+  return JSON.stringify(more);
 }
 
-/** As a collection's row is made, before it has fields for named vectors. */
-export function unnamedOf({ named: _, ...spec }: CollectionSpec): CollectionSpec {
+/** As a collection's row is made, before it has fields for named vectors, and settings. */
+export function plainOf({ named: _, settings: __, ...spec }: CollectionSpec): CollectionSpec {
   return spec;
 }
 

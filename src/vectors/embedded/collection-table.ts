@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { CollectionSpec } from '../collection.ts';
 import type { Owner, TenantSummary } from '../store.ts';
-import { type CollectionRow, moreOf, readAlias, readRow, sumOf, sumOfAlias, unnamedOf } from './collection-row.ts';
+import { type CollectionRow, moreOf, plainOf, readAlias, readRow, sumOf, sumOfAlias } from './collection-row.ts';
 import { prepareCollections } from './collection-statements.ts';
 import type { ShardFile } from './shard-file.ts';
 import { DamagedRows } from './storage-trouble.ts';
@@ -14,8 +14,8 @@ export interface CollectionTable {
   find(tenant: string, name: string): CollectionRow | null;
   list(tenant: string): CollectionRow[];
   create(owner: Owner, spec: CollectionSpec): void;
-  /** Named vectors of a collection that was made just now. */
-  setFields(row: CollectionRow, fields: CollectionRow['fields']): void;
+  /** Named vectors with their fields, and settings. */
+  setMore(row: CollectionRow): void;
   /** Its points go later, by `doomed`. */
   drop(cid: number): void;
   setCounts(row: CollectionRow, points: number, seq: number): void;
@@ -74,11 +74,11 @@ export function openCollectionTable(shard: ShardFile): CollectionTable {
     list: (tenant) => statements.byTenant.all(tenant).map((row) => readRow(rows(row))),
     create({ tenant, account }, spec) {
       const { name, size, distance, embeddingModel } = spec;
-      const sum = sumOf({ tenant, account, spec: unnamedOf(spec), fields: {}, points: 0, seq: 0, indexes: [] });
+      const sum = sumOf({ tenant, account, spec: plainOf(spec), fields: {}, points: 0, seq: 0, indexes: [] });
       statements.insert.run(tenant, name, account, size, distance, embeddingModel, sum);
     },
-    setFields(row, fields) {
-      statements.setMore.run(moreOf(row.spec, fields), sumOf({ ...row, fields }), row.cid);
+    setMore(row) {
+      statements.setMore.run(moreOf(row.spec, row.fields), sumOf(row), row.cid);
     },
     drop(cid) {
       statements.removeAliases.run(cid);

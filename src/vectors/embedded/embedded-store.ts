@@ -96,6 +96,7 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     list: async (tenant) => of(tenant).list(tenant),
     find: async (tenant, collection) => of(tenant).find(tenant, collection),
     inspect: async (tenant, collection) => of(tenant).inspect(tenant, collection),
+    configure: async (tenant, collection, change) => of(tenant).configure(tenant, collection, change),
     write: async (tenant, collection, operations) => of(tenant).write(tenant, collection, operations),
     retrieve: async (tenant, collection, ids, want) => of(tenant).retrieve(tenant, collection, ids, want),
     query: async (tenant, collection, queries) => of(tenant).query(tenant, collection, queries),

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import type { CollectionInfo, CollectionSpec, NamedSpecs, PayloadType } from '../collection.ts';
+import { changedSettings, type SettingsChange } from '../collection-settings.ts';
 import type { Filter } from '../filter/filter.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { collectionExists, payloadIndexesMax, tooManyPayloadIndexes } from '../refusals.ts';
@@ -44,7 +45,9 @@ export function shardCollections(state: ShardState) {
             const row = collections.find(owner.tenant, spec.name)!;
             cid = row.cid;
             if (cid > cidMax) throw overloaded(fullShard);
-            if (spec.named !== undefined) collections.setFields({ ...row, spec }, fieldsOf(cid, spec.named));
+            if (spec.named !== undefined || spec.settings !== undefined) {
+              collections.setMore({ ...row, spec, fields: fieldsOf(cid, spec.named ?? {}) });
+            }
           }),
         committed() {},
         // Its number may be given again.
@@ -91,6 +94,14 @@ export function shardCollections(state: ShardState) {
           ]),
         ),
       })),
+
+    configure: (tenant: string, name: string, change: SettingsChange): Promise<void> =>
+      state.change(() => {
+        const row = state.rowOf(tenant, name);
+        const { settings: before, ...spec } = row.spec;
+        const settings = changedSettings(before, change);
+        collections.setMore({ ...row, spec: { ...spec, ...(settings !== undefined && { settings }) } });
+      }),
 
     indexPayload: (
       tenant: string,

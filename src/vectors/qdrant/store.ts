@@ -55,7 +55,9 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
       const { name } = spec;
       const known = await registry.find(owner.tenant, name);
       if (known !== null) throw collectionExists(name);
-      const row = { ...owner, ...spec, generation: randomUUID() };
+      if (spec.settings?.metadata !== undefined) throw unsupported('metadata');
+      const { settings: _, ...kept } = spec;
+      const row = { ...owner, ...kept, generation: randomUUID() };
       await partitions.physical.ensure(row);
       const made = await registry.create(row, limits.collectionsPerAccount);
       if (made === 'exists') throw collectionExists(name);
@@ -84,6 +86,9 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
         }),
       );
       return { ...specOf(partition.collection), points, indexed: points, payloadSchema: Object.fromEntries(counted) };
+    },
+    async configure(_tenant, _name, change) {
+      if (change.metadata !== undefined) throw unsupported('metadata');
     },
     async indexPayload(tenant, name, key, type, params) {
       if (params !== undefined && Object.keys(params).some((one) => one !== 'type')) throw unsupported('text-index');

@@ -132,7 +132,7 @@ test('deleting and asking for a collection that is not there is no error', async
   assert.equal((await answerOf({ ...none, drop: async () => false }, 'delete-collection', '')).result, false);
   assert.deepEqual(await resultOf('CollectionExistence', none, 'collection-exists', ''), { exists: false });
   assert.equal((await answerOf({ drop: async () => true }, 'delete-collection', '')).result, true);
-  assert.equal((await answerOf({}, 'update-collection', {})).result, true);
+  assert.equal((await answerOf({ configure: async () => {} }, 'update-collection', {})).result, true);
 });
 
 test('aliases are answered by their names', async () => {

@@ -44,6 +44,7 @@ function effectOf(request: VectorRequest): CallEffect {
       return 'adds';
     case 'write':
       return request.operations.some(({ kind }) => addingKinds.has(kind)) ? 'adds' : 'changes';
+    case 'update':
     case 'drop':
     case 'change-aliases':
     case 'index':

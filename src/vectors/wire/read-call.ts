@@ -87,8 +87,7 @@ export function readCall(call: OpenedCall, spec: CollectionSpec | null, limits: 
     case 'inspect-collection':
       return ready({ kind: 'inspect', collection });
     case 'update-collection':
-      readUpdate(body, spec!);
-      return ready({ kind: 'update', collection });
+      return ready({ kind: 'update', collection, change: readUpdate(body, spec!) });
     case 'delete-collection':
       return ready({ kind: 'drop', collection });
     case 'collection-exists':

@@ -13,7 +13,7 @@ test("the contract's create: name, vector_size, distance", () => {
   assert.deepEqual(request, { kind: 'create', spec: made, form: 'contract' });
 });
 
-test("Qdrant's create: vectors, its tuning accepted", () => {
+test("Qdrant's create: vectors, its tuning kept", () => {
   const { request } = put({
     vectors: { size: 4, distance: 'Dot', on_disk: true, hnsw_config: { m: 8 }, datatype: 'float32' },
     hnsw_config: { m: 16 },
@@ -29,7 +29,15 @@ test("Qdrant's create: vectors, its tuning accepted", () => {
     on_disk_payload: true,
     sparse_vectors: null,
   });
-  assert.deepEqual(request, { kind: 'create', spec: made, form: 'qdrant' });
+  const settings = {
+    hnsw_config: { m: 16 },
+    wal_config: { wal_capacity_mb: 1 },
+    optimizers_config: { default_segment_number: 2 },
+    quantization_config: { scalar: { type: 'int8' } },
+    on_disk_payload: true,
+    vectors: { '': { on_disk: true, hnsw_config: { m: 8 }, datatype: 'float32' } },
+  };
+  assert.deepEqual(request, { kind: 'create', spec: { ...made, settings }, form: 'qdrant' });
 });
 
 test('both places take both vocabularies', () => {
@@ -106,7 +114,7 @@ for (const [body, refusal] of [
   ],
   [
     { name: 'c', vectors: { size: 4, datatype: 'uint8' } },
-    '501 vectors.datatype: other types than "float32" are not supported; leave it out.',
+    '501 vectors.datatype: numbers that are cut to whole ones are not supported; leave it out.',
   ],
   [
     { name: 'c', vectors: { a: { size: 4 } }, sparse_vectors: { a: {} } },
@@ -124,9 +132,10 @@ for (const [body, refusal] of [
     { name: 'c', vector_size: 4, sharding_method: 'custom' },
     '501 sharding_method: shards of your own are not supported; leave it out.',
   ],
+  [{ name: 'c', vector_size: 4, metadata: 'search' }, '400 metadata: expected an object, got a string'],
   [
-    { name: 'c', vector_size: 4, metadata: { team: 'search' } },
-    "501 metadata: metadata of a collection is not supported; keep it in a point's payload, or leave it out.",
+    { name: 'c', vector_size: 4, metadata: { text: 'x'.repeat(65_536) } },
+    '400 metadata: a collection keeps 65536 characters of metadata and settings as JSON, got 65560',
   ],
   [
     { name: 'c', vector_size: 4, strict_mode_config: { enabled: true } },
@@ -161,7 +170,8 @@ test('PATCH takes tuning, and refuses what never changes', () => {
     hnsw_config: {},
     vectors: { '': { hnsw_config: {}, on_disk: true } },
   };
-  assert.deepEqual(patch(tuning).request, { kind: 'update', collection: 'plain' });
+  const change = { optimizers_config: {}, hnsw_config: {}, vectors: { '': { hnsw_config: {}, on_disk: true } } };
+  assert.deepEqual(patch(tuning).request, { kind: 'update', collection: 'plain', change });
   const fixed = 'never changes: make a new collection, and write the points there';
   for (const [body, at] of [
     [{ vector_size: 8 }, 'vector_size'],
@@ -169,6 +179,7 @@ test('PATCH takes tuning, and refuses what never changes', () => {
     [{ name: 'x' }, 'name'],
     [{ vectors: { size: 8 } }, 'vectors.size'],
     [{ vectors: { '': { distance: 'Dot' } } }, 'vectors[""].distance'],
+    [{ vectors: { '': { datatype: 'float16' } } }, 'vectors[""].datatype'],
   ]) {
     assert.equal(
       refusalOf(() => patch(body)),

@@ -10,20 +10,12 @@ import {
   vectorSizeMax,
   vectorSpecOf,
 } from '../collection.ts';
+import { changedSettings, type SettingsChange } from '../collection-settings.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
 import type { AliasChange } from '../store.ts';
-import {
-  ignoreObjects,
-  optional,
-  readBoolean,
-  readList,
-  readString,
-  readWhole,
-  readWord,
-  shown,
-  under,
-} from './read-scalars.ts';
+import { optional, readList, readString, readWhole, readWord, shown, under } from './read-scalars.ts';
+import { readSettings, settingObjects } from './read-settings.ts';
 import { readTextIndex } from './read-text-options.ts';
 import { readDistance, readSparseVectors, readVectors, vectorKeys } from './read-vector-params.ts';
 import { refuseUnsupported } from './unsupported.ts';
@@ -33,15 +25,12 @@ import { modelCharsMax } from './vector-reader.ts';
 const aliasChangesMax = 1_000;
 
 const contractKeys = ['vector_size', 'distance', 'embedding_model'];
-/** Where and how one machine keeps its data is its own business: checked, and without effect. */
-const tuningObjects = ['hnsw_config', 'wal_config', 'optimizers_config', 'quantization_config'];
-/** What a collection would have to keep, and answer by. */
-const keptObjects = ['strict_mode_config', 'metadata'];
 const createKeys = [
   ...contractKeys,
   'vectors',
-  ...tuningObjects,
-  ...keptObjects,
+  ...settingObjects,
+  'metadata',
+  'strict_mode_config',
   'shard_number',
   'sharding_method',
   'replication_factor',
@@ -70,6 +59,7 @@ export function readCreate(json: JsonObject, name: string | null): CreatedCollec
   const unnamed = vectors.get('');
   if (unnamed?.kind === 'dense') vectors.delete('');
   if (vectors.size > namedVectorsMax) refuse('vectors', `a collection has at most ${namedVectorsMax} named vectors`);
+  const settings = changedSettings(undefined, readSettings(body));
   const plain = unnamed?.kind === 'dense' ? unnamed : { size: 0, distance: 'Cosine' as const, embeddingModel: null };
   const spec: CollectionSpec = {
     name: name ?? readName(body.name, 'name'),
@@ -77,6 +67,7 @@ export function readCreate(json: JsonObject, name: string | null): CreatedCollec
     distance: plain.distance,
     embeddingModel: plain.embeddingModel,
     ...(vectors.size > 0 && { named: Object.fromEntries(vectors) }),
+    ...(settings !== undefined && { settings }),
   };
   return { spec, sizes: wantedSizes(spec, body) };
 }
@@ -153,16 +144,16 @@ function wantedSizes(
   return { model, of: embedded.filter((one) => one.model === model) };
 }
 
-/** Checks a PATCH, which changes nothing: what it could tune has no effect here, and the rest never changes. */
-export function readUpdate(json: JsonObject, spec: CollectionSpec): void {
+/** A PATCH changes settings alone: the rest never changes. */
+export function readUpdate(json: JsonObject, spec: CollectionSpec): SettingsChange {
   const fixed = [...contractKeys, 'name'];
-  const keys = [...fixed, 'vectors', 'params', ...tuningObjects, ...keptObjects, 'sparse_vectors'];
+  const keys = [...fixed, 'vectors', 'params', ...settingObjects, 'metadata', 'strict_mode_config', 'sparse_vectors'];
   const body = readObject(json, 'body', keys);
-  refuseKept(body);
+  refuseStrictMode(body);
   for (const key of fixed) if (!optional(body[key])) refuseFixed(key);
-  ignoreObjects(body, '', ['params', ...tuningObjects]);
   if (!optional(body.vectors)) readVectorChanges(body.vectors, spec);
   if (!optional(body.sparse_vectors)) readSparseChanges(body.sparse_vectors, spec);
+  return readSettings(body);
 }
 
 function readVectorChanges(value: JsonValue, spec: CollectionSpec): void {
@@ -172,10 +163,9 @@ function readVectorChanges(value: JsonValue, spec: CollectionSpec): void {
     const at = `vectors[${JSON.stringify(name.slice(0, 64))}]`;
     if (vectorSpecOf(spec, name) === null) refuse(at, `the collection has no vector of that name`);
     const changes = readObject(params, at, vectorKeys);
-    for (const key of ['size', 'distance', 'embedding_model', 'multivector_config']) {
+    for (const key of ['size', 'distance', 'datatype', 'embedding_model', 'multivector_config']) {
       if (key in changes) refuseFixed(`${at}.${key}`);
     }
-    ignoreObjects(changes, at, ['hnsw_config', 'quantization_config']);
   }
 }
 
@@ -216,21 +206,15 @@ function refuseCreateExtras(body: JsonObject): void {
   for (const key of ['replication_factor', 'write_consistency_factor']) {
     if (!optional(body[key])) readWhole(body[key], key, 1, Number.MAX_SAFE_INTEGER);
   }
-  if (!optional(body.on_disk_payload)) readBoolean(body.on_disk_payload, 'on_disk_payload');
-  ignoreObjects(body, '', tuningObjects);
-  refuseKept(body);
+  refuseStrictMode(body);
 }
 
-/** Strict mode that is off, and no metadata, is what every collection has. */
-function refuseKept({ strict_mode_config: strict, metadata }: JsonObject): void {
+/** Strict mode that is off is what every collection has. */
+function refuseStrictMode({ strict_mode_config: strict }: JsonObject): void {
   const off = isObject(strict) && (optional(strict.enabled) || strict.enabled === false);
   if (!optional(strict) && !isObject(strict)) refuse('strict_mode_config', `expected an object, got ${kindOf(strict)}`);
   if (!optional(strict) && !off) {
     refuseUnsupported('strict_mode_config.enabled', 'limits of one collection are', 'set it to false, or leave it out');
-  }
-  if (!optional(metadata) && !isObject(metadata)) refuse('metadata', `expected an object, got ${kindOf(metadata)}`);
-  if (isObject(metadata) && Object.keys(metadata).length > 0) {
-    refuseUnsupported('metadata', 'metadata of a collection is', "keep it in a point's payload, or leave it out");
   }
 }
 

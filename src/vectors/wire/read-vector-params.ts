@@ -3,7 +3,7 @@ import { isObject } from '../../kernel/json.ts';
 import { type Distance, distances, type VectorSpec, vectorNameCharsMax, vectorSizeMax } from '../collection.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
 import { bm25Model, isBm25 } from '../text/bm25.ts';
-import { ignoreObjects, optional, readBoolean, readString, readWhole, readWord, shown } from './read-scalars.ts';
+import { optional, readString, readWhole, readWord, shown } from './read-scalars.ts';
 import { refuseUnsupported } from './unsupported.ts';
 import { modelCharsMax } from './vector-reader.ts';
 
@@ -45,7 +45,7 @@ export function readVectors(
 }
 
 /** The object is one vector's, rather than one for each name. */
-function isParams(value: JsonObject): boolean {
+export function isParams(value: JsonObject): boolean {
   const entries = Object.entries(value);
   if (entries.length === 0) return false;
   return entries.every(([key]) => vectorKeys.includes(key)) || entries.some(([, one]) => !isObject(one));
@@ -53,11 +53,6 @@ function isParams(value: JsonObject): boolean {
 
 function readVectorParams(value: JsonValue | undefined, at: string, modelBeside: boolean): VectorParams {
   const params = readObject(value, at, vectorKeys);
-  if (!optional(params.datatype) && params.datatype !== 'float32') {
-    refuseUnsupported(`${at}.datatype`, 'other types than "float32" are', 'leave it out');
-  }
-  if (!optional(params.on_disk)) readBoolean(params.on_disk, `${at}.on_disk`);
-  ignoreObjects(params, at, ['hnsw_config', 'quantization_config']);
   const embeddingModel = optional(params.embedding_model)
     ? null
     : readString(params.embedding_model, `${at}.embedding_model`, modelCharsMax);

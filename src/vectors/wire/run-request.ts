@@ -21,6 +21,7 @@ export async function runRequest(store: VectorStore, owner: Owner, request: Vect
     case 'inspect':
       return shownInfo(await store.inspect(tenant, request.collection));
     case 'update':
+      await store.configure(tenant, request.collection, request.change);
       return true;
     case 'drop':
       return store.drop(tenant, request.collection);

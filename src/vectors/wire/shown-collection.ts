@@ -2,6 +2,8 @@ import type { CollectionInfo, CollectionSpec, NamedSpecs, VectorSpec } from '../
 import { isMulti, isSparse, type ScoredPoint, type StoredPoint, type VectorValue } from '../point.ts';
 import { shortestFloat } from './shortest-float.ts';
 
+type Shown = Record<string, object>;
+
 /** A collection in the contract's words, and its named vectors in Qdrant's. */
 export function shownSpec({ name, size, distance, embeddingModel, named }: CollectionSpec): object {
   return {
@@ -12,7 +14,7 @@ export function shownSpec({ name, size, distance, embeddingModel, named }: Colle
   };
 }
 
-function shownNamed(named: NamedSpecs): { vectors: object; sparse_vectors?: object } {
+function shownNamed(named: NamedSpecs): { vectors: Shown; sparse_vectors?: Shown } {
   const entries = Object.entries(named);
   const sparse = entries.flatMap(([name, spec]) => (spec.kind === 'sparse' ? [[name, shownSparse(spec)]] : []));
   const dense = entries.flatMap(([name, spec]) => (spec.kind === 'sparse' ? [] : [[name, shownParams(spec)]]));
@@ -36,17 +38,23 @@ function shownParams(spec: Exclude<VectorSpec, { kind: 'sparse' }>): object {
 }
 
 /** Qdrant's `params.vectors` and `params.sparse_vectors`: one vector's where it has no name and stands alone. */
-function shownVectors({ size, distance, named = {} }: CollectionSpec): object {
+function shownVectors({ size, distance, named = {}, settings = {} }: CollectionSpec): object {
   const { vectors, sparse_vectors: sparse } = shownNamed(named);
-  const unnamed = size > 0 ? { size, distance } : (vectors as Record<string, object>)[''];
-  const alone = Object.keys(vectors).every((name) => name === '');
-  const shown = unnamed === undefined ? vectors : alone ? unnamed : { '': unnamed, ...vectors };
-  return { vectors: shown, ...(sparse !== undefined && { sparse_vectors: sparse }) };
+  const all = Object.entries({ ...(size > 0 && { '': { size, distance } }), ...vectors });
+  const dense = Object.fromEntries(all.map(([name, one]) => [name, { ...one, ...settings.vectors?.[name] }]));
+  const alone = all.length === 1 && all[0]![0] === '';
+  const sparseWithSettings = Object.entries(sparse ?? {}).map(([name, one]) => {
+    return [name, { ...one, ...settings.sparse_vectors?.[name] }] as const;
+  });
+  return {
+    vectors: alone ? dense[''] : dense,
+    ...(sparse !== undefined && { sparse_vectors: Object.fromEntries(sparseWithSettings) }),
+  };
 }
 
 /**
  * The contract's words beside Qdrant's, whose clients read `status` and `config`. What Qdrant tells of its own index and
- * files stands as it has it by default.
+ * files stands as it was set, or as it has it by default.
  */
 export function shownInfo(info: CollectionInfo): object {
   const { points, indexed, payloadSchema } = info;
@@ -57,17 +65,7 @@ export function shownInfo(info: CollectionInfo): object {
     optimizer_status: 'ok',
     indexed_vectors_count: indexed,
     segments_count: 1,
-    config: {
-      params: {
-        ...shownVectors(info),
-        shard_number: 1,
-        replication_factor: 1,
-        write_consistency_factor: 1,
-        on_disk_payload: true,
-      },
-      hnsw_config: { m: 16, ef_construct: 100, full_scan_threshold: 10_000 },
-      optimizer_config: { default_segment_number: 1, flush_interval_sec: 5 },
-    },
+    config: shownConfig(info),
     payload_schema: Object.fromEntries(
       Object.entries(payloadSchema).map(([key, { type, points: count, params }]) => [
         key,
@@ -76,6 +74,29 @@ export function shownInfo(info: CollectionInfo): object {
     ),
   };
 }
+
+function shownConfig(info: CollectionInfo): object {
+  const { hnsw_config, optimizers_config, quantization_config, wal_config, metadata, on_disk_payload } =
+    info.settings ?? {};
+  return {
+    params: {
+      ...shownVectors(info),
+      shard_number: 1,
+      replication_factor: 1,
+      write_consistency_factor: 1,
+      on_disk_payload: on_disk_payload ?? true,
+    },
+    hnsw_config: { m: 16, ef_construct: 100, full_scan_threshold: 10_000, ...hnsw_config },
+    optimizer_config: { ...optimizerDefaults, ...optimizers_config },
+    ...(wal_config !== undefined && { wal_config: { ...walDefaults, ...wal_config } }),
+    quantization_config: quantization_config ?? null,
+    ...(metadata !== undefined && { metadata }),
+  };
+}
+
+/** What Qdrant's description asks for. */
+const optimizerDefaults = { default_segment_number: 1, flush_interval_sec: 5 };
+const walDefaults = { wal_capacity_mb: 32, wal_segments_ahead: 0 };
 
 /** A point as `retrieve` and `scroll` show it: what was asked for, and `{}` for a payload that is not there. */
 export function shownPoint({ id, payload, vector, named }: StoredPoint): object {

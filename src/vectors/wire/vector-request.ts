@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import type { CollectionSpec, PayloadType } from '../collection.ts';
+import type { SettingsChange } from '../collection-settings.ts';
 import type { Filter } from '../filter/filter.ts';
 import type { PointId, Want } from '../point.ts';
 import type { AliasChange, FacetQuery, GroupQuery, PointQuery, ScrollQuery, WriteOperation } from '../store.ts';
@@ -12,8 +13,7 @@ export type VectorRequest =
   /** `spec.size` is 0 until the embedding model has told it. `contract` answers with the collection, `qdrant` true. */
   | { kind: 'create'; spec: CollectionSpec; form: 'contract' | 'qdrant' }
   | { kind: 'inspect'; collection: string }
-  /** Nothing that may be asked changes anything here. */
-  | { kind: 'update'; collection: string }
+  | { kind: 'update'; collection: string; change: SettingsChange }
   | { kind: 'drop'; collection: string }
   | { kind: 'exists'; collection: string }
   | { kind: 'aliases'; collection: string | null }

@@ -1,0 +1,75 @@
+import { FailureError, invalid } from '../kernel/failure.ts';
+import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
+
+/**
+ * What Qdrant's clients set for an engine of Qdrant's kind, in its words: index, quantization, where data lies, what type
+ * numbers are kept as. None of it changes anything here; it is kept, and shown again. `metadata` is the caller's own.
+ */
+export interface CollectionSettings {
+  metadata?: JsonObject;
+  hnsw_config?: JsonObject;
+  quantization_config?: JsonObject;
+  optimizers_config?: JsonObject;
+  wal_config?: JsonObject;
+  on_disk_payload?: boolean;
+  /** By the vector's name, '' the unnamed one. */
+  vectors?: Readonly<Record<string, VectorSettings>>;
+  sparse_vectors?: Readonly<Record<string, { index?: JsonObject }>>;
+}
+
+export interface VectorSettings {
+  on_disk?: boolean;
+  datatype?: string;
+  hnsw_config?: JsonObject;
+  quantization_config?: JsonObject;
+}
+
+/** A change of settings: `Disabled` takes a quantization away, a null in metadata its key. */
+export interface SettingsChange extends Omit<CollectionSettings, 'quantization_config' | 'vectors'> {
+  quantization_config?: JsonObject | 'Disabled';
+  vectors?: Readonly<Record<string, VectorChange>>;
+}
+
+type VectorChange = Omit<VectorSettings, 'quantization_config'> & { quantization_config?: JsonObject | 'Disabled' };
+
+/** Of a collection's settings as JSON, its metadata included. */
+const settingsCharsMax = 65_536;
+
+/** Undefined: there are none. Throws a FailureError (400) when they become too long. */
+export function changedSettings(
+  before: CollectionSettings | undefined,
+  change: SettingsChange,
+): CollectionSettings | undefined {
+  const after = merged((before ?? {}) as JsonObject, change as JsonObject) as CollectionSettings;
+  const chars = JSON.stringify(after).length;
+  if (chars > settingsCharsMax) {
+    const message = `metadata: a collection keeps ${settingsCharsMax} characters of metadata and settings as JSON, got ${chars}`;
+    throw new FailureError(invalid('metadata', message));
+  }
+  return Object.keys(after).length === 0 ? undefined : after;
+}
+
+/** Objects of Qdrant's own are merged member by member; a quantization, and what metadata holds, is one value. */
+function merged(before: JsonObject, change: JsonObject): JsonObject {
+  const after: JsonObject = { ...before };
+  for (const [key, value] of Object.entries(change)) {
+    if (value === undefined) continue;
+    const next =
+      key === 'quantization_config' ? quantization(value) : key === 'metadata' ? metadata(after, value) : value;
+    const isWhole = key === 'quantization_config' || key === 'metadata';
+    const known = after[key];
+    const result = !isWhole && isObject(known) && isObject(next) ? merged(known, next) : next;
+    if (result === null || (isObject(result) && Object.keys(result).length === 0)) delete after[key];
+    else after[key] = result;
+  }
+  return after;
+}
+
+function quantization(value: JsonValue): JsonValue {
+  return value === 'Disabled' ? null : value;
+}
+
+function metadata({ metadata: before }: JsonObject, change: JsonValue): JsonObject {
+  const members = Object.entries({ ...(before as JsonObject | undefined), ...(change as JsonObject) });
+  return Object.fromEntries(members.filter(([, value]) => value !== null));
+}

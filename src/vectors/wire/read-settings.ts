@@ -1,0 +1,86 @@
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import { isObject } from '../../kernel/json.ts';
+import type { SettingsChange, VectorSettings } from '../collection-settings.ts';
+import { kindOf, refuse } from '../filter/refuse.ts';
+import { optional, readBoolean, readWord, shown, under } from './read-scalars.ts';
+import { isParams } from './read-vector-params.ts';
+import { refuseUnsupported } from './unsupported.ts';
+
+/** Objects of a collection's body that change nothing here. */
+export const settingObjects = ['hnsw_config', 'wal_config', 'optimizers_config', 'quantization_config'] as const;
+
+/** Of one component. Kept as f32 whatever is asked: scores are at least as exact. */
+const datatypes = ['float32', 'float16', 'turbo4'];
+
+/** What a PUT or PATCH of a collection sets. Throws a FailureError (400, 501) that names the member. */
+export function readSettings(body: JsonObject): SettingsChange {
+  const change: JsonObject = {};
+  for (const key of settingObjects) setObject(change, body, key, '');
+  setObject(change, body, 'metadata', '');
+  const params = optional(body.params) ? {} : objectAt(body.params, 'params');
+  for (const [given, at] of [
+    [body.on_disk_payload, 'on_disk_payload'],
+    [params.on_disk_payload, 'params.on_disk_payload'],
+  ] as const) {
+    if (!optional(given)) change.on_disk_payload = readBoolean(given, at);
+  }
+  const vectors = byName(body.vectors, 'vectors', readVectorSettings);
+  if (vectors !== null) change.vectors = vectors;
+  const sparse = byName(body.sparse_vectors, 'sparse_vectors', readSparseSettings);
+  if (sparse !== null) change.sparse_vectors = sparse;
+  return change as SettingsChange;
+}
+
+/** Those of the names that set something; null: none do. */
+function byName(
+  value: JsonValue | undefined,
+  at: string,
+  read: (params: JsonObject, at: string) => JsonObject,
+): JsonObject | null {
+  if (optional(value)) return null;
+  const all = objectAt(value, at);
+  const entries = isParams(all) ? [['', all] as const] : Object.entries(all);
+  const set = entries
+    .map(([name, params]) => {
+      const place = isParams(all) ? at : name === '' ? `${at}[""]` : `${at}.${name.slice(0, 64)}`;
+      return [name, read(objectAt(params, place), place)] as const;
+    })
+    .filter(([, settings]) => Object.keys(settings).length > 0);
+  return set.length === 0 ? null : Object.fromEntries(set);
+}
+
+function readVectorSettings(params: JsonObject, at: string): JsonObject {
+  const settings: JsonObject = {};
+  setObject(settings, params, 'hnsw_config', at);
+  setObject(settings, params, 'quantization_config', at);
+  if (!optional(params.on_disk)) settings.on_disk = readBoolean(params.on_disk, `${at}.on_disk`);
+  if (!optional(params.datatype)) settings.datatype = readDatatype(params.datatype, `${at}.datatype`);
+  return settings satisfies VectorSettings as JsonObject;
+}
+
+function readSparseSettings(params: JsonObject, at: string): JsonObject {
+  const settings: JsonObject = {};
+  setObject(settings, params, 'index', at);
+  return settings;
+}
+
+function readDatatype(value: JsonValue, at: string): string {
+  if (value === 'uint8') refuseUnsupported(at, 'numbers that are cut to whole ones are', 'leave it out');
+  return readWord(value, at, datatypes);
+}
+
+function setObject(into: JsonObject, from: JsonObject, key: string, at: string): void {
+  const value = from[key];
+  if (optional(value)) return;
+  const place = under(at, key);
+  // A quantization that was set is taken away so.
+  if (key === 'quantization_config' && typeof value === 'string') {
+    if (value !== 'Disabled') refuse(place, `expected an object or 'Disabled', got ${shown(value)}`);
+    into[key] = value;
+  } else into[key] = objectAt(value, place);
+}
+
+function objectAt(value: JsonValue | undefined, at: string): JsonObject {
+  if (!isObject(value)) refuse(at, `expected an object, got ${kindOf(value)}`);
+  return value;
+}
