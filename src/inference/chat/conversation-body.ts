@@ -130,6 +130,7 @@ function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBo
       losses: lossesInCallersWords([...(neutral.lost ?? []), ...encoded.value.losses, ...fitted.losses], request),
       answer: 'converted',
       unwrapTool: encoded.value.decode?.unwrapTool,
+      stop: encoded.value.decode?.stop,
       ...(named !== null && { callersToolNames: named.callersNames }),
       streamed: order.stream,
     },

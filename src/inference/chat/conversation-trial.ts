@@ -112,7 +112,7 @@ export function prepareFor(
 /** Who reads an answer of this type. `onGiven` hears of ids that a conversation gives out. */
 function readerFor(
   { stream, includeUsage, needs }: ConversationFacts,
-  { answer, streamed, unwrapTool, callersToolNames, upstreamDialect: dialect }: PreparedConversation,
+  { answer, streamed, unwrapTool, stop, callersToolNames, upstreamDialect: dialect }: PreparedConversation,
   contentType: string,
   { onGiven, usageOf }: Pick<PassingOptions, 'onGiven' | 'usageOf'>,
 ): AnswerReader {
@@ -129,7 +129,7 @@ function readerFor(
   if (passes && comesStreamed && dialect.gatherWhole !== undefined) {
     return new GatheredStream(dialect, dialect.gatherWhole(), { onGiven, inputTokensEstimate });
   }
-  const options = { unwrapTool, usageOf };
+  const options = { unwrapTool, stop, usageOf };
   const source = comesStreamed ? new StreamedSource(dialect, options) : new WholeSource(dialect, options);
   return new ConvertedAnswer(source, { inputTokensEstimate, onGiven, callersToolNames });
 }

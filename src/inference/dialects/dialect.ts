@@ -165,6 +165,8 @@ export interface EncodedRequest {
 export interface DecodeOptions {
   /** Structured output was asked for as a forced call of this tool: its arguments are the answer's text. */
   unwrapTool?: string | undefined;
+  /** Strings at which the text ends, where the provider knows no such thing. */
+  stop?: readonly string[] | undefined;
   /** Where and how the vendor tells what was used, when that is not the dialect's own way. */
   usageOf?: UsageOf | undefined;
 }

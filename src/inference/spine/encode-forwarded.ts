@@ -28,6 +28,8 @@ export interface EncodedBody {
   losses: readonly Loss[];
   answer: 'pass-through' | 'converted';
   unwrapTool: string | undefined;
+  /** Strings at which the answer is cut here. */
+  stop?: readonly string[] | undefined;
   /** Set when tools go by other names than the caller's: calls must be given back by those. */
   callersToolNames?: CallersToolNames;
   streamed: boolean;

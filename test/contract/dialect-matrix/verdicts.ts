@@ -125,7 +125,6 @@ const exceptions: readonly Exception[] = [
     messages,
     lost('generationConfig.responseSchema', 'without the bounds, which Anthropic refuses'),
   ],
-  ['stop-string', 'any', responses, refused('The provider of this model knows no stop strings.')],
   ['stop-string', messages, chat, differs('`end_turn`: the provider does not tell that a stop string ended it')],
   ['stop-string', messages, 'gemini', differs('`end_turn`: the provider does not tell that a stop string ended it')],
 ];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NeutralPart, NeutralRequest } from '../../neutral/request.ts';
+import type { NeutralPart, NeutralRequest, NeutralTool } from '../../neutral/request.ts';
 import { call, encode, losses, older, refusal, result, say, target, text, tools } from './encode.fixture.ts';
 
 test('the least request', () => {
@@ -189,10 +189,56 @@ test('a schema natively where the model has it, else as one forced call', () => 
 test('a response format that cannot be had is refused by name', () => {
   const json = { responseFormat: { type: 'json-object' as const } };
   assert.deepEqual(encode(json).decode, { unwrapTool: 'json_response' });
-  assert.equal(refusal({ ...json, tools }), 'response_format');
   assert.equal(refusal(json, target('claude-sonnet-5-5')), 'response_format');
   const list = { responseFormat: { type: 'json-schema' as const, name: 'l', schema: { type: 'array' } } };
   assert.equal(refusal(list), 'response_format.json_schema.schema');
+});
+
+test('beside tools the answer is one more of them, unless the caller demands or forbids a call', () => {
+  const of = (request: Partial<NeutralRequest>) => {
+    const encoded = encode({ responseFormat: { type: 'json-object' }, tools, ...request });
+    const names = (encoded.body.tools as { name: string }[]).map(({ name }) => name);
+    return [names, encoded.body.tool_choice];
+  };
+  assert.deepEqual(of({}), [['f', 'json_response'], { type: 'any' }]);
+  assert.deepEqual(of({ parallelToolCalls: false }), [
+    ['f', 'json_response'],
+    { type: 'any', disable_parallel_tool_use: true },
+  ]);
+  assert.deepEqual(of({ toolChoice: { type: 'required' } }), [['f'], { type: 'any' }]);
+  const forced = { type: 'tool', name: 'json_response', disable_parallel_tool_use: true };
+  assert.deepEqual(of({ toolChoice: { type: 'none' } }), [['f', 'json_response'], forced]);
+  assert.deepEqual(of({ tools: [{ name: 'json_response' }] }), [['json_response', 'json_response_'], { type: 'any' }]);
+});
+
+test('strict tools are strict where the model has that, with a schema that it takes, and within its limits', () => {
+  const strict = (parameters: NeutralTool['parameters'], name = 'f') => ({
+    name,
+    strict: true,
+    ...(parameters && { parameters }),
+  });
+  const of = (...asked: NeutralTool[]) => {
+    const encoded = encode({ tools: asked }, target('claude-sonnet-4-5'));
+    const sent = encoded.body.tools as { strict?: true; input_schema: unknown }[];
+    return { sent, strict: sent.map((tool) => tool.strict === true), losses: losses(encoded) };
+  };
+  const bounded = of(strict({ type: 'object', properties: { n: { type: 'integer', minimum: 1 } }, required: ['n'] }));
+  assert.deepEqual(bounded.sent[0]!.input_schema, {
+    type: 'object',
+    properties: { n: { type: 'integer', description: '(minimum: 1)' } },
+    required: ['n'],
+    additionalProperties: false,
+  });
+  assert.deepEqual([bounded.strict, bounded.losses], [[true], ['tools[0].function.parameters:narrowed']]);
+  const recursive = of(strict({ type: 'object', properties: { next: { $ref: '#' } }, required: ['next'] }));
+  assert.deepEqual([recursive.strict, recursive.losses], [[false], ['tools[0].function.strict:unsupported']]);
+  const optional = Object.fromEntries(Array.from({ length: 13 }, (_, i) => [`p${i}`, { type: 'string' }]));
+  const many = of(
+    strict({ type: 'object', properties: optional }),
+    strict({ type: 'object', properties: optional }),
+    strict(undefined),
+  );
+  assert.deepEqual(many.strict, [true, false, true]);
 });
 
 test('a recursive schema, which the native form refuses, goes as a forced call', () => {

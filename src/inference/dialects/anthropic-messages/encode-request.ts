@@ -5,7 +5,8 @@ import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { type Encoding, encodeMessages, lose, refuse } from './encode-messages.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
-import { isRecursive, narrowSchema } from './narrow-schema.ts';
+import { isRecursive, type NarrowedSchema, narrowSchema } from './narrow-schema.ts';
+import { strictSchemas } from './strict-tools.ts';
 import { type MessagesBody, type Thinking, type Tool, type ToolChoice, type Turn, vendor } from './wire.ts';
 
 /** Where nobody knows the model's limit; every model takes it. Anthropic requires the field. */
@@ -28,7 +29,7 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
       : encodeFormat(responseFormat, request, rules, encoding);
   const tools =
     format?.kind === 'forced-tool'
-      ? { tools: [format.tool], tool_choice: format.choice }
+      ? withStandIn(format.tool, request, turns, rules, encoding)
       : encodeTools(request, turns, rules, encoding);
   if (encoding.failure !== null) return { ok: false, failure: encoding.failure };
 
@@ -132,7 +133,7 @@ function dropHints(request: NeutralRequest, encoding: Encoding): void {
 }
 
 /** How structured output is asked for: natively, or as one forced call whose arguments are the answer. */
-type EncodedFormat = { kind: 'native'; format: JsonObject } | { kind: 'forced-tool'; tool: Tool; choice: ToolChoice };
+type EncodedFormat = { kind: 'native'; format: JsonObject } | { kind: 'forced-tool'; tool: Tool };
 
 const field = 'response_format';
 /** Name of the tool that stands in; the decoder unwraps its call. */
@@ -170,19 +171,32 @@ function forcedTool(
   rules: ModelRules,
   encoding: Encoding,
 ): EncodedFormat {
-  if (request.tools !== undefined && request.tools.length > 0) {
-    refuse(
-      encoding,
-      field,
-      'This model cannot be held to a response format while it has tools: leave one of them out.',
-    );
-  } else if (rules.forcedTool === 'refused') {
+  if (rules.forcedTool === 'refused') {
     refuse(encoding, field, 'For this model only response_format of type json_schema, not recursive, is supported.');
   }
+  let name = standIn;
+  while (request.tools?.some((tool) => tool.name === name)) name += '_';
+  return { kind: 'forced-tool', tool: { name, description: `Gives ${what}.`, input_schema: schema } };
+}
+
+/** The tool that stands in for a format, beside the caller's: the model calls one of them, or several of the caller's. */
+function withStandIn(
+  tool: Tool,
+  request: NeutralRequest,
+  turns: readonly Turn[],
+  rules: ModelRules,
+  encoding: Encoding,
+): EncodedTools {
+  const { tools = [], tool_choice: choice } = encodeTools(request, turns, rules, encoding);
+  // Who must call a tool of the caller's gives no answer yet.
+  if (choice?.type === 'any' || choice?.type === 'tool') return { tools, tool_choice: choice };
+  const mayCall = choice?.type !== 'none' && tools.length > 0;
+  const single = choice?.type === 'auto' ? choice : {};
   return {
-    kind: 'forced-tool',
-    tool: { name: standIn, description: `Gives ${what}.`, input_schema: schema },
-    choice: { type: 'tool', name: standIn, disable_parallel_tool_use: true },
+    tools: [...tools, tool],
+    tool_choice: mayCall
+      ? { ...single, type: 'any' }
+      : { type: 'tool', name: tool.name, disable_parallel_tool_use: true },
   };
 }
 
@@ -294,15 +308,19 @@ function encodeTools(
     if (request.toolChoice?.type === 'auto') lose(encoding, 'tool_choice', 'unsupported');
     return turns.length > 1 ? historyTools(turns) : {};
   }
-  const tools = request.tools.map((tool, i) => encodeTool(tool, i, encoding));
+  const strict = strictSchemas(request.tools, rules);
+  const tools = request.tools.map((tool, i) => encodeTool(tool, i, strict.get(i), encoding));
   const choice = toolChoice(request, rules, encoding);
   return choice === null ? { tools } : { tools, tool_choice: choice };
 }
 
-function encodeTool(tool: NeutralTool, index: number, encoding: Encoding): Tool {
-  // Anthropic's strict mode refuses schemas that OpenAI's takes (minimum, maxLength…), so it is not asked for.
-  if (tool.strict === true) lose(encoding, `tools[${index}].function.strict`, 'unsupported');
-  const encoded: Tool = { name: tool.name, input_schema: inputSchema(tool.parameters) };
+function encodeTool(tool: NeutralTool, index: number, strict: NarrowedSchema | undefined, encoding: Encoding): Tool {
+  const encoded: Tool = { name: tool.name, input_schema: strict?.schema ?? inputSchema(tool.parameters) };
+  if (strict !== undefined) {
+    encoded.strict = true;
+    // Its strict mode refuses keywords that OpenAI's takes (minimum, maxLength…).
+    if (strict.narrowed) lose(encoding, `tools[${index}].function.parameters`, 'narrowed');
+  } else if (tool.strict === true) lose(encoding, `tools[${index}].function.strict`, 'unsupported');
   if (tool.description !== undefined) encoded.description = tool.description;
   if (tool.cache !== undefined) encoded.cache_control = tool.cache;
   return encoded;

@@ -61,7 +61,13 @@ export type Block =
   /** A block we only carry (kept whole from Anthropic's own format). */
   | JsonObject;
 
-export type Tool = { name: string; description?: string; input_schema: JsonObject; cache_control?: JsonObject };
+export type Tool = {
+  name: string;
+  description?: string;
+  input_schema: JsonObject;
+  strict?: true;
+  cache_control?: JsonObject;
+};
 
 export type ToolChoice =
   | { type: 'auto'; disable_parallel_tool_use?: true }

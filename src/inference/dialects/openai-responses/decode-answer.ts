@@ -4,7 +4,8 @@ import { type Fault, fault } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { tellsNoCount, toldCount } from '../../neutral/usage.ts';
-import type { SseEvent, StreamDecoder } from '../dialect.ts';
+import { cuttingDecoder, cutWhole } from '../cut-at-stop.ts';
+import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
 import { parsedData } from '../event-data.ts';
 import { citationOf } from './citations.ts';
 import { faultInside } from './errors.ts';
@@ -14,15 +15,17 @@ import { openAiResponsesId } from './wire.ts';
  * A Responses stream as neutral events. What is no JSON of this format is skipped and counted, never thrown: one bad
  * line must not cost the caller the answer around it. `event:` names are not needed; a last `[DONE]` is let pass.
  */
-export function decodeStream(): StreamDecoder {
-  return new AnswerDecoder();
+export function decodeStream(options?: DecodeOptions): StreamDecoder {
+  const decoder = new AnswerDecoder();
+  return options?.stop === undefined ? decoder : cuttingDecoder(decoder, options.stop);
 }
 
 /** A whole response as the events of its stream: told by the same decoder, so that the two cannot differ. */
-export function decodeWhole(body: JsonObject): NeutralEvent[] {
+export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[] {
   const wrong = faultInWhole(body);
   if (wrong !== null) return [{ type: 'failed', fault: wrong }];
-  return new AnswerDecoder().whole(body);
+  const events = new AnswerDecoder().whole(body);
+  return options?.stop === undefined ? events : cutWhole(events, options.stop);
 }
 
 /** Why a whole answer is none; null for one. */

@@ -14,7 +14,8 @@ const outputTokensMin = 16;
 
 /**
  * A neutral request as a Responses body. Losses are named by chat's fields. Refused: what would change the result
- * (several choices, stop strings, audio, a required search or call). Nothing is stored at the provider unless asked for.
+ * (several choices, audio, a required search or call). Nothing is stored at the provider unless asked for. It knows no
+ * stop strings: the answer is cut at them here.
  */
 export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest> {
   const { items, losses, failure } = encodeInput(request.messages);
@@ -44,7 +45,8 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
     delete body[name];
     losses.push({ field: name, why: 'unsupported' });
   }
-  return { ok: true, value: { body, losses } };
+  const stop = request.stop?.filter((text) => text !== '') ?? [];
+  return { ok: true, value: { body, losses, ...(stop.length > 0 && { decode: { stop } }) } };
 }
 
 const nothingSaid = invalid(
@@ -54,9 +56,6 @@ const nothingSaid = invalid(
 
 function beyondThis(request: NeutralRequest): Failure | null {
   if ((request.n ?? 1) > 1) return invalid('n', 'The provider of this model gives one choice at a time.');
-  if (request.stop !== undefined && request.stop.length > 0) {
-    return invalid('stop', 'The provider of this model knows no stop strings.');
-  }
   const chat = request.extensions?.[openAiChatId];
   if (Array.isArray(chat?.modalities) && chat.modalities.includes('audio')) {
     return invalid('modalities', 'The provider of this model does not answer in audio.');
