@@ -105,35 +105,14 @@ const matchedAliasesMax = 1_000;
 const unheardRetryMs = 5_000;
 
 export function createModelTable(parts: ModelTableParts): ModelTable {
-  const aliases = new Map<string, Alias>();
-  const { aliasOf, aliasOfKnown, knownMatches, simulatedFor } = createAliasMaker(parts);
+  const maker = createAliasMaker(parts);
+  const { aliasOf, aliasOfKnown, simulatedFor } = maker;
+  const { aliases, ofPatterns } = namedAliases(parts, maker);
   const matched = new Map<string, Alias | null>();
 
-  /** Those of the aliases that a pattern stands for. */
-  const ofPatterns = new Set<string>();
-  const configured = Object.entries(parts.models);
+  const configured = Object.keys(parts.models);
   const unheard = configured.length === 0 ? parts.unheard : [];
-  const hasPatterns = configured.some(([id]) => id.includes('*'));
-  if (configured.length === 0) {
-    for (const { alias, provider, model } of aliasTable(parts.known).values()) {
-      // The simulator's ids begin with its own name.
-      if (!parts.providers.get(provider)?.simulated) aliases.set(alias, aliasOfKnown(alias, provider, model));
-      else if (alias === model.id) aliases.set(alias, aliasOfKnown(alias, provider, model));
-    }
-  }
-  for (const [id, model] of configured) {
-    if (id.includes('*')) {
-      for (const known of knownMatches(id, model))
-        if (!aliases.has(known)) {
-          aliases.set(known, aliasOf(known, model, starOf(id, known)));
-          ofPatterns.add(known);
-        }
-    } else {
-      aliases.set(id, aliasOf(id, model, null));
-      ofPatterns.delete(id);
-    }
-  }
-
+  const hasPatterns = configured.some((id) => id.includes('*'));
   const source = embeddingSource(parts);
   const media = mediaSources(parts);
   const named = [...aliases.values()];
@@ -229,6 +208,36 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     targets: () => targetsBehind(aliases.values()),
     namedTargets: () => targetsBehind(named),
   };
+}
+
+/** What the configuration names, or providers list where it names nothing. `ofPatterns`: those that a pattern stands for. */
+function namedAliases(
+  { models, providers, known }: ModelTableParts,
+  { aliasOf, aliasOfKnown, knownMatches }: ReturnType<typeof createAliasMaker>,
+): { aliases: Map<string, Alias>; ofPatterns: Set<string> } {
+  const aliases = new Map<string, Alias>();
+  const ofPatterns = new Set<string>();
+  const configured = Object.entries(models);
+  if (configured.length === 0) {
+    for (const { alias, provider, model } of aliasTable(known).values()) {
+      // The simulator's ids begin with its own name.
+      if (!providers.get(provider)?.simulated) aliases.set(alias, aliasOfKnown(alias, provider, model));
+      else if (alias === model.id) aliases.set(alias, aliasOfKnown(alias, provider, model));
+    }
+  }
+  for (const [id, model] of configured) {
+    if (id.includes('*')) {
+      for (const match of knownMatches(id, model))
+        if (!aliases.has(match)) {
+          aliases.set(match, aliasOf(match, model, starOf(id, match)));
+          ofPatterns.add(match);
+        }
+    } else {
+      aliases.set(id, aliasOf(id, model, null));
+      ofPatterns.delete(id);
+    }
+  }
+  return { aliases, ofPatterns };
 }
 
 /** The first that can answer: by a plain name, where there is one, as people write it. */

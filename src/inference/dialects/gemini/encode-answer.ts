@@ -137,11 +137,7 @@ function createAnswerParts(
   const identity: AnswerIdentity = { responseId: head.fallbackId, modelVersion: head.model };
   const open = new Map<number, OpenCall>();
   const reasons = new Map<number, FinishReason>();
-  /** By choice: what sources are said to be of. */
-  const texts: string[] = [];
-  const grounding = new Map<number, Grounding>();
-  /** Google's own, by choice. */
-  const ownSources = new Map<number, JsonObject>();
+  const sources = new Sources(lost);
   let usage: Usage | null = null;
 
   function closeCall(choice: number): void {
@@ -157,29 +153,11 @@ function createAnswerParts(
     sink.part(choice, part);
   }
 
-  function cite(choice: number, citation: Citation): void {
-    if (citation.own?.vendor === vendor) return;
-    const found = grounding.get(choice) ?? new Grounding();
-    grounding.set(choice, found);
-    if (!found.add(citation, texts[choice]?.length ?? 0)) lost.add('groundingMetadata');
-  }
-
-  function sourcesOf(choice: number): JsonObject | undefined {
-    const found = grounding.get(choice);
-    if (found === undefined) return ownSources.get(choice);
-    return { groundingMetadata: found.metadata(texts[choice] ?? ''), ...ownSources.get(choice) };
-  }
-
   function vendorPart({ choice, vendor: from, field, block }: Extract<NeutralEvent, { type: 'vendor-part' }>): void {
     if (from !== vendor) {
       if (field !== null) lost.add(field);
     } else if (isObject(block.part)) say(choice, block.part);
-    else ownSources.set(choice, { ...ownSources.get(choice), ...block });
-  }
-
-  function proofOf(signature: string | undefined, signer: string | undefined): JsonObject {
-    if (signature === undefined || signer === undefined) return {};
-    return { thoughtSignature: signer === vendor ? signature : sealSignature({ vendor: signer, signature }) };
+    else sources.own(choice, block);
   }
 
   function add(event: NeutralEvent): void {
@@ -190,7 +168,7 @@ function createAnswerParts(
         return;
       case 'text-delta':
         if (event.text === '') return;
-        texts[event.choice] = (texts[event.choice] ?? '') + event.text;
+        sources.text(event.choice, event.text);
         return say(event.choice, { text: event.text });
       case 'refusal-delta':
         if (event.text !== '') say(event.choice, { text: event.text });
@@ -202,7 +180,7 @@ function createAnswerParts(
         if (typeof event.audio.data === 'string') lost.add('audio');
         return;
       case 'citation':
-        return cite(event.choice, event.citation);
+        return sources.cite(event.choice, event.citation);
       case 'vendor-part':
         return vendorPart(event);
       case 'reasoning-delta':
@@ -243,7 +221,7 @@ function createAnswerParts(
         if (reasons.size === 0) reasons.set(0, 'stop');
         const words = [...reasons].sort(([a], [b]) => a - b);
         sink.end(
-          words.map(([choice, reason]) => ({ choice, word: finishWords[reason], sources: sourcesOf(choice) })),
+          words.map(([choice, reason]) => ({ choice, word: finishWords[reason], sources: sources.of(choice) })),
           wireUsage(usage),
         );
         return;
@@ -253,6 +231,47 @@ function createAnswerParts(
     }
   }
   return { add, identity, lost };
+}
+
+function proofOf(signature: string | undefined, signer: string | undefined): JsonObject {
+  if (signature === undefined || signer === undefined) return {};
+  return { thoughtSignature: signer === vendor ? signature : sealSignature({ vendor: signer, signature }) };
+}
+
+/** What the candidates say they rest on. */
+class Sources {
+  readonly #lost: Set<string>;
+  /** By choice: what sources are said to be of. */
+  readonly #texts: string[] = [];
+  readonly #grounding = new Map<number, Grounding>();
+  /** Google's own, by choice. */
+  readonly #own = new Map<number, JsonObject>();
+
+  /** `lost` takes the names of what has no place. */
+  constructor(lost: Set<string>) {
+    this.#lost = lost;
+  }
+
+  text(choice: number, text: string): void {
+    this.#texts[choice] = (this.#texts[choice] ?? '') + text;
+  }
+
+  cite(choice: number, citation: Citation): void {
+    if (citation.own?.vendor === vendor) return;
+    const found = this.#grounding.get(choice) ?? new Grounding();
+    this.#grounding.set(choice, found);
+    if (!found.add(citation, this.#texts[choice]?.length ?? 0)) this.#lost.add('groundingMetadata');
+  }
+
+  own(choice: number, members: JsonObject): void {
+    this.#own.set(choice, { ...this.#own.get(choice), ...members });
+  }
+
+  of(choice: number): JsonObject | undefined {
+    const found = this.#grounding.get(choice);
+    if (found === undefined) return this.#own.get(choice);
+    return { groundingMetadata: found.metadata(this.#texts[choice] ?? ''), ...this.#own.get(choice) };
+  }
 }
 
 function mediaPart({ source }: ProducedMedia): JsonObject {
