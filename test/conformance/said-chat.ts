@@ -38,7 +38,10 @@ export function saidByChat(answer: JsonObject): Said {
     tools: calls.length > 0 ? calls : legacy,
     finish: finishOf(finishes, choice.finish_reason),
     usage: usageOfChat(answer),
-    thoughts: words(message.reasoning_content) || words(message.reasoning) || parts.map(thoughtOf).join(''),
+    thoughts:
+      words(message.reasoning_content) ||
+      words(message.reasoning) ||
+      [...objectsOf(message.reasoning_details).map(detailOf), ...parts.map(thoughtOf)].join(''),
     media:
       objectsOf(message.images).length +
       parts.filter(({ type }) => type === 'image_url').length +
@@ -61,7 +64,15 @@ export function foldChat(chunks: readonly JsonObject[]): JsonObject {
     finish = words(choice.finish_reason) || finish;
     // Some services send what is whole as a message.
     const delta = isObject(choice.delta) ? choice.delta : isObject(choice.message) ? choice.message : {};
-    for (const name of ['content', 'refusal', 'reasoning', 'reasoning_content', 'images', 'annotations'] as const) {
+    for (const name of [
+      'content',
+      'refusal',
+      'reasoning',
+      'reasoning_content',
+      'reasoning_details',
+      'images',
+      'annotations',
+    ] as const) {
       message[name] = appended(message[name], delta[name]);
     }
     if (isObject(delta.audio)) message.audio = delta.audio;
@@ -98,6 +109,10 @@ function appended(before: JsonValue | undefined, more: JsonValue | undefined): J
   if (before === undefined || before === null) return more;
   if (typeof before === 'string' && typeof more === 'string') return before + more;
   return [...asParts(before), ...asParts(more)];
+}
+
+function detailOf({ text, summary }: JsonObject): string {
+  return words(text) || words(summary);
 }
 
 /** Mistral streams thoughts as parts, then text as text. */

@@ -7,6 +7,7 @@ import { parsedData } from '../event-data.ts';
 import { faultInside } from '../fault-inside.ts';
 import { pagesBeside, readAnnotation } from './citations.ts';
 import { classOfError, readError } from './errors.ts';
+import { thoughtIn } from './read-thought.ts';
 import { neutralUsage } from './read-usage.ts';
 import { ToolCallReader } from './tool-call-reader.ts';
 
@@ -250,10 +251,8 @@ export class ChunkReader {
 }
 
 function readDelta(delta: JsonObject, choice: number, state: Choice, events: NeutralEvent[]): void {
-  // vLLM and OpenRouter send both names with the same text.
-  const reasoning = delta.reasoning_content ?? delta.reasoning;
-  if (typeof reasoning === 'string' && reasoning !== '')
-    events.push({ type: 'reasoning-delta', choice, text: reasoning });
+  const reasoning = thoughtIn(delta);
+  if (reasoning !== '') events.push({ type: 'reasoning-delta', choice, text: reasoning });
   const { content } = delta;
   if (typeof content === 'string') {
     if (content !== '') events.push({ type: 'text-delta', choice, text: content });

@@ -13,6 +13,7 @@ import {
   stringOf,
   within,
 } from '../fields.ts';
+import { thoughtIn } from './read-thought.ts';
 import { signatureIn } from './thought-signature.ts';
 import { type ChatMessage, type ChatPart, type ChatToolCall, openAiChatId } from './wire.ts';
 
@@ -73,7 +74,7 @@ function assistant(value: JsonObject): Complaint | null {
     isFilled(value.function_call) ||
     isFilled(value.refusal) ||
     isFilled(value.audio) ||
-    isFilled(value.reasoning_content);
+    thoughtIn(value) !== '';
   return says ? null : complain('content', value.content, "a string, or 'tool_calls' beside it");
 }
 
@@ -205,8 +206,8 @@ function toolResult(callId: string, parts: NeutralPart[]): NeutralPart {
 
 function assistantParts(message: ChatMessage, content: NeutralPart[]): NeutralPart[] {
   const parts: NeutralPart[] = [];
-  const reasoning = message.reasoning_content ?? message.reasoning;
-  if (typeof reasoning === 'string' && reasoning !== '') parts.push({ type: 'reasoning', text: reasoning });
+  const reasoning = thoughtIn(message);
+  if (reasoning !== '') parts.push({ type: 'reasoning', text: reasoning });
   // An empty string beside tool calls says nothing, and other formats refuse an empty text.
   for (const part of content) if (part.type !== 'text' || part.text !== '') parts.push(part);
   if (message.refusal) parts.push({ type: 'refusal', text: message.refusal });
