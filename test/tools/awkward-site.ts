@@ -13,7 +13,8 @@ export interface AwkwardSite {
   told: Map<string, Record<string, unknown>>;
 }
 
-type Answer = (response: ServerResponse, url: URL) => void;
+/** One page. */
+export type Answer = (response: ServerResponse, url: URL) => void;
 
 const html =
   (body: string, headers: Record<string, string> = {}): Answer =>
