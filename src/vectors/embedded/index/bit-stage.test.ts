@@ -38,7 +38,7 @@ test('the rows with the fewest differing bits are kept, as many as wanted', () =
     stage.look(codes.queryCodes);
     const distances = signs.map((sign) => sign.filter((above, i) => above !== signs[at]![i]).length);
     for (const keep of [1, 10, 100, 699, 700, 5_000]) {
-      const near = [...stage.nearest(keep)];
+      const near = [...stage.nearest(keep, null)];
       assert.equal(near.length, Math.min(keep, 700));
       assert.deepEqual(
         near,
@@ -46,8 +46,6 @@ test('the rows with the fewest differing bits are kept, as many as wanted', () =
       );
       const furthest = Math.max(...near.map((row) => distances[row]!));
       assert.ok(distances.every((distance, row) => distance >= furthest || near.includes(row)));
-      assert.ok(distances.every((_, row) => !stage.within(row, keep) || near.includes(row)));
-      assert.ok(distances.every((distance, row) => distance >= furthest || stage.within(row, keep)));
     }
   }
 });
@@ -58,7 +56,7 @@ test('a removed row makes room for the last one', () => {
   stage.remove(7);
   codes.aim(vectors[49]!);
   stage.look(codes.queryCodes);
-  assert.deepEqual([...stage.nearest(1)], [7]);
+  assert.deepEqual([...stage.nearest(1, null)], [7]);
 });
 
 test('all memory is given back', () => {

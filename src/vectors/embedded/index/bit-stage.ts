@@ -1,9 +1,10 @@
 import type { Arena } from './arena.ts';
-import { createArenaRows } from './arena-rows.ts';
+import { type ArenaRows, createArenaRows } from './arena-rows.ts';
 
 /**
  * One bit a component for each row of codes: 1 where it is above the mean. How many bits differ from the query's tells
- * roughly how near a row is, at an eighth of the bytes: good enough to leave most rows unread.
+ * roughly how near a row is, at an eighth of the bytes: good enough to leave most rows unread. Of many rows the first 256
+ * bits are looked at before, which leave most of these unread.
  */
 export interface BitStage {
   readonly bytes: number;
@@ -11,98 +12,171 @@ export interface BitStage {
   put(row: number, codes: number): void;
   /** The last row takes the place of `row`. */
   remove(row: number): void;
-  /** Counts the bits that differ in every row; the others tell of the last look. `codes`: the query, encoded as a row. */
+  /** What follows is about this query. `codes`: the query, encoded as a row. */
   look(codes: number): void;
-  /** The `keep` rows with the fewest differing bits, by row. */
-  nearest(keep: number): Uint32Array;
-  /** Whether `row` is surely among `nearest(keep)`. */
-  within(row: number, keep: number): boolean;
+  /** About the `keep` rows with the fewest differing bits, of `among` or of all; in the order of these. */
+  nearest(keep: number, among: Uint32Array | null): Uint32Array;
   close(): void;
 }
 
+const headBytes = 32;
+
+/** Rows that the heads leave for each one to keep, and as a share of all: less of them would lose what is looked for. */
+const headKeep = { perRow: 10, share: 1 / 40 };
+
+/** Rows that one call of a kernel gathers. */
+const gathered = 4_096;
+
 /** `mean`: as many components as a row of codes has (`width`). Throws ArenaFull. */
 export function createBitStage(arena: Arena, width: number, mean: Float32Array): BitStage {
-  const bytesOfBits = width / 8;
-  const stride = Math.ceil(bytesOfBits / 16) * 16;
-  const rows = createArenaRows(arena, stride);
-  const distances = stride * 8 + 1;
-  const fixedBytes = mean.byteLength + stride + distances * 4;
-  const meanAt = arena.alloc(fixedBytes);
-  const queryAt = meanAt + mean.byteLength;
-  const countsAt = queryAt + stride;
-  arena.views.f32.set(mean, meanAt >>> 2);
+  return new ArenaBitStage(arena, width, mean);
+}
 
-  function encode(codes: number, bits: number): void {
-    arena.kernels.encodeBits(codes, width, meanAt, bits);
-    arena.views.u8.fill(0, bits + bytesOfBits, bits + stride);
+class ArenaBitStage implements BitStage {
+  readonly #arena: Arena;
+  /** Components of a row of codes. */
+  readonly #width: number;
+  /** Whole rows of bits, and their first `headBytes` once more, close together. */
+  readonly #rows: ArenaRows;
+  readonly #heads: ArenaRows;
+  readonly #fixedBytes: number;
+  readonly #mean: number;
+  readonly #query: number;
+  /** How many rows have each distance. */
+  readonly #counts: number;
+  readonly #distances: number;
+  /** Addresses of the rows that are gathered, and their results. */
+  readonly #list: number;
+
+  constructor(arena: Arena, width: number, mean: Float32Array) {
+    const stride = Math.ceil(width / 8 / 16) * 16;
+    this.#arena = arena;
+    this.#width = width;
+    this.#rows = createArenaRows(arena, stride);
+    this.#heads = createArenaRows(arena, headBytes);
+    this.#distances = stride * 8 + 1;
+    this.#fixedBytes = mean.byteLength + stride + this.#distances * 4 + gathered * 8;
+    this.#mean = arena.alloc(this.#fixedBytes);
+    this.#query = this.#mean + mean.byteLength;
+    this.#counts = this.#query + stride;
+    this.#list = this.#counts + this.#distances * 4;
+    arena.views.f32.set(mean, this.#mean >>> 2);
   }
 
-  /** The distance at which `keep` rows are reached, and how many stand below it. */
-  function edge(keep: number): { distance: number; below: number; at: number } {
-    const { u32 } = arena.views;
-    let below = 0;
-    for (let distance = 0; distance < distances; distance += 1) {
-      const at = u32[(countsAt >>> 2) + distance]!;
-      if (below + at >= keep) return { distance, below, at };
-      below += at;
+  get bytes(): number {
+    return this.#rows.bytes + this.#heads.bytes + this.#fixedBytes;
+  }
+
+  put(row: number, codes: number): void {
+    if (row === this.#rows.count) {
+      this.#rows.push();
+      try {
+        this.#heads.push();
+      } catch (error) {
+        this.#rows.pop();
+        throw error;
+      }
     }
-    return { distance: distances, below, at: 0 };
+    const address = this.#rows.address(row);
+    this.#encode(codes, address);
+    this.#arena.views.u8.copyWithin(this.#heads.address(row), address, address + headBytes);
   }
 
-  return {
-    get bytes() {
-      return rows.bytes + fixedBytes;
-    },
-    put(row, codes) {
-      if (row === rows.count) rows.push();
-      encode(codes, rows.address(row));
-    },
-    remove(row) {
+  remove(row: number): void {
+    for (const rows of [this.#rows, this.#heads]) {
       const last = rows.count - 1;
       if (row !== last) {
         const from = rows.address(last);
-        arena.views.u8.copyWithin(rows.address(row), from, from + stride);
+        this.#arena.views.u8.copyWithin(rows.address(row), from, from + rows.stride);
       }
       rows.pop();
-    },
-    look(codes) {
-      encode(codes, queryAt);
-      arena.views.u32.fill(0, countsAt >>> 2, (countsAt >>> 2) + distances);
-      rows.blocks((address, results, count) => {
-        arena.kernels.differingBits(queryAt, address, count, stride, results, countsAt);
-      });
-    },
-    nearest(keep) {
-      const { distance, below } = edge(keep);
-      const { u32 } = arena.views;
-      const near = new Uint32Array(Math.min(keep, rows.count));
-      let found = 0;
-      let atEdge = near.length - below;
-      let first = 0;
-      rows.blocks((_address, results, count) => {
-        const result = results >>> 2;
-        for (let i = 0; i < count; i += 1) {
-          const differing = u32[result + i]!;
-          if (differing > distance) continue;
-          if (differing === distance) {
-            if (atEdge === 0) continue;
-            atEdge -= 1;
-          }
-          near[found] = first + i;
-          found += 1;
-        }
-        first += count;
-      });
-      return near.subarray(0, found);
-    },
-    within(row, keep) {
-      const { distance, below, at } = edge(keep);
-      const differing = arena.views.u32[rows.resultAddress(row) >>> 2]!;
-      return differing < distance || (differing === distance && below + at === keep);
-    },
-    close() {
-      rows.close();
-      arena.free(meanAt, fixedBytes);
-    },
-  };
+    }
+  }
+
+  look(codes: number): void {
+    this.#encode(codes, this.#query);
+  }
+
+  nearest(keep: number, among: Uint32Array | null): Uint32Array {
+    const total = among?.length ?? this.#rows.count;
+    const wide = Math.max(keep * headKeep.perRow, Math.ceil(total * headKeep.share));
+    if (wide * 2 >= total) return this.#closest(this.#rows, keep, among);
+    return this.#closest(this.#rows, keep, this.#closest(this.#heads, wide, among));
+  }
+
+  close(): void {
+    this.#rows.close();
+    this.#heads.close();
+    this.#arena.free(this.#mean, this.#fixedBytes);
+  }
+
+  #encode(codes: number, bits: number): void {
+    const { stride } = this.#rows;
+    const bytesOfBits = this.#width / 8;
+    this.#arena.kernels.encodeBits(codes, this.#width, this.#mean, bits);
+    this.#arena.views.u8.fill(0, bits + bytesOfBits, bits + stride);
+  }
+
+  /** The `keep` of `among` with the fewest differing bits in `rows`; of those at the edge, the first. */
+  #closest(rows: ArenaRows, keep: number, among: Uint32Array | null): Uint32Array {
+    const { u32 } = this.#arena.views;
+    u32.fill(0, this.#counts >>> 2, (this.#counts >>> 2) + this.#distances);
+    return among === null ? this.#closestOfAll(rows, keep) : this.#closestOf(rows, keep, among);
+  }
+
+  #closestOfAll(rows: ArenaRows, keep: number): Uint32Array {
+    const { u32 } = this.#arena.views;
+    const { differingBits, pickNearest } = this.#arena.kernels;
+    rows.blocks((address, results, count) => {
+      differingBits(this.#query, address, count, rows.stride, results, this.#counts);
+    });
+    const near = new Uint32Array(Math.min(keep, rows.count));
+    const { distance, left } = this.#edge(near.length);
+    const room = this.#counts + distance * 4;
+    u32[room >>> 2] = left;
+    let found = 0;
+    let first = 0;
+    rows.blocks((_address, results, count) => {
+      const picked = pickNearest(results, count, first, distance, room);
+      near.set(u32.subarray(results >>> 2, (results >>> 2) + picked), found);
+      found += picked;
+      first += count;
+    });
+    return near;
+  }
+
+  #closestOf(rows: ArenaRows, keep: number, among: Uint32Array): Uint32Array {
+    const { u32 } = this.#arena.views;
+    const { differingBitsAt } = this.#arena.kernels;
+    const list = this.#list >>> 2;
+    const differing = new Uint32Array(among.length);
+    for (let from = 0; from < among.length; from += gathered) {
+      const count = Math.min(gathered, among.length - from);
+      for (let i = 0; i < count; i += 1) u32[list + i] = rows.address(among[from + i]!);
+      const results = this.#list + gathered * 4;
+      differingBitsAt(this.#query, this.#list, count, rows.stride, results, this.#counts);
+      differing.set(u32.subarray(results >>> 2, (results >>> 2) + count), from);
+    }
+    const near = new Uint32Array(Math.min(keep, among.length));
+    let { distance, left } = this.#edge(near.length);
+    let found = 0;
+    for (let i = 0; i < among.length; i += 1) {
+      if (differing[i]! > distance || (differing[i] === distance && left-- <= 0)) continue;
+      near[found] = among[i]!;
+      found += 1;
+    }
+    return near;
+  }
+
+  /** The distance at which `keep` rows are reached, and how many are kept of those that have it. */
+  #edge(keep: number): { distance: number; left: number } {
+    const { u32 } = this.#arena.views;
+    const counts = this.#counts >>> 2;
+    let left = keep;
+    for (let distance = 0; distance < this.#distances; distance += 1) {
+      if (u32[counts + distance]! >= left) return { distance, left };
+      left -= u32[counts + distance]!;
+    }
+    return { distance: this.#distances - 1, left };
+  }
 }

@@ -4,8 +4,8 @@ import { type BitTrial, createBitTrial } from './bit-trial.ts';
 import type { CodeRows } from './code-rows.ts';
 
 /** From how many rows on bits are made, and below how many they are given up. */
-const bitsFrom = 20_000;
-const bitsBelow = 10_000;
+const bitsFrom = 5_000;
+const bitsBelow = 2_500;
 
 /** Rows that the mean is made from. */
 const meanSample = 4_000;

@@ -1,7 +1,7 @@
 import type { Arena } from './arena.ts';
 import { type ArenaRows, createArenaRows } from './arena-rows.ts';
 import { dot } from './exact-score.ts';
-import { QueryCodes } from './query-codes.ts';
+import { gathered, QueryCodes } from './query-codes.ts';
 import { createSlotMap } from './slot-map.ts';
 import type { TopK } from './top-k.ts';
 import type { IndexOptions } from './vector-index.ts';
@@ -155,11 +155,22 @@ class ArenaCodeRows implements CodeRows {
     const { address: query, step } = this.#query;
     const { stride } = rows;
     const { width } = this;
-    const { dotI8 } = this.#arena.kernels;
+    const { dotI8, dotI8At } = this.#arena.kernels;
     if (wanted === null) {
       rows.blocks((address, results, count) => dotI8(query, step, address, stride, count, width, results));
-    } else {
-      for (const row of wanted) dotI8(query, step, rows.address(row), stride, 1, width, rows.resultAddress(row));
+      return;
+    }
+    const { u32 } = this.#arena.views;
+    const { list } = this.#query;
+    const [addresses, outs] = [list >>> 2, (list >>> 2) + gathered];
+    for (let from = 0; from < wanted.length; from += gathered) {
+      const count = Math.min(gathered, wanted.length - from);
+      for (let i = 0; i < count; i += 1) {
+        const row = wanted[from + i]!;
+        u32[addresses + i] = rows.address(row);
+        u32[outs + i] = rows.resultAddress(row);
+      }
+      dotI8At(query, step, list, list + gathered * 4, count, width);
     }
   }
 

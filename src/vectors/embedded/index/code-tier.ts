@@ -10,6 +10,12 @@ import type { IndexOptions, Ranked } from './vector-index.ts';
 
 /** Fewer components are told apart too badly by their bits; more than this are read too seldom to matter. */
 const bitsSizes = { min: 512, max: 32_768 };
+/**
+ * How many times the rows are kept of those that pass a filter: a trial asks of all, and the best of few lie further off.
+ */
+const filteredKeep = 3;
+/** Fewer rows are looked through as fast by their codes. */
+const bitsRowsMin = 2_000;
 
 /**
  * One byte a component in memory; the nearest by it are scored exactly from the rows on disk, and so is everything whose
@@ -27,12 +33,30 @@ export function createCodeTier(options: IndexOptions, arena: Arena): Tier {
     return refineRows(codes, options, query, k, null);
   }
 
-  function byBits(stage: BitStage, query: Float32Array, k: number, keep: number): Ranked {
+  type Look = { keep: number; among: Uint32Array | null };
+
+  function byBits(stage: BitStage, query: Float32Array, k: number, { keep, among }: Look): Ranked {
     codes.aim(query);
     stage.look(codes.queryCodes);
-    const near = stage.nearest(keep);
-    codes.multiply(near);
-    return refineRows(codes, options, query, k, near);
+    return byRows(query, k, stage.nearest(keep, among));
+  }
+
+  /** Rows of the slots that have one, in the order of these. */
+  function heldRows(slots: Uint32Array): Uint32Array {
+    const rows = new Uint32Array(slots.length);
+    let held = 0;
+    for (let i = 0; i < slots.length; i += 1) {
+      const row = codes.row(slots[i]!);
+      if (row === -1) continue;
+      rows[held] = row;
+      held += 1;
+    }
+    return rows.subarray(0, held);
+  }
+
+  function byRows(query: Float32Array, k: number, rows: Uint32Array): Ranked {
+    codes.multiply(rows);
+    return refineRows(codes, options, query, k, rows);
   }
 
   /** Answers without the bits, and sees what they would have left out. */
@@ -47,7 +71,11 @@ export function createCodeTier(options: IndexOptions, arena: Arena): Tier {
       found = byCodes(options.rows.vector(codes.slot(row))!.slice(), wide);
     }
     stage.look(codes.queryCodes);
-    trial.record(found.slots.length, wide, (i, keep) => stage.within(codes.row(found.slots[i]!), keep));
+    const kept = new Map<number, Set<number>>();
+    trial.record(found.slots.length, wide, (i, keep) => {
+      if (!kept.has(keep)) kept.set(keep, new Set(stage.nearest(keep, null)));
+      return kept.get(keep)!.has(codes.row(found.slots[i]!));
+    });
     return { slots: answer.slots.slice(0, k), scores: answer.scores.slice(0, k) };
   }
 
@@ -70,22 +98,29 @@ export function createCodeTier(options: IndexOptions, arena: Arena): Tier {
       return true;
     },
     search(query, k, slots) {
-      if (slots !== null) {
-        const held = slots.filter((slot) => codes.row(slot) !== -1);
-        if (held.length <= rescoredPerResult * k) return scanRows(options, query, k, held);
-        const rows = held.map((slot) => codes.row(slot));
-        codes.aim(query);
-        codes.multiply(rows);
-        return refineRows(codes, options, query, k, rows);
+      const rows = slots === null ? null : heldRows(slots);
+      const total = rows?.length ?? codes.count;
+      if (rows !== null && total <= rescoredPerResult * k) {
+        const held = rows.map((row) => codes.slot(row));
+        return scanRows(options, query, k, held);
       }
       const made = bits?.made ?? null;
-      if (made === null) return byCodes(query, k);
-      const keep = made.trial.keep(k);
-      if (keep === undefined) return searchOnTrial(made, query, k);
-      if (keep !== null && keep * 2 < codes.count) return byBits(made.stage, query, k, keep);
-      // Of no use here; they are tried again when they are made anew.
-      if (keep === null) bits?.stop();
-      return byCodes(query, k);
+      if (made !== null && total > bitsRowsMin) {
+        const keep = made.trial.keep(k);
+        const wide = (keep ?? 0) * (rows === null ? 1 : filteredKeep);
+        if (keep === undefined) {
+          const answer = searchOnTrial(made, query, k);
+          if (rows === null) return answer;
+        } else if (keep === null) {
+          // Of no use here; they are tried again when they are made anew.
+          bits?.stop();
+        } else if (wide * 2 < total) {
+          return byBits(made.stage, query, k, { keep: wide, among: rows });
+        }
+      }
+      if (rows === null) return byCodes(query, k);
+      codes.aim(query);
+      return byRows(query, k, rows);
     },
     close() {
       bits?.stop();

@@ -1,6 +1,9 @@
 import type { Arena } from './arena.ts';
 import { dot } from './exact-score.ts';
 
+/** Rows that one call of a kernel gathers. */
+export const gathered = 4_096;
+
 /** Of a row's codes, each at most 127 steps. */
 const codeMax = 127;
 
@@ -12,6 +15,7 @@ export class QueryCodes {
   readonly #arena: Arena;
   readonly #size: number;
   readonly #width: number;
+  readonly #stride: number;
   readonly #scratchBytes: number;
   readonly #stepsMax: number;
   /** What one of the 16-bit codes stands for. */
@@ -27,7 +31,8 @@ export class QueryCodes {
     this.#arena = arena;
     this.#size = size;
     this.#width = width;
-    this.#scratchBytes = width * 6 + stride;
+    this.#stride = stride;
+    this.#scratchBytes = width * 6 + stride + gathered * 8;
     // Lanes add width/8 products each in 32 bits.
     this.#stepsMax = Math.min(32_767, Math.floor((2 ** 31 - 1) / (codeMax * (width / 8))));
     arena.scratch(this.#scratchBytes);
@@ -41,6 +46,11 @@ export class QueryCodes {
   /** Address of the query as a row. */
   get row(): number {
     return this.#arena.scratch(this.#scratchBytes) + this.#width * 6;
+  }
+
+  /** Room for `gathered` addresses of rows and as many of their results. */
+  get list(): number {
+    return this.row + this.#stride;
   }
 
   /** Address of the vector in the scratch, padded. */

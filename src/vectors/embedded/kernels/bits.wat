@@ -53,4 +53,57 @@
       (local.set $bits (i32.add (local.get $counts) (i32.shl (local.get $bits) (i32.const 2))))
       (i32.store (local.get $bits) (i32.add (i32.load (local.get $bits)) (i32.const 1)))
       (local.set $out (i32.add (local.get $out) (i32.const 4)))
-      (br_if $row (local.tee $count (i32.sub (local.get $count) (i32.const 1)))))))
+      (br_if $row (local.tee $count (i32.sub (local.get $count) (i32.const 1))))))
+
+  ;; As `differingBits`, of rows anywhere; `addresses`: one i32 a row.
+  (func (export "differingBitsAt")
+    (param $query i32) (param $addresses i32) (param $count i32) (param $width i32) (param $out i32) (param $counts i32)
+    (local $rows i32) (local $q i32) (local $end i32) (local $a i64) (local $b i64) (local $bits i32)
+    (if (i32.eqz (local.get $count)) (then (return)))
+    (local.set $end (i32.add (local.get $query) (local.get $width)))
+    (loop $row
+      (local.set $rows (i32.load (local.get $addresses)))
+      (local.set $q (local.get $query))
+      (local.set $a (i64.const 0))
+      (local.set $b (i64.const 0))
+      (loop $words
+        (local.set $a (i64.add (local.get $a)
+          (i64.popcnt (i64.xor (i64.load (local.get $rows)) (i64.load (local.get $q))))))
+        (local.set $b (i64.add (local.get $b)
+          (i64.popcnt (i64.xor (i64.load offset=8 (local.get $rows)) (i64.load offset=8 (local.get $q))))))
+        (local.set $rows (i32.add (local.get $rows) (i32.const 16)))
+        (br_if $words (i32.ne (local.tee $q (i32.add (local.get $q) (i32.const 16))) (local.get $end))))
+      (i32.store (local.get $out) (local.tee $bits (i32.wrap_i64 (i64.add (local.get $a) (local.get $b)))))
+      (local.set $bits (i32.add (local.get $counts) (i32.shl (local.get $bits) (i32.const 2))))
+      (i32.store (local.get $bits) (i32.add (i32.load (local.get $bits)) (i32.const 1)))
+      (local.set $addresses (i32.add (local.get $addresses) (i32.const 4)))
+      (local.set $out (i32.add (local.get $out) (i32.const 4)))
+      (br_if $row (local.tee $count (i32.sub (local.get $count) (i32.const 1))))))
+
+  ;; Of `count` distances, one i32 each, those below `edge` and the first ones that are it: writes their numbers, from `first`
+  ;; on, over the distances. Gives how many these are. `room`: place of an i32, how many may be it; less those that were.
+  (func (export "pickNearest")
+    (param $distances i32) (param $count i32) (param $first i32) (param $edge i32) (param $room i32) (result i32)
+    (local $left i32) (local $start i32) (local $out i32) (local $distance i32) (local $isEdge i32)
+    (local.set $start (local.get $distances))
+    (local.set $left (i32.load (local.get $room)))
+    (local.set $out (local.get $distances))
+    (if (local.get $count) (then
+      (local.set $count (i32.add (local.get $distances) (i32.shl (local.get $count) (i32.const 2))))
+      (loop $row
+        (local.set $distance (i32.load (local.get $distances)))
+        (local.set $isEdge (i32.eq (local.get $distance) (local.get $edge)))
+        (i32.store (local.get $out) (local.get $first))
+        (local.set $out (i32.add (local.get $out)
+          (i32.shl
+            (i32.or
+              (i32.lt_u (local.get $distance) (local.get $edge))
+              (i32.and (local.get $isEdge) (i32.gt_s (local.get $left) (i32.const 0))))
+            (i32.const 2))))
+        (local.set $left (i32.sub (local.get $left) (local.get $isEdge)))
+        (local.set $first (i32.add (local.get $first) (i32.const 1)))
+        (br_if $row (i32.ne
+          (local.tee $distances (i32.add (local.get $distances) (i32.const 4)))
+          (local.get $count))))))
+    (i32.store (local.get $room) (local.get $left))
+    (i32.shr_u (i32.sub (local.get $out) (local.get $start)) (i32.const 2))))

@@ -41,6 +41,39 @@
       (local.set $rows (i32.add (local.get $rows) (local.get $stride)))
       (br_if $row (local.tee $count (i32.sub (local.get $count) (i32.const 1))))))
 
+  ;; As `dotI8`, of rows anywhere; `addresses`: one i32 a row; `outs`: where its result goes.
+  (func (export "dotI8At")
+    (param $query i32) (param $step f32) (param $addresses i32) (param $outs i32) (param $count i32) (param $width i32)
+    (local $p i32) (local $q i32) (local $end i32) (local $a v128) (local $b v128)
+    (if (i32.eqz (local.get $count)) (then (return)))
+    (loop $row
+      (local.set $p (i32.load (local.get $addresses)))
+      (local.set $end (i32.add (local.get $p) (local.get $width)))
+      (local.set $q (local.get $query))
+      (local.set $a (v128.const i32x4 0 0 0 0))
+      (local.set $b (v128.const i32x4 0 0 0 0))
+      (loop $codes
+        (local.set $a (i32x4.add (local.get $a)
+          (i32x4.dot_i16x8_s (v128.load8x8_s (local.get $p)) (v128.load (local.get $q)))))
+        (local.set $b (i32x4.add (local.get $b)
+          (i32x4.dot_i16x8_s (v128.load8x8_s offset=8 (local.get $p)) (v128.load offset=16 (local.get $q)))))
+        (local.set $a (i32x4.add (local.get $a)
+          (i32x4.dot_i16x8_s (v128.load8x8_s offset=16 (local.get $p)) (v128.load offset=32 (local.get $q)))))
+        (local.set $b (i32x4.add (local.get $b)
+          (i32x4.dot_i16x8_s (v128.load8x8_s offset=24 (local.get $p)) (v128.load offset=48 (local.get $q)))))
+        (local.set $q (i32.add (local.get $q) (i32.const 64)))
+        (br_if $codes (i32.ne (local.tee $p (i32.add (local.get $p) (i32.const 32))) (local.get $end))))
+      ;; The halves are added as floats: their sum may leave 32 bits.
+      (f32.store (i32.load (local.get $outs))
+        (f32.mul
+          (f32.mul
+            (call $sum (f32x4.add (f32x4.convert_i32x4_s (local.get $a)) (f32x4.convert_i32x4_s (local.get $b))))
+            (local.get $step))
+          (f32.load (local.get $end))))
+      (local.set $outs (i32.add (local.get $outs) (i32.const 4)))
+      (local.set $addresses (i32.add (local.get $addresses) (i32.const 4)))
+      (br_if $row (local.tee $count (i32.sub (local.get $count) (i32.const 1))))))
+
   ;; Writes the row of one f32 vector (`width` components, padded with zeros). Vectors that are smaller than any step can
   ;; show become zeros, which their error says.
   (func (export "encodeI8") (param $vector i32) (param $width i32) (param $row i32)

@@ -10,9 +10,17 @@ import { createScalarKernels } from './scalar-kernels.ts';
 
 const rowsAt = 65_536;
 const outAt = 3 * 65_536;
+/** Of kernels that gather: addresses, and results beside those of the others. */
+const listAt = 50_048;
+const gatheredAt = outAt + 8_192;
+const backwards = (count: number) => Array.from({ length: count }, (_, i) => count - 1 - i);
 
 /** The same bytes for both, from one seed; then both do `step`. */
-function sideBySide(seed: number, fill: (memory: LinearMemory) => void, step: (kernels: Kernels) => void) {
+function sideBySide(
+  seed: number,
+  fill: (memory: LinearMemory) => void,
+  step: (kernels: Kernels, memory: LinearMemory) => void,
+) {
   return ['assembled', 'scalar'].map((kind) => {
     const memory = createLinearMemory(4);
     memory.grow(3);
@@ -22,7 +30,7 @@ function sideBySide(seed: number, fill: (memory: LinearMemory) => void, step: (k
     fill(memory);
     const loaded = loadKernels(memory);
     assert.equal(loaded.warning, null);
-    step(kind === 'assembled' ? loaded.kernels : createScalarKernels(memory));
+    step(kind === 'assembled' ? loaded.kernels : createScalarKernels(memory), memory);
     return memory.buffer;
   }) as [ArrayBuffer, ArrayBuffer];
 }
@@ -66,9 +74,12 @@ test('codes and their products agree with the scalar ones, with queries of the g
           for (let i = 0; i < width; i += 1)
             query[i] = i % 3 === 0 ? 32_767 : Math.floor(random.next() * 65_535) - 32_767;
         },
-        (kernels) => {
+        (kernels, memory) => {
           for (let row = 0; row < count; row += 1) kernels.encodeI8(row * 4_096, width, rowsAt + row * stride);
           kernels.dotI8(40_960, 1 / 32_767, rowsAt, stride, count, width, outAt);
+          new Int32Array(memory.buffer, listAt, count).set(backwards(count).map((row) => rowsAt + row * stride));
+          new Int32Array(memory.buffer, listAt + 64, count).set(backwards(count).map((row) => gatheredAt + row * 4));
+          kernels.dotI8At(40_960, 1 / 32_767, listAt, listAt + 64, count, width);
         },
       );
       for (let row = 0; row < count; row += 1) {
@@ -77,6 +88,9 @@ test('codes and their products agree with the scalar ones, with queries of the g
         assertNear(new Float32Array(real, at + width, 2), new Float32Array(scalar, at + width, 2), 1);
       }
       assertNear(new Float32Array(real, outAt, count), new Float32Array(scalar, outAt, count), width);
+      for (const each of [real, scalar]) {
+        assert.deepEqual(new Float32Array(each, gatheredAt, count), new Float32Array(each, outAt, count));
+      }
     }),
     { numRuns: 60, seed: 2 },
   );
@@ -90,16 +104,46 @@ test('bits and how many differ agree with the scalar ones', () => {
       const [real, scalar] = sideBySide(
         start,
         () => {},
-        (kernels) => {
+        (kernels, memory) => {
           kernels.encodeI8(0, width, 32_768);
           kernels.encodeBits(32_768, width, 8_192, 40_960);
           kernels.differingBits(40_960, rowsAt, count, bytes, outAt, outAt + 4_096);
+          new Int32Array(memory.buffer, listAt, count).set(backwards(count).map((row) => rowsAt + row * bytes));
+          kernels.differingBitsAt(40_960, listAt, count, bytes, gatheredAt, outAt + 4_096);
         },
       );
+      for (const each of [real, scalar]) {
+        const inOrder = [...new Int32Array(each, outAt, count)];
+        assert.deepEqual([...new Int32Array(each, gatheredAt, count)].reverse(), inOrder);
+      }
       assert.deepEqual(new Uint8Array(real, 40_960, width / 8), new Uint8Array(scalar, 40_960, width / 8));
       assert.deepEqual(new Uint8Array(real, outAt), new Uint8Array(scalar, outAt));
     }),
     { numRuns: 60, seed: 3 },
+  );
+});
+
+test('the nearest are picked: all below the edge, and of those at it as many as there is room for', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 40 }),
+      fc.nat(4),
+      fc.nat(6),
+      (all, edge, room) => {
+        let left = room;
+        const expected = all.flatMap((one, i) => (one < edge || (one === edge && left-- > 0) ? [100 + i] : []));
+        const used = all.filter((one) => one === edge).length;
+        for (const create of [(m: LinearMemory) => loadKernels(m).kernels, createScalarKernels]) {
+          const memory = createLinearMemory(1);
+          new Int32Array(memory.buffer, 1_024, all.length).set(all);
+          new Int32Array(memory.buffer, 0, 1)[0] = room;
+          const found = create(memory).pickNearest(1_024, all.length, 100, edge, 0);
+          assert.deepEqual([...new Int32Array(memory.buffer, 1_024, found)], expected);
+          assert.equal(new Int32Array(memory.buffer, 0, 1)[0], room - used);
+        }
+      },
+    ),
+    { numRuns: 200, seed: 4 },
   );
 });
 

@@ -14,12 +14,21 @@ export interface Kernels {
   absoluteF32: FloatKernel;
   /** `query`: i16 codes worth `step` each; `width`: components, a multiple of 32; `out`: f32 a row. */
   dotI8(query: number, step: number, rows: number, stride: number, count: number, width: number, out: number): void;
+  /** As `dotI8`, of rows anywhere. `rows`, `outs`: i32 for each, the address of a row and of its result. */
+  dotI8At(query: number, step: number, rows: number, outs: number, count: number, width: number): void;
   /** `vector`: f32; writes `width` codes, f32 scale, f32 length of what the codes miss. */
   encodeI8(vector: number, width: number, row: number): void;
   /** `codes`: a row that `encodeI8` wrote; `mean`: f32; writes `width / 8` bytes. */
   encodeBits(codes: number, width: number, mean: number, bits: number): void;
   /** `width`: bytes of a row; `out`: i32 a row; `counts`: i32 for each distance, added to. */
   differingBits(query: number, rows: number, count: number, width: number, out: number, counts: number): void;
+  /** As `differingBits`, of rows anywhere. `rows`: i32 for each, its address. */
+  differingBitsAt(query: number, rows: number, count: number, width: number, out: number, counts: number): void;
+  /**
+   * Writes over `count` distances (i32) the numbers of those below `edge` and of the first ones that are it, from `first` on;
+   * gives how many these are. `room`: of an i32, how many may be it, from which those that were are taken.
+   */
+  pickNearest(distances: number, count: number, first: number, edge: number, room: number): number;
 }
 
 /** `width`: bytes of a vector; `stride`: bytes from row to row; `out`: f32 a row. */
@@ -65,6 +74,7 @@ function selfCheck(assembled: typeof kernelBytes): string | null {
     for (let i = 0; i < floats.length; i += 1) floats[i] = (((i * 37) % 41) - 20) / 8;
     const codes = new Int16Array(each.buffer, 1_024, 64);
     for (let i = 0; i < codes.length; i += 1) codes[i] = ((i * 53) % 401) - 200;
+    new Int32Array(each.buffer, 6_144, 4).set([2_048, 4_256, 32, 0]);
   }
   const steps: Record<keyof Kernels, (k: Kernels) => void> = {
     dotF32: (k) => k.dotF32(0, 0, 192, 2, 192, 4_096),
@@ -72,8 +82,11 @@ function selfCheck(assembled: typeof kernelBytes): string | null {
     absoluteF32: (k) => k.absoluteF32(0, 0, 192, 2, 192, 4_160),
     encodeI8: (k) => k.encodeI8(0, 64, 2_048),
     dotI8: (k) => k.dotI8(1_024, 0.5, 2_048, 96, 1, 64, 4_192),
+    dotI8At: (k) => k.dotI8At(1_024, 0.5, 6_144, 6_148, 1, 64),
     encodeBits: (k) => k.encodeBits(2_048, 64, 128, 3_072),
     differingBits: (k) => k.differingBits(0, 16, 3, 16, 4_224, 5_120),
+    differingBitsAt: (k) => k.differingBitsAt(0, 6_152, 2, 16, 4_272, 7_168),
+    pickNearest: (k) => k.pickNearest(4_224, 3, 7, 60, 6_156),
   };
   for (const [name, step] of Object.entries(steps)) {
     step(real);

@@ -5,7 +5,25 @@ import type { LinearMemory } from './linear-memory.ts';
 export function createScalarKernels(memory: LinearMemory): Kernels {
   const f32 = (at: number, length: number) => new Float32Array(memory.buffer, at >>> 0, length);
   const i8 = (at: number, length: number) => new Int8Array(memory.buffer, at >>> 0, length);
+  const i32 = (at: number, length: number) => new Int32Array(memory.buffer, at >>> 0, length);
+  const u32 = (at: number, length: number) => new Uint32Array(memory.buffer, at >>> 0, length);
   const u8 = (at: number, length: number) => new Uint8Array(memory.buffer, at >>> 0, length);
+
+  function product(query: number, step: number, row: number, width: number, out: number): void {
+    const q = new Int16Array(memory.buffer, query >>> 0, width);
+    const codes = i8(row, width);
+    let sum = 0;
+    for (let i = 0; i < width; i += 1) sum += q[i]! * codes[i]!;
+    f32(out, 1)[0] = sum * step * f32(row + width, 1)[0]!;
+  }
+
+  function difference(query: number, row: number, width: number, out: number, counts: number): void {
+    const [q, p] = [u8(query, width), u8(row, width)];
+    let differing = 0;
+    for (let i = 0; i < width; i += 1) differing += ones[q[i]! ^ p[i]!]!;
+    u32(out, 1)[0] = differing;
+    u32(counts, width * 8 + 1)[differing]! += 1;
+  }
 
   function overRows(term: (a: number, b: number) => number): Kernels['dotF32'] {
     return (query, rows, stride, count, width, out) => {
@@ -25,15 +43,11 @@ export function createScalarKernels(memory: LinearMemory): Kernels {
     squaresF32: overRows((a, b) => (a - b) * (a - b)),
     absoluteF32: overRows((a, b) => Math.abs(a - b)),
     dotI8(query, step, rows, stride, count, width, out) {
-      const q = new Int16Array(memory.buffer, query >>> 0, width);
-      const results = f32(out, count);
-      for (let row = 0; row < count; row += 1) {
-        const at = rows + row * stride;
-        const codes = i8(at, width);
-        let sum = 0;
-        for (let i = 0; i < width; i += 1) sum += q[i]! * codes[i]!;
-        results[row] = sum * step * f32(at + width, 1)[0]!;
-      }
+      for (let row = 0; row < count; row += 1) product(query, step, rows + row * stride, width, out + row * 4);
+    },
+    dotI8At(query, step, rows, outs, count, width) {
+      const [at, to] = [u32(rows, count), u32(outs, count)];
+      for (let row = 0; row < count; row += 1) product(query, step, at[row]!, width, to[row]!);
     },
     encodeI8(vector, width, row) {
       const x = f32(vector, width);
@@ -62,16 +76,23 @@ export function createScalarKernels(memory: LinearMemory): Kernels {
       }
     },
     differingBits(query, rows, count, width, out, counts) {
-      const q = u8(query, width);
-      const results = new Int32Array(memory.buffer, out >>> 0, count);
-      const histogram = new Int32Array(memory.buffer, counts >>> 0, width * 8 + 1);
-      for (let row = 0; row < count; row += 1) {
-        const p = u8(rows + row * width, width);
-        let differing = 0;
-        for (let i = 0; i < width; i += 1) differing += ones[q[i]! ^ p[i]!]!;
-        results[row] = differing;
-        histogram[differing] = histogram[differing]! + 1;
+      for (let row = 0; row < count; row += 1) difference(query, rows + row * width, width, out + row * 4, counts);
+    },
+    pickNearest(distances, count, first, edge, room) {
+      const list = u32(distances, count);
+      let found = 0;
+      let [left] = i32(room, 1);
+      for (const [at, distance] of list.entries()) {
+        const isIn = distance < edge || (distance === edge && left! > 0);
+        list[found] = first + at;
+        if (isIn) found += 1;
+        if (distance === edge) left! -= 1;
       }
+      i32(room, 1)[0] = left!;
+      return found;
+    },
+    differingBitsAt(query, rows, count, width, out, counts) {
+      for (const [row, at] of u32(rows, count).entries()) difference(query, at, width, out + row * 4, counts);
     },
   };
 }
