@@ -60,7 +60,7 @@ export function vectorNamesOf({ size, named = {} }: CollectionSpec): string[] {
 /** A collection as `inspect` shows it. */
 export interface CollectionInfo extends CollectionSpec {
   points: number;
-  /** Points that an index in memory serves, as of now; the others are read from disk. */
+  /** Points that an index in memory serves, as of now; the others are read from disk. Callers are not told. */
   indexed: number;
   /** Payload indexes by key path, with the points that have the key. */
   payloadSchema: Readonly<Record<string, { type: PayloadType; points: number; params?: JsonObject }>>;

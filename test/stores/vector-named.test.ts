@@ -255,7 +255,9 @@ for (const driver of vectorDrivers) {
     const store = await filled(await driver.open(t));
     await store.write(tenant, 'docs', [
       { kind: 'set-payload', which: { ids: [1] }, payload: '{"stars":4,"at":{"lat":0,"lon":0}}', key: null },
-      { kind: 'set-payload', which: { ids: [3] }, payload: '{"kind":"x"}', key: null },
+      { kind: 'set-payload', which: { ids: [3] }, payload: '{"kind":"x","stars":null}', key: null },
+      // Neither of these is a value: the default stands for both.
+      { kind: 'set-payload', which: { ids: [2] }, payload: '{"stars":[]}', key: null },
     ]);
     const prefetch = [{ ...part('words', nearest(sparse({ 9: 1, 4000000000: 1 }))), limit: 3 }];
     const score = (formula: JsonValue, defaults: JsonObject = { stars: 1 }) =>

@@ -144,6 +144,7 @@ for (const driver of vectorDrivers) {
     ['a flag', { must: { key: 'deep.on', match: { value: true } } }],
     ['any of some', { must: { key: 'city', match: { any: ['Oslo', 'Lima'] } } }],
     ['all but some', { must: { key: 'city', match: { except: ['Oslo', 'Lima'] } } }],
+    ['the beginning of a text', { must: { key: 'city', match: { prefix: 'Li' } } }],
     ['a part of a text', { must: { key: 'city', match: { text: 'im' } } }],
     ['a range', { must: { key: 'n', range: { gt: 7, lte: 20.5 } } }],
     ['an element of an array', { must: { key: 'tags', match: { value: 't3' } } }],

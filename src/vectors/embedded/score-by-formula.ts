@@ -97,7 +97,8 @@ export function scoreByFormula(
     what: string,
     read: (value: JsonValue) => Value | null,
   ): Value {
-    const values = valuesAt(payload, steps);
+    // Null and an empty array are no value, as in Qdrant.
+    const values = valuesAt(payload, steps).filter((one) => one !== null && !(Array.isArray(one) && one.length === 0));
     const value = values.length === 0 ? defaults[text] : values.length === 1 ? values[0] : values;
     const found = value === undefined ? null : read(value);
     if (found !== null) return found;

@@ -29,6 +29,8 @@ export type FieldTest =
   | { kind: 'except'; values: ReadonlySet<Scalar> }
   /** Case-sensitive substring, as Qdrant without a text index; `asked`: what it means where there is one. */
   | { kind: 'text'; text: string; asked?: 'phrase' }
+  /** Strings that begin so, exactly. */
+  | { kind: 'prefix'; prefix: string }
   /** Terms of a text, as a text index takes it apart: all of them, or one after another. */
   | { kind: 'terms'; terms: readonly string[]; together: 'anywhere' | 'phrase'; options: TextOptions }
   /** Numbers; infinite where a side is open. */

@@ -110,6 +110,15 @@ test('match.text without an index is a case-sensitive substring; text_any wants 
   assert.ok(!holds({ match: { text_any: '  ' } }, 'a b'));
 });
 
+test('match.prefix is the beginning of a string, exactly', () => {
+  assert.ok(holds({ match: { prefix: 'https://' } }, ['x', 'https://a.example']));
+  assert.ok(!holds({ match: { prefix: 'HTTPS' } }, 'https://a.example'));
+  assert.ok(!holds({ match: { prefix: 'a.' } }, 'https://a.example'));
+  assert.ok(!holds({ match: { prefix: '1' } }, 12));
+  assert.ok(holds({ match: { prefix: '' } }, 'anything'));
+  assert.ok(!holds({ match: { prefix: '' } }, null));
+});
+
 test('S11 F25 signs of patterns are looked for as they stand', () => {
   for (const text of ['%', '_', '%%%%', '.*', '(a+)+$', '^(([a-z])+.)+[A-Z]([a-z])+$', '\\', "' OR 1=1 --"]) {
     assert.ok(holds({ match: { text } }, `before ${text} after`), text);

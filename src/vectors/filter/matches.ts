@@ -86,6 +86,8 @@ export function valueHolds(test: FieldTest, value: JsonValue): boolean {
       return value !== null && !(isScalar(value) && test.values.has(value));
     case 'text':
       return typeof value === 'string' && contains(value, test.text);
+    case 'prefix':
+      return typeof value === 'string' && value.startsWith(test.prefix);
     case 'terms':
       return typeof value === 'string' && hasTerms(value, test);
     case 'range':

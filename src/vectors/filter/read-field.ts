@@ -23,7 +23,7 @@ export const fieldKeys = [
 /** Longest text that is looked for in payloads. */
 const matchTextCharsMax = 4_096;
 
-const matchKeys = ['value', 'any', 'except', 'text', 'text_any', 'phrase'] as const;
+const matchKeys = ['value', 'any', 'except', 'prefix', 'text', 'text_any', 'phrase'] as const;
 const rangeKeys = ['gt', 'gte', 'lt', 'lte'] as const;
 
 /** A condition with `key`. Several tests in it are OR-ed, as in Qdrant. Throws a FailureError (400). */
@@ -87,6 +87,9 @@ function readMatch(json: unknown, at: string, budget: FilterBudget): FieldTest |
     case 'any':
     case 'except':
       return { kind, values: readValues(value, inner, budget) };
+    case 'prefix':
+      takeTexts(1, inner, budget);
+      return { kind, prefix: readText(value, inner) };
     case 'text':
     case 'phrase':
       takeTexts(1, inner, budget);

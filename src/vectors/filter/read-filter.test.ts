@@ -126,10 +126,13 @@ const wrong: [unknown, string][] = [
     "filter.must[0]: a condition on 'key' needs one of match, range, geo_bounding_box, geo_radius, geo_polygon, values_count, is_empty, is_null",
   ],
   [{ must: [{ key: 5, match: { value: 1 } }] }, 'filter.must[0].key: expected a key path, got a number'],
-  [{ must: [{ key, match: {} }] }, 'filter.must[0].match: expected one of value, any, except, text, text_any, phrase'],
+  [
+    { must: [{ key, match: {} }] },
+    'filter.must[0].match: expected one of value, any, except, prefix, text, text_any, phrase',
+  ],
   [
     { must: [{ key, match: { value: 1, text: 'x' } }] },
-    'filter.must[0].match: expected one of value, any, except, text, text_any, phrase, got value and text',
+    'filter.must[0].match: expected one of value, any, except, prefix, text, text_any, phrase, got value and text',
   ],
   [
     { must: [{ key, match: { value: 1.5 } }] },

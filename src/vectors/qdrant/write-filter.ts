@@ -69,6 +69,8 @@ function writeTest(test: FieldTest): QdrantCondition[] {
       return [{ match: { except: scalars(test.values) } }];
     case 'text':
       return [{ match: { text: test.text } }];
+    case 'prefix':
+      return [{ match: { prefix: test.prefix } }];
     case 'terms':
       return [{ match: { text: test.terms.join(' ') } }];
     case 'range':

@@ -121,7 +121,7 @@ test('collections are listed and inspected in both vocabularies', async () => {
     points_count: 7,
     status: 'green',
     optimizer_status: 'ok',
-    indexed_vectors_count: 5,
+    indexed_vectors_count: 7,
     segments_count: 1,
     payload_schema: { 'a.b': { data_type: 'keyword', points: 3 } },
   });

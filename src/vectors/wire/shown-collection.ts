@@ -57,13 +57,14 @@ function shownVectors({ size, distance, named = {}, settings = {} }: CollectionS
  * files stands as it was set, or as it has it by default.
  */
 export function shownInfo(info: CollectionInfo): object {
-  const { points, indexed, payloadSchema } = info;
+  const { points, payloadSchema } = info;
   return {
     ...shownSpec(info),
     points_count: points,
     status: 'green',
     optimizer_status: 'ok',
-    indexed_vectors_count: indexed,
+    // No point waits for an index: who waits for them to be indexed need not.
+    indexed_vectors_count: points,
     segments_count: 1,
     config: shownConfig(info),
     payload_schema: Object.fromEntries(

@@ -31,6 +31,12 @@ function mark(test: FieldTest, dictionary: Dictionary, hits: Uint8Array): void {
         const value = dictionary.value(code);
         return typeof value === 'string' && contains(value, test.text);
       });
+    case 'prefix':
+      raise(hits, longCode, unsure);
+      return markWhere(hits, (code) => {
+        const value = dictionary.value(code);
+        return typeof value === 'string' && value.startsWith(test.prefix);
+      });
     case 'terms':
       raise(hits, longCode, unsure);
       return markWhere(hits, (code) => {

@@ -46,6 +46,7 @@ const operator = fc.oneof(
   fc.record({ match: fc.record({ any: listed }) }),
   fc.record({ match: fc.record({ except: listed }) }),
   fc.record({ match: fc.record({ text: fc.constantFrom('re', 'long', '', 'l', '!') }) }),
+  fc.record({ match: fc.record({ prefix: fc.constantFrom('re', 'l', '', long.slice(0, 300), 'ed') }) }),
   fc.record({ match: fc.record({ text_any: fc.constantFrom('blue !', 'x y', ' ') }) }),
   fc.record({ match: fc.record({ except: fc.constantFrom([long], [], [1], ['red']) }) }),
   fc.record({ range: fc.dictionary(side, fc.constantFrom(-1, 0, 1, 1.2, 2), { maxKeys: 2 }) }),
