@@ -49,7 +49,7 @@ export interface Heard {
   name: string;
   seconds: number;
   task: 'transcribe' | 'translate';
-  format: 'json' | 'text' | 'srt' | 'verbose_json' | 'vtt';
+  format: 'json' | 'text' | 'srt' | 'verbose_json' | 'vtt' | 'diarized_json';
   /** ISO 639-1. */
   language: string;
   segments: boolean;

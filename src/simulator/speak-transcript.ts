@@ -10,7 +10,7 @@ import type { Media, Speech } from './speech.ts';
 import type { Step } from './steps.ts';
 import { segmentJson, srtOf, timed, vttOf } from './transcript.ts';
 
-const formats = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const;
+const formats = ['json', 'text', 'srt', 'verbose_json', 'vtt', 'diarized_json'] as const;
 
 /** `POST /audio/transcriptions`, after the reference of api.openai.com; errors are chat completions'. */
 export const transcriptionSpeech = transcriptSpeech((body, pathModel) => {
@@ -78,6 +78,8 @@ function heardIn(prompt: Prompt): Heard {
 function jsonOf(answer: Answer, heard: Heard, spec: FaultSpec): JsonObject {
   const { text } = answer.choices[0]!;
   const usage = (spec.omit ?? []).includes('usage') ? {} : { usage: usageOf(heard) };
+  if (heard.format === 'diarized_json')
+    return { task: heard.task, duration: heard.seconds, text, segments: spokenInTurn(text, heard.seconds), ...usage };
   if (heard.format !== 'verbose_json') return { text, ...usage };
   const { segments, words } = timed(text, heard.seconds);
   const wordJson = words.map(({ startS, endS, text: word }): JsonObject => ({ word, start: startS, end: endS }));
@@ -97,6 +99,18 @@ function jsonOf(answer: Answer, heard: Heard, spec: FaultSpec): JsonObject {
     ...(heard.words === 'apart' && { words: wordJson }),
     ...usage,
   };
+}
+
+/** Two speakers, one after the other. */
+function spokenInTurn(text: string, seconds: number): JsonObject[] {
+  return timed(text, seconds).segments.map(({ startS, endS, text: said }, at) => ({
+    type: 'transcript.text.segment',
+    id: `seg_${at}`,
+    start: startS,
+    end: endS,
+    text: said,
+    speaker: at % 2 === 0 ? 'A' : 'B',
+  }));
 }
 
 function usageOf({ seconds }: Heard): JsonValue {
@@ -130,6 +144,8 @@ function* deltas(answer: Answer, prompt: Prompt, spec: FaultSpec): Generator<Ste
     yield frame({ type: 'transcript.text.delta', delta: tokens.join('') });
     if (at === 0) for (let broken = 0; broken < (spec.malformed ?? 0); broken += 1) yield brokenFrame;
   }
+  const { format, seconds } = heardIn(prompt);
+  if (format === 'diarized_json') for (const segment of spokenInTurn(text, seconds)) yield frame(segment);
   const omit = spec.omit ?? [];
   if (omit.includes('done')) return;
   const usage = omit.includes('usage') ? {} : { usage: usageOf(heardIn(prompt)) };

@@ -18,6 +18,13 @@ export const contractMedia: Readonly<Record<MediaType, readonly string[]>> = {
   image: [],
 };
 
+/** Names that everybody's examples ask for: there too while no provider could have them. */
+export const exampleMedia: Readonly<Record<MediaType, readonly string[]>> = {
+  speech: [],
+  transcription: ['whisper-1'],
+  image: [],
+};
+
 /** What stands behind those that the configuration does not name itself. */
 export type MediaSource =
   /** An alias of the configuration. */

@@ -4,6 +4,7 @@ import type { DiscoveredModel } from '../providers/provider.ts';
 import { contractDimensions, contractEmbeddings, type EmbeddingSource, ofContractSize } from './contract-embeddings.ts';
 import {
   contractMedia,
+  exampleMedia,
   type MediaSource,
   type MediaSources,
   type MediaType,
@@ -69,7 +70,9 @@ function behindEmbedding({ embedding, aliases, aliasOfKnown, simulated }: Promis
 }
 
 function mediaAliases(type: MediaType, parts: PromisedParts): Alias[] {
-  return contractMedia[type].flatMap((id) => {
+  const { kind } = parts.media[type];
+  const examples = kind === 'none' || kind === 'engine' ? exampleMedia[type] : [];
+  return [...contractMedia[type], ...examples].flatMap((id) => {
     const behind = isFree(id, type, parts) ? behindMedia(id, type, parts.media[type], parts) : null;
     return behind === null ? [] : [{ ...behind, id, listedAs: type }];
   });

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../kernel/json.ts';
 
 /** How a transcript can be asked for. */
-export type TranscriptFormat = 'json' | 'text' | 'srt' | 'vtt' | 'verbose_json';
+export const transcriptFormats = ['json', 'text', 'srt', 'vtt', 'verbose_json', 'diarized_json'] as const;
 
-export const transcriptFormats: readonly TranscriptFormat[] = ['json', 'text', 'srt', 'vtt', 'verbose_json'];
+export type TranscriptFormat = (typeof transcriptFormats)[number];
 
 /** What of a transcript has times; each knows those before it. */
 export type Timestamps = 'none' | 'segments' | 'words';
@@ -38,6 +38,8 @@ export interface TranscriptionRequest {
 /** What routing must know of such a request. */
 export interface TranscriptionNeeds extends Pick<TranscriptionRequest, 'timestamps' | 'task'> {
   fileBytes: number;
+  /** Who said what must be told. */
+  speakers: boolean;
 }
 
 /** What was said. What the one who wrote it down did not tell is null. Times in seconds. */
@@ -56,6 +58,8 @@ export interface TranscriptSegment {
   startS: number;
   endS: number;
   text: string;
+  /** Absent: not told. */
+  speaker?: string;
 }
 
 export interface TranscriptWord {

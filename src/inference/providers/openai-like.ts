@@ -55,6 +55,7 @@ export const openAiTranscription: TranscriptionFacts = {
   // OpenAI's own models, by whatever server they come: text alone, in events if wanted.
   untimed: /gpt-\w+-(mini-)?transcribe/,
   streams: /gpt-\w+-(mini-)?transcribe/,
+  diarizes: /diari[sz]/,
 };
 
 /** A provider that speaks OpenAI's chat completions: the file that calls this states only what differs. */

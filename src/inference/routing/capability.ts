@@ -120,6 +120,7 @@ export function unmetImage(can: ImageModelFacts | undefined, needs: ImageNeeds):
 function unmetTranscription(can: TranscriptionTarget | undefined, needs: TranscriptionNeeds): string | null {
   if (can === undefined) return 'transcription';
   if (needs.task === 'translate' && !can.translates) return 'translation';
+  if (needs.speakers && !can.speakers) return 'response_format: diarized_json';
   if (rank[needs.timestamps] > rank[can.timestamps]) return `times: of ${needs.timestamps}`;
   if (can.fileBytesMax !== null && needs.fileBytes > can.fileBytesMax) {
     return `file: of more than ${Math.floor(can.fileBytesMax / 1024 / 1024)} MB`;

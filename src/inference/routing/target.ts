@@ -59,6 +59,8 @@ export interface EmbeddingTarget {
 /** What requests for transcripts need to know of a target. */
 export interface TranscriptionTarget {
   timestamps: Timestamps;
+  /** It can tell speakers apart. */
+  speakers: boolean;
   translates: boolean;
   /** Null: any file can be brought to it. */
   fileBytesMax: number | null;

@@ -111,6 +111,7 @@ function notAudio(bytes: number): Failure {
 
 function factsOf(request: TranscriptionRequest, sound: UploadedSound): RequestFacts {
   const { model, user, timestamps, task, stream } = request;
-  const transcription = { timestamps, task, fileBytes: sound.bytes };
+  const speakers = request.format === 'diarized_json';
+  const transcription = { timestamps, task, speakers, fileBytes: sound.bytes };
   return plainFacts({ model, user, stream, inputTokensEstimate: 0 }, { transcription });
 }

@@ -106,9 +106,10 @@ function asTranscribing(
 ): Target {
   const transcription =
     plan.kind === 'engine'
-      ? { timestamps: 'words' as const, translates: plan.engine.translates, fileBytesMax: null }
+      ? { timestamps: 'words' as const, speakers: false, translates: plan.engine.translates, fileBytesMax: null }
       : {
           timestamps: timestampsOf(plan.facts, target.model),
+          speakers: target.simulated || plan.facts.diarizes?.test(target.model) === true,
           translates: translates(plan.facts, target.model),
           // What is converted for being too large is small then.
           fileBytesMax:

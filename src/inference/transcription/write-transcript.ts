@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { segmentsOfWords, writeSrt, writeVtt } from '../audio/subtitles.ts';
 import { deltaEvent, doneEvent, TextPieces } from '../dialects/transcription/events.ts';
 import type { Transcript, TranscriptFormat, TranscriptionRequest } from '../neutral/transcript.ts';
@@ -10,6 +10,7 @@ export const typeOfTranscript: Readonly<Record<TranscriptFormat, string>> = {
   srt: 'application/x-subrip; charset=utf-8',
   vtt: 'text/vtt; charset=utf-8',
   verbose_json: 'application/json',
+  diarized_json: 'application/json',
 };
 
 /** A whole transcript as the caller wants it. */
@@ -25,11 +26,18 @@ export function writeTranscript(request: TranscriptionRequest, transcript: Trans
       return writeVtt(timedText(transcript));
     case 'verbose_json':
       return JSON.stringify(verbose(request, transcript));
+    case 'diarized_json':
+      return JSON.stringify(diarized(transcript));
   }
 }
 
-/** The same as events, all at once. */
-export function writeTranscriptEvents({ text, durationS, segments }: Transcript): string {
+/** The same as events, all at once; with speakers, a segment for each of theirs. */
+export function writeTranscriptEvents(transcript: Transcript): string {
+  const { text, durationS, segments } = transcript;
+  if (segments?.some(({ speaker }) => speaker !== undefined)) {
+    const told = diarizedSegments(transcript).map((segment) => `data: ${JSON.stringify(segment)}\n\n`);
+    return told.join('') + doneEvent(text.trim(), durationS);
+  }
   const pieces = new TextPieces();
   const shown = (segments ?? []).map((segment) => pieces.add(segment.text));
   const whole = text.trim();
@@ -61,6 +69,32 @@ function verbose({ task, lists }: TranscriptionRequest, transcript: Transcript):
     ...durationUsage(transcript),
     ...withoutNulls(told),
   };
+}
+
+function diarized(transcript: Transcript): JsonObject {
+  const { text, durationS, told } = transcript;
+  return {
+    task: 'transcribe',
+    duration: durationS,
+    text,
+    ...durationUsage(transcript),
+    ...withoutNulls(told),
+    segments: diarizedSegments(transcript),
+  };
+}
+
+/** As they were told, with the members that OpenAI's have. */
+function diarizedSegments({ segments, told }: Transcript): JsonObject[] {
+  const own = Array.isArray(told?.segments) ? told.segments : [];
+  return (segments ?? []).map(({ startS, endS, text, speaker = null }, at) => ({
+    type: 'transcript.text.segment',
+    id: `seg_${at}`,
+    start: startS,
+    end: endS,
+    text,
+    speaker,
+    ...withoutNulls(isObject(own[at]) ? own[at] : null),
+  }));
 }
 
 function verboseSegments({ segments }: Transcript): JsonValue {

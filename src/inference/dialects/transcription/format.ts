@@ -60,6 +60,8 @@ export interface TranscriptionFacts {
   timestamps: Timestamps;
   /** Models that give text alone. */
   untimed?: RegExp;
+  /** Models that tell speakers apart; absent: none. */
+  diarizes?: RegExp;
   /** Models that answer as OpenAI's events when asked to; absent: none, so they are asked whole. */
   streams?: RegExp;
   /** Extensions of the containers it reads; anything else is converted first. Absent: every one. */
@@ -96,6 +98,8 @@ export function missingTimes(
   const segmentsWanted = lists.segments || format === 'srt' || format === 'vtt';
   if (segmentsWanted && segments === null)
     return fault('malformed', 'the answer has no segments, which were asked for');
+  if (format === 'diarized_json' && segments?.every(({ speaker }) => speaker !== undefined) !== true)
+    return fault('malformed', 'the answer does not tell who said what, which was asked for');
   if (lists.words && words === null) return fault('malformed', 'the answer has no words, which were asked for');
   return null;
 }

@@ -25,7 +25,8 @@ export const openAiTranscription: TranscriptionDialect = {
       else fields.push({ name, value });
     };
     if (!facts.omit?.includes('response_format')) {
-      add('response_format', needsTimes(request) ? 'verbose_json' : 'json');
+      const { format } = request;
+      add('response_format', format === 'diarized_json' ? format : needsTimes(request) ? 'verbose_json' : 'json');
     }
     add('language', request.language);
     add('prompt', request.prompt);

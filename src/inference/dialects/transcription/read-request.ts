@@ -47,8 +47,9 @@ export function readTranscriptionRequest(
   const wrong = faultOf(common, null) ?? faultOfTexts(get('language'), get('prompt'));
   if (wrong !== null) return refuse(wrong);
   const format = get('response_format') ?? 'json';
-  if (!isFormat(format)) {
-    return refuse(asFailure(complain('response_format', format, `one of ${transcriptFormats.join(', ')}`)));
+  const formats = transcriptFormats.filter((one) => task === 'transcribe' || one !== 'diarized_json');
+  if (!isFormat(format, formats)) {
+    return refuse(asFailure(complain('response_format', format, `one of ${formats.join(', ')}`)));
   }
   const temperature = readTemperature(get('temperature'));
   if (!temperature.ok) return temperature;
@@ -91,8 +92,8 @@ function faultOfTexts(language: string | null, prompt: string | null): Failure |
   return null;
 }
 
-function isFormat(format: string): format is TranscriptFormat {
-  return (transcriptFormats as readonly string[]).includes(format);
+function isFormat(format: string, formats: readonly string[]): format is TranscriptFormat {
+  return formats.includes(format);
 }
 
 function readTemperature(text: string | null): Result<number | null> {
@@ -106,7 +107,7 @@ function readTemperature(text: string | null): Result<number | null> {
 function readStream(text: string | null, format: TranscriptFormat): Result<boolean> {
   const stream = text === null ? false : streamWords.get(text.toLowerCase());
   if (stream === undefined) return refuse(asFailure(complain('stream', text!, 'true or false')));
-  if (stream && format !== 'json' && format !== 'text') {
+  if (stream && format !== 'json' && format !== 'text' && format !== 'diarized_json') {
     const message = `'stream' gives text as it is found, not ${format}. Send 'response_format' json, or leave 'stream' out.`;
     return refuse(invalid('stream', message));
   }

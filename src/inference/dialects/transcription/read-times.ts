@@ -8,7 +8,8 @@ export function readSegments(value: JsonValue | undefined): TranscriptSegment[] 
   for (const item of value) {
     const times = timesOf(item);
     if (times === null || !isObject(item) || typeof item.text !== 'string') return null;
-    segments.push({ ...times, text: item.text });
+    const speaker = typeof item.speaker === 'string' ? { speaker: item.speaker } : {};
+    segments.push({ ...times, text: item.text, ...speaker });
   }
   return segments;
 }
