@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { createMediaFetcher } from '../inference/chat/fetch-media.ts';
+import { createKeptItems } from '../inference/chat/kept-items.ts';
 import type { ProviderObjects } from '../inference/chat/provider-objects.ts';
 import { createTokenCounter } from '../inference/chat/token-counter.ts';
 import { createEmbeddingCodec } from '../inference/embeddings/embedding-codec.ts';
@@ -71,6 +72,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
       onTrouble,
     }),
     objects,
+    items: createKeptItems({ clock }),
     bodies: createBodyReader(createBodyWorkers()),
     media: createMediaFetcher(fetching),
     snapshot,

@@ -42,8 +42,7 @@ for (const model of ['native', 'chat', 'claude']) {
       tools: { get_weather },
       stopWhen: stepCountIs(3),
       maxRetries: 0,
-      // For models that it does not know it would not ask for reasoning. Without `store: false` it only refers to what
-      // was said before, which no provider but one of this format keeps.
+      // For models that it does not know it would not ask for reasoning.
       providerOptions: {
         openai: { forceReasoning: true, reasoningEffort: 'low', reasoningSummary: 'auto', store: false },
       },

@@ -25,6 +25,8 @@ export type ConversationFacts = RequestFacts &
     named: readonly NamedObject[] | undefined;
     /** Which ids of its answer can be named later; undefined: none. */
     answerGives: Exclude<BodyObjects['answerGives'], 'nothing'> | undefined;
+    /** Items of earlier answers that it names; undefined: none. */
+    references: CallerRequest['references'] | undefined;
     /** Why only a target of the caller's own format can answer it; undefined: others can. */
     nativeOnly: Failure | undefined;
   };
@@ -37,6 +39,8 @@ export interface EncodeOrder extends ForwardOrder {
   reasoning?: 'taken' | 'refused';
   /** Pictures and files that were fetched from their URLs for a target that takes them inline only. */
   media?: FetchedMedia;
+  /** Those that it names, by id; absent: it names none. */
+  items?: Readonly<Record<string, JsonObject>> | undefined;
 }
 
 /** What a target takes inline only and the caller named by URL. */
@@ -88,9 +92,13 @@ function bodyOf(
       echo: request.echo,
       named: named.length > 0 ? named : undefined,
       answerGives: answerGives === 'nothing' ? undefined : answerGives,
+      references: request.references,
       nativeOnly: request.nativeOnly,
     },
-    encode: (order) => (order.dialect === dialectId ? encodeForwarded(request, order) : converted(request, order)),
+    encode(order) {
+      const asked = order.items === undefined ? request : (request.withItems?.(order.items) ?? request);
+      return order.dialect === dialectId ? encodeForwarded(asked, order) : converted(asked, order);
+    },
     release() {},
   };
 }

@@ -26,6 +26,8 @@ export interface Conversation {
   /** One of several choices, asked for by itself; null: what the caller asked. */
   child: EncodeOrder['child'];
   /** `client` tells that nobody waits for them any more; default: the request's own. */
+  /** Items of earlier answers that the body names, by id; undefined: it names none. */
+  items?: EncodeOrder['items'];
   media(client?: Client): RequestMedia;
 }
 
@@ -74,7 +76,7 @@ export function conversationTrial<C extends Chunk>(
  */
 export function prepareFor(
   target: Target,
-  { body, dialect: callers, providers, child, media }: Conversation,
+  { body, dialect: callers, providers, child, items, media }: Conversation,
 ): PreparedConversation | Failure | Promise<PreparedConversation | Failure> {
   const { capabilities } = target;
   const order: EncodeOrder = {
@@ -88,6 +90,7 @@ export function prepareFor(
     body: target.body,
     reasoning: capabilities.reasoning ? 'taken' : 'refused',
     child,
+    items,
   };
   const encoded = body.encode(order);
   return encoded instanceof Promise ? encoded.then(prepared) : prepared(encoded);

@@ -7,7 +7,7 @@ import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { noneCapable, noneUsable, oneSpeaks } from '../routing/capability.ts';
 import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
-import { headerSafe } from '../spine/answer.ts';
+import { headerSafe, type WrittenFor } from '../spine/answer.ts';
 import type { Asked, Endpoint, Plan, Trials } from '../spine/endpoint.ts';
 import type { Job } from '../spine/job.ts';
 import type { ModelCall } from '../spine/model-call.ts';
@@ -16,6 +16,7 @@ import type { ConversationBody, ConversationFacts } from './conversation-body.ts
 import { type Conversation, conversationTrial } from './conversation-trial.ts';
 import { callsOf, runChoices } from './fan-out.ts';
 import { createRequestMedia, type RequestMedia } from './fetch-media.ts';
+import { itemMissing } from './kept-items.ts';
 import type { ChatServices } from './services.ts';
 
 /** Where conversations are held, as the table of costs and the ledger name it, and how ids of its answers begin. */
@@ -49,6 +50,11 @@ function planOf(
   if ('kind' in alias) return alias;
   const candidates = candidatesOf(snapshot, alias, facts.fallbackModels, call.principal);
   if ('kind' in candidates) return candidates;
+  const { references } = facts;
+  if (references !== undefined) {
+    const missing = itemMissing(references, services.items.find(call.principal.tenant, references));
+    if (missing !== null) return missing;
+  }
   const charged = facts.fallbackModels.length === 0 ? alias : chargedAlias(services, snapshot, alias, call, facts);
   const among = { alias, charged, candidates };
   const names = facts.named !== undefined || facts.answerGives !== undefined;
@@ -96,7 +102,8 @@ function trialsOf(
   { call, snapshot, request, plan }: Asked<ConversationBody, Plan>,
   job: Job,
 ): Trials {
-  const { n, stream, includeUsage, echo } = request.facts;
+  const { n, stream, includeUsage, echo, references, answerGives } = request.facts;
+  const { tenant } = call.principal;
   const head: AnswerHead = {
     fallbackId: idPrefix + call.requestId.slice(4),
     model: plan.alias.id,
@@ -110,6 +117,7 @@ function trialsOf(
     dialect: dialect.id,
     providers: snapshot.providers,
     child: null,
+    items: references && services.items.find(tenant, references),
     media(client = call.client) {
       media ??= createRequestMedia(services.media, {
         leftMs: () => job.deadlineMs - services.clock.monotonicMs(),
@@ -118,7 +126,8 @@ function trialsOf(
       return media;
     },
   };
-  const writtenFor = { dialect, head, stream };
+  const writtenFor: WrittenFor = { dialect, head, stream };
+  if (answerGives === 'all') writtenFor.keep = (items) => services.items.keep(tenant, items);
   const trial: Trials['trial'] = (answer) => conversationTrial(services, job, conversation, answer, writtenFor);
   if (n === 1) return { trial };
   return { trial, run: () => runChoices(services, job, trial, { conversation, dialect, head }) };

@@ -4,6 +4,7 @@ import type { BodyReader } from '../spine/body-reader.ts';
 import type { SpineServices } from '../spine/services.ts';
 import type { ConversationBody } from './conversation-body.ts';
 import type { MediaFetcher } from './fetch-media.ts';
+import type { KeptItems } from './kept-items.ts';
 import type { ProviderObjects } from './provider-objects.ts';
 import type { TokenCounter } from './token-counter.ts';
 
@@ -13,6 +14,7 @@ export interface ChatServices extends SpineServices {
   /** The plans in force. */
   plans(): PlanBook;
   objects: ProviderObjects;
+  items: KeptItems;
 }
 
 /** What it takes to count tokens instead of asking. */

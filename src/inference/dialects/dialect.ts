@@ -60,6 +60,10 @@ export interface CallerRequest {
   /** How the conversation begins, as text of bounded length: equal for all its turns, for affinity. */
   conversationStart: string;
   neutral(): NeutralRequest;
+  /** Items that stand in the gateway's own answers and are named in place of being sent; absent: none. */
+  references?: readonly ItemReference[];
+  /** The same request with these in place of what names them, by id. */
+  withItems?(items: Readonly<Record<string, JsonObject>>): CallerRequest;
   /** Why only a target of the caller's own dialect can answer this; absent: others can. */
   nativeOnly?: Failure;
   /** What the answer repeats of the request: plain data that the dialect's own encoders read (`AnswerHead.echo`). */
@@ -68,6 +72,14 @@ export interface CallerRequest {
   wordFor?(field: string): string;
   /** The caller's own body for a target of the same dialect. */
   forward(target: ForwardTarget): { bytes: Buffer | string; losses: Loss[] };
+}
+
+export interface ItemReference {
+  id: string;
+  /** As the caller wrote it: `input[0]`. */
+  field: string;
+  /** `thought`: the answer does not depend on it. */
+  use: 'needed' | 'thought';
 }
 
 /** A caller's body that nobody answers. */
@@ -102,8 +114,14 @@ export interface Leaves {
   lost?: ReadonlySet<string> | undefined;
 }
 
+/** Items of an answer that a later request may name by their id. Absent: the format has none. */
+export interface Holds {
+  /** Once the answer has ended. */
+  items?(): readonly JsonObject[];
+}
+
 /** One answer's events as frames of the wire, in order; state of one stream. */
-export interface StreamEncoder extends Leaves {
+export interface StreamEncoder extends Leaves, Holds {
   /** The frames for one event, concatenated; '' when the event shows nothing. */
   step(event: NeutralEvent): string;
   /** Where the stream stands, for dialects whose error frame must know. */
@@ -111,7 +129,7 @@ export interface StreamEncoder extends Leaves {
 }
 
 /** One whole answer made of the same events. */
-export interface AnswerFold extends Leaves {
+export interface AnswerFold extends Leaves, Holds {
   add(event: NeutralEvent): void;
   /** The whole answer in this dialect. Valid once `end` or the last `finish` was added. */
   result(): JsonObject;

@@ -1,5 +1,14 @@
 import type { Clock } from '../../kernel/clock.ts';
-import type { AnswerFold, AnswerHead, CallerDialect, Leaves, StreamEncoder, StreamMark } from '../dialects/dialect.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type {
+  AnswerFold,
+  AnswerHead,
+  CallerDialect,
+  Holds,
+  Leaves,
+  StreamEncoder,
+  StreamMark,
+} from '../dialects/dialect.ts';
 import { type Loss, lossHeader } from '../neutral/loss.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Route, RouteAttempt } from '../routing/route.ts';
@@ -213,6 +222,8 @@ export interface WrittenFor {
   dialect: Pick<CallerDialect, 'encodeStream' | 'fold'>;
   head: AnswerHead;
   stream: boolean;
+  /** Given the items of an answer that a later request may name; absent: none may. */
+  keep?: (items: readonly JsonObject[]) => void;
 }
 
 /** Writes events in the client's dialect, for the sink after it; bytes go on as they are. */
@@ -247,7 +258,11 @@ export class EncodedAnswer implements AttemptSink {
     let written = '';
     for (const event of chunk) {
       const frames = this.#encoder.step(event);
-      if (event.type === 'end') this.#lose(this.#encoder);
+      if (event.type === 'end') {
+        this.#lose(this.#encoder);
+        // Before its last frame is out: the next request may name them at once.
+        this.#keep(this.#encoder);
+      }
       written += frames;
     }
     return written === '' ? 'ready' : this.#next.chunk(written);
@@ -259,7 +274,14 @@ export class EncodedAnswer implements AttemptSink {
       this.#lose(this.#fold);
       this.#next.chunk(JSON.stringify(this.#fold.result()));
     }
-    return this.#next.end(null);
+    const missed = this.#next.end(null);
+    if (missed === null && this.#fold !== null) this.#keep(this.#fold);
+    return missed;
+  }
+
+  #keep(answer: Holds): void {
+    const { keep } = this.#client;
+    if (keep !== undefined && answer.items !== undefined) keep(answer.items());
   }
 
   #lose({ lost }: Leaves): void {

@@ -45,6 +45,7 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
       frames = '';
       return told;
     },
+    items: () => answer.items(),
     mark: () => ({ id: answer.id, sequence }),
   };
 }
@@ -52,7 +53,12 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
 /** Events as one whole `response`: the object that a stream's last event carries. */
 export function fold(head: AnswerHead): AnswerFold {
   const answer = new Answer(head, null);
-  return { lost: answer.lost, add: (event) => answer.add(event), result: () => answer.response() };
+  return {
+    lost: answer.lost,
+    add: (event) => answer.add(event),
+    items: () => answer.items(),
+    result: () => answer.response(),
+  };
 }
 
 /** One event of the wire; `members` as in `Tell`. */
@@ -156,8 +162,11 @@ class Answer {
 
   /** The `response` object of what has been said so far, or of the end. */
   response(): JsonObject {
-    const output = this.#items.map((item, index) => wireItem(item, this.#statuses[index]!));
-    return this.#responseOf(output);
+    return this.#responseOf(this.items());
+  }
+
+  items(): JsonObject[] {
+    return this.#items.map((item, index) => wireItem(item, this.#statuses[index]!));
   }
 
   #responseOf(output: JsonValue[]): JsonObject {

@@ -4,7 +4,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import { estimatedInput } from '../../neutral/estimate-input.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
-import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
+import type { CallerRequest, ForwardTarget, ItemReference, Result } from '../dialect.ts';
 import { cleanUser, isGiven, placeFields } from '../fields.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { type BodyObjects, findNamed, folded, memberKinds, type NamingRules } from '../named-objects.ts';
@@ -25,31 +25,44 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
   const checked = checkRequest(body);
   if (!checked.ok) return checked;
   const { body: request, vendors } = checked.value;
-  const native = vendors ?? nativeOnly(request);
+  return { ok: true, value: callerRequest(raw, request, scan, { vendors, input: 'as it came' }) };
+}
+
+interface Reading {
+  /** Why the vendor alone may judge it; null: it passed every check. */
+  vendors: Failure | null;
+  input: 'as it came' | 'with items';
+}
+
+function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, reading: Reading): CallerRequest {
+  const native = reading.vendors ?? nativeOnly(request);
+  const references = referencesIn(request);
   let decoded: Decoded | null = null;
   const decode = (): Decoded => {
     decoded ??= toNeutral(request);
     return decoded;
   };
   return {
-    ok: true,
-    value: {
-      model: request.model,
-      stream: request.stream === true,
-      includeUsage: true,
-      n: 1,
-      seed: null,
-      needs: needsOf(request, raw.length),
-      user: cleanUser(request.user),
-      fallbackModels: request.models ?? [],
-      conversationStart: conversationStart(request),
-      echo: echoOf(request),
-      ...(native !== null && { nativeOnly: native }),
-      // A copy at the top: who encodes it for one target must not change it for the next.
-      neutral: () => ({ ...decode().request }),
-      wordFor: (field) => callersWord(field, () => decode().origins),
-      forward: (target) => forward(raw, request, scan, target),
-    },
+    model: request.model,
+    stream: request.stream === true,
+    includeUsage: true,
+    n: 1,
+    seed: null,
+    needs: needsOf(request, raw.length),
+    user: cleanUser(request.user),
+    fallbackModels: request.models ?? [],
+    conversationStart: conversationStart(request),
+    echo: echoOf(request),
+    ...(native !== null && { nativeOnly: native }),
+    ...(references !== null && {
+      references,
+      withItems: (items) =>
+        callerRequest(raw, withItems(request, items), scan, { vendors: reading.vendors, input: 'with items' }),
+    }),
+    // A copy at the top: who encodes it for one target must not change it for the next.
+    neutral: () => ({ ...decode().request }),
+    wordFor: (field) => callersWord(field, () => decode().origins),
+    forward: (target) => forward(raw, request, scan, target, reading.input),
   };
 }
 
@@ -106,12 +119,23 @@ function echoOf(body: ResponsesRequest): JsonObject {
  * The body for a provider of the caller's own format. The bytes stay as they came, but for spliced values. Thoughts
  * that this gateway converted for an earlier turn are left out: the provider would refuse what it did not encrypt.
  */
-function forward(rawBody: Buffer, body: ResponsesRequest, scan: JsonScan, target: ForwardTarget): ForwardBody {
+function forward(
+  rawBody: Buffer,
+  body: ResponsesRequest,
+  scan: JsonScan,
+  target: ForwardTarget,
+  input: Reading['input'],
+): ForwardBody {
   const losses: Loss[] = [];
-  return forwardBody(rawBody, body, scan, target, { values: newValues(body, target, losses), losses });
+  return forwardBody(rawBody, body, scan, target, { values: newValues(body, target, input, losses), losses });
 }
 
-function newValues(body: ResponsesRequest, target: ForwardTarget, losses: Loss[]): Map<string, string> {
+function newValues(
+  body: ResponsesRequest,
+  target: ForwardTarget,
+  input: Reading['input'],
+  losses: Loss[],
+): Map<string, string> {
   const values = new Map([['model', JSON.stringify(target.model)]]);
   const asked = body.max_output_tokens;
   if (typeof asked === 'number' && target.maxOutputTokens !== null && asked > target.maxOutputTokens) {
@@ -121,7 +145,7 @@ function newValues(body: ResponsesRequest, target: ForwardTarget, losses: Loss[]
   if (Array.isArray(body.input) && body.input.some(isForeignThought)) {
     values.set('input', JSON.stringify(body.input.filter((item) => !isForeignThought(item))));
     losses.push({ field: 'input.reasoning', why: 'unsupported' });
-  }
+  } else if (input === 'with items') values.set('input', JSON.stringify(body.input));
   return values;
 }
 
@@ -165,10 +189,43 @@ function nativeOnly(body: ResponsesRequest): Failure | null {
   );
 }
 
-/** To a text or a call. A thought may be missing: nothing but what the model makes of its own history depends on it. */
+/**
+ * To a text or a call that a provider keeps. A thought may be missing: nothing but what the model makes of its own history
+ * depends on it.
+ */
 function isReference(item: InputItem): boolean {
-  const refers = item.type === 'item_reference' || (!isGiven(item.type) && item.role === undefined);
-  return refers && !(typeof item.id === 'string' && item.id.startsWith('rs_'));
+  return refersToAnother(item) && !isOwnId(item.id) && !isThoughtId(item.id);
+}
+
+function refersToAnother({ type, role }: InputItem): boolean {
+  return type === 'item_reference' || (!isGiven(type) && role === undefined);
+}
+
+function isThoughtId(id: JsonValue | undefined): boolean {
+  return typeof id === 'string' && id.startsWith('rs_');
+}
+
+/** Items of answers that were made here, named in place of being sent; null: none. */
+function referencesIn({ input }: ResponsesRequest): ItemReference[] | null {
+  if (!Array.isArray(input)) return null;
+  let references: ItemReference[] | null = null;
+  for (let at = 0; at < input.length; at += 1) {
+    const item = input[at]!;
+    if (!refersToAnother(item) || !isOwnId(item.id)) continue;
+    references ??= [];
+    references.push({ id: String(item.id), field: `input[${at}]`, use: isThoughtId(item.id) ? 'thought' : 'needed' });
+  }
+  return references;
+}
+
+function withItems(request: ResponsesRequest, items: Readonly<Record<string, JsonObject>>): ResponsesRequest {
+  const input = request.input as InputItem[];
+  return {
+    ...request,
+    input: input.map((item) =>
+      refersToAnother(item) && Object.hasOwn(items, String(item.id)) ? (items[String(item.id)] as InputItem) : item,
+    ),
+  };
 }
 
 /** What routing must know of a checked request. `bodyBytes` is the length of its JSON as received. */
