@@ -36,7 +36,29 @@
   (func (export "differingBits")
     (param $query i32) (param $rows i32) (param $count i32) (param $width i32) (param $out i32) (param $counts i32)
     (local $q i32) (local $end i32) (local $a i64) (local $b i64) (local $bits i32)
+    (local $q0 i64) (local $q1 i64) (local $q2 i64) (local $q3 i64)
     (if (i32.eqz (local.get $count)) (then (return)))
+    ;; Heads: no loop within, the query in registers.
+    (if (i32.eq (local.get $width) (i32.const 32)) (then
+      (local.set $q0 (i64.load (local.get $query)))
+      (local.set $q1 (i64.load offset=8 (local.get $query)))
+      (local.set $q2 (i64.load offset=16 (local.get $query)))
+      (local.set $q3 (i64.load offset=24 (local.get $query)))
+      (loop $head
+        (i32.store (local.get $out) (local.tee $bits (i32.wrap_i64
+          (i64.add
+            (i64.add
+              (i64.popcnt (i64.xor (i64.load (local.get $rows)) (local.get $q0)))
+              (i64.popcnt (i64.xor (i64.load offset=8 (local.get $rows)) (local.get $q1))))
+            (i64.add
+              (i64.popcnt (i64.xor (i64.load offset=16 (local.get $rows)) (local.get $q2)))
+              (i64.popcnt (i64.xor (i64.load offset=24 (local.get $rows)) (local.get $q3))))))))
+        (local.set $bits (i32.add (local.get $counts) (i32.shl (local.get $bits) (i32.const 2))))
+        (i32.store (local.get $bits) (i32.add (i32.load (local.get $bits)) (i32.const 1)))
+        (local.set $rows (i32.add (local.get $rows) (i32.const 32)))
+        (local.set $out (i32.add (local.get $out) (i32.const 4)))
+        (br_if $head (local.tee $count (i32.sub (local.get $count) (i32.const 1)))))
+      (return)))
     (local.set $end (i32.add (local.get $query) (local.get $width)))
     (loop $row
       (local.set $q (local.get $query))
@@ -84,13 +106,23 @@
   ;; on, over the distances. Gives how many these are. `room`: place of an i32, how many may be it; less those that were.
   (func (export "pickNearest")
     (param $distances i32) (param $count i32) (param $first i32) (param $edge i32) (param $room i32) (result i32)
-    (local $left i32) (local $start i32) (local $out i32) (local $distance i32) (local $isEdge i32)
+    (local $edges v128) (local $left i32) (local $start i32) (local $out i32) (local $distance i32) (local $isEdge i32)
     (local.set $start (local.get $distances))
     (local.set $left (i32.load (local.get $room)))
     (local.set $out (local.get $distances))
-    (if (local.get $count) (then
+    (block $done (if (local.get $count) (then
       (local.set $count (i32.add (local.get $distances) (i32.shl (local.get $count) (i32.const 2))))
+      (local.set $edges (i32x4.splat (local.get $edge)))
       (loop $row
+        ;; Most are too far: four are passed over at once.
+        (block $looked (loop $far
+          (br_if $looked (i32.gt_u (i32.add (local.get $distances) (i32.const 16)) (local.get $count)))
+          (br_if $looked (v128.any_true (i32x4.le_u (v128.load (local.get $distances)) (local.get $edges))))
+          (local.set $first (i32.add (local.get $first) (i32.const 4)))
+          (br_if $far (i32.ne
+            (local.tee $distances (i32.add (local.get $distances) (i32.const 16)))
+            (local.get $count)))
+          (br $done)))
         (local.set $distance (i32.load (local.get $distances)))
         (local.set $isEdge (i32.eq (local.get $distance) (local.get $edge)))
         (i32.store (local.get $out) (local.get $first))
@@ -104,6 +136,6 @@
         (local.set $first (i32.add (local.get $first) (i32.const 1)))
         (br_if $row (i32.ne
           (local.tee $distances (i32.add (local.get $distances) (i32.const 4)))
-          (local.get $count))))))
+          (local.get $count)))))))
     (i32.store (local.get $room) (local.get $left))
     (i32.shr_u (i32.sub (local.get $out) (local.get $start)) (i32.const 2))))
