@@ -2,6 +2,7 @@
 // node bench/run.mjs                    every subject
 // node bench/run.mjs gateway [row…]     one of them, with its own arguments
 // node bench/run.mjs regress A B        what a request costs at commit B against commit A
+// node bench/run.mjs pages FOLDER       how well the main content of labelled pages is found
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { buildBundle } from '../scripts/build.mjs';
@@ -19,7 +20,7 @@ const subjects = {
   path: 'path/run.ts',
 };
 /** With arguments of their own: run by name alone. */
-const byHand = { regress: 'regress/run.ts' };
+const byHand = { regress: 'regress/run.ts', pages: 'pages/run.ts' };
 const [first, ...rest] = process.argv.slice(2);
 const flagsOnly = first === undefined || first.startsWith('--');
 if (!flagsOnly && !(first in subjects) && !(first in byHand)) {

@@ -101,4 +101,25 @@ export const markedPages: readonly MarkedPage[] = [
     main: [title, ...paragraphs],
     html: page(`${nav}<header class="hero"><h1>${title}</h1></header><main>${p(paragraphs)}</main>${footer}`),
   },
+  {
+    name: 'an article above a list of videos, each with words of its own',
+    main: [title, ...paragraphs],
+    html: page(`${nav}<div class="content"><div class="story"><h1>${title}</h1><div class="text">${p(paragraphs)}</div></div>
+      <div class="stream">${menu.map((word, at) => `<div class="entry"><a href="/v/${at}"><h3>Ten things about ${word} that you never knew</h3></a><p>In this film about ${word.toLowerCase()} our reporter meets people who have seen it all, and asks them what comes next. <a href="/v/${at}">Watch now</a></p><span>${at + 2}:0${at}</span></div>`).join('')}</div></div>${footer}`),
+  },
+  {
+    name: 'a short report beside the categories of its site and the news of the day',
+    main: [title, paragraphs[0]!, paragraphs[3]!],
+    html: page(`<div id="wrapper"><div id="left"><ul>${menu.map((word) => `<li><a href="/c/${word}">${word} columns</a></li>`).join('')}</ul></div>
+      <div id="middle"><h1>${title}</h1><div class="body">${p([paragraphs[0]!, paragraphs[3]!])}</div><div><a href="/next">Read more</a></div></div>
+      <div id="right">${menu.map((word, at) => `<div class="item"><a href="/n/${at}">Minister says ${word.toLowerCase()} must change soon</a><div>By OUR OWN REPORTER</div><div>11/2${at}/2019 0${at}:14 PM</div></div>`).join('')}</div></div>${footer}`),
+  },
+  {
+    name: 'an article with teasers, buttons and calls to subscribe among its paragraphs',
+    main: [title, ...paragraphs],
+    html: page(`${nav}<article><h1>${title}</h1><p>Published: Tuesday, Nov 19, 2019 10:48</p>${p(paragraphs.slice(0, 3))}
+      <p><strong><a href="/r/1">READ MORE: A bridge that was built twice</a></strong></p><div>Advertisement</div>${p(paragraphs.slice(3, 6))}
+      <p><strong>DON'T MISS</strong></p><p><a href="/r/2">The bell of the customs house rings again</a></p><p><a href="/r/3">How the ferry got its name</a></p>
+      ${p(paragraphs.slice(6))}<p><a href="/app">CLICK HERE TO GET THE RIVER APP</a></p><p>Sign up for <a href="/letter">our letter</a>, every Friday.</p></article>${footer}`),
+  },
 ];

@@ -1,3 +1,5 @@
+import type { PageElement } from './page-document.ts';
+
 const blocks = new Set(
   (
     'address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure ' +
@@ -11,6 +13,11 @@ export function isBlock(name: string): boolean {
   return blocks.has(name);
 }
 
-/** What nobody reads: removed before anything is written. */
-export const unreadSelector =
+const unreadSelector =
   'script, style, noscript, template, iframe, object, embed, svg, canvas, link, meta, title, select, button, dialog:not([open]), [hidden], [aria-hidden="true"]';
+
+/** Takes out of `root` what nobody reads. */
+export function withoutUnread(root: PageElement): PageElement {
+  for (const element of [...root.querySelectorAll(unreadSelector)]) element.remove();
+  return root;
+}

@@ -21,12 +21,14 @@ export interface PageElement extends PageNode {
   matches(selector: string): boolean;
   append(child: PageNode): void;
   remove(): void;
+  removeChild(child: PageNode): void;
 }
 
 export interface PageDocument {
   readonly documentElement: PageElement;
   readonly body: PageElement;
   createElement(name: string): PageElement;
+  cloneNode(deep: true): PageDocument;
   querySelector(selector: string): PageElement | null;
   querySelectorAll(selector: string): Iterable<PageElement>;
 }

@@ -1,18 +1,12 @@
-import { DefuddleClass } from 'defuddle/node';
 import type { Extracted, ExtractWishes } from './extract-order.ts';
-import { isBlock, unreadSelector } from './page-blocks.ts';
-import {
-  bodyOf,
-  documentOf,
-  isElement,
-  isText,
-  type PageDocument,
-  type PageElement,
-  type PageNode,
-} from './page-document.ts';
+import { mainContentOf } from './main-content.ts';
+import { withoutUnread } from './page-blocks.ts';
+import { documentOf, type PageDocument, type PageElement } from './page-document.ts';
 import { pageFacts } from './page-facts.ts';
-import { absoluteLink, linksMax, tidyLine, tidyText } from './plain-text.ts';
+import { headingOf, restoreHeading } from './page-heading.ts';
+import { absoluteLink, linksMax } from './plain-text.ts';
 import { writeMarkdown } from './write-markdown.ts';
+import { writeText } from './write-text.ts';
 
 /** A selector of the caller that cannot be read. */
 export class WrongSelector extends Error {
@@ -22,9 +16,6 @@ export class WrongSelector extends Error {
     this.field = field;
   }
 }
-
-/** Above it, what looks at every paragraph's words to find boilerplate takes longer than the rest together. */
-const patternCharsMax = 150_000;
 
 /** A page as a document; `html` was scanned. Throws `WrongSelector`. */
 export function readHtml(html: string, url: string, wishes: ExtractWishes): Omit<Extracted, 'rawHtml' | 'warnings'> {
@@ -60,7 +51,7 @@ function contentOf(document: PageDocument, chars: number, url: string, wishes: E
   if (wishes.includeTags !== null) return includedOf(document, wishes.includeTags);
   if (!wishes.onlyMainContent) return wholeOf(document);
   const heading = headingOf(document);
-  const main = mainOf(document, chars, url);
+  const main = mainContentOf(document, chars, url);
   if (main === null) return wholeOf(document);
   restoreHeading(main, heading);
   return main;
@@ -95,56 +86,6 @@ function wholeOf(document: PageDocument): PageElement {
   return withoutUnread(document.body);
 }
 
-function withoutUnread(root: PageElement): PageElement {
-  for (const element of [...root.querySelectorAll(unreadSelector)]) element.remove();
-  return root;
-}
-
-/** Null when nothing of the page looks like its main content. */
-function mainOf(document: PageDocument, chars: number, url: string): PageElement | null {
-  const parsed = new DefuddleClass(document as never, {
-    url,
-    // It would fetch from services that know some pages: nothing here leaves this thread.
-    useAsync: false,
-    removeContentPatterns: chars <= patternCharsMax,
-  }).parse();
-  if (parsed.content.trim() === '') return null;
-  const body = withoutUnread(bodyOf(parsed.content));
-  return tidyLine(body.textContent) === null ? null : body;
-}
-
-/** The heading of what the page is about: many sites have their own name as the first one. */
-function headingOf(document: PageDocument): string | null {
-  const within = document.querySelector('article h1, main h1, [role="main"] h1');
-  if (within !== null) return tidyLine(within.textContent);
-  const title = tidyLine(document.querySelector('title')?.textContent)?.toLowerCase() ?? '';
-  const all = [...document.querySelectorAll('h1')].map((one) => ({
-    text: tidyLine(one.textContent) ?? '',
-    framed: one.closest(frame) !== null,
-  }));
-  const own = all.filter(({ text, framed }) => text !== '' && !framed);
-  const named = own.find(({ text }) => title.includes(text.toLowerCase())) ?? own[0];
-  // A title begins with what the page is about; the site's name comes last.
-  const above = all.find(({ text, framed }) => framed && text !== '' && title.startsWith(text.toLowerCase()));
-  return (named ?? above)?.text ?? null;
-}
-
-const frame = 'nav, header, footer, aside, [role="banner"]';
-
-/** The main content comes without the page's own heading, or with one that has become a second. */
-function restoreHeading(main: PageElement, heading: string | null): void {
-  if (heading === null || main.querySelector('h1') !== null) return;
-  const first = main.querySelector('h2');
-  const same = first !== null && tidyLine(first.textContent) === heading ? first : null;
-  const html = same === null ? escapeHtml(heading) : same.innerHTML;
-  same?.remove();
-  main.innerHTML = `<h1>${html}</h1>${main.innerHTML}`;
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-}
-
 const addressed = [
   ['a', 'href'],
   ['area', 'href'],
@@ -167,32 +108,6 @@ function makeAbsolute(root: PageElement, base: string): void {
   for (const element of root.querySelectorAll('*')) {
     for (const { name } of [...element.attributes]) {
       if (name.startsWith('on') || name === 'srcset' || name === 'style') element.removeAttribute(name);
-    }
-  }
-}
-
-/** Text as it is read: a line for each block, nothing else of its form. */
-function writeText(root: PageElement): string {
-  const parts: string[] = [];
-  collect(root, parts);
-  return tidyText(parts.join(''));
-}
-
-function collect(parent: PageNode, parts: string[]): void {
-  for (const child of parent.childNodes) {
-    if (isText(child)) parts.push((child.textContent ?? '').replace(/\s+/g, ' '));
-    else if (isElement(child)) {
-      if (child.localName === 'pre') parts.push('\n', child.textContent ?? '', '\n');
-      else if (child.localName === 'br') parts.push('\n');
-      else if (isBlock(child.localName)) {
-        parts.push('\n');
-        collect(child, parts);
-        parts.push('\n');
-      } else {
-        // Cells of a row stand beside each other.
-        if (child.localName === 'td' || child.localName === 'th') parts.push(' ');
-        collect(child, parts);
-      }
     }
   }
 }

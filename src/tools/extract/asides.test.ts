@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { asidesIn } from './asides.ts';
+import { bodyOf } from './page-document.ts';
+import { textBlocksOf } from './text-blocks.ts';
+
+const prose =
+  '<p>The river has carried barges since the fourteenth century, and the town grew where they were unloaded.</p>';
+const more =
+  '<p>Its first bridge, built of oak, was lost in the flood of 1564; the second one stood for two hundred years.</p>';
+
+const asidesOf = (html: string) => asidesIn(textBlocksOf(bodyOf(html))).map(({ text }) => text.trim());
+
+/** The page, and what of it is no part of its text. */
+const told: readonly [string, string, readonly string[]][] = [
+  ['a button among paragraphs', `${prose}<div>Share (12)</div>${more}`, ['Share (12)']],
+  ['the word of a button within a sentence', `${prose}<p>Please close the gate.</p>${more}`, []],
+  ['code of one word', `${prose}<pre>close</pre>${more}`, []],
+  ['links below a label', `${prose}<p>Don’t miss</p><p><a href="/a">A b</a></p><p>c</p>${more}`, ['Don’t miss', 'A b']],
+  ['links below a heading of the text', `${prose}<h2>See also</h2><ul><li><a href="/a">A b</a></ul>`, []],
+  ['a link that says it leads elsewhere', `${prose}<p><a href="/a">Related: c d</a></p>${more}`, ['Related: c d']],
+  ['a sentence with a link', `${prose}<p>Related: <a href="/a">c</a> and all that came of it.</p>${more}`, []],
+  ['a call to subscribe at the end', `${prose}<p>Subscribe to our letter.</p>`, ['Subscribe to our letter.']],
+  ['an item of a list that calls', `${prose}<ul><li>Sign up for the bundle</ul>${more}`, []],
+  [
+    'the date of an article',
+    `<p>Updated: 19 November 2019, 9:01 am</p>${more}`,
+    ['Updated: 19 November 2019, 9:01 am'],
+  ],
+  ['a date among paragraphs', `${prose}<p>19 November 2019</p>${more}`, []],
+  ['a telephone number', `${prose}<p>02-751-1500</p>`, []],
+  [
+    'a caption written twice',
+    `<div>${'The bell of 1564 and its keeper in a hall '}</div><p>The bell of 1564 and its keeper in a hall</p>`,
+    ['The bell of 1564 and its keeper in a hall'],
+  ],
+  ['a refrain', `<p>${'Row the boat, row the boat home<br>'.repeat(3)}</p>`, []],
+];
+
+for (const [name, html, asides] of told) {
+  test(`of ${name}, ${asides.length === 0 ? 'all' : 'the rest'} is text`, () =>
+    assert.deepEqual(asidesOf(html), asides));
+}

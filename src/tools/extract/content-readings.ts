@@ -1,0 +1,63 @@
+import { Readability } from '@mozilla/readability';
+import { DefuddleClass } from 'defuddle/node';
+import { withoutUnread } from './page-blocks.ts';
+import { bodyOf, type PageDocument, type PageElement } from './page-document.ts';
+import { type SeenWords, seenWords } from './seen-words.ts';
+import { type TextBlock, textBlocksOf } from './text-blocks.ts';
+
+/** The main content of a page as one extractor sees it, in a document of its own. */
+export interface Reading {
+  root: PageElement;
+  blocks: readonly TextBlock[];
+  seen: SeenWords;
+  /** Of all blocks. */
+  size: number;
+}
+
+/** Above it, Defuddle's look at every paragraph's words takes longer than the rest together. */
+const patternCharsMax = 150_000;
+
+/**
+ * Keeps code, notes and formulas in one form, whichever way the page writes them. `certain`: it knows this site, a forum
+ * for example. Null where it finds nothing; `chars`: of the whole page.
+ */
+export function byDefuddle(
+  document: PageDocument,
+  chars: number,
+  url: string,
+): (Reading & { certain: boolean }) | null {
+  const parsed = new DefuddleClass(document as never, {
+    url,
+    // It would fetch from services that know some pages: nothing here leaves this thread.
+    useAsync: false,
+    removeContentPatterns: chars <= patternCharsMax,
+  }).parse();
+  const reading = readingOf(bodyOf(parsed.content));
+  return reading && { ...reading, certain: parsed.extractorType !== undefined };
+}
+
+/** Misses little, and takes more of what stands around. Null where it finds nothing. */
+export function byReadability(document: PageDocument): Reading | null {
+  // It takes apart what it reads.
+  const copy = document.cloneNode(true);
+  const article = new Readability<PageElement>(copy as never, {
+    disableJSONLD: true,
+    // Of code, they name the language.
+    keepClasses: true,
+    serializer: (node) => node as unknown as PageElement,
+  }).parse();
+  const root = article?.content?.querySelector('#readability-page-1') ?? null;
+  if (root === null) return null;
+  root.removeAttribute('id');
+  root.removeAttribute('class');
+  for (const element of root.querySelectorAll('[class]')) {
+    if (element.closest('pre, code') === null) element.removeAttribute('class');
+  }
+  return readingOf(root);
+}
+
+function readingOf(root: PageElement): Reading | null {
+  const blocks = textBlocksOf(withoutUnread(root));
+  const size = blocks.reduce((all, block) => all + block.size, 0);
+  return size === 0 ? null : { root, blocks, seen: seenWords(blocks), size };
+}

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { mainContentOf } from './main-content.ts';
+import { documentOf } from './page-document.ts';
+import { writeText } from './write-text.ts';
+
+const words = 'river barge harbour bridge market tower ledger spring water path boat quay museum keeper bell'.split(
+  ' ',
+);
+const sentence = (seed: number) =>
+  `The ${Array.from({ length: 12 }, (_, at) => words[(seed * 7 + at * 4 + ((seed * at) % 5)) % words.length]).join(' ')}.`;
+const paragraph = (seed: number) => `<p>${[0, 1, 2, 3].map((at) => sentence(seed * 4 + at)).join(' ')}</p>`;
+const prose = (count: number) => Array.from({ length: count }, (_, at) => paragraph(at)).join('');
+
+function textOf(html: string): string {
+  const root = mainContentOf(documentOf(html), html.length, 'https://example.org/a');
+  return root === null ? '' : writeText(root);
+}
+
+test('of a thread each answer is given, though one extractor takes a single one for the page', () => {
+  const answers = Array.from(
+    { length: 15 },
+    (_, at) =>
+      `<div class="reply"><div class="author">user${at}</div><div class="words">${sentence(at)} Number ${at}.</div></div>`,
+  );
+  const text = textOf(
+    `<html><body><div class="thread"><h1>How deep is it?</h1>${answers.join('')}</div></body></html>`,
+  );
+  for (let at = 0; at < 15; at++) assert.match(text, new RegExp(`Number ${at}\\.`));
+});
+
+test('a paragraph that one extractor missed stays, a short line beside the text does not', () => {
+  const text =
+    textOf(`<html><body><div id="page"><div class="trail"><span>You are here</span> <a href="/">Town</a></div>
+    <article>${prose(6)}<div class="promo-text">${paragraph(99)}</div></article></div></body></html>`);
+  assert.match(text, new RegExp(sentence(99 * 4).slice(0, 40)));
+  assert.doesNotMatch(text, /You are here/);
+});
+
+test('headings, code and cells stay however short they are', () => {
+  const text = textOf(`<html><body><article><h1>Title</h1>${prose(3)}<h2>Go</h2><pre><code>x()</code></pre>
+    <table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>${prose(2)}</article></body></html>`);
+  for (const part of ['Go', 'x()', '1 2']) assert.ok(text.includes(part), part);
+});
+
+test('a page without a letter has no main content', () =>
+  assert.equal(textOf('<html><body><p>…</p></body></html>'), ''));

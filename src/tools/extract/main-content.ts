@@ -1,0 +1,56 @@
+import { asidesIn } from './asides.ts';
+import { byDefuddle, byReadability, type Reading } from './content-readings.ts';
+import type { PageDocument, PageElement } from './page-document.ts';
+import { removeBlocks } from './remove-blocks.ts';
+import { shareSeen, wasSeen } from './seen-words.ts';
+import { isForm, textBlocksOf } from './text-blocks.ts';
+
+/** Two extractors that agree on less have found different things: neither can judge the other. */
+const leastAgreed = 0.5;
+/** What one extractor alone has found is main content above this size; below it, likelier a caption of the frame. */
+const loneSizeMax = 200;
+
+/**
+ * The main content of a page, in a document of its own; null when nothing looks like it. `chars`: of the whole page.
+ * Two extractors read it, one is believed, and short blocks that the other left out are taken out.
+ */
+export function mainContentOf(document: PageDocument, chars: number, url: string): PageElement | null {
+  const formed = orNull(() => byDefuddle(document, chars, url));
+  if (formed?.certain) return formed.root;
+  const wide = orNull(() => byReadability(document));
+  const chosen = formed === null || wide === null ? (formed ?? wide) : chosenOf(document, formed, wide);
+  if (chosen === null) return null;
+  removeBlocks(chosen.root, asidesIn(textBlocksOf(chosen.root)));
+  return chosen.root;
+}
+
+/** A fault of one extractor leaves the page to the other. */
+function orNull<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}
+
+function chosenOf(document: PageDocument, formed: Reading, wide: Reading): Reading {
+  if (isScrap(wide, formed)) return formed;
+  const isOfForms = document.querySelector(forms) !== null && shareSeen(wide.blocks, formed.seen) >= 0.9;
+  const [chosen, other] = isOfForms ? [formed, wide] : [wide, formed];
+  if (shareSeen(chosen.blocks, other.seen) < leastAgreed) return chosen;
+  const lone = chosen.blocks.filter(
+    (block) => block.size <= loneSizeMax && !isForm(block) && !wasSeen(other.seen, block.words),
+  );
+  removeBlocks(chosen.root, lone);
+  return chosen;
+}
+
+/** Where a page holds such, the extractor that knows them is believed if it missed hardly anything. */
+const forms = 'pre, math, .katex, .MathJax, mjx-container, sup a[href^="#"], [class*="footnote"]';
+
+/** Pages of many small parts, such as forums, end with one of them. */
+function isScrap(wide: Reading, formed: Reading): boolean {
+  if (wide.size >= 400 || wide.size >= formed.size / 3) return false;
+  const linked = formed.blocks.reduce((all, { linkSize }) => all + linkSize, 0);
+  return linked < 0.3 * formed.size;
+}

@@ -1,0 +1,92 @@
+import { isBlock } from './page-blocks.ts';
+import { isElement, isText, type PageElement, type PageNode } from './page-document.ts';
+
+/** A run of text that stands on lines of its own: a paragraph, an item, a heading, words between two line breaks. */
+export interface TextBlock {
+  /** Innermost element that holds it; perhaps other blocks too. */
+  element: PageElement;
+  /** All of the block, in order: children of `element`. */
+  nodes: readonly PageNode[];
+  /** As it stands. */
+  text: string;
+  /** Lower-case words without punctuation. */
+  words: readonly string[];
+  /** Letters and digits, those of scripts without spaces counted twice: they say as much. */
+  size: number;
+  /** `size` of what stands in links. */
+  linkSize: number;
+}
+
+/** The blocks of `root` in the order of the page; those without a letter or digit are left out. */
+export function textBlocksOf(root: PageElement): TextBlock[] {
+  const blocks: TextBlock[] = [];
+  collect(root, blocks);
+  return blocks;
+}
+
+/** Stands for itself, however few its words are: a heading, code, a cell of a table, a formula, a note. */
+export function isForm({ element }: TextBlock): boolean {
+  return element.closest('h1, h2, h3, h4, h5, h6, pre, table, math, #footnotes, [id^="fn"]') !== null;
+}
+
+function collect(parent: PageElement, blocks: TextBlock[]): void {
+  let run: PageNode[] = [];
+  const flush = () => {
+    if (run.length > 0) push(parent, run, blocks);
+    run = [];
+  };
+  for (const child of parent.childNodes) {
+    if (!isElement(child)) {
+      if (isText(child)) run.push(child);
+    } else if (child.localName === 'br') {
+      flush();
+    } else if (isBlock(child.localName) || holdsBlock(child)) {
+      flush();
+      collect(child, blocks);
+    } else run.push(child);
+  }
+  flush();
+}
+
+/** Such as a link around a card. */
+function holdsBlock(element: PageElement): boolean {
+  for (const child of element.childNodes) {
+    if (isElement(child) && (isBlock(child.localName) || child.localName === 'td' || holdsBlock(child))) return true;
+  }
+  return false;
+}
+
+function push(element: PageElement, nodes: readonly PageNode[], blocks: TextBlock[]): void {
+  const text = nodes.map((node) => node.textContent ?? '').join('');
+  const words = wordsOf(text);
+  if (words.length === 0) return;
+  const inLink = element.closest('a[href]') !== null;
+  blocks.push({
+    element,
+    nodes,
+    text,
+    words,
+    size: sizeOf(words),
+    linkSize: inLink ? sizeOf(words) : linkSizeIn(nodes),
+  });
+}
+
+function linkSizeIn(nodes: Iterable<PageNode>): number {
+  let size = 0;
+  for (const node of nodes) {
+    if (!isElement(node)) continue;
+    size += node.localName === 'a' ? sizeOf(wordsOf(node.textContent ?? '')) : linkSizeIn(node.childNodes);
+  }
+  return size;
+}
+
+function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
+}
+
+function sizeOf(words: readonly string[]): number {
+  let size = 0;
+  for (const word of words)
+    size += /^[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/.test(word) ? 2 * word.length : word.length;
+  return size;
+}

@@ -1,0 +1,29 @@
+import { isBlock } from './page-blocks.ts';
+import { isElement, isText, type PageElement, type PageNode } from './page-document.ts';
+import { tidyText } from './plain-text.ts';
+
+/** Text as it is read: a line for each block, nothing else of its form. */
+export function writeText(root: PageElement): string {
+  const parts: string[] = [];
+  collect(root, parts);
+  return tidyText(parts.join(''));
+}
+
+function collect(parent: PageNode, parts: string[]): void {
+  for (const child of parent.childNodes) {
+    if (isText(child)) parts.push((child.textContent ?? '').replace(/\s+/g, ' '));
+    else if (isElement(child)) {
+      if (child.localName === 'pre') parts.push('\n', child.textContent ?? '', '\n');
+      else if (child.localName === 'br') parts.push('\n');
+      else if (isBlock(child.localName)) {
+        parts.push('\n');
+        collect(child, parts);
+        parts.push('\n');
+      } else {
+        // Cells of a row stand beside each other.
+        if (child.localName === 'td' || child.localName === 'th') parts.push(' ');
+        collect(child, parts);
+      }
+    }
+  }
+}
