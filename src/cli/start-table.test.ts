@@ -52,9 +52,8 @@ function tableOf(
     url: 'http://127.0.0.1:4141',
     snapshot: built.snapshot,
     found: here.found ?? [],
-    newUserKey: null,
-    newAdminKey: null,
-    keptKeyFile: null,
+    adminKey: null,
+    userKey: null,
     reader: 'person',
     version: '0',
   });

@@ -11,32 +11,32 @@ export interface StartFacts {
   snapshot: Snapshot;
   /** Servers that answered our probes; used ones are among the snapshot's providers. */
   found: readonly LocalServer[];
-  newUserKey: NewKey | null;
-  newAdminKey: NewKey | null;
-  /** Where a first start's key is kept, as long as it opens this server. */
-  keptKeyFile: string | null;
+  adminKey: ShownKey | null;
+  /** Of a first start, as long as it opens this server. */
+  userKey: ShownKey | null;
   /** Secrets are shown to a person at a terminal alone: what a machine reads is kept in logs. */
   reader: 'person' | 'machine';
   version: string;
 }
 
-export interface NewKey {
-  secret: string;
+export interface ShownKey {
+  /** The secret, where this start made it. */
+  made: string | null;
   /** Absolute; null: nowhere. */
   file: string | null;
 }
 
 /** What a start says to the person who started it: where, what works and how, the new keys, a curl to paste. */
 export function startMessage(facts: StartFacts): string {
-  const { url, snapshot, newUserKey, newAdminKey } = facts;
+  const { url, snapshot, userKey, adminKey } = facts;
   const lines = [
     `Culvert ${facts.version} listens on ${url}${isEveryAddress(snapshot) ? ', and on every other address of this machine' : ''}`,
     '',
     table(['capability', 'state', 'by'], rows(snapshot)),
   ];
   for (const server of unused(facts)) lines.push('', foundLine(server));
-  if (newAdminKey !== null) lines.push('', ...keyLines('Admin key, for /admin/v1 and /metrics', newAdminKey, facts));
-  if (newUserKey !== null) lines.push('', ...keyLines('API key', newUserKey, facts));
+  if (adminKey !== null) lines.push('', ...keyLines('Admin key, for /admin/v1 and /metrics', adminKey, facts));
+  if (userKey !== null) lines.push('', ...keyLines('API key', userKey, facts));
   const { unheard } = snapshot.models;
   if (unheard.length > 0) {
     lines.push(
@@ -71,17 +71,21 @@ function isEveryAddress({ config: { server } }: Snapshot): boolean {
   return server.host === '0.0.0.0' || server.host === '::';
 }
 
-function keyLines(what: string, { secret, file }: NewKey, { reader }: StartFacts): string[] {
-  if (file === null) return [`${what} (shown this once):`, `  ${secret}`];
-  if (reader === 'machine') return [`${what}: in ${shownPath(file)}`];
-  return [`${what} (kept in ${shownPath(file)}):`, `  ${secret}`];
+function keyLines(what: string, key: ShownKey, { reader }: StartFacts): string[] {
+  const { made, file } = key;
+  if (!isShown(key, reader)) return [`${what}: in ${shownPath(file!)}`];
+  return [`${what} (${file === null ? 'shown this once' : `kept in ${shownPath(file)}`}):`, `  ${made}`];
 }
 
 /** What stands for the key in a command that somebody pastes. */
-function keyInShell({ newUserKey, keptKeyFile, reader }: StartFacts): string {
-  if (newUserKey !== null && (reader === 'person' || newUserKey.file === null)) return newUserKey.secret;
-  const file = newUserKey?.file ?? keptKeyFile;
-  return file === null ? '$CULVERT_API_KEY' : `$(cat ${shownPath(file)})`;
+function keyInShell({ userKey, reader }: StartFacts): string {
+  if (userKey === null) return '$CULVERT_API_KEY';
+  return isShown(userKey, reader) ? userKey.made! : `$(cat ${shownPath(userKey.file!)})`;
+}
+
+/** A secret that stands in no file is shown in any case: else it would be lost. */
+function isShown({ made, file }: ShownKey, reader: StartFacts['reader']): boolean {
+  return file === null || (made !== null && reader === 'person');
 }
 
 /** From here where it is below here. */

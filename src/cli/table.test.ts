@@ -24,10 +24,19 @@ vectors     real       embedded, in ./.culvert`,
   );
 });
 
-test('words are cut only where nothing else helps, and nothing is lost', () => {
+test('an id is not cut: a row that does not fit goes on below, indented', () => {
   const id = 'req_01a1fe82-8224-7773-85e0-cbe98d0c0e9d';
-  const kept = table(['id', 'model', 'message'], [[id, 'sim/chat', 'the provider said no to this']], 72);
-  assert.ok(kept.includes(id), 'an id can be copied as long as other words give way');
+  assert.equal(
+    table(['time', 'id', 'account', 'model'], [['2026-01-02 03:04:05', id, 'default', 'sim/chat']], 72),
+    `time                 id                                        account
+  model
+2026-01-02 03:04:05  ${id}  default
+  sim/chat`,
+  );
+});
+
+test('no line is wider than the terminal, however narrow, and nothing is lost', () => {
+  const id = 'req_01a1fe82-8224-7773-85e0-cbe98d0c0e9d';
   for (const width of [20, 30, 44, 72]) {
     const text = table(['id', 'message'], [[id, 'the provider said no']], width);
     for (const line of text.split('\n')) assert.ok(line.length <= width, `${width}: ${line}`);

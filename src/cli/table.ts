@@ -8,13 +8,15 @@ export function table(
 }
 
 /**
- * Rows in columns, padded. What is wider than `widthMax` goes on below, in its own column: words first, and words that are
- * too long are cut only where nothing else helps.
+ * Rows in columns, padded. In what is wider than `widthMax` long cells go on below, in their own column; where that is not
+ * enough a row goes on in further lines, indented. Words, such as ids, are cut only where one alone is wider than the terminal.
  */
 export function aligned(rows: readonly (readonly string[])[], widthMax: number = terminalWidth()): string {
   const cells = rows.map((row) => row.map(plain));
-  const widths = fitting(cells, widthMax);
-  return cells.flatMap((row) => linesOf(row, widths)).join('\n');
+  const natural = widthsOf(cells);
+  const fitted = fitting(cells, natural, widthMax);
+  const groups = fitted === null ? folded(natural, widthMax) : [fitted];
+  return cells.flatMap((row) => linesOf(row, groups)).join('\n');
 }
 
 /** Columns of the terminal that reads standard output; infinite where none does. */
@@ -23,49 +25,64 @@ function terminalWidth(): number {
 }
 
 const gap = '  ';
-/** Below it a column is no column. */
-const cutWidthMin = 8;
+/** A column of prose is not made narrower than this: it would be a tower of single words. */
+const proseWidthMin = 24;
 
-function fitting(rows: readonly (readonly string[])[], widthMax: number): number[] {
+function widthsOf(rows: readonly (readonly string[])[]): number[] {
   const count = Math.max(...rows.map((row) => row.length));
-  const columns = Array.from({ length: count }, (_, at) => rows.map((row) => row[at] ?? ''));
-  const widths = columns.map((cells) => Math.max(...cells.map((cell) => cell.length)));
-  const longestWords = columns.map((cells) => Math.max(...cells.map(longestWord)));
-  let over = widths.reduce((sum, width) => sum + width, gap.length * (count - 1)) - widthMax;
-  // An empty last column has no gap before it that could be seen.
-  if (widths.at(-1) === 0) over -= gap.length;
-  for (const floors of [longestWords, widths.map((width) => Math.min(width, cutWidthMin))]) {
-    while (over > 0) {
-      const widest = widestAbove(widths, floors);
-      if (widest === null) break;
-      widths[widest]! -= 1;
-      over -= 1;
-    }
+  return Array.from({ length: count }, (_, at) => Math.max(...rows.map((row) => (row[at] ?? '').length)));
+}
+
+/** Widths that together fit, the widest column giving way first; null where none do without cutting a word. */
+function fitting(rows: readonly (readonly string[])[], natural: readonly number[], widthMax: number): number[] | null {
+  const floors = natural.map((width, at) => {
+    const longestWord = Math.max(...rows.flatMap((row) => (row[at] ?? '').split(' ').map((word) => word.length)));
+    return Math.max(longestWord, Math.min(width, proseWidthMin));
+  });
+  const widths = [...natural];
+  let over = joined(natural) - widthMax;
+  while (over > 0) {
+    const widest = widths.reduce<number | null>(
+      (best, width, at) => (width > floors[at]! && (best === null || width > widths[best]!) ? at : best),
+      null,
+    );
+    if (widest === null) return null;
+    widths[widest]! -= 1;
+    over -= 1;
   }
   return widths;
 }
 
-function widestAbove(widths: readonly number[], floors: readonly number[]): number | null {
-  let widest: number | null = null;
-  for (const [at, width] of widths.entries()) {
-    if (width > floors[at]! && (widest === null || width > widths[widest]!)) widest = at;
+/** Of columns beside each other; an empty last one has no gap before it that could be seen. */
+function joined(widths: readonly number[]): number {
+  const seen = widths.at(-1) === 0 ? widths.slice(0, -1) : widths;
+  return seen.reduce((sum, width) => sum + width, gap.length * (seen.length - 1));
+}
+
+/** The columns in lines that fit each, in their order; all but the first line are indented. */
+function folded(natural: readonly number[], widthMax: number): number[][] {
+  const groups: number[][] = [[]];
+  for (const width of natural) {
+    const group = groups.at(-1)!;
+    const indent = groups.length === 1 ? 0 : gap.length;
+    if (group.length > 0 && indent + joined([...group, width]) > widthMax) {
+      groups.push([Math.min(width, widthMax - gap.length)]);
+    } else group.push(Math.min(width, widthMax - indent));
   }
-  return widest;
+  return groups;
 }
 
-function longestWord(text: string): number {
-  return Math.max(...text.split(' ').map((word) => word.length));
-}
-
-function linesOf(row: readonly string[], widths: readonly number[]): string[] {
-  const wrapped = widths.map((width, at) => wrap(row[at] ?? '', width));
-  const height = Math.max(...wrapped.map((lines) => lines.length));
-  return Array.from({ length: height }, (_, line) =>
-    wrapped
-      .map((lines, at) => (lines[line] ?? '').padEnd(widths[at]!))
-      .join(gap)
-      .trimEnd(),
-  );
+function linesOf(row: readonly string[], groups: readonly (readonly number[])[]): string[] {
+  let first = 0;
+  return groups.flatMap((widths, line) => {
+    const wrapped = widths.map((width, at) => wrap(row[first + at] ?? '', width));
+    first += widths.length;
+    const height = Math.max(...wrapped.map((lines) => lines.length));
+    return Array.from({ length: height }, (_, at) => {
+      const text = wrapped.map((lines, column) => (lines[at] ?? '').padEnd(widths[column]!)).join(gap);
+      return `${line === 0 ? '' : gap}${text}`.trimEnd();
+    });
+  });
 }
 
 /** Lines of at most `width`; at least one. */

@@ -22,8 +22,8 @@ export interface Callers {
   plans(): PlanBook;
   /** The name of an account's plan; that of the default plan for one that nobody knows. */
   planOf(account: string): string;
-  /** Made at this start; null when there was one already. */
-  newAdminKey: KeptKey | null;
+  /** The generated one; null where the configuration says which, or there is none. */
+  adminKey: KeptKey | null;
   /** A newcomer's key, made now; null when somebody has a key already. */
   issueFirstKey(): Promise<KeptKey | null>;
   /** The file of a first start's key, as long as that key still opens this server. */
@@ -36,9 +36,10 @@ export interface Callers {
   stop(): void;
 }
 
-/** A secret that this start has made, and the file in which its owner finds it again. */
+/** A key that a first start makes, and the file in which its owner finds it again. */
 export interface KeptKey {
-  secret: string;
+  /** The secret, made at this start; null: at an earlier one. */
+  made: string | null;
   /** Null: it could not be written. */
   file: string | null;
 }
@@ -155,14 +156,14 @@ export async function openCallers(options: {
       planByAccount ??= plansOfAccounts();
       return planByAccount.get(account) ?? config.default_plan;
     },
-    newAdminKey: generated?.created ? { secret: generated.key, file: files.admin } : null,
+    adminKey: generated === null ? null : { made: generated.created ? generated.key : null, file: files.admin },
     async issueFirstKey() {
       if (ring.userKeys() > 0) return null;
       const issued = await issueFirstKey(accounts, config.default_plan, clock.wallMs());
       await watch.poll();
       if (issued === null) return null;
       const { secret } = issued.minted;
-      return { secret, file: keep(files.first, secret) };
+      return { made: secret, file: keep(files.first, secret) };
     },
     firstKeyFile() {
       const secret = readIfThere(files.first)?.trim();

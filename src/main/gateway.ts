@@ -48,8 +48,8 @@ export interface Gateway {
   url: string;
   /** What each path demands before its handler runs. */
   routes: readonly Route[];
-  /** Made at this start; null when there was one already. */
-  newAdminKey: KeptKey | null;
+  /** The generated one; null where the configuration says which, or there is none. */
+  adminKey: KeptKey | null;
   /**
    * A newcomer's key, made now; null when somebody has a key already. After the start: writing loads what compiles
    * queries, and without a key nobody waits.
@@ -160,7 +160,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   return {
     url,
     routes,
-    newAdminKey: callers.newAdminKey,
+    adminKey: callers.adminKey,
     issueFirstKey: callers.issueFirstKey,
     firstKeyFile: callers.firstKeyFile,
     snapshot,

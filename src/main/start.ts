@@ -140,14 +140,16 @@ function untilStopped(
 
 async function announce({
   gateway,
+  newUserKey,
   ...facts
-}: Pick<StartFacts, 'found' | 'newUserKey' | 'version'> & { gateway: Gateway }): Promise<void> {
+}: Pick<StartFacts, 'found' | 'version'> & { gateway: Gateway; newUserKey: KeptKey | null }): Promise<void> {
   // The pasted curl names a model that exists, so a short wait for the lists; requests are served meanwhile.
   await Promise.race([gateway.modelsKnown, new Promise((resolve) => setTimeout(resolve, listWaitMs).unref())]);
-  const { url, newAdminKey } = gateway;
-  const keptKeyFile = gateway.firstKeyFile();
+  const { url, adminKey } = gateway;
+  const file = gateway.firstKeyFile();
+  const userKey = newUserKey ?? (file === null ? null : { made: null, file });
   const reader = process.stdout.isTTY === true ? 'person' : 'machine';
-  process.stdout.write(startMessage({ ...facts, url, newAdminKey, keptKeyFile, reader, snapshot: gateway.snapshot() }));
+  process.stdout.write(startMessage({ ...facts, url, adminKey, userKey, reader, snapshot: gateway.snapshot() }));
 }
 
 /** One keypress on a terminal confirms; anything else leaves them alone. */

@@ -20,10 +20,7 @@ export async function createLog(options: LogOptions): Promise<{ log: Log; flush(
   const log =
     options.form === 'json'
       ? pino(settings, destination)
-      : pino(
-          settings,
-          (await import('pino-pretty')).PinoPretty({ colorize: true, ignore: 'pid,hostname', destination: 1 }),
-        );
+      : pino(settings, (await import('./log-for-people.ts')).logForPeople());
   // A line must not wait for its batch to fill on a quiet server.
   const timer = setInterval(() => destination.flush(), 1_000);
   timer.unref();

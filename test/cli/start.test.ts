@@ -34,6 +34,7 @@ describe('culvert start', { concurrency: true }, () => {
     await second.said(/curl .*\n(.*\n){3}/);
     assert.doesNotMatch(second.stdout(), /sk-cv-/);
     const later = second.stdout();
+    assert.match(later, /^Admin key.*: in \.culvert\/admin\.key$/m, 'who missed them at the first start finds them');
     const again = later.slice(later.indexOf('  curl ')).replaceAll('curl ', 'curl -s -i ');
     const pasted = await promisify(execFile)('sh', ['-c', again], { cwd, env: cleanEnv() });
     assert.match(pasted.stdout, /^HTTP\/1\.1 200 /, 'the first key is found again');

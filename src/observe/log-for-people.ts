@@ -1,0 +1,31 @@
+import { PinoPretty } from 'pino-pretty';
+
+type Line = Readonly<Record<string, unknown>>;
+
+/** Members of every line that stand elsewhere, or say nothing to somebody at the same machine. */
+const elsewhere: ReadonlySet<string> = new Set(['level', 'time', 'msg']);
+
+/** The log as a person at a terminal reads it: a line each, `15:04:05 INFO 200 chat sim/chat, 43 ms, 8 + 46 tokens, req_…`. */
+export function logForPeople(): ReturnType<typeof PinoPretty> {
+  return PinoPretty({
+    colorize: true,
+    translateTime: 'SYS:HH:MM:ss',
+    hideObject: true,
+    messageFormat: (line) => (line.msg === 'request' ? requestLine(line) : otherLine(line)),
+    destination: 1,
+  });
+}
+
+/** Of one finished request (`LoggedRequest`). */
+export function requestLine(line: Line): string {
+  const { status, endpoint, model, target, ms, inputTokens, outputTokens, requestId } = line;
+  const failed = line.class === 'ok' ? '' : ` ${line.class}`;
+  const by = target === null || target === model ? '' : ` by ${target}`;
+  return `${status}${failed} ${endpoint} ${model}${by}, ${ms} ms, ${inputTokens} + ${outputTokens} tokens, ${requestId}`;
+}
+
+/** The message, then its facts as JSON. */
+export function otherLine(line: Line): string {
+  const facts = Object.entries(line).filter(([name, value]) => !elsewhere.has(name) && value !== undefined);
+  return facts.length === 0 ? String(line.msg) : `${line.msg} ${JSON.stringify(Object.fromEntries(facts))}`;
+}
