@@ -41,6 +41,7 @@ const collectionSchema: z.ZodType<ExportedCollection> = z.strictObject({
   distance: distanceField,
   embedding_model: modelField,
   named_vectors: z.record(z.string().max(255), namedVectorSchema).optional(),
+  settings: z.record(z.string(), z.json()).optional(),
   payload_indexes: z.record(
     z.string().min(1).max(1_024),
     z.enum(['keyword', 'integer', 'float', 'bool', 'geo', 'datetime', 'text', 'uuid']),

@@ -1,14 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { FailureError, invalid } from '../kernel/failure.ts';
-import type { JsonValue } from '../kernel/json.ts';
+import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import { vectorOf } from './check-vector.ts';
 import type { CollectionSpec } from './collection.ts';
+import { changedSettings } from './collection-settings.ts';
 import type { ExportedCollection, ExportedPoint } from './operator.ts';
 import type { StoredPoint } from './point.ts';
 import { readPointId } from './point-id.ts';
 import { noCollection } from './refusals.ts';
 import type { Owner, VectorStore } from './store.ts';
 import { batchOf } from './stored-batch.ts';
+import { readSettings } from './wire/read-settings.ts';
 import { readVectorForm } from './wire/read-vector-forms.ts';
 
 type Importing = Pick<VectorStore, 'find' | 'create' | 'indexPayload' | 'changeAliases' | 'write'>;
@@ -17,7 +19,7 @@ type Importing = Pick<VectorStore, 'find' | 'create' | 'indexPayload' | 'changeA
 export async function importCollection(store: Importing, owner: Owner, collection: ExportedCollection): Promise<void> {
   const { name, vector_size: size, distance, embedding_model: embeddingModel, named_vectors: named } = collection;
   const spec: CollectionSpec = { name, size, distance, embeddingModel, ...(named !== undefined && { named }) };
-  const { settings } = collection;
+  const settings = changedSettings(undefined, readSettings((collection.settings ?? {}) as JsonObject));
   const known = await store.find(owner.tenant, name);
   if (known === null) await store.create(owner, { ...spec, ...(settings !== undefined && { settings }) });
   else if (!isDeepStrictEqual({ ...known, settings: undefined }, { ...spec, settings: undefined })) {

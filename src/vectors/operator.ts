@@ -43,7 +43,7 @@ export interface ExportedCollection {
   settings?: CollectionSettings;
   /** Type by key. */
   payload_indexes: Readonly<Record<string, PayloadType>>;
-  /** Parameters of those that are text indexes and have some, by key. */
+  /** Parameters of those that have some, by key. */
   text_indexes?: Readonly<Record<string, JsonObject>>;
   aliases: readonly string[];
 }

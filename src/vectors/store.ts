@@ -38,8 +38,8 @@ export interface VectorStore {
   /** Values of a key with the points that have them, most first, then by value. */
   facet(tenant: string, collection: string, query: FacetQuery): Promise<readonly FacetHit[]>;
   /**
-   * `type: null` removes the index; both do nothing when it is so already. `params`: of a text index, as the API has
-   * them: how `match.text` takes texts apart.
+   * `type: null` removes the index; both do nothing when it is so already. `params`: as the API has them; those of a text
+   * index say how `match.text` takes texts apart.
    */
   indexPayload(
     tenant: string,

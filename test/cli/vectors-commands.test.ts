@@ -54,7 +54,7 @@ describe('culvert vectors, run as a program', { concurrency: true }, () => {
     const file = join(cwd, 'laptop.jsonl');
     const { culvert, done, tenants } = commandsIn(cwd);
     const server = await startProcess(t, { cwd });
-    const collection = { name: 'docs', vector_size: 3, distance: 'Dot' };
+    const collection = { name: 'docs', vector_size: 3, distance: 'Dot', metadata: { team: 'search' } };
     assert.equal(await send(server.url, laptop, 'POST', '/collections', collection), 200);
     assert.equal(await send(server.url, laptop, 'POST', '/collections/docs/points', { points }), 200);
 

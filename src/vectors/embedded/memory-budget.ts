@@ -77,7 +77,7 @@ export function createMemoryBudget(options: {
             columnBytesMax,
           ),
         understood(filter) {
-          const ofTexts = now().indexes.filter(({ params }) => params !== undefined);
+          const ofTexts = now().indexes.filter(({ type, params }) => type === 'text' && params !== undefined);
           return ofTexts.length === 0 ? filter : withTextIndexes(filter, textIndexesOf(ofTexts));
         },
         used(owner, part) {

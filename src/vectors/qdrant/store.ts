@@ -91,7 +91,8 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
       if (change.metadata !== undefined) throw unsupported('metadata');
     },
     async indexPayload(tenant, name, key, type, params) {
-      if (params !== undefined && Object.keys(params).some((one) => one !== 'type')) throw unsupported('text-index');
+      const isTextIndex = type === 'text' && Object.keys(params ?? {}).some((one) => one !== 'type');
+      if (isTextIndex) throw unsupported('text-index');
       const { collection } = await partitions.open(tenant, name);
       if ((await registry.index(collection.generation, key, type, payloadIndexesMax)) === 'full') {
         throw tooManyPayloadIndexes();

@@ -229,7 +229,12 @@ test('a payload index has a key and a type, with or without parameters', () => {
   const index = (body: unknown) => readFor(plainSpec, 'create-index', body, { search: 'wait=true&ordering=weak' });
   const made = { kind: 'index', collection: 'plain', key: 'a.b', type: 'keyword', acknowledge: 'completed' };
   assert.deepEqual(index({ field_name: 'a.b', field_schema: 'keyword' }).request, made);
-  assert.deepEqual(index({ field_name: 'a.b', field_schema: { type: 'keyword', is_tenant: true } }).request, made);
+  const params = { type: 'keyword', is_tenant: true };
+  assert.deepEqual(index({ field_name: 'a.b', field_schema: params }).request, { ...made, params });
+  assert.equal(
+    refusalOf(() => index({ field_name: 'a', field_schema: { type: 'integer', range: 'yes' } })),
+    "400 field_schema.range: expected true or false, got 'yes'",
+  );
   assert.equal(
     refusalOf(() => index({ field_name: 'a', field_schema: 'string' })),
     "400 field_schema: expected keyword, integer, float, bool, geo, datetime, text, uuid, got 'string'",

@@ -14,7 +14,7 @@ import { changedSettings, type SettingsChange } from '../collection-settings.ts'
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
 import type { AliasChange } from '../store.ts';
-import { optional, readList, readString, readWhole, readWord, shown, under } from './read-scalars.ts';
+import { optional, readBoolean, readList, readString, readWhole, readWord, shown, under } from './read-scalars.ts';
 import { readSettings, settingObjects } from './read-settings.ts';
 import { readTextIndex } from './read-text-options.ts';
 import { readDistance, readSparseVectors, readVectors, vectorKeys } from './read-vector-params.ts';
@@ -184,16 +184,24 @@ export function readAliasChanges(json: JsonObject): AliasChange[] {
   return readList(actions, 'actions', { min: 1, max: aliasChangesMax }, readAliasChange);
 }
 
-/** `{field_name, field_schema}`; parameters have an effect on texts alone. */
+/** `{field_name, field_schema}`; parameters are kept, and have an effect on texts alone. */
 export function readPayloadIndex(json: JsonObject): { key: string; type: PayloadType; params?: JsonObject } {
   const body = readObject(json, 'body', ['field_name', 'field_schema']);
   const key = readKeyPath(body.field_name, 'field_name').text;
   const schema = body.field_schema;
   if (!isObject(schema)) return { key, type: readWord(schema, 'field_schema', payloadTypes) };
   const type = readWord(schema.type, 'field_schema.type', payloadTypes);
-  if (type !== 'text') return { key, type };
-  readTextIndex(schema, 'field_schema');
+  if (type === 'text') readTextIndex(schema, 'field_schema');
+  else checkIndexParams(schema);
   return { key, type, params: schema };
+}
+
+/** Those of Qdrant's own index, all of them flags but the last. */
+function checkIndexParams(schema: JsonObject): void {
+  const flags = ['is_tenant', 'is_principal', 'on_disk', 'enable_hnsw', 'lookup', 'range', 'prefix'];
+  const params = readObject(schema, 'field_schema', ['type', ...flags, 'memory']);
+  for (const flag of flags) if (!optional(params[flag])) readBoolean(params[flag], `field_schema.${flag}`);
+  if (!optional(params.memory)) readWord(params.memory, 'field_schema.memory', ['cold', 'cached', 'pinned']);
 }
 
 function refuseCreateExtras(body: JsonObject): void {
