@@ -16,6 +16,8 @@ export type NeutralEvent =
   | { type: 'reasoning-delta'; choice: number; text: string }
   /** Closes the reasoning part before it: the vendor's proof over its text. */
   | { type: 'reasoning-signature'; choice: number; signature: string; vendor: string }
+  /** The same over a thought that was not shown, which led to the text before it. */
+  | { type: 'text-signature'; choice: number; signature: string; vendor: string }
   | { type: 'redacted-reasoning'; choice: number; data: string; vendor: string }
   /** `ours`: the provider gave a reason and no words; these are none of its tokens. */
   | { type: 'refusal-delta'; choice: number; text: string; ours?: true }

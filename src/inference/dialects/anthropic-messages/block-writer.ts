@@ -76,6 +76,10 @@ export class BlockWriter {
         return this.#thought(event.text);
       case 'reasoning-signature':
         return this.#signature({ vendor: event.vendor, payload: event.signature });
+      case 'text-signature':
+        if (this.#thoughts === 'hidden') return this.#sink.lose('signature');
+        this.#close();
+        return this.#signature({ vendor: event.vendor, payload: event.signature });
       case 'redacted-reasoning':
         return this.#redacted({ vendor: event.vendor, payload: event.data });
       case 'tool-call-start':

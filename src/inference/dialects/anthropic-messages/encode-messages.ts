@@ -53,18 +53,34 @@ export function encodeMessages(
         if (isText(block)) system.push(block);
         else lose(encoding, `messages[${i}].content`, 'unsupported');
       }
-    } else if (blocks.length > 0) {
+    } else if (message.role === 'assistant' && blocks.some(isPicture)) {
+      // Only users show pictures here: its own follow as theirs.
+      speak(
+        turns,
+        'assistant',
+        blocks.filter((block) => !isPicture(block)),
+      );
+      speak(turns, 'user', blocks.filter(isPicture));
+    } else {
       // A later system message stays where it stands, in the user's voice: only the newest models take it otherwise.
-      const role = message.role === 'assistant' ? 'assistant' : 'user';
-      const last = turns.at(-1);
-      if (last?.role === role) for (const block of blocks) last.content.push(block);
-      else turns.push({ role, content: blocks });
+      speak(turns, message.role === 'assistant' ? 'assistant' : 'user', blocks);
     }
   }
   for (const turn of turns) {
     if (turn.role === 'user' && turn.content.length > 1) turn.content = resultsFirst(turn.content);
   }
   return repaired(system, turns, rules, encoding);
+}
+
+function speak(turns: Turn[], role: Turn['role'], blocks: Block[]): void {
+  if (blocks.length === 0) return;
+  const last = turns.at(-1);
+  if (last?.role === role) for (const block of blocks) last.content.push(block);
+  else turns.push({ role, content: blocks });
+}
+
+function isPicture(block: Block): boolean {
+  return block.type === 'image';
 }
 
 function isText(block: Block): block is TextBlock {

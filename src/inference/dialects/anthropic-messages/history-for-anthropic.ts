@@ -9,32 +9,41 @@ const idPattern = /^[\w-]+$/;
 
 /**
  * The messages as Anthropic takes them where an earlier turn was answered by somebody else: thoughts without its own
- * signature go, since it refuses those, as it does others' citations, empty texts go for the same reason, and ids are spelled in its characters.
+ * signature go, since it refuses those, as it does others' citations; pictures that a model drew become the user's,
+ * empty texts go for the same reason, and ids are spelled in its characters.
  * Null when nothing is to mend, so that the bytes can stay.
  */
 export function historyForAnthropic({ messages }: CallerBody, losses: Loss[]): JsonValue | null {
   let mended = false;
   const result: JsonValue[] = [];
+  /** Of the last turn of the assistant: they follow as the user's, behind what answers its calls. */
+  let pictures: JsonObject[] = [];
+  const show = () => {
+    if (pictures.length > 0) result.push({ role: 'user', content: pictures });
+    pictures = [];
+  };
   for (const message of messages) {
-    const content = mendedContent(message, losses);
-    if (content === null) {
-      result.push(message);
-      continue;
-    }
-    mended = true;
+    if (message.role === 'assistant') show();
+    const content = mendedContent(message, losses, pictures);
+    mended ||= content !== null;
     // A turn of nothing but such thoughts said nothing to anybody; Anthropic joins the turns around it.
-    if (content.length > 0) result.push({ ...message, content });
+    if (content === null) result.push(message);
+    else if (content.length > 0) result.push({ ...message, content });
+    if (message.role === 'user') show();
   }
+  show();
   return mended ? result : null;
 }
 
 /** Null when it can stay. */
-function mendedContent({ role, content }: CallerMessage, losses: Loss[]): JsonObject[] | null {
+function mendedContent({ role, content }: CallerMessage, losses: Loss[], pictures: JsonObject[]): JsonObject[] | null {
   if (!Array.isArray(content)) return null;
   let kept: JsonObject[] | null = null;
   for (let i = 0; i < content.length; i++) {
     const block = content[i]!;
-    const mended = mendedBlock(block, role, losses);
+    const drawn = role === 'assistant' && block.type === 'image';
+    if (drawn) pictures.push(block);
+    const mended = drawn ? null : mendedBlock(block, role, losses);
     if (mended === block) {
       kept?.push(block);
       continue;

@@ -153,6 +153,8 @@ class AnswerDecoder implements StreamDecoder {
         } else candidate.openThought = true;
         this.#say({ type: kind, choice, text: part.text });
       }
+      if (signature !== '' && part.thought !== true && !candidate.openThought && candidate.text !== '')
+        this.#say({ type: 'text-signature', choice, signature, vendor });
     } else if (this.#readMedia(part, signature, candidate, choice)) return;
     else this.#vendorPart(part, choice);
     this.#prove(signature, candidate, choice);
@@ -213,7 +215,7 @@ class AnswerDecoder implements StreamDecoder {
     this.#finishCandidate(candidate, choice, reason, { why, counted });
   }
 
-  /** A proof without a thought shown before it has nowhere to stand; off a call, Google does without it. */
+  /** Of a thought that was shown. */
   #prove(signature: string, candidate: Candidate, choice: number): void {
     if (signature === '' || !candidate.openThought) return;
     candidate.openThought = false;

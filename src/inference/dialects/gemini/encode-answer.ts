@@ -191,6 +191,8 @@ function createAnswerParts(
           say(event.choice, { text: '', thought: true, ...proofOf(event.signature, event.vendor) });
         }
         return;
+      case 'text-signature':
+        return say(event.choice, { text: '', ...proofOf(event.signature, event.vendor) });
       case 'tool-call-start':
         closeCall(event.choice);
         open.set(event.choice, {

@@ -122,15 +122,27 @@ function partsOf(message: NeutralMessage, index: number, encoding: Encoding): { 
     const path = pathOf(part, index, content, calls.length);
     const encoded = encodePart(part, path, encoding);
     if (part.type === 'tool-call') calls.push({ id: part.id, name: part.name, path });
-    else if (part.type === 'reasoning') proof = part.vendor === vendor ? (part.signature ?? proof) : proof;
-    else if (part.type !== 'redacted-reasoning') content += 1;
+    else if (part.type === 'reasoning' && part.vendor === vendor) proof = proofOf(part, parts.at(-1)) ?? proof;
+    else if (part.type !== 'reasoning' && part.type !== 'redacted-reasoning') content += 1;
     if (encoded === null) continue;
     if (part.type === 'tool-call') sign(encoded, part, proof, calls.length, encoding);
     else if (proof !== null) encoded.thoughtSignature = proof;
+    else if (message.role === 'assistant' && encoded.inlineData !== undefined && encoding.rules.signedCalls) {
+      // Its picture models demand one on each that they drew.
+      encoded.thoughtSignature = noSignature;
+    }
     proof = null;
     parts.push(encoded);
   }
   return { parts, calls };
+}
+
+/** The proof for the part that follows. Off a thought it stands behind its text where formats have a place of their own. */
+function proofOf({ text, signature }: Extract<NeutralPart, { type: 'reasoning' }>, before: Part | undefined) {
+  const stands = text !== '' || before?.text === undefined || before.thoughtSignature !== undefined;
+  if (stands || signature === undefined) return signature;
+  before.thoughtSignature = signature;
+  return undefined;
 }
 
 /** Of the calls of one turn Google signs the first, and demands it back there. */

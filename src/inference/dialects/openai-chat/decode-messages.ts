@@ -208,8 +208,11 @@ function assistantParts(message: ChatMessage, content: NeutralPart[]): NeutralPa
   const parts: NeutralPart[] = [];
   const reasoning = thoughtIn(message);
   if (reasoning !== '') parts.push({ type: 'reasoning', text: reasoning });
+  const proof = signatureIn(message);
+  if ('signature' in proof) parts.push({ type: 'reasoning', text: '', ...proof });
   // An empty string beside tool calls says nothing, and other formats refuse an empty text.
   for (const part of content) if (part.type !== 'text' || part.text !== '') parts.push(part);
+  if (Array.isArray(message.images)) for (const one of message.images) parts.push(...drawn(one));
   if (message.refusal) parts.push({ type: 'refusal', text: message.refusal });
   if (isObject(message.audio)) parts.push({ type: 'vendor', vendor: openAiChatId, block: { audio: message.audio } });
   for (const call of message.tool_calls ?? []) parts.push(toolCall(call));
@@ -223,6 +226,13 @@ function assistantParts(message: ChatMessage, content: NeutralPart[]): NeutralPa
     });
   }
   return parts;
+}
+
+/** A picture that the model drew, as answers have it. */
+function drawn(picture: JsonValue): NeutralPart[] {
+  const said = isObject(picture) ? picture.image_url : undefined;
+  const url = isObject(said) ? said.url : undefined;
+  return typeof url === 'string' ? [{ type: 'image', source: mediaSource(url) }] : [];
 }
 
 /** The old function messages have no ids; the name joins call and answer. */

@@ -4,7 +4,7 @@ import { type ProducedMedia, urlOfMedia } from '../../neutral/produced-media.ts'
 import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
 import { annotationOf } from './citations.ts';
-import { extraContentOf } from './thought-signature.ts';
+import { extraContentOf, google } from './thought-signature.ts';
 import { type ChatFinishReason, doneFrame, openAiChatId } from './wire.ts';
 
 /**
@@ -106,6 +106,10 @@ class ChunkEncoder implements StreamEncoder {
         return this.#end();
       case 'failed':
         this.#closed = true;
+        return '';
+      case 'text-signature':
+        if (event.vendor === google) return this.#say(event.choice, JSON.stringify(extraContentOf(event)));
+        this.#lose('signature');
         return '';
       // What this format has no word for.
       case 'reasoning-signature':
@@ -233,6 +237,8 @@ interface FoldedChoice {
   calls: { id: string; name: string; argumentsJson: string; extra: JsonObject }[];
   annotations: JsonObject[];
   pictures: JsonObject[];
+  /** Google's proof over the text. */
+  extra: JsonObject;
   audio: JsonObject | null;
   logprobs: { content: JsonValue[] | null; refusal: JsonValue[] | null } | null;
   reason: FinishReason | null;
@@ -257,6 +263,7 @@ export function fold(head: AnswerHead): AnswerFold {
         calls: [],
         annotations: [],
         pictures: [],
+        extra: {},
         audio: null,
         logprobs: null,
         reason: null,
@@ -330,6 +337,10 @@ function addTo(choice: FoldedChoice, event: ContentEvent, lost: Set<string>): vo
     case 'audio-delta':
       choice.audio = joinedAudio(choice.audio, event.audio);
       return;
+    case 'text-signature':
+      if (event.vendor === google) choice.extra = extraContentOf(event);
+      else lost.add('signature');
+      return;
     case 'media':
       if (event.media.kind !== 'image') lost.add(mediaWord[event.media.kind]);
       else choice.pictures.push(wirePicture(event.media, choice.pictures.length));
@@ -371,7 +382,7 @@ function joinedList(before: JsonValue[] | null, piece: JsonValue | undefined): J
 
 function wireChoice(index: number, choice: FoldedChoice): JsonObject {
   const calls = choice.calls.filter((call) => call !== undefined);
-  const message: JsonObject = { role: 'assistant', content: choice.text, refusal: choice.refusal };
+  const message: JsonObject = { role: 'assistant', content: choice.text, refusal: choice.refusal, ...choice.extra };
   // The contract promises a text; only tool calls, a refusal or audio may stand in its place.
   if (choice.text === null && calls.length === 0 && choice.refusal === null && choice.audio === null)
     message.content = '';

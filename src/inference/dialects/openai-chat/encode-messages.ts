@@ -24,15 +24,15 @@ interface Encoding {
   losses: Loss[];
   unsayable: Unsayable | null;
   at: number;
-  /** Pictures and files of tool results: tools answer in text here, so they follow as a user's message. */
-  fromTools: JsonValue[];
+  /** Pictures and files of tools and of the model, which answer in text here: they follow as a user's message. */
+  beside: JsonValue[];
   /** `reasoning_content` is left out for targets that refuse it. */
   reasoning: 'send' | 'omit';
 }
 
 /** The neutral messages as OpenAI's; a message may become several, since each tool result is one of its own here. */
 export function encodeMessages(messages: readonly NeutralMessage[], reasoning: 'send' | 'omit'): EncodedMessages {
-  const encoding: Encoding = { losses: [], unsayable: null, at: 0, fromTools: [], reasoning };
+  const encoding: Encoding = { losses: [], unsayable: null, at: 0, beside: [], reasoning };
   const wire: JsonObject[] = [];
   messages.forEach((message, at) => {
     encoding.at = at;
@@ -68,9 +68,9 @@ function saysNothing(turn: JsonObject, parts: readonly NeutralPart[]): boolean {
 }
 
 function flush(encoding: Encoding, wire: JsonObject[]): void {
-  if (encoding.fromTools.length === 0) return;
-  wire.push({ role: 'user', content: encoding.fromTools });
-  encoding.fromTools = [];
+  if (encoding.beside.length === 0) return;
+  wire.push({ role: 'user', content: encoding.beside });
+  encoding.beside = [];
 }
 
 function toolMessage(part: Extract<NeutralPart, { type: 'tool-result' }>, encoding: Encoding): JsonObject {
@@ -80,11 +80,11 @@ function toolMessage(part: Extract<NeutralPart, { type: 'tool-result' }>, encodi
     const wire = contentPart(inner, encoding);
     if (wire === null) continue;
     if (inner.type === 'text') texts.push(wire);
-    else encoding.fromTools.push(wire);
+    else encoding.beside.push(wire);
   }
   // The format has no flag for a failed tool; the model still has to know.
   if (part.isError) texts.unshift({ type: 'text', text: '[the tool failed]' });
-  if (texts.length === 0 && encoding.fromTools.length > 0) texts.push({ type: 'text', text: '[see the next message]' });
+  if (texts.length === 0 && encoding.beside.length > 0) texts.push({ type: 'text', text: '[see the next message]' });
   return { role: 'tool', tool_call_id: fitCallId(part.callId, callIdCharsMax), content: plain(texts) };
 }
 
@@ -117,7 +117,8 @@ function assistantMessage(parts: readonly NeutralPart[], encoding: Encoding): Js
     else if (part.type === 'vendor' && part.vendor === openAiChatId) {
       if (part.block.tool_call !== undefined) calls.push(part.block.tool_call);
       else Object.assign(extra, part.block);
-    } else content.push(part);
+    } else if (part.type === 'image') putBeside(part, encoding);
+    else content.push(part);
   }
   const text = contentOf(content, encoding);
   const message: JsonObject = { role: 'assistant', content: text, ...extra };
@@ -128,6 +129,11 @@ function assistantMessage(parts: readonly NeutralPart[], encoding: Encoding): Js
   if (refusal !== '') message.refusal = refusal;
   if (calls.length > 0) message.tool_calls = calls;
   return message;
+}
+
+function putBeside(part: NeutralPart, encoding: Encoding): void {
+  const wire = contentPart(part, encoding);
+  if (wire !== null) encoding.beside.push(wire);
 }
 
 function toolCall(part: Extract<NeutralPart, { type: 'tool-call' }>, encoding: Encoding): JsonObject {

@@ -272,6 +272,8 @@ function assistantParts(item: InputItem): NeutralPart[] | null {
     case 'function_call_output':
     case 'custom_tool_call_output':
       return null;
+    case 'image_generation_call':
+      return typeof item.result === 'string' && item.result !== '' ? [drawn(item, item.result)] : [kept(item)];
     // Calls of the provider's own tools stand where the assistant made them; so do references.
     default:
       return [kept(item)];
@@ -285,6 +287,11 @@ function saysSomething(part: NeutralPart): boolean {
 
 function kept(item: InputItem): NeutralPart {
   return { type: 'vendor', vendor: openAiResponsesId, block: item };
+}
+
+function drawn({ output_format: format }: InputItem, base64: string): NeutralPart {
+  const mediaType = `image/${typeof format === 'string' && format !== '' ? format : 'png'}`;
+  return { type: 'image', source: { kind: 'base64', mediaType, base64 } };
 }
 
 function thought(item: InputItem): NeutralPart[] {

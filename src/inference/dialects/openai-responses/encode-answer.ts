@@ -124,6 +124,9 @@ class Answer {
         return this.#thought(event.text);
       case 'reasoning-signature':
         return this.#proof({ kind: 'signed', vendor: event.vendor, proof: event.signature });
+      case 'text-signature':
+        this.#close();
+        return this.#proof({ kind: 'signed', vendor: event.vendor, proof: event.signature });
       case 'redacted-reasoning':
         this.#close();
         return this.#proof({ kind: 'redacted', vendor: event.vendor, proof: event.data });

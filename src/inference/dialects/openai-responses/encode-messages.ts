@@ -48,7 +48,11 @@ function encodeMessage(message: NeutralMessage, encoding: Encoding): void {
   };
   for (const part of message.parts) {
     const item = itemOf(part, encoding);
-    if (item === 'content') {
+    if (item === 'content' && role === 'assistant' && part.type === 'image') {
+      // Only users show pictures here: its own follow as theirs.
+      flush();
+      items.push({ type: 'message', role: 'user', content: [contentPart(part, 'user', encoding)!] });
+    } else if (item === 'content') {
       const wire = contentPart(part, role, encoding);
       if (wire !== null) content.push(wire);
     } else {

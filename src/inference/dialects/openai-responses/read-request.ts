@@ -142,11 +142,24 @@ function newValues(
     values.set('max_output_tokens', String(target.maxOutputTokens));
     losses.push({ field: 'max_output_tokens', why: 'clamped' });
   }
-  if (Array.isArray(body.input) && body.input.some(isForeignThought)) {
-    values.set('input', JSON.stringify(body.input.filter((item) => !isForeignThought(item))));
-    losses.push({ field: 'input.reasoning', why: 'unsupported' });
+  const items = Array.isArray(body.input) ? body.input : [];
+  const foreign = items.some(isForeignThought);
+  if (foreign) losses.push({ field: 'input.reasoning', why: 'unsupported' });
+  if (foreign || items.some(isOwnPicture)) {
+    const kept = items.filter((item) => !isForeignThought(item));
+    values.set('input', JSON.stringify(kept.map((item) => (isOwnPicture(item) ? shownPicture(item) : item))));
   } else if (input === 'with items') values.set('input', JSON.stringify(body.input));
   return values;
+}
+
+/** Drawn by another provider's model: this one knows no such call, and is shown the picture. */
+function isOwnPicture({ type, id }: InputItem): boolean {
+  return type === 'image_generation_call' && isOwnId(id);
+}
+
+function shownPicture({ result, output_format: format }: InputItem): JsonObject {
+  const url = `data:image/${typeof format === 'string' ? format : 'png'};base64,${result}`;
+  return { type: 'message', role: 'user', content: [{ type: 'input_image', image_url: url, detail: 'auto' }] };
 }
 
 function isForeignThought(item: InputItem): boolean {

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { decodeRequest } from '../../src/inference/dialects/decode-request.fixture.ts';
+import type { AnswerHead, DialectId, ForwardTarget } from '../../src/inference/dialects/dialect.ts';
+import { dialects } from '../../src/inference/dialects/dialect-table.ts';
+import type { NeutralEvent } from '../../src/inference/neutral/event.ts';
+import { producedMedia } from '../../src/inference/neutral/produced-media.ts';
+import { type JsonObject, type JsonValue, scanJson } from '../../src/kernel/json.ts';
+
+/*
+ * An answer of Gemini's with a signed text and a picture, as a caller of each format gets it and sends it back, and the
+ * request that a provider of each format then gets: models draw on from their own pictures.
+ */
+
+const drawn = 'iVBORw0KGgo=';
+const signature = 'c2lnbmVk';
+const answer: NeutralEvent[] = [
+  { type: 'start', id: 'own', model: 'gemini-3-pro-image', createdS: null },
+  { type: 'text-delta', choice: 0, text: 'Here.' },
+  { type: 'text-signature', choice: 0, signature, vendor: 'gemini' },
+  { type: 'media', choice: 0, media: producedMedia('image/png', drawn) },
+  { type: 'finish', choice: 0, reason: 'stop', stopSequence: null },
+  { type: 'usage', usage: { inputTokens: 3, outputTokens: 9 } },
+  { type: 'end' },
+];
+
+const head: AnswerHead = { fallbackId: 'x_own', model: 'alias', createdS: 1_750_000_000, includeUsage: true };
+
+/** The second turn of each format, as clients send it that keep what they got. */
+const secondTurn: Readonly<Record<DialectId, (answer: JsonObject) => JsonObject>> = {
+  'openai-chat': ({ choices }) => ({
+    model: 'alias',
+    messages: [
+      { role: 'user', content: 'Draw.' },
+      (choices as { message: JsonObject }[])[0]!.message,
+      { role: 'user', content: 'Darker.' },
+    ],
+  }),
+  'openai-responses': ({ output }) => ({
+    model: 'alias',
+    input: [{ role: 'user', content: 'Draw.' }, ...(output as JsonObject[]), { role: 'user', content: 'Darker.' }],
+  }),
+  'anthropic-messages': ({ content }) => ({
+    model: 'alias',
+    max_tokens: 64,
+    messages: [
+      { role: 'user', content: 'Draw.' },
+      { role: 'assistant', content: content! },
+      { role: 'user', content: 'Darker.' },
+    ],
+  }),
+  gemini: ({ candidates }) => ({
+    model: 'alias',
+    contents: [
+      { role: 'user', parts: [{ text: 'Draw.' }] },
+      (candidates as { content: JsonObject }[])[0]!.content,
+      { role: 'user', parts: [{ text: 'Darker.' }] },
+    ],
+  }),
+};
+
+const callers = Object.keys(secondTurn) as DialectId[];
+const bodyOf = (caller: DialectId) => {
+  const fold = dialects[caller].fold(
+    caller === 'anthropic-messages' ? { ...head, echo: { thoughts: 'shown', inputTokens: 3 } } : head,
+  );
+  for (const event of answer) fold.add(event);
+  return secondTurn[caller](fold.result());
+};
+
+for (const caller of callers) {
+  test(`${caller}: what Gemini signed and drew goes back to it`, () => {
+    const decoded = decodeRequest(dialects[caller], bodyOf(caller));
+    assert.ok(decoded.ok, JSON.stringify(decoded));
+    const sent = dialects.gemini.encodeRequest(decoded.value, targetOf('gemini-3-pro-image'));
+    assert.ok(sent.ok);
+    const [, model] = sent.value.body.contents as { role: string; parts: JsonObject[] }[];
+    assert.equal(model!.role, 'model');
+    const text = model!.parts.find((part) => part.text === 'Here.')!;
+    const picture = model!.parts.find((part) => part.inlineData !== undefined)!;
+    assert.deepEqual(picture.inlineData, { mimeType: 'image/png', data: drawn });
+    assert.equal(text.thoughtSignature, signature);
+    assert.equal(picture.thoughtSignature, 'skip_thought_signature_validator', 'Google demands one on each picture');
+  });
+
+  for (const upstream of ['openai-chat', 'openai-responses', 'anthropic-messages'] as const) {
+    test(`${caller} over ${upstream}: the picture is shown by the user, where all models look at pictures`, () => {
+      const decoded = decodeRequest(dialects[caller], bodyOf(caller));
+      assert.ok(decoded.ok, JSON.stringify(decoded));
+      const sent = dialects[upstream].encodeRequest(decoded.value, targetOf('a-model'));
+      assert.ok(sent.ok);
+      const turns = (sent.value.body.messages ?? sent.value.body.input) as JsonObject[];
+      const holding = turns.filter((turn) => JSON.stringify(turn).includes(drawn));
+      assert.deepEqual(
+        holding.map(({ role }) => role),
+        ['user'],
+      );
+      assert.equal(turns.filter(({ role }) => role === 'assistant').length, 1);
+    });
+  }
+}
+
+const native: ForwardTarget = {
+  model: 'up',
+  maxOutputTokens: null,
+  body: {},
+  streamUsage: 'leave',
+  omit: [],
+  rename: {},
+};
+
+for (const caller of ['openai-responses', 'anthropic-messages'] as const) {
+  test(`${caller} over its own format: the picture that another provider's model drew is shown by the user`, () => {
+    const body = bodyOf(caller);
+    const raw = Buffer.from(JSON.stringify(body));
+    const read = dialects[caller].readRequest(raw, body, scanJson(raw, 64));
+    assert.ok(read.ok);
+    const sent = JSON.parse(read.value.forward(native).bytes.toString()) as JsonObject;
+    const turns = (sent.messages ?? sent.input) as JsonObject[];
+    const holding = turns.filter((turn: JsonValue) => JSON.stringify(turn).includes(drawn));
+    assert.deepEqual(
+      holding.map(({ role }) => role),
+      ['user'],
+    );
+    assert.ok(!JSON.stringify(sent).includes('culvert'), 'the signature goes to its vendor alone');
+  });
+}
+
+function targetOf(model: string) {
+  return { model, maxOutputTokens: null, stream: false, omit: [] };
+}
