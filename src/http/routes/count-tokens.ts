@@ -9,10 +9,13 @@ import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 
 /** Where a request's input is counted and not answered, and in whose format. */
-export interface CountingPlace {
+export interface CountingPlace extends Counting {
   path: string;
-  dialect: CallerDialect;
   limitForm: LimitHeaderForm;
+}
+
+export interface Counting {
+  dialect: CallerDialect;
   answer(inputTokens: number): JsonObject;
 }
 
@@ -27,18 +30,32 @@ export function countingRoute(services: Services, place: CountingPlace): Route {
     limitForm,
     endpoint: 'count-tokens',
     dialect,
-    handle: (exchange) => count(services, exchange, place),
+    handle: countingHandler(services, place),
   };
 }
 
-async function count(services: Services, exchange: Exchange, { dialect, answer }: CountingPlace): Promise<void> {
+/** `bodyOf`: what of a request's meaning stands outside its body, put into it. */
+export function countingHandler(
+  services: Services,
+  counting: Counting,
+  bodyOf: (exchange: Exchange, body: Buffer) => Buffer = (_, body) => body,
+): (exchange: Exchange) => Promise<void> {
+  return (exchange) => count(services, exchange, counting, bodyOf);
+}
+
+async function count(
+  services: Services,
+  exchange: Exchange,
+  { dialect, answer }: Counting,
+  bodyOf: (exchange: Exchange, body: Buffer) => Buffer,
+): Promise<void> {
   const body = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
   if (body === null) return;
   const counted = Buffer.isBuffer(body)
     ? await countTokens(services, {
         dialect: dialect.id,
         principal: exchange.principal!,
-        body,
+        body: bodyOf(exchange, body),
         callerHeaders: exchange.request.headers,
       })
     : body;

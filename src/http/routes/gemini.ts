@@ -3,20 +3,24 @@ import { withPathMembers, withPathModel } from '../../inference/dialects/gemini/
 import { embeddingsEndpoint } from '../../inference/embeddings/endpoint.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
+import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { bodyHandler } from '../model-call.ts';
 import { conversationRoute } from './conversation.ts';
+import { countingHandler } from './count-tokens.ts';
+import { describeGeminiModel, listGeminiModels } from './gemini-models.ts';
 
 /**
  * `POST /v1beta/models/{model}:generateContent` and `:streamGenerateContent?alt=sse`, also below `/v1`: Google's format
  * over any provider. It counts and costs as a chat completion does; `:embedContent` and `:batchEmbedContents` as a
- * request for embeddings does.
+ * request for embeddings does. `:countTokens` is free, and so is `GET /v1beta/models`, with `/{model}` or without.
  */
 export function geminiRoutes(services: Services): Route[] {
   const embed = bodyHandler(services, embeddingsEndpoint(services, 'gemini-embeddings'), (exchange, body) =>
     withPathModel(body, embeddingModelOf(exchange)!),
   );
-  return versions.map((version) => {
+  const count = countingHandler(services, { dialect: gemini, answer: (totalTokens) => ({ totalTokens }) }, bodyToCount);
+  const conversations = versions.map((version) => {
     const conversation = conversationRoute(services, {
       path: `/${version}/models/*`,
       endpoint: 'chat',
@@ -26,9 +30,40 @@ export function geminiRoutes(services: Services): Route[] {
     });
     return {
       ...conversation,
-      handle: (exchange) => (embeddingModelOf(exchange) === null ? conversation.handle : embed)(exchange),
+      handle(exchange: Exchange) {
+        if (modelCountedOf(exchange) !== null) return count(exchange);
+        return (embeddingModelOf(exchange) === null ? conversation.handle : embed)(exchange);
+      },
     };
   });
+  const shared = { method: 'GET', auth: 'key', quota: 'free', dialect: gemini } as const;
+  return [
+    ...conversations,
+    { ...shared, path: '/v1beta/models', handle: (exchange) => listGeminiModels(services, exchange) },
+    { ...shared, path: '/v1beta/models/*', handle: (exchange) => describeGeminiModel(services, exchange) },
+  ];
+}
+
+function modelCountedOf(exchange: Exchange): string | null {
+  return /^(.+):countTokens$/s.exec(exchange.params['*'] ?? '')?.[1] ?? null;
+}
+
+/** What is counted stands in the body itself, or whole as its `generateContentRequest`. */
+function bodyToCount(exchange: Exchange, body: Buffer): Buffer {
+  const model = modelCountedOf(exchange)!;
+  const wrapped = body.includes('"generateContentRequest"') ? parsedOrNull(body)?.generateContentRequest : undefined;
+  if (!isObject(wrapped)) return withPathMembers(body, model, false);
+  const { model: _, ...request } = wrapped;
+  return withPathMembers(Buffer.from(JSON.stringify(request)), model, false);
+}
+
+function parsedOrNull(body: Buffer): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Null when something else is asked for. */
@@ -44,7 +79,7 @@ function withMethodOfPath(exchange: Exchange, body: Buffer): Buffer | Failure {
   const [, model, method] = called ?? [];
   if (model === undefined || (method !== 'generateContent' && method !== 'streamGenerateContent')) {
     const message =
-      'Of models there are {model}:generateContent, :streamGenerateContent?alt=sse, :embedContent and :batchEmbedContents.';
+      'Of models there are {model}:generateContent, :streamGenerateContent?alt=sse, :countTokens, :embedContent and :batchEmbedContents.';
     return { kind: 'not-found', message };
   }
   const stream = method === 'streamGenerateContent';

@@ -7,8 +7,9 @@ import { invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { type Exchange, headerOf, type Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
+import { describeGeminiModel, listGeminiModels } from './gemini-models.ts';
 
-/** `GET /v1/models` and `GET /v1/models/{id}`: what this key may use, in OpenAI's shape or, asked for it, Anthropic's. */
+/** `GET /v1/models` and `GET /v1/models/{id}`: what this key may use, in OpenAI's shape or, by its headers, Anthropic's or Google's. */
 export function modelRoutes(services: Services): Route[] {
   const shared = { method: 'GET', auth: 'key', quota: 'free', dialect: openAiChat } as const;
   return [
@@ -19,6 +20,7 @@ export function modelRoutes(services: Services): Route[] {
 }
 
 function listModels(services: Services, exchange: Exchange): void {
+  if (wantsGoogleShape(exchange)) return listGeminiModels(services, exchange);
   const aliases = services.snapshot().models.list(exchange.principal!);
   if (!wantsAnthropicShape(exchange)) {
     return writeJson(exchange, 200, { object: 'list', data: aliases.map((alias) => openAiEntry(services, alias)) });
@@ -36,6 +38,7 @@ function listModels(services: Services, exchange: Exchange): void {
 }
 
 function describeModel(services: Services, exchange: Exchange): void {
+  if (wantsGoogleShape(exchange)) return describeGeminiModel(services, exchange);
   const alias = services.snapshot().models.resolve(exchange.params['*'] ?? '', exchange.principal!);
   if ('kind' in alias) return refuse(exchange.client, alias, []);
   writeJson(
@@ -48,6 +51,11 @@ function describeModel(services: Services, exchange: Exchange): void {
 /** The simulator takes pictures, so that clients can be tried, and does not look at them. */
 function isMadeUp({ simulated }: Target, capability: 'vision' | 'tools' | 'reasoning' | 'streaming'): boolean {
   return simulated && capability === 'vision';
+}
+
+/** Google's SDKs ask below `/v1` from their version 3 on. */
+function wantsGoogleShape(exchange: Exchange): boolean {
+  return headerOf(exchange, 'x-goog-api-key') !== undefined;
 }
 
 function wantsAnthropicShape(exchange: Exchange): boolean {

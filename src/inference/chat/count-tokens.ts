@@ -3,6 +3,7 @@ import type { Failure } from '../../kernel/failure.ts';
 import { isObject } from '../../kernel/json.ts';
 import { offLoopBodyBytes } from '../../kernel/limits.ts';
 import type { CountedRequest, DialectId } from '../dialects/dialect.ts';
+import { asCountRequest } from '../dialects/gemini/path-members.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { estimatedTokens } from '../neutral/usage.ts';
 import { encodeCountTokens } from '../providers/encode.ts';
@@ -91,7 +92,7 @@ async function countThere(
   if (dialectFor(target, dialect) !== dialect) return null;
   const connection = providers.get(target.provider)?.connection;
   if (connection === undefined) return null;
-  const address = encodeCountTokens(connection, target.credentials[0]!.id, dialect, callerHeaders);
+  const address = encodeCountTokens(connection, target.credentials[0]!.id, dialect, callerHeaders, target.model);
   if (address === null) return null;
   const { bytes } = request.forward({
     model: target.model,
@@ -102,8 +103,9 @@ async function countThere(
     rename: {},
   });
   try {
-    const { status, body } = await postJson(transport, address, bytes, upstreamTimeoutMs);
-    const tokens = status === 200 && isObject(body) ? body.input_tokens : null;
+    const asked = dialect === 'gemini' ? asCountRequest(bytes, target.model) : bytes;
+    const { status, body } = await postJson(transport, address, asked, upstreamTimeoutMs);
+    const tokens = status === 200 && isObject(body) ? (body.input_tokens ?? body.totalTokens) : null;
     return typeof tokens === 'number' ? { kind: 'counted', inputTokens: tokens, by: target } : null;
   } catch {
     return null;

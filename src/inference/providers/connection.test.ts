@@ -78,10 +78,10 @@ test('OpenAI speaks Responses as well; at an address of its own only what the co
   assert.equal(encodeUpstream(connection, { ...call, dialect: 'openai-responses' }).path, '/v1/responses');
   assert.equal(encodeUpstream(connection, { ...call, dialect: 'openai-chat' }).path, '/v1/chat/completions');
   assert.equal(
-    encodeCountTokens(connection, call.credential, 'openai-responses', {})?.path,
+    encodeCountTokens(connection, call.credential, 'openai-responses', {}, 'm')?.path,
     '/v1/responses/input_tokens',
   );
-  assert.equal(encodeCountTokens(connection, call.credential, 'openai-chat', {}), null);
+  assert.equal(encodeCountTokens(connection, call.credential, 'openai-chat', {}, 'm'), null);
 });
 
 test('the header list is shared between requests, not rebuilt', () => {

@@ -71,8 +71,9 @@ export function encodeCountTokens(
   credentialId: string,
   dialect: DialectId,
   callerHeaders: UpstreamCallFacts['callerHeaders'],
+  model: string,
 ): UpstreamAddress | null {
-  const path = countingPath(connection, dialect);
+  const path = countingPath(connection, dialect, model);
   if (path === null) return null;
   const credential = connection.credentials.get(credentialId);
   if (credential === undefined) throw new Error(`no credential ${credentialId} in ${connection.name}`);
@@ -84,7 +85,13 @@ export function encodeCountTokens(
   };
 }
 
-function countingPath({ messagesPath, responsesPath }: ProviderConnection, dialect: DialectId): string | null {
+function countingPath(connection: ProviderConnection, dialect: DialectId, model: string): string | null {
+  const { messagesPath, responsesPath, provider, basePath, apiVersion } = connection;
+  if (dialect === 'gemini') {
+    const asked =
+      provider.dialect === 'gemini' ? provider.chatPath?.(model, { apiVersion, answer: 'whole' }) : undefined;
+    return asked === undefined ? null : basePath + asked.replace(/:generateContent$/, ':countTokens');
+  }
   if (dialect === 'openai-responses') return responsesPath === null ? null : `${responsesPath}/input_tokens`;
   return dialect === 'anthropic-messages' && messagesPath !== null ? `${messagesPath}/count_tokens` : null;
 }

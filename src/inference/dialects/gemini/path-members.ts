@@ -19,6 +19,13 @@ export function withPathModel(raw: Buffer, model: string): Buffer {
   return withFirst(raw, `"${pathModel}":${JSON.stringify(model.toWellFormed())}`);
 }
 
+/** The body that Google counts: of a whole request, not of its contents alone. `model`: the caller's name of it. */
+export function asCountRequest(raw: Buffer | string, model: string): Buffer {
+  const resource = JSON.stringify(model.includes('/') ? model : `models/${model}`);
+  const request = withFirst(Buffer.from(raw), `"model":${resource}`);
+  return Buffer.concat([Buffer.from('{"generateContentRequest":'), request, Buffer.from('}')]);
+}
+
 function withFirst(raw: Buffer, written: string): Buffer {
   const brace = /^\s*\{/.exec(raw.subarray(0, 64).toString('latin1'));
   if (brace === null) return raw;

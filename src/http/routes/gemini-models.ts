@@ -1,0 +1,67 @@
+import { gemini } from '../../inference/dialects/gemini/index.ts';
+import type { Services } from '../../inference/endpoints/services.ts';
+import type { Alias } from '../../inference/models/model-table.ts';
+import { type Failure, invalid, statusOf } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { Exchange } from '../exchange.ts';
+import { writeJson } from '../write-json.ts';
+
+const pageDefault = 50;
+const pageMax = 1_000;
+
+/** `models.list` as Google has it: pages by `pageSize` and `pageToken`, which is the name that the next page begins behind. */
+export function listGeminiModels(services: Services, exchange: Exchange): void {
+  const query = new URLSearchParams(exchange.search);
+  const size = Number(query.get('pageSize') ?? pageDefault);
+  if (!Number.isInteger(size) || size < 1) {
+    return refuseAsGoogle(services, exchange, invalid('pageSize', 'pageSize must be a whole number of at least 1.'));
+  }
+  const aliases = services.snapshot().models.list(exchange.principal!);
+  const token = query.get('pageToken');
+  const from = token === null || token === '' ? 0 : aliases.findIndex(({ id }) => id === token) + 1;
+  if (token !== null && token !== '' && from === 0) {
+    const message = 'pageToken is none that a page ended with; ask for the first page again.';
+    return refuseAsGoogle(services, exchange, invalid('pageToken', message));
+  }
+  const page = aliases.slice(from, from + Math.min(size, pageMax));
+  const isLast = from + page.length >= aliases.length;
+  writeJson(exchange, 200, { models: page.map(entryOf), ...(!isLast && { nextPageToken: page.at(-1)!.id }) });
+}
+
+/** `models.get`. */
+export function describeGeminiModel(services: Services, exchange: Exchange): void {
+  const alias = services.snapshot().models.resolve(exchange.params['*'] ?? '', exchange.principal!);
+  if ('kind' in alias) return refuseAsGoogle(services, exchange, alias);
+  writeJson(exchange, 200, entryOf(alias));
+}
+
+/** Below `/v1` the route's own errors are OpenAI's. */
+function refuseAsGoogle({ clock }: Services, exchange: Exchange, failure: Failure): void {
+  writeJson(exchange, statusOf(failure), gemini.errorBody(failure, exchange.requestId, clock.wallMs()) as JsonObject);
+}
+
+/** Limits are named where they are known: Google's clients take them for true. */
+function entryOf({ id, listedAs, candidates }: Alias): JsonObject {
+  const targets = candidates.filter(({ rank }) => rank === 0).map(({ target }) => target);
+  const largest = (values: readonly (number | null)[]) => {
+    const known = values.filter((value) => value !== null);
+    return known.length === 0 ? undefined : Math.max(...known);
+  };
+  const inputTokenLimit = largest(targets.map(({ contextWindow }) => contextWindow));
+  const outputTokenLimit = largest(targets.map(({ maxOutputTokens }) => maxOutputTokens));
+  return {
+    name: `models/${id}`,
+    version: '001',
+    displayName: id,
+    ...(inputTokenLimit !== undefined && { inputTokenLimit }),
+    ...(outputTokenLimit !== undefined && { outputTokenLimit }),
+    supportedGenerationMethods: [...(methodsOf[listedAs] ?? [])],
+    ...(listedAs === 'chat' && { thinking: targets.some(({ capabilities }) => capabilities.reasoning) }),
+  };
+}
+
+/** Of these paths: what else a model does is asked elsewhere. */
+const methodsOf: Readonly<Record<string, readonly string[]>> = {
+  chat: ['generateContent', 'streamGenerateContent', 'countTokens'],
+  embedding: ['embedContent', 'batchEmbedContents'],
+};
