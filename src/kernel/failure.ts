@@ -70,6 +70,7 @@ export type PageRefusal =
   | 'page_unreachable'
   | 'page_too_large'
   | 'page_broken'
+  | 'page_unreadable'
   | 'page_redirects';
 
 const pageRefusalStatus = {
@@ -78,6 +79,8 @@ const pageRefusalStatus = {
   page_unreachable: 502,
   page_too_large: 502,
   page_broken: 502,
+  // It came whole: asking again gives the same.
+  page_unreadable: 422,
   page_redirects: 502,
 } as const satisfies Record<PageRefusal, number>;
 

@@ -200,7 +200,7 @@ test('where rendering is switched off, what needs it is 501 and says so', async 
   assert.match((await post('scrape', { url: `${site.url}/script-only` }, off)).body.warning, /switched off/);
 });
 
-test('a page that cannot be had is 408 or 502 with a reason, and costs nothing', async () => {
+test('a page that cannot be had is 408, 422 or 502 with a reason, and costs nothing', async () => {
   const before = await usedUnits();
   for (const [path, status, reason] of [
     ['/silent', 408, 'page_timeout'],
@@ -208,7 +208,7 @@ test('a page that cannot be had is 408 or 502 with a reason, and costs nothing',
     ['/loop', 502, 'page_redirects'],
     ['/half', 502, 'page_broken'],
     ['/not-gzip', 502, 'page_broken'],
-    ['/not-pdf', 502, 'page_broken'],
+    ['/not-pdf', 422, 'page_unreadable'],
   ] as const) {
     const waits = status === 408 ? { timeout: 200 } : {};
     const answer = await scrape(path, waits);

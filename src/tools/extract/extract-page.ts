@@ -13,7 +13,10 @@ const rawCharsMax = 10 * 1024 * 1024;
 /** Everything a thread does for one order. Throws for a fault of ours or of a library alone. */
 export async function extractPage(order: ExtractOrder): Promise<ExtractReply> {
   const { id, kind, body, contentType, wishes } = order;
-  if (kind === 'pdf') return { id, extracted: { ...(await readPdf(body)), rawHtml: null } };
+  if (kind === 'pdf') {
+    const read = await readPdf(body);
+    return 'unfit' in read ? { id, unfit: read.unfit } : { id, extracted: { ...read, rawHtml: null } };
+  }
   const text = decodePage(body, contentType);
   try {
     const read = readPage(order, text);

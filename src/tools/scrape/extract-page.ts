@@ -52,9 +52,6 @@ export async function extractPage(
       warnings: [...came.warnings, `The page is ${what}: nothing of it can be given.`],
     };
   }
-  if (kind === 'pdf' && came.cut) {
-    return refused('page_too_large', `The page cannot be read: the PDF is larger than ${body.length} bytes.`);
-  }
   const { onlyMainContent, includeTags, excludeTags } = options;
   const wishes = { onlyMainContent, includeTags, excludeTags, rawHtml: options.formats.includes('rawHtml') };
   const job = { kind, body: new Uint8Array(body), url: came.url, contentType, wishes } as const;
@@ -77,7 +74,11 @@ export async function extractPage(
       return invalid(outcome.field, outcome.message);
     case 'unfit':
       if (endMs <= clock.monotonicMs()) return refused('page_timeout', tooSlowMessage, worked);
-      return refused('page_broken', `The page cannot be read: ${outcome.why}.`, worked);
+      return refused(
+        'page_unreadable',
+        `The page cannot be read: ${outcome.why}${came.cut ? `, for it was cut after ${body.length} bytes` : ''}.`,
+        worked,
+      );
     case 'busy':
       return outcome.failure;
     case 'aborted':

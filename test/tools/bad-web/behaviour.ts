@@ -19,6 +19,7 @@ export type Refusal =
   | 'page_timeout'
   | 'page_unreachable'
   | 'page_broken'
+  | 'page_unreadable'
   | 'page_redirects'
   | 'page_too_large'
   | 'url_blocked';

@@ -35,3 +35,15 @@ export function lockedPdf(): string {
 export function circularPdf(): string {
   return pdf([catalog, '<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 1000000 >>'], '');
 }
+
+/** A line of text a page; a page of null is named and not there. */
+export function textPdf(lines: readonly (string | null)[]): string {
+  const pages = lines.flatMap((line, at) => {
+    const content = `BT /F1 24 Tf 72 700 Td (${line}) Tj ET`;
+    const page = `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents ${5 + 2 * at} 0 R /Resources << /Font << /F1 3 0 R >> >> >>`;
+    return [line === null ? 'null' : page, `<< /Length ${content.length} >>\nstream\n${content}\nendstream`];
+  });
+  const kids = lines.map((_, at) => `${4 + 2 * at} 0 R`).join(' ');
+  const tree = `<< /Type /Pages /Kids [${kids}] /Count ${lines.length} >>`;
+  return pdf([catalog, tree, '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>', ...pages], '');
+}

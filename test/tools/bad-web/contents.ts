@@ -1,5 +1,5 @@
 import { type Behaviours, html, shortMs } from './behaviour.ts';
-import { circularPdf, laughingXml, lockedPdf } from './bombs.ts';
+import { circularPdf, laughingXml, lockedPdf, textPdf } from './bombs.ts';
 
 const typed = (type: string | null, body: string | Buffer): ReturnType<typeof html> => {
   return (response) => void response.writeHead(200, type === null ? {} : { 'content-type': type }).end(body);
@@ -7,6 +7,7 @@ const typed = (type: string | null, body: string | Buffer): ReturnType<typeof ht
 const nothingOfIt = { page: /^$/, warning: /nothing of it can be given/ };
 /** Whether it is read in time depends on the machine. */
 const mayBePlainText = (page: RegExp) => ({ page, warning: /^$|plain text/ });
+const unreadable = { refused: 'page_unreadable' } as const;
 const asPlainText = (page: RegExp) => ({ page, warning: /plain text/ });
 
 /** What a page says it is, and what it is. */
@@ -155,11 +156,24 @@ export const contents: Behaviours = {
     expect: { page: /linked/ },
   },
 
-  'is a PDF that is none': { answer: typed('application/pdf', '%PDF-1.4 nothing'), expect: { refused: 'page_broken' } },
-  'is a PDF behind a password': { answer: typed('application/pdf', lockedPdf()), expect: { refused: 'page_broken' } },
-  'is a PDF whose pages hold themselves': {
-    answer: typed('application/pdf', circularPdf()),
-    expect: { refused: 'page_broken' },
+  'is a PDF that is none': { answer: typed('application/pdf', '%PDF-1.4 nothing'), expect: unreadable },
+  'is a PDF behind a password': { answer: typed('application/pdf', lockedPdf()), expect: unreadable },
+  'is a PDF whose pages hold themselves': { answer: typed('application/pdf', circularPdf()), expect: unreadable },
+  'is a PDF cut in the middle': {
+    answer: typed('application/pdf', textPdf(['first page', 'second page']).slice(0, -260)),
+    expect: unreadable,
+  },
+  'is a PDF without its table': {
+    answer: typed('application/pdf', textPdf(['only page']).replace(/xref[\s\S]*trailer/, 'trailer')),
+    expect: { page: /^only page$/ },
+  },
+  'is a PDF one of whose pages is lost': {
+    answer: typed('application/pdf', textPdf(['first page', null, 'third page'])),
+    expect: { page: /^first page$/, warning: /page 2 could not be read/ },
+  },
+  'is a PDF above the cap': {
+    answer: typed('application/pdf', `${textPdf(['large page'])}${' '.repeat(21 * 1024 * 1024)}`),
+    expect: { page: /^large page$/, warning: /cut after/ },
   },
   'is JSON of two megabytes': {
     answer: typed('application/json', JSON.stringify(Array.from({ length: 150_000 }, (_, at) => ({ at })))),
