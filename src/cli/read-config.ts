@@ -1,4 +1,6 @@
+import { relative } from 'node:path';
 import type { ConfigResult } from '../config/check.ts';
+import { environmentVariables } from '../config/environment.ts';
 import { findConfigFile, loadConfig } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
@@ -18,4 +20,11 @@ export function readConfig(flag: string | undefined): Config {
   const { result } = loadHere(flag);
   if (result.ok) return result.config;
   throw new CommandFailed(result.errors.map(formatProblem).join('\n'));
+}
+
+/** Where a configuration came from, for people: its file, or what stands in for one. */
+export function shownSource(file: string | null): string {
+  if (file !== null) return relative('', file);
+  const variables = environmentVariables.filter((variable) => process.env[variable]);
+  return variables.length === 0 ? 'no file, all defaults' : `no file, ${variables.join(', ')}`;
 }

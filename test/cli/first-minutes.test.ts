@@ -91,6 +91,9 @@ describe('first minutes', { concurrency: 3 }, () => {
     );
     assert.ok(existsSync(join(cwd, 'data', 'culvert.db')) && !existsSync(join(cwd, '.culvert')));
     await gateway.said(/^search /m);
+    const checked = await runCommand(['check'], { cwd, env });
+    const source = 'no file, CULVERT_HOST, PORT, CULVERT_DATA_DIR, CULVERT_ADMIN_KEY, CULVERT_API_KEY';
+    assert.match(checked.stdout, new RegExp(`^OK: ${source} \\(0 providers, \\d+ models, 1 key\\)`));
     assert.doesNotMatch(gateway.stdout() + gateway.stderr(), secret);
   });
 

@@ -85,7 +85,7 @@ describe('culvert start', { concurrency: true }, () => {
     assert.equal((await gateway.exited).code, 1);
     assert.equal(
       gateway.stderr(),
-      `Port ${port} on 127.0.0.1 is taken. Stop what uses it, or set server.port (or --port).\n`,
+      `Port ${port} on 127.0.0.1 is taken. Stop what uses it, or take another one: --port, PORT or server.port.\n`,
     );
   });
 

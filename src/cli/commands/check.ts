@@ -1,4 +1,3 @@
-import { relative } from 'node:path';
 import { unrestricted } from '../../auth/principal.ts';
 import { configJsonSchema } from '../../config/json-schema.ts';
 import { type ConfigProblem, formatProblem } from '../../config/problem.ts';
@@ -7,7 +6,7 @@ import type { Snapshot } from '../../inference/models/snapshot.ts';
 import { unsupportedByQdrant } from '../../vectors/qdrant/unsupported.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print, printJson } from '../print.ts';
-import { loadHere } from '../read-config.ts';
+import { loadHere, shownSource } from '../read-config.ts';
 import type { LiveReport } from './check-live.ts';
 
 export interface CheckFlags {
@@ -30,7 +29,7 @@ export async function check(flags: CheckFlags, parts: CliParts): Promise<number>
     return 0;
   }
   const { file, result } = loadHere(flags.config);
-  const shown = file === null ? 'no file, all defaults' : relative('', file);
+  const shown = shownSource(file);
   if (!result.ok) {
     if (flags.json) printJson({ ok: false, file, errors: result.errors.map(plainProblem), warnings: [] });
     else for (const error of result.errors) note(formatProblem(error));

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { formatProblem } from '../../config/problem.ts';
 import type { Config } from '../../config/schema.ts';
 import { probeGet } from '../../inference/providers/probe-get.ts';
@@ -17,7 +17,7 @@ import { portFinding, serverFinding } from '../doctor/serving.ts';
 import { damageFindings, schemaFinding, storeFindings } from '../doctor/stores.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, print, printJson } from '../print.ts';
-import { loadHere } from '../read-config.ts';
+import { loadHere, shownSource } from '../read-config.ts';
 import { aligned } from '../table.ts';
 
 export interface DoctorFlags {
@@ -30,7 +30,7 @@ export interface DoctorFlags {
 export async function doctor(flags: DoctorFlags, parts: CliParts): Promise<number> {
   const findings: Finding[] = [nodeFinding(process.versions.node)];
   const { file, result } = loadHere(flags.config);
-  const shown = file === null ? 'no file, all defaults' : relative('', file);
+  const shown = shownSource(file);
   if (result.ok) {
     findings.push(ok('config', shown));
     for (const each of result.warnings)
