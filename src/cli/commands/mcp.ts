@@ -86,10 +86,13 @@ class Bridge {
 
   /** Null: the server took it, and has nothing to say. Throws a sentence otherwise. */
   async #answerTo(message: JSONRPCMessage, signal: AbortSignal): Promise<JSONRPCMessage | null> {
-    const init = { method: 'POST', headers: this.#headers, body: JSON.stringify(message), signal };
+    const headers = { ...this.#headers, ...headersOf(message) };
+    const init = { method: 'POST', headers, body: JSON.stringify(message), signal };
     const response = await reach(this.#url, '/mcp', init);
     const text = await response.text();
     if (!response.ok) {
+      const told = answerIn(text, message);
+      if (told !== null) return told;
       const said = errorIn(text.slice(0, errorTextCharsMax))?.message;
       throw new Error(said ?? `${this.#url} answered ${response.status} ${response.statusText}`.trim());
     }
@@ -99,6 +102,34 @@ class Bridge {
     } catch {
       throw new Error(`${this.#url}/mcp does not speak MCP: is it a Culvert server?`);
     }
+  }
+}
+
+/** What the revision without sessions wants said beside a message; none for another's. */
+function headersOf(message: JSONRPCMessage): Record<string, string> {
+  if (!('method' in message)) return {};
+  const version = message.params?._meta?.['io.modelcontextprotocol/protocolVersion'];
+  if (typeof version !== 'string') return {};
+  const name = message.method === 'tools/call' ? message.params?.name : undefined;
+  return {
+    'mcp-protocol-version': headerText(version),
+    'mcp-method': headerText(message.method),
+    ...(typeof name === 'string' && { 'mcp-name': headerText(name) }),
+  };
+}
+
+function headerText(text: string): string {
+  const plain = /^[!-~]([ -~]*[!-~])?$/.test(text) && !text.startsWith('=?base64?');
+  return plain ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;
+}
+
+/** A refusal that is an answer to this very message; null: it is not of the protocol. */
+function answerIn(text: string, message: JSONRPCMessage): JSONRPCMessage | null {
+  try {
+    const answer = JSON.parse(text) as JSONRPCMessage & { id?: unknown };
+    return 'id' in message && answer.jsonrpc === '2.0' && answer.id === message.id ? answer : null;
+  } catch {
+    return null;
   }
 }
 

@@ -52,7 +52,11 @@ async function answerMessage(parts: McpParts, exchange: Exchange): Promise<void>
   const { answerMcp } = await import('../../tools/mcp/answer-mcp.ts');
   const answer = await answerMcp({
     message: message.rpc,
-    protocolVersion: headerOf(exchange, 'mcp-protocol-version'),
+    headers: {
+      protocolVersion: headerOf(exchange, 'mcp-protocol-version'),
+      method: headerOf(exchange, 'mcp-method'),
+      name: headerOf(exchange, 'mcp-name'),
+    },
     version: parts.version,
     call: (call, signal) => callApi(parts, exchange, call, signal),
     signal: leaving.signal,

@@ -1,0 +1,87 @@
+import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/sdk/types.js';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { McpAnswer, McpHeaders, McpMessage } from './answer-mcp.ts';
+import { callTool, instructions, listedTools } from './offered-tools.ts';
+
+/** The revision without sessions: every message says its version, and is answered by itself. */
+export const statelessVersion = '2026-07-28';
+const supportedVersions = [statelessVersion, ...SUPPORTED_PROTOCOL_VERSIONS];
+const reserved = 'io.modelcontextprotocol';
+/** How long clients may keep what is the same for every key. */
+const cached = { ttlMs: 300_000, cacheScope: 'public' } as const;
+
+const headerMismatch = -32_020;
+const unsupportedVersion = -32_022;
+const invalidRequest = -32_600;
+const methodNotFound = -32_601;
+const invalidParams = -32_602;
+
+/** What a message says its version is, in its `_meta` or a header; null: it is of a revision that begins by `initialize`. */
+export function statedVersion({ params }: JsonObject, { protocolVersion }: McpHeaders): string | null {
+  const meta = isObject(params) && isObject(params._meta) ? params._meta[`${reserved}/protocolVersion`] : undefined;
+  const stated = typeof meta === 'string' ? meta : protocolVersion === statelessVersion ? protocolVersion : null;
+  return stated === null || SUPPORTED_PROTOCOL_VERSIONS.includes(stated) ? null : stated;
+}
+
+/** Answers one message of that revision. Null when its sender left before the end. */
+export async function answerStateless(asked: McpMessage, version: string): Promise<McpAnswer | null> {
+  const { message } = asked;
+  const { id, method } = message;
+  if (id === undefined) return { status: 202, body: '' };
+  if (typeof id !== 'string' && !Number.isInteger(id)) {
+    return failed(null, 400, invalidRequest, "'id' must be a string or a whole number.");
+  }
+  const params = isObject(message.params) ? message.params : {};
+  const mismatch = mismatchOf(asked, params);
+  if (mismatch !== null) return failed(id, 400, headerMismatch, mismatch);
+  if (version !== statelessVersion) {
+    const data = { supported: supportedVersions, requested: version };
+    return failed(id, 400, unsupportedVersion, 'Unsupported protocol version', data);
+  }
+  switch (method) {
+    case 'server/discover':
+      return done(asked, { supportedVersions, capabilities: { tools: {} }, instructions, ...cached });
+    case 'tools/list':
+      return done(asked, { tools: listedTools as unknown as JsonValue, ...cached });
+    case 'tools/call': {
+      const { name, arguments: args = {} } = params;
+      if (typeof name !== 'string') return failed(id, 200, invalidParams, "'params.name' must be the name of a tool.");
+      if (!isObject(args)) return failed(id, 200, invalidParams, "'params.arguments' must be an object.");
+      const result = await callTool(asked, name, args);
+      return asked.signal.aborted ? null : done(asked, result as unknown as JsonObject);
+    }
+    default:
+      return failed(id, 404, methodNotFound, `There is no method '${String(method).slice(0, 100)}'.`);
+  }
+}
+
+/** Those on the way act by the headers alone, so they must say what the body says. */
+function mismatchOf({ message, headers }: McpMessage, params: JsonObject): string | null {
+  const meta = isObject(params._meta) ? params._meta : {};
+  const required: [header: string, said: string | undefined, due: JsonValue | undefined][] = [
+    ['MCP-Protocol-Version', headers.protocolVersion, meta[`${reserved}/protocolVersion`]],
+    ['Mcp-Method', headers.method, message.method],
+  ];
+  if (message.method === 'tools/call') required.push(['Mcp-Name', decoded(headers.name), params.name]);
+  for (const [header, said, due] of required) {
+    if (said === undefined) return `The header ${header} is missing.`;
+    if (said !== due) return `The header ${header} does not say what the body does.`;
+  }
+  return null;
+}
+
+/** What is no plain ASCII goes as `=?base64?…?=`. */
+function decoded(value: string | undefined): string | undefined {
+  const encoded = value === undefined ? null : /^=\?base64\?(.*)\?=$/.exec(value);
+  return encoded === null ? value : Buffer.from(encoded[1]!, 'base64').toString('utf8');
+}
+
+function done({ message, version }: McpMessage, result: JsonObject): McpAnswer {
+  const _meta = { [`${reserved}/serverInfo`]: { name: 'culvert', version } };
+  const body = { jsonrpc: '2.0', id: message.id, result: { resultType: 'complete', ...result, _meta } };
+  return { status: 200, body: JSON.stringify(body) };
+}
+
+function failed(id: JsonValue, status: number, code: number, message: string, data?: JsonObject): McpAnswer {
+  return { status, body: JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } }) };
+}
