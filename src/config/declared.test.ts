@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { checkConfigText } from './check.ts';
-import { credentialsOf, declaredAccounts } from './declared.ts';
+import { accountsInForce, credentialsOf, declaredAccounts, whyNotReplaced } from './declared.ts';
 import { configSchema } from './schema.ts';
 
 test('credentials come from api_key or the list', () => {
@@ -37,4 +37,29 @@ keys:
     { id: 'ops', plan: 'pro', status: 'active' },
     { id: 'default', plan: 'free', status: 'active' },
   ]);
+});
+
+test('a file that loses its keys is no reload, whatever key a variable then stands in for', () => {
+  const configOf = (text: string, env = {}) => {
+    const result = checkConfigText(text, 'c', env);
+    assert.ok(result.ok);
+    return result.config;
+  };
+  const before = configOf('keys: [{ key: sk-cv-11111111 }]');
+  const after = configOf('', { CULVERT_API_KEY: 'sk-cv-22222222' });
+  assert.deepEqual(
+    after.keys.map(({ key, from }) => [key, from]),
+    [['sk-cv-22222222', 'environment']],
+  );
+  assert.match(whyNotReplaced(before, after) ?? '', /would drop the one key that is declared/);
+  assert.equal(whyNotReplaced(after, before), null);
+});
+
+test('an account that a variable alone names is as it is stored, suspended too', () => {
+  const result = checkConfigText('', 'c', { CULVERT_API_KEY: 'sk-cv-22222222' });
+  assert.ok(result.ok);
+  const declared = declaredAccounts(result.config);
+  assert.deepEqual(declared, [{ id: 'default', plan: 'default', status: 'active', from: 'environment' }]);
+  assert.deepEqual(accountsInForce(declared, [{ id: 'default' }]), []);
+  assert.deepEqual(accountsInForce(declared, [{ id: 'other' }]), declared);
 });
