@@ -30,6 +30,8 @@ export type Failure =
       param: string | null;
       /** The upstream's own word for it, such as `context_length_exceeded`. */
       code?: string;
+      /** The prompt does not fit: tokens that it had, and those that the model takes; null: not told. */
+      tooLong?: { sent: number | null; most: number | null };
       /** What else it said, under the vendor's names, without secrets. */
       members?: JsonObject;
     }

@@ -13,8 +13,16 @@ export interface Fault {
   param?: string | null;
   /** What else its error says, under the vendor's names. */
   members?: JsonObject;
+  /** It is the prompt's length. */
+  tooLong?: TooLong;
   /** Ms the upstream asked us to wait, already clamped. */
   retryAfterMs?: number | null;
+}
+
+/** Tokens that a prompt had, and those that the model takes; null: not told. */
+export interface TooLong {
+  sent: number | null;
+  most: number | null;
 }
 
 /** The taxonomy of design §8: what routing, breakers and cooldowns act on. An attempt ends in exactly one class. */

@@ -20,4 +20,5 @@ export const anthropic: Provider = {
   quirks: { ...openAiQuirks, nativeN: false, logprobs: false, seed: false },
   // Its own errors are the dialect's.
   errors: [],
+  tooLong: [/prompt is too long(?:: (?<sent>\d+) tokens > (?<most>\d+) maximum)?/i],
 };

@@ -40,6 +40,7 @@ export const cohere = openAiLike({
     nativeN: false,
     logprobs: false,
   },
+  tooLong: [/total number of tokens in the prompt cannot exceed (?<most>\d+)[^\d]+(?<sent>\d+)/i, /too many tokens/i],
   errors: [
     { status: 402, class: 'quota_exhausted' },
     { status: 429, code: /trial key|monthly/i, class: 'quota_exhausted' },

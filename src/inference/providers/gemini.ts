@@ -34,6 +34,10 @@ export const gemini: Provider = {
   quirks: { ...openAiQuirks, nativeN: false },
   // Its own errors are the dialect's.
   errors: [],
+  tooLong: [
+    /input token count \(?(?<sent>\d+)\)? exceeds the maximum number of tokens allowed \(?(?<most>\d+)\)?/i,
+    /input token count exceeds the maximum/i,
+  ],
   chatPath: (model, { answer }) =>
     `/${resourceOf(model)}:${answer === 'stream' ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
   embeds: {

@@ -15,4 +15,8 @@ export const llamacpp = openAiLike({
     { status: 500, code: /failed to parse tool call/i, class: 'caller_fault' },
     { status: 503, code: 'unavailable_error', class: 'transient' },
   ],
+  tooLong: [
+    /request \((?<sent>\d+) tokens\) exceeds the available context size \((?<most>\d+) tokens\)/i,
+    /\bexceed_context_size_error\b|exceeds the available context size/i,
+  ],
 });

@@ -42,6 +42,7 @@ export const mistral = openAiLike({
     streamUsage: false,
     logprobs: false,
   },
+  tooLong: [/prompt contains (?<sent>\d+) tokens.*?too large for model with (?<most>\d+) maximum context length/is],
   errors: [
     { status: 400, code: /invalid model|unknown_model/i, class: 'model_unavailable' },
     { status: 403, code: /model|subscription/i, class: 'model_unavailable' },

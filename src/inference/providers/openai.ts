@@ -42,6 +42,13 @@ export const openai = openAiLike({
   },
   transcriptionElsewhere: openAiTranscription,
   speechElsewhere: { voices: [unknownVoices], voiceList: '/audio/voices' },
+  tooLong: [
+    // vLLM, DeepSeek and OpenRouter took over the words.
+    /maximum context length (?:is|of) (?<most>\d+) tokens.*?(?:resulted in|requested|contains|has)(?: about)?(?: at least)? (?<sent>\d+)/is,
+    /\bcontext_(?:length|window)_exceeded\b|maximum context length/i,
+    /context[ _](?:length|window)[^.]*exceed|exceeds?[^.]*(?:context (?:length|window|size)|maximum context)/i,
+    /reduce the length of (?:the|your) (?:messages|input|prompt)|input is too long/i,
+  ],
   errors: [
     // Said of the key's project: another target may have the model.
     { status: 403, code: /\bmodel\b/i, class: 'model_unavailable' },

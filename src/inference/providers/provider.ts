@@ -55,6 +55,8 @@ export interface Provider {
   quirks: ProviderQuirks;
   /** Wins over the dialect's own table: status and error code → class. First match decides. */
   errors: readonly ErrorRule[];
+  /** Its words for a prompt that does not fit, with the tokens that were `sent` and the `most` it takes, if it tells them. */
+  tooLong?: readonly RegExp[];
   /** Path and query for a model, where it is not simply `paths.chat` (Azure's deployments, Google's methods). */
   chatPath?: (model: string, options: { apiVersion: string | null; answer: 'whole' | 'stream' }) => string;
   /** What can be called, out of `GET paths.models`' body. Default: `readModelList`, which knows every shape so far. */

@@ -9,6 +9,7 @@ export const xai = openAiLike({
   envKey: 'XAI_API_KEY',
   forwards: { completions: '/completions' },
   images: imagesOfXai,
+  tooLong: [/maximum prompt length is (?<most>\d+) but the request contains (?<sent>\d+) tokens/i],
   errors: [
     // A wrong key is a 400 here.
     { status: 400, code: /incorrect api key/i, class: 'bad_credential' },

@@ -1,10 +1,11 @@
-import type { UpstreamDialect } from '../dialects/dialect.ts';
+import type { UpstreamDialect, UpstreamError } from '../dialects/dialect.ts';
 import { codeForCallers } from '../dialects/fault-inside.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { classifyError, ruledClass } from '../providers/classify.ts';
 import type { ProviderConnection } from '../providers/connection.ts';
 import { scrub } from '../providers/scrub.ts';
 import { scrubMembers } from '../providers/scrub-members.ts';
+import { tooLongIn } from '../providers/too-long.ts';
 import { coolingMs, retryAfterMs } from '../routing/retry-after.ts';
 import type { ExpiredTimer } from '../transport/timers.ts';
 import type { UpstreamHeaders } from '../transport/upstream-call.ts';
@@ -39,8 +40,9 @@ export function statusFault(
 ): Fault {
   const error = dialect.readError(readJson(body));
   const toldMs = headers === null ? null : retryAfterMs(headers, nowMs);
+  const faultClass = classifyError(connection.provider, status, error);
   return {
-    class: classifyError(connection.provider, status, error),
+    class: faultClass,
     status,
     message:
       error === null || error.message === ''
@@ -48,6 +50,7 @@ export function statusFault(
         : `answered ${status}: ${scrub(error.message, connection)}`,
     param: error?.param ?? null,
     ...(error !== null && codeForCallers.test(error.code) && { code: error.code }),
+    ...(error !== null && faultClass === 'caller_fault' && lengthOf(error, connection)),
     ...(error?.members !== undefined && { members: scrubMembers(error.members, connection) }),
     // The headers' word, else the body's.
     retryAfterMs: toldMs ?? (error?.retryAfterMs === undefined ? null : coolingMs(error.retryAfterMs)),
@@ -58,12 +61,22 @@ export function statusFault(
 export function faultInAnswer(found: Fault, connection: ProviderConnection): Fault {
   const { code = '', status, message, members } = found;
   const ruled = status === null ? null : ruledClass(connection.provider, status, { code, message });
+  const faultClass = ruled ?? found.class;
   return {
     ...found,
-    class: ruled ?? found.class,
+    class: faultClass,
     message: scrub(message, connection),
+    ...(faultClass === 'caller_fault' && lengthOf({ code, message }, connection)),
     ...(members !== undefined && { members: scrubMembers(members, connection) }),
   };
+}
+
+function lengthOf(
+  error: Pick<UpstreamError, 'code' | 'message'>,
+  { provider }: ProviderConnection,
+): Pick<Fault, 'tooLong'> {
+  const tooLong = tooLongIn(provider, error);
+  return tooLong === null ? {} : { tooLong };
 }
 
 function readJson(body: Buffer): unknown {

@@ -163,6 +163,7 @@ function refusedBy<C>(job: Job<C>, fault: Fault): Failure {
     provider,
     param: fault.param ?? null,
     ...(fault.code !== undefined && { code: fault.code }),
+    ...(fault.tooLong !== undefined && { tooLong: fault.tooLong }),
     ...(fault.members !== undefined && { members: fault.members }),
   };
 }

@@ -44,7 +44,7 @@ async function checkErrors({ another, caller, upstream }: Place): Promise<void> 
   const long = await another()(ask, tooLong);
   assert.equal(long.status, 400);
   if (caller === 'anthropic-messages') assert.match(long.error!.message, /^prompt is too long/);
-  assert.equal(long.error!.code, caller === 'openai-responses' ? 'context_length_exceeded' : 400);
+  assert.equal(long.error!.code, google ? 400 : 'context_length_exceeded');
 
   const busy = await another()(ask, overloaded);
   assert.deepEqual([busy.status, busy.error!.type], [502, google ? 'UNAVAILABLE' : 'upstream_error']);

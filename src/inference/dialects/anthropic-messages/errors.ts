@@ -29,42 +29,12 @@ export function errorFrame(failure: Failure, requestId: string, nowMs: number): 
  * other wording for a fault of its request, which it then repeats six times (clients.md §1b).
  */
 
-/** Ways in which servers say it, each with the tokens sent and the most allowed, where they tell. */
-const wordings: readonly RegExp[] = [
-  // Anthropic
-  /prompt is too long: (?<sent>\d+) tokens > (?<most>\d+) maximum/i,
-  // OpenAI, vLLM, DeepSeek, OpenRouter
-  /maximum context length (?:is|of) (?<most>\d+) tokens.*?(?:resulted in|requested|contains|has)(?: about)?(?: at least)? (?<sent>\d+)/is,
-  // xAI
-  /maximum prompt length is (?<most>\d+) but the request contains (?<sent>\d+) tokens/i,
-  // Google
-  /input token count \(?(?<sent>\d+)\)? exceeds the maximum number of tokens allowed \(?(?<most>\d+)\)?/i,
-  // Mistral
-  /prompt contains (?<sent>\d+) tokens.*?too large for model with (?<most>\d+) maximum context length/is,
-  // Cohere
-  /total number of tokens in the prompt cannot exceed (?<most>\d+)[^\d]+(?<sent>\d+)/i,
-  // llama.cpp
-  /request \((?<sent>\d+) tokens\) exceeds the available context size \((?<most>\d+) tokens\)/i,
-];
-
-const unnumbered =
-  /prompt is too long|context[ _](?:length|window)[^.]*exceed|exceeds?[^.]*(?:context (?:length|window|size)|maximum context)|maximum context length|too many tokens|reduce the length of (?:the|your) (?:messages|input|prompt)/i;
-
-const codes: ReadonlySet<string> = new Set([
-  'context_length_exceeded',
-  'exceed_context_size_error',
-  'context_window_exceeded',
-]);
-
 /** The message in Anthropic's wording when `failure` says that the input does not fit; null when it says else. */
 export function promptTooLong(failure: Failure, message: string): string | null {
-  if (failure.kind !== 'upstream-refused') return null;
-  for (const wording of wordings) {
-    const numbers = wording.exec(message)?.groups;
-    if (numbers !== undefined) return `prompt is too long: ${numbers.sent} tokens > ${numbers.most} maximum`;
-  }
-  const known = codes.has(failure.code ?? '') || unnumbered.test(message);
-  return known ? `prompt is too long: ${message}` : null;
+  if (failure.kind !== 'upstream-refused' || failure.tooLong === undefined) return null;
+  const { sent, most } = failure.tooLong;
+  if (sent === null || most === null) return `prompt is too long: ${message}`;
+  return `prompt is too long: ${sent} tokens > ${most} maximum`;
 }
 
 const messageCharsMax = 2_000;

@@ -22,8 +22,12 @@ export function errorBody(failure: Failure, requestId: string, nowMs: number): J
   };
 }
 
+/** OpenAI's word for a prompt that does not fit: clients shorten it, or say so. */
+export const tooLongCode = 'context_length_exceeded';
+
 /** A provider's word for what it refused, where it says more than the type does. */
 function vendorCode(failure: Failure, { type }: FailureFacts): string | null {
+  if (failure.kind === 'upstream-refused' && failure.tooLong !== undefined) return tooLongCode;
   return failure.kind === 'upstream-refused' && failure.code !== type ? (failure.code ?? null) : null;
 }
 

@@ -3,7 +3,13 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 import type { StreamMark, UpstreamError } from '../dialect.ts';
 import { faultInside as faultOf } from '../fault-inside.ts';
-import { classOfError, quotaMembers, readError as readChatError, vendorMembers } from '../openai-chat/errors.ts';
+import {
+  classOfError,
+  quotaMembers,
+  readError as readChatError,
+  tooLongCode,
+  vendorMembers,
+} from '../openai-chat/errors.ts';
 import { frameOf } from './encode-answer.ts';
 import { callersWord } from './read-request.ts';
 import { responseObject, saltOf } from './response-object.ts';
@@ -79,9 +85,6 @@ export function errorFrame(failure: Failure, requestId: string, nowMs: number, m
 /** Waits up to this are told with Retry-After (design §6); a client that is told the quota is spent would not wait. */
 const shortWaitMs = 60_000;
 
-const tooLong =
-  /context[_ ](?:length|window|size)|maximum context|(?:prompt|input|request) is too long|too many (?:input )?tokens|exceeds? the (?:model's )?(?:context|maximum (?:number of )?tokens)/i;
-
 /** The string that clients act on: OpenAI's own words where it has one for the case. */
 function errorCode(failure: Failure, facts: FailureFacts): string {
   switch (failure.kind) {
@@ -92,10 +95,9 @@ function errorCode(failure: Failure, facts: FailureFacts): string {
         ? 'rate_limit_exceeded'
         : 'insufficient_quota';
     case 'upstream-refused':
-      if (tooLong.test(failure.message)) return 'context_length_exceeded';
-      return failure.code ?? 'invalid_request_error';
+      return failure.tooLong === undefined ? (failure.code ?? 'invalid_request_error') : tooLongCode;
     case 'invalid-request':
-      return tooLong.test(failure.message) ? 'context_length_exceeded' : 'invalid_request_error';
+      return 'invalid_request_error';
     case 'model-unknown':
     case 'model-not-in-plan':
       return 'model_not_found';

@@ -1,0 +1,38 @@
+import type { UpstreamError } from '../dialects/dialect.ts';
+import type { TooLong } from '../neutral/outcome.ts';
+import { providerTypes } from './catalog.ts';
+import type { Provider } from './provider.ts';
+
+// Patterns run over words of the upstream's choosing: a bounded piece of them says it all.
+const matchedCharsMax = 2_000;
+
+/**
+ * Whether an upstream's error says that the prompt does not fit; null: it does not. Its own vendor's words first, then
+ * those of every other: any service may stand before another, and hand on what that says. Words with numbers win.
+ * Called off the hot path only.
+ */
+export function tooLongIn(
+  provider: Provider,
+  { code, message }: Pick<UpstreamError, 'code' | 'message'>,
+): TooLong | null {
+  const said = `${code} ${message}`.slice(0, matchedCharsMax);
+  let found = saidBy(provider, said);
+  for (const other of providerTypes.values()) {
+    if (found?.sent != null) break;
+    const understood = saidBy(other, said);
+    found = understood?.sent != null ? understood : (found ?? understood);
+  }
+  return found;
+}
+
+function saidBy({ tooLong = [] }: Provider, said: string): TooLong | null {
+  for (const wording of tooLong) {
+    const found = wording.exec(said);
+    if (found !== null) return { sent: countOf(found.groups?.sent), most: countOf(found.groups?.most) };
+  }
+  return null;
+}
+
+function countOf(digits: string | undefined): number | null {
+  return digits === undefined ? null : Number(digits);
+}
