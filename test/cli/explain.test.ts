@@ -137,7 +137,7 @@ test('explain says of embeddings who would be asked, in how many calls, and what
   assert.deepEqual(
     said.candidates.map(({ target, verdict, sent }) => [target, verdict, sent?.dialect, sent?.calls, sent?.dropped]),
     [
-      ['oai/m', 'ready: picked', 'openai', 2, 'input_type'],
+      ['oai/m', 'ready: picked', 'openai', 2, null],
       ['cohere/embed-v4.0', 'ready: asked if those before it fail', 'cohere', 1, null],
     ],
   );

@@ -33,8 +33,8 @@ const cases: Case[] = [
     base: '/v1',
     path: '/v1/embeddings',
     body: { ...openAiBody, model, encoding_format: 'float' },
-    document: {},
-    dropped: 'input_type',
+    document: { input_type: 'document' },
+    dropped: null,
   },
   {
     type: 'azure-openai',
@@ -119,16 +119,16 @@ const cases: Case[] = [
     base: '',
     path: '/embeddings',
     body: { ...openAiBody, model, encoding_format: 'base64' },
-    document: {},
-    dropped: 'input_type',
+    document: { input_type: 'document' },
+    dropped: null,
   },
   {
     type: 'vllm',
     base: '/v1',
     path: '/v1/embeddings',
     body: { ...openAiBody, model, encoding_format: 'float' },
-    document: {},
-    dropped: 'input_type',
+    document: { input_type: 'document' },
+    dropped: null,
   },
 ];
 
@@ -189,3 +189,24 @@ for (const one of cases) {
     await served.text();
   });
 }
+
+test("a service's own members reach it in its own format: OpenAI's, and Google's from Google's callers", async (t) => {
+  const openai = await world(t, cases.find(({ type }) => type === 'vllm')!);
+  await (await openai.ask({ ...wish, input_type: 'passage', truncate_prompt_tokens: 8 })).text();
+  const { input_type, truncate_prompt_tokens } = asked(openai.upstream)[0]!.body as Record<string, unknown>;
+  assert.deepEqual([input_type, truncate_prompt_tokens], ['passage', 8], 'spelt as the caller did');
+
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startGateway(t, {
+    providers: { up: { type: 'gemini', base_url: `${upstream.url}/v1beta`, api_key: 'x' } },
+    models: { e: { type: 'embedding', targets: ['up/gemini-embedding-001'] } },
+  });
+  const content = { parts: [{ text: 'Hello' }] };
+  const json = { content, taskType: 'CODE_RETRIEVAL_QUERY', title: 'Own', api_key: 'x' };
+  const response = await gateway.fetch('/v1beta/models/e:embedContent', { json });
+  assert.deepEqual([response.status, response.headers.get('x-culvert-dropped')], [200, null], await response.text());
+  const [{ body }] = asked(upstream) as unknown as [{ body: { requests: object[] } }];
+  const model = 'models/gemini-embedding-001';
+  assert.deepEqual(body.requests, [{ title: 'Own', model, content, taskType: 'CODE_RETRIEVAL_QUERY' }]);
+});

@@ -43,6 +43,7 @@ export function textsBody({ model, purpose, texts }: TextsToEmbed): EmbeddingBod
     inputs: { kind: 'texts', texts },
     dimensions: null,
     inputType: null,
+    inputTypeWord: null,
     purpose,
     encoding: 'float',
     answerForm: 'openai',

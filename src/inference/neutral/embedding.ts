@@ -20,6 +20,8 @@ export interface EmbeddingRequest {
   dimensions: number | null;
   /** What the inputs are for: one of `inputTypes`, or a vendor's own word; null = left open. */
   inputType: string | null;
+  /** The same as callers of OpenAI's format wrote it; null: they did not. */
+  inputTypeWord: string | null;
   /** What asymmetric models are told where that is left open. */
   purpose: 'query' | 'document';
   encoding: VectorEncoding;

@@ -18,6 +18,7 @@ export const azureOpenAi = openAiLike({
     batch: 2_048,
     batchTokens: 150_000,
     takesTokens: true,
+    inputType: 'refused',
     // A deployment may have any name.
     dimensions: 'asked',
     encoding: 'base64',

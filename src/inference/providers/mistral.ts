@@ -14,6 +14,7 @@ export const mistral = openAiLike({
   embeds: {
     ...openAiEmbeddings,
     batchTokens: 8_192,
+    inputType: 'refused',
     dimensions: /codestral-embed/,
     dimensionsField: 'output_dimension',
   },

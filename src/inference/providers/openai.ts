@@ -20,11 +20,12 @@ export const openai = openAiLike({
     // 300,000 by its own count, which ours may miss by half.
     batchTokens: 150_000,
     takesTokens: true,
+    inputType: 'refused',
     dimensions: /text-embedding-3/,
     encoding: 'base64',
     takesUser: true,
   },
-  embedsElsewhere: { batch: 256, dimensions: 'asked', encoding: 'asked' },
+  embedsElsewhere: { batch: 256, dimensions: 'asked', encoding: 'asked', inputType: undefined },
   images: imagesOfOpenAi,
   imagesElsewhere: imagesLikeOpenAi,
   speech: {

@@ -1,3 +1,4 @@
+import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import { catalog } from './catalog.ts';
 import type { Provider } from './provider.ts';
 
@@ -91,16 +92,21 @@ function alsoServes({
 
 function embeddingRow({ id, embeds }: Provider): string[] {
   if (embeds === undefined) return [];
-  const { batch, dimensions, takesTokens, inputType } = embeds;
+  const { format, batch, dimensions, takesTokens, inputType } = embeds;
   return [
     row([
       code(id),
       String(batch),
       typeof dimensions === 'string' ? (dimensions === 'asked' ? 'asked' : 'no') : 'yes',
       yes(takesTokens),
-      inputType === undefined ? 'no' : `as ${code(inputType.field)}`,
+      inputTypeWords(inputType, format),
     ]),
   ];
+}
+
+function inputTypeWords(inputType: EmbeddingFacts['inputType'], format: EmbeddingFacts['format']): string {
+  if (typeof inputType === 'object') return `as ${code(inputType.field)}`;
+  return inputType === undefined && format === 'openai' ? 'as it came' : 'no';
 }
 
 const authWords = {

@@ -21,7 +21,10 @@ export interface EmbeddingOrder {
   inputs: EmbeddingInputs;
   /** To be told to the upstream; null = nothing is said. */
   dimensions: number | null;
-  request: Pick<EmbeddingRequest, 'inputType' | 'purpose' | 'encoding' | 'user' | 'extra'>;
+  request: Pick<
+    EmbeddingRequest,
+    'inputType' | 'inputTypeWord' | 'purpose' | 'encoding' | 'answerForm' | 'user' | 'extra'
+  >;
   facts: EncodingFacts;
 }
 
@@ -59,7 +62,8 @@ export interface EmbeddingFacts {
   dimensions: 'never' | 'asked' | RegExp;
   /** OpenAI's format only: what it calls `dimensions`. */
   dimensionsField?: string;
-  inputType?: InputTypeFacts;
+  /** Absent: nobody here knows, so that services of OpenAI's format get the caller's word as it is. */
+  inputType?: InputTypeFacts | 'refused' | undefined;
   /**
    * How vectors are asked for. `base64`: always so, the cheapest to read; `asked`: as the caller wants them, for
    * servers that may not know base64; absent: nothing is said.
@@ -85,16 +89,30 @@ export interface InputTypeFacts {
 /** The service's word for what the inputs of an order are for; null when nothing is to be said. */
 export function inputTypeFor({ model, request, facts }: EmbeddingOrder): string | null {
   const known = facts.inputType;
-  if (known === undefined) return null;
+  if (known === undefined || known === 'refused') return null;
   const asymmetric = known.asymmetric === 'all' || known.asymmetric.test(model);
   const asked = request.inputType ?? (asymmetric ? request.purpose : null);
   return asked === null ? null : (known.words[asked as InputType] ?? asked);
 }
 
-/** What of a request a format has no place for. `takesExtra`: members that nobody here knows go on as they are. */
+/** The member that tells an order's purpose as it goes to a service of OpenAI's format; null: none does. */
+export function inputTypeMember(order: EmbeddingOrder): JsonObject | null {
+  const { inputType: known } = order.facts;
+  if (known === 'refused') return null;
+  const [field, word] =
+    known === undefined ? ['input_type', order.request.inputTypeWord] : [known.field, inputTypeFor(order)];
+  return word === null ? null : { [field]: word };
+}
+
+function goesAsItIs({ request, facts }: Pick<EmbeddingOrder, 'request' | 'facts'>): boolean {
+  return facts.inputType === undefined && request.inputTypeWord !== null;
+}
+
+/** What of a request a format has no place for. `extra: 'taken'`: members that nobody here knows go on as they are. */
 export function lossesOf({ request, facts }: EmbeddingOrder, { extra }: { extra: 'taken' | 'lost' }): Loss[] {
   const losses: Loss[] = [];
-  if (request.inputType !== null && facts.inputType === undefined) {
+  const told = typeof facts.inputType === 'object' || (extra === 'taken' && goesAsItIs({ request, facts }));
+  if (request.inputType !== null && !told) {
     losses.push({ field: 'input_type', why: 'unsupported' });
   }
   if (request.user !== null && facts.takesUser !== true) losses.push({ field: 'user', why: 'unsupported' });

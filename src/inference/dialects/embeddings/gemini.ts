@@ -12,16 +12,18 @@ export const geminiEmbeddings: EmbeddingFormat = {
   id: 'gemini',
   encode(order) {
     const { model, inputs, dimensions } = order;
+    // Members of Google's own that nobody here knows come from its own callers.
+    const own = order.request.answerForm === 'openai' ? {} : order.request.extra;
     const taskType = inputTypeFor(order);
     const name = /^(models|tunedModels)\//.test(model) ? model : `models/${model}`;
     const texts = inputs.kind === 'texts' ? inputs.texts : [];
     const requests = texts.map((text) => {
-      const request: JsonObject = { model: name, content: { parts: [{ text }] } };
+      const request: JsonObject = { ...own, model: name, content: { parts: [{ text }] } };
       if (taskType !== null) request.taskType = taskType;
       if (dimensions !== null) request.outputDimensionality = dimensions;
       return request;
     });
-    return { body: { requests }, losses: lossesOf(order, { extra: 'lost' }) };
+    return { body: { requests }, losses: lossesOf(order, { extra: own === order.request.extra ? 'taken' : 'lost' }) };
   },
   decode(body, count) {
     const { embeddings, usageMetadata } = isObject(body) ? body : {};

@@ -2,7 +2,13 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import type { Fault } from '../../neutral/outcome.ts';
 import { toldCount } from '../../neutral/usage.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
-import { type EmbeddingFormat, type EmbeddingOrder, type EncodedEmbeddings, inputTypeFor, lossesOf } from './format.ts';
+import {
+  type EmbeddingFormat,
+  type EmbeddingOrder,
+  type EncodedEmbeddings,
+  inputTypeMember,
+  lossesOf,
+} from './format.ts';
 import { malformed, readRows } from './read-rows.ts';
 
 /** OpenAI's format, which nearly everybody took over; where services differ is in their `EmbeddingFacts`. */
@@ -31,8 +37,7 @@ function encode(order: EmbeddingOrder): EncodedEmbeddings {
     body[facts.encodingField ?? 'encoding_format'] = facts.encoding === 'asked' ? request.encoding : facts.encoding;
   }
   if (dimensions !== null) body[facts.dimensionsField ?? 'dimensions'] = dimensions;
-  const inputType = inputTypeFor(order);
-  if (inputType !== null) body[facts.inputType!.field] = inputType;
+  Object.assign(body, inputTypeMember(order));
   if (request.user !== null && facts.takesUser) body.user = request.user;
   return { body, losses: lossesOf(order, { extra: 'taken' }) };
 }

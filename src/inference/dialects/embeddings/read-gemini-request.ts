@@ -4,7 +4,7 @@ import { type EmbeddingRequest, inputTypeOf } from '../../neutral/embedding.ts';
 import type { Result } from '../dialect.ts';
 import { asFailure, complain, integerIn, optional, stringOf, within } from '../fields.ts';
 import { pathModel } from '../gemini/path-members.ts';
-import { asInReference } from '../gemini/read-request.ts';
+import { asInReference, staysHere } from '../gemini/read-request.ts';
 import { dimensionsMax, inputsMax } from './read-request.ts';
 
 const rules = { taskType: stringOf(1, 64), outputDimensionality: integerIn(1, dimensionsMax) };
@@ -43,12 +43,15 @@ export function readGeminiRequest(raw: JsonObject): Result<EmbeddingRequest> {
       inputs: { kind: 'texts', texts },
       dimensions: typeof outputDimensionality === 'number' ? outputDimensionality : null,
       inputType: typeof taskType === 'string' && taskType !== 'TASK_TYPE_UNSPECIFIED' ? inputTypeOf(taskType) : null,
+      inputTypeWord: null,
       purpose: 'query',
       encoding: 'float',
       answerForm: batch ? 'gemini-batch' : 'gemini-one',
       user: null,
       extra: Object.fromEntries(
-        Object.entries(first as JsonObject).filter(([name, value]) => !known.has(name) && value !== null),
+        Object.entries(first as JsonObject).filter(
+          ([name, value]) => !known.has(name) && !staysHere.has(name) && value !== null,
+        ),
       ),
     },
   };

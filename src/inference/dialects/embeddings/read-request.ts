@@ -35,6 +35,7 @@ export function readEmbeddingRequest(body: JsonObject): Result<EmbeddingRequest>
       inputs: inputs.value,
       dimensions: (body.dimensions as number | null | undefined) ?? null,
       inputType: typeof body.input_type === 'string' ? inputTypeOf(body.input_type) : null,
+      inputTypeWord: typeof body.input_type === 'string' ? body.input_type : null,
       encoding: body.encoding_format === 'base64' ? 'base64' : 'float',
       purpose: 'query',
       answerForm: 'openai',

@@ -154,7 +154,9 @@ export function callersWord(field: string, instructions: number): string {
 }
 
 /** As the body has been read: in camel case, which Google takes beside snake case. */
-const staysHere = new Set([...gatewayOnlyFields].map((name) => name.replace(/_([a-z])/g, (_, c) => c.toUpperCase())));
+export const staysHere: ReadonlySet<string> = new Set(
+  [...gatewayOnlyFields].map((name) => name.replace(/_([a-z])/g, (_, c) => c.toUpperCase())),
+);
 
 /**
  * The caller's own bytes, unless something in them must change for the target. A model that is named in them too is not
