@@ -40,6 +40,11 @@ const searchProviderSchema = z.strictObject({
 /** Web search, scraping and crawling. */
 export const toolsSchema = z
   .strictObject({
+    model: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('Model that writes the formats summary and json; default: the first chat model of the key.'),
     search: z
       .strictObject({
         providers: z

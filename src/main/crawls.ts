@@ -18,7 +18,10 @@ import { type Crawls, type CrawlsParts, createCrawls, runningMax } from '../tool
 import { refusalOfPatterns } from '../tools/crawl/read-crawl-options.ts';
 import { sealedCrawlStore } from '../tools/crawl/sealed-crawl-store.ts';
 import { turnsOverReplicas } from '../tools/crawl/shared-pace.ts';
+import type { PageModel } from '../tools/page-model.ts';
 import type { PageReader } from '../tools/page-reader.ts';
+import { isWritten } from '../tools/scrape/scraped-page.ts';
+import { noModel } from '../tools/scrape/write-of-page.ts';
 import { createSiteFiles } from '../tools/site-files.ts';
 import type { Stores } from './stores.ts';
 
@@ -32,6 +35,8 @@ export interface CrawlsOptions {
   reader: PageReader;
   fetcher: PageFetcher;
   threads: CrawlThreads;
+  /** Whether pages can be written of. */
+  model: Pick<PageModel, 'modelFor'>;
   resolve: ResolveAddresses;
   sink: CrawlSink | null;
   /** For the operator's log. */
@@ -106,6 +111,7 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
     meter,
     sink,
     patterns: (tenant, wished) => refusalOfPatterns(threads, tenant, wished),
+    writer: ({ keyId }, { scrape }) => (isWritten(scrape) && options.model.modelFor(keyId) === null ? noModel : null),
     async guard(url, param): Promise<Failure | null> {
       const verdict = await guard().check(new URL(url));
       if (verdict.ok || verdict.reason === 'unresolved') return null;

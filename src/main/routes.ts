@@ -36,6 +36,7 @@ import type { Callers } from './callers.ts';
 import { createCrawlSink } from './crawl-sink.ts';
 import { openCrawls } from './crawls.ts';
 import type { GatewayOptions } from './gateway.ts';
+import { createPageModel } from './page-model.ts';
 import { boundedPages, type Storage } from './storage.ts';
 import { openTools } from './tools.ts';
 import { openVectors } from './vectors.ts';
@@ -73,11 +74,13 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   const vectors = await openVectors({ config, folder, stores, proxyOf: parts.proxyOf, clock, onKept, onTrouble });
   parts.storage.count({ vectors: vectors.keptBytes, uploads: services.spool.bytesOf });
   parts.opened(vectors.close);
+  const pageModel = createPageModel(services, ring);
   const tools = openTools({
     services,
     config: () => snapshot().config,
     resolve,
     pages: boundedPages(stores.pages, parts.storage),
+    model: pageModel,
     dataDir: folder.path,
     version,
     onAttempt: parts.metrics.searched,
@@ -93,6 +96,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     reader: tools.reader,
     fetcher: tools.fetcher,
     threads: tools.threads,
+    model: pageModel,
     resolve,
     sink: createCrawlSink({ engine: vectors, services, ring }),
     onTrouble,

@@ -15,11 +15,13 @@ import { createPageFetcher, type PageFetcher, userAgentOf } from '../net/page-fe
 import { type CrawlThreads, createCrawlThreads } from '../tools/crawl/crawl-threads.ts';
 import { findInSitemaps } from '../tools/crawl/find-sitemaps.ts';
 import { createExtractPool } from '../tools/extract/extract-pool.ts';
+import type { PageModel } from '../tools/page-model.ts';
 import type { PageReader } from '../tools/page-reader.ts';
 import type { PageStore } from '../tools/page-store.ts';
 import { createChromiumRenderer } from '../tools/render/chromium-renderer.ts';
 import { createPageReader } from '../tools/scrape/read-page.ts';
 import { createRendering } from '../tools/scrape/rendering.ts';
+import { createWritingReader } from '../tools/scrape/write-of-page.ts';
 import type { Corpus } from '../tools/search/corpus.ts';
 import { createEngineOperator, type EngineOperator } from '../tools/search/engine-operator.ts';
 import { providersInForce } from '../tools/search/engine-targets.ts';
@@ -31,6 +33,8 @@ export interface ToolsOptions {
   config(): Config;
   resolve: ResolveAddresses;
   pages: PageStore & Corpus;
+  /** Writes of pages. */
+  model: PageModel;
   /** Of this process alone. */
   dataDir: string;
   version: string;
@@ -64,6 +68,7 @@ export function openTools({
   config,
   resolve,
   pages,
+  model,
   dataDir,
   version,
   onAttempt,
@@ -85,7 +90,7 @@ export function openTools({
     onTrouble,
   });
   const threads = Math.min(extractThreadsMax, Math.max(1, availableParallelism() - 1));
-  const reader = createPageReader({
+  const reading = createPageReader({
     fetcher,
     pool: createExtractPool({ threads, killMs: extractKillMs, onTrouble }),
     rendering: createRendering({
@@ -99,6 +104,7 @@ export function openTools({
     bytesMax: () => config().tools.scrape.max_bytes,
     onTrouble,
   });
+  const reader = createWritingReader({ reader: reading, model, clock });
   const parts = { meter: createToolMeter(services), clock };
   // Of its own: a reload forgets there what is no model's.
   const health = createHealth({ clock });

@@ -16,6 +16,8 @@ export function isPaid(failure: Failure): boolean {
 export interface PageOrder {
   /** Whose cache and corpus it is. */
   tenant: string;
+  /** Whose quota pays what a model writes of the page (`summary`, `json`); absent: none is asked. */
+  keyId?: string;
   url: string;
   options: ScrapeOptions;
   /** For crawls: the host's pace is kept by the crawl itself. Scrapes wait for their turn at the host. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { Firecrawl } from 'firecrawl';
-import { otherKey, startGateway } from '../start-gateway.ts';
+import { otherKey, overUpstreams, startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
 import { startAwkwardSite } from '../tools/awkward-site.ts';
 
 /* Firecrawl's SDK, both of its APIs, with the gateway's root as its address and with our own prefix. */
@@ -15,9 +16,12 @@ const site = await startAwkwardSite(
       response.writeHead(200, { 'content-type': 'application/xml' }).end(sitemap([`${site.url}/from-sitemap`])),
   },
 );
+const upstream = await startUpstream({ models: ['mock/ok'] });
+after(() => upstream.close());
 const gateway = await startGateway(
   { after: after as never },
   {
+    ...overUpstreams(upstream.url),
     fetch: { allow_private: [site.place] },
     tools: { crawl: { delay: '0ms' } },
     plans: { default: { windows: { '5h': 'off', week: 'off', month: 1_000 }, rpm: 'off', concurrency: 20 } },
@@ -51,6 +55,24 @@ for (const [at, firecrawl] of Object.entries(addresses)) {
     assert.equal(page.metadata?.title, 'An article');
     assert.equal(page.metadata?.statusCode, 200);
     assert.equal(page.metadata?.ogImage, 'https://img.example/1.png');
+    assert.equal(page.warning, undefined);
+  });
+
+  test(`Firecrawl’s SDK has pictures, attributes, a summary and JSON of a page (${at})`, async () => {
+    const schema = { type: 'object', properties: { title: { type: 'string' } }, required: ['title'] };
+    const page = await firecrawl.scrape(`${site.url}/article`, {
+      formats: [
+        'images',
+        'summary',
+        { type: 'json', prompt: 'Its title', schema },
+        { type: 'attributes', selectors: [{ selector: 'a', attribute: 'href' }] },
+      ],
+    });
+    assert.deepEqual(page.images, ['https://img.example/1.png']);
+    assert.deepEqual(page.attributes, [{ selector: 'a', attribute: 'href', values: ['/elsewhere', 'next'] }]);
+    assert.ok(page.summary!.length > 0);
+    assert.equal(typeof (page.json as { title: string }).title, 'string');
+    assert.equal(page.metadata?.model, 'chat');
     assert.equal(page.warning, undefined);
   });
 
@@ -163,21 +185,20 @@ test('a batch is refused in words: nothing to read, too much, what is not suppor
 });
 
 test('Firecrawl’s SDK reads from the plan what is left of it', async () => {
-  assert.deepEqual(await atRoot.getConcurrency(), { concurrency: 0, maxConcurrency: 20 });
-  const before = await atRoot.getCreditUsage();
-  await atRoot.scrape(`${site.url}/article`);
-  const credits = await atRoot.getCreditUsage();
+  assert.deepEqual(await stranger.getConcurrency(), { concurrency: 0, maxConcurrency: 20 });
+  // Of an account for which nothing else is at work.
+  await stranger.scrape(`${site.url}/article`, { formats: ['summary'] });
+  const credits = await stranger.getCreditUsage();
   assert.equal(credits.planCredits, 1_000);
-  assert.equal(credits.remainingCredits, before.remainingCredits - 1);
+  assert.equal(credits.remainingCredits, 998, 'the page, and the chat call');
   assert.deepEqual([credits.billingPeriodStart, credits.billingPeriodEnd], [null, null]);
-  const tokens = await atRoot.getTokenUsage();
+  const tokens = await stranger.getTokenUsage();
   assert.equal(tokens.remainingTokens, Number.MAX_SAFE_INTEGER, 'the plan has no limit of tokens');
-  const { periods } = await atRoot.getCreditUsageHistorical();
-  assert.equal(periods[0]?.creditsUsed, 1_000 - credits.remainingCredits);
-  const [ofKey] = (await atRoot.getCreditUsageHistorical(true)).periods;
-  assert.match(ofKey?.apiKey ?? '', /dev\/test/);
-  assert.equal((await atRoot.getTokenUsageHistorical()).periods[0]?.tokensUsed, 0);
-  assert.equal((await stranger.getCreditUsage()).remainingCredits, 1_000);
+  const { periods } = await stranger.getCreditUsageHistorical();
+  assert.equal(periods[0]?.creditsUsed, 2);
+  const [ofKey] = (await stranger.getCreditUsageHistorical(true)).periods;
+  assert.match(ofKey?.apiKey ?? '', /other\/test/);
+  assert.ok((await stranger.getTokenUsageHistorical()).periods[0]!.tokensUsed > 0, 'of summary and json');
 });
 
 test('Firecrawl’s SDK is told what to do instead of what is not served', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Failure } from '../../src/kernel/failure.ts';
 import { openSqliteCrawlStore } from '../../src/stores/sqlite/crawl-store.ts';
 import type { CrawlsParts } from '../../src/tools/crawl/crawls.ts';
 import type { PageReader } from '../../src/tools/page-reader.ts';
@@ -51,6 +52,20 @@ test('what passes, such as books that cannot be reached, is waited for', async (
   };
   const { crawl } = await crawled(t, { '/': { links: ['/a', '/b'] } }, {}, { meter: flaky });
   assert.deepEqual([crawl.status, crawl.done, crawl.charged], ['completed', 3, 3]);
+});
+
+test('a limit of a minute, met by what is written of pages, is waited for', async (t) => {
+  let asked = 0;
+  const site = siteReader({ '/': { links: ['/a'] }, '/a': {} }, []);
+  const limited: Failure = {
+    ...{ kind: 'quota-exceeded', limit: 'tokens:minute', window: null, used: 9, allowed: 9 },
+    freeAtMs: 1,
+    message: 'later',
+  };
+  const reader: PageReader = { ...site, read: async (order) => (asked++ % 2 === 0 ? limited : site.read(order)) };
+  const { meter, counted } = countingMeter();
+  const { crawl } = await crawled(t, {}, {}, { reader, meter });
+  assert.deepEqual([crawl.status, crawl.done, crawl.charged, counted.got], ['completed', 2, 2, 2]);
 });
 
 test('a crawl that is cancelled reads nothing more and keeps what it has', async (t) => {

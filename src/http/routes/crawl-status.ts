@@ -36,6 +36,8 @@ export async function showCrawl(parts: CrawlParts, exchange: Exchange, place: Cr
       : place.api === 'culvert' && { next: null }),
     data: results.map(({ page }) => ({
       ...shownPage(page),
+      // Its older word for the same.
+      ...(place.api === 'firecrawl-v1' && page.json !== undefined && { extract: page.json }),
       ...(page.warnings.length === 0 ? {} : { warning: page.warnings.join(' ') }),
     })),
   };

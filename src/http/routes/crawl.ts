@@ -27,6 +27,8 @@ export interface CrawlParts {
   guard(url: string, param: string): Promise<Failure | null>;
   /** Why patterns of these options are not taken; null when all are. */
   patterns(tenant: string, options: CrawlOptions): Promise<Failure | null>;
+  /** Why nothing can be written of pages, where that is wanted; null when it can. */
+  writer(owner: CrawlOwner, options: CrawlOptions): Failure | null;
   config(): Config;
   clock: Clock;
 }
@@ -104,6 +106,7 @@ async function beginCrawl(parts: CrawlParts, exchange: Exchange, place: CrawlPla
   const { tenant, account, keyId } = exchange.principal!;
   const owner = { tenant, account, keyId };
   const refused =
+    parts.writer(owner, options) ??
     (await parts.patterns(tenant, options)) ??
     // Of a batch each page is looked at when its turn comes: one that is refused is no reason against the others.
     (kind === 'batch' ? null : await parts.guard(urls[0]!, 'url')) ??

@@ -17,7 +17,8 @@ export function scrapeRoutes(parts: ToolParts & { reader: PageReader }): Route[]
       return {
         charge: { tool: 'scrape', pagesMax: 0 },
         async run(signal) {
-          const page = await parts.reader.read({ tenant: principal.tenant, url, options, paced: false, signal });
+          const { tenant, keyId } = principal;
+          const page = await parts.reader.read({ tenant, keyId, url, options, paced: false, signal });
           if ('kind' in page) return page;
           return { kind: 'answer', body: { data: shownPage(page) }, warnings: [...warnings, ...page.warnings] };
         },

@@ -10,6 +10,6 @@ export function searchRoutes(parts: ToolParts & { search: SearchTool }): Route[]
     summary: 'Searches the web, or the pages that were scraped, and reads the hits if asked to',
     v1: { request: searchFromV1, answer: searchToV1 },
     prepare: (fields, { principal, startedMs }) =>
-      parts.search.prepare(fields, { tenant: principal.tenant, startedMs }),
+      parts.search.prepare(fields, { tenant: principal.tenant, keyId: principal.keyId, startedMs }),
   });
 }

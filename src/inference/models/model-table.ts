@@ -47,6 +47,8 @@ export interface Alias {
 export interface ModelTable {
   /** The alias, byte for byte; else what there is, with the nearest spelling. */
   resolve(model: string, principal: Principal): Alias | Failure;
+  /** The first model that chats and that this key may use, a name without a provider before others; null: none. */
+  firstToChat(principal: Principal): Alias | null;
   /** Who answers a conversation for a model that nobody has; null: nobody, or this key may use none that chats. */
   standIn(principal: Principal): Alias | null;
   /**
@@ -194,6 +196,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
       const beside = besideOf(first, model);
       return beside === null ? found : resolve(beside, principal);
     },
+    firstToChat: (principal) => firstToChat(list(principal)),
     standIn: (principal) => (parts.unknownModels === 'refuse' ? null : firstToChat(list(principal))),
     list,
     all: () => [...aliases.values()],

@@ -75,6 +75,11 @@ async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Pro
         return goOn;
       }
       if (isPassing(read)) return null;
+      // What was to be written of it cannot be paid: no more can the next page's.
+      if (read.kind === 'quota-exceeded') {
+        await store.putBack(lease, page.seq, { charged: page.paid });
+        return { next: 'stop', error: `Stopped: ${read.message}` };
+      }
       await fail(
         run,
         page,
@@ -112,7 +117,8 @@ async function readPage({ reader, files, crawl, signal }: CrawlRun, page: TakenP
   // Links make the crawl, markdown tells pages apart, whatever the caller wants to see.
   const formats = [...new Set<ScrapeFormat>([...scrape.formats, 'links', 'markdown'])];
   const options = { ...scrape, formats };
-  const order = { tenant: crawl.tenant, url: page.url, options, paced: true, mayFollow, signal };
+  const { tenant, keyId } = crawl;
+  const order = { tenant, keyId, url: page.url, options, paced: true, mayFollow, signal };
   return { read: await reader.read(order), forbidden };
 }
 

@@ -54,8 +54,11 @@ export interface CrawlPoint {
 
 /** What makes a crawl stop for good, other than coming to its end. */
 export function isPassing(failure: Failure): boolean {
-  return passing.has(failure.kind);
+  return passing.has(failure.kind) || (failure.kind === 'quota-exceeded' && ofMinute.test(failure.limit));
 }
+
+/** Calls or tokens of a minute, also of a tier, by the names of `QuotaExceeded`. */
+const ofMinute = /(?:^|:)(?:minute|rpm)$/;
 
 const passing: ReadonlySet<FailureKind> = new Set([
   'quota-unavailable',

@@ -1,5 +1,5 @@
 import type { Failure } from '../../kernel/failure.ts';
-import type { PageMetadata } from '../scrape/scraped-page.ts';
+import type { AttributeValues, AttributeWish, PageMetadata } from '../scrape/scraped-page.ts';
 
 /** What a page is by its type and first bytes. */
 export type PageKind = 'html' | 'pdf' | 'text' | 'json' | 'xml';
@@ -11,6 +11,9 @@ export interface ExtractWishes {
   includeTags: readonly string[] | null;
   excludeTags: readonly string[] | null;
   rawHtml: boolean;
+  /** Absent: not wanted. */
+  images?: boolean;
+  attributes?: readonly AttributeWish[];
 }
 
 /** One page for a thread: answered once with the same `id`. */
@@ -26,10 +29,13 @@ export interface ExtractOrder {
   wishes: ExtractWishes;
 }
 
+/** Where callers name elements. */
+export type SelectorField = 'includeTags' | 'excludeTags' | 'formats';
+
 /** What came of a page, whichever thread had it. */
 export type ExtractOutcome =
   | { kind: 'extracted'; extracted: Extracted }
-  | { kind: 'wrong'; field: 'includeTags' | 'excludeTags'; message: string }
+  | { kind: 'wrong'; field: SelectorField; message: string }
   /** `killed`: it took too long, or all the memory of its thread. In words, of the page. */
   | { kind: 'unfit'; why: string; killed: boolean }
   | { kind: 'busy'; failure: Failure }
@@ -47,6 +53,9 @@ export interface Extracted {
   rawHtml: string | null;
   /** Absolute, each once, in order. */
   links: readonly string[];
+  /** Absent where they were not wanted, or where there is no document: as `attributes`. */
+  images?: readonly string[];
+  attributes?: readonly AttributeValues[];
   facts: PageFacts;
   warnings: readonly string[];
 }
@@ -54,7 +63,7 @@ export interface Extracted {
 export type ExtractReply =
   | { id: number; extracted: Extracted }
   /** A selector of the caller that cannot be read. */
-  | { id: number; wrong: { field: 'includeTags' | 'excludeTags'; message: string } }
+  | { id: number; wrong: { field: SelectorField; message: string } }
   /** The document is not fit for the way; the plain way may do. */
   | { id: number; unfit: string }
   | { id: number; error: string };

@@ -1,21 +1,26 @@
-import type { Extracted, ExtractWishes } from './extract-order.ts';
+import type { AttributeValues, AttributeWish } from '../scrape/scraped-page.ts';
+import type { Extracted, ExtractWishes, SelectorField } from './extract-order.ts';
 import { mainContentOf } from './main-content.ts';
 import { withoutUnread } from './page-blocks.ts';
 import { documentOf, type PageDocument, type PageElement } from './page-document.ts';
 import { pageFacts } from './page-facts.ts';
 import { headingOf, restoreHeading } from './page-heading.ts';
+import { pageImages } from './page-images.ts';
 import { absoluteLink, linksMax } from './plain-text.ts';
 import { writeMarkdown } from './write-markdown.ts';
 import { writeText } from './write-text.ts';
 
 /** A selector of the caller that cannot be read. */
 export class WrongSelector extends Error {
-  readonly field: 'includeTags' | 'excludeTags';
-  constructor(field: 'includeTags' | 'excludeTags', selector: string) {
+  readonly field: SelectorField;
+  constructor(field: SelectorField, selector: string) {
     super(`'${selector.slice(0, 100)}' in '${field}' is no CSS selector.`);
     this.field = field;
   }
 }
+
+/** Of one value: `srcdoc` and inlined pictures may be whole files. */
+const attributeCharsMax = 10_000;
 
 /** A page as a document; `html` was scanned. Throws `WrongSelector`. */
 export function readHtml(html: string, url: string, wishes: ExtractWishes): Omit<Extracted, 'rawHtml' | 'warnings'> {
@@ -23,9 +28,13 @@ export function readHtml(html: string, url: string, wishes: ExtractWishes): Omit
   const base = baseOf(document, url);
   const facts = pageFacts(document, base);
   const links = linksOf(document, base);
+  const wanted = {
+    ...(wishes.images === true && { images: pageImages(document, base) }),
+    ...(wishes.attributes !== undefined && { attributes: attributesOf(document, wishes.attributes) }),
+  };
   const root = contentOf(document, html.length, url, wishes);
   makeAbsolute(root, base);
-  return { markdown: writeMarkdown(root), text: writeText(root), html: root.innerHTML.trim(), links, facts };
+  return { markdown: writeMarkdown(root), text: writeText(root), html: root.innerHTML.trim(), links, ...wanted, facts };
 }
 
 function baseOf(document: PageDocument, url: string): string {
@@ -43,6 +52,15 @@ function linksOf(document: PageDocument, base: string): string[] {
   return [...links];
 }
 
+/** Of the whole page, as its source has them. */
+function attributesOf(document: PageDocument, wishes: readonly AttributeWish[]): AttributeValues[] {
+  return wishes.map(({ selector, attribute }) => {
+    const values = selected(document, 'formats', selector).map((element) => element.getAttribute(attribute));
+    const shown = values.flatMap((value) => (value === null ? [] : value.slice(0, attributeCharsMax)));
+    return { selector, attribute, values: shown.slice(0, linksMax) };
+  });
+}
+
 /** The part of the page that is wanted, in a document of its own. */
 function contentOf(document: PageDocument, chars: number, url: string, wishes: ExtractWishes): PageElement {
   for (const selector of wishes.excludeTags ?? []) {
@@ -57,7 +75,7 @@ function contentOf(document: PageDocument, chars: number, url: string, wishes: E
   return main;
 }
 
-function selected(document: PageDocument, field: 'includeTags' | 'excludeTags', selector: string): PageElement[] {
+function selected(document: PageDocument, field: SelectorField, selector: string): PageElement[] {
   try {
     return [...document.querySelectorAll(selector)];
   } catch {

@@ -4,7 +4,7 @@ import { carriesCredentials } from '../../net/page-headers.ts';
 import type { Extracted } from '../extract/extract-order.ts';
 import type { PageOrder } from '../page-reader.ts';
 import type { KeptPage, PageStore } from '../page-store.ts';
-import type { PageMetadata, ScrapeOptions } from './scraped-page.ts';
+import type { PageMetadata, ScrapeFormat, ScrapeOptions } from './scraped-page.ts';
 
 /** What reads of pages keep for the next ones. A store that does not answer costs no read. */
 export interface PageCache {
@@ -35,6 +35,8 @@ export interface PageCacheParts {
   onTrouble(message: string): void;
 }
 
+/** Nothing of them is kept with a page. */
+const unkept: readonly ScrapeFormat[] = ['rawHtml', 'images', 'attributes'];
 /** A longer one is not kept: nobody needs it, and it would be sent back every time. */
 const validatorCharsMax = 1_000;
 
@@ -46,7 +48,8 @@ export function createPageCache({ store, clock, onTrouble }: PageCacheParts): Pa
   return {
     async find({ tenant, url, options }, renderer) {
       const { formats, maxAgeMs, headers } = options;
-      if (store === null || maxAgeMs === 0 || formats.includes('rawHtml') || carriesCredentials(headers)) return null;
+      if (store === null || maxAgeMs === 0 || carriesCredentials(headers)) return null;
+      if (formats.some((format) => unkept.includes(format))) return null;
       const page = await store.find(tenant, url, pageVariant(options, renderer)).catch((error: unknown) => {
         onTrouble(`kept pages could not be looked up: ${String(error)}`);
         return null;

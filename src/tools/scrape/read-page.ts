@@ -164,11 +164,13 @@ function keptShown({ page }: CachedPage, options: ScrapeOptions): ScrapedPage {
   return shownOf(page, options, { ...page.metadata, cacheState: 'hit' }, []);
 }
 
-type Shown = Pick<Extracted, 'markdown' | 'text' | 'html' | 'links'> & { rawHtml?: string | null };
+type Shown = Pick<Extracted, 'markdown' | 'text' | 'html' | 'links' | 'images' | 'attributes'> & {
+  rawHtml?: string | null;
+};
 
 function shownOf(
   page: Shown,
-  { formats }: ScrapeOptions,
+  { formats, attributes }: ScrapeOptions,
   metadata: PageMetadata,
   warnings: readonly string[],
 ): ScrapedPage {
@@ -178,7 +180,11 @@ function shownOf(
     ...(has('html') && { html: page.html }),
     ...(has('rawHtml') && page.rawHtml != null && { rawHtml: page.rawHtml }),
     ...(has('links') && { links: page.links }),
+    ...(has('images') && { images: page.images ?? [] }),
     ...(has('text') && { text: page.text }),
+    ...(attributes !== undefined && {
+      attributes: page.attributes ?? attributes.map((wish) => ({ ...wish, values: [] })),
+    }),
     metadata,
     warnings,
   };

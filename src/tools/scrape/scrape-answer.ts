@@ -3,7 +3,7 @@ import type { PageMetadata, ScrapedPage } from './scraped-page.ts';
 
 /** A page as callers get it: what it has not is absent, not null. OpenGraph stands beside the rest, as Firecrawl's. */
 export function shownPage({ metadata, warnings: _, ...content }: ScrapedPage): JsonObject {
-  return { ...content, links: content.links === undefined ? undefined : [...content.links], metadata: shown(metadata) };
+  return { ...(content as unknown as JsonObject), metadata: shown(metadata) };
 }
 
 const firecrawlNames: Readonly<Record<string, string>> = {

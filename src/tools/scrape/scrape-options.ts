@@ -1,5 +1,5 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
-import { isObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject } from '../../kernel/json.ts';
 import {
   isHeaderValue,
   isPageHeader,
@@ -7,18 +7,18 @@ import {
   pageHeaderNames,
   pageHeadersMax,
 } from '../../net/page-headers.ts';
-import type { ScreenshotWish } from '../page-renderer.ts';
-import { ToolFields } from '../tool-fields.ts';
-import { type ScrapeFormat, type ScrapeOptions, scrapeFormats } from './scraped-page.ts';
+import type { ToolFields } from '../tool-fields.ts';
+import { readFormats } from './read-formats.ts';
+import { isWritten, type ScrapeOptions } from './scraped-page.ts';
 
 export const timeoutMaxMs = 300_000;
 const timeoutDefaultMs = 30_000;
+/** Where a model writes of the page, which takes its time. */
+const writtenTimeoutMs = 60_000;
 const waitForMaxMs = 60_000;
 /** Two days, as Firecrawl's. */
 const maxAgeDefaultMs = 172_800_000;
 const maxAgeMaxMs = 365 * 86_400_000;
-/** CSS pixels of a window's side. */
-const viewportPxMax = 4_000;
 const bytesMaxMax = 100 * 1024 * 1024;
 const selectors = { itemsMax: 50, charsMax: 500 };
 export const pageUrlCharsMax = 8_192;
@@ -32,18 +32,21 @@ export interface ReadOptions {
 /** The members of a scrape request, or of another's `scrapeOptions`. Throws a FailureError (400) for a wrong one. */
 export function readScrapeOptions(fields: ToolFields): ReadOptions {
   const warnings: string[] = [];
-  const { formats, screenshot } = formatsIn(fields, warnings);
+  const wishes = readFormats(fields, warnings);
   const maxBytes = fields.whole('maxBytes', { min: 0, max: bytesMaxMax, default: 0 });
   const options: ScrapeOptions = {
-    formats,
+    ...wishes,
     onlyMainContent: fields.truth('onlyMainContent', true),
     includeTags: nonEmpty(fields.texts('includeTags', selectors)),
     excludeTags: nonEmpty(fields.texts('excludeTags', selectors)),
     waitForMs: fields.whole('waitFor', { min: 0, max: waitForMaxMs, default: 0 }),
     render: fields.oneOf('render', ['auto', 'never', 'always']) ?? 'auto',
-    ...(screenshot !== null && { screenshot }),
     headers: headersIn(fields, warnings),
-    timeoutMs: fields.whole('timeout', { min: 1, max: timeoutMaxMs, default: timeoutDefaultMs }),
+    timeoutMs: fields.whole('timeout', {
+      min: 1,
+      max: timeoutMaxMs,
+      default: isWritten(wishes) ? writtenTimeoutMs : timeoutDefaultMs,
+    }),
     maxAgeMs: fields.whole('maxAge', { min: 0, max: maxAgeMaxMs, default: maxAgeDefaultMs }),
     mobile: fields.truth('mobile', false),
     maxBytes: maxBytes === 0 ? null : maxBytes,
@@ -79,51 +82,6 @@ export function addressOf(text: string): string | null {
 
 function nonEmpty(texts: readonly string[] | null): readonly string[] | null {
   return texts === null || texts.length === 0 ? null : texts;
-}
-
-interface Formats {
-  formats: readonly ScrapeFormat[];
-  screenshot: ScreenshotWish | null;
-}
-
-function formatsIn(fields: ToolFields, warnings: string[]): Formats {
-  const value = fields.value('formats');
-  if (value === undefined) return { formats: ['markdown'], screenshot: null };
-  const list = Array.isArray(value) ? value : [value];
-  const formats = list.map(formatOf);
-  if (list.length > 20 || formats.includes(null)) {
-    return fields.refuse('formats', `an array of ${scrapeFormats.join(', ')}`);
-  }
-  const wanted = new Set(formats as ScrapeFormat[]);
-  const pictured = list.find((one) => formatOf(one) === 'screenshot');
-  return {
-    formats: wanted.size === 0 ? ['markdown'] : [...wanted],
-    screenshot: pictured === undefined ? null : screenshotIn(fields, pictured, warnings),
-  };
-}
-
-/** Firecrawl's older word for the whole page. */
-const wholePage = 'screenshot@fullPage';
-
-/** A word, or an object whose `type` is one. */
-function formatOf(value: JsonValue): ScrapeFormat | null {
-  const word = isObject(value) ? value.type : value;
-  if (word === wholePage) return 'screenshot';
-  return scrapeFormats.find((format) => format === word) ?? null;
-}
-
-/** As Firecrawl's `{type, fullPage, quality, viewport: {width, height}}`. */
-function screenshotIn(fields: ToolFields, value: JsonValue, warnings: string[]): ScreenshotWish {
-  if (!isObject(value)) return { fullPage: value === wholePage, viewport: null };
-  const inner = new ToolFields(value, `${fields.pathOf('formats')}.screenshot`);
-  const fullPage = inner.truth('fullPage', value.type === wholePage);
-  const sized = inner.object('viewport');
-  const side = (name: string) =>
-    sized?.whole(name, { min: 1, max: viewportPxMax, default: 0 }) ||
-    inner.refuse('viewport', 'an object with width and height');
-  const viewport = sized === null ? null : { width: side('width'), height: side('height') };
-  if (value.quality != null) warnings.push("Screenshots are PNG: 'quality' is ignored.");
-  return { fullPage, viewport };
 }
 
 function headersIn(fields: ToolFields, warnings: string[]): Record<string, string> {

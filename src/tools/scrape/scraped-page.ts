@@ -1,8 +1,37 @@
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import type { ScreenshotWish } from '../page-renderer.ts';
 
-/** What may be asked of a page. */
-export const scrapeFormats = ['markdown', 'html', 'rawHtml', 'links', 'text', 'screenshot'] as const;
-export type ScrapeFormat = (typeof scrapeFormats)[number];
+/** What may be asked of a page by a word. */
+export const scrapeFormats = [
+  'markdown',
+  'html',
+  'rawHtml',
+  'links',
+  'images',
+  'text',
+  'summary',
+  'screenshot',
+] as const;
+/** Of `json` and `attributes` more must be said. */
+export type ScrapeFormat = (typeof scrapeFormats)[number] | 'json' | 'attributes';
+
+/** Whether a chat model is asked about the page. */
+export function isWritten({ formats }: Pick<ScrapeOptions, 'formats'>): boolean {
+  return formats.includes('summary') || formats.includes('json');
+}
+
+/** Values of one attribute, of all elements that a CSS selector finds. */
+export interface AttributeWish {
+  selector: string;
+  attribute: string;
+}
+
+/** What a model is to write of a page, as JSON; one of the two at least. */
+export interface JsonWish {
+  prompt: string | null;
+  /** JSON Schema, a caller's: not checked. */
+  schema: JsonObject | null;
+}
 
 /** How a page is to be read, checked; times in ms. */
 export interface ScrapeOptions {
@@ -16,6 +45,10 @@ export interface ScrapeOptions {
   render: 'auto' | 'never' | 'always';
   /** How the format `screenshot` is wanted; absent: the window. */
   screenshot?: ScreenshotWish;
+  /** Of the format `attributes`. */
+  attributes?: readonly AttributeWish[];
+  /** Of the format `json`. */
+  json?: JsonWish;
   /** Sent to the page; only names that a page may be told. */
   headers: Readonly<Record<string, string>>;
   timeoutMs: number;
@@ -33,7 +66,15 @@ export interface ScrapedPage {
   rawHtml?: string;
   /** Absolute, each once, in order. */
   links?: readonly string[];
+  /** Absolute addresses, each once. */
+  images?: readonly string[];
   text?: string;
+  /** In the order in which they were asked for. */
+  attributes?: readonly AttributeValues[];
+  /** Written by a model. */
+  summary?: string;
+  /** Written by a model; fits the schema that was given. */
+  json?: JsonValue;
   /** `data:image/png;base64,…` */
   screenshot?: string;
   metadata: PageMetadata;
@@ -41,7 +82,13 @@ export interface ScrapedPage {
   warnings: readonly string[];
 }
 
+export interface AttributeValues extends AttributeWish {
+  values: readonly string[];
+}
+
 export interface PageMetadata {
+  /** The one that wrote `summary` or `json`. */
+  model?: string;
   title: string | null;
   description: string | null;
   language: string | null;

@@ -40,7 +40,13 @@ function page(url: string, markdown: string): ScrapedPage {
 }
 
 const hits = Array.from({ length: 10 }, (_, at) => ({ url: `https://a.example/${at}` }));
-const order = { tenant: 'acme/laptop', options, leftMs: () => 5_000, signal: new AbortController().signal };
+const order = {
+  tenant: 'acme/laptop',
+  keyId: 'key_1',
+  options,
+  leftMs: () => 5_000,
+  signal: new AbortController().signal,
+};
 
 test('pages come in the order of the hits, four at a time, each in what time is left', async () => {
   const orders: PageOrder[] = [];

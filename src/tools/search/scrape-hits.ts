@@ -14,6 +14,7 @@ const contentCharsMax = 16_000_000;
 /** Whose pages, how, and until when. */
 export interface HitsToScrape {
   tenant: string;
+  keyId: string;
   options: ScrapeOptions;
   /** Ms that are left at the moment. */
   leftMs(): number;
@@ -76,8 +77,9 @@ async function readHit(reader: Pick<PageReader, 'read'>, url: string, order: Hit
   // Whole: a signal takes no part of a millisecond.
   const leftMs = Math.floor(order.leftMs());
   if (leftMs <= 0 || order.signal.aborted) return { page: failed(url, 'there was no time left for it'), worked: false };
+  const { tenant, keyId, signal } = order;
   const options = { ...order.options, timeoutMs: Math.min(order.options.timeoutMs, leftMs) };
-  const page = await reader.read({ tenant: order.tenant, url, options, paced: false, signal: order.signal });
+  const page = await reader.read({ tenant, keyId, url, options, paced: false, signal });
   if ('kind' in page) return { page: failed(url, wordsOf(page)), worked: isPaid(page) };
   return { page: contentOf(page), worked: false };
 }
@@ -100,8 +102,8 @@ function metadataOf({ metadata }: JsonObject): JsonObject {
   return (metadata ?? {}) as JsonObject;
 }
 
-function charsOf({ markdown, html, rawHtml, text, screenshot, links }: JsonObject): number {
-  const texts = [markdown, html, rawHtml, text, screenshot].reduce<number>(
+function charsOf({ markdown, html, rawHtml, text, screenshot, summary, links }: JsonObject): number {
+  const texts = [markdown, html, rawHtml, text, screenshot, summary].reduce<number>(
     (sum, one) => sum + (typeof one === 'string' ? one.length : 0),
     0,
   );

@@ -23,6 +23,8 @@ export interface SearchToolParts extends SearchRunParts {
 /** Who asks, and since when (monotonic ms). */
 export interface SearchCaller {
   tenant: string;
+  /** Whose quota pays what a model writes of pages. */
+  keyId: string;
   startedMs: number;
 }
 
@@ -99,6 +101,7 @@ async function run(
     const toRead = lists.filter(({ source }) => isOfPages(source)).flatMap((list) => list.found.hits);
     const scraped = await scrapeHits(parts.reader, toRead, {
       tenant: caller.tenant,
+      keyId: caller.keyId,
       options: scrape.options,
       leftMs,
       signal,

@@ -46,6 +46,14 @@ refused("private address", BadRequestError, "not on the public Internet", lambda
 stranger = Firecrawl(api_key="sk-cv-nobody", api_url=url)
 refused("stranger", UnauthorizedError, "The API key is not valid", lambda: stranger.scrape(article))
 
+schema = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
+wanted = ["images", "summary", {"type": "json", "prompt": "Its title", "schema": schema}]
+page = client.scrape(article, formats=wanted)
+equal("images", page.images, ["https://img.example/1.png"])
+holds("summary", page.summary)
+holds("json", isinstance(page.json["title"], str))
+equal("nothing to warn of", page.warning, None)
+
 equal("map", client.map(article, limit=1).links[0].title, "An article")
 equal("search", client.search("article words", limit=1).web[0].url, article)
 
@@ -92,5 +100,8 @@ equal("v1 batch errors", old.check_batch_scrape_errors(begun.id).errors, [])
 equal("v1 credits", old.get_credit_usage().data.plan_credits, 1000)
 holds("v1 tokens", old.get_token_usage().data.remaining_tokens > 0)
 holds("v1 months", old.get_credit_usage_historical().periods[0].creditsUsed > 0)
+
+page = old.scrape_url(article, formats=["json"], json_options={"prompt": "Its title", "schema": schema})
+holds("v1 json", isinstance(page.json_field["title"], str))
 
 print(checks)

@@ -1,0 +1,94 @@
+import type { KeyRing } from '../auth/key-ring.ts';
+import type { Principal } from '../auth/principal.ts';
+import { chatEndpoint } from '../inference/chat/endpoint.ts';
+import type { Services } from '../inference/endpoints/services.ts';
+import { admittedBefore } from '../inference/metered/meter-crawl.ts';
+import type { Alias } from '../inference/models/model-table.ts';
+import { KeptAnswer, type Outcome } from '../inference/spine/kept-answer.ts';
+import { serve } from '../inference/spine/serve.ts';
+import type { Failure } from '../kernel/failure.ts';
+import { newRequestId } from '../kernel/ids.ts';
+import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
+import type { PageModel, PageQuestion, PageWriting } from '../tools/page-model.ts';
+
+/** Of a page, where the model could take more: some 25,000 tokens. */
+const pageCharsMax = 100_000;
+/** Characters for each token of a model's context, with room for what is asked and answered. */
+const charsPerContextToken = 2;
+
+/** Chat calls as the key's owner could make them, for what is written of pages. */
+export function createPageModel(services: Services, ring: Pick<KeyRing, 'principalOf'>): PageModel {
+  const endpoint = chatEndpoint(services, 'chat', 'openai-chat');
+  return {
+    modelFor(keyId) {
+      const principal = ring.principalOf(keyId);
+      const alias = 'kind' in principal ? null : aliasFor(services, principal);
+      if (alias === null) return null;
+      const context = Math.max(0, ...alias.candidates.map(({ target }) => target.contextWindow ?? 0));
+      const chars = context === 0 ? pageCharsMax : Math.min(pageCharsMax, context * charsPerContextToken);
+      return { alias: alias.id, pageCharsMax: chars };
+    },
+    async ask(question, signal) {
+      const principal = ring.principalOf(question.keyId);
+      if ('kind' in principal) return principal;
+      const client = new KeptAnswer();
+      const leave = () => client.leave();
+      signal.addEventListener('abort', leave, { once: true });
+      if (signal.aborted) leave();
+      try {
+        const { clock } = services;
+        const atMs = clock.wallMs();
+        const call = {
+          requestId: newRequestId(atMs),
+          clientRequestId: null,
+          principal,
+          admitted: { ...admittedBefore },
+          ...{ delivery: client, client, sink: client },
+          callerHeaders: {},
+          wishes: { timeoutMs: question.timeoutMs, fallback: 'allowed', session: null },
+          idempotencyKey: null,
+          atMs,
+          startedMs: clock.monotonicMs(),
+        } as const;
+        await serve(services, endpoint, call, Buffer.from(JSON.stringify(bodyOf(question))));
+      } finally {
+        signal.removeEventListener('abort', leave);
+      }
+      return writingIn(client.outcome);
+    },
+  };
+}
+
+/** `tools.model` where the key may use it; else the first that chats, names without a provider before others. */
+function aliasFor({ snapshot }: Pick<Services, 'snapshot'>, principal: Principal): Alias | null {
+  const { config, models } = snapshot();
+  const named = config.tools.model;
+  if (named !== undefined) {
+    const alias = models.resolve(named, principal);
+    return 'kind' in alias ? null : alias;
+  }
+  return models.firstToChat(principal);
+}
+
+function bodyOf({ alias, messages, form }: PageQuestion): JsonObject {
+  const format =
+    form === 'text'
+      ? null
+      : form === 'json'
+        ? { type: 'json_object' }
+        : { type: 'json_schema', json_schema: { name: 'page', schema: form.schema } };
+  return { model: alias, messages: [...messages], ...(format !== null && { response_format: format }) };
+}
+
+const left: Failure = { kind: 'request-timeout', message: 'Nobody waits for it any more.' };
+const silent: Failure = { kind: 'unsupported', message: 'the model answered without any text' };
+
+function writingIn(outcome: Outcome | null): PageWriting | Failure {
+  if (outcome === null) return left;
+  if (outcome.kind === 'refused') return outcome.failure;
+  const { choices } = JSON.parse(outcome.body.toString()) as JsonObject;
+  const [choice] = (choices ?? []) as JsonValue[];
+  const message = isObject(choice) && isObject(choice.message) ? choice.message : {};
+  const { content } = message;
+  return typeof content === 'string' && content.trim() !== '' ? { text: content } : silent;
+}

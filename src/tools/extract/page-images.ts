@@ -1,0 +1,46 @@
+import type { PageDocument } from './page-document.ts';
+import { absoluteLink, linksMax } from './plain-text.ts';
+
+/** Where a page names pictures by one address, and by several. */
+const single = [
+  ['img[src]', 'src'],
+  ['img[data-src]', 'data-src'],
+  ['input[type="image"][src]', 'src'],
+  ['video[poster]', 'poster'],
+  ['meta[property="og:image"]', 'content'],
+  ['meta[name="twitter:image"]', 'content'],
+  ['link[rel~="icon"]', 'href'],
+] as const;
+const several = [
+  ['img[srcset]', 'srcset'],
+  ['source[srcset]', 'srcset'],
+] as const;
+
+/** Addresses of the pictures that a page shows, each once. Inlined ones have none. */
+export function pageImages(document: PageDocument, base: string): string[] {
+  const images = new Set<string>();
+  const add = (address: string) => {
+    const image = absoluteLink(address, base);
+    if (image !== null && images.size < linksMax) images.add(image);
+  };
+  for (const address of valuesOf(document, single)) if (address !== '') add(address);
+  for (const srcset of valuesOf(document, several)) for (const address of candidatesIn(srcset)) add(address);
+  return [...images];
+}
+
+function valuesOf(document: PageDocument, places: readonly (readonly [string, string])[]): string[] {
+  return places.flatMap(([selector, attribute]) =>
+    [...document.querySelectorAll(selector)].map((element) => element.getAttribute(attribute) ?? ''),
+  );
+}
+
+/** `a.png 1x, b.png 2x`: addresses hold no blanks, and may hold commas. */
+function candidatesIn(srcset: string): string[] {
+  return srcset
+    .slice(0, srcsetCharsMax)
+    .split(/,\s+|\s+[\d.]+[wxh]\s*(?:,|$)/)
+    .flatMap((part) => part.trim().split(/\s+/, 1))
+    .filter((address) => address !== '');
+}
+
+const srcsetCharsMax = 100_000;

@@ -1,0 +1,115 @@
+import { FailureError } from '../../kernel/failure.ts';
+import { isObject, type JsonValue } from '../../kernel/json.ts';
+import type { ScreenshotWish } from '../page-renderer.ts';
+import { ToolFields } from '../tool-fields.ts';
+import { type AttributeWish, type JsonWish, type ScrapeFormat, scrapeFormats } from './scraped-page.ts';
+
+/** What of a page is wanted: formats, and what is said of some of them. */
+export interface FormatWishes {
+  formats: readonly ScrapeFormat[];
+  screenshot?: ScreenshotWish;
+  attributes?: readonly AttributeWish[];
+  json?: JsonWish;
+}
+
+const listMax = 20;
+/** CSS pixels of a window's side. */
+const viewportPxMax = 4_000;
+const attributesMax = 50;
+const schemaCharsMax = 50_000;
+const promptCharsMax = 10_000;
+/** Firecrawl's older word for the whole page. */
+const wholePage = 'screenshot@fullPage';
+/** Firecrawl has them, we have not. */
+const formatsElsewhere = [
+  'audio',
+  'branding',
+  'changeTracking',
+  'deterministicJson',
+  'highlights',
+  'menu',
+  'product',
+  'query',
+  'question',
+  'video',
+];
+
+/** `formats`: a list of words, or of objects whose `type` is one. Throws a FailureError (400, 501) for a wrong one. */
+export function readFormats(fields: ToolFields, warnings: string[]): FormatWishes {
+  const value = fields.value('formats');
+  if (value === undefined) return { formats: ['markdown'] };
+  const list = Array.isArray(value) ? value : [value];
+  refuseElsewhere(list);
+  const formats = list.map(formatOf);
+  if (list.length > listMax || formats.includes(null)) {
+    return fields.refuse('formats', `an array of ${[...scrapeFormats, 'json', 'attributes'].join(', ')}`);
+  }
+  const wanted = new Set(formats as ScrapeFormat[]);
+  const said = (format: ScrapeFormat) => list.find((one) => formatOf(one) === format);
+  const [screenshot, attributes, json] = [said('screenshot'), said('attributes'), said('json')];
+  return {
+    formats: wanted.size === 0 ? ['markdown'] : [...wanted],
+    ...(screenshot !== undefined && { screenshot: screenshotIn(fields, screenshot, warnings) }),
+    ...(attributes !== undefined && { attributes: attributesIn(fields, attributes) }),
+    ...(json !== undefined && { json: jsonIn(fields, json) }),
+  };
+}
+
+function formatOf(value: JsonValue): ScrapeFormat | null {
+  const word = isObject(value) ? value.type : value;
+  if (word === wholePage) return 'screenshot';
+  if (word === 'json' || word === 'attributes') return word;
+  return scrapeFormats.find((format) => format === word) ?? null;
+}
+
+function refuseElsewhere(list: readonly JsonValue[]): void {
+  for (const value of list) {
+    const word = isObject(value) ? value.type : value;
+    if (typeof word !== 'string' || !formatsElsewhere.includes(word)) continue;
+    const message = `The format '${word}' is not served here. The format json, {"type": "json", "prompt": "…"}, asks a chat model about the page.`;
+    throw new FailureError({ kind: 'unsupported', message });
+  }
+}
+
+/** What is said of one format, whose members are refused as `formats.<name>.…`. */
+function fieldsOf(fields: ToolFields, name: ScrapeFormat, value: JsonValue): ToolFields {
+  return new ToolFields(isObject(value) ? value : {}, `${fields.pathOf('formats')}.${name}`);
+}
+
+/** As Firecrawl's `{type, fullPage, quality, viewport: {width, height}}`. */
+function screenshotIn(fields: ToolFields, value: JsonValue, warnings: string[]): ScreenshotWish {
+  if (!isObject(value)) return { fullPage: value === wholePage, viewport: null };
+  const inner = fieldsOf(fields, 'screenshot', value);
+  const fullPage = inner.truth('fullPage', value.type === wholePage);
+  const sized = inner.object('viewport');
+  const side = (name: string) =>
+    sized?.whole(name, { min: 1, max: viewportPxMax, default: 0 }) ||
+    inner.refuse('viewport', 'an object with width and height');
+  const viewport = sized === null ? null : { width: side('width'), height: side('height') };
+  if (value.quality != null) warnings.push("Screenshots are PNG: 'quality' is ignored.");
+  return { fullPage, viewport };
+}
+
+/** `{type, selectors: [{selector, attribute}]}` */
+function attributesIn(fields: ToolFields, value: JsonValue): readonly AttributeWish[] {
+  const inner = fieldsOf(fields, 'attributes', value);
+  const pairs = inner.value('selectors');
+  const isText = (one: JsonValue | undefined) => typeof one === 'string' && one !== '' && one.length <= 500;
+  const fits = (one: JsonValue) => isObject(one) && isText(one.selector) && isText(one.attribute);
+  if (!Array.isArray(pairs) || pairs.length === 0 || pairs.length > attributesMax || !pairs.every(fits)) {
+    return inner.refuse('selectors', `an array of 1 to ${attributesMax} objects with a selector and an attribute`);
+  }
+  return (pairs as unknown as AttributeWish[]).map(({ selector, attribute }) => ({ selector, attribute }));
+}
+
+/** `{type, prompt, schema}`, one of the two at least. */
+function jsonIn(fields: ToolFields, value: JsonValue): JsonWish {
+  const inner = fieldsOf(fields, 'json', value);
+  const prompt = inner.text('prompt', { min: 0, max: promptCharsMax })?.trim() || null;
+  const schema = inner.value('schema') ?? null;
+  if (schema !== null && (!isObject(schema) || JSON.stringify(schema).length > schemaCharsMax))
+    return inner.refuse('schema', `a JSON Schema, an object of at most ${schemaCharsMax} characters`);
+  if (schema === null && prompt === null)
+    return fields.refuse('formats', 'an array in which json is an object with a prompt, a schema, or both');
+  return { prompt, schema };
+}
