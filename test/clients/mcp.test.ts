@@ -149,7 +149,7 @@ test('a crawl is begun by its url, and asked for by its id until it has its page
   assert.match((state.data as { markdown: string }[])[0]!.markdown, /^# An article/);
   const nobodys = await call(client, 'crawl', { id: 'crawl_unknown' });
   assert.equal(nobodys.isError, true);
-  assert.match(nobodys.text, /no such crawl/);
+  assert.match(nobodys.text, /none of this id/);
 });
 
 test('what vector_upsert stores, vector_search finds by its text; each costs what its REST call does', async (t) => {
