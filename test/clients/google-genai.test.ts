@@ -212,7 +212,6 @@ test('bad paths and bodies are 400 or 404, never 500', async () => {
     ['chat:streamGenerateContent', { contents }, 400],
     ['chat:generateContent', {}, 400],
     ['chat:generateContent', { contents: [] }, 400],
-    ['chat:generateContent', { contents, model: 'other' }, 400],
     ['chat:generateContent', { contents: [{ parts: [{ functionResponse: { name: 'f', response: {} } }] }] }, 400],
     ['chat:generateContent', [1], 400],
   ] as const) {
