@@ -247,3 +247,17 @@ test('Firecrawl’s SDK of its first API scrapes, maps, crawls, searches and scr
   const credits = (await v1.getCreditUsage()) as { data: { plan_credits: number } };
   assert.equal(credits.data.plan_credits, 1_000);
 });
+
+test('a watcher’s WebSocket is closed in order, at the paths of crawls and batches alone', async () => {
+  const closedBy = (path: string) =>
+    new Promise<number>((resolve) => {
+      const socket = new WebSocket(gateway.url.replace('http', 'ws') + path, gateway.key);
+      socket.onclose = ({ code }) => resolve(code);
+    });
+  const normal = 1_000;
+  const broken = 1_006;
+  assert.equal(await closedBy('/v2/batch/scrape/batch_1'), normal);
+  assert.equal(await closedBy('/v1/tools/v1/crawl/crawl_1'), normal);
+  assert.equal(await closedBy('/v1/chat/completions'), broken);
+  assert.equal(await closedBy('/v2/crawl'), broken);
+});

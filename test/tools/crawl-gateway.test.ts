@@ -228,39 +228,51 @@ test('quota that runs out stops a crawl with what it has; without any it does no
   assert.deepEqual([again.status, again.body.success], [429, false]);
 });
 
-test('a webhook hears of the beginning, every page and the end, signed', async (t) => {
-  const site = await startSite(t, 1);
-  const heard: { headers: IncomingMessage['headers']; body: string }[] = [];
-  const done = Promise.withResolvers<void>();
-  const receiver = createServer((request, response) => {
-    let body = '';
-    request.on('data', (chunk) => {
-      body += chunk;
-    });
-    request.on('end', () => {
-      heard.push({ headers: request.headers, body });
-      response.end();
-      if (heard.length === 5) done.resolve();
-    });
-  }).listen(0, '127.0.0.1');
-  t.after(() => receiver.close());
-  await once(receiver, 'listening');
-  const place = `127.0.0.1:${(receiver.address() as AddressInfo).port}`;
-  const gateway = await startGateway(t, { ...crawlFast, fetch: { allow_private: [site.place, place] } });
-  const webhook = { url: `http://${place}/hook`, headers: { 'x-mine': 'yes' }, metadata: { job: '7' } };
-  const { body } = await post(gateway, { url: site.url, webhook });
-  assert.match(body.webhookSecret, /^whsec_/);
-  await done.promise;
-  const types = heard.map((one) => (JSON.parse(one.body) as Body).type).toSorted();
-  assert.deepEqual(types, ['crawl.completed', 'crawl.page', 'crawl.page', 'crawl.page', 'crawl.started']);
-  const key = Buffer.from(body.webhookSecret.slice('whsec_'.length), 'base64');
-  for (const { headers, body: text } of heard) {
-    const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`;
-    assert.equal(headers['webhook-signature'], `v1,${createHmac('sha256', key).update(signed).digest('base64')}`);
-    assert.equal(headers['x-mine'], 'yes');
-    assert.deepEqual((JSON.parse(text) as Body).metadata, { job: '7' });
-  }
-});
+const told = {
+  crawl: { at: '/v1/tools/crawl', asked: (url: string) => ({ url }) },
+  batch_scrape: {
+    at: '/v1/tools/batch/scrape',
+    asked: (url: string) => ({ urls: [1, 2, 3].map((n) => `${url}/${n}`) }),
+  },
+};
+
+for (const [kind, { at, asked }] of Object.entries(told))
+  test(`a webhook hears of the beginning, every page and the end of a ${kind}, signed`, async (t) => {
+    const site = await startSite(t, 1);
+    const heard: { headers: IncomingMessage['headers']; body: string }[] = [];
+    const done = Promise.withResolvers<void>();
+    const receiver = createServer((request, response) => {
+      let body = '';
+      request.on('data', (chunk) => {
+        body += chunk;
+      });
+      request.on('end', () => {
+        heard.push({ headers: request.headers, body });
+        response.end();
+        if (heard.length === 5) done.resolve();
+      });
+    }).listen(0, '127.0.0.1');
+    t.after(() => receiver.close());
+    await once(receiver, 'listening');
+    const place = `127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+    const gateway = await startGateway(t, { ...crawlFast, fetch: { allow_private: [site.place, place] } });
+    const webhook = { url: `http://${place}/hook`, headers: { 'x-mine': 'yes' }, metadata: { job: '7' } };
+    const { body } = await post(gateway, { ...asked(site.url), webhook }, at);
+    assert.match(body.webhookSecret, /^whsec_/);
+    await done.promise;
+    const types = heard.map((one) => (JSON.parse(one.body) as Body).type).toSorted();
+    assert.deepEqual(
+      types,
+      ['completed', 'page', 'page', 'page', 'started'].map((event) => `${kind}.${event}`),
+    );
+    const key = Buffer.from(body.webhookSecret.slice('whsec_'.length), 'base64');
+    for (const { headers, body: text } of heard) {
+      const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`;
+      assert.equal(headers['webhook-signature'], `v1,${createHmac('sha256', key).update(signed).digest('base64')}`);
+      assert.equal(headers['x-mine'], 'yes');
+      assert.deepEqual((JSON.parse(text) as Body).metadata, { job: '7' });
+    }
+  });
 
 test('kill -9 in the middle of a crawl loses no page that was read, and none is paid twice', async (t) => {
   const site = await startSite(t, 12);
