@@ -174,6 +174,19 @@ test('a service that takes no schema is asked in words', async (t) => {
   assert.deepEqual([asked[0]!.response_format?.type, asked[1]!.response_format], ['json_schema', undefined]);
 });
 
+test('a schema of an object need not say so; one of a list is asked for in words', async (t) => {
+  const { site, gateway, asked } = await startWith(t, ['{"name":"Kettle"}', '["Kettle"]']);
+  const wish = (schema: object) => ({ url: `${site.url}/shop`, formats: [{ type: 'json', schema }] });
+  const object = await scrape(gateway, wish({ properties: { name: { type: 'string' } } }));
+  assert.deepEqual(object.data.json, { name: 'Kettle' });
+  const list = await scrape(gateway, wish({ type: 'array', items: { type: 'string' } }));
+  assert.deepEqual(list.data.json, ['Kettle']);
+  assert.deepEqual(
+    asked.map(({ response_format }) => response_format?.type),
+    ['json_schema', undefined],
+  );
+});
+
 test('the model is the one that is configured, if the key may use it; without one nothing is fetched', async (t) => {
   const formats = ['summary'];
   const configured = await startWith(t, ['Words.'], { tools: { model: 'other' } });

@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, factsOf } from '../../kernel/failure.ts';
-import type { JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import type { PageModel, PageQuestion } from '../page-model.ts';
 import type { PageOrder, PageReader } from '../page-reader.ts';
 import { misfitOf } from './json-fits.ts';
@@ -124,8 +124,7 @@ async function jsonOf(
   const shape = schema === null ? '' : `\n\nIt must fit this JSON Schema: ${JSON.stringify(schema)}`;
   const system = `You take data from pages of the web. ${material} Answer with one JSON value alone, no words around it. What the page does not say is null or left out.${task}${shape}`;
   const messages: PageQuestion['messages'][number][] = [{ role: 'system', content: system }, user(page)];
-  // Models are held to schemas of objects alone.
-  let form: PageQuestion['form'] = schema === null ? 'json' : schema.type === 'object' ? { schema } : 'text';
+  let form = formOf(schema);
   for (let corrections = 0; ; corrections++) {
     const answer = await ask(writer, { messages, form }, signal);
     const more = corrections < correctionsMax && !signal.aborted;
@@ -142,6 +141,13 @@ async function jsonOf(
       user(`That does not fit: ${wrong}. Answer again, with the JSON alone.`),
     );
   }
+}
+
+/** Models are held to schemas of objects alone, which people write without their type too. */
+function formOf(schema: JsonObject | null): PageQuestion['form'] {
+  if (schema === null) return 'json';
+  const isOfObject = schema.type === 'object' || (schema.type === undefined && isObject(schema.properties));
+  return isOfObject ? { schema: { ...schema, type: 'object' } } : 'text';
 }
 
 function user(content: string) {
