@@ -224,7 +224,7 @@ overBothFormats('anthropic: an answer that breaks off is an APIError, never a sh
         for await (const event of await clientOf(world).messages.create({ ...hello, stream: true }))
           events.push(event.type);
       },
-      (error) => error instanceof Anthropic.APIError && /upstream_error/.test(error.message),
+      (error) => error instanceof Anthropic.APIError && error.type === 'api_error',
     );
     assert.ok(events.includes('content_block_delta') && !events.includes('message_stop'), events.join());
   }

@@ -19,9 +19,15 @@ export function errorBody(failure: Failure, requestId: string, nowMs: number): J
   };
 }
 
-/** The last frame of a broken stream. No message_stop follows: a cut answer must not look like a finished one. */
+/**
+ * The last frame of a broken stream. No message_stop follows: a cut answer must not look like a finished one. Claude Code
+ * asks again for a type that Anthropic has, and gives up at any other once text has come.
+ */
 export function errorFrame(failure: Failure, requestId: string, nowMs: number): string {
-  return `event: error\ndata: ${JSON.stringify(errorBody(failure, requestId, nowMs))}\n\n`;
+  const body = errorBody(failure, requestId, nowMs);
+  const error = body.error as JsonObject;
+  const known = error.type === 'upstream_error' ? { ...body, error: { ...error, type: 'api_error' } } : body;
+  return `event: error\ndata: ${JSON.stringify(known)}\n\n`;
 }
 
 /*
