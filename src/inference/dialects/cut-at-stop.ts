@@ -75,11 +75,14 @@ function endsText({ type }: NeutralEvent): boolean {
   return type !== 'usage' && type !== 'logprobs' && type !== 'reasoning-delta';
 }
 
+/** The one that is whole first, as for a model that is stopped while it writes; of those that end together the longest. */
 function first(stops: readonly string[], text: string): { at: number; stop: string } | null {
   let found: { at: number; stop: string } | null = null;
   for (const stop of stops) {
     const at = text.indexOf(stop);
-    if (at >= 0 && (found === null || at < found.at)) found = { at, stop };
+    if (at < 0) continue;
+    const sooner = found === null ? -1 : at + stop.length - (found.at + found.stop.length);
+    if (sooner < 0 || (sooner === 0 && at < found!.at)) found = { at, stop };
   }
   return found;
 }
