@@ -67,7 +67,7 @@ export async function replayAnswer(
         form,
         threw: got.threw,
         differences: got.differences,
-        dropped: got.dropped || late,
+        dropped: late || got.dropped,
         alsoDirectly: own && heldBack && (await failsDirectly(directly[caller][form], question, said)),
       });
     }

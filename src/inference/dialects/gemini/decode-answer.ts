@@ -35,6 +35,8 @@ interface Candidate {
   text: string;
   /** What it rests on, as last told. */
   grounding: JsonObject | null;
+  /** Google's proof over the text: told behind its sources, since it closes the text in some formats. */
+  textSignature: string;
   citations: JsonObject | null;
   finished: boolean;
 }
@@ -130,6 +132,7 @@ class AnswerDecoder implements StreamDecoder {
         openThought: false,
         text: '',
         grounding: null,
+        textSignature: '',
         citations: null,
         finished: false,
       };
@@ -145,19 +148,25 @@ class AnswerDecoder implements StreamDecoder {
       return;
     }
     if (typeof part.text === 'string') {
+      if (part.thought !== true) return this.#readText(part.text, signature, candidate, choice);
       if (part.text !== '') {
-        const kind = part.thought === true ? 'reasoning-delta' : 'text-delta';
-        if (kind === 'text-delta') {
-          candidate.said = true;
-          candidate.text += part.text;
-        } else candidate.openThought = true;
-        this.#say({ type: kind, choice, text: part.text });
+        candidate.openThought = true;
+        this.#say({ type: 'reasoning-delta', choice, text: part.text });
       }
-      if (signature !== '' && part.thought !== true && !candidate.openThought && candidate.text !== '')
-        this.#say({ type: 'text-signature', choice, signature, vendor });
     } else if (this.#readMedia(part, signature, candidate, choice)) return;
     else this.#vendorPart(part, choice);
     this.#prove(signature, candidate, choice);
+  }
+
+  /** A proof is over the thought right before the text, or over one that was not shown. */
+  #readText(text: string, signature: string, candidate: Candidate, choice: number): void {
+    if (candidate.openThought) this.#prove(signature, candidate, choice);
+    else if (signature !== '') candidate.textSignature = signature;
+    if (text === '') return;
+    candidate.openThought = false;
+    candidate.said = true;
+    candidate.text += text;
+    this.#say({ type: 'text-delta', choice, text });
   }
 
   /** False: it is none. */
@@ -211,6 +220,9 @@ class AnswerDecoder implements StreamDecoder {
     const reason = finishReasonOf(word, candidate.calls);
     if (reason === null) return;
     this.#cite(candidate, choice);
+    const { textSignature, text } = candidate;
+    if (textSignature !== '' && text !== '')
+      this.#say({ type: 'text-signature', choice, signature: textSignature, vendor });
     const why = `The provider withheld the answer (${word.slice(0, 64)})${messageOf(data.finishMessage)}.`;
     this.#finishCandidate(candidate, choice, reason, { why, counted });
   }
