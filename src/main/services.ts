@@ -13,6 +13,7 @@ import { createImageCodec } from '../inference/images/image-codec.ts';
 import { createRetryBudget } from '../inference/routing/rolling-counts.ts';
 import { createVoiceLists } from '../inference/speech/voice-lists.ts';
 import { createIdempotency } from '../inference/spine/idempotency.ts';
+import { RefusedFormats } from '../inference/spine/refused-formats.ts';
 import type { SpineServices } from '../inference/spine/services.ts';
 import { systemRandom } from '../kernel/random.ts';
 import { createSealer } from '../kernel/seal.ts';
@@ -85,6 +86,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     transcriptionEngines: engines.transcription,
     voiceLists: createVoiceLists({ transport, clock, snapshot }),
     transcoder,
+    refusedFormats: new RefusedFormats(),
     spool: await openSpool(join(books.folder.path, 'spool')),
     imageCodec: createImageCodec(),
     pictures: createPictureFetcher(fetching),

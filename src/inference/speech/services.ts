@@ -1,6 +1,7 @@
 import type { SharedTranscoder } from '../audio/transcode.ts';
 import type { SpeechEngine } from '../engines/speech-engine.ts';
 import type { BodyReader } from '../spine/body-reader.ts';
+import type { RefusedFormats } from '../spine/refused-formats.ts';
 import type { SpineServices } from '../spine/services.ts';
 import type { SpeechBody } from './speech-body.ts';
 import type { VoiceLists } from './voice-lists.ts';
@@ -10,6 +11,8 @@ export interface SpeechServices extends SpineServices {
   /** Models of this process, or of a child of it, that speak, by their id. */
   speechEngines: ReadonlyMap<string, SpeechEngine>;
   transcoder: SharedTranscoder;
+  /** What targets refused before. */
+  refusedFormats: RefusedFormats;
   /** The voices that servers list themselves. */
   voiceLists: VoiceLists;
 }

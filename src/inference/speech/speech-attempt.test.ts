@@ -11,6 +11,7 @@ import type { SpeechRequest } from '../neutral/speech.ts';
 import type { RouteAttempt } from '../routing/route.ts';
 import { Answer } from '../spine/answer.ts';
 import { type Job, newProgress, recordAttempt } from '../spine/job.ts';
+import { RefusedFormats } from '../spine/refused-formats.ts';
 import { speechTrial } from './speech-attempt.ts';
 
 const piece = Buffer.alloc(4_800, 1);
@@ -40,6 +41,7 @@ function speak(
     clock: systemClock,
     transport: undefined as never,
     transcoder: { of: () => ({ transcode: () => new PassThrough() }) } as never,
+    refusedFormats: new RefusedFormats(),
   };
   const run = { request, plans: new Map([[target, plan]]), form: 'streamed' } as const;
   const answer = new Answer({ clock: systemClock, job, route: { firstToken() {} }, claim: () => true }, attempt);

@@ -5,16 +5,17 @@ import { faultOfEngine } from '../engines/engine-error.ts';
 import type { SpeechEngine } from '../engines/speech-engine.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
-import type { SpeechRequest } from '../neutral/speech.ts';
+import type { AudioFormat, SpeechRequest } from '../neutral/speech.ts';
 import type { Target } from '../routing/target.ts';
 import type { Answer } from '../spine/answer.ts';
 import { Attempt } from '../spine/attempt.ts';
 import { engineTimers, followEngine } from '../spine/follow-engine.ts';
 import type { Job, PreparedBody } from '../spine/job.ts';
+import { otherFormat, otherFormatsMax, refusesFormat } from '../spine/refused-formats.ts';
 import type { AttemptSeen, Trial } from '../spine/trial.ts';
 import { readGeminiAnswer, readSoundBytes, type SoundReader } from './read-sound.ts';
 import type { SpeechServices } from './services.ts';
-import type { SpeechPlan, SpeechSource } from './speech-way.ts';
+import { bestToConvert, conversionOf, type SpeechPlan, type SpeechSource } from './speech-way.ts';
 import { type SoundForm, SpokenAnswer } from './spoken-answer.ts';
 
 /** What is to be said, and how each target is to say it. */
@@ -25,7 +26,7 @@ export interface SpeechRun {
   form: 'streamed' | 'whole';
 }
 
-type TrialServices = Pick<SpeechServices, 'clock' | 'transport' | 'transcoder'>;
+type TrialServices = Pick<SpeechServices, 'clock' | 'transport' | 'transcoder' | 'refusedFormats'>;
 type TrialJob = Pick<Job, 'tenant' | 'deadlineMs' | 'inputTokensEstimate' | 'providers' | 'callerHeaders' | 'bound'>;
 
 /** One attempt at one target. Until the first sound has gone out another one may follow. */
@@ -42,49 +43,61 @@ type UpstreamSource = Extract<SpeechSource, { kind: 'upstream' }>;
 class SpeechTrial implements Trial {
   /** Some servers make all of it before they say anything. */
   readonly shows = null;
-  readonly #spoken: SpokenAnswer;
-  readonly #call: Attempt;
-  #reader: SoundReader | null = null;
+  readonly #services: TrialServices;
+  readonly #job: TrialJob;
+  readonly #run: SpeechRun;
+  readonly #source: UpstreamSource;
+  readonly #answer: Answer;
+  #plan: SpeechPlan;
+  #stopped: Fault | null = null;
+  #spoken!: SpokenAnswer;
+  #call!: Attempt;
 
   constructor(
     services: TrialServices,
     job: TrialJob,
-    { request, form }: SpeechRun,
+    run: SpeechRun,
     plan: SpeechPlan,
     source: UpstreamSource,
     answer: Answer,
   ) {
-    const asked: SoundForm = { format: plan.ask, rateHz: source.facts.pcmRateHz ?? null };
-    const { tenant, inputTokensEstimate } = job;
-    this.#spoken = new SpokenAnswer(answer, {
-      transcoder: services.transcoder,
-      tenant,
-      request,
-      plan,
-      form,
-      came: () => this.#reader?.came ?? asked,
-      told: () => this.#reader?.usage ?? null,
-      inputTokensEstimate,
-    });
-    const { body, losses } = prepared(job, request, plan, source, answer.attempt.target, (contentType) => {
-      const { answer } = speechDialects[source.facts.format];
-      this.#reader = answer === 'gemini' ? readGeminiAnswer(contentType) : readSoundBytes(contentType, plan.ask);
-      this.#spoken.open(asked);
-      return this.#reader;
-    });
-    this.#spoken.losses = [...plan.losses, ...losses];
-    this.#call = new Attempt(services, job, answer.attempt, body, this.#spoken);
+    this.#services = services;
+    this.#job = job;
+    this.#run = run;
+    this.#plan = plan;
+    this.#source = source;
+    this.#answer = answer;
+    this.#prepare();
   }
 
   get signs(): number {
     return this.#call.signs;
   }
 
-  run(): Promise<Fault | null> {
-    return this.#call.run();
+  async run(): Promise<Fault | null> {
+    const { target } = this.#answer.attempt;
+    const refused: AudioFormat[] = [];
+    const first = await this.#call.run();
+    let outcome = first;
+    while (outcome !== null && this.#stopped === null && refusesFormat(outcome) && refused.length < otherFormatsMax) {
+      refused.push(this.#plan.ask);
+      const ask = otherFormat(
+        outcome,
+        bestToConvert.filter((one) => this.#converts(one)),
+        refused,
+      );
+      if (ask === null) break;
+      this.#plan = { ...this.#plan, ask };
+      this.#prepare();
+      outcome = await this.#call.run();
+    }
+    if (outcome === null && refused.length > 0) this.#services.refusedFormats.remember('speech', target.id, refused);
+    // What it refused first is what the caller asked for.
+    return outcome !== null && refusesFormat(outcome) ? first : outcome;
   }
 
   stop(why: Fault): void {
+    this.#stopped ??= why;
     this.#spoken.stop(why);
     this.#call.stop(why);
   }
@@ -92,6 +105,44 @@ class SpeechTrial implements Trial {
   seen(served: boolean, outcome: Fault | null): AttemptSeen {
     const { status, bytes, usageSource } = this.#call.seen(false, outcome);
     return { status, bytes, ...this.#spoken.seen(served, usageSource !== 'none') };
+  }
+
+  /** Whether what the caller wants can be made of it here. */
+  #converts(format: AudioFormat): boolean {
+    const { request } = this.#run;
+    const rateHz = this.#source.facts.pcmRateHz ?? null;
+    const conversion = conversionOf({ format, rateHz }, request.format, this.#plan.tempo);
+    return conversion === null || this.#services.transcoder.refusal(conversion) === null;
+  }
+
+  #prepare(): void {
+    const { request, form } = this.#run;
+    const { transcoder } = this.#services;
+    const plan = this.#plan;
+    const { facts } = this.#source;
+    const asked: SoundForm = { format: plan.ask, rateHz: facts.pcmRateHz ?? null };
+    const { tenant, inputTokensEstimate } = this.#job;
+    let reader: SoundReader | null = null;
+    const spoken = new SpokenAnswer(this.#answer, {
+      transcoder,
+      tenant,
+      request,
+      plan,
+      form,
+      came: () => reader?.came ?? asked,
+      told: () => reader?.usage ?? null,
+      inputTokensEstimate,
+    });
+    const { attempt } = this.#answer;
+    const { body, losses } = prepared(this.#job, request, plan, this.#source, attempt.target, (contentType) => {
+      const { answer } = speechDialects[facts.format];
+      reader = answer === 'gemini' ? readGeminiAnswer(contentType) : readSoundBytes(contentType, plan.ask);
+      spoken.open(asked);
+      return reader;
+    });
+    spoken.losses = [...plan.losses, ...losses];
+    this.#spoken = spoken;
+    this.#call = new Attempt(this.#services, this.#job, attempt, body, spoken);
   }
 }
 

@@ -37,7 +37,7 @@ export interface SpeechWay {
   plans: ReadonlyMap<Target, SpeechPlan>;
 }
 
-type WayServices = Pick<SpeechServices, 'speechEngines' | 'transcoder' | 'voiceLists'>;
+type WayServices = Pick<SpeechServices, 'speechEngines' | 'transcoder' | 'voiceLists' | 'refusedFormats'>;
 
 /**
  * The alias and those of its targets that have the voice; a 404, 403 or 400 when it is unknown, not allowed, or none of
@@ -95,7 +95,7 @@ export function speakersOf(
 }
 
 function plan(
-  { transcoder, voiceLists }: WayServices,
+  { transcoder, voiceLists, refusedFormats }: WayServices,
   alias: Alias,
   speakers: readonly Speaker[],
   request: SpeechRequest,
@@ -112,7 +112,7 @@ function plan(
     });
     if (voice === null) continue;
     voiceFound = true;
-    const form = formFor(transcoder, source, request);
+    const form = formFor(transcoder, source, request, refusedFormats.of('speech', target.id));
     if ('kind' in form) {
       refused ??= form;
       continue;
@@ -141,14 +141,15 @@ function mappedVoice({ voices }: Alias, { voice }: SpeechRequest): string | unde
 }
 
 /** Of what a target can give, from which another format is made best: what says its own rate first. */
-const bestToConvert: readonly AudioFormat[] = ['wav', 'pcm', 'flac', 'mp3', 'opus', 'aac'];
+export const bestToConvert: readonly AudioFormat[] = ['wav', 'pcm', 'flac', 'mp3', 'opus', 'aac'];
 
 function formFor(
   transcoder: Pick<SharedTranscoder, 'refusal'>,
   source: SpeechSource,
   { format, speed }: SpeechRequest,
+  refused: ReadonlySet<string>,
 ): Pick<SpeechPlan, 'ask' | 'tempo' | 'losses'> | Failure {
-  const outputs: readonly AudioFormat[] = source.kind === 'engine' ? ['pcm'] : source.facts.outputs;
+  const outputs = outputsOf(source, refused);
   const rateHz = source.kind === 'engine' ? source.engine.sampleRateHz : source.facts.pcmRateHz;
   const tempo = source.kind === 'upstream' && source.facts.speed === 'not taken' && speed !== 1 ? speed : null;
   const ask = outputs.includes(format) ? format : bestToConvert.find((one) => outputs.includes(one))!;
@@ -160,6 +161,15 @@ function formFor(
   // Speech in another pace is better than none.
   const refusal = refusalOf(null);
   return refusal ?? { ask, tempo: null, losses: [{ field: 'speed', why: 'unsupported' }] };
+}
+
+/** What it can be asked for; a service that refused all that is known of it gave one of the others. */
+function outputsOf(source: SpeechSource, refused: ReadonlySet<string>): readonly AudioFormat[] {
+  if (source.kind === 'engine') return ['pcm'];
+  const { outputs } = source.facts;
+  if (refused.size === 0) return outputs;
+  const left = outputs.filter((one) => !refused.has(one));
+  return left.length > 0 ? left : bestToConvert.filter((one) => !refused.has(one));
 }
 
 /** What must be done to the sound; null: nothing. */

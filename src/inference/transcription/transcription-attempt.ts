@@ -16,11 +16,12 @@ import { parseAnswer, UnlikeAnswer, WholeBody } from '../spine/answer-reader.ts'
 import { Attempt } from '../spine/attempt.ts';
 import type { AttemptParts, Job, PreparedBody } from '../spine/job.ts';
 import { PassedStream } from '../spine/pass-through.ts';
+import { otherFormat, otherFormatsMax, type RefusedFormats, refusesFormat } from '../spine/refused-formats.ts';
 import type { Bytes } from '../spine/sink.ts';
 import type { AttemptSeen, Trial } from '../spine/trial.ts';
 import { uploadOf } from '../spine/upload-body.ts';
 import type { TranscriptionPlan } from './transcription-way.ts';
-import type { SoundToSend, UploadedSound } from './uploaded-sound.ts';
+import type { SentAs, SoundToSend, UploadedSound } from './uploaded-sound.ts';
 import { typeOfTranscript, writeTranscript, writeTranscriptEvents } from './write-transcript.ts';
 
 /** What is to be written down, and by whom how. */
@@ -32,11 +33,16 @@ export interface TranscriptionRun {
 
 export type UpstreamPlan = Extract<TranscriptionPlan, { kind: 'upstream' }>;
 
+type TrialParts = AttemptParts & { refusedFormats: RefusedFormats };
+
+/** What loses nothing before what does. */
+const bestToHear: readonly SentAs[] = ['wav', 'flac', 'mp3'];
+
 /** One attempt at an upstream; the file is read again for each, in a format that it takes. */
 export class TranscriptionTrial implements Trial {
   /** A long file takes minutes in silence. */
   readonly shows = null;
-  readonly #parts: AttemptParts;
+  readonly #parts: TrialParts;
   readonly #job: Job;
   readonly #run: TranscriptionRun;
   readonly #plan: UpstreamPlan;
@@ -45,7 +51,7 @@ export class TranscriptionTrial implements Trial {
   /** Null while the file is converted. */
   #call: Attempt | null = null;
 
-  constructor(parts: AttemptParts, job: Job, run: TranscriptionRun, plan: UpstreamPlan, answer: Answer) {
+  constructor(parts: TrialParts, job: Job, run: TranscriptionRun, plan: UpstreamPlan, answer: Answer) {
     this.#parts = parts;
     this.#job = job;
     this.#run = run;
@@ -58,7 +64,24 @@ export class TranscriptionTrial implements Trial {
   }
 
   async run(): Promise<Fault | null> {
-    const sound = await this.#soundToSend();
+    const { sendAs } = this.#plan;
+    const { target } = this.#answer.attempt;
+    const first = await this.#send(sendAs);
+    const refused = [sendAs ?? this.#run.sound.sniffed.extension];
+    let outcome = first;
+    while (outcome !== null && this.#stopped === null && refusesFormat(outcome) && refused.length <= otherFormatsMax) {
+      const other = otherFormat(outcome, bestToHear, refused);
+      if (other === null) break;
+      outcome = await this.#send(other);
+      if (outcome === null) this.#parts.refusedFormats.remember('transcription', target.id, refused);
+      else refused.push(other);
+    }
+    // What it refused first is what the caller sent; that it could not be brought to another form helps nobody.
+    return outcome === null || this.#stopped !== null ? outcome : first;
+  }
+
+  async #send(sendAs: SentAs | null): Promise<Fault | null> {
+    const sound = await this.#soundToSend(sendAs);
     if (this.#stopped !== null) return this.#stopped;
     if ('class' in sound) return sound;
     const { request } = this.#run;
@@ -79,9 +102,9 @@ export class TranscriptionTrial implements Trial {
   }
 
   /** Converting takes a while: it ends when the client leaves or the deadline comes. */
-  async #soundToSend(): Promise<SoundToSend | Fault> {
+  async #soundToSend(sendAs: SentAs | null): Promise<SoundToSend | Fault> {
     const { sound } = this.#run;
-    const { sendAs, facts } = this.#plan;
+    const { facts } = this.#plan;
     const { deadlineMs } = this.#job;
     const { clock } = this.#parts;
     const deadline = setTimeout(() => sound.stop(), Math.max(0, deadlineMs - clock.monotonicMs()));

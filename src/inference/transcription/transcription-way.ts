@@ -26,7 +26,7 @@ export type TranscriptionPlan =
   | { kind: 'upstream'; facts: TranscriptionFacts; sendAs: SentAs | null }
   | { kind: 'engine'; engine: TranscriptionEngine };
 
-type WayServices = Pick<TranscriptionServices, 'transcriptionEngines' | 'transcoder'>;
+type WayServices = Pick<TranscriptionServices, 'transcriptionEngines' | 'transcoder' | 'refusedFormats'>;
 
 /**
  * The alias and its targets; a 404, 403 or 400 when it is unknown, not allowed, or none of them can do it, a 501 when
@@ -69,9 +69,9 @@ export function transcriptionWay(
 }
 
 function planFor(
-  { transcriptionEngines }: WayServices,
+  { transcriptionEngines, refusedFormats }: WayServices,
   { providers }: Snapshot,
-  { provider, model }: Target,
+  { id, provider, model }: Target,
   sound: UploadedSound,
 ): TranscriptionPlan | null {
   if (provider === engineProvider) {
@@ -79,12 +79,19 @@ function planFor(
     return engine === undefined ? null : { kind: 'engine', engine };
   }
   const facts = providers.get(provider)?.connection.transcription ?? null;
-  return facts === null ? null : { kind: 'upstream', facts, sendAs: sendAs(facts, sound) };
+  return facts === null
+    ? null
+    : { kind: 'upstream', facts, sendAs: sendAs(facts, sound, refusedFormats.of('transcription', id)) };
 }
 
 /** What the file is converted to: nothing where the service takes it, else what loses nothing, else what is smallest. */
-function sendAs({ containers, fileBytesMax }: TranscriptionFacts, { sniffed, bytes }: UploadedSound): SentAs | null {
-  const reads = (extension: string) => containers === undefined || containers.includes(extension);
+function sendAs(
+  { containers, fileBytesMax }: TranscriptionFacts,
+  { sniffed, bytes }: UploadedSound,
+  refused: ReadonlySet<string>,
+): SentAs | null {
+  const reads = (extension: string) =>
+    !refused.has(extension) && (containers === undefined || containers.includes(extension));
   const tooLarge = fileBytesMax !== undefined && bytes > fileBytesMax;
   if (reads(sniffed.extension)) return tooLarge && reads('mp3') ? 'mp3' : null;
   if (tooLarge && reads('mp3')) return 'mp3';

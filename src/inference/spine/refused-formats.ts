@@ -1,0 +1,54 @@
+import type { Fault } from '../neutral/outcome.ts';
+
+/** How often one attempt asks one target again in another format of sound. */
+export const otherFormatsMax = 2;
+
+const namesFormat = /(?<![a-z])(?:mp3|mpeg|wav|pcm|opus|ogg|flac|aac|m4a|webm|aiff|amr)(?![a-z])/i;
+const refusing = /format|codec|container|encoding|support|type|invalid|must|\buse\b|only|expected|allowed|decode/i;
+
+/** Whether an upstream refused the format of sound that it was asked for, or was sent. */
+export function refusesFormat({ class: outcome, status, param, message }: Fault): boolean {
+  if (outcome !== 'caller_fault' || (status !== 400 && status !== 415 && status !== 422)) return false;
+  if (param === 'response_format' || /response_?format/i.test(message)) return true;
+  return namesFormat.test(message) && refusing.test(message);
+}
+
+/**
+ * What to ask for instead: of `formats`, best first, one that the refusal names ("use pcm") and that was not `tried`,
+ * else the next. Null: none is left.
+ */
+export function otherFormat<F extends string>(
+  { message }: Fault,
+  formats: readonly F[],
+  tried: readonly string[],
+): F | null {
+  const left = formats.filter((format) => !tried.includes(format));
+  const named = left.find((format) => new RegExp(`(?<![a-z])${format}(?![a-z])`, 'i').test(message));
+  return named ?? left[0] ?? null;
+}
+
+/** Targets whose refusals are remembered; beyond it the first ones are forgotten, and asked once more in vain. */
+const rememberedTargetsMax = 1_000;
+
+const none: ReadonlySet<string> = new Set();
+
+/** Formats of sound that targets refused and did without. Of one process, in memory. */
+export class RefusedFormats {
+  readonly #byTarget = new Map<string, Set<string>>();
+
+  /** What a target, by its id, is not asked for, or not sent, any more. */
+  of(use: 'speech' | 'transcription', target: string): ReadonlySet<string> {
+    return this.#byTarget.get(`${use} ${target}`) ?? none;
+  }
+
+  /** A target that refused these gave, or took, another. */
+  remember(use: 'speech' | 'transcription', target: string, formats: readonly string[]): void {
+    const key = `${use} ${target}`;
+    const known = this.#byTarget.get(key) ?? new Set();
+    for (const format of formats) known.add(format);
+    if (this.#byTarget.size >= rememberedTargetsMax && !this.#byTarget.has(key)) {
+      this.#byTarget.delete(this.#byTarget.keys().next().value!);
+    }
+    this.#byTarget.set(key, known);
+  }
+}
