@@ -1,6 +1,7 @@
 import type { Filter } from '../filter/filter.ts';
 import type { VectorValue } from '../point.ts';
 import type { Columns } from './columns/columns.ts';
+import type { CodeImage } from './index/code-image.ts';
 import type { FieldIndex } from './index/field-index.ts';
 import type { Ranked } from './index/vector-index.ts';
 
@@ -32,6 +33,8 @@ export interface CollectionMemory {
   columns(): Columns;
   /** Whether the index of that name stands in memory, so that changes must tell it what stood there before. */
   holds(name: string): boolean;
+  /** Of the index of that name; null while there is none to keep, or it has changes to be made. */
+  image(name: string): CodeImage | null;
   /** Vectors in memory. */
   readonly indexed: number;
   readonly columnBytes: number;
@@ -112,6 +115,7 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
       source.used(memory, 'columns');
       return columns;
     },
+    image: (name) => (noted.length > 0 ? null : (indexes.get(name)?.image() ?? null)),
     holds: (name) => indexes.has(name),
     get indexed() {
       let count = 0;

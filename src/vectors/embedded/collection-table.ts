@@ -12,6 +12,7 @@ export interface CollectionTable {
   check(): void;
   /** By name, or by alias. */
   find(tenant: string, name: string): CollectionRow | null;
+  byCid(cid: number): CollectionRow | null;
   list(tenant: string): CollectionRow[];
   create(owner: Owner, spec: CollectionSpec): void;
   /** Named vectors with their fields, and settings. */
@@ -70,6 +71,10 @@ export function openCollectionTable(shard: ShardFile): CollectionTable {
       const alias = statements.byAlias.get(tenant, name);
       const aliased = alias === undefined ? undefined : statements.byCid.get(readAlias(rows(alias)).cid);
       return aliased === undefined ? null : readRow(rows(aliased));
+    },
+    byCid(cid) {
+      const row = statements.byCid.get(cid);
+      return row === undefined ? null : readRow(rows(row));
     },
     list: (tenant) => statements.byTenant.all(tenant).map((row) => readRow(rows(row))),
     create({ tenant, account }, spec) {

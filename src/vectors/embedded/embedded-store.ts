@@ -30,7 +30,11 @@ export interface EmbeddedOptions {
   clock?: Pick<Clock, 'monotonicMs'>;
   /** Of each call. */
   bounds?: CallBounds;
+  /** How often indexes are looked at that may be kept on the disk; default: 10 s. */
+  imagesEveryMs?: number;
 }
+
+const usualImagesEveryMs = 10_000;
 
 /** Collections that an account may have, over all its tenants and shards; asked when one is about to be made. */
 export interface CollectionLimit {
@@ -70,6 +74,10 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     watch,
     kept: limit.kept,
   });
+  const keeping = setInterval(async () => {
+    for (const shard of shards.opened()) await shard.keepImages();
+  }, options.imagesEveryMs ?? usualImagesEveryMs);
+  keeping.unref();
   const of = (tenant: string) => shards.of(tenant);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
 
@@ -129,6 +137,7 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     trouble: async () => shards.trouble(),
     commits: () => Array.from(shards.opened(), (one) => one.commits()).reduce((sum, one) => sum + one, 0),
     async close() {
+      clearInterval(keeping);
       batches.close();
       shards.close();
     },

@@ -1,6 +1,7 @@
 import type { CollectionMemory } from './collection-memory.ts';
 import type { CollectionRow } from './collection-row.ts';
 import { type Arena, createArena } from './index/arena.ts';
+import type { KeptImage } from './index/code-image.ts';
 import { createVectorIndex } from './index/create-vector-index.ts';
 import { createDiskIndex } from './index/disk-index.ts';
 import { denseIndex, type FieldIndex } from './index/field-index.ts';
@@ -42,7 +43,13 @@ export class IndexMemory {
     this.#users.delete(owner);
   }
 
-  open(owner: CollectionMemory, vector: VectorRows, collection: CollectionRow['spec']['name']): FieldIndex {
+  /** `kept`: an image of the vectors as they are now. Throws ImageUnusable. */
+  open(
+    owner: CollectionMemory,
+    vector: VectorRows,
+    collection: CollectionRow['spec']['name'],
+    kept?: KeptImage,
+  ): FieldIndex {
     const { spec } = vector;
     const rows = { count: vector.count, watch: this.#watch, value: vector.value, each: vector.each };
     switch (spec.kind) {
@@ -54,7 +61,7 @@ export class IndexMemory {
           vector: vector.value as IndexOptions['rows']['vector'],
           each: vector.each as IndexOptions['rows']['each'],
         };
-        return denseIndex(this.#openDense(owner, { distance, size, rows: dense }, collection));
+        return denseIndex(this.#openDense(owner, { distance, size, rows: dense, kept }, collection));
       }
       case 'multi':
         return createMultiIndex({ spec, rows });

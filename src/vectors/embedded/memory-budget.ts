@@ -2,6 +2,8 @@ import { withTextIndexes } from '../filter/with-text-indexes.ts';
 import { type CollectionMemory, createCollectionMemory } from './collection-memory.ts';
 import type { CollectionRow } from './collection-row.ts';
 import { createColumns } from './columns/create-columns.ts';
+import { ImageUnusable } from './index/code-image.ts';
+import { type IndexImages, imageKey } from './index-images.ts';
 import { IndexMemory } from './index-memory.ts';
 import { LeastRecent } from './least-recent.ts';
 import { checkedPointsMax, checkRows, type OpenCollection } from './open-collection.ts';
@@ -20,6 +22,7 @@ export interface MemoryBudget {
     row: CollectionRow,
     vectors: OpenCollection['vectors'],
     now: () => CollectionRow,
+    images: Pick<IndexImages, 'open'>,
   ): CollectionMemory;
   /** Bytes that indexes take. */
   readonly bytesUsed: number;
@@ -48,16 +51,27 @@ export function createMemoryBudget(options: {
   }
 
   return {
-    memoryOf(points, { cid, spec, points: atFirst }, vectors, now) {
+    memoryOf(points, { cid, spec, points: atFirst }, vectors, now, images) {
       const count = () => now().points;
       let checked = atFirst <= checkedPointsMax;
       /** Said of one key of each collection: how many keys there are is the callers'. */
       let toldKey = false;
       return createCollectionMemory({
         openIndex(owner, name) {
+          const vector = vectors.get(name)!;
+          const image = images.open(imageKey(now(), vector));
+          if (image !== null) {
+            try {
+              return indexes.open(owner, vector, spec.name, image);
+            } catch (error) {
+              if (!(error instanceof ImageUnusable)) throw error;
+            } finally {
+              image.close();
+            }
+          }
           if (!checked) checkRows(points, cid);
           checked = true;
-          return indexes.open(owner, vectors.get(name)!, spec.name);
+          return indexes.open(owner, vector, spec.name);
         },
         openColumns: () =>
           createColumns(

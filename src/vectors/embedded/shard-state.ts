@@ -7,6 +7,7 @@ import { type CollectionTable, openCollectionTable } from './collection-table.ts
 import { createDamage, type Damage } from './damage.ts';
 import { openFieldTable } from './field-table.ts';
 import { createGroupCommit, type GroupCommit } from './group-commit.ts';
+import { IndexImages, imageKey } from './index-images.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import { createOpenCollections, type OpenCollection, type OpenCollections } from './open-collection.ts';
 import { openPointTable } from './point-table.ts';
@@ -17,6 +18,8 @@ import type { VectorTables } from './vector-rows.ts';
 
 /** Rows of dropped collections removed at a time, while nothing else waits. */
 const purgedRows = 512;
+/** Fewer rows are read again as soon as an image of them. */
+const keptRowsMin = 5_000;
 
 export interface ShardOptions {
   file: ShardFile;
@@ -40,6 +43,9 @@ export class ShardState {
   readonly opened: OpenCollections;
   readonly damage: Damage;
   readonly group: GroupCommit;
+  readonly images: IndexImages;
+  /** By collection and vector, the write after which its index was last looked at. */
+  readonly #looked = new Map<string, number>();
   #closing = false;
 
   constructor(options: ShardOptions) {
@@ -49,7 +55,10 @@ export class ShardState {
     this.collections.check();
     const points = openPointTable(file);
     this.tables = { points, fields: openFieldTable(file) };
-    this.opened = createOpenCollections(this.tables, (row, vectors, now) => budget.memoryOf(points, row, vectors, now));
+    this.images = new IndexImages(file);
+    this.opened = createOpenCollections(this.tables, (row, vectors, now) =>
+      budget.memoryOf(points, row, vectors, now, this.images),
+    );
     this.damage = createDamage(tell);
     this.group = createGroupCommit(file, { onIdle: () => this.#purgeSome(), tell, clock });
     setImmediate(() => this.#purgeSome());
@@ -81,12 +90,39 @@ export class ShardState {
     return this.group.add({ points: 1, run: () => this.damage.guardTable(run), committed: done, undone() {} });
   }
 
+  /** Keeps images of large indexes whose collections have not been written since the last call of this. Never throws. */
+  async keepImages(): Promise<void> {
+    for (const { cid, vectors, memory } of [...this.opened.all()]) {
+      for (const vector of vectors.values()) {
+        const image = memory.image(vector.name);
+        if (image === null || image.count < keptRowsMin) continue;
+        const row = this.#rowNow(cid);
+        if (row === null) continue;
+        const key = imageKey(row, vector);
+        const place = `${cid} ${vector.name}`;
+        const isQuiet = this.#looked.get(place) === key.seq;
+        this.#looked.set(place, key.seq);
+        if (!isQuiet || this.images.has(key, image)) continue;
+        await this.images.save(key, image, (work) => this.change(work));
+      }
+    }
+  }
+
   /** What waits is committed first. */
   close(): void {
     this.#closing = true;
     this.group.flush();
     this.opened.closeAll();
     this.options.file.close();
+  }
+
+  /** As it is on the disk; null where it is gone. */
+  #rowNow(cid: number): CollectionRow | null {
+    try {
+      return this.collections.byCid(cid);
+    } catch {
+      return null;
+    }
   }
 
   /** Points of dropped collections go in small steps, so that a drop costs nothing and holds nobody up. */
@@ -103,7 +139,9 @@ export class ShardState {
     const { points, fields } = this.tables;
     this.change(() => {
       const gone = points.purge(doomed, purgedRows) || fields.purge(doomed, purgedRows);
-      if (gone === 0) this.collections.forget(doomed);
+      if (gone > 0) return;
+      this.collections.forget(doomed);
+      this.images.forget(doomed);
     }).catch(() => this.damage.note(doomed));
   }
 }

@@ -18,6 +18,7 @@ export function openShard(options: ShardOptions) {
     ...shardPoints(state),
     ...shardTenants(state),
     commits: state.group.commits,
+    keepImages: () => state.keepImages(),
     close: () => state.close(),
   };
 }

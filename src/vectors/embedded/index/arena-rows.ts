@@ -15,6 +15,8 @@ export interface ArenaRows {
   pop(): void;
   address(row: number): number;
   resultAddress(row: number): number;
+  /** How many rows lie one after another from `row` on. */
+  run(row: number): number;
   /** All rows in order, block by block. */
   blocks(visit: (address: number, resultAddress: number, count: number) => void): void;
   close(): void;
@@ -57,6 +59,7 @@ export function createArenaRows(arena: Arena, stride: number): ArenaRows {
       const block = Math.floor(row / rowsPerBlock);
       return blocks[block]! + resultsOffset + (row - block * rowsPerBlock) * 4;
     },
+    run: (row) => Math.min(rowsPerBlock - (row % rowsPerBlock), count - row),
     blocks(visit) {
       for (let first = 0, i = 0; first < count; first += rowsPerBlock, i += 1) {
         visit(blocks[i]!, blocks[i]! + resultsOffset, Math.min(rowsPerBlock, count - first));

@@ -5,6 +5,8 @@
 export interface BitTrial {
   /** Rows to keep for the best `k`; null: the bits are of no use for this collection. Undefined while the trial runs. */
   keep(k: number): number | null | undefined;
+  /** What it has shown, to begin another with; undefined while it runs. */
+  readonly kept: number | null | undefined;
   /** Searches that are still to come. */
   readonly left: number;
   /** False for a query that says nothing new. */
@@ -22,16 +24,20 @@ const keeps = [300, 1_000, 3_000, 10_000] as const;
 /** Of the results, over the whole trial. Above the 0.99 that is promised, because a trial is a sample. */
 const recallMin = 0.995;
 
-export function createBitTrial(): BitTrial {
-  let left = trialSearches;
+/** `ended`: what an earlier trial of the same rows has shown (`kept`). */
+export function createBitTrial(ended?: number): BitTrial {
+  let left = ended === undefined ? trialSearches : 0;
   let results = 0;
   const hits = keeps.map(() => 0);
   const seen = new Set<number>();
-  let chosen: number | null = null;
+  let chosen: number | null = ended ?? null;
 
   const widened = (keep: number, k: number): number => Math.max(keep, (keep / 10) * k);
 
   return {
+    get kept() {
+      return left > 0 ? undefined : chosen;
+    },
     get left() {
       return left;
     },

@@ -41,6 +41,13 @@ export class CodeBits {
     return this.#bits?.stage.bytes ?? 0;
   }
 
+  /** After rows were taken up from an image. `keep`: what a trial has shown of these very rows. */
+  restore(keep: number | null | undefined): void {
+    if (this.#codes.count <= bitsFrom) return;
+    if (keep === null) this.#putsLeft = this.#codes.count;
+    else this.#start(keep);
+  }
+
   /** Row `row` has been put. */
   put(row: number): void {
     this.#putsLeft -= 1;
@@ -65,7 +72,7 @@ export class CodeBits {
   }
 
   /** Bits only make it faster: without room for them it works as well. */
-  #start(): void {
+  #start(keep?: number): void {
     this.stop();
     const codes = this.#codes;
     this.#putsLeft = codes.count;
@@ -73,7 +80,7 @@ export class CodeBits {
     try {
       stage = createBitStage(this.#arena, codes.width, this.#mean());
       for (let row = 0; row < codes.count; row += 1) stage.put(row, codes.address(row));
-      this.#bits = { stage, trial: createBitTrial() };
+      this.#bits = { stage, trial: createBitTrial(keep) };
     } catch (error) {
       stage?.close();
       if (!(error instanceof ArenaFull)) throw error;

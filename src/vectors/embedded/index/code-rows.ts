@@ -1,5 +1,6 @@
 import type { Arena } from './arena.ts';
 import { type ArenaRows, createArenaRows } from './arena-rows.ts';
+import { ImageUnusable, type KeptImage } from './code-image.ts';
 import { dot } from './exact-score.ts';
 import { gathered, QueryCodes } from './query-codes.ts';
 import { createSlotMap } from './slot-map.ts';
@@ -23,6 +24,12 @@ export interface CodeRows {
   row(slot: number): number;
   slot(row: number): number;
   address(row: number): number;
+  /** Bytes of a row. */
+  readonly stride: number;
+  /** Rows one after another from `row` on, as they lie in memory; good until the next change. */
+  run(row: number): Uint8Array;
+  /** Takes the rows of an image up, where there are none. Throws ArenaFull and ImageUnusable; it can only be closed then. */
+  restore(image: KeptImage): void;
   /** The vector as its codes tell it, written over `into`. */
   decode(row: number, into: Float32Array): void;
   /** Encodes a query; what follows is about it. */
@@ -137,6 +144,32 @@ class ArenaCodeRows implements CodeRows {
 
   address(row: number): number {
     return this.#rows.address(row);
+  }
+
+  get stride(): number {
+    return this.#rows.stride;
+  }
+
+  run(row: number): Uint8Array {
+    const from = this.address(row);
+    return this.#arena.views.u8.subarray(from, from + this.#rows.run(row) * this.stride);
+  }
+
+  restore(image: KeptImage): void {
+    const { count } = image;
+    if (image.stride !== this.stride) throw new ImageUnusable('its rows are of another length');
+    image.begin();
+    for (let row = 0; row < count; row += 1) this.#rows.push();
+    for (let row = 0; row < count; row += this.#rows.run(row)) image.read(this.run(row));
+    image.end();
+    const { f32, u32 } = this.#arena.views;
+    for (let row = 0; row < count; row += 1) {
+      const at = this.#meta(row);
+      this.#slots.set(u32[at + 3]!, row);
+      this.#errorMax = Math.max(this.#errorMax, f32[at + 1]!);
+      this.#scaleMax = Math.max(this.#scaleMax, f32[at]!);
+      this.#squareMax = Math.max(this.#squareMax, f32[at + 2]!);
+    }
   }
 
   decode(row: number, into: Float32Array): void {

@@ -2,7 +2,8 @@ import type { Arena } from './arena.ts';
 import type { BitStage } from './bit-stage.ts';
 import { trialSearches } from './bit-trial.ts';
 import { type Bits, CodeBits } from './code-bits.ts';
-import { createCodeRows } from './code-rows.ts';
+import type { CodeImage, KeptImage } from './code-image.ts';
+import { type CodeRows, createCodeRows } from './code-rows.ts';
 import { scanRows } from './disk-index.ts';
 import { refineRows, rescoredPerResult } from './refine-rows.ts';
 import type { Tier } from './tier.ts';
@@ -19,34 +20,131 @@ const bitsRowsMin = 2_000;
 
 /**
  * One byte a component in memory; the nearest by it are scored exactly from the rows on disk, and so is everything whose
- * error could make it one of them. Large collections of Cosine are looked through by their bits first. Throws ArenaFull.
+ * error could make it one of them. Large collections of Cosine are looked through by their bits first. `kept`: an image of
+ * all rows as they are, instead of putting each. Throws ArenaFull and ImageUnusable.
  */
-export function createCodeTier(options: IndexOptions, arena: Arena): Tier {
-  const { distance, size } = options;
-  const codes = createCodeRows(options, arena);
-  const bitsMayHelp = distance === 'Cosine' && size >= bitsSizes.min && size <= bitsSizes.max;
-  const bits = bitsMayHelp ? new CodeBits(codes, size, arena) : null;
+export function createCodeTier(options: IndexOptions, arena: Arena, kept?: KeptImage): Tier {
+  const tier = new CodeTier(options, arena);
+  if (kept !== undefined) tier.restore(kept);
+  return tier;
+}
 
-  function byCodes(query: Float32Array, k: number): Ranked {
-    codes.aim(query);
-    codes.multiply(null);
-    return refineRows(codes, options, query, k, null);
+class CodeTier implements Tier {
+  readonly kind = 'codes';
+  readonly #options: IndexOptions;
+  readonly #codes: CodeRows;
+  readonly #bits: CodeBits | null;
+  /** How often rows were put or removed: an image is of one state. */
+  #changes = 0;
+
+  constructor(options: IndexOptions, arena: Arena) {
+    const { distance, size } = options;
+    this.#options = options;
+    this.#codes = createCodeRows(options, arena);
+    const bitsMayHelp = distance === 'Cosine' && size >= bitsSizes.min && size <= bitsSizes.max;
+    this.#bits = bitsMayHelp ? new CodeBits(this.#codes, size, arena) : null;
   }
 
-  type Look = { keep: number; among: Uint32Array | null };
+  get count(): number {
+    return this.#codes.count;
+  }
 
-  function byBits(stage: BitStage, query: Float32Array, k: number, { keep, among }: Look): Ranked {
-    codes.aim(query);
-    stage.look(codes.queryCodes);
-    return byRows(query, k, stage.nearest(keep, among));
+  get bytes(): number {
+    return this.#codes.bytes + (this.#bits?.bytes ?? 0);
+  }
+
+  restore(kept: KeptImage): void {
+    try {
+      this.#codes.restore(kept);
+    } catch (error) {
+      this.#codes.close();
+      throw error;
+    }
+    this.#bits?.restore(kept.keep);
+  }
+
+  image(): CodeImage {
+    const codes = this.#codes;
+    const at = this.#changes;
+    const made = this.#bits?.made ?? null;
+    return {
+      count: codes.count,
+      stride: codes.stride,
+      keep: made === null ? null : made.trial.kept,
+      isCurrent: () => this.#changes === at,
+      run: (row) => codes.run(row),
+    };
+  }
+
+  put(slot: number, vector: Float32Array): void {
+    this.#changes += 1;
+    const row = this.#codes.put(slot, vector);
+    this.#bits?.put(row);
+  }
+
+  remove(slot: number): boolean {
+    const row = this.#codes.remove(slot);
+    if (row === -1) return false;
+    this.#changes += 1;
+    this.#bits?.remove(row);
+    return true;
+  }
+
+  search(query: Float32Array, k: number, slots: Uint32Array | null): Ranked {
+    const rows = slots === null ? null : this.#heldRows(slots);
+    const total = rows?.length ?? this.#codes.count;
+    if (rows !== null && total <= rescoredPerResult * k) {
+      const held = rows.map((row) => this.#codes.slot(row));
+      return scanRows(this.#options, query, k, held);
+    }
+    const made = this.#bits?.made ?? null;
+    if (made !== null && total > bitsRowsMin) {
+      const keep = made.trial.keep(k);
+      const wide = (keep ?? 0) * (rows === null ? 1 : filteredKeep);
+      if (keep === undefined) {
+        const answer = this.#searchOnTrial(made, query, k);
+        if (rows === null) return answer;
+      } else if (keep === null) {
+        // Of no use here; they are tried again when they are made anew.
+        this.#bits?.stop();
+      } else if (wide * 2 < total) {
+        return this.#byBits(made.stage, query, k, { keep: wide, among: rows });
+      }
+    }
+    return this.#byCodes(query, k, rows);
+  }
+
+  close(): void {
+    this.#changes += 1;
+    this.#bits?.stop();
+    this.#codes.close();
+  }
+
+  #byCodes(query: Float32Array, k: number, rows: Uint32Array | null): Ranked {
+    this.#codes.aim(query);
+    this.#codes.multiply(rows);
+    return refineRows(this.#codes, this.#options, query, k, rows);
+  }
+
+  #byBits(
+    stage: BitStage,
+    query: Float32Array,
+    k: number,
+    { keep, among }: { keep: number; among: Uint32Array | null },
+  ): Ranked {
+    this.#codes.aim(query);
+    stage.look(this.#codes.queryCodes);
+    const near = stage.nearest(keep, among);
+    this.#codes.multiply(near);
+    return refineRows(this.#codes, this.#options, query, k, near);
   }
 
   /** Rows of the slots that have one, in the order of these. */
-  function heldRows(slots: Uint32Array): Uint32Array {
+  #heldRows(slots: Uint32Array): Uint32Array {
     const rows = new Uint32Array(slots.length);
     let held = 0;
     for (let i = 0; i < slots.length; i += 1) {
-      const row = codes.row(slots[i]!);
+      const row = this.#codes.row(slots[i]!);
       if (row === -1) continue;
       rows[held] = row;
       held += 1;
@@ -54,21 +152,17 @@ export function createCodeTier(options: IndexOptions, arena: Arena): Tier {
     return rows.subarray(0, held);
   }
 
-  function byRows(query: Float32Array, k: number, rows: Uint32Array): Ranked {
-    codes.multiply(rows);
-    return refineRows(codes, options, query, k, rows);
-  }
-
   /** Answers without the bits, and sees what they would have left out. */
-  function searchOnTrial({ stage, trial }: Bits, query: Float32Array, k: number): Ranked {
+  #searchOnTrial({ stage, trial }: Bits, query: Float32Array, k: number): Ranked {
+    const codes = this.#codes;
     // More than the very best are looked at: a point that is looked for by its own vector is found by anything.
     const wide = Math.max(k, 10);
-    const answer = byCodes(query, wide);
+    const answer = this.#byCodes(query, wide, null);
     let found = answer;
     if (!trial.isNew(query)) {
       // The same search again and again would prove nothing: a stored vector is looked for besides.
       const row = Math.floor((trial.left / trialSearches) * (codes.count - 1));
-      found = byCodes(options.rows.vector(codes.slot(row))!.slice(), wide);
+      found = this.#byCodes(this.#options.rows.vector(codes.slot(row))!.slice(), wide, null);
     }
     stage.look(codes.queryCodes);
     const kept = new Map<number, Set<number>>();
@@ -78,53 +172,4 @@ export function createCodeTier(options: IndexOptions, arena: Arena): Tier {
     });
     return { slots: answer.slots.slice(0, k), scores: answer.scores.slice(0, k) };
   }
-
-  return {
-    kind: 'codes',
-    get count() {
-      return codes.count;
-    },
-    get bytes() {
-      return codes.bytes + (bits?.bytes ?? 0);
-    },
-    put(slot, vector) {
-      const row = codes.put(slot, vector);
-      bits?.put(row);
-    },
-    remove(slot) {
-      const row = codes.remove(slot);
-      if (row === -1) return false;
-      bits?.remove(row);
-      return true;
-    },
-    search(query, k, slots) {
-      const rows = slots === null ? null : heldRows(slots);
-      const total = rows?.length ?? codes.count;
-      if (rows !== null && total <= rescoredPerResult * k) {
-        const held = rows.map((row) => codes.slot(row));
-        return scanRows(options, query, k, held);
-      }
-      const made = bits?.made ?? null;
-      if (made !== null && total > bitsRowsMin) {
-        const keep = made.trial.keep(k);
-        const wide = (keep ?? 0) * (rows === null ? 1 : filteredKeep);
-        if (keep === undefined) {
-          const answer = searchOnTrial(made, query, k);
-          if (rows === null) return answer;
-        } else if (keep === null) {
-          // Of no use here; they are tried again when they are made anew.
-          bits?.stop();
-        } else if (wide * 2 < total) {
-          return byBits(made.stage, query, k, { keep: wide, among: rows });
-        }
-      }
-      if (rows === null) return byCodes(query, k);
-      codes.aim(query);
-      return byRows(query, k, rows);
-    },
-    close() {
-      bits?.stop();
-      codes.close();
-    },
-  };
 }

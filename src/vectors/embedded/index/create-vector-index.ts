@@ -15,7 +15,7 @@ const codesSizeMin = 32;
 /**
  * An index that changes its tier as the collection grows and shrinks: rows on disk, f32 in memory, one byte a component
  * (with bits before it when large). Null: the arena has no room for it. `put` throws ArenaFull when it does not fit any
- * more; nothing but `close` may be called then. `rows.count()` is asked for at each put on the smallest tier: it must be
+ * more; nothing but `close` may be called then. Throws ImageUnusable. `rows.count()` is asked for at each put on the smallest tier: it must be
  * cheap.
  */
 export function createVectorIndex(options: IndexOptions, arena: Arena): VectorIndex | null {
@@ -31,7 +31,7 @@ export function createVectorIndex(options: IndexOptions, arena: Arena): VectorIn
   function fill(count: number, each: (put: (slot: number, vector: Float32Array) => void) => void): Tier {
     const filled = createTier(count);
     try {
-      each(filled.put);
+      each((slot, vector) => filled.put(slot, vector));
       return filled;
     } catch (error) {
       filled.close();
@@ -63,7 +63,8 @@ export function createVectorIndex(options: IndexOptions, arena: Arena): VectorIn
   }
 
   try {
-    if (rows.count() > tierLimits.disk) tier = fill(rows.count(), rows.each);
+    if (options.kept !== undefined) tier = createCodeTier(options, arena, options.kept);
+    else if (rows.count() > tierLimits.disk) tier = fill(rows.count(), rows.each);
   } catch (error) {
     if (error instanceof ArenaFull) return null;
     throw error;
@@ -95,6 +96,7 @@ export function createVectorIndex(options: IndexOptions, arena: Arena): VectorIn
       if (tier === null || (exact && tier.kind === 'codes')) return scanRows(options, wanted, k, slots);
       return tier.search(wanted, k, slots);
     },
+    image: () => tier?.image?.() ?? null,
     close() {
       tier?.close();
       tier = null;

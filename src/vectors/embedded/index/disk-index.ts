@@ -13,6 +13,7 @@ export function createDiskIndex(options: IndexOptions): VectorIndex {
     put() {},
     remove() {},
     search: (query, k, { slots }) => scanRows(options, query, k, slots),
+    image: () => null,
     close() {},
   };
 }

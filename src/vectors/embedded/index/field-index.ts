@@ -1,4 +1,5 @@
 import type { VectorValue } from '../../point.ts';
+import type { CodeImage } from './code-image.ts';
 import type { Ranked, VectorIndex } from './vector-index.ts';
 
 /** The index of a collection's vectors of one name, whatever kind they are of. See `VectorIndex`. */
@@ -12,6 +13,8 @@ export interface FieldIndex {
   put(slot: number, value: VectorValue, before: VectorValue | null): void;
   remove(slot: number, before: VectorValue | null): void;
   search(query: VectorValue, k: number, options: { slots: Uint32Array | null; exact: boolean }): Ranked;
+  /** Null: it has none worth keeping. */
+  image(): CodeImage | null;
   close(): void;
 }
 
@@ -28,6 +31,7 @@ export function denseIndex(index: VectorIndex): FieldIndex {
     put: (slot, value) => index.put(slot, value as Float32Array),
     remove: (slot) => index.remove(slot),
     search: (query, k, options) => index.search(query as Float32Array, k, options),
+    image: () => index.image(),
     close: () => index.close(),
   };
 }

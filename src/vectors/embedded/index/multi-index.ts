@@ -45,6 +45,7 @@ export function createMultiIndex({ spec, rows }: MultiOptions): FieldIndex {
       const found = ranked(top, 1);
       return { slots: found.slots, scores: found.scores.map((sum) => shownScore(spec, sum)) };
     },
+    image: () => null,
     close() {},
   };
 }

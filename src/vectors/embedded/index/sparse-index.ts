@@ -110,6 +110,7 @@ export function createSparseIndex(options: SparseOptions): FieldIndex {
       const weights = modifier === 'idf' ? weighed(wanted, held.count, held.frequency) : wanted;
       return held.search(weights, k, slots);
     },
+    image: () => null,
     close() {
       inverted = null;
     },

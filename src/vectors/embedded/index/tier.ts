@@ -1,3 +1,4 @@
+import type { CodeImage } from './code-image.ts';
 import type { Ranked } from './vector-index.ts';
 
 /** One way to keep a collection's vectors in memory. `query` is comparable (see exact-score.ts). */
@@ -11,5 +12,7 @@ export interface Tier {
   remove(slot: number): boolean;
   /** `slots` that hold nothing are passed over. */
   search(query: Float32Array, k: number, slots: Uint32Array | null): Ranked;
+  /** Of tiers that keep images. */
+  image?(): CodeImage;
   close(): void;
 }

@@ -1,5 +1,6 @@
 import type { Distance } from '../../collection.ts';
 import type { RowWatch } from '../row-watch.ts';
+import type { CodeImage, KeptImage } from './code-image.ts';
 
 /**
  * The index of one collection, derived from its rows and kept in step by the thread that owns them; in memory as far as
@@ -18,6 +19,8 @@ export interface VectorIndex {
    * null: all. `exact`: f32 over every row. Scores as Qdrant's (see ScoredPoint).
    */
   search(query: Float32Array, k: number, options: { slots: Uint32Array | null; exact: boolean }): Ranked;
+  /** What can be kept of it, so that it need not be made anew; null where making it takes no time. */
+  image(): CodeImage | null;
   /** Gives the arena its memory back; the index cannot be used again. */
   close(): void;
 }
@@ -43,4 +46,6 @@ export interface IndexOptions {
   distance: Distance;
   size: number;
   rows: RowSource;
+  /** Of the rows as they are, instead of reading all of them. */
+  kept?: KeptImage | undefined;
 }

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { vectorMaker } from '../../../test/memory-rows.ts';
+import type { EmbeddedStore } from './embedded-store.ts';
+import { trialSearches } from './index/bit-trial.ts';
+import { shardOf } from './shard-of.ts';
+import { alice, ask, near, spec, type TemporaryStore, temporaryStore, upsert } from './temporary-store.fixture.ts';
+
+const size = 512;
+const count = 6_000;
+
+/** A collection with an index that is worth keeping, and the vectors of its points. */
+async function filled(t: TestContext) {
+  const made = temporaryStore(t, { imagesEveryMs: 20 });
+  const make = vectorMaker(size, { seed: 4, clusters: 60 });
+  const vectors = Array.from({ length: count }, () => [...make()]);
+  await made.store.create(alice, spec('codes', size));
+  for (let from = 0; from < count; from += 1_000) {
+    const points = vectors.slice(from, from + 1_000).map((vector, i): [number, number[]] => [from + i, vector]);
+    await made.store.write('alice', 'codes', [upsert(...points)]);
+  }
+  const home = join(made.dataDir, 'vectors');
+  const shard = join(home, `shard-${shardOf('alice')}`);
+  return { made, make, vectors, home, database: `${shard}.db`, images: `${shard}.images` };
+}
+
+const idsNear = async (store: EmbeddedStore, vector: number[]) =>
+  (await store.query('alice', 'codes', [near(vector)]))[0]!.map(({ id }) => id);
+
+/** Resolves when an image is kept that was not before. */
+async function kept({ dataDir }: TemporaryStore, after: string | null = null): Promise<string> {
+  const path = join(dataDir, 'vectors', `shard-${shardOf('alice')}.db`);
+  for (;;) {
+    await pause(20);
+    const database = new DatabaseSync(path, { readOnly: true });
+    const isThere = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'image'").get() !== undefined;
+    const nonce = isThere ? database.prepare('SELECT nonce FROM image').get()?.nonce : null;
+    database.close();
+    if (typeof nonce === 'string' && nonce !== after) return nonce;
+  }
+}
+
+/** Makes the row of a point unreadable: who reads all rows meets it. */
+function damage(database: string, id: number): void {
+  const file = new DatabaseSync(database);
+  file.prepare('UPDATE point SET vector = zeroblob(length(vector)) WHERE id = ?').run(id);
+  file.close();
+}
+
+test('a start takes the index up as it was kept, without reading all vectors', async (t) => {
+  const { made, make, database } = await filled(t);
+  // Until the bits have ended their trial, which is kept too.
+  for (let i = 0; i <= trialSearches; i++) await idsNear(made.store, [...make()]);
+  await kept(made);
+  const queries = Array.from({ length: 10 }, () => [...make()]);
+  const before = await Promise.all(queries.map((query) => idsNear(made.store, query)));
+  const far = Array.from({ length: count }, (_, id) => id).find((id) => !before.flat().includes(id))!;
+  await made.store.close();
+  damage(database, far);
+  const store = await made.reopen();
+  for (const [i, query] of queries.entries()) assert.deepEqual(await idsNear(store, query), before[i]);
+});
+
+test('an image from before the last write is not used', async (t) => {
+  const { made, make, vectors } = await filled(t);
+  await idsNear(made.store, vectors[0]!);
+  const nonce = await kept(made);
+  const store = await made.reopen();
+  const fresh = [...make()];
+  await store.write('alice', 'codes', [upsert([count, fresh], [7, fresh])]);
+  await store.write('alice', 'codes', [{ kind: 'delete', which: { ids: [8] } }]);
+  const reopened = await made.reopen();
+  assert.deepEqual((await idsNear(reopened, fresh)).slice(0, 2).sort(), [7, count].sort());
+  assert.ok(!(await idsNear(reopened, vectors[8]!)).includes(8));
+  // Once it is quiet again it is kept again.
+  await kept(made, nonce);
+  assert.ok(!(await idsNear(await made.reopen(), vectors[8]!)).includes(8));
+});
+
+for (const [what, spoil] of [
+  ['cut', (bytes: Buffer) => bytes.subarray(0, bytes.length / 2)],
+  ['overwritten', (bytes: Buffer) => bytes.fill(0, 600, 60_000)],
+  ['empty', () => Buffer.alloc(0)],
+] as const) {
+  test(`an image that was ${what} is not used`, async (t) => {
+    const { made, vectors, images } = await filled(t);
+    const before = await idsNear(made.store, vectors[9]!);
+    await kept(made);
+    await made.store.close();
+    const [name] = readdirSync(images);
+    const path = join(images, name!);
+    writeFileSync(path, spoil(readFileSync(path)));
+    assert.deepEqual(await idsNear(await made.reopen(), vectors[9]!), before);
+  });
+}
+
+test('an image of a state that was put back, and written otherwise since, is not used', async (t) => {
+  const { made, make, home, vectors } = await filled(t);
+  await made.store.close();
+  const backup = join(made.dataDir, 'backup');
+  cpSync(home, backup, { recursive: true });
+  const [one, other] = [[...make()], [...make()]];
+  const store = await made.reopen();
+  await store.write('alice', 'codes', [upsert([5, one])]);
+  await idsNear(store, one);
+  await kept(made);
+  await store.close();
+  cpSync(backup, home, { recursive: true });
+  // The same number of writes as the image is of.
+  await (await made.reopen()).write('alice', 'codes', [upsert([5, other])]);
+  const restored = await made.reopen();
+  assert.equal((await idsNear(restored, other))[0], 5);
+  assert.notEqual((await idsNear(restored, one))[0], 5);
+  assert.equal((await idsNear(restored, vectors[6]!))[0], 6);
+});
+
+test('the image of a dropped collection goes with it', async (t) => {
+  const { made, vectors, images } = await filled(t);
+  await idsNear(made.store, vectors[0]!);
+  await kept(made);
+  await made.store.drop('alice', 'codes');
+  while (existsSync(images) && readdirSync(images).length > 0) await pause(20);
+  assert.equal(
+    (await made.store.query('alice', 'codes', [ask({ kind: 'all' })]).catch(() => 'gone')) as unknown,
+    'gone',
+  );
+});

@@ -1,0 +1,215 @@
+import { randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
+import type { CollectionRow } from './collection-row.ts';
+import { type CodeImage, ImageUnusable, type KeptImage } from './index/code-image.ts';
+import type { ShardFile } from './shard-file.ts';
+import type { VectorRows } from './vector-rows.ts';
+
+/** Whose vectors, in which state. */
+export interface ImageKey {
+  cid: number;
+  /** Null: the unnamed vector. */
+  fid: number | null;
+  size: number;
+  distance: string;
+  /** Of the collection's last write. */
+  seq: number;
+}
+
+/** Of the vectors of one name. */
+export function imageKey({ cid, seq }: CollectionRow, { fid, spec }: VectorRows): ImageKey {
+  const { size, distance } = spec.kind === 'dense' ? spec : { size: 0, distance: spec.kind };
+  return { cid, fid, size, distance, seq };
+}
+
+/** What stands before the rows, padded with blanks. */
+interface Head {
+  version: 1;
+  nonce: string;
+  key: ImageKey;
+  count: number;
+  stride: number;
+  /** Undefined: the trial has not ended. */
+  keep?: number | null;
+  crc: number;
+}
+
+const headBytes = 512;
+
+const table =
+  'CREATE TABLE IF NOT EXISTS image (cid INTEGER NOT NULL, fid INTEGER NOT NULL, nonce TEXT NOT NULL, PRIMARY KEY (cid, fid)) WITHOUT ROWID';
+
+/** An image is not written unless so many times its bytes are free. */
+const freeTimes = 4;
+
+/**
+ * Images of a shard's indexes in files beside it. They are derived: each counts only while the shard's database names its
+ * nonce and the collection has not been written since, so that one that is old, cut, or of another state of the data, such as
+ * a backup that was put back, is passed over and made anew.
+ */
+export class IndexImages {
+  readonly #shard: ShardFile;
+  readonly #folder: string;
+  #isSaving = false;
+
+  constructor(shard: ShardFile) {
+    this.#shard = shard;
+    this.#folder = join(dirname(shard.file), `${basename(shard.file, '.db')}.images`);
+  }
+
+  /** Null: there is none of this state. */
+  open(key: ImageKey): KeptImage | null {
+    let file: number | null = null;
+    try {
+      file = openSync(this.#path(key), 'r');
+      const head = readHead(file);
+      if (head !== null && head.nonce === this.#nonce(key) && same(head.key, key)) return kept(file, head);
+    } catch {
+      // Mostly: there is none.
+    }
+    if (file !== null) closeSync(file);
+    return null;
+  }
+
+  /** Whether what is kept is as good as `image`. */
+  has(key: ImageKey, image: CodeImage): boolean {
+    const known = this.open(key);
+    known?.close();
+    return known !== null && (known.keep !== undefined || image.keep === undefined);
+  }
+
+  /**
+   * Writes an image in small steps, and gives it up when its rows change meanwhile. `commit` runs its work in a transaction of
+   * the shard. One at a time: another is refused. Never throws.
+   */
+  async save(key: ImageKey, image: CodeImage, commit: (work: () => void) => Promise<void>): Promise<'saved' | 'not'> {
+    const bytes = image.count * image.stride;
+    if (this.#isSaving || !this.#hasRoom(bytes)) return 'not';
+    this.#isSaving = true;
+    const path = this.#path(key);
+    const nonce = randomUUID();
+    try {
+      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      if (!(await write(`${path}.new`, image, { version: 1, nonce, key, count: image.count, stride: image.stride }))) {
+        return 'not';
+      }
+      await commit(() => {
+        if (!image.isCurrent()) throw new ImageUnusable('the rows have changed');
+        renameSync(`${path}.new`, path);
+        // Not at a start: a file that is damaged must not be written before anybody asks for it.
+        this.#shard.exec(table);
+        this.#shard.prepare('INSERT OR REPLACE INTO image VALUES (?, ?, ?)').run(key.cid, key.fid ?? 0, nonce);
+      });
+      return 'saved';
+    } catch {
+      return 'not';
+    } finally {
+      this.#isSaving = false;
+      rmSync(`${path}.new`, { force: true });
+    }
+  }
+
+  /** Of a collection that is gone. */
+  forget(cid: number): void {
+    try {
+      for (const name of readdirSync(this.#folder)) {
+        if (name.startsWith(`${cid}-`)) rmSync(join(this.#folder, name), { force: true });
+      }
+      this.#shard.prepare('DELETE FROM image WHERE cid = ?').run(cid);
+    } catch {
+      // There is no folder, mostly.
+    }
+  }
+
+  #path({ cid, fid }: ImageKey): string {
+    return join(this.#folder, `${cid}-${fid ?? 0}`);
+  }
+
+  #nonce({ cid, fid }: ImageKey): unknown {
+    return this.#shard.prepare('SELECT nonce FROM image WHERE cid = ? AND fid = ?').get(cid, fid ?? 0)?.nonce;
+  }
+
+  #hasRoom(bytes: number): boolean {
+    try {
+      const { bavail, bsize } = statfsSync(dirname(this.#folder));
+      return bavail * bsize > bytes * freeTimes;
+    } catch {
+      return false;
+    }
+  }
+}
+
+/** False: its rows changed meanwhile. */
+async function write(path: string, image: CodeImage, head: Omit<Head, 'crc'>): Promise<boolean> {
+  const file = openSync(path, 'w', 0o600);
+  try {
+    writeSync(file, Buffer.alloc(headBytes));
+    let crc = 0;
+    for (let row = 0; row < image.count; ) {
+      if (!image.isCurrent()) return false;
+      const rows = image.run(row);
+      crc = crc32(rows, crc);
+      for (let at = 0; at < rows.length; ) at += writeSync(file, rows, at);
+      row += rows.length / image.stride;
+      await turn();
+    }
+    if (!image.isCurrent()) return false;
+    const { keep } = image;
+    const whole: Head = { ...head, ...(keep !== undefined && { keep }), crc };
+    writeSync(file, JSON.stringify(whole).padEnd(headBytes), 0);
+    return true;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function readHead(file: number): Head | null {
+  const bytes = Buffer.alloc(headBytes);
+  if (readSync(file, bytes, 0, headBytes, 0) !== headBytes) return null;
+  const head = JSON.parse(bytes.toString()) as Head;
+  return head.version === 1 ? head : null;
+}
+
+function same(a: ImageKey, b: ImageKey): boolean {
+  return a.cid === b.cid && a.fid === b.fid && a.seq === b.seq && a.size === b.size && a.distance === b.distance;
+}
+
+function kept(file: number, { count, stride, keep, crc: expected }: Head): KeptImage {
+  let at = headBytes;
+  let crc = 0;
+  return {
+    count,
+    stride,
+    keep,
+    begin() {
+      at = headBytes;
+      crc = 0;
+    },
+    read(into) {
+      for (let done = 0; done < into.length; ) {
+        const got = readSync(file, into, done, into.length - done, at);
+        if (got === 0) throw new ImageUnusable('it was cut');
+        done += got;
+        at += got;
+      }
+      crc = crc32(into, crc);
+    },
+    end() {
+      if (crc !== expected) throw new ImageUnusable('its bytes are not those that were written');
+    },
+    close: () => closeSync(file),
+  };
+}
