@@ -15,8 +15,8 @@ export interface VectorIndex {
   put(slot: number, vector: Float32Array): void;
   remove(slot: number): void;
   /**
-   * The best `k`, best first; equal scores by slot. `slots`: ascending, the only rows that count (then always exact);
-   * null: all. `exact`: f32 over every row. Scores as Qdrant's (see ScoredPoint).
+   * The best `k`, best first; equal scores by slot. `slots`: ascending, the only rows that count; null: all. `exact`: f32
+   * over every row that counts. Scores as Qdrant's (see ScoredPoint).
    */
   search(query: Float32Array, k: number, options: { slots: Uint32Array | null; exact: boolean }): Ranked;
   /** What can be kept of it, so that it need not be made anew; null where making it takes no time. */
