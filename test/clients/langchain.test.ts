@@ -67,7 +67,7 @@ overBothFormats('langchain: an error in mid-stream throws, and leaves no short a
   world.upstream.script(chatPathOf(world), ['tokens=50;cut=12events']);
   await assert.rejects(async () => {
     for await (const _ of await modelOf(world).stream('Hello'));
-  }, /failed/);
+  }, /premature end/);
 });
 
 overBothFormats('langchain: a refusal is tried once', async (world) => {
