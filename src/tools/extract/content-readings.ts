@@ -18,8 +18,8 @@ export interface Reading {
 const patternCharsMax = 150_000;
 
 /**
- * Keeps code, notes and formulas in one form, whichever way the page writes them. `certain`: it knows this site, a forum
- * for example. Null where it finds nothing; `chars`: of the whole page.
+ * Takes more of forums, and of teasers. `certain`: it knows this site. Null where it finds nothing; `chars`: of the whole
+ * page.
  */
 export function byDefuddle(
   document: PageDocument,

@@ -18,7 +18,7 @@ export function mainContentOf(document: PageDocument, chars: number, url: string
   const formed = orNull(() => byDefuddle(document, chars, url));
   if (formed?.certain) return formed.root;
   const wide = orNull(() => byReadability(document));
-  const chosen = formed === null || wide === null ? (formed ?? wide) : chosenOf(document, formed, wide);
+  const chosen = formed === null || wide === null ? (formed ?? wide) : chosenOf(formed, wide);
   if (chosen === null) return null;
   removeBlocks(chosen.root, asidesIn(textBlocksOf(chosen.root)));
   return chosen.root;
@@ -33,20 +33,15 @@ function orNull<T>(read: () => T): T | null {
   }
 }
 
-function chosenOf(document: PageDocument, formed: Reading, wide: Reading): Reading {
+function chosenOf(formed: Reading, wide: Reading): Reading {
   if (isScrap(wide, formed)) return formed;
-  const isOfForms = document.querySelector(forms) !== null && shareSeen(wide.blocks, formed.seen) >= 0.9;
-  const [chosen, other] = isOfForms ? [formed, wide] : [wide, formed];
-  if (shareSeen(chosen.blocks, other.seen) < leastAgreed) return chosen;
-  const lone = chosen.blocks.filter(
-    (block) => block.size <= loneSizeMax && !isForm(block) && !wasSeen(other.seen, block.words),
+  if (shareSeen(wide.blocks, formed.seen) < leastAgreed) return wide;
+  const lone = wide.blocks.filter(
+    (block) => block.size <= loneSizeMax && !isForm(block) && !wasSeen(formed.seen, block.words),
   );
-  removeBlocks(chosen.root, lone);
-  return chosen;
+  removeBlocks(wide.root, lone);
+  return wide;
 }
-
-/** Where a page holds such, the extractor that knows them is believed if it missed hardly anything. */
-const forms = 'pre, math, .katex, .MathJax, mjx-container, sup a[href^="#"], [class*="footnote"]';
 
 /** Pages of many small parts, such as forums, end with one of them. */
 function isScrap(wide: Reading, formed: Reading): boolean {

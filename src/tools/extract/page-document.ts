@@ -3,7 +3,7 @@ import { parseHTML } from 'linkedom';
 /** What is used of a document: few libraries of them keep to the whole standard. */
 export interface PageNode {
   readonly nodeType: number;
-  readonly textContent: string | null;
+  textContent: string | null;
   readonly childNodes: Iterable<PageNode>;
 }
 
@@ -22,12 +22,19 @@ export interface PageElement extends PageNode {
   append(child: PageNode): void;
   remove(): void;
   removeChild(child: PageNode): void;
+  replaceWith(node: PageNode): void;
+  replaceChildren(node: PageNode): void;
+  contains(node: PageNode): boolean;
+  /** Joins texts that stand beside each other. */
+  normalize(): void;
 }
 
 export interface PageDocument {
   readonly documentElement: PageElement;
   readonly body: PageElement;
   createElement(name: string): PageElement;
+  createTextNode(text: string): PageNode;
+  getElementById(id: string): PageElement | null;
   cloneNode(deep: true): PageDocument;
   querySelector(selector: string): PageElement | null;
   querySelectorAll(selector: string): Iterable<PageElement>;

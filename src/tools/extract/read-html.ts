@@ -1,12 +1,17 @@
 import type { AttributeValues, AttributeWish } from '../scrape/scraped-page.ts';
 import type { Extracted, ExtractWishes, SelectorField } from './extract-order.ts';
+import { holdFormulas } from './hold-formulas.ts';
+import { bringNotes, holdNotes } from './hold-notes.ts';
 import { mainContentOf } from './main-content.ts';
+import { htmlOfMarks, withoutMarks } from './marks.ts';
 import { withoutUnread } from './page-blocks.ts';
 import { documentOf, type PageDocument, type PageElement } from './page-document.ts';
 import { pageFacts } from './page-facts.ts';
 import { headingOf, restoreHeading } from './page-heading.ts';
 import { pageImages } from './page-images.ts';
 import { absoluteLink, linksMax } from './plain-text.ts';
+import { tidyCode } from './tidy-code.ts';
+import { tidyTables } from './tidy-tables.ts';
 import { writeMarkdown } from './write-markdown.ts';
 import { writeText } from './write-text.ts';
 
@@ -24,7 +29,7 @@ const attributeCharsMax = 10_000;
 
 /** A page as a document; `html` was scanned. Throws `WrongSelector`. */
 export function readHtml(html: string, url: string, wishes: ExtractWishes): Omit<Extracted, 'rawHtml' | 'warnings'> {
-  const document = documentOf(html);
+  const document = documentOf(withoutMarks(html));
   const base = baseOf(document, url);
   const facts = pageFacts(document, base);
   const links = linksOf(document, base);
@@ -32,9 +37,21 @@ export function readHtml(html: string, url: string, wishes: ExtractWishes): Omit
     ...(wishes.images === true && { images: pageImages(document, base) }),
     ...(wishes.attributes !== undefined && { attributes: attributesOf(document, wishes.attributes) }),
   };
+  holdFormulas(document, html);
+  tidyCode(document);
+  tidyTables(document);
   const root = contentOf(document, html.length, url, wishes);
+  // An entity ends a text of its own: a formula may stand in several.
+  root.normalize();
   makeAbsolute(root, base);
-  return { markdown: writeMarkdown(root), text: writeText(root), html: root.innerHTML.trim(), links, ...wanted, facts };
+  return {
+    markdown: writeMarkdown(root),
+    text: writeText(root),
+    html: htmlOfMarks(root.innerHTML.trim()),
+    links,
+    ...wanted,
+    facts,
+  };
 }
 
 function baseOf(document: PageDocument, url: string): string {
@@ -67,11 +84,16 @@ function contentOf(document: PageDocument, chars: number, url: string, wishes: E
     for (const element of selected(document, 'excludeTags', selector)) element.remove();
   }
   if (wishes.includeTags !== null) return includedOf(document, wishes.includeTags);
-  if (!wishes.onlyMainContent) return wholeOf(document);
+  const notes = holdNotes(document);
+  const root = (wishes.onlyMainContent ? mainOf(document, chars, url) : null) ?? withoutUnread(document.body);
+  bringNotes(document, root, notes);
+  return root;
+}
+
+function mainOf(document: PageDocument, chars: number, url: string): PageElement | null {
   const heading = headingOf(document);
   const main = mainContentOf(document, chars, url);
-  if (main === null) return wholeOf(document);
-  restoreHeading(main, heading);
+  if (main !== null) restoreHeading(main, heading);
   return main;
 }
 
@@ -98,10 +120,6 @@ function hasAncestorIn(element: PageElement, wanted: ReadonlySet<unknown>): bool
     if (wanted.has(at)) return true;
   }
   return false;
-}
-
-function wholeOf(document: PageDocument): PageElement {
-  return withoutUnread(document.body);
 }
 
 const addressed = [

@@ -24,9 +24,10 @@ export function textBlocksOf(root: PageElement): TextBlock[] {
   return blocks;
 }
 
-/** Stands for itself, however few its words are: a heading, code, a cell of a table, a formula, a note. */
-export function isForm({ element }: TextBlock): boolean {
-  return element.closest('h1, h2, h3, h4, h5, h6, pre, table, math, #footnotes, [id^="fn"]') !== null;
+/** Stands for itself, however few its words are: a heading, code, a cell, a formula, an item that is no link. */
+export function isForm({ element, size, linkSize, text }: TextBlock): boolean {
+  if (element.closest('h1, h2, h3, h4, h5, h6, pre, table') !== null || /[\ue001-\ue005]/.test(text)) return true;
+  return linkSize < size / 2 && element.closest('li, dt, dd') !== null;
 }
 
 function collect(parent: PageElement, blocks: TextBlock[]): void {

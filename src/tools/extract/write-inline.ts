@@ -1,3 +1,4 @@
+import { dollars, rewriteMarks, textOfMarks } from './marks.ts';
 import { isElement, isText, type PageNode } from './page-document.ts';
 
 /** Stands for a line break until white space has been tidied: no page can hold it, for it is taken out of texts. */
@@ -81,7 +82,7 @@ function around(text: string, mark: string): string {
 }
 
 function codeSpan(text: string): string {
-  const tidy = text.replaceAll(lineBreak, '').replace(/\s+/g, ' ').trim();
+  const tidy = textOfMarks(text).replaceAll(lineBreak, '').replace(/\s+/g, ' ').trim();
   if (tidy === '') return '';
   const runs = tidy.match(/`+/g) ?? [];
   const fence = '`'.repeat(runs.reduce((most, run) => Math.max(most, run.length), 0) + 1);
@@ -108,6 +109,13 @@ function addressOf(url: string): string {
 
 /** What would become form where the page has text. */
 function escapeText(text: string): string {
+  return rewriteMarks(text, (piece) => {
+    if (piece.kind === 'note') return `[^${piece.number}]`;
+    return piece.kind === 'formula' ? dollars(piece.tex, piece.display) : escapeWords(piece.text);
+  });
+}
+
+function escapeWords(text: string): string {
   return (
     text
       .replaceAll(lineBreak, '')

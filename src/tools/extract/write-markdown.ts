@@ -1,3 +1,5 @@
+import { noteNumber } from './hold-notes.ts';
+import { textOfMarks } from './marks.ts';
 import { isBlock } from './page-blocks.ts';
 import { isElement, isText, type PageElement, type PageNode } from './page-document.ts';
 import { writeInline } from './write-inline.ts';
@@ -89,8 +91,10 @@ function listOf(list: PageElement): string[] {
     const nested = item.localName !== 'li' && lines.length > 0;
     const blocks = item.localName === 'li' ? blocksIn(item) : blockOf(item);
     if (blocks.length === 0) continue;
-    const marker = list.localName === 'ol' ? `${number}. ` : '- ';
-    const indent = ' '.repeat(marker.length);
+    const note = noteNumber(item);
+    const marker = note !== null ? `[^${note}]: ` : list.localName === 'ol' ? `${number}. ` : '- ';
+    // Of a note, what comes after its first line stands four in.
+    const indent = ' '.repeat(note === null ? marker.length : 4);
     const text = blocks.reduce((all, block) => all + (startsList(block) ? '\n' : '\n\n') + block);
     const indented = text.replace(/\n(?!\n)/g, `\n${indent}`).replace(/^ +$/gm, '');
     if (nested) lines.push(indent + indented);
@@ -107,39 +111,62 @@ function startsList(block: string): boolean {
 }
 
 function codeOf(pre: PageElement): string[] {
-  const text = (pre.textContent ?? '').replace(/\r\n?/g, '\n').replace(/^\n+|\s+$/g, '');
+  const text = textOfMarks(pre.textContent ?? '')
+    .replace(/\r\n?/g, '\n')
+    .replace(/^\n+|\s+$/g, '');
   if (text === '') return [];
   const fences = text.match(/^`{3,}/gm) ?? [];
   const fence = '`'.repeat(Math.max(3, ...fences.map((one) => one.length + 1)));
-  return [`${fence}${languageOf(pre)}\n${text}\n${fence}`];
-}
-
-function languageOf(pre: PageElement): string {
-  const code = pre.querySelector('code');
-  const said =
-    code?.getAttribute('data-lang') ??
-    pre.getAttribute('data-lang') ??
-    pre.getAttribute('lang') ??
-    /(?:language|lang|highlight-source)-([\w+#.-]{1,30})/.exec(
-      `${code?.getAttribute('class') ?? ''} ${pre.getAttribute('class') ?? ''}`,
-    )?.[1];
-  return said !== undefined && /^[\w+#.-]{1,30}$/.test(said) ? said : '';
+  return [`${fence}${pre.getAttribute('data-lang') ?? ''}\n${text}\n${fence}`];
 }
 
 const columnsMax = 100;
+const rowspanMax = 100;
 
 /** GitHub's table; tables that hold others, or one column, are layout: their cells are blocks like any other. */
 function writeTable(table: PageElement, blocksIn: (parent: PageNode) => string[]): string[] {
-  const rows = rowsOf(table).map((row) => cellsOf(row));
-  const columns = Math.min(columnsMax, Math.max(0, ...rows.map((cells) => cells.length)));
+  const rows = rowsOf(table).map(cellsOf);
+  const grid = gridOf(rows);
+  const columns = Math.max(0, ...grid.map((cells) => cells.length));
   if (columns < 2 || table.querySelector('table') !== null) return rows.flat().flatMap((cell) => blocksIn(cell));
   const caption = table.querySelector('caption');
-  const [head, ...body] = rows.map((cells) => cells.map((cell) => cellText(cell, blocksIn)));
   const line = (cells: readonly string[]) =>
     `| ${Array.from({ length: columns }, (_, at) => cells[at] ?? '').join(' | ')} |`;
-  const rule = `|${' --- |'.repeat(columns)}`;
-  const written = [line(head!), rule, ...body.map(line)].join('\n');
+  const [head, ...body] = grid.map((cells) =>
+    line(cells.map((cell) => (cell === null ? '' : cellText(cell, blocksIn)))),
+  );
+  const rule = Array.from({ length: columns }, (_, at) => ` ${ruleOf(grid[0]![at])} |`).join('');
+  const written = [head!, `|${rule}`, ...body].join('\n');
   return caption === null ? [written] : [...blocksIn(caption), written];
+}
+
+/** Cells where they stand; null where another one reaches over. */
+function gridOf(rows: readonly PageElement[][]): (PageElement | null)[][] {
+  const grid: (PageElement | null)[][] = rows.map(() => []);
+  for (const [at, cells] of rows.entries()) {
+    let column = 0;
+    for (const cell of cells) {
+      while (grid[at]![column] !== undefined) column += 1;
+      const width = spanOf(cell, 'colspan', columnsMax - column);
+      const height = spanOf(cell, 'rowspan', Math.min(rowspanMax, rows.length - at));
+      for (let down = 0; down < height; down++) {
+        for (let right = 0; right < width; right++) grid[at + down]![column + right] = down + right === 0 ? cell : null;
+      }
+      column += width;
+      if (column >= columnsMax) break;
+    }
+  }
+  return grid;
+}
+
+function spanOf(cell: PageElement, name: 'colspan' | 'rowspan', most: number): number {
+  const said = Number(cell.getAttribute(name) ?? 1);
+  return Number.isInteger(said) && said >= 1 ? Math.min(said, most) : 1;
+}
+
+function ruleOf(cell: PageElement | null | undefined): string {
+  const align = cell?.getAttribute('data-align');
+  return align === 'right' ? '---:' : align === 'center' ? ':---:' : align === 'left' ? ':---' : '---';
 }
 
 function rowsOf(parent: PageElement): PageElement[] {
@@ -161,7 +188,13 @@ function cellsOf(row: PageElement): PageElement[] {
 }
 
 function cellText(cell: PageElement, blocksIn: (parent: PageNode) => string[]): string {
-  const blocks = blocksIn(cell);
+  const blocks = blocksIn(cell).map(withoutFence);
   const text = blocks.length <= 1 ? (blocks[0] ?? writeInline(cell.childNodes)) : blocks.join(' ');
   return text.replace(/\s*\n\s*/g, ' ').replaceAll('|', '\\|');
+}
+
+/** A row is one line: code in it stands among the words. */
+function withoutFence(block: string): string {
+  const code = /^`{3,}[^\n]*\n([\s\S]*)\n`{3,}$/.exec(block)?.[1];
+  return code === undefined ? block : code.includes('`') ? `\`\` ${code} \`\`` : `\`${code}\``;
 }

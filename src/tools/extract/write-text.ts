@@ -1,3 +1,5 @@
+import { noteNumber } from './hold-notes.ts';
+import { textOfMarks } from './marks.ts';
 import { isBlock } from './page-blocks.ts';
 import { isElement, isText, type PageElement, type PageNode } from './page-document.ts';
 import { tidyText } from './plain-text.ts';
@@ -6,7 +8,7 @@ import { tidyText } from './plain-text.ts';
 export function writeText(root: PageElement): string {
   const parts: string[] = [];
   collect(root, parts);
-  return tidyText(parts.join(''));
+  return textOfMarks(tidyText(parts.join('')));
 }
 
 function collect(parent: PageNode, parts: string[]): void {
@@ -16,8 +18,12 @@ function collect(parent: PageNode, parts: string[]): void {
       if (child.localName === 'pre') parts.push('\n', child.textContent ?? '', '\n');
       else if (child.localName === 'br') parts.push('\n');
       else if (isBlock(child.localName)) {
-        parts.push('\n');
+        const note = noteNumber(child);
+        parts.push(note === null ? '\n' : `\n[${note}] `);
+        const from = parts.length;
         collect(child, parts);
+        // The words of a note begin beside its number, in a paragraph of their own though they are.
+        if (note !== null) parts.push(parts.splice(from).join('').trimStart());
         parts.push('\n');
       } else {
         // Cells of a row stand beside each other.

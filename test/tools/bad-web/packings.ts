@@ -71,7 +71,7 @@ export const packings: Behaviours = {
   },
   'is a PDF without an end': {
     answer: endless('application/pdf', '%PDF-1.4\n'),
-    expect: { refused: 'page_too_large' },
+    expect: { refused: 'page_unreadable' },
     asked: { maxBytes: 100_000 },
   },
 };

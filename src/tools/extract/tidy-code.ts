@@ -1,0 +1,78 @@
+import { isElement, isText, type PageDocument, type PageElement, type PageNode } from './page-document.ts';
+
+/** Code in one form, whichever highlighter wrote it: `pre` with its lines as text and its language in `data-lang`. */
+export function tidyCode(document: PageDocument): void {
+  const tables = new Set([...document.querySelectorAll('td pre')].map((pre) => pre.closest('table')));
+  for (const table of tables) if (table !== null) unwrapNumbered(table);
+  for (const pre of document.querySelectorAll('pre')) {
+    const language = languageOf(pre);
+    if (language !== null) pre.setAttribute('data-lang', language);
+    if (pre.querySelector('br, div, p, li, tr') !== null) {
+      const lines = linesOf(pre);
+      pre.replaceChildren(document.createTextNode(lines));
+    }
+  }
+}
+
+/** A table of two cells, one of them line numbers. */
+function unwrapNumbered(table: PageElement): void {
+  const cells = [...table.querySelectorAll('td')];
+  if (cells.length !== 2) return;
+  const [numbers, code] = cells as [PageElement, PageElement];
+  const pre = code.querySelector('pre');
+  if (pre === null || !/^[\d\s]+$/.test(numbers.textContent ?? '')) return;
+  const language = languageOf(pre);
+  if (language !== null) pre.setAttribute('data-lang', language);
+  table.replaceWith(pre);
+}
+
+const wrapperLevels = 4;
+
+/** Of the code, the block, or what a highlighter puts around it. */
+function languageOf(pre: PageElement): string | null {
+  const code = pre.querySelector('code');
+  let at: PageElement | null = pre;
+  for (let level = 0; at !== null && level < wrapperLevels; level++) {
+    const said = saidBy(at) ?? (at === pre && code !== null ? saidBy(code) : null);
+    if (said !== null) return said;
+    at = at.parentNode as PageElement | null;
+    if (at !== null && (at.nodeType !== 1 || !/^(?:div|figure|span|td|tr|tbody|table)$/.test(at.localName)))
+      return null;
+  }
+  return null;
+}
+
+function saidBy(element: PageElement): string | null {
+  const attribute =
+    element.getAttribute('data-lang') ??
+    element.getAttribute('data-language') ??
+    (element.localName === 'pre' ? element.getAttribute('lang') : null);
+  const classes = element.getAttribute('class') ?? '';
+  const said =
+    attribute ??
+    /(?:^|\s)(?:language-|lang-|highlight(?:-source|-text)?-|sourceCode\s+)([\w+#.-]{1,30})(?=\s|$)/.exec(
+      classes,
+    )?.[1] ??
+    /brush:\s*([\w+#.-]{1,30})/.exec(classes)?.[1] ??
+    /(?:^|\s)hljs\s+([\w+#-]{1,30})/.exec(classes)?.[1];
+  if (said == null || !/^[\w+#.-]{1,30}$/.test(said)) return null;
+  return /^(?:source|highlight|none|plain|plaintext|default|highlighter-rouge|line-numbers|hljs|code)$/.test(said)
+    ? null
+    : said;
+}
+
+function linesOf(parent: PageNode): string {
+  let text = '';
+  for (const child of parent.childNodes) {
+    if (isText(child)) text += child.textContent ?? '';
+    else if (isElement(child)) {
+      if (child.localName === 'br') text += '\n';
+      else if (/^(?:div|p|li|tr)$/.test(child.localName)) {
+        if (text !== '' && !text.endsWith('\n')) text += '\n';
+        text += linesOf(child);
+        if (!text.endsWith('\n')) text += '\n';
+      } else text += linesOf(child);
+    }
+  }
+  return text;
+}
