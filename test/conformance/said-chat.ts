@@ -98,7 +98,8 @@ interface Piece {
 
 function addCall(calls: Map<JsonValue, Piece>, key: JsonValue, part: JsonObject): void {
   const call = calls.get(key) ?? { name: '', arguments: '', custom: 'custom' in part || 'input' in part };
-  call.name += words(part.name);
+  // Some services repeat it with every piece.
+  if (call.name !== words(part.name)) call.name += words(part.name);
   const more = part.arguments ?? part.input;
   call.arguments += isObject(more) ? JSON.stringify(more) : words(more);
   calls.set(key, call);
