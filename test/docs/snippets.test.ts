@@ -28,7 +28,7 @@ const page: Answer = (response) => {
   response.writeHead(200, { 'content-type': 'text/html' });
   response.end(article);
 };
-const site = await startAwkwardSite(file, { '/': page, '/docs': page, '/a': page, '/b': page });
+const site = await startAwkwardSite(file, { '/': page, '/docs': page, '/kettle': page, '/a': page, '/b': page });
 const keyOf = (name: string) => `sk-cv-docs-${pages.indexOf(name)}-0001`;
 const shared = {
   fetch: { allow_private: [site.place] },
