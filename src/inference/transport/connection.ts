@@ -62,7 +62,8 @@ export class Connection {
           connected(null, socket);
         });
       },
-      pipelining: 1,
+      // Over HTTP/1.1 one exchange at a time is handed to it. What a leaving peer has not begun is not to wait for what it has.
+      pipelining: http2 ? streamsMax : 1,
       allowH2: http2,
       ...(http2 ? { h2Options: { maxConcurrentStreams: streamsMax, pingInterval: 0 } } : {}),
       maxHeaderSize: answerHeadBytesMax,

@@ -155,6 +155,29 @@ test('a connection that takes its leave ends its answers, and takes no new ones'
   assert.equal(textOf(held), 'half done /held');
 });
 
+test('what a leaving connection has not begun is asked elsewhere at once, while others on it go on', async (t) => {
+  const open: Answering[] = [];
+  let refused = 0;
+  const { ask, sessions, sockets } = await upstream(t, (to) => {
+    if (to.path === '/held') {
+      to.begin('half ');
+      open.push(to);
+    } else if (to.path === '/refused' && sessions.length === 1) {
+      refused += 1;
+      if (refused === 1) sessions[0]!.goaway(0, open[0]!.stream!.id);
+    } else to.end('');
+  });
+  await ask('/first').end;
+  const held = ask('/held');
+  await held.began;
+  const others = [ask('/refused'), ask('/refused'), ask('/refused')];
+  for (const other of others) assert.equal(await other.end, 'ended');
+  assert.equal(sockets(), 2);
+  open[0]!.end('done ');
+  assert.equal(await held.end, 'ended');
+  assert.equal(textOf(held), 'half done /held');
+});
+
 test('a peer that takes few streams gets more connections, and nobody waits', async (t) => {
   const open: Answering[] = [];
   const { ask, sockets } = await upstream(
