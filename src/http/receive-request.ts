@@ -168,12 +168,25 @@ export class Reception {
   }
 
   private unrouted(method: string, path: string): Failure {
+    if (!isEncoded(path)) {
+      return invalid(null, 'The path is not percent-encoded UTF-8. A % that stands for itself is written as %25.');
+    }
     const shown = path.slice(0, 200);
     const allowed = methodsTried.filter((one) => this.find(one, path) !== null);
     if (allowed.length > 0) return { kind: 'method-not-allowed', method, path: shown, allowed };
     const meant = nearestRoute(method, shown, this.parts.routes);
     const hint = meant === null ? '' : ` Did you mean ${meant.method} ${meant.path}?`;
     return { kind: 'not-found', message: `There is no ${shown} here.${hint} GET /openapi.json lists every path.` };
+  }
+}
+
+/** The router takes a path that is not for one that nobody has. */
+function isEncoded(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -30,6 +30,22 @@ test('§9 "All gateway paths carry the prefix `/v1`": the same without it is 404
   );
 });
 
+test('§9 a path is never said to be another spelling of itself', async () => {
+  for (const path of ['/v1/models/%E0%A4%A', '/v1/files-signed/%ff', '/v1/50%/x']) {
+    const broken = await gateway.fetch(path);
+    assert.equal(broken.status, 400, path);
+    assert.equal(
+      ((await broken.json()) as ErrorBody).error.message,
+      'The path is not percent-encoded UTF-8. A % that stands for itself is written as %25.',
+    );
+  }
+  for (const name of ['%25', 'x'.repeat(5_000)]) {
+    const unknown = await gateway.fetch(`/v1/files-signed/${name}`);
+    assert.equal(unknown.status, 404);
+    assert.doesNotMatch(((await unknown.json()) as ErrorBody).error.message, /Did you mean/);
+  }
+});
+
 test('§9 what needs no prefix tells nothing about models, keys or providers', async () => {
   for (const [path, status] of [
     ['/healthz', 200],
