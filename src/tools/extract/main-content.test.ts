@@ -17,7 +17,7 @@ function textOf(html: string): string {
   return root === null ? '' : writeText(root);
 }
 
-test('of a thread each answer is given, though one extractor takes a single one for the page', () => {
+test('of a thread each answer is given', () => {
   const answers = Array.from(
     { length: 15 },
     (_, at) =>
@@ -27,6 +27,12 @@ test('of a thread each answer is given, though one extractor takes a single one 
     `<html><body><div class="thread"><h1>How deep is it?</h1>${answers.join('')}</div></body></html>`,
   );
   for (let at = 0; at < 15; at++) assert.match(text, new RegExp(`Number ${at}\\.`));
+});
+
+test('a page that hides its text until a script shows it is given, not its word of waiting', () => {
+  const text = textOf(`<html><body><div><p>Please wait a moment.</p></div>
+    <div id="content" style="display:none"><article>${prose(6)}</article></div></body></html>`);
+  assert.match(text, new RegExp(sentence(0).slice(0, 40)));
 });
 
 test('a paragraph that one extractor missed stays, a short line beside the text does not', () => {

@@ -43,7 +43,7 @@ function chosenOf(formed: Reading, wide: Reading): Reading {
   return wide;
 }
 
-/** Pages of many small parts, such as forums, end with one of them. */
+/** Readability skips what a script would show; it is left with a word or two, Defuddle looks again. */
 function isScrap(wide: Reading, formed: Reading): boolean {
   if (wide.size >= 400 || wide.size >= formed.size / 3) return false;
   const linked = formed.blocks.reduce((all, { linkSize }) => all + linkSize, 0);
