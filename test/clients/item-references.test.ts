@@ -117,6 +117,19 @@ test('so it does in a body above 1 MB, which another thread reads', async () => 
   assert.match(sent()[0]!, /Let me look\./);
 });
 
+test('an item that is named many times stands once, where it is named first', async () => {
+  const id = await written();
+  const again = Array.from({ length: 3_000 }, () => ({ type: 'item_reference', id }));
+  for (const model of ['chat', 'native']) {
+    const answer = await respond({ model, ...naming(id, again) });
+    assert.equal(answer.status, 200, await answer.text());
+    const [body] = sent();
+    assert.equal(body!.split('Let me look.').length - 1, 1, model);
+    assert.ok(body!.indexOf('Let me look.') < body!.indexOf('And?'));
+    assert.doesNotMatch(body!, /item_reference/);
+  }
+});
+
 async function refusedAs(answer: Response): Promise<[status: number, param: string, message: string]> {
   const { error } = (await answer.json()) as { error: { param: string; message: string } };
   return [answer.status, error.param, error.message];

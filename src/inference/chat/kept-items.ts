@@ -96,7 +96,7 @@ export function createKeptItems({ clock }: { clock: Pick<Clock, 'monotonicMs'> }
       const shelf = shelves.get(tenant);
       const found: Record<string, JsonObject> = {};
       for (const { id } of references) {
-        const item = shelf?.items.get(id);
+        const item = Object.hasOwn(found, id) ? undefined : shelf?.items.get(id);
         if (item !== undefined && item.untilMs > nowMs) found[id] = JSON.parse(item.json) as JsonObject;
       }
       return found;

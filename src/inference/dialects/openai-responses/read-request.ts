@@ -231,14 +231,20 @@ function referencesIn({ input }: ResponsesRequest): ItemReference[] | null {
   return references;
 }
 
+/**
+ * Each item stands where it is named first, and once: the AI SDK names a message once for each of its parts, and a body
+ * of small names must not grow beyond what is kept.
+ */
 function withItems(request: ResponsesRequest, items: Readonly<Record<string, JsonObject>>): ResponsesRequest {
-  const input = request.input as InputItem[];
-  return {
-    ...request,
-    input: input.map((item) =>
-      refersToAnother(item) && Object.hasOwn(items, String(item.id)) ? (items[String(item.id)] as InputItem) : item,
-    ),
-  };
+  const placed = new Set<string>();
+  const input = (request.input as InputItem[]).flatMap((item): InputItem[] => {
+    const id = String(item.id);
+    if (!refersToAnother(item) || !Object.hasOwn(items, id)) return [item];
+    if (placed.has(id)) return [];
+    placed.add(id);
+    return [items[id] as InputItem];
+  });
+  return { ...request, input };
 }
 
 /** What routing must know of a checked request. `bodyBytes` is the length of its JSON as received. */
