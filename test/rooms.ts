@@ -46,7 +46,7 @@ export const rooms: readonly Room[] = [
   { path: 'src/inference/transcription', mayImport: ['src/inference/spine'] },
   { path: 'src/inference/images', mayImport: ['src/inference/spine'] },
   { path: 'src/inference/forwarded', mayImport: ['src/inference/spine'] },
-  { path: 'src/inference/metered', mayImport: ['src/inference/embeddings'] },
+  { path: 'src/inference/metered', mayImport: ['src/inference/embeddings', 'src/inference/forwarded'] },
   {
     path: 'src/inference/endpoints',
     mayImport: [

@@ -8,8 +8,14 @@ export type Failure =
   | { kind: 'invalid-request'; message: string; param: string | null }
   | { kind: 'unauthenticated'; message: string }
   | { kind: 'forbidden'; message: string }
-  | { kind: 'model-unknown'; model: string; allowedModels: readonly string[]; nearest: string | null }
-  | { kind: 'model-not-in-plan'; model: string; allowedModels: readonly string[]; nearest: string | null }
+  /** `param`: the field that names it; absent: `model`. */
+  | {
+      kind: 'model-unknown' | 'model-not-in-plan';
+      model: string;
+      allowedModels: readonly string[];
+      nearest: string | null;
+      param?: string;
+    }
   | { kind: 'not-found'; message: string; param?: string }
   | { kind: 'method-not-allowed'; method: string; path: string; allowed: readonly string[] }
   | { kind: 'request-timeout'; message: string }

@@ -43,11 +43,7 @@ export function createCrawlSink({ engine, services, ring }: CrawlSinkParts): Cra
     const startedMs = clock.monotonicMs();
     const requestId = newRequestId(atMs);
     const held = await meter
-      .hold(
-        { requestId, clientRequestId: null, principal, admitted: admittedBefore, atMs, startedMs },
-        prepared.texts,
-        prepared.effect,
-      )
+      .hold({ requestId, clientRequestId: null, principal, admitted: admittedBefore, atMs, startedMs }, prepared)
       .catch((error: unknown) => {
         prepared.drop();
         throw error;
@@ -64,7 +60,7 @@ export function createCrawlSink({ engine, services, ring }: CrawlSinkParts): Cra
         failure = embedded;
         return failure;
       }
-      const answer = await prepared.run(embedded);
+      const answer = await prepared.run(embedded, ({ texts }) => held.rank(texts));
       failure = answer.kind === 'answer' ? null : answer;
       return answer;
     } finally {

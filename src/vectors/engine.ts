@@ -38,9 +38,14 @@ export interface Prepared {
   kind: 'prepared';
   /** What must be embedded before it can run; null for most calls. One model a call. */
   texts: TextsToEmbed | null;
+  /** The model that says the order of what is found; null for most calls. */
+  rerank: Reranking | null;
   effect: CallEffect;
-  /** `embedded`: of `texts`, null where there were none. Does the call and ends it. */
-  run(embedded: Embedded | null): Promise<VectorAnswer | Failure>;
+  /**
+   * `embedded`: of `texts`, null where there were none. Does the call and ends it. `rank` is asked once at most, and only
+   * with `rerank`; not when no text was found.
+   */
+  run(embedded: Embedded | null, rank: RankTexts): Promise<VectorAnswer | Failure>;
   /** Ends it, nothing done. */
   drop(): void;
 }
@@ -60,6 +65,30 @@ export interface Embedded {
   /** `texts.length` × `size`, row after row. */
   vectors: Float32Array;
 }
+
+export interface Reranking {
+  /** Alias. */
+  model: string;
+  /** How well a text answers this is its rank. */
+  query: string;
+}
+
+/** Texts of the points that were found, at least one. */
+export interface FoundTexts {
+  texts: readonly string[];
+  /** Memory that the found points take until they are answered, their texts included. */
+  bytes: number;
+}
+
+export interface RankedText {
+  /** Of the text. */
+  index: number;
+  /** More is better; of any range. */
+  score: number;
+}
+
+/** Gives each text once at most, in any order. */
+export type RankTexts = (found: FoundTexts) => Promise<readonly RankedText[] | Failure>;
 
 export interface VectorAnswer {
   kind: 'answer';

@@ -1,22 +1,28 @@
 import type { Failure } from '../kernel/failure.ts';
-import type { CallEffect, Embedded, TextsToEmbed } from './engine.ts';
+import type { Embedded, Prepared, RankedText } from './engine.ts';
 
 /** Given by the composition: what a vector call costs, and how its texts become vectors. Nothing here rejects. */
 export interface VectorMeter<Call> {
   /**
-   * Holds the cost of the call, and with `texts` that of embedding them, at once: all or nothing. `texts.texts` may be
-   * empty: then the size alone is asked for, and embedding is charged only where nobody declares it.
+   * Holds the cost of the call, with `texts` that of embedding them, and with `rerank` that of reranking, at once: all or
+   * nothing. `texts.texts` may be empty: then the size alone is asked for, and embedding is charged only where nobody
+   * declares it.
    */
-  hold(call: Call, texts: TextsToEmbed | null, effect: CallEffect): Promise<VectorHold | Failure>;
+  hold(call: Call, needs: VectorNeeds): Promise<VectorHold | Failure>;
 }
+
+/** Of a call that was found right: what it does, and which models it needs. */
+export type VectorNeeds = Pick<Prepared, 'texts' | 'rerank' | 'effect'>;
 
 /** Must be settled, once. */
 export interface VectorHold {
   kind: 'held';
-  /** Answer headers: limits, cost. Flat name, value… */
+  /** Answer headers: limits, and the cost of what was done so far or will be. Flat name, value… */
   readonly headers: readonly string[];
   /** Once, and only when texts were given. */
   embed(): Promise<Embedded | Failure>;
+  /** Once at most, and only with `rerank`; without it reranking is not charged. `texts`: at least one. */
+  rank(texts: readonly string[]): Promise<readonly RankedText[] | Failure>;
   /** `status`: what the caller gets. A refused call costs nothing. */
   settle(end: { status: number; failure: Failure | null; aborted: boolean }): void;
 }

@@ -1,8 +1,8 @@
 import { type Failure, FailureError } from '../kernel/failure.ts';
 import { createTurns, type Turns } from '../kernel/sharing/turns.ts';
-import type { Embedded, Prepared, VectorAnswer, VectorCall } from './engine.ts';
-import type { PreparedReply } from './worker-messages.ts';
-import type { WorkerThread } from './worker-thread.ts';
+import type { Embedded, Prepared, RankTexts, VectorAnswer, VectorCall } from './engine.ts';
+import type { PreparedReply, RunReply } from './worker-messages.ts';
+import type { Asked, WorkerThread } from './worker-thread.ts';
 
 /** Calls between their `prepare` and their end in one thread; further ones get 503. */
 const callsMax = 1_024;
@@ -41,12 +41,12 @@ export class ThreadCalls {
     const prepared = ++this.#lastPrepared;
     let isPrepared = false;
     try {
-      const { texts, effect } = await line.run(tenant, null, () => {
+      const reply = await line.run(tenant, null, () => {
         const { body, moved } = given(call.body);
         return worker.ask<PreparedReply>({ kind: 'prepare', prepared, call: { ...call, body } }, moved);
       });
       isPrepared = true;
-      return { kind: 'prepared', texts, effect, run, drop };
+      return { kind: 'prepared', ...reply, run, drop };
     } catch (error) {
       held.giveBack();
       return failureOf(error);
@@ -58,19 +58,31 @@ export class ThreadCalls {
       held.giveBack();
     }
 
-    async function run(embedded: Embedded | null): Promise<VectorAnswer | Failure> {
+    async function run(embedded: Embedded | null, rank: RankTexts): Promise<VectorAnswer | Failure> {
       isPrepared = false;
       try {
-        const order = { kind: 'run', prepared, embedded } as const;
-        const body = await line.run(tenant, null, () => worker.ask<Uint8Array>(order));
-        return { kind: 'answer', status: 200, body };
-      } catch (error) {
-        return failureOf(error);
+        const found = await done<RunReply>({ kind: 'run', prepared, embedded });
+        if ('kind' in found) return found;
+        if (found instanceof Uint8Array) return answerOf(found);
+        isPrepared = true;
+        const ranked = await rank(found);
+        if ('kind' in ranked) return ranked;
+        isPrepared = false;
+        const body = await done<Uint8Array>({ kind: 'rank', prepared, ranked });
+        return 'kind' in body ? body : answerOf(body);
       } finally {
-        held.giveBack();
+        drop();
       }
     }
+
+    function done<T>(order: Asked): Promise<T | Failure> {
+      return line.run(tenant, null, () => worker.ask<T>(order)).catch(failureOf);
+    }
   }
+}
+
+function answerOf(body: Uint8Array): VectorAnswer {
+  return { kind: 'answer', status: 200, body };
 }
 
 /** Moved or shared, not copied, where the memory is the body's alone. */

@@ -3,13 +3,22 @@ import { systemClock } from '../kernel/clock.ts';
 import { type Failure, FailureError } from '../kernel/failure.ts';
 import { yieldToMainThread } from '../kernel/priority.ts';
 import type { VectorStore } from './store.ts';
-import { type PreparedCall, prepareCall } from './wire/prepare-call.ts';
-import { type FromWorker, interrupted, type PreparedReply, type ToWorker, type WorkerData } from './worker-messages.ts';
+import { type PreparedCall, prepareCall, type UnrankedAnswer } from './wire/prepare-call.ts';
+import {
+  type FromWorker,
+  interrupted,
+  type PreparedReply,
+  type RunReply,
+  type ToWorker,
+  type WorkerData,
+} from './worker-messages.ts';
 
 /** A thread that reads vector calls, does them on its store and writes their answers. */
 const { driver, limits } = workerData as WorkerData;
 const port = parentPort!;
 const prepared = new Map<number, PreparedCall>();
+/** Of those, what was run and waits for the order of its points. */
+const unranked = new Map<number, UnrankedAnswer>();
 /** Asked of the main thread, which knows what the other threads have. */
 const places = new Map<number, (failure: Failure | null) => void>();
 let lastPlace = 0;
@@ -74,6 +83,7 @@ async function receive(message: ToWorker): Promise<void> {
       return;
     case 'drop':
       prepared.delete(message.prepared);
+      unranked.delete(message.prepared);
       return;
     default:
       try {
@@ -92,18 +102,17 @@ async function answer(message: Asked): Promise<{ result: unknown; transfer: Arra
     case 'prepare': {
       const call = await prepareCall(store, message.call, { limits, clock: systemClock });
       prepared.set(message.prepared, call);
-      return { result: { texts: call.texts, effect: call.effect } satisfies PreparedReply, transfer: [] };
+      const { texts, rerank, effect } = call;
+      return { result: { texts, rerank, effect } satisfies PreparedReply, transfer: [] };
     }
     case 'run': {
-      const call = prepared.get(message.prepared);
-      // Prepared in a thread that has died since.
-      if (call === undefined) throw new FailureError(interrupted);
-      prepared.delete(message.prepared);
-      const body = await call.run(message.embedded);
-      // Memory that it shares with others cannot be given away.
-      const own = body.byteLength === body.buffer.byteLength ? body : body.slice();
-      return { result: own, transfer: [own.buffer] };
+      const answer = await taken(prepared, message.prepared).run(message.embedded);
+      if (answer instanceof Uint8Array) return given(answer);
+      unranked.set(message.prepared, answer);
+      return { result: answer.found satisfies RunReply, transfer: [] };
     }
+    case 'rank':
+      return given(taken(unranked, message.prepared).rank(message.ranked));
     case 'store': {
       const method = store[message.method] as (...args: unknown[]) => Promise<unknown>;
       return { result: await method.apply(store, message.args), transfer: [] };
@@ -116,6 +125,20 @@ async function answer(message: Asked): Promise<{ result: unknown; transfer: Arra
       return { result: null, transfer: [] };
     }
   }
+}
+
+function taken<T>(calls: Map<number, T>, number: number): T {
+  const call = calls.get(number);
+  // Prepared in a thread that has died since.
+  if (call === undefined) throw new FailureError(interrupted);
+  calls.delete(number);
+  return call;
+}
+
+/** Memory that it shares with others cannot be given away. */
+function given(body: Uint8Array<ArrayBuffer>): { result: RunReply; transfer: ArrayBuffer[] } {
+  const own = body.byteLength === body.buffer.byteLength ? body : body.slice();
+  return { result: own, transfer: [own.buffer] };
 }
 
 function failureOf(error: unknown): Failure {

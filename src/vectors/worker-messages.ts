@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Failure } from '../kernel/failure.ts';
-import type { CallEffect, Embedded, TextsToEmbed, VectorCall } from './engine.ts';
+import type { Embedded, FoundTexts, Prepared, RankedText, VectorCall } from './engine.ts';
 import type { QdrantWay } from './qdrant/connection.ts';
 import type { VectorStore } from './store.ts';
 
@@ -22,6 +22,8 @@ export type ToWorker =
   /** `prepared`: a number that `run` or `drop` names it by. */
   | { kind: 'prepare'; id: number; prepared: number; call: VectorCall }
   | { kind: 'run'; id: number; prepared: number; embedded: Embedded | null }
+  /** After a `run` that was answered by texts. */
+  | { kind: 'rank'; id: number; prepared: number; ranked: readonly RankedText[] }
   | { kind: 'drop'; prepared: number }
   | { kind: 'store'; id: number; method: StoreMethod; args: unknown[] }
   /** Commits what waits. */
@@ -45,11 +47,11 @@ export interface KeptBytes {
   bytes: number;
 }
 
-/** The result of `prepare`; that of `run` is the answer's body. */
-export interface PreparedReply {
-  texts: TextsToEmbed | null;
-  effect: CallEffect;
-}
+/** The result of `prepare`. */
+export type PreparedReply = Pick<Prepared, 'texts' | 'rerank' | 'effect'>;
+
+/** That of `run`: the answer's body, or the texts that must be ranked before there is one. That of `rank` is the body. */
+export type RunReply = Uint8Array<ArrayBuffer> | FoundTexts;
 
 /** What a call gets whose thread died on the way. */
 export const interrupted: Failure = {

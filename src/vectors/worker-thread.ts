@@ -25,7 +25,7 @@ export interface WorkerThread {
 }
 
 /** A message that gets an answer; its id is given here. */
-export type Asked = WithoutId<Extract<ToWorker, { kind: 'prepare' | 'run' | 'store' | 'close' }>>;
+export type Asked = WithoutId<Extract<ToWorker, { kind: 'prepare' | 'run' | 'rank' | 'store' | 'close' }>>;
 type WithoutId<Message> = Message extends unknown ? Omit<Message, 'id'> : never;
 
 export interface WorkerThreadOptions {

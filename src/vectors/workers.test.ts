@@ -110,11 +110,13 @@ async function prepare(workers: VectorWorkers, ask: Ask): Promise<Prepared> {
 
 async function outcome(workers: VectorWorkers, ask: Ask): Promise<{ kind: 'answer' } | Failure> {
   const prepared = await workers.prepare(callOf(ask));
-  return prepared.kind === 'prepared' ? prepared.run(null) : prepared;
+  return prepared.kind === 'prepared' ? prepared.run(null, unasked) : prepared;
 }
 
+const unasked = () => assert.fail('nothing is to be ranked');
+
 async function run(prepared: Prepared, embedded: Embedded | null = null) {
-  const answer = await prepared.run(embedded);
+  const answer = await prepared.run(embedded, unasked);
   assert(answer.kind === 'answer', JSON.stringify(answer));
   return JSON.parse(new TextDecoder().decode(answer.body));
 }

@@ -46,6 +46,7 @@ const gateway = await startGateway(file, {
     smart: { targets: ['up/mock/ok'] },
     embed: { type: 'embedding', targets: ['up/mock/ok'] },
     pictures: { type: 'image', targets: ['up/mock/ok'] },
+    rerank: { type: 'rerank', targets: ['up/mock/ok'] },
   },
 });
 await gateway.modelsKnown;

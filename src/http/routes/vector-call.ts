@@ -22,7 +22,7 @@ type End = Parameters<VectorHold['settle']>[0];
 /** Most bytes of one call: 10,000 points are sent in several. */
 export const vectorBodyBytesMax = 32 * 1024 * 1024;
 
-/** The way of a vector call: body → checked → held → texts embedded → done → answered → settled. */
+/** The way of a vector call: body → checked → held → texts embedded → done (→ ranked by a model) → answered → settled. */
 export async function answerVectorCall(parts: VectorParts, verb: VectorVerb, exchange: Exchange): Promise<void> {
   const { response } = exchange;
   const bytes = parts.bodies.hold(exchange.principal!.account);
@@ -80,7 +80,7 @@ async function runPrepared(
   let end: End = unexpected;
   try {
     if (client.gone) return;
-    const hold = await meter.hold(call, prepared.texts, prepared.effect);
+    const hold = await meter.hold(call, prepared);
     if (hold.kind !== 'held') return refuse(client, hold, admitted.headers);
     held = hold;
     const embedded = prepared.texts === null ? null : await hold.embed();
@@ -92,7 +92,10 @@ async function runPrepared(
     if (embedded !== null && 'kind' in embedded) answer = embedded;
     else {
       waiting = null;
-      answer = await prepared.run(embedded);
+      answer = await prepared.run(embedded, ({ texts, bytes: found }) => {
+        bytes.add(found);
+        return hold.rank(texts);
+      });
     }
     if (answer.kind === 'answer') bytes.add(answer.body.byteLength);
     end = answerWith(client, answer, hold);

@@ -56,6 +56,7 @@ async function serve(t: Context, script: Script = {}) {
       const prepared: Prepared = {
         kind: 'prepared',
         texts: script.texts ?? null,
+        rerank: null,
         effect: 'reads',
         run: async (embedded) => {
           told.push('run');
@@ -78,6 +79,7 @@ async function serve(t: Context, script: Script = {}) {
         kind: 'held',
         headers: ['x-culvert-cost', '0.05', 'ratelimit', '"5h";r=9;t=60'],
         embed: async () => script.embed!(call),
+        rank: () => assert.fail('nothing is to be ranked'),
         settle(end) {
           told.push('settle');
           ends.push(end);

@@ -1,6 +1,6 @@
 import type { Failure } from '../../kernel/failure.ts';
 import { invalid } from '../../kernel/failure.ts';
-import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
+import type { ForwardedEndpoint, ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 import type { Alias } from '../models/model-table.ts';
@@ -31,14 +31,17 @@ export function forwardedEndpoint(
     cost: forwardedEndpoints[id].cost,
     read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, id),
     content: (raw) => raw,
-    plan: (snapshot, call, { facts }) => planOf(snapshot, call, id, facts),
-    trials: ({ request }, job) => ({ trial: (answer) => forwardTrial(services, job, request, id, answer) }),
+    plan: (snapshot, call, { facts }) => forwardPlan(snapshot, call, id, facts),
+    trials: ({ request }, job) => ({
+      trial: (answer) => forwardTrial(services, job, request, forwardedEndpoints[id], answer),
+    }),
   };
 }
 
-function planOf(
+/** Who may answer such a request, and for how much; a 404, 403 or 400 where nobody may. */
+export function forwardPlan(
   snapshot: Snapshot,
-  { principal, wishes }: ModelCall,
+  { principal, wishes }: Pick<ModelCall, 'principal' | 'wishes'>,
   id: ForwardedEndpointId,
   facts: ForwardedFacts,
 ): Plan | Failure {
@@ -104,11 +107,12 @@ function asServing(target: Target, endpoint: ForwardedEndpointId): Target {
 
 const served = new WeakMap<Target, Map<ForwardedEndpointId, Target>>();
 
-function forwardTrial(
+/** One attempt. `format`: of the answer, and what in it is a fault. */
+export function forwardTrial(
   services: Pick<ForwardedServices, 'clock' | 'transport'>,
   job: Job,
   { encode, facts }: ForwardedBody,
-  endpoint: ForwardedEndpointId,
+  format: ForwardedEndpoint,
   answer: Answer,
 ): Attempt | Failure | Promise<Attempt | Failure> {
   const { target } = answer.attempt;
@@ -124,23 +128,22 @@ function forwardTrial(
     if (!result.ok) return result.failure;
     const forwarded = result.value;
     const sink = facts.stream ? new StreamedAnswer(answer, forwarded) : new WholeAnswer(answer, forwarded);
-    return new Attempt(services, job, answer.attempt, bodyOf(forwarded, endpoint, facts), sink);
+    return new Attempt(services, job, answer.attempt, bodyOf(forwarded, format, facts), sink);
   };
   return encoded instanceof Promise ? encoded.then(made) : made(encoded);
 }
 
 function bodyOf(
   { bytes, streamed }: EncodedBody,
-  endpoint: ForwardedEndpointId,
+  format: ForwardedEndpoint,
   { stream, includeUsage, needs }: ForwardedFacts,
 ): PreparedBody {
   const { inputTokensEstimate } = needs;
-  const format = forwardedEndpoints[endpoint];
   return {
     bytes,
     streamed,
     upstreamDialect: openAiChat,
-    endpoint,
+    endpoint: format.id,
     inputTokensEstimate,
     reader(contentType) {
       const comesStreamed = contentType === '' ? streamed : contentType.startsWith('text/event-stream');

@@ -1,4 +1,4 @@
-import type { Claim, Delivered, Reservation } from '../../metering/admission.ts';
+import type { Claim, Delivered, Reservation, TokenPrice } from '../../metering/admission.ts';
 import type { RouteRecord } from '../routing/route.ts';
 import type { Job, JobProgress } from './job.ts';
 import type { ModelCall } from './model-call.ts';
@@ -8,6 +8,8 @@ import type { Client } from './sink.ts';
 /** What settlement reads of a job. */
 export type EndedJob = Pick<Job, 'user' | 'stream' | 'progress'> & {
   client: Pick<Client, 'gone' | 'committed'>;
+  /** Of its tokens, where several models had them; absent: that of the target that answered. */
+  price?: TokenPrice | null;
 };
 
 /** Exactly once for every reservation, whatever way the request ended. `doneMilli`: as settlement's, less than was held. */
@@ -16,7 +18,7 @@ export function settleCall(
   call: Pick<ModelCall, 'clientRequestId' | 'startedMs'>,
   claim: Claim,
   reserved: Reservation,
-  { progress, client, user, stream }: EndedJob,
+  { progress, client, user, stream, price }: EndedJob,
   doneMilli?: number,
 ): void {
   const aborted = client.gone && progress.delivered !== 'whole';
@@ -33,7 +35,7 @@ export function settleCall(
     ms: services.clock.monotonicMs() - call.startedMs,
     firstTokenMs: progress.firstTokenMs,
     target: target?.id ?? null,
-    price: target?.price ?? null,
+    price: price === undefined ? (target?.price ?? null) : price,
     usage: progress.usage,
     usageSource: progress.usageSource,
     user,

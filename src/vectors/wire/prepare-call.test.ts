@@ -12,7 +12,7 @@ import {
 import { fakeClock } from '../../kernel/clock.ts';
 import type { VectorStore } from '../store.ts';
 import { type VectorVerb, vectorVerbNames } from '../verbs.ts';
-import { type PreparedCall, prepareCall } from './prepare-call.ts';
+import { type PreparedCall, prepareCall, type UnrankedAnswer } from './prepare-call.ts';
 
 const limits = { pointsPerCall: 10_000 };
 const vector = [0.1, 0.2, 0.3, 0.4];
@@ -27,7 +27,8 @@ function prepare(answers: Partial<VectorStore>, verb: VectorVerb, body: unknown,
   return { asked, prepared: prepareCall(store, call, { limits, clock: fakeClock() }) };
 }
 
-function jsonOf(bytes: Uint8Array): { result: unknown; status: string; time: number } {
+function jsonOf(bytes: Uint8Array | UnrankedAnswer): { result: unknown; status: string; time: number } {
+  assert(bytes instanceof Uint8Array);
   return JSON.parse(new TextDecoder().decode(bytes));
 }
 

@@ -1,8 +1,9 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { CollectionSpec } from '../collection.ts';
-import type { CallEffect, Embedded, TextsToEmbed, VectorCall } from '../engine.ts';
+import type { CallEffect, Embedded, FoundTexts, RankedText, Reranking, TextsToEmbed, VectorCall } from '../engine.ts';
 import { noCollection } from '../refusals.ts';
 import type { VectorStore } from '../store.ts';
+import { findCandidates } from './candidates.ts';
 import { type OpenedCall, openCall, type ReadLimits, readCall } from './read-call.ts';
 import { runRequest } from './run-request.ts';
 import type { VectorRequest } from './vector-request.ts';
@@ -12,9 +13,18 @@ import { writeAnswer } from './write-answer.ts';
 export interface PreparedCall {
   /** What must be embedded before `run`; null for most calls. */
   texts: TextsToEmbed | null;
+  /** The model that says the order of what is found; null for most calls. */
+  rerank: Reranking | null;
   effect: CallEffect;
   /** `embedded`: of `texts`, null where there are none. Once. Gives the answer's body; rejects with a FailureError. */
-  run(embedded: Embedded | null): Promise<Uint8Array<ArrayBuffer>>;
+  run(embedded: Embedded | null): Promise<Uint8Array<ArrayBuffer> | UnrankedAnswer>;
+}
+
+/** What a call has found, until somebody says its order. */
+export interface UnrankedAnswer {
+  found: FoundTexts;
+  /** Gives the answer's body. Throws a FailureError. */
+  rank(ranked: readonly RankedText[]): Uint8Array<ArrayBuffer>;
 }
 
 /** Reads and checks a call; rejects with a FailureError: 400, 404, 501, or the store's. */
@@ -27,15 +37,30 @@ export async function prepareCall(
   const opened = openCall(call);
   const spec = await specOf(store, call.owner.tenant, opened);
   const { request, texts, fill } = readCall(opened, spec, limits);
+  const answerOf = (result: unknown) => writeAnswer(result, clock.monotonicMs() - startedMs);
   return {
     texts,
+    rerank: request.kind === 'query' ? request.rerank : null,
     effect: effectOf(request),
     async run(embedded) {
       if (embedded !== null) fill(embedded);
-      const result = await runRequest(store, call.owner, request);
-      return writeAnswer(result, clock.monotonicMs() - startedMs);
+      if (request.kind === 'query' && request.rerank !== null) {
+        const candidates = await findCandidates(store, call.owner.tenant, request, request.rerank);
+        // One that is too large is refused before anybody ranks it.
+        const unranked = answerOf(candidates.inOrder([]));
+        const { texts } = candidates;
+        if (texts.length === 0) return unranked;
+        const found = { texts, bytes: unranked.byteLength + bytesOf(texts) };
+        return { found, rank: (ranked) => answerOf(candidates.inOrder(ranked)) };
+      }
+      return answerOf(await runRequest(store, call.owner, request));
     },
   };
+}
+
+/** As strings: two bytes a character at most. */
+function bytesOf(texts: readonly string[]): number {
+  return 2 * texts.reduce((sum, text) => sum + text.length, 0);
 }
 
 function effectOf(request: VectorRequest): CallEffect {

@@ -20,6 +20,7 @@ import { readMatrix } from './read-matrix.ts';
 import { readOptions } from './read-options.ts';
 import { readCount, readFacet, readRetrieve, readScroll } from './read-page.ts';
 import { type QueryDialect, readGroupQuery, readQueries, readQuery } from './read-query.ts';
+import { readRerank } from './read-rerank.ts';
 import { optional } from './read-scalars.ts';
 import { readOneWrite, readWrites, type WriteName } from './read-write.ts';
 import { VectorReader } from './vector-reader.ts';
@@ -173,11 +174,12 @@ function readQueryCall(verb: QueryVerb, body: JsonObject, collection: string, sp
     const lookup = readGroupLookup(body.with_lookup, 'with_lookup');
     return withTexts({ kind: 'groups', collection, query, lookup }, vectors);
   }
-  const request: VectorRequest =
-    shape === 'batch'
-      ? { kind: 'queries', collection, queries: readQueries(body, dialect, vectors), form }
-      : { kind: 'query', collection, query: readQuery(body, dialect, '', vectors), form };
-  return withTexts(request, vectors);
+  if (shape === 'batch') {
+    return withTexts({ kind: 'queries', collection, queries: readQueries(body, dialect, vectors), form }, vectors);
+  }
+  const query = readQuery(body, dialect, '', vectors);
+  const rerank = optional(body.rerank) ? null : readRerank(body.rerank, query, vectors.wording);
+  return withTexts({ kind: 'query', collection, query, rerank, form }, vectors);
 }
 
 function withTexts(request: VectorRequest, vectors: VectorReader): ReadCall {

@@ -28,6 +28,8 @@ const sharedKeys = ['filter', 'params', 'score_threshold', ...wantKeys, 'shard_k
 const pageKeys = ['limit', 'offset'];
 const groupKeys = ['group_by', 'group_size', 'limit', 'with_lookup'];
 const modelKeys = ['model', 'embedding_model'];
+/** Of a body that is one query itself. */
+const wholeKeys = [...modelKeys, 'rerank'];
 const dialectKeys = {
   search: ['vector', 'text', 'using'],
   recommend: ['positive', 'negative', 'strategy', 'using', 'lookup_from'],
@@ -39,10 +41,13 @@ const prefetchDepthMax = 16;
 /** Prefetches of one query, those within others too. */
 const prefetchesMax = 64;
 
-/** `at` as in `searches[2].`, '' for a body that is one query itself, which may name the model of its texts. */
+/**
+ * `at` as in `searches[2].`, '' for a body that is one query itself, which may name the model of its texts, and one that
+ * ranks anew (`readRerank`).
+ */
 export function readQuery(json: JsonValue, dialect: QueryDialect, at: string, vectors: VectorReader): PointQuery {
   const old = dialect === 'query' ? [] : ['top'];
-  const keys = [...dialectKeys[dialect], ...sharedKeys, ...pageKeys, ...old, ...(at === '' ? modelKeys : [])];
+  const keys = [...dialectKeys[dialect], ...sharedKeys, ...pageKeys, ...old, ...(at === '' ? wholeKeys : [])];
   const body = readObject(json, at === '' ? 'body' : at.slice(0, -1), keys);
   const [limitKey, limitValue] = dialect !== 'query' && !optional(body.top) ? ['top', body.top] : ['limit', body.limit];
   const limit = optional(limitValue) ? limitDefault : readWhole(limitValue, at + limitKey, 1, pointsAskedMax);

@@ -3,7 +3,7 @@ import { noPoint } from '../refusals.ts';
 import type { Owner, PointGroup, VectorStore } from '../store.ts';
 import { matrixOffsets, matrixPairs } from './distance-matrix.ts';
 import { lookUpGroups } from './looked-up-groups.ts';
-import { shownInfo, shownPoint, shownScored, shownSpec } from './shown-collection.ts';
+import { shownInfo, shownPoint, shownPoints, shownScored, shownSpec } from './shown-collection.ts';
 import type { Acknowledge, VectorRequest } from './vector-request.ts';
 
 /**
@@ -66,13 +66,11 @@ async function search(store: VectorStore, tenant: string, request: Search): Prom
   switch (request.kind) {
     case 'query': {
       const [points] = await store.query(tenant, collection, [request.query]);
-      const shown = points!.map(shownScored);
-      return request.form === 'query' ? { points: shown } : shown;
+      return shownPoints(points!.map(shownScored), request.form);
     }
     case 'queries': {
       const lists = await store.query(tenant, collection, request.queries);
-      const shown = lists.map((points) => points.map(shownScored));
-      return request.form === 'query' ? shown.map((points) => ({ points })) : shown;
+      return lists.map((points) => shownPoints(points.map(shownScored), request.form));
     }
     case 'groups': {
       const groups = await store.queryGroups(tenant, collection, request.query);

@@ -1,6 +1,7 @@
 import type { CollectionInfo, CollectionSpec, NamedSpecs, VectorSpec } from '../collection.ts';
 import { isMulti, isSparse, type ScoredPoint, type StoredPoint, type VectorValue } from '../point.ts';
 import { shortestFloat } from './shortest-float.ts';
+import type { QueryForm } from './vector-request.ts';
 
 type Shown = Record<string, object>;
 
@@ -128,6 +129,11 @@ export function shownScored(point: ScoredPoint): object {
   const { orderValue } = point;
   const scored = { ...shownPoint(point), version: 0, score: shortestFloat(point.score) };
   return orderValue === undefined ? scored : { ...scored, order_value: orderValue };
+}
+
+/** A list of points in the words of `form`. */
+export function shownPoints(points: readonly object[], form: QueryForm): unknown {
+  return form === 'query' ? { points } : points;
 }
 
 function numbersOf(vector: Float32Array): number[] {

@@ -43,6 +43,8 @@ export class VectorReader {
   #used: string | null = null;
   /** Texts that were read, which may not have a place yet. */
   #textsRead = 0;
+  /** Of dense and sparse vectors. */
+  readonly #worded = new Set<string>();
   readonly #texts: string[] = [];
   readonly #places: Float32Array[] = [];
 
@@ -70,6 +72,12 @@ export class VectorReader {
       if (spec.kind === 'multi') return false;
       return spec.embeddingModel !== null || (name === '' && this.#said !== null);
     });
+  }
+
+  /** The one text that the call has, however often; null when it has none or several. */
+  get wording(): string | null {
+    const [only] = this.#worded;
+    return this.#worded.size === 1 ? only! : null;
   }
 
   get texts(): TextsToEmbed | null {
@@ -163,6 +171,7 @@ export class VectorReader {
       refuse(said?.at ?? at, `a sparse vector takes texts of '${bm25Model}', not of ${quoted(model)}`);
     const bm25 = readBm25Options(options, `${at}.options`);
     const words = readString(text, textAt, Number.POSITIVE_INFINITY);
+    if (this.#purpose === 'query') this.#worded.add(words);
     const embed = this.#purpose === 'document' ? bm25Document : bm25Query;
     return { kind: 'value', value: embed(words, bm25) };
   }
@@ -179,6 +188,7 @@ export class VectorReader {
     }
     this.#useModel(spec.embeddingModel, said, at);
     const text = readString(value, at, Number.POSITIVE_INFINITY);
+    if (this.#purpose === 'query') this.#worded.add(text);
     // Before anybody takes memory for their vectors.
     const most = Math.min(textsMax, Math.max(1, Math.floor(textNumbersMax / spec.size)));
     if (++this.#textsRead > most) {

@@ -6,6 +6,7 @@ import type { PointId, Want } from '../point.ts';
 import type { AliasChange, FacetQuery, GroupQuery, PointQuery, ScrollQuery, WriteOperation } from '../store.ts';
 import type { DistanceMatrix } from './distance-matrix.ts';
 import type { GroupLookup } from './looked-up-groups.ts';
+import type { Rerank } from './read-rerank.ts';
 
 /** A checked call. What differs between the two vocabularies, or in the answer alone, stands in `form`. */
 export type VectorRequest =
@@ -36,7 +37,7 @@ export type VectorRequest =
   | { kind: 'get'; collection: string; id: PointId; want: Want }
   | { kind: 'retrieve'; collection: string; ids: readonly PointId[]; want: Want }
   /** `search` answers the list itself, `query` an object with it. */
-  | { kind: 'query'; collection: string; query: PointQuery; form: QueryForm }
+  | { kind: 'query'; collection: string; query: PointQuery; rerank: Rerank | null; form: QueryForm }
   | { kind: 'queries'; collection: string; queries: readonly PointQuery[]; form: QueryForm }
   | { kind: 'groups'; collection: string; query: GroupQuery; lookup: GroupLookup | null }
   | { kind: 'matrix'; collection: string; matrix: DistanceMatrix; form: 'pairs' | 'offsets' }

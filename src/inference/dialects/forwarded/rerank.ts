@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { estimatedTokens, toldCount } from '../../neutral/usage.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
@@ -24,9 +25,43 @@ export const rerank: ForwardedEndpoint = {
     });
     return { ok: true, value };
   },
-  // Voyage's servers call the list `data`.
-  readInPassing: () => readWholeInPassing((body) => faultInList(body, ['results', 'data'], 0), usageOf),
+  readInPassing: () => readWholeInPassing(faultInRanking, usageOf),
 };
+
+/** The same for who reads the ranks of `count` texts: an answer whose ranks cannot be read is none. */
+export function rerankOf(count: number): ForwardedEndpoint {
+  const faultIn = (body: unknown) =>
+    faultInRanking(body) ??
+    (ranksIn(body, count) === null ? fault('malformed', 'answered no ranks of the texts') : null);
+  return { ...rerank, readInPassing: () => readWholeInPassing(faultIn, usageOf) };
+}
+
+export interface TextRank {
+  /** Of the text in the request. */
+  index: number;
+  score: number;
+}
+
+/** Ranks of at least one of `count` texts, each once at most, as they stand there; null when that is not what it says. */
+export function ranksIn(body: unknown, count: number): TextRank[] | null {
+  const list = isObject(body) ? members.map((name) => body[name]).find(Array.isArray) : undefined;
+  const ranks = new Map<number, TextRank>();
+  for (const item of list ?? []) {
+    if (!isObject(item)) return null;
+    const { index, relevance_score: score } = item;
+    if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= count) return null;
+    if (typeof score !== 'number' || !Number.isFinite(score) || ranks.has(index)) return null;
+    ranks.set(index, { index, score });
+  }
+  return ranks.size === 0 ? null : [...ranks.values()];
+}
+
+/** Voyage's servers call the list `data`. */
+const members = ['results', 'data'];
+
+function faultInRanking(body: unknown): Fault | null {
+  return faultInList(body, members, 0);
+}
 
 /** Jina, vLLM and Together tell tokens in `usage`, Cohere in `meta`, or searches alone; OpenRouter both. */
 function usageOf({ usage, meta }: JsonObject): Usage | null {

@@ -1,0 +1,72 @@
+import type { Principal } from '../../auth/principal.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type { Reservation } from '../../metering/admission.ts';
+import { ranksIn, rerankOf, type TextRank } from '../dialects/forwarded/rerank.ts';
+import type { Snapshot } from '../models/snapshot.ts';
+import { noNeeds } from '../neutral/request.ts';
+import { estimatedTokens } from '../neutral/usage.ts';
+import type { Plan } from '../spine/endpoint.ts';
+import { type JobProgress, newProgress } from '../spine/job.ts';
+import { KeptAnswer } from '../spine/kept-answer.ts';
+import type { ModelCall, RunCall } from '../spine/model-call.ts';
+import { runAttempts } from '../spine/run-attempts.ts';
+import { jobOf } from '../spine/serve.ts';
+import type { Client } from '../spine/sink.ts';
+import { forwardPlan, forwardTrial } from './endpoint.ts';
+import type { ForwardedServices } from './services.ts';
+
+/** What texts are ranked by, for another endpoint than `/v1/rerank`. */
+export interface RankedBy {
+  /** Alias. */
+  model: string;
+  query: string;
+}
+
+/** For whom: what every admitted request knows of itself. */
+export type RankCall = Pick<ModelCall, 'requestId' | 'principal' | 'startedMs'> & {
+  /** Whose leaving ends the work. */
+  client?: Client;
+};
+
+const wishes = { timeoutMs: null, fallback: 'allowed', session: null } as const;
+
+/** Who may rank, before the texts are known; a 404, 403 or 400 when the model is unknown, not allowed, or ranks nothing. */
+export function rankPlan(snapshot: Snapshot, principal: Principal, { model, query }: RankedBy): Plan | Failure {
+  const needs = { ...noNeeds, inputTokensEstimate: estimatedTokens(query.length) };
+  const facts = { model, stream: false, user: null, needs, includeUsage: false, conversationStart: '' };
+  return forwardPlan(snapshot, { principal, wishes }, 'rerank', facts);
+}
+
+/**
+ * Ranks texts for a call that holds a reservation, by the same routing as `/v1/rerank`. The reservation stays open:
+ * whoever holds it settles it with `progress`. `texts`: at least one.
+ */
+export async function rankTexts(
+  services: ForwardedServices,
+  snapshot: Snapshot,
+  call: RankCall,
+  { by, plan, reserved }: { by: RankedBy; plan: Plan; reserved: Reservation },
+  texts: readonly string[],
+): Promise<{ outcome: readonly TextRank[] | Failure; progress: JobProgress }> {
+  const raw = Buffer.from(JSON.stringify({ model: by.model, query: by.query, documents: texts }));
+  const read = await services.bodies.read(call.principal.tenant, raw, 'rerank');
+  if (!read.ok) return { outcome: read.failure, progress: newProgress() };
+  const body = read.value;
+  try {
+    const kept = new KeptAnswer();
+    const asked: RunCall = { ...call, client: call.client ?? kept, sink: kept, callerHeaders: {}, wishes };
+    const query = { ...plan.query, needs: body.facts.needs };
+    const job = jobOf(snapshot, asked, { ...plan, query }, reserved, null);
+    const format = rerankOf(texts.length);
+    await runAttempts(services, job, (answer) => forwardTrial(services, job, body, format, answer));
+    return { outcome: ranksOf(kept, texts.length), progress: job.progress };
+  } finally {
+    await body.release();
+  }
+}
+
+function ranksOf({ outcome }: KeptAnswer, count: number): readonly TextRank[] | Failure {
+  if (outcome?.kind === 'refused') return outcome.failure;
+  const ranks = outcome === null ? null : ranksIn(JSON.parse(outcome.body.toString()), count);
+  return ranks ?? { kind: 'internal' };
+}

@@ -1,0 +1,124 @@
+import type { Failure } from '../../kernel/failure.ts';
+import type { Claim, Reservation } from '../../metering/admission.ts';
+import type { TextRank } from '../dialects/forwarded/rerank.ts';
+import { type EmbeddedTexts, embedTexts } from '../embeddings/embed-texts.ts';
+import type { EmbeddingBody } from '../embeddings/embedding-body.ts';
+import type { EmbeddingWay } from '../embeddings/endpoint.ts';
+import { type RankedBy, rankTexts } from '../forwarded/rank-texts.ts';
+import type { Snapshot } from '../models/snapshot.ts';
+import { costHeaders } from '../spine/answer.ts';
+import type { Plan } from '../spine/endpoint.ts';
+import { type JobProgress, newProgress, sumOf } from '../spine/job.ts';
+import { settleCall } from '../spine/settle-call.ts';
+import { jointPrice } from './joint-price.ts';
+import type { VectorCallHold, VectorMeterCall, VectorServices } from './meter-vectors.ts';
+
+/** What of a call must be embedded: `size` is known already where only that was asked for. */
+export interface Embedding {
+  snapshot: Snapshot;
+  way: EmbeddingWay;
+  body: EmbeddingBody;
+  /** The vectors themselves are wanted, or their length alone. */
+  wanted: 'vectors' | 'size';
+  size: number | null;
+}
+
+/** Who ranks what a call finds. */
+export interface Ranking {
+  snapshot: Snapshot;
+  by: RankedBy;
+  plan: Plan;
+  /** Milli-units of the call's that are its own. */
+  costMilli: number;
+}
+
+/** A vector call whose cost is held. */
+export class Hold implements VectorCallHold {
+  readonly kind = 'held';
+  readonly #services: VectorServices;
+  readonly #call: VectorMeterCall;
+  readonly #claim: Claim;
+  readonly #reserved: Reservation;
+  readonly #embedding: Embedding | null;
+  readonly #ranking: Ranking | null;
+  #embedded: JobProgress | null = null;
+  #ranked: JobProgress | null = null;
+
+  constructor(
+    services: VectorServices,
+    call: VectorMeterCall,
+    claim: Claim,
+    reserved: Reservation,
+    { embedding, ranking }: { embedding: Embedding | null; ranking: Ranking | null },
+  ) {
+    this.#services = services;
+    this.#call = call;
+    this.#claim = claim;
+    this.#reserved = reserved;
+    this.#embedding = embedding;
+    this.#ranking = ranking;
+  }
+
+  get headers(): readonly string[] {
+    return costHeaders({ headers: this.#reserved.headers, costMilli: this.#doneMilli });
+  }
+
+  /** Where no text was found, none was ranked. */
+  get #doneMilli(): number {
+    const { costMilli } = this.#reserved;
+    return this.#ranked === null ? costMilli - (this.#ranking?.costMilli ?? 0) : costMilli;
+  }
+
+  async embed(): Promise<EmbeddedTexts | Failure> {
+    const embedding = this.#embedding;
+    if (embedding === null) throw new Error('there is nothing to embed');
+    const { snapshot, way, body, wanted, size } = embedding;
+    if (size !== null) return { size, vectors: new Float32Array(0) };
+    const run = { body, way, reserved: this.#reserved };
+    const { outcome, progress } = await embedTexts(this.#services, snapshot, this.#call, run);
+    this.#embedded = progress;
+    if ('kind' in outcome) return outcome;
+    return wanted === 'vectors' ? outcome : { size: outcome.size, vectors: new Float32Array(0) };
+  }
+
+  async rank(texts: readonly string[]): Promise<readonly TextRank[] | Failure> {
+    if (this.#ranking === null) throw new Error('there is nothing to rank');
+    const { snapshot, by, plan } = this.#ranking;
+    const run = { by, plan, reserved: this.#reserved };
+    const { outcome, progress } = await rankTexts(this.#services, snapshot, this.#call, run, texts);
+    this.#ranked = progress;
+    return outcome;
+  }
+
+  settle({ status, failure, aborted }: { status: number; failure: Failure | null; aborted: boolean }): void {
+    const parts = [this.#embedded, this.#ranked].filter((part) => part !== null);
+    const progress = parts.reduce(joined, null) ?? newProgress();
+    // What was done is done, whether or not its caller waited for the answer.
+    const done = failure === null && status < 400;
+    progress.delivered = done ? 'whole' : 'nothing';
+    progress.status = status;
+    progress.class = failure?.kind ?? 'ok';
+    if (done && progress.usage === null) progress.usage = { inputTokens: 0, outputTokens: 0 };
+    const ended = {
+      user: null,
+      stream: false,
+      progress,
+      client: { gone: aborted, committed: done },
+      ...(parts.length > 1 && { price: jointPrice(parts) }),
+    };
+    settleCall(this.#services, this.#call, this.#claim, this.#reserved, ended, this.#doneMilli);
+  }
+}
+
+/** The attempts at both models, and what both used; told as the first's answer. */
+function joined(first: JobProgress | null, then: JobProgress): JobProgress {
+  if (first === null) return then;
+  return {
+    ...first,
+    attempts: [...first.attempts, ...then.attempts],
+    losses: [...first.losses, ...then.losses],
+    verdicts: [...first.verdicts, ...then.verdicts],
+    usage: then.usage === null ? first.usage : sumOf(first.usage, then.usage),
+    usageSource: then.usageSource === 'upstream' || then.usage === null ? first.usageSource : then.usageSource,
+  };
+}
