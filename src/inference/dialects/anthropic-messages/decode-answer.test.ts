@@ -114,6 +114,20 @@ test('the forced call that stands in for a response format comes out as text and
   ]);
 });
 
+test('of two such calls the first is the answer: both in a row would be no JSON', () => {
+  const call = (index: number, json: string) => [
+    start(index, { type: 'tool_use', id: `t${index}`, name: 'json_response', input: {} }),
+    delta(index, { type: 'input_json_delta', partial_json: json }),
+    stop(index),
+  ];
+  const told = [begin, ...call(0, '{"ok":1}'), ...call(1, '{"ok":2}'), ...end('tool_use')];
+  assert.deepEqual(bare(decode(told, { unwrapTool: 'json_response' })), [
+    { type: 'text-delta', choice: 0, text: '{"ok":1}' },
+    { type: 'finish', choice: 0, reason: 'stop', stopSequence: null },
+    { type: 'end' },
+  ]);
+});
+
 test('two text blocks in a row are divided; a citation is of all the block that it stands in', () => {
   const block = { type: 'web_search_result_location', url: 'https://a.example', title: 'A' };
   const events = decode([

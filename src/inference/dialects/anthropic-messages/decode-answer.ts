@@ -184,7 +184,12 @@ class AnswerDecoder implements StreamDecoder {
         this.#lastPart = null;
         if (name === this.#unwrapTool && name !== '') {
           this.#unwrapped += 1;
-          this.#open.set(index, { kind: 'unwrapped', input: block.input, argumentsSeen: false });
+          // A model that may call several tools may call this one twice: two objects in a row are no JSON.
+          const first = this.#unwrapped === 1;
+          this.#open.set(
+            index,
+            first ? { kind: 'unwrapped', input: block.input, argumentsSeen: false } : { kind: 'ignored' },
+          );
           return;
         }
         const call = this.#toolCalls++;
