@@ -261,11 +261,12 @@ function readDelta(delta: JsonObject, choice: number, state: Choice, events: Neu
     events.push({ type: 'refusal-delta', choice, text: delta.refusal });
   }
   if (isObject(delta.audio)) events.push({ type: 'audio-delta', choice, audio: delta.audio });
-  if (Array.isArray(delta.images)) readPictures(delta.images, choice, events);
+  // Before the pictures, which end the text in other formats.
   if (Array.isArray(delta.annotations)) {
     state.cited ||= delta.annotations.length > 0;
     for (const one of delta.annotations) if (isObject(one)) events.push(readAnnotation(one, choice));
   }
+  if (Array.isArray(delta.images)) readPictures(delta.images, choice, events);
   if (Array.isArray(delta.tool_calls)) {
     for (const call of delta.tool_calls) if (isObject(call)) state.toolCalls.read(call, events);
   }
