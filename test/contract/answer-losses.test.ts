@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import OpenAI from 'openai';
-import { startGateway } from '../start-gateway.ts';
+import { startGateway, type TestGateway } from '../start-gateway.ts';
 
 /* Parts of an answer that the caller's format has no place for are told: in the header, or in the stream. */
 
@@ -23,11 +23,20 @@ const answer = JSON.stringify({
   modelVersion: 'gemini-own',
   responseId: 'own',
 });
+/** As OpenRouter tells a picture and a source in one message. */
+const source = { url: 'https://a.example', title: 'A', start_index: 0, end_index: 9 };
+const message = {
+  ...{ role: 'assistant', content: 'It rains.' },
+  images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }],
+  annotations: [{ type: 'url_citation', url_citation: source }],
+};
+const drawn = { id: 'drawn', object: 'chat.completion', choices: [{ index: 0, message, finish_reason: 'stop' }] };
 const upstream = createServer((request, response) => {
   const streamed = request.url!.includes('streamGenerateContent');
   request.resume().on('end', () => {
     response.writeHead(200, { 'content-type': streamed ? 'text/event-stream' : 'application/json' });
-    response.end(streamed ? `data: ${answer}\n\n` : answer);
+    if (request.url!.includes('/chat/completions')) response.end(JSON.stringify(drawn));
+    else response.end(streamed ? `data: ${answer}\n\n` : answer);
   });
 }).listen(0, '127.0.0.1');
 await once(upstream, 'listening');
@@ -47,6 +56,33 @@ test('a whole answer names in x-culvert-dropped what it lost', async (t) => {
   assert.equal(response.headers.get('x-culvert-dropped'), 'executableCode, annotations');
 });
 
+test('several choices of one call each tell it once, in the header and in the stream', async (t) => {
+  const gateway = await startGateway(t, config(false));
+  const ask = (stream: boolean) =>
+    gateway.fetch('/v1/chat/completions', { json: { ...question, n: 2, seed: 1, unknown_to_google: 1, stream } });
+  const whole = await ask(false);
+  const { choices } = (await whole.json()) as { choices: unknown[] };
+  assert.equal(choices.length, 2);
+  const dropped = whole.headers.get('x-culvert-dropped');
+  assert.equal(dropped, 'unknown_to_google, executableCode, annotations');
+  assert.deepEqual(await lossesIn(gateway, whole), dropped.split(', '));
+
+  const streamed = await ask(true);
+  const lines = (await streamed.text()).split('\n').filter((line) => line !== '');
+  assert.equal(lines.filter((line) => line.startsWith(':')).join(), ': x-culvert-dropped: executableCode, annotations');
+  assert.equal(lines.at(-1), 'data: [DONE]');
+  assert.deepEqual(await lossesIn(gateway, streamed), dropped.split(', '));
+});
+
+/** Losses that the record of a request has. */
+async function lossesIn(gateway: TestGateway, { headers }: Pick<Response, 'headers'>): Promise<string[]> {
+  const id = headers.get('x-culvert-request-id')!;
+  const record = (await (await gateway.fetch(`/v1/requests/${id}`)).json()) as {
+    route: { losses: { field: string }[] };
+  };
+  return record.route.losses.map(({ field }) => field);
+}
+
 test('a stream that has begun says it in a comment before its end, and its record has it', async (t) => {
   const gateway = await startGateway(t, config(true));
   const response = await gateway.fetch('/v1/chat/completions', { method: 'POST', json: { ...question, stream: true } });
@@ -59,12 +95,27 @@ test('a stream that has begun says it in a comment before its end, and its recor
   let said = '';
   for await (const chunk of data) said += chunk.choices[0]?.delta.content ?? '';
   assert.equal(said, 'It rains.', 'readers of events skip the comment');
-  const id = head.headers.get('x-culvert-request-id')!;
-  const record = (await (await gateway.fetch(`/v1/requests/${id}`)).json()) as {
-    route: { losses: { field: string }[] };
-  };
+  assert.deepEqual(await lossesIn(gateway, head), ['executableCode', 'annotations']);
+});
+
+test('a source that comes with a picture keeps its place in the text, and nothing is lost', async (t) => {
+  const gateway = await startGateway(t, {
+    providers: { open: { type: 'openai', base_url, api_key: 'open-secret' } },
+    models: { m: { targets: ['open/drawn'] } },
+  });
+  const messages = { ...question, max_tokens: 9 };
+  const response = await gateway.fetch('/v1/messages', { json: messages });
+  const { content } = (await response.json()) as { content: { type: string; citations?: { url: string }[] }[] };
   assert.deepEqual(
-    record.route.losses.map(({ field }) => field),
-    ['executableCode', 'annotations'],
+    content.map(({ type, citations = [] }) => [type, ...citations.map(({ url }) => url)]),
+    [['text', source.url], ['image']],
   );
+  assert.equal(response.headers.get('x-culvert-dropped'), null);
+  const answered = await gateway.fetch('/v1/responses', { json: { model: 'm', input: 'Weather?' } });
+  const { output } = (await answered.json()) as { output: { type: string; content?: { annotations: object[] }[] }[] };
+  assert.deepEqual(
+    output.map(({ type }) => type),
+    ['message', 'image_generation_call'],
+  );
+  assert.deepEqual(output[0]!.content![0]!.annotations, [{ type: 'url_citation', ...source }]);
 });

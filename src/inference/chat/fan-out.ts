@@ -1,6 +1,7 @@
 import { invalid, statusOf } from '../../kernel/failure.ts';
 import type { AnswerHead, CallerDialect, StreamEncoder } from '../dialects/dialect.ts';
 import type { NeutralEvent } from '../neutral/event.ts';
+import { type Loss, lossComment, lossesOf, lossHeader, lossHeaderName } from '../neutral/loss.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import { refusalHeaders } from '../spine/answer.ts';
@@ -64,7 +65,7 @@ export async function runFanOut(parts: ContestParts, job: Job, choices: Choices)
   joinProgress(
     job.progress,
     children.map((child) => child.progress),
-    merge.reached,
+    merge,
   );
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }
@@ -131,6 +132,11 @@ class Merge {
     });
   }
 
+  /** What its parts had no place for in the client's format, in the end. */
+  get losses(): Loss[] {
+    return lossesOf((this.#job.stream ? this.#encoder : this.#fold).lost);
+  }
+
   child(index: number): { client: Client; sink: Sink<Chunk> } {
     const client = new ChildClient(this.#job.client);
     this.#clients.push(client);
@@ -186,7 +192,9 @@ class Merge {
     const { sink, stream } = this.#job;
     const usage: NeutralEvent = { type: 'usage', usage: sumUsage([...this.#usages.values()]) };
     if (stream) {
-      sink.chunk(this.#encoder.step(usage) + this.#encoder.step({ type: 'end' }));
+      const last = this.#encoder.step(usage) + this.#encoder.step({ type: 'end' });
+      const { losses } = this;
+      sink.chunk(losses.length === 0 ? last : lossComment(losses) + last);
       return sink.end(null);
     }
     for (const [choice, whole] of this.#wholes.entries()) {
@@ -203,7 +211,7 @@ class Merge {
     this.#fold.add(usage);
     this.#fold.add({ type: 'end' });
     this.reached = true;
-    sendWhole(sink, this.#headers, JSON.stringify(this.#fold.result()));
+    sendWhole(sink, withLosses(this.#headers, this.losses), JSON.stringify(this.#fold.result()));
   }
 
   #childFailed(failed: Failed): void {
@@ -215,6 +223,14 @@ class Merge {
   stop(): void {
     for (const child of this.#clients) child.leave();
   }
+}
+
+/** Beside those of the request, which the headers may tell. */
+function withLosses(headers: HeaderList, losses: readonly Loss[]): HeaderList {
+  if (losses.length === 0) return headers;
+  const at = headers.indexOf(lossHeaderName);
+  const told = lossHeader(losses);
+  return at < 0 ? [...headers, lossHeaderName, told] : headers.with(at + 1, `${headers[at + 1]}, ${told}`);
 }
 
 function sumUsage(usages: readonly Usage[]): Usage {
@@ -232,13 +248,17 @@ function sumUsage(usages: readonly Usage[]): Usage {
  * One request in the books: attempts in a row, tokens summed, as far as the furthest child, as bad as the worst. A whole
  * answer that one child failed has not `reached` the client: then the others' answers were for nobody.
  */
-function joinProgress(into: JobProgress, children: readonly JobProgress[], answerReached: boolean): void {
+function joinProgress(
+  into: JobProgress,
+  children: readonly JobProgress[],
+  { reached: answerReached, losses }: Merge,
+): void {
   const failed = children.find((child) => child.class !== 'ok' && child.class !== 'aborted');
   const first = children[0]!;
   // A route over targets with native n may have been tried before.
   into.attempts.push(...children.flatMap((child) => child.attempts));
   into.verdicts = [...into.verdicts, ...first.verdicts];
-  into.losses = first.losses;
+  into.losses = [...first.losses, ...losses];
   into.malformedLines = children.reduce((sum, child) => sum + child.malformedLines, 0);
   into.answeredBy = children.find((child) => child.answeredBy !== null)?.answeredBy ?? null;
   into.firstTokenMs = children.reduce<number | null>(

@@ -9,7 +9,7 @@ import type {
   StreamEncoder,
   StreamMark,
 } from '../dialects/dialect.ts';
-import { type Loss, lossHeader } from '../neutral/loss.ts';
+import { type Loss, lossComment, lossesOf, lossHeader, lossHeaderName } from '../neutral/loss.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Route, RouteAttempt } from '../routing/route.ts';
 import type { Seen, Watched } from '../routing/silence.ts';
@@ -167,7 +167,7 @@ export class StreamedAnswer<C extends Chunk> implements AttemptSink {
     if (this.#held !== null) this.#facts = { ...this.#facts, losses: [...this.#facts.losses, ...losses] };
     else {
       this.#answer.lose(losses);
-      this.#answer.chunk(`: x-culvert-dropped: ${lossHeader(losses)}\n\n` as Chunk as C);
+      this.#answer.chunk(lossComment(losses) as Chunk as C);
     }
   }
 
@@ -286,7 +286,7 @@ export class EncodedAnswer implements AttemptSink {
 
   #lose({ lost }: Leaves): void {
     if (lost === undefined || lost.size === 0) return;
-    this.#next.lose?.([...lost].map((field) => ({ field, why: 'unsupported' })));
+    this.#next.lose?.(lossesOf(lost));
   }
 }
 
@@ -306,7 +306,7 @@ function answerHeaders(
     String(attemptsMade(job) + 1),
     ...costHeaders(job),
   ];
-  if (facts.losses.length > 0) headers.push('x-culvert-dropped', lossHeader(facts.losses));
+  if (facts.losses.length > 0) headers.push(lossHeaderName, lossHeader(facts.losses));
   if (facts.answerType !== undefined) headers.push('content-type', facts.answerType);
   if (target.simulated) headers.push('x-culvert-simulated', 'true');
   return headers;
