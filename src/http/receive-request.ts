@@ -169,7 +169,8 @@ export class Reception {
 
   private unrouted(method: string, path: string): Failure {
     if (!isEncoded(path)) {
-      return invalid(null, 'The path is not percent-encoded UTF-8. A % that stands for itself is written as %25.');
+      const message = 'The path is not percent-encoded UTF-8. A % that stands for itself is written as %25.';
+      return { kind: 'not-found', message };
     }
     const shown = path.slice(0, 200);
     const allowed = methodsTried.filter((one) => this.find(one, path) !== null);
