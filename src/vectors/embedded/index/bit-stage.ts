@@ -16,6 +16,8 @@ export interface BitStage {
   look(codes: number): void;
   /** About the `keep` rows with the fewest differing bits, of `among` or of all; in the order of these. */
   nearest(keep: number, among: Uint32Array | null): Uint32Array;
+  /** How many of `rows` the last `nearest` might as well have left out: they are not in the nearest quarter of each look. */
+  further(rows: Uint32Array): number;
   close(): void;
 }
 
@@ -47,6 +49,8 @@ class ArenaBitStage implements BitStage {
   readonly #distances: number;
   /** Addresses of the rows that are gathered, and their results. */
   readonly #list: number;
+  /** Of each look of the last `nearest`: the bits that differ in the last row of its nearest quarter. */
+  #quarters: { rows: ArenaRows; distance: number }[] = [];
 
   constructor(arena: Arena, width: number, mean: Float32Array) {
     const stride = Math.ceil(width / 8 / 16) * 16;
@@ -98,10 +102,21 @@ class ArenaBitStage implements BitStage {
   }
 
   nearest(keep: number, among: Uint32Array | null): Uint32Array {
+    this.#quarters = [];
     const total = among?.length ?? this.#rows.count;
     const wide = Math.max(keep * headKeep.perRow, Math.ceil(total * headKeep.share));
     if (wide * 2 >= total) return this.#closest(this.#rows, keep, among);
     return this.#closest(this.#rows, keep, this.#closest(this.#heads, wide, among));
+  }
+
+  further(rows: Uint32Array): number {
+    const judged = rows.subarray(0, gathered);
+    const isFurther = new Uint8Array(judged.length);
+    for (const quarter of this.#quarters) {
+      const differing = this.#differing(quarter.rows, judged);
+      for (let i = 0; i < judged.length; i += 1) if (differing[i]! > quarter.distance) isFurther[i] = 1;
+    }
+    return isFurther.reduce((sum, one) => sum + one, 0);
   }
 
   close(): void {
@@ -131,6 +146,7 @@ class ArenaBitStage implements BitStage {
       differingBits(this.#query, address, count, rows.stride, results, this.#counts);
     });
     const near = new Uint32Array(Math.min(keep, rows.count));
+    this.#noteQuarter(rows, near.length);
     const { distance, left } = this.#edge(near.length);
     const room = this.#counts + distance * 4;
     u32[room >>> 2] = left;
@@ -146,18 +162,12 @@ class ArenaBitStage implements BitStage {
   }
 
   #closestOf(rows: ArenaRows, keep: number, among: Uint32Array): Uint32Array {
-    const { u32 } = this.#arena.views;
-    const { differingBitsAt } = this.#arena.kernels;
-    const list = this.#list >>> 2;
     const differing = new Uint32Array(among.length);
     for (let from = 0; from < among.length; from += gathered) {
-      const count = Math.min(gathered, among.length - from);
-      for (let i = 0; i < count; i += 1) u32[list + i] = rows.address(among[from + i]!);
-      const results = this.#list + gathered * 4;
-      differingBitsAt(this.#query, this.#list, count, rows.stride, results, this.#counts);
-      differing.set(u32.subarray(results >>> 2, (results >>> 2) + count), from);
+      differing.set(this.#differing(rows, among.subarray(from, from + gathered)), from);
     }
     const near = new Uint32Array(Math.min(keep, among.length));
+    this.#noteQuarter(rows, near.length);
     let { distance, left } = this.#edge(near.length);
     let found = 0;
     for (let i = 0; i < among.length; i += 1) {
@@ -166,6 +176,21 @@ class ArenaBitStage implements BitStage {
       found += 1;
     }
     return near;
+  }
+
+  /** Of `gathered` rows at most; counted too. A view, good until the next call. */
+  #differing(rows: ArenaRows, among: Uint32Array): Uint32Array {
+    const { u32 } = this.#arena.views;
+    const list = this.#list >>> 2;
+    for (let i = 0; i < among.length; i += 1) u32[list + i] = rows.address(among[i]!);
+    const results = this.#list + gathered * 4;
+    const { differingBitsAt } = this.#arena.kernels;
+    differingBitsAt(this.#query, this.#list, among.length, rows.stride, results, this.#counts);
+    return u32.subarray(results >>> 2, (results >>> 2) + among.length);
+  }
+
+  #noteQuarter(rows: ArenaRows, keep: number): void {
+    this.#quarters.push({ rows, distance: this.#edge(Math.ceil(keep / 4)).distance });
   }
 
   /** The distance at which `keep` rows are reached, and how many are kept of those that have it. */

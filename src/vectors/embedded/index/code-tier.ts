@@ -15,6 +15,11 @@ const bitsSizes = { min: 512, max: 32_768 };
  * How many times the rows are kept of those that pass a filter: a trial asks of all, and the best of few lie further off.
  */
 const filteredKeep = 3;
+/**
+ * Results that a search by bits is judged by, though fewer may be wanted, and how many of these may have come so late that
+ * others were left out. A trial says nothing of queries and rows of another kind than those it saw.
+ */
+const judged = { min: 10, furtherShare: 1 / 10 };
 /** Fewer rows are looked through as fast by their codes. */
 const bitsRowsMin = 2_000;
 
@@ -108,7 +113,8 @@ class CodeTier implements Tier {
         // Of no use here; they are tried again when they are made anew.
         this.#bits?.stop();
       } else if (wide * 2 < total) {
-        return this.#byBits(made.stage, query, k, { keep: wide, among: rows });
+        const answer = this.#byBits(made.stage, query, k, { keep: wide, among: rows });
+        if (answer !== null) return answer;
       }
     }
     return this.#byCodes(query, k, rows);
@@ -126,17 +132,22 @@ class CodeTier implements Tier {
     return refineRows(this.#codes, this.#options, query, k, rows);
   }
 
+  /** Null: the bits do not tell these rows apart. */
   #byBits(
     stage: BitStage,
     query: Float32Array,
     k: number,
     { keep, among }: { keep: number; among: Uint32Array | null },
-  ): Ranked {
-    this.#codes.aim(query);
-    stage.look(this.#codes.queryCodes);
+  ): Ranked | null {
+    const codes = this.#codes;
+    codes.aim(query);
+    stage.look(codes.queryCodes);
     const near = stage.nearest(keep, among);
-    this.#codes.multiply(near);
-    return refineRows(this.#codes, this.#options, query, k, near);
+    codes.multiply(near);
+    const { slots, scores } = refineRows(codes, this.#options, query, Math.max(k, judged.min), near);
+    const further = stage.further(slots.map((slot) => codes.row(slot)));
+    if (further > slots.length * judged.furtherShare) return null;
+    return { slots: slots.slice(0, k), scores: scores.slice(0, k) };
   }
 
   /** Rows of the slots that have one, in the order of these. */
@@ -152,24 +163,32 @@ class CodeTier implements Tier {
     return rows.subarray(0, held);
   }
 
-  /** Answers without the bits, and sees what they would have left out. */
-  #searchOnTrial({ stage, trial }: Bits, query: Float32Array, k: number): Ranked {
+  /**
+   * Answers without the bits, and sees what they would have left out; of a search for a stored vector besides: those of the
+   * callers may all be of one kind, or the same again and again.
+   */
+  #searchOnTrial(bits: Bits, query: Float32Array, k: number): Ranked {
     const codes = this.#codes;
+    const { trial } = bits;
     // More than the very best are looked at: a point that is looked for by its own vector is found by anything.
-    const wide = Math.max(k, 10);
+    const wide = Math.max(k, judged.min);
     const answer = this.#byCodes(query, wide, null);
-    let found = answer;
-    if (!trial.isNew(query)) {
-      // The same search again and again would prove nothing: a stored vector is looked for besides.
+    if (trial.isNew(query)) this.#record(bits, answer, wide);
+    if (trial.left > 0) {
       const row = Math.floor((trial.left / trialSearches) * (codes.count - 1));
-      found = this.#byCodes(this.#options.rows.vector(codes.slot(row))!.slice(), wide, null);
+      const stored = this.#options.rows.vector(codes.slot(row))!.slice();
+      this.#record(bits, this.#byCodes(stored, wide, null), wide);
     }
-    stage.look(codes.queryCodes);
+    return { slots: answer.slots.slice(0, k), scores: answer.scores.slice(0, k) };
+  }
+
+  /** Of the search that was just made. */
+  #record({ stage, trial }: Bits, found: Ranked, wide: number): void {
+    stage.look(this.#codes.queryCodes);
     const kept = new Map<number, Set<number>>();
     trial.record(found.slots.length, wide, (i, keep) => {
       if (!kept.has(keep)) kept.set(keep, new Set(stage.nearest(keep, null)));
-      return kept.get(keep)!.has(codes.row(found.slots[i]!));
+      return kept.get(keep)!.has(this.#codes.row(found.slots[i]!));
     });
-    return { slots: answer.slots.slice(0, k), scores: answer.scores.slice(0, k) };
   }
 }

@@ -213,6 +213,45 @@ test('above 5,000 points at least 99 of 100 are found, after many were replaced,
   assertSame(index.search(query, 10, all), rows.bruteForce('Cosine', query, 10));
 });
 
+/** Vectors of a kind of their own, near each other. */
+function besides(size: number): () => Float32Array {
+  const around = vectorMaker(size, { seed: 31, clusters: 0 })();
+  const noise = vectorMaker(size, { seed: 32, clusters: 0 });
+  return () => noise().map((component, i) => component + around[i]!);
+}
+
+test('points of a kind that no search before asked for are found, with a filter and without', () => {
+  const { rows, index, next } = filled('Cosine', 512, 6_000, 60);
+  const other = besides(512);
+  for (let slot = 6_000; slot < 12_000; slot += 1) {
+    rows.set(slot, normalised(other()));
+    index.put(slot, rows.vector(slot));
+  }
+  for (let i = 0; i < trialSearches; i += 1) index.search(next(), 10, all);
+  assert.ok(recall(index, rows, other) >= 0.99);
+  const slots = Uint32Array.from(rows.slots().filter((slot) => slot >= 6_000));
+  let found = 0;
+  for (let i = 0; i < 15; i += 1) {
+    const query = next();
+    const expected = new Set(rows.bruteForce('Cosine', query, 10, slots).slots);
+    found += index.search(query, 10, { slots, exact: false }).slots.filter((slot) => expected.has(slot)).length;
+  }
+  assert.ok(found >= 0.99 * 150, `${found} of 150`);
+});
+
+test('points of another kind that are put after the trial are found', () => {
+  const { rows, index, next } = filled('Cosine', 512, 6_000, 60);
+  for (let i = 0; i < trialSearches; i += 1) index.search(next(), 10, all);
+  const other = besides(512);
+  for (let slot = 6_000; slot < 10_000; slot += 1) {
+    rows.set(slot, normalised(other()));
+    index.put(slot, rows.vector(slot));
+  }
+  assert.ok(index.bytes / index.count > 512 * 1.125, 'bits are there');
+  const share = recall(index, rows, other);
+  assert.ok(share >= 0.97, `${share}`);
+});
+
 test('of points that pass a filter at least 99 of 100 are found, where no search comes without one', () => {
   const { rows, index, next } = filled('Cosine', 512, 21_000, 100);
   for (const share of [2, 3]) {
