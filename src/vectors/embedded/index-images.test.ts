@@ -118,6 +118,17 @@ test('an image of a state that was put back, and written otherwise since, is not
   assert.equal((await idsNear(restored, vectors[6]!))[0], 6);
 });
 
+test('where no image can be written, searches and writes go on', async (t) => {
+  const { made, vectors, images } = await filled(t);
+  // A file where the folder would be: nothing can be made or removed below it.
+  writeFileSync(images, '');
+  const before = await idsNear(made.store, vectors[3]!);
+  await pause(200);
+  assert.deepEqual(await idsNear(made.store, vectors[3]!), before);
+  await made.store.write('alice', 'codes', [upsert([count, vectors[3]!])]);
+  assert.ok((await idsNear(await made.reopen(), vectors[3]!)).includes(count));
+});
+
 test('the image of a dropped collection goes with it', async (t) => {
   const { made, vectors, images } = await filled(t);
   await idsNear(made.store, vectors[0]!);

@@ -118,7 +118,7 @@ export class IndexImages {
       return 'not';
     } finally {
       this.#isSaving = false;
-      rmSync(`${path}.new`, { force: true });
+      removeIfThere(`${path}.new`);
     }
   }
 
@@ -149,6 +149,15 @@ export class IndexImages {
     } catch {
       return false;
     }
+  }
+}
+
+/** A disk that has become read-only keeps it: the next image is written over it. */
+function removeIfThere(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // It is no image without its nonce.
   }
 }
 
