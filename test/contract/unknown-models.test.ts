@@ -44,6 +44,11 @@ test('a name that cannot stand in a header is labelled all the same', async () =
   const response = await keyless.fetch('/v1/chat/completions', { json });
   assert.equal(response.status, 200, await response.text());
   assert.equal(response.headers.get('x-culvert-unknown-model'), 'gpt-%0D%0Ax%3A%20%C3%BC');
+  // In a path it may be longer than the label, whose end cuts a character in two here.
+  const long = `/v1beta/models/${encodeURIComponent(`${'x'.repeat(255)}😀`)}:generateContent`;
+  const answer = await keyless.fetch(long, { json: { contents: [{ parts: [{ text: 'Hello' }] }] } });
+  assert.equal(answer.status, 200, await answer.text());
+  assert.equal(answer.headers.get('x-culvert-unknown-model'), `${'x'.repeat(255)}%EF%BF%BD`);
 });
 
 test('a model that is there has no such label', async () => {

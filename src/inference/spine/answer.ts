@@ -322,9 +322,9 @@ export function refusalHeaders(job: Pick<Job, 'headers' | 'attemptsMade' | 'prog
   return ['x-culvert-attempts', String(attemptsMade(job)), 'x-culvert-cost', '0', ...job.headers];
 }
 
-/** Model ids come from upstreams: nothing but printable ASCII may stand in a header. */
+/** Model ids come from upstreams and callers: nothing but printable ASCII may stand in a header, half a character neither. */
 export function headerSafe(text: string): string {
-  return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text);
+  return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text.toWellFormed());
 }
 
 function attemptsMade(job: Pick<Job, 'attemptsMade' | 'progress'>): number {
