@@ -76,8 +76,9 @@ export class TranscriptionTrial implements Trial {
       if (outcome === null) this.#parts.refusedFormats.remember('transcription', target.id, refused);
       else refused.push(other);
     }
+    if (outcome === null || this.#stopped !== null) return outcome;
     // What it refused first is what the caller sent; that it could not be brought to another form helps nobody.
-    return outcome === null || this.#stopped !== null ? outcome : first;
+    return ofTheFile.has(outcome.class) ? first : outcome;
   }
 
   async #send(sendAs: SentAs | null): Promise<Fault | null> {
@@ -122,6 +123,9 @@ export class TranscriptionTrial implements Trial {
     }
   }
 }
+
+/** Faults that say nothing of the target: it cannot have the file in another form. */
+const ofTheFile: ReadonlySet<Fault['class']> = new Set(['caller_fault', 'gateway_fault', 'not_capable']);
 
 /** Sound that cannot be read is its sender's fault; trouble of our own says nothing against a target. */
 function faultOfConversion(error: unknown): Fault {
