@@ -283,10 +283,19 @@ test('reasoning effort as a budget below max_tokens, as a word, or not at all', 
   ]);
 });
 
-test('a budget is not asked for where Anthropic refuses it: forced calls, a tool loop without thoughts', () => {
+test('thoughts are not asked for where Anthropic refuses them: forced calls, a tool loop without thoughts', () => {
   const reasoning = { effort: 'high' };
   const forced = encode({ reasoning, tools, toolChoice: { type: 'required' } });
   assert.equal(forced.body.thinking, undefined);
+  const must = { reasoning, tools, toolChoice: { type: 'required' } } as const;
+  const json = { reasoning, tools, responseFormat: { type: 'json-object' } } as const;
+  for (const request of [must, json]) {
+    const older = encode(request, target('claude-opus-4-7'));
+    assert.deepEqual([older.body.thinking, older.body.output_config], [undefined, undefined]);
+    const newer = encode(request, target('claude-sonnet-5'));
+    assert.deepEqual([newer.body.thinking, newer.body.output_config], [{ type: 'disabled' }, undefined]);
+    assert.deepEqual(losses(newer), ['reasoning_effort:unsupported']);
+  }
   const loop = [say('user', 'a'), say('assistant', call('a', '{}')), say('tool', result('a', text('1')))];
   assert.deepEqual(losses(encode({ reasoning, tools, messages: loop })), ['reasoning_effort:unsupported']);
   const signed: NeutralPart = { type: 'reasoning', text: 'hm', signature: 's', vendor: 'anthropic-messages' };

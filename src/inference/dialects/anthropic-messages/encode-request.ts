@@ -230,6 +230,11 @@ function encodeThinking(
       lose(encoding, 'reasoning_effort', 'unsupported');
       return {};
     case 'adaptive':
+      // Anthropic refuses thoughts of either kind beside a call that must be made.
+      if (context.toolChoice === 'forced') {
+        lose(encoding, 'reasoning_effort', 'unsupported');
+        return withoutThinking(context.rules, encoding);
+      }
       // Newer models leave the thoughts out unless asked for a summary.
       return { thinking: { type: 'adaptive', display: 'summarized' }, effort: effortWord(reasoning) };
     case 'budget': {
