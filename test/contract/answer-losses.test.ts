@@ -31,11 +31,22 @@ const message = {
   annotations: [{ type: 'url_citation', url_citation: source }],
 };
 const drawn = { id: 'drawn', object: 'chat.completion', choices: [{ index: 0, message, finish_reason: 'stop' }] };
+/** As Anthropic tells what it found: sources of each piece of the text. */
+const found = (text: string, page: string) => {
+  const citation = { type: 'web_search_result_location', url: page, title: page, encrypted_index: 'E', cited_text: '' };
+  return { type: 'text', text, citations: [citation] };
+};
+const searched = {
+  ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', stop_reason: 'end_turn' },
+  content: [found('It rains.', 'https://a.example'), found(' It pours.', 'https://b.example')],
+  usage: { input_tokens: 3, output_tokens: 4 },
+};
 const upstream = createServer((request, response) => {
   const streamed = request.url!.includes('streamGenerateContent');
   request.resume().on('end', () => {
     response.writeHead(200, { 'content-type': streamed ? 'text/event-stream' : 'application/json' });
-    if (request.url!.includes('/chat/completions')) response.end(JSON.stringify(drawn));
+    if (request.url!.endsWith('/messages')) response.end(JSON.stringify(searched));
+    else if (request.url!.includes('/chat/completions')) response.end(JSON.stringify(drawn));
     else response.end(streamed ? `data: ${answer}\n\n` : answer);
   });
 }).listen(0, '127.0.0.1');
@@ -118,4 +129,25 @@ test('a source that comes with a picture keeps its place in the text, and nothin
     ['message', 'image_generation_call'],
   );
   assert.deepEqual(output[0]!.content![0]!.annotations, [{ type: 'url_citation', ...source }]);
+});
+
+test('OpenAI’s SDK, which keeps the last list of sources of a stream, has all of them', async (t) => {
+  const gateway = await startGateway(t, {
+    providers: { claude: { type: 'anthropic', base_url, api_key: 'claude-secret' } },
+    models: { m: { targets: ['claude/m'] } },
+  });
+  const openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+  for (const n of [1, 2]) {
+    const { choices } = await openai.chat.completions.stream({ ...question, n }).finalChatCompletion();
+    assert.equal(choices.length, n);
+    for (const choice of choices) {
+      assert.deepEqual(
+        choice.message.annotations?.map(({ url_citation: { url, start_index } }) => [url, start_index]),
+        [
+          ['https://a.example', 0],
+          ['https://b.example', 9],
+        ],
+      );
+    }
+  }
 });

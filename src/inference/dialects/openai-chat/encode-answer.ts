@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { citationsMax } from '../../neutral/citation.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import { type ProducedMedia, urlOfMedia } from '../../neutral/produced-media.ts';
 import type { Usage } from '../../neutral/usage.ts';
@@ -34,6 +35,8 @@ class ChunkEncoder implements StreamEncoder {
   lost: Set<string> | undefined = undefined;
   readonly #head: AnswerHead;
   readonly #choices = new Map<number, SentChoice>();
+  /** By choice, told in one delta at its end: OpenAI's clients keep the last such list, or throw at a second one. */
+  #annotations: Map<number, JsonObject[]> | null = null;
   #start: (NeutralEvent & { type: 'start' }) | null = null;
   /** A chunk up to the value of `choices`, the same in every chunk; '' before the first. */
   #opening = '';
@@ -86,9 +89,8 @@ class ChunkEncoder implements StreamEncoder {
       case 'citation':
       case 'vendor-part': {
         const annotation = annotationIn(event, this.#choices.get(event.choice)?.textLength ?? 0);
-        if (typeof annotation !== 'string')
-          return this.#say(event.choice, `{"annotations":[${JSON.stringify(annotation)}]}`);
-        if (annotation !== '') this.#lose(annotation);
+        if (typeof annotation !== 'string') this.#annotate(event.choice, annotation);
+        else if (annotation !== '') this.#lose(annotation);
         return '';
       }
       case 'logprobs':
@@ -130,6 +132,14 @@ class ChunkEncoder implements StreamEncoder {
     return frames;
   }
 
+  #annotate(choice: number, annotation: JsonObject): void {
+    this.#annotations ??= new Map();
+    const told = this.#annotations.get(choice);
+    if (told === undefined) this.#annotations.set(choice, [annotation]);
+    else if (told.length < citationsMax) told.push(annotation);
+    else this.#lose('annotations');
+  }
+
   #lose(field: string): void {
     this.lost ??= new Set();
     this.lost.add(field);
@@ -165,6 +175,8 @@ class ChunkEncoder implements StreamEncoder {
         frames += this.#say(choice, `{"tool_calls":[{"index":${call},"function":{"arguments":"{}"}}]}`);
       }
     }
+    const annotations = this.#annotations?.get(choice);
+    if (annotations !== undefined) frames += this.#say(choice, `{"annotations":${JSON.stringify(annotations)}}`);
     frames += this.#say(choice, '{}', `,"logprobs":null,"finish_reason":"${finishReasons[reason]}"}]}\n\n`);
     this.#choices.get(choice)!.finished = true;
     return frames;
