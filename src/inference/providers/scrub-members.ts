@@ -28,7 +28,7 @@ function scrubbed(value: JsonValue, known: ScrubKnown, depth: number): JsonValue
     entries.map(([name, member]) => [
       scrub(name, known),
       said.has(name) && typeof member === 'string'
-        ? withoutKnown(member, known).slice(0, saidCharsMax)
+        ? withoutKnown(member, known).slice(0, saidCharsMax).toWellFormed()
         : scrubbed(member as JsonValue, known, depth - 1),
     ]),
   );

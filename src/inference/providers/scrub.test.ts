@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { scrub, scrubbedCharsMax } from './scrub.ts';
+import { scrubMembers } from './scrub-members.ts';
 
 const nothing = { secrets: [], hosts: [] };
 
@@ -145,4 +146,13 @@ test('any text: bounded in length and time, and scrubbing twice changes nothing 
     scrub(bad, nothing);
     assert.ok(process.threadCpuUsage(before).user < slowMicroseconds, bad.slice(0, 20));
   }
+});
+
+test('what a model said is cut between characters', () => {
+  const { failed_generation: said } = scrubMembers(
+    { failed_generation: `x${'😀'.repeat(20_000)}` },
+    { secrets: [], hosts: [] },
+  );
+  assert.equal(String(said).length, 32_768);
+  assert.ok(String(said).isWellFormed());
 });
