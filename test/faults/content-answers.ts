@@ -19,8 +19,6 @@ export interface ContentCase {
   status?: number;
   /** In the answer's text or the error's message, for callers of other formats too. */
   says?: string;
-  /** Callers of the upstream's own format get its bytes: an answer where others cannot. */
-  ownFormat?: 'answer';
   /** Stands in those bytes, and the contract's own reader does not know it. */
   ownHolds?: string;
 }
@@ -327,10 +325,6 @@ const geminiCases: readonly Omit<ContentCase, 'upstream'>[] = [
       ...candidate('STOP', [{ inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }]),
       ...tokens({ candidatesTokenCount: 28 }),
     }),
-    given: 'refusal',
-    status: 400,
-    says: 'picture',
-    ownFormat: 'answer',
   },
   {
     name: 'an error, before content',

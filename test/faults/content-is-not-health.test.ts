@@ -30,8 +30,7 @@ for (const upstream of ['openai-chat', 'anthropic-messages', 'gemini', 'openai-r
           if (own && delivery === 'whole' && one.whole === null) continue;
           await t.test(`${one.name}: ${caller}, ${delivery}`, async () => {
             asked.splice(0);
-            const given = own && one.ownFormat !== undefined ? one.ownFormat : one.given;
-            await held({ ...one, given }, gateway, { index, caller, delivery });
+            await held(one, gateway, { index, caller, delivery });
             assert.deepEqual(asked, [`/${index}`], 'asked once, and nobody else');
           });
         }
