@@ -72,7 +72,7 @@ function messagesOf(ask: Ask): JsonObject[] {
   ];
 }
 
-const kinds = { text: 'text', thinking: 'thinking', tool_use: 'call' } as const;
+const kinds = { text: 'text', thinking: 'thinking', tool_use: 'call', image: 'picture' } as const;
 
 function seenOf(message: Message): Seen {
   assert.deepEqual([message.type, message.role], ['message', 'assistant']);

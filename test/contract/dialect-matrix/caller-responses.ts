@@ -73,7 +73,13 @@ export const responsesCaller: CallerFormat = {
   stream: readStream,
 };
 
-const kinds = { message: 'text', reasoning: 'thinking', function_call: 'call', custom_tool_call: 'call' } as const;
+const kinds = {
+  message: 'text',
+  reasoning: 'thinking',
+  function_call: 'call',
+  custom_tool_call: 'call',
+  image_generation_call: 'picture',
+} as const;
 
 function callsOf(item: Item): Seen['calls'] {
   if (item.type === 'custom_tool_call') return [{ id: item.call_id, name: item.name, argumentsJson: item.input }];

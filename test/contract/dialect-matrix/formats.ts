@@ -52,7 +52,7 @@ export interface Seen {
   thinking: string;
   calls: { id: string; name: string; argumentsJson: string }[];
   /** Kinds of parts in the order in which they came. */
-  order: ('thinking' | 'text' | 'call')[];
+  order: ('thinking' | 'text' | 'call' | 'picture')[];
   /** The format's own word. */
   stop: string;
   stopSequence: string | null;
