@@ -26,6 +26,8 @@ export interface CapParts {
 export interface ConnectionCaps {
   /** Connections that callers may have, or null where the system tells no limit. */
   readonly max: number | null;
+  /** Connections on which nothing has come yet. */
+  silent(): Socket[];
 }
 
 /**
@@ -36,7 +38,7 @@ export interface ConnectionCaps {
 export function capConnections(server: Server, parts: CapParts): ConnectionCaps {
   const max = connectionsMax();
   const byAddress = new Map<string, number>();
-  let open = 0;
+  const open = new Set<Socket>();
   let dropped = 0;
   const [attach] = server.listeners('connection') as [(socket: Socket) => void];
 
@@ -44,10 +46,10 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
     const address = plainAddress(socket.remoteAddress ?? '') ?? '';
     const own = byAddress.get(address) ?? 0;
     const why = full() ?? shareTaken(address, own);
-    open += 1;
+    open.add(socket);
     byAddress.set(address, own + 1);
     socket.once('close', () => {
-      open -= 1;
+      open.delete(socket);
       const left = byAddress.get(address)! - 1;
       if (left === 0) byAddress.delete(address);
       else byAddress.set(address, left);
@@ -59,7 +61,7 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
   }
 
   function full(): string | null {
-    if (max === null || open < max) return null;
+    if (max === null || open.size < max) return null;
     return `This server has ${max} connections, as many as its limit of open files leaves room for (ulimit -n). Retry shortly.`;
   }
 
@@ -82,7 +84,7 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
     }
     dropped += 1;
   });
-  return { max };
+  return { max, silent: () => [...open].filter(({ bytesRead }) => bytesRead === 0) };
 }
 
 /** Half of the descriptors that are left: a connection may need one for its upstream. */

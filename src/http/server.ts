@@ -9,7 +9,7 @@ import { headerBytesMax, headersTimeoutMs } from '../kernel/limits.ts';
 import { createServer } from '../kernel/node-http.ts';
 import { createTrust } from './client-address.ts';
 import { closeWatch } from './close-watch.ts';
-import { capConnections } from './connection-caps.ts';
+import { type ConnectionCaps, capConnections } from './connection-caps.ts';
 import { responseOf } from './pipelined.ts';
 import { defaultDialect, Reception, type ReceptionParts } from './receive-request.ts';
 import { rawFailure, rawRefusal } from './refusal.ts';
@@ -38,6 +38,8 @@ const quietMs = 250;
 const noticeStepMs = 25;
 /** A kept-alive connection whose last answer is out holds the end up no longer than this. */
 const idleSweepIntervalMs = 50;
+/** Who connected before the port was closed has so long to ask. */
+const silentMaxMs = 1_000;
 /** How long a request whose caller is gone may take to come to its end. */
 const settleMaxMs = 1_000;
 
@@ -65,13 +67,15 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
   server.on('upgrade', raw.onUpgrade);
   server.on('connect', (_request, socket) => socket.destroy());
 
+  let caps: ConnectionCaps | null = null;
+
   return {
     get draining() {
       return reception.state !== 'open';
     },
     async listen(host, port) {
       const listening = await listen(server, host, port);
-      capConnections(server, {
+      caps = capConnections(server, {
         perAddress: () => snapshot().config.server.connections_per_address,
         isTrusted: createTrust(() => snapshot().config.server.trusted_proxies),
         refuse: (socket, message) => raw.refuse({ kind: 'overloaded', message }, socket),
@@ -79,7 +83,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       });
       return listening;
     },
-    drain: (graceMs) => drain(server, reception, clock, graceMs),
+    drain: (graceMs) => drain(server, reception, { clock, caps }, graceMs),
   };
 }
 
@@ -117,7 +121,12 @@ function createRawRefusals({ clock, onRefused }: Pick<ServerParts, 'clock' | 'on
   };
 }
 
-async function drain(server: Server, reception: Reception, clock: Clock, graceMs: number): Promise<void> {
+async function drain(
+  server: Server,
+  reception: Reception,
+  { clock, caps }: { clock: Clock; caps: ConnectionCaps | null },
+  graceMs: number,
+): Promise<void> {
   reception.state = 'draining';
   const cut = setTimeout(() => server.closeAllConnections(), graceMs);
   await quiet(reception, clock, Math.min(unreadyNoticeMs, graceMs / 2));
@@ -132,7 +141,13 @@ async function drain(server: Server, reception: Reception, clock: Clock, graceMs
   });
   await Promise.race([allEnded, quiet(reception, clock, unreadyNoticeMs, () => over)]);
   const sweep = setInterval(() => server.closeIdleConnections(), idleSweepIntervalMs);
+  // Browsers keep connections that they may need, on which http waits for a request.
+  const silent = caps?.silent() ?? [];
+  const leave = setTimeout(() => {
+    for (const socket of silent) if (socket.bytesRead === 0) socket.destroy();
+  }, silentMaxMs);
   await ended;
+  clearTimeout(leave);
   // For what http has beside: it looks for slow headers until then.
   server.close();
   clearInterval(sweep);

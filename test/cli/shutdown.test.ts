@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { stringify } from 'yaml';
@@ -95,6 +97,18 @@ describe('shutdown', { concurrency: true }, () => {
     gateway.child.kill('SIGTERM');
     assert.deepEqual(await gateway.exited, { code: 130, signal: null });
     await reader.cancel().catch(() => undefined);
+  });
+
+  test('a connection on which nobody has asked, such as browsers keep, is not waited for', async (t) => {
+    const gateway = await startOver(t, await upstreamOf(t), { server: { port: 0, shutdown_grace: '60s' } });
+    const socket = connect({ port: Number(new URL(gateway.url).port), host: '127.0.0.1' });
+    t.after(() => socket.destroy());
+    const closed = once(socket, 'close');
+    await once(socket, 'connect');
+    const startedMs = performance.now();
+    assert.deepEqual(await gateway.stop(), { code: 0, signal: null });
+    await closed;
+    assert.ok(performance.now() - startedMs < 30_000, `${performance.now() - startedMs} ms`);
   });
 
   test('an idle process ends at once, even while a provider is silent about its models and a caller keeps its connection', async (t) => {
