@@ -20,6 +20,11 @@ const filteredKeep = 3;
  * others were left out. A trial says nothing of queries and rows of another kind than those it saw.
  */
 const judged = { min: 10, furtherShare: 1 / 10 };
+/**
+ * How many times the rows of a trial are kept, one after the other, before all codes are looked through: of the nearest
+ * quarter of four times as many, a search has seen all that the one before it left out. Once in doubt, none may lie further.
+ */
+const widenings = [1, 4, 16];
 /** Fewer rows are looked through as fast by their codes. */
 const bitsRowsMin = 2_000;
 
@@ -112,9 +117,13 @@ class CodeTier implements Tier {
       } else if (keep === null) {
         // Of no use here; they are tried again when they are made anew.
         this.#bits?.stop();
-      } else if (wide * 2 < total) {
-        const answer = this.#byBits(made.stage, query, k, { keep: wide, among: rows });
-        if (answer !== null) return answer;
+      } else {
+        for (const times of widenings) {
+          if (wide * times * 2 >= total) break;
+          const furtherShare = times === 1 ? judged.furtherShare : 0;
+          const answer = this.#byBits(made.stage, query, k, { keep: wide * times, among: rows, furtherShare });
+          if (answer !== null) return answer;
+        }
       }
     }
     return this.#byCodes(query, k, rows);
@@ -137,7 +146,7 @@ class CodeTier implements Tier {
     stage: BitStage,
     query: Float32Array,
     k: number,
-    { keep, among }: { keep: number; among: Uint32Array | null },
+    { keep, among, furtherShare }: { keep: number; among: Uint32Array | null; furtherShare: number },
   ): Ranked | null {
     const codes = this.#codes;
     codes.aim(query);
@@ -146,7 +155,7 @@ class CodeTier implements Tier {
     codes.multiply(near);
     const { slots, scores } = refineRows(codes, this.#options, query, Math.max(k, judged.min), near);
     const further = stage.further(slots.map((slot) => codes.row(slot)));
-    if (further > slots.length * judged.furtherShare) return null;
+    if (further > slots.length * furtherShare) return null;
     return { slots: slots.slice(0, k), scores: scores.slice(0, k) };
   }
 
