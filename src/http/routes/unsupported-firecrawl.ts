@@ -1,13 +1,9 @@
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { type ToolMount, toolMounts } from './tool-mounts.ts';
+import type { UnsupportedCall } from './unsupported-call.ts';
 
-interface UnsupportedCall {
-  /** find-my-way's pattern, below a mount. */
-  path: string;
-  methods: readonly Route['method'][];
-  /** What to do instead, in sentences. */
-  message: string;
+interface FirecrawlCall extends UnsupportedCall {
   /** Where it is a call of one of the two APIs alone. */
   only?: ToolMount['api'];
 }
@@ -21,7 +17,7 @@ const parse = 'Uploads are not parsed here. Scrape the address of a file: HTML, 
 const research = 'This index is not served here. POST /v2/search asks the search engines of the server.';
 
 /** Calls of Firecrawl's that Culvert does not do: they get a 501 that says what to do instead. */
-const unsupportedCalls: readonly UnsupportedCall[] = [
+const unsupportedCalls: readonly FirecrawlCall[] = [
   { path: '/extract', methods: ['POST'], message: extract },
   { path: '/extract/:id', methods: ['GET'], message: extract },
   { path: '/agent', methods: ['GET', 'POST'], message: agent, only: 'firecrawl-v2' },

@@ -1,13 +1,5 @@
 import type { Failure } from '../../kernel/failure.ts';
-import type { Route } from '../exchange.ts';
-
-interface UnsupportedCall {
-  /** find-my-way's pattern, below `/v1/vectors` or the root. */
-  path: string;
-  methods: readonly Route['method'][];
-  /** What it is, and what to do instead, in sentences. */
-  message: string;
-}
+import type { UnsupportedCall } from './unsupported-call.ts';
 
 const snapshots =
   'Snapshots are not served: nothing is written, read or unpacked. `culvert vectors export` and `import` move data.';

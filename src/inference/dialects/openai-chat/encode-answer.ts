@@ -1,9 +1,9 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
 import { citationsMax } from '../../neutral/citation.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import { type ProducedMedia, urlOfMedia } from '../../neutral/produced-media.ts';
 import type { Usage } from '../../neutral/usage.ts';
-import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
+import type { AnswerHead, StreamEncoder } from '../dialect.ts';
 import { annotationOf } from './citations.ts';
 import { extraContentOf, google } from './thought-signature.ts';
 import { type ChatFinishReason, doneFrame, openAiChatId } from './wire.ts';
@@ -193,7 +193,7 @@ class ChunkEncoder implements StreamEncoder {
   }
 }
 
-const finishReasons = {
+export const finishReasons = {
   stop: 'stop',
   'stop-sequence': 'stop',
   pause: 'stop',
@@ -204,7 +204,7 @@ const finishReasons = {
 } as const satisfies Record<FinishReason, ChatFinishReason>;
 
 /** OpenAI's `usage` object; zeros when nobody counted, because its clients read the numbers unasked. */
-function wireUsage(usage: Usage | null): JsonObject {
+export function wireUsage(usage: Usage | null): JsonObject {
   const inputTokens = usage?.inputTokens ?? 0;
   const outputTokens = usage?.outputTokens ?? 0;
   const wire: JsonObject = {
@@ -225,191 +225,18 @@ function wireUsage(usage: Usage | null): JsonObject {
 }
 
 /** What the parts are called that have no place here. */
-const mediaWord = { audio: 'audio', file: 'file' } as const;
+export const mediaWord = { audio: 'audio', file: 'file' } as const;
 
 /** As OpenRouter has it, and who follows it. */
-function wirePicture(media: ProducedMedia, index: number): JsonObject {
+export function wirePicture(media: ProducedMedia, index: number): JsonObject {
   return { type: 'image_url', index, image_url: { url: urlOfMedia(media) } };
 }
 
 /** The annotation that a part of an answer is here, or the word for what is lost; '': nothing is. */
-function annotationIn(
+export function annotationIn(
   event: Extract<NeutralEvent, { type: 'citation' | 'vendor-part' }>,
   textLength: number,
 ): JsonObject | string {
   if (event.type === 'citation') return annotationOf(event.citation, textLength) ?? 'annotations';
   return event.vendor === openAiChatId ? event.block : (event.field ?? '');
-}
-
-/** A choice as far as it is known. */
-interface FoldedChoice {
-  text: string | null;
-  reasoning: string;
-  refusal: string | null;
-  calls: { id: string; name: string; argumentsJson: string; extra: JsonObject }[];
-  annotations: JsonObject[];
-  pictures: JsonObject[];
-  /** Google's proof over the text. */
-  extra: JsonObject;
-  audio: JsonObject | null;
-  logprobs: { content: JsonValue[] | null; refusal: JsonValue[] | null } | null;
-  reason: FinishReason | null;
-}
-
-/** Events as one whole `chat.completion`: what a client would put together from `encodeStream`'s chunks. */
-export function fold(head: AnswerHead): AnswerFold {
-  const choices = new Map<number, FoldedChoice>();
-  let id = head.fallbackId;
-  let model = head.model;
-  let createdS = head.createdS;
-  let usage: Usage | null = null;
-  const lost = new Set<string>();
-
-  function choiceAt(index: number): FoldedChoice {
-    let choice = choices.get(index);
-    if (choice === undefined) {
-      choice = {
-        text: null,
-        reasoning: '',
-        refusal: null,
-        calls: [],
-        annotations: [],
-        pictures: [],
-        extra: {},
-        audio: null,
-        logprobs: null,
-        reason: null,
-      };
-      choices.set(index, choice);
-    }
-    return choice;
-  }
-
-  return {
-    lost,
-    add(event) {
-      switch (event.type) {
-        case 'start':
-          id = event.id ?? id;
-          model = event.model ?? model;
-          createdS = event.createdS ?? createdS;
-          return;
-        case 'usage':
-          usage = event.usage;
-          return;
-        case 'end':
-        case 'failed':
-        case 'part-end':
-        case 'reasoning-signature':
-        case 'redacted-reasoning':
-          return;
-        default:
-          addTo(choiceAt(event.choice), event, lost);
-      }
-    },
-    result() {
-      if (choices.size === 0) choiceAt(0);
-      const indexes = [...choices.keys()].sort((a, b) => a - b);
-      return {
-        id,
-        object: 'chat.completion',
-        created: createdS,
-        model,
-        choices: indexes.map((index) => wireChoice(index, choices.get(index)!)),
-        usage: wireUsage(usage),
-      };
-    },
-  };
-}
-
-type ContentEvent = Exclude<
-  NeutralEvent,
-  { type: 'start' | 'usage' | 'end' | 'failed' | 'part-end' | 'reasoning-signature' | 'redacted-reasoning' }
->;
-
-function addTo(choice: FoldedChoice, event: ContentEvent, lost: Set<string>): void {
-  switch (event.type) {
-    case 'text-delta':
-      choice.text = (choice.text ?? '') + event.text;
-      return;
-    case 'reasoning-delta':
-      choice.reasoning += event.text;
-      return;
-    case 'refusal-delta':
-      choice.refusal = (choice.refusal ?? '') + event.text;
-      return;
-    case 'tool-call-start':
-      choice.calls[event.call] = { id: event.id, name: event.name, argumentsJson: '', extra: extraContentOf(event) };
-      return;
-    case 'tool-call-delta': {
-      const call = choice.calls[event.call];
-      if (call !== undefined) call.argumentsJson += event.argumentsJson;
-      return;
-    }
-    case 'audio-delta':
-      choice.audio = joinedAudio(choice.audio, event.audio);
-      return;
-    case 'text-signature':
-      if (event.vendor === google) choice.extra = extraContentOf(event);
-      else lost.add('signature');
-      return;
-    case 'media':
-      if (event.media.kind !== 'image') lost.add(mediaWord[event.media.kind]);
-      else choice.pictures.push(wirePicture(event.media, choice.pictures.length));
-      return;
-    case 'citation':
-    case 'vendor-part': {
-      const annotation = annotationIn(event, choice.text?.length ?? 0);
-      if (typeof annotation !== 'string') choice.annotations.push(annotation);
-      else if (annotation !== '') lost.add(annotation);
-      return;
-    }
-    case 'logprobs':
-      if (!isObject(event.logprobs)) return;
-      choice.logprobs = {
-        content: joinedList(choice.logprobs?.content ?? null, event.logprobs.content),
-        refusal: joinedList(choice.logprobs?.refusal ?? null, event.logprobs.refusal),
-      };
-      return;
-    case 'finish':
-      choice.reason ??= event.reason;
-  }
-}
-
-/** Data and transcript come in pieces; the other members replace what was said before. */
-function joinedAudio(before: JsonObject | null, piece: JsonObject): JsonObject {
-  if (before === null) return { ...piece };
-  const joined = { ...before, ...piece };
-  for (const name of ['data', 'transcript']) {
-    const [earlier, later] = [before[name], piece[name]];
-    if (typeof earlier === 'string') joined[name] = typeof later === 'string' ? earlier + later : earlier;
-  }
-  return joined;
-}
-
-function joinedList(before: JsonValue[] | null, piece: JsonValue | undefined): JsonValue[] | null {
-  if (!Array.isArray(piece)) return before;
-  return before === null ? piece : before.concat(piece);
-}
-
-function wireChoice(index: number, choice: FoldedChoice): JsonObject {
-  const calls = choice.calls.filter((call) => call !== undefined);
-  const message: JsonObject = { role: 'assistant', content: choice.text, refusal: choice.refusal, ...choice.extra };
-  // The contract promises a text; only tool calls, a refusal or audio may stand in its place.
-  if (choice.text === null && calls.length === 0 && choice.refusal === null && choice.audio === null)
-    message.content = '';
-  if (choice.reasoning !== '') message.reasoning_content = choice.reasoning;
-  if (calls.length > 0) {
-    message.tool_calls = calls.map((call) => ({
-      id: call.id,
-      type: 'function',
-      function: { name: call.name, arguments: call.argumentsJson === '' ? '{}' : call.argumentsJson },
-      ...call.extra,
-    }));
-  }
-  if (choice.annotations.length > 0) message.annotations = choice.annotations;
-  if (choice.pictures.length > 0) message.images = choice.pictures;
-  if (choice.audio !== null) message.audio = choice.audio;
-  const reason = choice.reason ?? (calls.length > 0 ? 'tool-calls' : 'stop');
-  return { index, message, logprobs: choice.logprobs, finish_reason: finishReasons[reason] };
 }

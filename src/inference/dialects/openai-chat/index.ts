@@ -1,9 +1,10 @@
 import { largeEventBytesMax } from '../../../kernel/limits.ts';
 import type { CallerDialect, UpstreamDialect } from '../dialect.ts';
 import { decodeStream, decodeWhole } from './decode-answer.ts';
-import { encodeStream, fold } from './encode-answer.ts';
+import { encodeStream } from './encode-answer.ts';
 import { encodeRequest } from './encode-request.ts';
 import { errorBody, errorFrame, readError } from './errors.ts';
+import { fold } from './fold-answer.ts';
 import { readInPassing } from './read-in-passing.ts';
 import { objectsIn, readRequest } from './read-request.ts';
 import { openAiChatId } from './wire.ts';

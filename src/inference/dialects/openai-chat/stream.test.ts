@@ -5,7 +5,8 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { AnswerHead } from '../dialect.ts';
 import { decodeStream, decodeWhole } from './decode-answer.ts';
-import { encodeStream, fold } from './encode-answer.ts';
+import { encodeStream } from './encode-answer.ts';
+import { fold } from './fold-answer.ts';
 import { mergedChunks } from './merged-chunks.fixture.ts';
 import { readInPassing } from './read-in-passing.ts';
 

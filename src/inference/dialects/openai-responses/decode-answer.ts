@@ -2,13 +2,12 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
-import type { Usage } from '../../neutral/usage.ts';
-import { tellsNoCount, toldCount } from '../../neutral/usage.ts';
 import { cuttingDecoder, cutWhole } from '../cut-at-stop.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
 import { parsedData } from '../event-data.ts';
 import { citationOf } from './citations.ts';
 import { faultInside } from './errors.ts';
+import { neutralUsage } from './read-usage.ts';
 import { openAiResponsesId } from './wire.ts';
 
 /**
@@ -393,27 +392,4 @@ function textsOf(parts: JsonValue | undefined): string {
 
 function stringOr(value: JsonValue | undefined): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
-}
-
-const mainCounts = ['input_tokens', 'output_tokens'];
-
-/** A `usage` object in neutral terms; null when it holds no counts. */
-export function neutralUsage(value: JsonValue | undefined): Usage | null {
-  if (!isObject(value) || tellsNoCount(value, mainCounts)) return null;
-  const input = toldCount(value.input_tokens);
-  const output = toldCount(value.output_tokens);
-  if (input === null && output === null) return null;
-  const usage: Usage = { inputTokens: input ?? 0, outputTokens: output ?? 0 };
-  // What a server counts beside the two it has thought: xAI's chat, Google's layers.
-  const beside = (toldCount(value.total_tokens) ?? 0) - usage.inputTokens - usage.outputTokens;
-  if (beside > 0) usage.outputTokens += beside;
-  const inputDetails = isObject(value.input_tokens_details) ? value.input_tokens_details : {};
-  const outputDetails = isObject(value.output_tokens_details) ? value.output_tokens_details : {};
-  const cached = toldCount(inputDetails.cached_tokens);
-  if (cached !== null) usage.cachedInputTokens = Math.min(cached, usage.inputTokens);
-  const written = toldCount(inputDetails.cache_write_tokens);
-  if (written !== null && written > 0) usage.cacheWriteTokens = written;
-  const reasoning = toldCount(outputDetails.reasoning_tokens);
-  if (reasoning !== null) usage.reasoningTokens = reasoning;
-  return usage;
 }

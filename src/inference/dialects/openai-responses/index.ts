@@ -4,8 +4,9 @@ import { decodeStream, decodeWhole } from './decode-answer.ts';
 import { encodeStream, fold } from './encode-answer.ts';
 import { encodeRequest } from './encode-request.ts';
 import { errorBody, errorFrame, readError } from './errors.ts';
+import { objectsIn } from './named-objects.ts';
 import { gatherWhole, readInPassing } from './read-in-passing.ts';
-import { objectsIn, readRequest } from './read-request.ts';
+import { readRequest } from './read-request.ts';
 import { openAiResponsesId } from './wire.ts';
 
 /** OpenAI's Responses, as callers and as providers speak them. */

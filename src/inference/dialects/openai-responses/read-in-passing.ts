@@ -5,9 +5,10 @@ import { estimatedTokens } from '../../neutral/usage.ts';
 import type { PassingFacts, PassingReader, PassingVerdict, SseEvent, StreamMark, WholeGatherer } from '../dialect.ts';
 import { brokenLine, isEndMark, looksWhole, parsedData } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
-import { faultInWhole, neutralUsage } from './decode-answer.ts';
+import { faultInWhole } from './decode-answer.ts';
 import { faultInside } from './errors.ts';
-import { isWhole } from './read-request.ts';
+import { isWhole } from './named-objects.ts';
+import { neutralUsage } from './read-usage.ts';
 
 const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
 const contentOnly: PassingVerdict = { content: true, fault: null, usageOnly: false };

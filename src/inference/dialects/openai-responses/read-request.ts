@@ -4,11 +4,11 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import { estimatedInput } from '../../neutral/estimate-input.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
-import type { CallerRequest, ForwardTarget, ItemReference, Result } from '../dialect.ts';
+import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
 import { cleanUser, isGiven, placeFields } from '../fields.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
-import { type BodyObjects, findNamed, folded, memberKinds, type NamingRules } from '../named-objects.ts';
 import { decodeInput } from './decode-messages.ts';
+import { isReference, referencesIn, withItems } from './item-references.ts';
 import { unpackThought } from './kept-thought.ts';
 import { asksLogprobs, checkRequest, decodeTools, outputLogprobs, requestFields } from './request-fields.ts';
 import {
@@ -202,51 +202,6 @@ function nativeOnly(body: ResponsesRequest): Failure | null {
   );
 }
 
-/**
- * To a text or a call that a provider keeps. A thought may be missing: nothing but what the model makes of its own history
- * depends on it.
- */
-function isReference(item: InputItem): boolean {
-  return refersToAnother(item) && !isOwnId(item.id) && !isThoughtId(item.id);
-}
-
-function refersToAnother({ type, role }: InputItem): boolean {
-  return type === 'item_reference' || (!isGiven(type) && role === undefined);
-}
-
-function isThoughtId(id: JsonValue | undefined): boolean {
-  return typeof id === 'string' && id.startsWith('rs_');
-}
-
-/** Items of answers that were made here, named in place of being sent; null: none. */
-function referencesIn({ input }: ResponsesRequest): ItemReference[] | null {
-  if (!Array.isArray(input)) return null;
-  let references: ItemReference[] | null = null;
-  for (let at = 0; at < input.length; at += 1) {
-    const item = input[at]!;
-    if (!refersToAnother(item) || !isOwnId(item.id)) continue;
-    references ??= [];
-    references.push({ id: String(item.id), field: `input[${at}]`, use: isThoughtId(item.id) ? 'thought' : 'needed' });
-  }
-  return references;
-}
-
-/**
- * Each item stands where it is named first, and once: the AI SDK names a message once for each of its parts, and a body
- * of small names must not grow beyond what is kept.
- */
-function withItems(request: ResponsesRequest, items: Readonly<Record<string, JsonObject>>): ResponsesRequest {
-  const placed = new Set<string>();
-  const input = (request.input as InputItem[]).flatMap((item): InputItem[] => {
-    const id = String(item.id);
-    if (!refersToAnother(item) || !Object.hasOwn(items, id)) return [item];
-    if (placed.has(id)) return [];
-    placed.add(id);
-    return [items[id] as InputItem];
-  });
-  return { ...request, input };
-}
-
 /** What routing must know of a checked request. `bodyBytes` is the length of its JSON as received. */
 function needsOf(body: ResponsesRequest, bodyBytes: number): RequestNeeds {
   const media = { vision: false, audioIn: false };
@@ -354,88 +309,4 @@ export function callersWord(field: string, origins: () => readonly number[]): st
   }
   if (field.startsWith('messages.')) return `input.${field.slice('messages.'.length)}`;
   return field.replace(/^(tools\[\d+\])\.function/, '$1');
-}
-
-/**
- * Where a request names responses, conversations, prompts, files, stores and containers that OpenAI keeps. A tool of
- * type `mcp` is an address or the name of a service, with a token of the caller's own; only its tunnel is the operator's.
- */
-const rules: NamingRules = {
-  members: memberKinds({
-    file_id: 'id',
-    file_ids: 'id',
-    vector_store_ids: 'id',
-    // Of xAI.
-    collection_ids: 'id',
-    container: 'id',
-    container_id: 'id',
-    skill_id: 'id',
-    tunnel_id: 'id',
-    comparison_response_id: 'id',
-    // What a search found, and where a text quotes from: told back, never looked up.
-    annotations: 'labels',
-    results: 'labels',
-    // Of a prompt.
-    variables: 'free-names',
-    metadata: 'opaque',
-    headers: 'opaque',
-    env: 'opaque',
-    arguments: 'opaque',
-    parameters: 'opaque',
-    input_schema: 'opaque',
-    schema: 'opaque',
-    filters: 'opaque',
-  }),
-  top: memberKinds({
-    previous_response_id: 'id',
-    conversation: 'id',
-    prompt: 'id',
-    input: 'items',
-  }),
-  items: memberKinds({ id: 'item-id', approval_request_id: 'label' }),
-  itemUse(item, id) {
-    // What was made here no provider knows.
-    if (isOwnId(id)) return null;
-    return isWhole(item) && isPlainlySpelt(item) ? 'label' : 'reference';
-  },
-};
-
-/**
- * Items that a client sends whole, so that their id is no more than a label. All others are looked up by theirs:
- * references, thoughts without their encrypted text, pictures, searches, and what nobody here knows.
- */
-const wholeItems: ReadonlySet<JsonValue | undefined> = new Set([
-  'message',
-  'function_call',
-  'function_call_output',
-  'custom_tool_call',
-  'custom_tool_call_output',
-  'local_shell_call',
-  'local_shell_call_output',
-  'shell_call',
-  'shell_call_output',
-  'apply_patch_call',
-  'apply_patch_call_output',
-  'computer_call',
-  'computer_call_output',
-  'mcp_approval_response',
-]);
-
-export function objectsIn(body: JsonObject): BodyObjects {
-  const kept = body.store !== false || (body.conversation !== undefined && body.conversation !== null);
-  return findNamed(body, rules, kept ? 'all' : 'objects');
-}
-
-/** A server that takes members in any case may find another `type` in it than we do. */
-function isPlainlySpelt(item: JsonObject): boolean {
-  for (const name in item) {
-    const plain = folded(name);
-    if (plain !== name && (plain === 'type' || plain === 'role' || plain === 'encrypted_content')) return false;
-  }
-  return true;
-}
-
-export function isWhole({ type, role, encrypted_content: encrypted }: JsonObject): boolean {
-  if (type === undefined || type === null) return role !== undefined;
-  return wholeItems.has(type) || (typeof encrypted === 'string' && encrypted !== '');
 }

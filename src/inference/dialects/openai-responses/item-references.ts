@@ -1,0 +1,49 @@
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import type { ItemReference } from '../dialect.ts';
+import { isGiven } from '../fields.ts';
+import { type InputItem, isOwnId, type ResponsesRequest } from './wire.ts';
+
+/**
+ * To a text or a call that a provider keeps. A thought may be missing: nothing but what the model makes of its own history
+ * depends on it.
+ */
+export function isReference(item: InputItem): boolean {
+  return refersToAnother(item) && !isOwnId(item.id) && !isThoughtId(item.id);
+}
+
+function refersToAnother({ type, role }: InputItem): boolean {
+  return type === 'item_reference' || (!isGiven(type) && role === undefined);
+}
+
+function isThoughtId(id: JsonValue | undefined): boolean {
+  return typeof id === 'string' && id.startsWith('rs_');
+}
+
+/** Items of answers that were made here, named in place of being sent; null: none. */
+export function referencesIn({ input }: ResponsesRequest): ItemReference[] | null {
+  if (!Array.isArray(input)) return null;
+  let references: ItemReference[] | null = null;
+  for (let at = 0; at < input.length; at += 1) {
+    const item = input[at]!;
+    if (!refersToAnother(item) || !isOwnId(item.id)) continue;
+    references ??= [];
+    references.push({ id: String(item.id), field: `input[${at}]`, use: isThoughtId(item.id) ? 'thought' : 'needed' });
+  }
+  return references;
+}
+
+/**
+ * Each item stands where it is named first, and once: the AI SDK names a message once for each of its parts, and a body
+ * of small names must not grow beyond what is kept.
+ */
+export function withItems(request: ResponsesRequest, items: Readonly<Record<string, JsonObject>>): ResponsesRequest {
+  const placed = new Set<string>();
+  const input = (request.input as InputItem[]).flatMap((item): InputItem[] => {
+    const id = String(item.id);
+    if (!refersToAnother(item) || !Object.hasOwn(items, id)) return [item];
+    if (placed.has(id)) return [];
+    placed.add(id);
+    return [items[id] as InputItem];
+  });
+  return { ...request, input };
+}

@@ -1,0 +1,87 @@
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import { type BodyObjects, findNamed, folded, memberKinds, type NamingRules } from '../named-objects.ts';
+import { isOwnId } from './wire.ts';
+
+/**
+ * Where a request names responses, conversations, prompts, files, stores and containers that OpenAI keeps. A tool of
+ * type `mcp` is an address or the name of a service, with a token of the caller's own; only its tunnel is the operator's.
+ */
+const rules: NamingRules = {
+  members: memberKinds({
+    file_id: 'id',
+    file_ids: 'id',
+    vector_store_ids: 'id',
+    // Of xAI.
+    collection_ids: 'id',
+    container: 'id',
+    container_id: 'id',
+    skill_id: 'id',
+    tunnel_id: 'id',
+    comparison_response_id: 'id',
+    // What a search found, and where a text quotes from: told back, never looked up.
+    annotations: 'labels',
+    results: 'labels',
+    // Of a prompt.
+    variables: 'free-names',
+    metadata: 'opaque',
+    headers: 'opaque',
+    env: 'opaque',
+    arguments: 'opaque',
+    parameters: 'opaque',
+    input_schema: 'opaque',
+    schema: 'opaque',
+    filters: 'opaque',
+  }),
+  top: memberKinds({
+    previous_response_id: 'id',
+    conversation: 'id',
+    prompt: 'id',
+    input: 'items',
+  }),
+  items: memberKinds({ id: 'item-id', approval_request_id: 'label' }),
+  itemUse(item, id) {
+    // What was made here no provider knows.
+    if (isOwnId(id)) return null;
+    return isWhole(item) && isPlainlySpelt(item) ? 'label' : 'reference';
+  },
+};
+
+/**
+ * Items that a client sends whole, so that their id is no more than a label. All others are looked up by theirs:
+ * references, thoughts without their encrypted text, pictures, searches, and what nobody here knows.
+ */
+const wholeItems: ReadonlySet<JsonValue | undefined> = new Set([
+  'message',
+  'function_call',
+  'function_call_output',
+  'custom_tool_call',
+  'custom_tool_call_output',
+  'local_shell_call',
+  'local_shell_call_output',
+  'shell_call',
+  'shell_call_output',
+  'apply_patch_call',
+  'apply_patch_call_output',
+  'computer_call',
+  'computer_call_output',
+  'mcp_approval_response',
+]);
+
+export function objectsIn(body: JsonObject): BodyObjects {
+  const kept = body.store !== false || (body.conversation !== undefined && body.conversation !== null);
+  return findNamed(body, rules, kept ? 'all' : 'objects');
+}
+
+/** A server that takes members in any case may find another `type` in it than we do. */
+function isPlainlySpelt(item: JsonObject): boolean {
+  for (const name in item) {
+    const plain = folded(name);
+    if (plain !== name && (plain === 'type' || plain === 'role' || plain === 'encrypted_content')) return false;
+  }
+  return true;
+}
+
+export function isWhole({ type, role, encrypted_content: encrypted }: JsonObject): boolean {
+  if (type === undefined || type === null) return role !== undefined;
+  return wholeItems.has(type) || (typeof encrypted === 'string' && encrypted !== '');
+}
