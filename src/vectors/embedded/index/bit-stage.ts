@@ -16,8 +16,11 @@ export interface BitStage {
   look(codes: number): void;
   /** About the `keep` rows with the fewest differing bits, of `among` or of all; in the order of these. */
   nearest(keep: number, among: Uint32Array | null): Uint32Array;
-  /** How many of `rows` the last `nearest` might as well have left out: they are not in the nearest quarter of each look. */
-  further(rows: Uint32Array): number;
+  /**
+   * Whether the last `nearest` may well have left out rows that belong to `rows`, the best of what it gave: how many of their
+   * bits differ, plus three standard deviations, reaches as far as what it left out.
+   */
+  mayMiss(rows: Uint32Array): boolean;
   close(): void;
 }
 
@@ -25,6 +28,9 @@ const headBytes = 32;
 
 /** Rows that the heads leave for each one to keep, and as a share of all: less of them would lose what is looked for. */
 const headKeep = { perRow: 10, share: 1 / 40 };
+
+/** Standard deviations that numbers lie off their mean, 1 in 700 excepted. */
+const deviations = 3;
 
 /** Rows that one call of a kernel gathers. */
 const gathered = 4_096;
@@ -49,8 +55,8 @@ class ArenaBitStage implements BitStage {
   readonly #distances: number;
   /** Addresses of the rows that are gathered, and their results. */
   readonly #list: number;
-  /** Of each look of the last `nearest`: the bits that differ in the last row of its nearest quarter. */
-  #quarters: { rows: ArenaRows; distance: number }[] = [];
+  /** Of each look of the last `nearest` that left rows out: the fewest bits that differ in one of these. */
+  #cuts: { rows: ArenaRows; distance: number }[] = [];
 
   constructor(arena: Arena, width: number, mean: Float32Array) {
     const stride = Math.ceil(width / 8 / 16) * 16;
@@ -102,21 +108,16 @@ class ArenaBitStage implements BitStage {
   }
 
   nearest(keep: number, among: Uint32Array | null): Uint32Array {
-    this.#quarters = [];
+    this.#cuts = [];
     const total = among?.length ?? this.#rows.count;
     const wide = Math.max(keep * headKeep.perRow, Math.ceil(total * headKeep.share));
     if (wide * 2 >= total) return this.#closest(this.#rows, keep, among);
     return this.#closest(this.#rows, keep, this.#closest(this.#heads, wide, among));
   }
 
-  further(rows: Uint32Array): number {
+  mayMiss(rows: Uint32Array): boolean {
     const judged = rows.subarray(0, gathered);
-    const isFurther = new Uint8Array(judged.length);
-    for (const quarter of this.#quarters) {
-      const differing = this.#differing(quarter.rows, judged);
-      for (let i = 0; i < judged.length; i += 1) if (differing[i]! > quarter.distance) isFurther[i] = 1;
-    }
-    return isFurther.reduce((sum, one) => sum + one, 0);
+    return this.#cuts.some((cut) => reachOf(this.#differing(cut.rows, judged)) >= cut.distance);
   }
 
   close(): void {
@@ -146,8 +147,8 @@ class ArenaBitStage implements BitStage {
       differingBits(this.#query, address, count, rows.stride, results, this.#counts);
     });
     const near = new Uint32Array(Math.min(keep, rows.count));
-    this.#noteQuarter(rows, near.length);
     const { distance, left } = this.#edge(near.length);
+    if (near.length < rows.count) this.#cuts.push({ rows, distance });
     const room = this.#counts + distance * 4;
     u32[room >>> 2] = left;
     let found = 0;
@@ -167,8 +168,8 @@ class ArenaBitStage implements BitStage {
       differing.set(this.#differing(rows, among.subarray(from, from + gathered)), from);
     }
     const near = new Uint32Array(Math.min(keep, among.length));
-    this.#noteQuarter(rows, near.length);
     let { distance, left } = this.#edge(near.length);
+    if (near.length < among.length) this.#cuts.push({ rows, distance });
     let found = 0;
     for (let i = 0; i < among.length; i += 1) {
       if (differing[i]! > distance || (differing[i] === distance && left-- <= 0)) continue;
@@ -189,10 +190,6 @@ class ArenaBitStage implements BitStage {
     return u32.subarray(results >>> 2, (results >>> 2) + among.length);
   }
 
-  #noteQuarter(rows: ArenaRows, keep: number): void {
-    this.#quarters.push({ rows, distance: this.#edge(Math.ceil(keep / 4)).distance });
-  }
-
   /** The distance at which `keep` rows are reached, and how many are kept of those that have it. */
   #edge(keep: number): { distance: number; left: number } {
     const { u32 } = this.#arena.views;
@@ -204,4 +201,16 @@ class ArenaBitStage implements BitStage {
     }
     return { distance: this.#distances - 1, left };
   }
+}
+
+/** Mean and `deviations` standard deviations; of none 0. */
+function reachOf(numbers: Uint32Array): number {
+  let sum = 0;
+  let squares = 0;
+  for (const one of numbers) {
+    sum += one;
+    squares += one * one;
+  }
+  const mean = sum / Math.max(1, numbers.length);
+  return mean + deviations * Math.sqrt(Math.max(0, squares / Math.max(1, numbers.length) - mean * mean));
 }

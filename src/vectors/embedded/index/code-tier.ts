@@ -16,14 +16,11 @@ const bitsSizes = { min: 512, max: 32_768 };
  */
 const filteredKeep = 3;
 /**
- * Results that a search by bits is judged by, though fewer may be wanted, and how many of these may have come so late that
- * others were left out. A trial says nothing of queries and rows of another kind than those it saw.
+ * Results that a search by bits is judged by, though fewer may be wanted: a trial says nothing of queries and rows of another
+ * kind than those it saw.
  */
-const judged = { min: 10, furtherShare: 1 / 10 };
-/**
- * How many times the rows of a trial are kept, one after the other, before all codes are looked through: of the nearest
- * quarter of four times as many, a search has seen all that the one before it left out. Once in doubt, none may lie further.
- */
+const judgedMin = 10;
+/** How many times the rows of a trial are kept, one after the other while in doubt, before all codes are looked through. */
 const widenings = [1, 4, 16];
 /** Fewer rows are looked through as fast by their codes. */
 const bitsRowsMin = 2_000;
@@ -120,8 +117,7 @@ class CodeTier implements Tier {
       } else {
         for (const times of widenings) {
           if (wide * times * 2 >= total) break;
-          const furtherShare = times === 1 ? judged.furtherShare : 0;
-          const answer = this.#byBits(made.stage, query, k, { keep: wide * times, among: rows, furtherShare });
+          const answer = this.#byBits(made.stage, query, k, { keep: wide * times, among: rows });
           if (answer !== null) return answer;
         }
       }
@@ -141,21 +137,20 @@ class CodeTier implements Tier {
     return refineRows(this.#codes, this.#options, query, k, rows);
   }
 
-  /** Null: the bits do not tell these rows apart. */
+  /** Null: it is in doubt whether so many rows are enough. */
   #byBits(
     stage: BitStage,
     query: Float32Array,
     k: number,
-    { keep, among, furtherShare }: { keep: number; among: Uint32Array | null; furtherShare: number },
+    { keep, among }: { keep: number; among: Uint32Array | null },
   ): Ranked | null {
     const codes = this.#codes;
     codes.aim(query);
     stage.look(codes.queryCodes);
     const near = stage.nearest(keep, among);
     codes.multiply(near);
-    const { slots, scores } = refineRows(codes, this.#options, query, Math.max(k, judged.min), near);
-    const further = stage.further(slots.map((slot) => codes.row(slot)));
-    if (further > slots.length * furtherShare) return null;
+    const { slots, scores } = refineRows(codes, this.#options, query, Math.max(k, judgedMin), near);
+    if (stage.mayMiss(slots.map((slot) => codes.row(slot)))) return null;
     return { slots: slots.slice(0, k), scores: scores.slice(0, k) };
   }
 
@@ -180,7 +175,7 @@ class CodeTier implements Tier {
     const codes = this.#codes;
     const { trial } = bits;
     // More than the very best are looked at: a point that is looked for by its own vector is found by anything.
-    const wide = Math.max(k, judged.min);
+    const wide = Math.max(k, judgedMin);
     const answer = this.#byCodes(query, wide, null);
     if (trial.isNew(query)) this.#record(bits, answer, wide);
     if (trial.left > 0) {
