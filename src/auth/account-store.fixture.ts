@@ -1,9 +1,20 @@
-import type { AccountRow, AccountStore, AuditRow, Change, KeyRow, PlanRow, Stored } from './account-store.ts';
+import {
+  type AccountRow,
+  type AccountStore,
+  type AuditRow,
+  type Change,
+  type CredentialRow,
+  type KeptRow,
+  type KeyRow,
+  nothingStored,
+  type PlanRow,
+  type Stored,
+} from './account-store.ts';
 
 /** As a driver behaves, without a disk: other processes write by the same object. Set `fail` and nothing works. */
 export function memoryAccountStore(): AccountStore & { fail: Error | null } {
   let version = 1;
-  let held: Stored = { accounts: [], keys: [], plans: [] };
+  let held = nothingStored;
   const trail: AuditRow[] = [];
   const store = {
     fail: null as Error | null,
@@ -61,7 +72,42 @@ function applied(held: Stored, change: Change): Stored | 'exists' | 'absent' {
     case 'delete-plan':
       if (!held.plans.some(({ name }) => name === change.name)) return 'absent';
       return { ...held, plans: without(held.plans, change.name) };
+    case 'create-kept':
+      if (held.kept.some((row) => isOf(row, change.row))) return 'exists';
+      return { ...held, kept: [...held.kept, change.row] };
+    case 'replace-kept':
+      return replaced<KeptRow>(held, 'kept', isAt(change.row, change.was), change.row);
+    case 'delete-kept': {
+      const which = isAt({ kind: change.of, name: change.name }, change.was);
+      if (!held.kept.some(which)) return 'absent';
+      const kept = held.kept.filter((row) => !which(row));
+      if (change.of === 'model') return { ...held, kept };
+      return { ...held, kept, credentials: held.credentials.filter(({ provider }) => provider !== change.name) };
+    }
+    case 'create-credential':
+      if (held.credentials.some(isCredential(change.credential))) return 'exists';
+      return { ...held, credentials: [...held.credentials, change.credential] };
+    case 'delete-credential': {
+      const credentials = held.credentials.filter((row) => !isCredential(change)(row));
+      return credentials.length === held.credentials.length ? 'absent' : { ...held, credentials };
+    }
+    case 'reseal-credential':
+      return replaced<CredentialRow>(held, 'credentials', isCredential(change), { sealed: change.sealed });
   }
+}
+
+type Named = Pick<KeptRow, 'kind' | 'name'>;
+
+function isOf(row: Named, { kind, name }: Named): boolean {
+  return row.kind === kind && row.name === name;
+}
+
+function isAt(named: Named, version: number): (row: KeptRow) => boolean {
+  return (row) => isOf(row, named) && row.version === version;
+}
+
+function isCredential({ provider, id }: Pick<CredentialRow, 'provider' | 'id'>): (row: CredentialRow) => boolean {
+  return (row) => row.provider === provider && row.id === id;
 }
 
 function isLiving(id: string): (key: KeyRow) => boolean {
@@ -80,13 +126,13 @@ function without(plans: readonly PlanRow[], name: string): PlanRow[] {
   return plans.filter((plan) => plan.name !== name);
 }
 
-function replaced<Row extends AccountRow | KeyRow>(
+function replaced<Row extends AccountRow | KeyRow | KeptRow | CredentialRow>(
   held: Stored,
-  list: 'accounts' | 'keys',
+  list: 'accounts' | 'keys' | 'kept' | 'credentials',
   which: (row: Row) => boolean,
   set: Partial<Row>,
 ): Stored | 'absent' {
-  const rows = held[list] as readonly AccountRow[] & readonly KeyRow[] as unknown as readonly Row[];
+  const rows = held[list] as unknown as readonly Row[];
   if (!rows.some(which)) return 'absent';
   return { ...held, [list]: rows.map((row) => (which(row) ? { ...row, ...set } : row)) };
 }

@@ -1,6 +1,6 @@
 /**
- * The port behind which accounts, keys, plans and the audit trail live; of keys only hashes. Drivers: stores/sqlite,
- * stores/postgres.
+ * The port behind which accounts, keys, plans, providers and models that were set up at run time, and the audit trail
+ * live; of keys only hashes, of credentials only what is sealed. Drivers: stores/sqlite, stores/postgres.
  */
 export interface AccountStore {
   /** Everything that is not deleted; small enough to hold in memory. */
@@ -9,8 +9,8 @@ export interface AccountStore {
   version(): Promise<number>;
   /**
    * All of these changes and their audit row in one transaction, or none. `exists`: what is created is there already
-   * (an account's id, a living key's account and name, a secret's hash). `absent`: what is changed is not there, or is
-   * revoked.
+   * (an account's id, a living key's account and name, a secret's hash, a kept row's name, a credential's id).
+   * `absent`: what is changed is not there, is revoked, or has another version than `was`.
    */
   apply(changes: readonly Change[], audit: AuditEntry): Promise<'done' | 'exists' | 'absent'>;
   /** Newest first; `before` is the id of the last row seen. */
@@ -23,7 +23,13 @@ export interface Stored {
   accounts: readonly AccountRow[];
   keys: readonly KeyRow[];
   plans: readonly PlanRow[];
+  /** In the order of kind and name. */
+  kept: readonly KeptRow[];
+  /** In the order of provider, time and id. */
+  credentials: readonly CredentialRow[];
 }
+
+export const nothingStored: Stored = { accounts: [], keys: [], plans: [], kept: [], credentials: [] };
 
 export type Change =
   | { kind: 'create-account'; account: AccountRow }
@@ -33,7 +39,15 @@ export type Change =
   | { kind: 'replace-secrets'; id: string; secrets: readonly KeySecret[] }
   | { kind: 'revoke-key'; id: string; atMs: number }
   | { kind: 'put-plan'; plan: PlanRow }
-  | { kind: 'delete-plan'; name: string };
+  | { kind: 'delete-plan'; name: string }
+  | { kind: 'create-kept'; row: KeptRow }
+  | { kind: 'replace-kept'; row: KeptRow; was: number }
+  /** With its credentials. */
+  | { kind: 'delete-kept'; of: KeptRow['kind']; name: string; was: number }
+  | { kind: 'create-credential'; credential: CredentialRow }
+  | { kind: 'delete-credential'; provider: string; id: string }
+  /** Sealed anew, of the same plain text. */
+  | { kind: 'reseal-credential'; provider: string; id: string; sealed: string };
 
 /** Who pays. Times in wall-clock ms, here and below. */
 export interface AccountRow {
@@ -80,6 +94,38 @@ export interface PlanRow {
   /** As written, checked by config's `planSchema`. */
   definition: Readonly<Record<string, unknown>>;
   updatedMs: number;
+}
+
+/** A provider or model that was set up while Culvert ran: a fragment of culvert.yaml. */
+export interface KeptRow {
+  kind: 'provider' | 'model';
+  name: string;
+  /** As under `providers.NAME` or `models.NAME`, checked by config's own schemas; without what is in `sealed`. */
+  definition: Readonly<Record<string, unknown>>;
+  /** Members of the definition that may hold secrets, as JSON under `storage.secret`, base64; null: it has none. */
+  sealed: string | null;
+  /** From 1; grows with every change of it and of its credentials. */
+  version: number;
+  createdMs: number;
+  updatedMs: number;
+  /** Who changed it last, as the audit trail names him. */
+  updatedBy: string;
+}
+
+/** A credential of a kept provider. */
+export interface CredentialRow {
+  provider: string;
+  id: string;
+  /** The secret under `storage.secret`, base64. */
+  sealed: string;
+  /** What people know it by: its last characters. */
+  hint: string;
+  /** Share of requests beside the provider's other credentials. */
+  weight: number;
+  /** Requests a minute; null: any number. */
+  rpm: number | null;
+  createdMs: number;
+  createdBy: string;
 }
 
 export interface AuditEntry {

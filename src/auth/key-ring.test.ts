@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeClock } from '../kernel/clock.ts';
 import { statusOf } from '../kernel/failure.ts';
-import type { KeyRow } from './account-store.ts';
+import { type KeyRow, nothingStored } from './account-store.ts';
 import { mintAdminKey, mintKey } from './api-key.ts';
 import {
   createKeyRing,
@@ -171,16 +171,16 @@ test('S22 a stored key opens until it is revoked, then reads like one that never
   const key = mintKey();
   const row = storedKey({ id: key.id, secrets: [{ hash: key.hash, untilMs: null }] });
   const headers = { 'x-api-key': key.secret };
-  mutable.restock({ accounts: [], keys: [row], plans: [] });
+  mutable.restock({ ...nothingStored, keys: [row] });
   assert.ok(!isFailure(enter(headers, mutable)));
-  mutable.restock({ accounts: [], keys: [{ ...row, revokedMs: 1 }], plans: [] });
+  mutable.restock({ ...nothingStored, keys: [{ ...row, revokedMs: 1 }] });
   assert.deepEqual(refusal(headers, mutable), refusal({ 'x-api-key': mintKey().secret }, mutable));
 });
 
 test('a reload of the file takes its keys away and leaves stored ones', () => {
   const mutable = createKeyRing(clock, declared);
   const key = mintKey();
-  mutable.restock({ accounts: [], keys: [storedKey({ secrets: [{ hash: key.hash, untilMs: null }] })], plans: [] });
+  mutable.restock({ ...nothingStored, keys: [storedKey({ secrets: [{ hash: key.hash, untilMs: null }] })] });
   mutable.declare({ ...declared, keys: [] });
   assert.equal(refusal({ 'x-api-key': devKey }, mutable)[0], 401);
   assert.ok(!isFailure(enter({ 'x-api-key': key.secret }, mutable)));
@@ -195,7 +195,7 @@ test('a key that is rotated opens with both secrets, as one caller, until the ov
     { hash: fresh.hash, untilMs: null },
     { hash: old.hash, untilMs: time.wallMs() + 5_000 },
   ];
-  rotating.restock({ accounts: [], keys: [storedKey({ tenant: 'dev/first', secrets })], plans: [] });
+  rotating.restock({ ...nothingStored, keys: [storedKey({ tenant: 'dev/first', secrets })] });
   const caller = enter({ 'x-api-key': old.secret }, rotating);
   assert.ok(!isFailure(caller));
   assert.equal(caller.tenant, 'dev/first');
@@ -225,7 +225,7 @@ test("a key's own limits come with the caller", () => {
   const own = createKeyRing(clock, declared);
   const key = mintKey();
   const row = storedKey({ secrets: [{ hash: key.hash, untilMs: null }], limits: { rpm: 5, windows: { '5h': 10 } } });
-  own.restock({ accounts: [], keys: [row], plans: [] });
+  own.restock({ ...nothingStored, keys: [row] });
   const caller = enter({ 'x-api-key': key.secret }, own);
   assert.ok(!isFailure(caller));
   assert.deepEqual(caller.limits, { rpm: 5, windows: { '5h': 10 } });

@@ -5,7 +5,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { culvert } from '../kernel/command-form.ts';
 import type { Failure } from '../kernel/failure.ts';
 import { createNetworkSet } from '../kernel/network.ts';
-import type { KeyRow, Stored } from './account-store.ts';
+import { type KeyRow, nothingStored, type Stored } from './account-store.ts';
 import type { Principal } from './principal.ts';
 
 /** Only values that begin so are taken for ours; clients send stray vendor keys beside them. */
@@ -69,7 +69,7 @@ const never = Number.POSITIVE_INFINITY;
 /** Knows the file's keys at once; the store's from the first `restock` on. */
 export function createKeyRing(clock: Clock, first: Declared): KeyRing {
   let declared = first;
-  let stored: Stored = { accounts: [], keys: [], plans: [] };
+  let stored = nothingStored;
   let entries = new Map<string, KeyEntry>();
   let byKeyId = new Map<string, KeyEntry>();
   let adminHash: string | null = null;

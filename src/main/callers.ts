@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import type { AccountStore, Stored } from '../auth/account-store.ts';
+import { type AccountStore, nothingStored } from '../auth/account-store.ts';
 import { mintAdminKey } from '../auth/api-key.ts';
 import { declaredKeys } from '../auth/declared-keys.ts';
 import { issueFirstKey } from '../auth/issue-key.ts';
@@ -95,7 +95,7 @@ export async function openCallers(options: {
   const generated = generatedAdminKey();
   const files = keyFiles(folder);
   const ring = createKeyRing(clock, declaredKeys(config, generated?.key ?? null));
-  let stored: Stored = { accounts: [], keys: [], plans: [] };
+  let stored = nothingStored;
   let planByAccount: ReadonlyMap<string, string> | null = null;
   let knownLost: ReadonlySet<string> = new Set();
   let plans = bookOfPlans();

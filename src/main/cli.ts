@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { createAdminApi } from '../admin/create-admin-api.ts';
-import type { AccountStore, Stored } from '../auth/account-store.ts';
+import { type AccountStore, nothingStored, type Stored } from '../auth/account-store.ts';
 import type { CliParts, StoreFacts } from '../cli/parts.ts';
 import { checkConfigText } from '../config/check.ts';
 import type { Config } from '../config/schema.ts';
@@ -183,7 +183,7 @@ async function stored(config: Config): Promise<Stored> {
     });
   }
   const { culvertDb: file } = dataFolderAt(config.storage.data_dir);
-  if (!existsSync(file)) return { accounts: [], keys: [], plans: [] };
+  if (!existsSync(file)) return nothingStored;
   const store = openSqliteAccountStore(file);
   try {
     return await store.load();

@@ -1,14 +1,25 @@
-import type { AccountRow, AuditRow, KeyRow, KeySecret, PlanRow, Stored } from '../auth/account-store.ts';
+import type {
+  AccountRow,
+  AuditRow,
+  CredentialRow,
+  KeptRow,
+  KeyRow,
+  KeySecret,
+  PlanRow,
+  Stored,
+} from '../auth/account-store.ts';
 
 /**
- * Tables of accounts, keys, plans and the audit trail, as Kysely sees them; the same names in every driver. Times in
- * wall-clock ms, lists and objects as JSON text.
+ * Tables of accounts, keys, plans, what was set up at run time and the audit trail, as Kysely sees them; the same names
+ * in every driver. Times in wall-clock ms, lists and objects as JSON text.
  */
 export interface AccountTables {
   account: AccountColumns;
   api_key: KeyColumns;
   api_key_secret: SecretColumns;
   plan: PlanColumns;
+  kept: KeptColumns;
+  credential: CredentialColumns;
   audit: AuditColumns;
   store_version: { one: number; version: number };
 }
@@ -48,6 +59,28 @@ export interface PlanColumns {
   updated_ms: number;
 }
 
+export interface KeptColumns {
+  kind: 'provider' | 'model';
+  name: string;
+  definition: string;
+  sealed: string | null;
+  version: number;
+  created_ms: number;
+  updated_ms: number;
+  updated_by: string;
+}
+
+export interface CredentialColumns {
+  provider: string;
+  id: string;
+  sealed: string;
+  hint: string;
+  weight: number;
+  rpm: number | null;
+  created_ms: number;
+  created_by: string;
+}
+
 /** `id` grows; absent in what is inserted. */
 export interface AuditColumns {
   id?: number;
@@ -65,6 +98,8 @@ export function storedOf(rows: {
   keys: readonly KeyColumns[];
   secrets: readonly SecretColumns[];
   plans: readonly PlanColumns[];
+  kept: readonly KeptColumns[];
+  credentials: readonly CredentialColumns[];
 }): Stored {
   const secrets = new Map<string, KeySecret[]>();
   for (const { hash, key_id, until_ms } of rows.secrets) {
@@ -77,6 +112,8 @@ export function storedOf(rows: {
     accounts: rows.accounts.map(accountOf),
     keys: rows.keys.map((key) => keyOf(key, secrets.get(key.id) ?? [])),
     plans: rows.plans.map(planOf),
+    kept: rows.kept.map(keptOf),
+    credentials: rows.credentials.map(credentialOf),
   };
 }
 
@@ -104,6 +141,23 @@ function keyOf(row: KeyColumns, secrets: readonly KeySecret[]): KeyRow {
 
 function planOf(row: PlanColumns): PlanRow {
   return { name: row.name, definition: fromJson(row.definition) as PlanRow['definition'], updatedMs: row.updated_ms };
+}
+
+function keptOf(row: KeptColumns): KeptRow {
+  return {
+    kind: row.kind,
+    name: row.name,
+    definition: fromJson(row.definition) as KeptRow['definition'],
+    sealed: row.sealed,
+    version: row.version,
+    createdMs: row.created_ms,
+    updatedMs: row.updated_ms,
+    updatedBy: row.updated_by,
+  };
+}
+
+function credentialOf({ created_ms, created_by, ...row }: CredentialColumns): CredentialRow {
+  return { ...row, createdMs: created_ms, createdBy: created_by };
 }
 
 export function auditOf(row: AuditColumns & { id: number }): AuditRow {

@@ -1,6 +1,6 @@
 import type { CompiledQuery, Kysely } from 'kysely';
-import type { AuditEntry, Change, KeySecret } from '../auth/account-store.ts';
-import { type AccountTables, toJson } from './account-rows.ts';
+import type { AuditEntry, Change, CredentialRow, KeptRow, KeySecret } from '../auth/account-store.ts';
+import { type AccountTables, type CredentialColumns, type KeptColumns, toJson } from './account-rows.ts';
 
 /**
  * One statement of a change. A driver runs all of them in one transaction and gives up at the first that cannot be:
@@ -84,7 +84,59 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): Step[] {
     }
     case 'delete-plan':
       return [must(queries.deleteFrom('plan').where('name', '=', change.name))];
+    case 'create-kept':
+      return [may(queries.insertInto('kept').values(keptColumns(change.row)))];
+    case 'replace-kept':
+      return [
+        must(
+          queries
+            .updateTable('kept')
+            .set(keptColumns(change.row))
+            .where('kind', '=', change.row.kind)
+            .where('name', '=', change.row.name)
+            .where('version', '=', change.was),
+        ),
+      ];
+    case 'delete-kept': {
+      const kept = queries
+        .deleteFrom('kept')
+        .where('kind', '=', change.of)
+        .where('name', '=', change.name)
+        .where('version', '=', change.was);
+      const credentials = queries.deleteFrom('credential').where('provider', '=', change.name);
+      return change.of === 'provider' ? [must(kept), may(credentials)] : [must(kept)];
+    }
+    case 'create-credential':
+      return [may(queries.insertInto('credential').values(credentialColumns(change.credential)))];
+    case 'delete-credential':
+      return [
+        must(queries.deleteFrom('credential').where('provider', '=', change.provider).where('id', '=', change.id)),
+      ];
+    case 'reseal-credential':
+      return [
+        must(
+          queries
+            .updateTable('credential')
+            .set({ sealed: change.sealed })
+            .where('provider', '=', change.provider)
+            .where('id', '=', change.id),
+        ),
+      ];
   }
+}
+
+function keptColumns({ createdMs, updatedMs, updatedBy, definition, ...row }: KeptRow): KeptColumns {
+  return {
+    ...row,
+    definition: JSON.stringify(definition),
+    created_ms: createdMs,
+    updated_ms: updatedMs,
+    updated_by: updatedBy,
+  };
+}
+
+function credentialColumns({ createdMs, createdBy, ...row }: CredentialRow): CredentialColumns {
+  return { ...row, created_ms: createdMs, created_by: createdBy };
 }
 
 function living(queries: Kysely<AccountTables>, id: string) {

@@ -10,6 +10,8 @@ export const keptOfAccounts: readonly KeptTable[] = [
   { name: 'api_key', order: 'id' },
   { name: 'api_key_secret', order: 'hash' },
   { name: 'plan', order: 'name' },
+  { name: 'kept', order: 'kind, name' },
+  { name: 'credential', order: 'provider, id' },
   { name: 'audit', order: 'id' },
   { name: 'reply', order: 'scope, key' },
   { name: 'crossing', order: 'scope, limit_id, share' },

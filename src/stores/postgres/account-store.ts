@@ -5,6 +5,8 @@ import {
   type AccountTables,
   type AuditColumns,
   auditOf,
+  type CredentialColumns,
+  type KeptColumns,
   type KeyColumns,
   type PlanColumns,
   type SecretColumns,
@@ -77,5 +79,16 @@ async function readAll(run: Run) {
     'SELECT * FROM culvert.api_key_secret ORDER BY key_id, until_ms DESC NULLS FIRST, hash',
   );
   const plans = await run<PlanColumns>('SELECT * FROM culvert.plan ORDER BY name');
-  return storedOf({ accounts: accounts.rows, keys: keys.rows, secrets: secrets.rows, plans: plans.rows });
+  const kept = await run<KeptColumns>('SELECT * FROM culvert.kept ORDER BY kind COLLATE "C", name COLLATE "C"');
+  const credentials = await run<CredentialColumns>(
+    'SELECT * FROM culvert.credential ORDER BY provider COLLATE "C", created_ms, id COLLATE "C"',
+  );
+  return storedOf({
+    accounts: accounts.rows,
+    keys: keys.rows,
+    secrets: secrets.rows,
+    plans: plans.rows,
+    kept: kept.rows,
+    credentials: credentials.rows,
+  });
 }

@@ -2,6 +2,7 @@ import type { Migration } from '../migration.ts';
 import { booksMigration } from './books-id.ts';
 import { crawlMigration, crawlTurnMigration } from './crawl-schema.ts';
 import { culvertMigration } from './culvert-schema.ts';
+import { keptMigration } from './kept-schema.ts';
 import { leaseMigration } from './lease-schema.ts';
 import { ledgerMigration, usageSourceMigration } from './ledger-schema.ts';
 import { pageMigration, pageVariantMigration } from './page-schema.ts';
@@ -22,4 +23,5 @@ export const migrations: readonly Migration[] = [
   providerObjectMigration,
   usageSourceMigration,
   namedVectorMigration,
+  keptMigration,
 ];

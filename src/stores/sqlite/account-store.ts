@@ -5,6 +5,8 @@ import {
   type AccountTables,
   type AuditColumns,
   auditOf,
+  type CredentialColumns,
+  type KeptColumns,
   type KeyColumns,
   type PlanColumns,
   type SecretColumns,
@@ -27,6 +29,8 @@ export function openSqliteAccountStore(file: string): AccountStore {
     'SELECT * FROM api_key_secret ORDER BY key_id, until_ms IS NOT NULL, until_ms DESC, hash',
   );
   const readPlans = database.prepare('SELECT * FROM plan ORDER BY name');
+  const readKept = database.prepare('SELECT * FROM kept ORDER BY kind, name');
+  const readCredentials = database.prepare('SELECT * FROM credential ORDER BY provider, created_ms, id');
   const readAudit = database.prepare('SELECT * FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?');
   let builder: Promise<Kysely<AccountTables>> | null = null;
 
@@ -45,7 +49,7 @@ export function openSqliteAccountStore(file: string): AccountStore {
 
   return {
     async load() {
-      // One snapshot for four reads: a rotation between two of them would leave a key without a secret.
+      // One snapshot for all reads: a rotation between two of them would leave a key without a secret.
       database.exec('BEGIN');
       try {
         return storedOf({
@@ -53,6 +57,8 @@ export function openSqliteAccountStore(file: string): AccountStore {
           keys: readKeys.all() as unknown as KeyColumns[],
           secrets: readSecrets.all() as unknown as SecretColumns[],
           plans: readPlans.all() as unknown as PlanColumns[],
+          kept: readKept.all() as unknown as KeptColumns[],
+          credentials: readCredentials.all() as unknown as CredentialColumns[],
         });
       } finally {
         database.exec('COMMIT');

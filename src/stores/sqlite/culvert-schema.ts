@@ -192,4 +192,33 @@ export const culvertMigrations: readonly Migration[] = [
       ALTER TABLE vector_deletion ADD COLUMN named TEXT;
     `,
   },
+  {
+    version: 6,
+    name: 'providers and models set up at run time',
+    sql: `
+      -- Fragments of culvert.yaml, and the credentials of those that are providers.
+      CREATE TABLE kept (
+        kind TEXT NOT NULL CHECK (kind IN ('provider', 'model')),
+        name TEXT NOT NULL,
+        definition TEXT NOT NULL,
+        sealed TEXT,
+        version INTEGER NOT NULL,
+        created_ms INTEGER NOT NULL,
+        updated_ms INTEGER NOT NULL,
+        updated_by TEXT NOT NULL,
+        PRIMARY KEY (kind, name)
+      ) STRICT, WITHOUT ROWID;
+      CREATE TABLE credential (
+        provider TEXT NOT NULL,
+        id TEXT NOT NULL,
+        sealed TEXT NOT NULL,
+        hint TEXT NOT NULL,
+        weight REAL NOT NULL,
+        rpm INTEGER,
+        created_ms INTEGER NOT NULL,
+        created_by TEXT NOT NULL,
+        PRIMARY KEY (provider, id)
+      ) STRICT, WITHOUT ROWID;
+    `,
+  },
 ];
