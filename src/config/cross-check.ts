@@ -60,6 +60,16 @@ function checkProviders({ providers }: Config): PathProblem[] {
     if (provider.api_key !== undefined && provider.credentials !== undefined) {
       problems.push({ path: [...path, 'credentials'], message: 'api_key and credentials exclude each other' });
     }
+    const ids = new Map<string, number>();
+    provider.credentials?.forEach(({ id }, index) => {
+      const twin = id === undefined ? undefined : ids.get(id);
+      if (twin !== undefined) {
+        problems.push({
+          path: [...path, 'credentials', index, 'id'],
+          message: `is the id of credentials[${twin}] too`,
+        });
+      } else if (id !== undefined) ids.set(id, index);
+    });
     const { cert, key } = provider.tls ?? {};
     if ((cert === undefined) !== (key === undefined)) {
       problems.push({ path: [...path, 'tls'], message: 'cert and key need each other' });

@@ -4,7 +4,7 @@ import type { Config } from './schema.ts';
 const secretMark = '(secret)';
 
 /** Keys that hold a secret wherever they stand, the fields of a target's `body` aside. */
-export const secretKeys: ReadonlySet<string> = new Set(['key', 'api_key', 'secret']);
+export const secretKeys: ReadonlySet<string> = new Set(['key', 'api_key', 'secret', 'earlier_secrets']);
 /** URLs in which a user name, a password or a token may stand. */
 const urlKeys: ReadonlySet<string> = new Set([
   'database',
@@ -34,7 +34,7 @@ function redactValue(value: unknown, key: string): unknown {
   if ((key === 'headers' || key === 'body') && typeof value === 'object') {
     return Object.fromEntries(Object.keys(value).map((name) => [name, secretMark]));
   }
-  if (Array.isArray(value)) return value.map((item) => redactValue(item, ''));
+  if (Array.isArray(value)) return value.map((item) => redactValue(item, secretKeys.has(key) ? key : ''));
   if (typeof value === 'object') {
     return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, redactValue(child, name)]));
   }

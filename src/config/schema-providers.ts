@@ -24,6 +24,11 @@ export const timeoutsSchema = z
   .describe("Timeouts. A target's win over its alias's, those over its provider's.");
 
 export const credentialSchema = z.strictObject({
+  id: z
+    .string()
+    .regex(/^[a-z][a-z0-9_-]{0,31}$/, 'expected up to 32 small letters, digits, _ or -, a letter first')
+    .optional()
+    .describe('What lists and health call it: provider#id. Default: its place in the list, from 0.'),
   api_key: secret().describe('The secret.'),
   weight: z.number().min(0.001).max(1_000).default(1).describe('Share of requests relative to the other credentials.'),
   rpm: positiveInt()
@@ -44,6 +49,12 @@ export const providerSchema = z.strictObject({
     .max(100)
     .optional()
     .describe('Several keys, picked by weight and health.'),
+  all_models: z
+    .boolean()
+    .optional()
+    .describe(
+      'true: every model that it lists can be called beside the aliases, as provider/model. Default: true where `models` names none.',
+    ),
   headers: z
     .record(
       z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'expected the name of an HTTP header'),

@@ -106,6 +106,11 @@ export const storageSchema = z
       .describe(
         'Encrypts stored credentials and signs links, ≥ 32 bytes; shared by all replicas. Default: generated into the data folder; with Redis it must be given.',
       ),
+    earlier_secrets: z
+      .array(signingSecret())
+      .max(10)
+      .default([])
+      .describe('What secret was before: it still opens what it sealed. `culvert secret rotate` seals that anew.'),
     reserve: size()
       .optional()
       .describe(

@@ -18,10 +18,27 @@ const tagBytes = 16;
 const keyBytes = 32;
 
 /**
- * AES-256-GCM under a key derived from `secret` for one purpose alone, such as `replies`: what is sealed for one
- * purpose opens for no other. Nonces are random, which is safe up to 2^32 sealings a purpose. Throws for a short secret.
+ * AES-256-GCM under keys derived from `secrets` for one purpose alone, such as `replies`: what is sealed for one
+ * purpose opens for no other. The first secret seals, each opens. Nonces are random, which is safe up to 2^32 sealings
+ * a purpose. Throws for a short secret.
  */
-export function createSealer(secret: string, purpose: string): Sealer {
+export function createSealer(secrets: readonly string[], purpose: string): Sealer {
+  const [current, ...earlier] = secrets.map((secret) => sealerUnder(secret, purpose));
+  if (current === undefined) throw new Error('a secret to seal with is missing');
+  if (earlier.length === 0) return current;
+  return {
+    seal: current.seal,
+    open(sealed, context) {
+      for (const sealer of [current, ...earlier]) {
+        const plain = sealer.open(sealed, context);
+        if (plain !== null) return plain;
+      }
+      return null;
+    },
+  };
+}
+
+function sealerUnder(secret: string, purpose: string): Sealer {
   checkSecret(secret);
   const key = new Uint8Array(hkdfSync('sha256', secret, '', `culvert ${purpose}`, keyBytes));
   return {

@@ -12,10 +12,20 @@ export interface Signer {
 const keyBytes = 32;
 
 /**
- * HMAC-SHA-256 under a key derived from `secret` for one purpose alone: what is signed for one is worth nothing for
- * another. Throws for a short secret.
+ * HMAC-SHA-256 under keys derived from `secrets` for one purpose alone: what is signed for one is worth nothing for
+ * another. The first secret signs, what each has signed is signed. Throws for a short secret.
  */
-export function createSigner(secret: string, purpose: string): Signer {
+export function createSigner(secrets: readonly string[], purpose: string): Signer {
+  const [current, ...earlier] = secrets.map((secret) => signerUnder(secret, purpose));
+  if (current === undefined) throw new Error('a secret to sign with is missing');
+  if (earlier.length === 0) return current;
+  return {
+    sign: current.sign,
+    isSigned: (text, signature) => [current, ...earlier].some((signer) => signer.isSigned(text, signature)),
+  };
+}
+
+function signerUnder(secret: string, purpose: string): Signer {
   if (Buffer.byteLength(secret) < secretBytesMin) {
     throw new Error(`a secret to sign with is too short: ${secretBytesMin} bytes at least`);
   }

@@ -1,14 +1,14 @@
-import { randomBytes } from 'node:crypto';
 import type { AccountStore } from '../auth/account-store.ts';
 import type { Config } from '../config/schema.ts';
 import { urlOf } from '../http/listening.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { type BooksTrouble, booksClosed, troubleOf } from '../metering/quota.ts';
-import { type DataFolder, ensureSecret, openDataFolder } from '../stores/sqlite/data-folder.ts';
+import { type DataFolder, openDataFolder } from '../stores/sqlite/data-folder.ts';
 import { lockDataFolder } from '../stores/sqlite/data-folder-lock.ts';
 import { watchDataFolder } from '../stores/sqlite/data-folder-watch.ts';
 import { lookForDamage } from '../stores/sqlite/integrity-look.ts';
+import { openSecrets, type Secrets } from './secrets.ts';
 import { openStores, StartRefused, type Stores } from './stores.ts';
 
 /** Where everything is recorded. */
@@ -17,8 +17,8 @@ export interface Books {
   stores: Stores;
   /** While one of them says why, nothing that counts may begin. */
   troubles: readonly BooksTrouble[];
-  /** Signs and seals what this server gives out and takes back. */
-  secret: string;
+  /** Sign and seal what this server gives out and takes back. */
+  secrets: Secrets;
   /** Tells whoever else wants the folder where this server is. */
   announce(url: string): void;
 }
@@ -54,7 +54,7 @@ export async function openBooks({ config, clock, onTrouble, opened }: BooksOptio
       troubles: () => ({ ...stores.troubles(), folder: troubleOf([folderWatch, damage]) }),
     },
     troubles,
-    secret: config.storage.secret ?? ensureSecret(folder, () => randomBytes(32).toString('base64')),
+    secrets: openSecrets(config, folder),
     announce: lock.announce,
   };
 }

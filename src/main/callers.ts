@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { type AccountStore, nothingStored } from '../auth/account-store.ts';
+import { type AccountStore, nothingStored, type Stored } from '../auth/account-store.ts';
 import { mintAdminKey } from '../auth/api-key.ts';
 import { declaredKeys } from '../auth/declared-keys.ts';
 import { issueFirstKey } from '../auth/issue-key.ts';
@@ -83,6 +83,8 @@ export async function openCallers(options: {
   config: Config;
   folder: DataFolder;
   accounts: AccountStore;
+  /** What the store holds, whenever it has changed. */
+  onStored(stored: Stored): void;
   clock: Clock;
   log: Log;
 }): Promise<Callers> {
@@ -135,6 +137,7 @@ export async function openCallers(options: {
       // Before the ring, whose new principals ask the book for their limits.
       plans = bookOfPlans();
       ring.restock(next);
+      options.onStored(next);
     },
     (error) => log.error({ error: String(error) }, 'keys could not be read'),
   );

@@ -24,6 +24,7 @@ import { every, pruneByTime } from './by-time.ts';
 import { type KeptKey, openCallers } from './callers.ts';
 import { openRoutes, type RoutesParts } from './routes.ts';
 import { openServices } from './services.ts';
+import { createSetup } from './setup.ts';
 import { openStorage } from './storage.ts';
 import { StartRefused } from './stores.ts';
 import { createAliasWatch, tellFinished, tellRefused } from './tell.ts';
@@ -95,9 +96,10 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const proxyOf = proxiesOf(env);
   const onTrouble = (message: string) => log.error(message);
   const books = await openBooks({ config, clock, onTrouble, opened });
-  const { folder, stores, secret } = books;
+  const { folder, stores, secrets } = books;
   const { ledger } = stores;
-  const callers = await openCallers({ config, folder, accounts: stores.accounts, clock, log });
+  const setup = createSetup({ config, env, secrets, log });
+  const callers = await openCallers({ config, folder, accounts: stores.accounts, onStored: setup.take, clock, log });
   opened(callers.stop);
   const { plans } = callers;
   const storage = openStorage({
@@ -111,7 +113,15 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   if (recovered > 0) log.warn({ requests: recovered }, 'requests of a crashed process were charged at their estimate');
 
   const metrics = createMetrics();
-  const upstreams = await openUpstreams({ options, folder, plans, proxyOf, clock, opened });
+  const upstreams = await openUpstreams({
+    options: { ...options, config: setup.inForce() },
+    folder,
+    plans,
+    proxyOf,
+    clock,
+    opened,
+  });
+  setup.begin(upstreams.reconfigure);
   const { snapshot, transport, health } = upstreams;
   const post = createWebhookPost(transport);
   const notices = createNotices({ store: stores.notices, plans, clock, post, onTrouble });
@@ -126,7 +136,11 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
     transport.destroy();
     await notices.stop();
   });
-  const files = createHostedFiles({ store: createLocalFiles(join(folder.path, 'files')), secret, clock });
+  const files = createHostedFiles({
+    store: createLocalFiles(join(folder.path, 'files')),
+    secrets: secrets.all(),
+    clock,
+  });
   const finished = tellFinished(log, metrics, snapshot, aliases);
   const shared = { ...upstreams, books, clock, plans, storage, resolve, proxyOf, log, onTrouble, opened };
   const services = await openServices({ ...shared, files, notices, objects, finished });
@@ -167,7 +181,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
     modelsKnown: upstreams.look(),
     async reconfigure(next) {
       callers.declare(next);
-      await upstreams.reconfigure(next);
+      await setup.declare(next);
     },
     useLocals: upstreams.useLocals,
     async close(graceMs) {

@@ -63,7 +63,7 @@ export interface RoutesParts {
 /** Every route, with the vector store and the web tools behind them. */
 export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> {
   const { options, services, books, callers, metrics, resolve, onTrouble, onUnexpected } = parts;
-  const { folder, stores, secret } = books;
+  const { folder, stores, secrets } = books;
   const { config, version, log } = options;
   const { clock, admission, snapshot, health, transport } = services;
   const { counters } = stores;
@@ -91,7 +91,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     services,
     config: () => snapshot().config,
     stores,
-    sealer: createSealer(secret, 'crawls'),
+    sealer: createSealer(secrets.all(), 'crawls'),
     ring,
     reader: tools.reader,
     fetcher: tools.fetcher,

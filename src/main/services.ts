@@ -61,7 +61,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     settlement: createSettlement(ledger, createSettledLimits({ counters, plans, observe }), plans),
     idempotency: createIdempotency({
       store: replies,
-      sealer: createSealer(books.secret, 'idempotent replies'),
+      sealer: createSealer(books.secrets.all(), 'idempotent replies'),
       bootId,
       clock,
       async mayKeep(tenant, bytes) {

@@ -17,6 +17,7 @@ import type { Log } from '../observe/log.ts';
 import { type DataFolder, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
 import { every } from './by-time.ts';
 import type { GatewayOptions } from './gateway.ts';
+import type { TakenUp } from './setup.ts';
 
 /** Whoever answers requests: transport, models that run here, and the models of providers as they stand. */
 export interface Upstreams extends SnapshotKeeper {
@@ -90,7 +91,8 @@ interface SnapshotParts {
 /** The configuration in force with its providers and models, made anew when any of them changes. */
 interface SnapshotKeeper {
   snapshot(): Snapshot;
-  reconfigure(config: Config): Promise<void>;
+  /** Resolves when new requests go by it; `heard`: every provider was asked for its models. */
+  reconfigure(config: Config): Promise<TakenUp>;
   useLocals(locals: readonly LocalServer[]): Promise<void>;
   /** Asks every provider for its models; resolves when all have answered or failed. */
   look(): Promise<void>;
@@ -171,7 +173,7 @@ async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper> {
     async reconfigure(next) {
       config = next;
       await renew();
-      await modelRefresh.look();
+      return { heard: modelRefresh.look() };
     },
     async useLocals(more) {
       locals = [...locals, ...more];

@@ -9,8 +9,8 @@ import { sealedCrawlStore } from '../../src/tools/crawl/sealed-crawl-store.ts';
 import { drivers } from './drivers.ts';
 
 const nowMs = 1_750_000_000_000;
-const ours = createSealer('the secret of these replicas, 32 bytes', 'crawls');
-const others = createSealer('the secret of somebody else, 32 bytes', 'crawls');
+const ours = createSealer(['the secret of these replicas, 32 bytes'], 'crawls');
+const others = createSealer(['the secret of somebody else, 32 bytes'], 'crawls');
 
 const options = {
   limit: 5,

@@ -29,7 +29,7 @@ const secret = 'a secret of more than thirty-two bytes';
 async function hostOne() {
   const store = memoryFiles();
   const clock = fakeClock();
-  const files = createHostedFiles({ store, secret, clock });
+  const files = createHostedFiles({ store, secrets: [secret], clock });
   const url = new URL(
     await files.host({ type: 'image/webp', content: Buffer.from('x') }, 'https://ai.example.org/gate'),
   );
@@ -55,8 +55,8 @@ test('a link opens its file for an hour, and says for how long', async () => {
 test('every replica that has the secret opens it, no other one', async () => {
   const { store, clock, name, url } = await hostOne();
   const [exp, sig] = [url.searchParams.get('exp')!, url.searchParams.get('sig')!];
-  assert.notEqual(await createHostedFiles({ store, secret, clock }).open(name, exp, sig), null);
-  assert.equal(await createHostedFiles({ store, secret: `${secret}!`, clock }).open(name, exp, sig), null);
+  assert.notEqual(await createHostedFiles({ store, secrets: [secret], clock }).open(name, exp, sig), null);
+  assert.equal(await createHostedFiles({ store, secrets: [`${secret}!`], clock }).open(name, exp, sig), null);
 });
 
 test('a sweep removes what no link opens any more, and nothing before', async () => {

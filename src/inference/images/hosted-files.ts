@@ -25,9 +25,9 @@ export const hostedForMs = 3_600_000;
 export const hostedPath = '/v1/files-signed';
 const idChars = 32;
 
-export function createHostedFiles(parts: { store: FileStore; secret: string; clock: Clock }): HostedFiles {
+export function createHostedFiles(parts: { store: FileStore; secrets: readonly string[]; clock: Clock }): HostedFiles {
   const { store, clock } = parts;
-  const signer = createSigner(parts.secret, 'signed links');
+  const signer = createSigner(parts.secrets, 'signed links');
   return {
     async host({ type, content }, base) {
       const nowMs = clock.wallMs();

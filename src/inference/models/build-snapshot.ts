@@ -1,5 +1,7 @@
+import { builtProviders, namedProviders } from '../../config/environment-providers.ts';
 import { isLoopback } from '../../config/loopback-host.ts';
-import { type Config, configSchema } from '../../config/schema.ts';
+import type { Config } from '../../config/schema.ts';
+
 import { createPlanBook, type PlanBook } from '../../metering/plan-book.ts';
 import { builtInEngines } from '../engines/built-in-engines.ts';
 import type { Engines } from '../engines/local-engines.ts';
@@ -48,7 +50,7 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
   const wanted = stoodIn.length > 0;
   if (wanted && simulatorUrl === null) return { kind: 'needs-simulator' };
   if (wanted) {
-    Object.assign(providers, parseProviders({ [simulatorName]: { type: 'openai', base_url: `${simulatorUrl}/v1` } }));
+    Object.assign(providers, builtProviders({ [simulatorName]: { type: 'openai', base_url: `${simulatorUrl}/v1` } }));
   }
   const { connected, problems } = connectProviders(providers, wanted ? simulatorName : null);
   problems.push(...embeddingProblems({ models: config.models, providers: connected }));
@@ -82,23 +84,15 @@ function plansOfFile(config: Config): () => PlanBook {
   return () => book;
 }
 
-/** The file's; without any, one for each known key in the environment. */
-function namedProviders(config: Config, env: SnapshotSources['env']): Config['providers'] {
-  if (Object.keys(config.providers).length > 0) return { ...config.providers };
-  return parseProviders(
-    Object.fromEntries(
-      providersInEnvironment(env).map(({ id, envKey }) => [id, { type: id, api_key: env[envKey!]!.trim() }]),
-    ),
-  );
-}
-
 /** Confirmed servers on this machine, except those that a configured provider points at already. */
 function localProviders(config: Config, locals: readonly LocalServer[]): Config['providers'] {
   const taken = new Set(Object.values(config.providers).map((provider) => originOf(provider.base_url)));
   const free = locals.filter(
     ({ type, url, use }) => use === 'provider' && !taken.has(originOf(url)) && !Object.hasOwn(config.providers, type),
   );
-  return parseProviders(Object.fromEntries(free.map(({ type, url }) => [type, { type, base_url: url }])));
+  return builtProviders(
+    Object.fromEntries(free.map(({ type, url }) => [type, { type, base_url: url, all_models: true }])),
+  );
 }
 
 function localSearch({ config, locals }: SnapshotSources): string | null {
@@ -108,10 +102,6 @@ function localSearch({ config, locals }: SnapshotSources): string | null {
 
 function originOf(url: string | undefined): string | null {
   return url === undefined ? null : new URL(url).origin.replace('localhost', '127.0.0.1');
-}
-
-function parseProviders(providers: Record<string, unknown>): Config['providers'] {
-  return configSchema.parse({ providers }, { jitless: true }).providers;
 }
 
 /** What the simulator is for here: everything when it is on, else what no provider does; nothing when it is off. */

@@ -37,12 +37,14 @@ export function connectProviders(
       problems.push(`provider ${name}: ${way.message}`);
       continue;
     }
+    const credentials = credentialsOf(config);
     const made = createConnection({
       name,
       provider,
       route: way.route,
       baseUrl: config.base_url ?? null,
-      secrets: credentialsOf(config).map((credential) => credential.api_key),
+      secrets: credentials.map((credential) => credential.api_key),
+      ids: credentials.map(({ id }) => id),
       headers: config.headers,
       apiVersion: config.api_version ?? null,
       dialects: config.dialects ?? null,

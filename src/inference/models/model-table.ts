@@ -84,7 +84,7 @@ export type KnownModels = ReadonlyMap<string, readonly DiscoveredModel[]>;
 export interface ModelTableParts {
   models: Config['models'];
   providers: ReadonlyMap<string, ConfiguredProvider>;
-  /** Without `models`, every one of them is an alias. */
+  /** Every one of a provider with `all_models` is an alias; without `models`, of every provider that does not say no. */
   known: KnownModels;
   /** Providers whose list nobody has heard yet. */
   unheard: readonly string[];
@@ -113,7 +113,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
   const matched = new Map<string, Alias | null>();
 
   const configured = Object.keys(parts.models);
-  const unheard = configured.length === 0 ? parts.unheard : [];
+  const unheard = parts.unheard.filter((name) => givesAllModels(parts.providers.get(name), parts.models));
   const hasPatterns = configured.some((id) => id.includes('*'));
   const source = embeddingSource(parts);
   const media = mediaSources(parts);
@@ -213,22 +213,18 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
   };
 }
 
-/** What the configuration names, or providers list where it names nothing. `ofPatterns`: those that a pattern stands for. */
+function givesAllModels(provider: ConfiguredProvider | undefined, models: Config['models']): boolean {
+  return provider?.config.all_models ?? Object.keys(models).length === 0;
+}
+
+/** What the configuration names, then what providers list for everybody. `ofPatterns`: those that a pattern stands for. */
 function namedAliases(
   { models, providers, known }: ModelTableParts,
   { aliasOf, aliasOfKnown, knownMatches }: ReturnType<typeof createAliasMaker>,
 ): { aliases: Map<string, Alias>; ofPatterns: Set<string> } {
   const aliases = new Map<string, Alias>();
   const ofPatterns = new Set<string>();
-  const configured = Object.entries(models);
-  if (configured.length === 0) {
-    for (const { alias, provider, model } of aliasTable(known).values()) {
-      // The simulator's ids begin with its own name.
-      if (!providers.get(provider)?.simulated) aliases.set(alias, aliasOfKnown(alias, provider, model));
-      else if (alias === model.id) aliases.set(alias, aliasOfKnown(alias, provider, model));
-    }
-  }
-  for (const [id, model] of configured) {
+  for (const [id, model] of Object.entries(models)) {
     if (id.includes('*')) {
       for (const match of knownMatches(id, model))
         if (!aliases.has(match)) {
@@ -239,6 +235,14 @@ function namedAliases(
       aliases.set(id, aliasOf(id, model, null));
       ofPatterns.delete(id);
     }
+  }
+  const giving = new Map([...known].filter(([provider]) => givesAllModels(providers.get(provider), models)));
+  for (const { alias, provider, model } of aliasTable(giving).values()) {
+    // A pattern is somebody's word, a list is not.
+    if (aliases.has(alias) || aliasFor(models, alias) !== null) continue;
+    // The simulator's ids begin with its own name.
+    if (!providers.get(provider)?.simulated) aliases.set(alias, aliasOfKnown(alias, provider, model));
+    else if (alias === model.id) aliases.set(alias, aliasOfKnown(alias, provider, model));
   }
   return { aliases, ofPatterns };
 }

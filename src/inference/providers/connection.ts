@@ -47,7 +47,7 @@ export interface ProviderConnection {
   /** What it is asked in; the first one for callers of yet another. */
   dialects: readonly DialectId[];
   apiVersion: string | null;
-  /** By credential id (`name#0`…). At least one, also for a service that needs no key. */
+  /** By credential id (`name#0`, `name#team-a`…). At least one, also for a service that needs no key. */
   credentials: ReadonlyMap<string, CredentialHeaders>;
   /** The operator's own `anthropic-beta`, joined with the caller's; null when none. */
   beta: string | null;
@@ -65,6 +65,8 @@ export interface ConnectionFacts {
   route?: UpstreamRoute | undefined;
   /** In the order of the configuration; none for a service without keys. */
   secrets: readonly string[];
+  /** Of the secrets, in the same order; absent or undefined: its place. */
+  ids?: readonly (string | undefined)[];
   /** The operator's extra headers; they win over the provider's. */
   headers: Readonly<Record<string, string>>;
   apiVersion: string | null;
@@ -74,9 +76,9 @@ export interface ConnectionFacts {
 
 export type ConnectionResult = { ok: true; connection: ProviderConnection } | { ok: false; message: string };
 
-/** Ids are `name#0`, `name#1`… in the order of the secrets. */
-function credentialId(name: string, index: number): string {
-  return `${name}#${index}`;
+/** Ids are `name#0`, `name#1`… in the order of the secrets, where the configuration says no other. */
+function credentialId(name: string, id: string | number): string {
+  return `${name}#${id}`;
 }
 
 /** Checks and joins what the configuration says of one provider. The message names the fault, never a secret. */
@@ -95,7 +97,7 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
   const credentials = new Map<string, CredentialHeaders>();
   const count = Math.max(1, secrets.length);
   for (let i = 0; i < count; i++) {
-    credentials.set(credentialId(name, i), joinHeaders(provider, secrets[i] || null, extra.headers));
+    credentials.set(credentialId(name, facts.ids?.[i] ?? i), joinHeaders(provider, secrets[i] || null, extra.headers));
   }
 
   const { chat, responses, messages } = provider.paths;

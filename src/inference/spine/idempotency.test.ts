@@ -28,7 +28,7 @@ function setUp(
   const troubles: string[] = [];
   const idempotency = createIdempotency({
     store,
-    sealer: createSealer(secret, 'replies'),
+    sealer: createSealer([secret], 'replies'),
     bootId: 'boot-1',
     clock,
     mayKeep: async () => true,

@@ -17,7 +17,7 @@ export type FolderPart = 'secret' | 'files' | 'crawls' | 'pages' | 'vectors';
 function namesOf(folder: DataFolder, part: FolderPart): string[] {
   switch (part) {
     case 'secret':
-      return ['secret'];
+      return ['secret', 'secret.earlier'];
     case 'crawls':
       return ['crawl.db'];
     case 'pages':
@@ -31,7 +31,7 @@ function namesOf(folder: DataFolder, part: FolderPart): string[] {
 
 /** The part that a path within the folder belongs to; null for what no backup holds, such as a path that leads out. */
 export function partOf(name: string): FolderPart | null {
-  if (name === 'secret') return 'secret';
+  if (name === 'secret' || name === 'secret.earlier') return 'secret';
   if (name === 'crawl.db') return 'crawls';
   if (name === 'pages.db') return 'pages';
   if (/^vectors\/shard-\d{1,3}\.db$/.test(name)) return 'vectors';

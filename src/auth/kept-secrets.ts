@@ -1,0 +1,87 @@
+import { fragmentKey, type KeptFragment } from '../config/merge-kept.ts';
+import type { Sealer } from '../kernel/seal.ts';
+import type { CredentialRow, KeptRow, Stored } from './account-store.ts';
+
+/** Members of a provider's definition that may hold secrets. Its credentials have rows of their own. */
+const secretMembers: ReadonlySet<string> = new Set(['headers', 'proxy', 'tls']);
+
+/** A definition as it is kept: what may be secret apart, and sealed. Without `credentials` and `api_key`. */
+export function sealDefinition(
+  sealer: Sealer,
+  row: Pick<KeptRow, 'kind' | 'name'>,
+  definition: Readonly<Record<string, unknown>>,
+): Pick<KeptRow, 'definition' | 'sealed'> {
+  const isSecret = (member: string) => row.kind === 'provider' && secretMembers.has(member);
+  const plain = Object.entries(definition).filter(([member]) => !isSecret(member));
+  const secret = Object.entries(definition).filter(([member]) => isSecret(member));
+  return {
+    definition: Object.fromEntries(plain),
+    sealed: secret.length === 0 ? null : seal(sealer, JSON.stringify(Object.fromEntries(secret)), fragmentKey(row)),
+  };
+}
+
+/** The definition as it was written; null where its secrets were sealed under another secret. */
+export function openDefinition(sealer: Sealer, row: KeptRow): Record<string, unknown> | null {
+  if (row.sealed === null) return { ...row.definition };
+  const opened = open(sealer, row.sealed, fragmentKey(row));
+  return opened === null ? null : { ...row.definition, ...(JSON.parse(opened) as Record<string, unknown>) };
+}
+
+export function sealCredential(sealer: Sealer, row: Pick<CredentialRow, 'provider' | 'id'>, secret: string): string {
+  return seal(sealer, secret, contextOf(row));
+}
+
+/** Null where it was sealed under another secret. */
+export function openCredential(sealer: Sealer, row: CredentialRow): string | null {
+  return open(sealer, row.sealed, contextOf(row));
+}
+
+export interface OpenedKept {
+  /** Those that can be used, as far as this process can say. */
+  fragments: readonly KeptFragment[];
+  /** What cannot be opened here, by `fragmentKey`: a sentence each. Of a provider with other credentials these are used. */
+  troubles: ReadonlyMap<string, string>;
+}
+
+/** What is kept, as the configuration file would have it. */
+export function openKept(sealer: Sealer, { kept, credentials }: Pick<Stored, 'kept' | 'credentials'>): OpenedKept {
+  const fragments: KeptFragment[] = [];
+  const troubles = new Map<string, string>();
+  for (const row of kept) {
+    const { kind, name } = row;
+    const definition = openDefinition(sealer, row);
+    if (definition === null) {
+      troubles.set(fragmentKey(row), `its headers, proxy or tls ${cannot}`);
+      continue;
+    }
+    const own = kind === 'provider' ? credentials.filter(({ provider }) => provider === name) : [];
+    const secrets = own.map((credential) => ({ credential, secret: openCredential(sealer, credential) }));
+    const lost = secrets.flatMap(({ credential, secret }) => (secret === null ? [credential.id] : []));
+    if (lost.length > 0) troubles.set(fragmentKey(row), `credential ${lost.join(', ')} ${cannot}`);
+    if (lost.length > 0 && lost.length === own.length) continue;
+    const opened = secrets.flatMap(({ credential: { id, weight, rpm }, secret }) =>
+      secret === null ? [] : [{ id, api_key: secret, weight, ...(rpm !== null && { rpm }) }],
+    );
+    fragments.push({
+      kind,
+      name,
+      definition: opened.length === 0 ? definition : { ...definition, credentials: opened },
+    });
+  }
+  return { fragments, troubles };
+}
+
+const cannot = 'cannot be opened here: sealed under another storage.secret than this server has';
+
+/** Sealed bytes open where they stand, and nowhere else. */
+function contextOf({ provider, id }: Pick<CredentialRow, 'provider' | 'id'>): string {
+  return `credential ${provider} ${id}`;
+}
+
+function seal(sealer: Sealer, text: string, context: string): string {
+  return sealer.seal(Buffer.from(text), context).toString('base64');
+}
+
+function open(sealer: Sealer, sealed: string, context: string): string | null {
+  return sealer.open(Buffer.from(sealed, 'base64'), context)?.toString() ?? null;
+}

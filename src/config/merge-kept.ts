@@ -1,0 +1,125 @@
+import type { z } from 'zod';
+import type { Env } from './check.ts';
+import { crossCheck } from './cross-check.ts';
+import { namedProviders } from './environment-providers.ts';
+import type { PathProblem } from './problem.ts';
+import type { Config, ModelConfig, ProviderConfig } from './schema.ts';
+import { checkAgainst } from './schema-issues.ts';
+import { modelsSchema } from './schema-models.ts';
+import { providersSchema } from './schema-providers.ts';
+
+/** A provider or model that was set up while Culvert ran, as the file would have it, secrets in their places. */
+export interface KeptFragment {
+  kind: 'provider' | 'model';
+  name: string;
+  /** As under `providers.NAME` or `models.NAME`. */
+  definition: Readonly<Record<string, unknown>>;
+}
+
+export interface Merged {
+  /** The file's configuration with the fragments that are in use. */
+  config: Config;
+  /** Fragments that are not in use, by `fragmentKey`. */
+  left: ReadonlyMap<string, LeftOut>;
+}
+
+export type LeftOut =
+  /** The file or the environment has one of this name. */
+  | { kind: 'shadowed' }
+  /** `path` begins in the fragment; empty for the fragment as a whole, its name too. */
+  | ({ kind: 'unusable' } & PathProblem);
+
+export function fragmentKey({ kind, name }: Pick<KeptFragment, 'kind' | 'name'>): string {
+  return `${kind} ${name}`;
+}
+
+type Used = Pick<KeptFragment, 'kind' | 'name'> & { value: ProviderConfig | ModelConfig };
+
+/**
+ * Kept fragments under the file's configuration: what the file and the environment name wins. Each is checked as the
+ * file would be, the whole by the same cross-checks; what does not fit is left out, and whatever refers to it with it,
+ * so that the file alone always works. Models that providers list stay models of their own beside kept ones.
+ */
+export function mergeKept(config: Config, fragments: readonly KeptFragment[], env: Env): Merged {
+  const left = new Map<string, LeftOut>();
+  if (fragments.length === 0) return { config, left };
+  const base: Config = { ...config, providers: namedProviders(config, env) };
+  let used: readonly Used[] = fragments.flatMap((fragment) => {
+    const checked = checkFragment(base, fragment);
+    if (checked.kind === 'used') return [checked.used];
+    left.set(fragmentKey(fragment), checked);
+    return [];
+  });
+  for (;;) {
+    const misfits = misfitsOf(base, used);
+    if (misfits.size === 0) return { config: merged(base, used), left };
+    for (const [key, problem] of misfits) left.set(key, { kind: 'unusable', ...problem });
+    used = used.filter((one) => !misfits.has(fragmentKey(one)));
+  }
+}
+
+function checkFragment(base: Config, { kind, name, definition }: KeptFragment): LeftOut | { kind: 'used'; used: Used } {
+  if (Object.hasOwn(kind === 'provider' ? base.providers : base.models, name)) return { kind: 'shadowed' };
+  const schema: z.ZodType<Record<string, ProviderConfig | ModelConfig>> =
+    kind === 'provider' ? providersSchema : modelsSchema;
+  const checked = checkAgainst(schema, { [name]: definition });
+  if (checked.ok) return { kind: 'used', used: { kind, name, value: checked.value[name]! } };
+  const { path, message } = checked.problems[0]!;
+  return { kind: 'unusable', path: path.slice(1), message };
+}
+
+function merged(base: Config, used: readonly Used[]): Config {
+  const of = (kind: Used['kind']) =>
+    Object.fromEntries(used.filter((one) => one.kind === kind).map(({ name, value }) => [name, value]));
+  const keptProviders = of('provider') as Config['providers'];
+  const keptModels = of('model') as Config['models'];
+  const providers = { ...base.providers, ...withAllModels(keptProviders) };
+  // The first alias that somebody makes must not take away every other model.
+  const stay = Object.keys(base.models).length === 0 && Object.keys(keptModels).length > 0;
+  return {
+    ...base,
+    providers: stay ? withAllModels(providers) : providers,
+    models: { ...base.models, ...keptModels },
+  };
+}
+
+function withAllModels(providers: Config['providers']): Config['providers'] {
+  return Object.fromEntries(
+    Object.entries(providers).map(([name, provider]) => [
+      name,
+      { ...provider, all_models: provider.all_models ?? true },
+    ]),
+  );
+}
+
+/** Why fragments do not fit the whole, by their keys; of each the first reason. */
+function misfitsOf(base: Config, used: readonly Used[]): Map<string, PathProblem> {
+  const misfits = new Map<string, PathProblem>();
+  const problems = problemsOf(base, used);
+  for (const { path, message } of problems) {
+    const key = used.map(fragmentKey).find((each) => each === keyAt(path));
+    if (key !== undefined && !misfits.has(key)) misfits.set(key, { path: path.slice(2), message });
+  }
+  if (misfits.size > 0 || problems.length === 0) return misfits;
+  // Something of the file fits no more: a model of the name that one of its fallbacks had found a pattern for.
+  const models = used.filter(({ kind }) => kind === 'model');
+  const providers = used.filter(({ kind }) => kind === 'provider');
+  const guilty = models.filter((model) => problemsOf(base, [...providers, model]).length > 0);
+  for (const model of guilty.length > 0 ? guilty : models) {
+    misfits.set(fragmentKey(model), {
+      path: [],
+      message: `contradicts the configuration file: ${problems[0]!.message}`,
+    });
+  }
+  return misfits;
+}
+
+function problemsOf(base: Config, used: readonly Used[]): PathProblem[] {
+  return crossCheck(merged(base, used), { implicitProviders: [] }).filter(
+    ({ path }) => path[0] === 'providers' || path[0] === 'models',
+  );
+}
+
+function keyAt(path: PathProblem['path']): string {
+  return `${path[0] === 'providers' ? 'provider' : 'model'} ${path[1]}`;
+}

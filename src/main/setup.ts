@@ -1,0 +1,116 @@
+import type { Stored } from '../auth/account-store.ts';
+import { openKept } from '../auth/kept-secrets.ts';
+import { fragmentKey, mergeKept } from '../config/merge-kept.ts';
+import { formatPath } from '../config/problem.ts';
+import type { Config } from '../config/schema.ts';
+import { createSealer } from '../kernel/seal.ts';
+import type { Log } from '../observe/log.ts';
+import type { Secrets } from './secrets.ts';
+
+/** The configuration in force: the file's, and under it what was set up while Culvert ran. */
+export interface Setup {
+  /** The file's alone. */
+  file(): Config;
+  inForce(): Config;
+  /** What the store holds now. */
+  take(stored: Pick<Stored, 'kept' | 'credentials'>): void;
+  /** Another file; resolves when it is in force and its providers were asked for their models. */
+  declare(file: Config): Promise<void>;
+  /** Another secret opens what is kept. */
+  reopen(): void;
+  /** From now on each change is given to `use`, one after the other. It resolves when new requests go by it. */
+  begin(use: (config: Config) => Promise<TakenUp>): void;
+  /** Resolves when everything taken so far is in force. */
+  settled(): Promise<void>;
+  /** The same, and its providers were asked for their models, or so many ms are over. */
+  heard(waitMaxMs: number): Promise<void>;
+}
+
+export interface TakenUp {
+  /** Every provider was asked for its models. */
+  heard: Promise<void>;
+}
+
+type Kept = Pick<Stored, 'kept' | 'credentials'>;
+
+export function createSetup(parts: {
+  config: Config;
+  env: Readonly<Record<string, string | undefined>>;
+  secrets: Secrets;
+  log: Log;
+}): Setup {
+  const { env, secrets, log } = parts;
+  let file = parts.config;
+  let kept: Kept = { kept: [], credentials: [] };
+  let told: ReadonlySet<string> = new Set();
+  let inForce = file;
+  let use: ((config: Config) => Promise<TakenUp>) | null = null;
+  let last: Promise<TakenUp> = Promise.resolve({ heard: Promise.resolve() });
+
+  function merge(): Promise<TakenUp> {
+    if (kept.kept.length === 0) {
+      inForce = file;
+    } else {
+      const opened = openKept(createSealer(secrets.all(), 'credentials'), kept);
+      const { config, left } = mergeKept(file, opened.fragments, env);
+      inForce = config;
+      const troubles = new Map(opened.troubles);
+      for (const [key, why] of left) {
+        if (why.kind === 'unusable') troubles.set(key, [formatPath(why.path), why.message].filter(Boolean).join(': '));
+      }
+      tell(troubles);
+    }
+    if (use === null) return last;
+    const next = use;
+    const config = inForce;
+    last = last.then(() => next(config));
+    // Whoever changed something hears of it; nobody else waits.
+    last.catch((error: unknown) => log.error({ error: String(error) }, 'what was set up could not be taken into use'));
+    return last;
+  }
+
+  function tell(troubles: ReadonlyMap<string, string>): void {
+    const lines = kept.kept.flatMap((row) => {
+      const trouble = troubles.get(fragmentKey(row));
+      return trouble === undefined ? [] : [{ row, trouble, line: `${fragmentKey(row)}: ${trouble}` }];
+    });
+    for (const { row, trouble, line } of lines) {
+      if (!told.has(line))
+        log.warn({ [row.kind]: row.name, problem: trouble }, `a kept ${row.kind} is not as it should be`);
+    }
+    told = new Set(lines.map(({ line }) => line));
+  }
+
+  return {
+    file: () => file,
+    inForce: () => inForce,
+    take(stored) {
+      const next: Kept = { kept: stored.kept, credentials: stored.credentials };
+      if (next.kept.length === 0 && kept.kept.length === 0) return;
+      // The store's version moves with accounts and keys too.
+      if (JSON.stringify(next) === JSON.stringify(kept)) return;
+      kept = next;
+      void merge();
+    },
+    async declare(next) {
+      file = next;
+      await (await merge()).heard;
+    },
+    reopen: () => void merge(),
+    begin(next) {
+      use = next;
+    },
+    async settled() {
+      await last;
+    },
+    async heard(waitMaxMs) {
+      const { heard } = await last;
+      let timer: NodeJS.Timeout | undefined;
+      const over = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, waitMaxMs);
+      });
+      await Promise.race([heard, over]);
+      clearTimeout(timer);
+    },
+  };
+}
