@@ -33,7 +33,12 @@ export interface TestGateway extends Gateway {
 export async function startGateway(
   t: Pick<TestContext, 'after'>,
   config: Record<string, unknown> = {},
-  parts: { log?: Log; env?: Readonly<Record<string, string | undefined>>; resolve?: ResolveAddresses } = {},
+  parts: {
+    log?: Log;
+    env?: Readonly<Record<string, string | undefined>>;
+    resolve?: ResolveAddresses;
+    pagesFolder?: string;
+  } = {},
 ): Promise<TestGateway> {
   const dataDir = mkdtempSync(join(tmpdir(), 'culvert-test-'));
   const parse = (from: Record<string, unknown>) => {
@@ -65,6 +70,7 @@ export async function startGateway(
     checkConfig: (text) => checkConfigText(text, 'culvert.yaml', {}),
     reload: async () => ({ ok: true, config: parse(config) }),
     ...(parts.resolve !== undefined && { resolve: parts.resolve }),
+    ...(parts.pagesFolder !== undefined && { pagesFolder: parts.pagesFolder }),
   });
   let closed = false;
   const close = async (graceMs: number) => {

@@ -6,6 +6,7 @@ import { culvert } from '../kernel/command-form.ts';
 import type { Failure } from '../kernel/failure.ts';
 import { createNetworkSet } from '../kernel/network.ts';
 import { type KeyRow, nothingStored, type Stored } from './account-store.ts';
+import { adminOperator, type Operator } from './operator.ts';
 import type { Principal } from './principal.ts';
 
 /** Only values that begin so are taken for ours; clients send stray vendor keys beside them. */
@@ -23,8 +24,15 @@ export interface KeyRing {
    * the caller's address, null where it is not known; asked only for keys that are bound to some.
    */
   authenticate(headers: KeyHeaders, addressOf: () => string | null): Principal | Failure;
-  /** For /admin/v1 and /metrics: `admin`, or 401, or 403 for a user's key. */
-  authenticateAdmin(headers: KeyHeaders): 'admin' | Failure;
+  /** For /admin/v1 and /metrics: who administers, or 401, or 403 for a user's key. */
+  authenticateAdmin(headers: KeyHeaders): Operator | Failure;
+  /**
+   * What the secret with this hash opens now, for sessions, which keep no secret; refused as the secret would be.
+   * `addressOf` as above.
+   */
+  opens(hash: string, addressOf: () => string | null): Opened | Failure;
+  /** Of the admin key; null: there is none. */
+  adminHash(): string | null;
   /** Whose this key is, for work that goes on when its caller has left; or why it may not go on. */
   principalOf(keyId: string): Principal | Failure;
   /** At start and at each configuration reload. */
@@ -35,12 +43,16 @@ export interface KeyRing {
   userKeys(): number;
 }
 
+/** Whom a secret stands for. */
+export type Opened = { to: 'v1'; principal: Principal } | { to: 'admin'; operator: Operator };
+
 /** Tells the two results of `authenticate` apart. */
 export function isFailure(result: Principal | Failure): result is Failure {
   return 'kind' in result;
 }
 
-const missing: Failure = {
+/** What `authenticate` and `authenticateAdmin` answer where no key came at all: a browser may have a session. */
+export const noKeySent: Failure = {
   kind: 'unauthenticated',
   message:
     "No API key was sent. Send one as 'Authorization: Bearer sk-cv-…', or in x-api-key, api-key or x-goog-api-key.",
@@ -93,7 +105,10 @@ export function createKeyRing(clock: Clock, first: Declared): KeyRing {
   function find(headers: KeyHeaders): KeyEntry | Failure {
     const secret = presentedSecret(headers, adminHash);
     if (typeof secret !== 'string') return secret;
-    const hashed = hashKey(secret);
+    return findHashed(hashKey(secret));
+  }
+
+  function findHashed(hashed: string): KeyEntry | Failure {
     const entry = entries.get(hashed);
     if (entry === undefined || !timingSafeEqual(entry.digest, Buffer.from(hashed, 'hex'))) return invalid;
     if (entry.untilMs === never && entry.expiresMs === never) return entry;
@@ -103,23 +118,34 @@ export function createKeyRing(clock: Clock, first: Declared): KeyRing {
     return entry.expiresMs <= nowMs ? expired : entry;
   }
 
+  function principalFor(entry: KeyEntry, addressOf: () => string | null): Principal | Failure {
+    if (entry.suspended) return suspended;
+    if (entry.addresses !== null) {
+      const address = addressOf();
+      if (!entry.addresses.lets(address)) return elsewhere(address);
+    }
+    return entry.principal;
+  }
+
   return {
     authenticate(headers, addressOf) {
       const entry = find(headers);
       if (!('digest' in entry)) return entry;
-      if (entry.kind === 'admin') return adminOnV1;
-      if (entry.suspended) return suspended;
-      if (entry.addresses !== null) {
-        const address = addressOf();
-        if (!entry.addresses.lets(address)) return elsewhere(address);
-      }
-      return entry.principal;
+      return entry.kind === 'admin' ? adminOnV1 : principalFor(entry, addressOf);
     },
     authenticateAdmin(headers) {
       const entry = find(headers);
       if (!('digest' in entry)) return entry;
-      return entry.kind === 'admin' ? 'admin' : userOnAdmin;
+      return entry.kind === 'admin' ? adminOperator : userOnAdmin;
     },
+    opens(hash, addressOf) {
+      const entry = findHashed(hash);
+      if (!('digest' in entry)) return entry;
+      if (entry.kind === 'admin') return { to: 'admin', operator: adminOperator };
+      const principal = principalFor(entry, addressOf);
+      return isFailure(principal) ? principal : { to: 'v1', principal };
+    },
+    adminHash: () => adminHash,
     principalOf(keyId) {
       const entry = byKeyId.get(keyId);
       if (entry === undefined) return revoked;
@@ -171,7 +197,7 @@ function presentedSecret(headers: KeyHeaders, adminHash: string | null): string 
     else if (found !== null) return twoKeys;
     else found = text;
   }
-  return found ?? (sawForeign ? invalid : missing);
+  return found ?? (sawForeign ? invalid : noKeySent);
 }
 
 function bearer(value: string | undefined): string | undefined {

@@ -84,6 +84,10 @@ export const adminSchema = z
     key: secret(16)
       .optional()
       .describe('Key of the admin API and /metrics. Default: one is generated into the data folder.'),
+    dashboard: z
+      .boolean()
+      .default(true)
+      .describe('Serve the dashboard at /dashboard and the page of a caller at /account. Read at the start.'),
   })
   .describe("The operator's own access.");
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { name } from './scalars.ts';
+import { dashboardSchema } from './schema-dashboard.ts';
 import type { capabilitiesSchema, modelSchema, targetSchema } from './schema-models.ts';
 import { modelsSchema } from './schema-models.ts';
 import type { keyLimitsSchema, planSchema } from './schema-plans.ts';
@@ -16,6 +17,7 @@ import { toolsSchema, vectorsSchema } from './schema-tools.ts';
 export const configSchema = z.strictObject({
   server: serverSchema.prefault({}),
   admin: adminSchema.prefault({}),
+  dashboard: dashboardSchema.prefault({}),
   storage: storageSchema.prefault({}),
   providers: providersSchema,
   models: modelsSchema,

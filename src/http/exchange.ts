@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Operator } from '../auth/operator.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { CallerDialect } from '../inference/dialects/dialect.ts';
 import type { Delivery } from '../inference/spine/sink.ts';
@@ -29,6 +30,8 @@ export interface Exchange {
   readonly startedMs: number;
   /** Set before `handle` on every route with `auth: 'key'`. */
   principal: Principal | null;
+  /** Set before `handle` on every route with `auth: 'admin'`. */
+  operator: Operator | null;
   admitted: Admitted | null;
   /** What of its body counts in the room for bodies, from `handle` to its end; null on routes without a key. */
   held: RoomHold | null;
@@ -43,8 +46,11 @@ export interface Route {
   method: 'GET' | 'POST' | 'HEAD' | 'PUT' | 'PATCH' | 'DELETE';
   /** find-my-way's pattern. */
   path: string;
-  /** `admin`: the admin key alone. `none` needs a reason: see test/contract. */
-  auth: 'key' | 'admin' | 'none';
+  /**
+   * `key` and `admin` take the session of a browser, too. `session`: the handler itself asks for one, or for what opens
+   * one. `none` needs a reason: see test/faults.
+   */
+  auth: 'key' | 'admin' | 'session' | 'none';
   /** How the call counts in requests per minute. `none`: not metered at all. */
   quota: AdmitWeight | 'none';
   /** Whose limit headers its answers carry beside the IETF's. Default: OpenAI's. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import createRouter from 'find-my-way';
-import type { KeyRing } from '../auth/key-ring.ts';
+import { type KeyRing, noKeySent } from '../auth/key-ring.ts';
+import type { Operator } from '../auth/operator.ts';
 import type { Config } from '../config/schema.ts';
 import { openAiChat } from '../inference/dialects/openai-chat/index.ts';
 import type { Delivery } from '../inference/spine/sink.ts';
@@ -12,6 +13,7 @@ import type { Admission } from '../metering/admission.ts';
 import type { Refusal } from '../metering/refusal.ts';
 import { createClientAddress } from './client-address.ts';
 import { applyCors } from './cors.ts';
+import type { SessionDoor } from './dashboard/session-door.ts';
 import { ResponseDelivery, writeFailure } from './delivery.ts';
 import type { Exchange, Route } from './exchange.ts';
 import { nearestRoute } from './nearest-route.ts';
@@ -21,6 +23,8 @@ export interface ReceptionParts {
   clock: Clock;
   /** Who may enter. */
   keys: Pick<KeyRing, 'authenticate' | 'authenticateAdmin'>;
+  /** For browsers, which send a cookie instead of a key; null: there is no dashboard. */
+  sessions: SessionDoor | null;
   admission: Admission;
   /** For bodies in memory. */
   bodies: Room;
@@ -94,6 +98,7 @@ export class Reception {
       atMs,
       startedMs: parts.clock.monotonicMs(),
       principal: null,
+      operator: null,
       admitted: null,
       held: null,
       dropsBody: false,
@@ -123,16 +128,21 @@ export class Reception {
 
   /** The order of refusal of design §6: key, account, requests per minute; the rest is the handler's. Never rejects. */
   private async serve(exchange: Exchange, route: Route): Promise<void> {
-    const { keys, admission, bodies, onUnexpected } = this.parts;
+    const { keys, sessions, admission, bodies, onUnexpected } = this.parts;
     const { request, response, requestId } = exchange;
     try {
       if (route.auth === 'admin') {
-        const who = keys.authenticateAdmin(request.headers);
-        if (who !== 'admin') return this.refuse(exchange, who);
+        let who: Operator | Failure = keys.authenticateAdmin(request.headers);
+        if (who === noKeySent && sessions !== null) who = await sessions.operator(exchange);
+        if ('kind' in who) return this.refuse(exchange, who);
+        exchange.operator = who;
       } else if (route.auth === 'key') {
         this.lastCallMs = exchange.startedMs;
-        const principal = keys.authenticate(request.headers, () => this.clientAddress(request));
-        if ('kind' in principal) return this.refuse(exchange, principal);
+        let principal = keys.authenticate(request.headers, () => this.clientAddress(request));
+        if ('kind' in principal) {
+          if (principal === noKeySent && sessions !== null) principal = await sessions.principal(exchange);
+          if ('kind' in principal) return this.refuse(exchange, principal);
+        }
         exchange.principal = principal;
         if (route.quota !== 'none') {
           const granting = admission.admit(principal, route.quota, { requestId, form: route.limitForm ?? 'openai' });

@@ -22,6 +22,7 @@ import { createLocalFiles } from '../stores/files/local-folder.ts';
 import { openBooks } from './books.ts';
 import { every, pruneByTime } from './by-time.ts';
 import { type KeptKey, openCallers } from './callers.ts';
+import { openDashboard } from './dashboard.ts';
 import { openRoutes, type RoutesParts } from './routes.ts';
 import { openServices } from './services.ts';
 import { createSetup } from './setup.ts';
@@ -41,6 +42,8 @@ export interface GatewayOptions {
   configFile: string | null;
   checkConfig: AdminParts['checkConfig'];
   reload: AdminParts['reload'];
+  /** Folder of the dashboard's built pages; default: that of this installation. */
+  pagesFolder?: string;
   /** Who is asked for the names in callers' URLs; default: the system's name servers. */
   resolve?: ResolveAddresses;
 }
@@ -194,7 +197,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
 }
 
 /** All routes and the server that has them, which does not listen yet. */
-async function openServer(parts: Omit<RoutesParts, 'refusals' | 'bodies' | 'draining' | 'onUnexpected'>) {
+async function openServer(parts: Omit<RoutesParts, 'dashboard' | 'refusals' | 'bodies' | 'draining' | 'onUnexpected'>) {
   const { options, services, callers, books, metrics } = parts;
   const { log } = options;
   const { clock, admission, snapshot } = services;
@@ -202,10 +205,23 @@ async function openServer(parts: Omit<RoutesParts, 'refusals' | 'bodies' | 'drai
   const bodies = createBodyRoom(snapshot);
   const onUnexpected = (error: unknown, requestId: string) =>
     log.error({ requestId, error: error instanceof Error ? error.stack : String(error) }, 'unexpected error');
-  const routes = await openRoutes({ ...parts, refusals, bodies, onUnexpected, draining: () => server.draining });
+  const { config, version, pagesFolder = null } = options;
+  const { stores } = books;
+  const dashboard = config.admin.dashboard
+    ? openDashboard({ callers, stores, snapshot, clock, version, pagesFolder })
+    : null;
+  const routes = await openRoutes({
+    ...parts,
+    dashboard,
+    refusals,
+    bodies,
+    onUnexpected,
+    draining: () => server.draining,
+  });
   const server = createGatewayServer({
     clock,
     keys: callers.ring,
+    sessions: dashboard?.door ?? null,
     admission,
     bodies,
     routes,

@@ -35,6 +35,7 @@ import type { Books } from './books.ts';
 import type { Callers } from './callers.ts';
 import { createCrawlSink } from './crawl-sink.ts';
 import { openCrawls } from './crawls.ts';
+import type { OpenedDashboard } from './dashboard.ts';
 import type { GatewayOptions } from './gateway.ts';
 import { createPageModel } from './page-model.ts';
 import { boundedPages, type Storage } from './storage.ts';
@@ -47,6 +48,8 @@ export interface RoutesParts {
   books: Books;
   storage: Storage;
   callers: Callers;
+  /** Null: there is none. */
+  dashboard: OpenedDashboard | null;
   metrics: Metrics;
   refusals: Pick<Refusals, 'find'>;
   bodies: Room;
@@ -152,9 +155,11 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     usageRoute({ counters, ledger, plans, storage: services.storage, clock }),
     ...adminRoutes({ handle: async (request) => (await adminApi()).handle(request) }, clock),
     openApiRoute({ admin: async () => (await adminApi()).openApi(), routes: () => all }),
+    ...(parts.dashboard?.routes ?? []),
     ...statusRoutes({
       services,
       version,
+      dashboard: parts.dashboard !== null,
       draining: parts.draining,
       storeTrouble: () => Object.values(troubles()).find((trouble) => trouble !== null) ?? null,
     }),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AccountStore } from '../auth/account-store.ts';
 import type { ProviderObjectStore } from '../auth/provider-object-store.ts';
+import type { SessionStore } from '../auth/session-store.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Counters } from '../metering/counters.ts';
@@ -26,6 +27,7 @@ import { openPostgres } from '../stores/postgres/open.ts';
 import { createPostgresPageStore } from '../stores/postgres/page-store.ts';
 import { createPostgresProviderObjectStore } from '../stores/postgres/provider-object-store.ts';
 import { createPostgresReplyStore } from '../stores/postgres/reply-store.ts';
+import { createPostgresSessionStore } from '../stores/postgres/session-store.ts';
 import { mayPass, whyUnusable } from '../stores/postgres/unusable.ts';
 import { createPostgresVectorRegistry } from '../stores/postgres/vector-registry.ts';
 import { RedisCounters } from '../stores/redis/counters.ts';
@@ -38,6 +40,7 @@ import { openSqliteNoticeStore } from '../stores/sqlite/notice-store.ts';
 import { createSqlitePageThread } from '../stores/sqlite/page-thread.ts';
 import { openSqliteProviderObjectStore } from '../stores/sqlite/provider-object-store.ts';
 import { openSqliteReplyStore } from '../stores/sqlite/reply-store.ts';
+import { openSqliteSessionStore } from '../stores/sqlite/session-store.ts';
 import { openSqliteVectorRegistry, type SqliteVectorRegistry } from '../stores/sqlite/vector-registry.ts';
 import type { CrawlStore } from '../tools/crawl/crawl-store.ts';
 import type { SharedPace } from '../tools/crawl/shared-pace.ts';
@@ -57,6 +60,8 @@ export interface Stores {
   notices: NoticeStore;
   /** Whose objects at providers are; opened when the first is given or named. */
   providerObjects(): Promise<ProviderObjectStore>;
+  /** Who is logged in to the dashboard; opened when the first is. */
+  sessions(): Promise<SessionStore>;
   /** Whose vector collections there are, for engines that keep them elsewhere; opened when it is first asked for. */
   vectorRegistry(): Promise<VectorRegistry>;
   /** Pages that the web tools have read; opened when the first is kept or asked for. */
@@ -108,6 +113,7 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
   const replies = naming(folder.culvertDb, () => openSqliteReplyStore({ file: folder.culvertDb, bootId, onTrouble }));
   const notices = naming(folder.culvertDb, () => openSqliteNoticeStore(folder.culvertDb));
   let registry: SqliteVectorRegistry | null = null;
+  let sessions: SessionStore | null = null;
   const pages = createSqlitePageThread(join(folder.path, 'pages.db'));
   const crawlDb = join(folder.path, 'crawl.db');
   let crawls: CrawlStore | null = null;
@@ -121,6 +127,10 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
     },
     crawlsKept: () => existsSync(crawlDb),
     providerObjects: async () => openSqliteProviderObjectStore({ file: folder.culvertDb, onTrouble }),
+    async sessions() {
+      sessions ??= openSqliteSessionStore(folder.culvertDb);
+      return sessions;
+    },
     async vectorRegistry() {
       registry ??= openSqliteVectorRegistry(folder.culvertDb);
       return registry;
@@ -139,6 +149,7 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
       await pages.close();
       await crawls?.close();
       await registry?.close();
+      await sessions?.close();
       await accounts.close();
     },
   };
@@ -221,6 +232,7 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
     },
     crawlsKept: () => true,
     providerObjects: async () => createPostgresProviderObjectStore(database),
+    sessions: async () => createPostgresSessionStore(database),
     vectorRegistry: async () => createPostgresVectorRegistry(database),
     ledger,
     counters,

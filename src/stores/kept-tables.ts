@@ -4,7 +4,7 @@ export interface KeptTable {
   order: string;
 }
 
-/** What a restore needs, each table before those that refer to it; here and below. Notices on their way and boots pass. */
+/** What a restore needs, each table before those that refer to it; here and below. Notices on their way, sessions and boots pass. */
 export const keptOfAccounts: readonly KeptTable[] = [
   { name: 'account', order: 'id' },
   { name: 'api_key', order: 'id' },
@@ -12,6 +12,7 @@ export const keptOfAccounts: readonly KeptTable[] = [
   { name: 'plan', order: 'name' },
   { name: 'kept', order: 'kind, name' },
   { name: 'credential', order: 'provider, id' },
+  { name: 'operator', order: 'id' },
   { name: 'audit', order: 'id' },
   { name: 'reply', order: 'scope, key' },
   { name: 'crossing', order: 'scope, limit_id, share' },

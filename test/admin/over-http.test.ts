@@ -28,6 +28,7 @@ async function serve(t: { after(fn: () => unknown): void }) {
     bodies: createRoom('bodies', () => ({ bytesMax: 2 ** 30, accountBytesMax: 2 ** 30 })),
     routes,
     keys: admin.ring,
+    sessions: null,
     snapshot: () => ({
       config: { server: { cors_origins: [], trusted_proxies: [], connections_per_address: undefined } },
     }),
@@ -181,5 +182,5 @@ test('/openapi.json needs no key and describes what is served', async (t) => {
   assert.equal(openapi, '3.1.0');
   assert.ok(paths['/admin/v1/keys'].post);
   assert.deepEqual(paths['/openapi.json'].get.security, []);
-  assert.deepEqual(Object.keys(components.securitySchemes), ['adminKey', 'apiKey']);
+  assert.deepEqual(Object.keys(components.securitySchemes), ['adminKey', 'apiKey', 'session']);
 });

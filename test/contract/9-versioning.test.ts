@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { startGateway } from '../start-gateway.ts';
 import { chatPath, type ErrorBody, hello, serve } from './served.ts';
 
 const { gateway } = await serve();
@@ -60,12 +61,18 @@ test('§9 what needs no prefix tells nothing about models, keys or providers', a
   assert.equal(knock.status, 200);
 });
 
-test('/ tells a browser what to do, and a client title and version', async () => {
-  const page = await fetch(gateway.url, { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } });
+test('/ sends a browser to the dashboard, or tells it what to do, and a client title and version', async (t) => {
+  const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+  const sent = await fetch(gateway.url, { headers: { accept }, redirect: 'manual' });
+  assert.deepEqual([sent.status, sent.headers.get('location')], [303, '/dashboard']);
+  const without = await startGateway(t, { admin: { dashboard: false } });
+  assert.equal((await fetch(`${without.url}/dashboard`)).status, 404);
+  assert.equal((await fetch(`${without.url}/dashboard/session`, { method: 'POST' })).status, 404);
+  const page = await fetch(without.url, { headers: { accept } });
   assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
   const html = await page.text();
   assert.match(html, /<h1>Culvert is running<\/h1>/);
-  assert.ok(html.includes(`export CULVERT_URL=${gateway.url}\n`));
+  assert.ok(html.includes(`export CULVERT_URL=${without.url}\n`));
   assert.doesNotMatch(html, /up1|mock|<script/);
   for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }]) {
     const title = await fetch(gateway.url, { headers });

@@ -1,3 +1,4 @@
+import { adminOperator } from '../../src/auth/operator.ts';
 import type { Route } from '../../src/http/exchange.ts';
 import { createGatewayServer } from '../../src/http/server.ts';
 import { openAiChat } from '../../src/inference/dialects/openai-chat/index.ts';
@@ -55,8 +56,9 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
         limits: null,
         keyName: 'k',
       }),
-      authenticateAdmin: () => 'admin',
+      authenticateAdmin: () => adminOperator,
     },
+    sessions: null,
     snapshot: () => ({
       config: { server: { cors_origins: [], trusted_proxies: [], connections_per_address: undefined } },
     }),

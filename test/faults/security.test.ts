@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { overUpstreams, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
@@ -22,6 +23,7 @@ const lure = await startUpstream();
 after(() => Promise.all([upstream.close(), lure.close()]));
 const gateway = await startGateway({ after: after as never }, overUpstreams(upstream.url), {
   log: pino({ level: 'trace' }, logged),
+  pagesFolder: fileURLToPath(new URL('../pages', import.meta.url)),
 });
 await gateway.modelsKnown;
 
@@ -120,11 +122,21 @@ const withoutKey: Record<string, readonly string[]> = {
   'a balancer has no key; they say whether it lives and which checks pass': ['GET /healthz', 'GET /readyz'],
   'title and version, which clients ask first': ['GET /', 'GET /v1/vectors', 'GET /v1/vectors/'],
   'Claude Code knocks here; the answer is empty': ['HEAD /api/hello'],
-  'what is served, the same for everybody; nothing of this server is in it': ['GET /openapi.json'],
+  'what is served and the pages that browsers get, the same for everybody; nothing of this server is in it': [
+    'GET /openapi.json',
+    'GET /dashboard',
+    'GET /dashboard/*',
+    'GET /account',
+    'GET /account/*',
+  ],
   'a signed link to a picture is its own key': ['GET /v1/files-signed/:name'],
 };
 /** Answered without a key where their own proof is in the address; nobody has one here. */
-const refusedOtherwise: ReadonlySet<string> = new Set(['GET /v1/files-signed/:name']);
+const refusedOtherwise: ReadonlyMap<string, number> = new Map([
+  ['GET /v1/files-signed/:name', 404],
+  // Whoever logs in sends what proves who they are.
+  ['POST /dashboard/session', 415],
+]);
 
 /** Counting tokens costs nothing (design §6); a message of MCP what the call that it makes does, which is admitted so. */
 const freePosts = ['/v1/messages/count_tokens', '/v1/responses/input_tokens', '/mcp'];
@@ -152,8 +164,8 @@ test('S3 what the table says is so: no route of it answers without a key', async
     const url = gateway.url + path.replace('*', 'x').replace(':id', 'x');
     const response = await fetch(url, { method });
     await response.text();
-    const open = refusedOtherwise.has(`${method} ${path}`) ? 404 : 200;
-    assert.equal(response.status, auth === 'none' ? open : 401, `${method} ${path}`);
+    const expected = refusedOtherwise.get(`${method} ${path}`) ?? (auth === 'none' ? 200 : 401);
+    assert.equal(response.status, expected, `${method} ${path}`);
   }
 });
 

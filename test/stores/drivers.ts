@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AccountStore } from '../../src/auth/account-store.ts';
 import type { ProviderObjectStore } from '../../src/auth/provider-object-store.ts';
+import type { SessionStore } from '../../src/auth/session-store.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock.ts';
 import { FailureError } from '../../src/kernel/failure.ts';
 import type { Ledger } from '../../src/metering/ledger.ts';
@@ -19,6 +20,7 @@ import { openPostgres } from '../../src/stores/postgres/open.ts';
 import { createPostgresPageStore } from '../../src/stores/postgres/page-store.ts';
 import { createPostgresProviderObjectStore } from '../../src/stores/postgres/provider-object-store.ts';
 import { createPostgresReplyStore } from '../../src/stores/postgres/reply-store.ts';
+import { createPostgresSessionStore } from '../../src/stores/postgres/session-store.ts';
 import { createPostgresVectorRegistry } from '../../src/stores/postgres/vector-registry.ts';
 import { openSqliteAccountStore } from '../../src/stores/sqlite/account-store.ts';
 import { openSqliteCrawlStore } from '../../src/stores/sqlite/crawl-store.ts';
@@ -27,6 +29,7 @@ import { openSqliteNoticeStore } from '../../src/stores/sqlite/notice-store.ts';
 import { createSqlitePageThread } from '../../src/stores/sqlite/page-thread.ts';
 import { openSqliteProviderObjectStore } from '../../src/stores/sqlite/provider-object-store.ts';
 import { openSqliteReplyStore } from '../../src/stores/sqlite/reply-store.ts';
+import { openSqliteSessionStore } from '../../src/stores/sqlite/session-store.ts';
 import { openSqliteVectorRegistry } from '../../src/stores/sqlite/vector-registry.ts';
 import type { CrawlStore } from '../../src/tools/crawl/crawl-store.ts';
 import type { PageStore } from '../../src/tools/page-store.ts';
@@ -46,6 +49,7 @@ export interface StoreUnderTest {
   replies(bootId: string): Closable<ReplyStore> | Promise<Closable<ReplyStore>>;
   notices(): Closable<NoticeStore> | Promise<Closable<NoticeStore>>;
   providerObjects(): ProviderObjectStore | Promise<ProviderObjectStore>;
+  sessions(): SessionStore | Promise<SessionStore>;
   vectorRegistry(): Closable<VectorRegistry> | Promise<Closable<VectorRegistry>>;
   crawls(): CrawlStore | Promise<CrawlStore>;
   pages(bounds?: PageBounds): (PageStore & Corpus) | Promise<PageStore & Corpus>;
@@ -86,6 +90,7 @@ const sqlite: StoreDriver = {
     replies: (bootId) => openSqliteReplyStore({ file: join(place, 'culvert.db'), bootId, onTrouble: () => {} }),
     notices: () => openSqliteNoticeStore(join(place, 'culvert.db')),
     providerObjects: () => openSqliteProviderObjectStore({ file: join(place, 'culvert.db'), onTrouble: () => {} }),
+    sessions: () => openSqliteSessionStore(join(place, 'culvert.db')),
     vectorRegistry: () => openSqliteVectorRegistry(join(place, 'culvert.db')),
     crawls: () => openSqliteCrawlStore(join(place, 'crawl.db')),
     pages: (bounds) => createSqlitePageThread(join(place, 'pages.db'), bounds),
@@ -144,6 +149,10 @@ const postgres: StoreDriver = {
       async providerObjects() {
         const database = await openPostgres(place);
         return untilRemoved(createPostgresProviderObjectStore(database), database.close);
+      },
+      async sessions() {
+        const database = await openPostgres(place);
+        return untilRemoved(createPostgresSessionStore(database), database.close);
       },
       async vectorRegistry() {
         const database = await openPostgres(place);

@@ -8,16 +8,21 @@ import { writeJson } from '../write-json.ts';
 import { qdrantApiVersion } from './vectors.ts';
 
 /**
- * `GET /`: a page for browsers that says what to do with this server, JSON for everybody else. Without a key, so that
- * nothing of models, keys or providers is told.
+ * `GET /`: browsers go on to the dashboard or, where there is none, see what to do with this server; JSON for everybody
+ * else. Without a key, so that nothing of models, keys or providers is told.
  */
-export function writeFrontPage(exchange: Exchange, version: string, server: Config['server']): void {
+export function writeFrontPage(
+  exchange: Exchange,
+  { version, dashboard }: { version: string; dashboard: boolean },
+  server: Config['server'],
+): void {
   const vary = ['vary', 'accept'];
   if (!wantsHtml(exchange)) {
     // Qdrant's client asks here and reads `version` as that of Qdrant's API.
     const title = { title: 'Culvert', version: qdrantApiVersion, culvert_version: version };
     return writeJson(exchange, 200, title, vary);
   }
+  if (dashboard) return sendWhole(exchange.client, [...vary, 'location', '/dashboard', ...plainText], '', 303);
   const headers = [
     ...vary,
     'content-type',
@@ -31,6 +36,8 @@ export function writeFrontPage(exchange: Exchange, version: string, server: Conf
   ];
   sendWhole(exchange.client, headers, pageOf(escaped(linkBaseOf(exchange.request, server)), escaped(version)));
 }
+
+const plainText = ['content-type', 'text/plain; charset=utf-8', 'cache-control', 'no-store'];
 
 /** Browsers name it; API clients send `application/json`, any type, or nothing. */
 function wantsHtml(exchange: Exchange): boolean {

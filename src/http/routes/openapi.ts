@@ -49,14 +49,20 @@ async function documentOf({ admin, routes }: OpenApiParts): Promise<Json> {
     scheme: 'bearer',
     description: 'A key, `sk-cv-…`; x-api-key, api-key and x-goog-api-key do as well.',
   };
+  const session = {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'culvert_session',
+    description: 'A browser that is logged in; what changes something needs x-culvert-csrf, too.',
+  };
   return {
     ...rest,
     paths: { ...others, ...paths },
-    components: { ...components, securitySchemes: { ...schemes, apiKey } },
+    components: { ...components, securitySchemes: { ...schemes, apiKey, session } },
   };
 }
 
-const security = { key: [{ apiKey: [] }], admin: [{ adminKey: [] }], none: [] } as const;
+const security = { key: [{ apiKey: [] }], admin: [{ adminKey: [] }], session: [{ session: [] }], none: [] } as const;
 
 function described(route: Route, path: string): Json {
   return {

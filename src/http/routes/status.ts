@@ -9,6 +9,8 @@ export interface StatusParts {
   services: Services;
   /** Culvert's own. */
   version: string;
+  /** Whether there is one, for browsers that ask for `/`. */
+  dashboard: boolean;
   /** The server is shutting down. */
   draining(): boolean;
   /** What keeps the stores from being used, in words; null when they are fine. */
@@ -25,7 +27,7 @@ export function statusRoutes(parts: StatusParts): Route[] {
       ...open,
       method: 'GET',
       path: '/',
-      handle: (exchange) => writeFrontPage(exchange, parts.version, parts.services.snapshot().config.server),
+      handle: (exchange) => writeFrontPage(exchange, parts, parts.services.snapshot().config.server),
     },
     { ...open, method: 'HEAD', path: '/api/hello', handle: hello },
   ];

@@ -7,6 +7,7 @@ import { leaseMigration } from './lease-schema.ts';
 import { ledgerMigration, usageSourceMigration } from './ledger-schema.ts';
 import { pageMigration, pageVariantMigration } from './page-schema.ts';
 import { providerObjectMigration } from './provider-object-schema.ts';
+import { sessionMigration } from './session-schema.ts';
 import { namedVectorMigration, vectorMigration } from './vector-schema.ts';
 
 /** The schema `culvert`: tables and columns are named as in SQLite, where both hold the same. Never edited, only added to. */
@@ -24,4 +25,5 @@ export const migrations: readonly Migration[] = [
   usageSourceMigration,
   namedVectorMigration,
   keptMigration,
+  sessionMigration,
 ];

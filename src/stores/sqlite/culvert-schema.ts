@@ -221,4 +221,42 @@ export const culvertMigrations: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
     `,
   },
+  {
+    version: 7,
+    name: 'operators and sessions',
+    sql: `
+      CREATE TABLE operator (
+        id TEXT PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE,
+        role TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'viewer', 'billing')),
+        -- JSON list; null: all.
+        accounts TEXT,
+        -- Of its key; null: it has none.
+        prefix TEXT,
+        hash TEXT UNIQUE,
+        -- Of OpenID Connect: who it is to whom.
+        issuer TEXT,
+        subject TEXT,
+        created_ms INTEGER NOT NULL,
+        UNIQUE (issuer, subject)
+      ) STRICT;
+      CREATE TABLE session (
+        id TEXT PRIMARY KEY,
+        hash TEXT NOT NULL UNIQUE,
+        login TEXT NOT NULL,
+        -- Hash of the key that it stands for, or else the operator.
+        credential TEXT,
+        operator TEXT REFERENCES operator (id) ON DELETE CASCADE,
+        address TEXT NOT NULL,
+        agent TEXT NOT NULL,
+        created_ms INTEGER NOT NULL,
+        seen_ms INTEGER NOT NULL,
+        ends_ms INTEGER NOT NULL
+      ) STRICT;
+      CREATE INDEX session_end ON session (ends_ms);
+      CREATE INDEX session_credential ON session (credential);
+      CREATE INDEX session_operator ON session (operator);
+      CREATE TABLE login_token (hash TEXT PRIMARY KEY, credential TEXT NOT NULL, ends_ms INTEGER NOT NULL) STRICT;
+    `,
+  },
 ];

@@ -1,0 +1,17 @@
+/** What an operator may do; `admin/roles` says where. */
+export type Role = 'owner' | 'admin' | 'viewer' | 'billing';
+
+/** Who administers: a person in the dashboard, or a program. */
+export interface Operator {
+  /** Stands in the audit trail. */
+  name: string;
+  role: Role;
+  /** Those that it sees and may change; null = all, and what belongs to no account. */
+  accounts: readonly string[] | null;
+}
+
+/** The holder of the admin key. */
+export const adminOperator: Operator = { name: 'admin', role: 'owner', accounts: null };
+
+/** Whoever runs `culvert` on the machine of the data folder. */
+export const cliOperator: Operator = { name: 'cli', role: 'owner', accounts: null };

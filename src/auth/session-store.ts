@@ -1,0 +1,49 @@
+/** The port behind which the dashboard's sessions are kept; of their secrets only hashes. Drivers: stores/sqlite, stores/postgres. */
+export interface SessionStore {
+  /** Written when it resolves. Of one `credential` or `operator` the newest `keepMax` stay; those that are over go. */
+  open(session: SessionRow, keepMax: number): Promise<void>;
+  /** By the hash of its secret; null when there is none. One that is over may still be there. */
+  find(hash: string): Promise<SessionRow | null>;
+  /** Newest first. */
+  list(): Promise<readonly SessionRow[]>;
+  seen(id: string, atMs: number): Promise<void>;
+  /** False when there was none. */
+  end(id: string): Promise<boolean>;
+  /** Those that are over are dropped along with it. */
+  issueToken(token: LoginTokenRow): Promise<void>;
+  /** Ends it: of two who come at once one gets it. Null when there is none, or it is over. */
+  redeemToken(hash: string, nowMs: number): Promise<LoginTokenRow | null>;
+  close(): Promise<void>;
+}
+
+export type Login = 'token' | 'admin_key' | 'operator_key' | 'key' | 'oidc';
+
+/** Times in wall-clock ms. */
+export interface SessionRow {
+  /** Public: `ses_…`. */
+  id: string;
+  /** SHA-256 of the cookie's secret, hex. */
+  hash: string;
+  login: Login;
+  /** Hash of the key that it stands for: it is over with that one. Null: `operator` says whose it is. */
+  credential: string | null;
+  /** Id of an operator who has no key. */
+  operator: string | null;
+  /** Where it was opened from; '' when unknown. */
+  address: string;
+  agent: string;
+  createdMs: number;
+  /** Of its last request, to the minute. */
+  seenMs: number;
+  /** Its absolute end. */
+  endsMs: number;
+}
+
+/** Opens one session, once. */
+export interface LoginTokenRow {
+  /** SHA-256, hex. */
+  hash: string;
+  /** As of the session that it will open. */
+  credential: string;
+  endsMs: number;
+}

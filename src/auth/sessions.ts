@@ -1,0 +1,142 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../kernel/clock.ts';
+import type { Failure } from '../kernel/failure.ts';
+import { randomBase62 } from '../kernel/ids.ts';
+import { hashKey, type KeyRing, type Opened } from './key-ring.ts';
+import type { Login, SessionRow, SessionStore } from './session-store.ts';
+
+/** How one proved who they are; the session is over when that no longer opens anything. */
+export interface Proof {
+  login: Login;
+  /** Hash of a key. */
+  credential: string;
+}
+
+/** One browser that is logged in, as it stands now. */
+export interface Session {
+  id: string;
+  login: Login;
+  who: Opened;
+  /** Goes in `x-culvert-csrf` with whatever changes something. */
+  csrf: string;
+  /** Wall-clock ms: its absolute end, or the idle one where that is nearer. */
+  endsMs: number;
+}
+
+/** Sessions of the dashboard, over their store. Store errors are FailureErrors. */
+export interface Sessions {
+  /** `secret` is the cookie's, and kept nowhere. */
+  open(proof: Proof, from: SessionOrigin): Promise<{ secret: string; session: Session } | Failure>;
+  /** Null: there is none, it is over, or what it stands for is no more. `address` is asked for keys that are bound to some. */
+  find(secret: string, address: () => string | null): Promise<Session | null>;
+  /** Ends the one with this secret, if there is one. */
+  end(secret: string): Promise<void>;
+  /** A login that works once, for whoever holds this credential. */
+  issueToken(credential: string): Promise<{ token: string; endsMs: number }>;
+  /** Null: it never was, was used, or is over. */
+  redeemToken(token: string): Promise<Proof | null>;
+}
+
+export interface SessionOrigin {
+  address: string | null;
+  agent: string;
+}
+
+/** Ms. */
+export interface SessionTimes {
+  session_idle: number;
+  session_max: number;
+}
+
+const secretBytes = 32;
+/** Characters that `secretBytes` have in base64url. */
+const secretPattern = /^[\w-]{43}$/;
+const publicIdLength = 16;
+/** Of one key or operator; the oldest ends when one more is opened. */
+export const sessionsMax = 100;
+export const loginTokenMs = 10 * 60_000;
+/** `seen` is written at most so often. */
+const seenStepMs = 60_000;
+const agentCharsMax = 200;
+
+export function createSessions(parts: {
+  /** Opened when it is first needed. */
+  store(): Promise<SessionStore>;
+  ring: Pick<KeyRing, 'opens'>;
+  clock: Clock;
+  times(): SessionTimes;
+}): Sessions {
+  const { store, ring, clock, times } = parts;
+
+  function sessionOf(row: SessionRow, secret: string, who: Opened): Session {
+    const endsMs = Math.min(row.endsMs, row.seenMs + times().session_idle);
+    return { id: row.id, login: row.login, who, csrf: csrfOf(secret), endsMs };
+  }
+
+  async function rowOf(secret: string): Promise<SessionRow | null> {
+    return secretPattern.test(secret) ? (await store()).find(hashKey(secret)) : null;
+  }
+
+  return {
+    async open({ login, credential }, { address, agent }) {
+      const who = ring.opens(credential, () => address);
+      if ('kind' in who) return who;
+      const secret = randomBytes(secretBytes).toString('base64url');
+      const nowMs = clock.wallMs();
+      const row: SessionRow = {
+        id: `ses_${randomBase62(publicIdLength)}`,
+        hash: hashKey(secret),
+        login,
+        credential,
+        operator: null,
+        address: address ?? '',
+        agent: agent.slice(0, agentCharsMax),
+        createdMs: nowMs,
+        seenMs: nowMs,
+        endsMs: nowMs + times().session_max,
+      };
+      await (await store()).open(row, sessionsMax);
+      return { secret, session: sessionOf(row, secret, who) };
+    },
+    async find(secret, address) {
+      const row = await rowOf(secret);
+      if (row === null || row.credential === null) return null;
+      const nowMs = clock.wallMs();
+      if (Math.min(row.endsMs, row.seenMs + times().session_idle) <= nowMs) return null;
+      const who = ring.opens(row.credential, address);
+      if ('kind' in who) return null;
+      if (nowMs - row.seenMs >= seenStepMs) {
+        row.seenMs = nowMs;
+        await (await store()).seen(row.id, nowMs);
+      }
+      return sessionOf(row, secret, who);
+    },
+    async end(secret) {
+      const row = await rowOf(secret);
+      if (row !== null) await (await store()).end(row.id);
+    },
+    async issueToken(credential) {
+      const token = randomBytes(secretBytes).toString('base64url');
+      const endsMs = clock.wallMs() + loginTokenMs;
+      await (await store()).issueToken({ hash: hashKey(token), credential, endsMs });
+      return { token, endsMs };
+    },
+    async redeemToken(token) {
+      if (!secretPattern.test(token)) return null;
+      const row = await (await store()).redeemToken(hashKey(token), clock.wallMs());
+      return row === null ? null : { login: 'token', credential: row.credential };
+    },
+  };
+}
+
+/** Follows from the cookie's secret, which no page can read: nothing more is kept. */
+function csrfOf(secret: string): string {
+  return hash('sha256', `culvert csrf ${secret}`, 'base64url');
+}
+
+/** In constant time. */
+export function isCsrf(session: Session, given: string | undefined): boolean {
+  const wanted = Buffer.from(session.csrf);
+  const got = Buffer.from(given ?? '');
+  return got.length === wanted.length && timingSafeEqual(got, wanted);
+}

@@ -1,0 +1,64 @@
+import type { Clock } from '../../kernel/clock.ts';
+import type { Failure } from '../../kernel/failure.ts';
+
+/** Failed logins of one address, and of all together, until a window is over. */
+const windowMs = 60_000;
+export const failuresMax = 10;
+/** From many addresses at once: enough for a large office behind a new password manager, too few to guess a key. */
+export const failuresOfAllMax = 300;
+/** Addresses that are remembered; beyond them the oldest is forgotten, while the bound of all together holds. */
+const addressesMax = 10_000;
+
+interface Failures {
+  count: number;
+  /** Monotonic ms. */
+  endsMs: number;
+}
+
+/** Keeps those out for a while who tried too often to log in with what is wrong. */
+export interface LoginThrottle {
+  /** Null: they may try. `address` null is one address like any other. */
+  refusal(address: string | null): Failure | null;
+  failed(address: string | null): void;
+}
+
+export function createLoginThrottle(clock: Clock): LoginThrottle {
+  const byAddress = new Map<string, Failures>();
+  let all: Failures = { count: 0, endsMs: 0 };
+
+  function current(failures: Failures | undefined, nowMs: number): Failures {
+    return failures !== undefined && failures.endsMs > nowMs ? failures : { count: 0, endsMs: nowMs + windowMs };
+  }
+
+  return {
+    refusal(address) {
+      const nowMs = clock.monotonicMs();
+      const own = current(byAddress.get(address ?? ''), nowMs);
+      const waitMs = Math.max(
+        own.count >= failuresMax ? own.endsMs - nowMs : 0,
+        current(all, nowMs).count >= failuresOfAllMax ? all.endsMs - nowMs : 0,
+      );
+      if (waitMs === 0) return null;
+      return {
+        kind: 'quota-exceeded',
+        limit: 'logins',
+        window: null,
+        used: failuresMax,
+        allowed: failuresMax,
+        freeAtMs: clock.wallMs() + waitMs,
+        message: `Too many logins failed. Try again in ${Math.ceil(waitMs / 1_000)} s.`,
+      };
+    },
+    failed(address) {
+      const nowMs = clock.monotonicMs();
+      all = current(all, nowMs);
+      all.count += 1;
+      const key = address ?? '';
+      const own = current(byAddress.get(key), nowMs);
+      own.count += 1;
+      byAddress.delete(key);
+      byAddress.set(key, own);
+      if (byAddress.size > addressesMax) byAddress.delete(byAddress.keys().next().value!);
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import type { Config } from '../../config/schema.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type { Exchange } from '../exchange.ts';
+import { linkBaseOf } from '../link-base.ts';
+
+const crossSite: Failure = {
+  kind: 'forbidden',
+  message: 'This comes from a page of another site. Open the dashboard of this server itself.',
+};
+
+/**
+ * A request that a page of another site makes a browser send: null where there is no sign of one. Programs send no such
+ * headers. A session is opened by what the body says, so that neither cookie nor token would keep a foreign page from
+ * logging somebody in as somebody else.
+ */
+export function crossSiteFailure({ request }: Exchange, server: Config['server']): Failure | null {
+  const { origin, 'sec-fetch-site': site } = request.headers;
+  // Browsers send it where they trust the address: https, and this machine.
+  if (typeof site === 'string') return site === 'same-origin' || site === 'none' ? null : crossSite;
+  if (origin === undefined) return null;
+  // A proxy that ends TLS may not say so: the host is what counts.
+  return hostOf(origin) === hostOf(linkBaseOf(request, server)) ? null : crossSite;
+}
+
+function hostOf(url: string): string | null {
+  return URL.parse(url)?.host ?? null;
+}

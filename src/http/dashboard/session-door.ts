@@ -1,0 +1,90 @@
+import type { KeyRing } from '../../auth/key-ring.ts';
+import { noKeySent } from '../../auth/key-ring.ts';
+import type { Operator } from '../../auth/operator.ts';
+import type { Principal } from '../../auth/principal.ts';
+import { isCsrf, type Session, type Sessions } from '../../auth/sessions.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import { type Exchange, headerOf } from '../exchange.ts';
+import { sessionSecret } from './cookie.ts';
+import { crossSiteFailure } from './same-site.ts';
+
+/** Lets in browsers that send no key, but the dashboard's cookie. */
+export interface SessionDoor {
+  /** For /admin/v1. */
+  operator(exchange: Exchange): Promise<Operator | Failure>;
+  /** For /v1: a key's session is that key; an operator names the key that it speaks for in `x-culvert-key`. */
+  principal(exchange: Exchange): Promise<Principal | Failure>;
+}
+
+export const csrfHeader = 'x-culvert-csrf';
+const keyHeader = 'x-culvert-key';
+
+export const sessionOver: Failure = { kind: 'unauthenticated', message: 'The session is over. Log in again.' };
+const noCsrf: Failure = {
+  kind: 'forbidden',
+  message: `The header ${csrfHeader} is missing or wrong. GET /dashboard/session says what it must be.`,
+};
+const noOperator: Failure = {
+  kind: 'forbidden',
+  message: 'This session is that of an API key, which does not open the admin API. Log in as an operator.',
+};
+const noKeyNamed: Failure = {
+  kind: 'unauthenticated',
+  message: `An operator's session names the key that it speaks for: send its id in ${keyHeader}.`,
+};
+
+export interface DoorParts {
+  sessions: Sessions;
+  ring: Pick<KeyRing, 'principalOf'>;
+  addressOf(request: Exchange['request']): string | null;
+  server(): Config['server'];
+}
+
+/** The session of a browser, and proof that a page of ours sent this. */
+export async function sessionOf(
+  { sessions, addressOf, server }: DoorParts,
+  exchange: Exchange,
+  csrf: 'needed' | 'not-needed',
+): Promise<Session | Failure> {
+  const { request } = exchange;
+  const secret = sessionSecret(request);
+  if (secret === null) return noKeySent;
+  const foreign = crossSiteFailure(exchange, server());
+  if (foreign !== null) return foreign;
+  const session = await sessions.find(secret, () => addressOf(request));
+  if (session === null) return sessionOver;
+  return csrf === 'needed' && !isCsrf(session, headerOf(exchange, csrfHeader)) ? noCsrf : session;
+}
+
+export function createSessionDoor(parts: DoorParts): SessionDoor {
+  return {
+    async operator(exchange) {
+      const { method } = exchange.request;
+      const session = await sessionOf(parts, exchange, method === 'GET' || method === 'HEAD' ? 'not-needed' : 'needed');
+      if ('kind' in session) return session;
+      return session.who.to === 'admin' ? session.who.operator : noOperator;
+    },
+    async principal(exchange) {
+      // A look at models by GET counts as a call too.
+      const session = await sessionOf(parts, exchange, 'needed');
+      if ('kind' in session) return session;
+      if (session.who.to === 'v1') return session.who.principal;
+      const keyId = headerOf(exchange, keyHeader);
+      if (keyId === undefined) return noKeyNamed;
+      return spokenFor(session.who.operator, parts.ring.principalOf(keyId));
+    },
+  };
+}
+
+function spokenFor({ role, accounts, name }: Operator, principal: Principal | Failure): Principal | Failure {
+  if (role !== 'owner' && role !== 'admin') {
+    const message = `The role ${role} of ${name} calls no models; an operator of role owner or admin may.`;
+    return { kind: 'forbidden', message };
+  }
+  if ('kind' in principal) return principal;
+  // As for a key that is not there: nothing tells that another account has it.
+  return accounts === null || accounts.includes(principal.account) ? principal : noSuchKey;
+}
+
+const noSuchKey: Failure = { kind: 'unauthenticated', message: 'The API key is no more.' };

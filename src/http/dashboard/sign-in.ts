@@ -1,0 +1,154 @@
+import type { KeyRing } from '../../auth/key-ring.ts';
+import { hashKey } from '../../auth/key-ring.ts';
+import type { Proof, Session } from '../../auth/sessions.ts';
+import { refuse } from '../../inference/spine/sink.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { type Exchange, headerOf } from '../exchange.ts';
+import { linkBaseOf } from '../link-base.ts';
+import { readJsonBody } from '../read-body.ts';
+import { writeJson } from '../write-json.ts';
+import { sessionCookie, sessionSecret } from './cookie.ts';
+import { createLoginThrottle } from './login-throttle.ts';
+import { crossSiteFailure } from './same-site.ts';
+import { type DoorParts, sessionOf } from './session-door.ts';
+
+export interface SignInParts extends DoorParts {
+  ring: Pick<KeyRing, 'principalOf' | 'opens'>;
+  clock: Clock;
+  version: string;
+  /** Error bodies. */
+  errorBody(failure: Failure, requestId: string, nowMs: number): unknown;
+}
+
+/** `/dashboard/session`: who is logged in, logging in and out. */
+export interface SignIn {
+  start(exchange: Exchange): Promise<void>;
+  read(exchange: Exchange): Promise<void>;
+  end(exchange: Exchange): Promise<void>;
+}
+
+const bodyBytesMax = 4 * 1024;
+const secretCharsMax = 256;
+const noStore = ['cache-control', 'no-store'];
+
+const ways = ['token', 'admin_key', 'key'] as const;
+type Way = (typeof ways)[number];
+
+/** One answer for whatever is wrong with it, so that none tells which. */
+const refused: Readonly<Record<Way, Failure>> = {
+  token: {
+    kind: 'unauthenticated',
+    message: "This login link was used before or is over. 'culvert dashboard' makes another one.",
+  },
+  admin_key: { kind: 'unauthenticated', message: 'This is not the admin key of this server.' },
+  key: { kind: 'unauthenticated', message: 'The API key is not valid.' },
+};
+const adminInPlaceOfKey: Failure = {
+  kind: 'forbidden',
+  message: 'This is an admin key, not an API key. It opens the dashboard.',
+};
+
+export function createSignIn(parts: SignInParts): SignIn {
+  const { sessions, ring, clock, addressOf, server } = parts;
+  const throttle = createLoginThrottle(clock);
+  const isSecure = ({ request }: Exchange) => linkBaseOf(request, server()).startsWith('https:');
+
+  async function proofOf({ way, secret }: Presented, address: string | null): Promise<Proof | Failure> {
+    if (way === 'token') return (await sessions.redeemToken(secret)) ?? refused.token;
+    const credential = hashKey(secret);
+    const opened = ring.opens(credential, () => address);
+    // A key of a suspended account, or from elsewhere: whoever has it may know why.
+    if ('kind' in opened) return opened.kind === 'forbidden' && way === 'key' ? opened : refused[way];
+    if (way === 'key') return opened.to === 'v1' ? { login: 'key', credential } : adminInPlaceOfKey;
+    return opened.to === 'admin' ? { login: 'admin_key', credential } : refused.admin_key;
+  }
+
+  /** A new secret each time, and the one that the browser had before is over: nobody can have given it to them. */
+  async function open(exchange: Exchange, proof: Proof, address: string | null): Promise<Session | Failure> {
+    const before = sessionSecret(exchange.request);
+    const agent = headerOf(exchange, 'user-agent') ?? '';
+    const opened = await sessions.open(proof, { address, agent });
+    if ('kind' in opened) return opened;
+    if (before !== null) await sessions.end(before);
+    const { secret, session } = opened;
+    const cookie = sessionCookie(secret, { maxAgeMs: session.endsMs - clock.wallMs(), secure: isSecure(exchange) });
+    exchange.response.setHeader('set-cookie', cookie);
+    return session;
+  }
+
+  return {
+    async start(exchange) {
+      const deny = (failure: Failure) => refuse(exchange.client, failure, noStore);
+      const foreign = crossSiteFailure(exchange, server());
+      if (foreign !== null) return deny(foreign);
+      const address = addressOf(exchange.request);
+      const early = throttle.refusal(address);
+      if (early !== null) return deny(early);
+      const presented = await presentedIn(exchange);
+      if (presented === null) return;
+      if ('kind' in presented) return deny(presented);
+      const proof = await proofOf(presented, address);
+      if ('kind' in proof) {
+        throttle.failed(address);
+        return deny(proof);
+      }
+      const session = await open(exchange, proof, address);
+      if ('kind' in session) return deny(session);
+      writeJson(exchange, 200, { session: shown(session, parts.version) }, noStore);
+    },
+    async read(exchange) {
+      const session = await sessionOf(parts, exchange, 'not-needed');
+      if (!('kind' in session)) return writeJson(exchange, 200, shown(session, parts.version), noStore);
+      if (session.kind !== 'unauthenticated') return refuse(exchange.client, session, noStore);
+      const error = parts.errorBody(session, exchange.requestId, clock.wallMs()) as JsonObject;
+      writeJson(exchange, 401, { ...error, login: { oidc: null } }, noStore);
+    },
+    async end(exchange) {
+      const session = await sessionOf(parts, exchange, 'needed');
+      if ('kind' in session) return refuse(exchange.client, session, noStore);
+      await sessions.end(sessionSecret(exchange.request)!);
+      exchange.response.setHeader('set-cookie', sessionCookie(null, { maxAgeMs: 0, secure: isSecure(exchange) }));
+      writeJson(exchange, 200, { ended: true }, noStore);
+    },
+  };
+}
+
+interface Presented {
+  way: Way;
+  secret: string;
+}
+
+/** Null: the caller left while sending. */
+async function presentedIn(exchange: Exchange): Promise<Presented | Failure | null> {
+  const body = await readJsonBody(exchange, bodyBytesMax);
+  if (!Buffer.isBuffer(body)) return body;
+  let fields: unknown;
+  try {
+    fields = JSON.parse(body.toString('utf8'));
+  } catch {
+    return invalid(null, 'The request body is not valid JSON.');
+  }
+  const given = typeof fields === 'object' && fields !== null ? Object.entries(fields) : [];
+  const [name, value] = given[0] ?? [];
+  const way = ways.find((one) => one === name);
+  if (way === undefined || given.length !== 1) {
+    return invalid(null, 'Send one of {"token": …}, {"admin_key": …} and {"key": …}.');
+  }
+  if (typeof value !== 'string' || value === '' || value.length > secretCharsMax) {
+    return invalid(way, `${way}: expected 1 to ${secretCharsMax} characters`);
+  }
+  return { way, secret: value.trim() };
+}
+
+/** A session as its page sees it; `csrf` goes in `x-culvert-csrf`. */
+function shown({ login, who, csrf, endsMs }: Session, version: string): JsonObject {
+  const rest = { login, csrf, expires_at: new Date(endsMs).toISOString(), version };
+  if (who.to === 'admin') {
+    const { name, role, accounts } = who.operator;
+    return { kind: 'operator', name, role, accounts: accounts === null ? null : [...accounts], ...rest };
+  }
+  const { account, keyId, keyName } = who.principal;
+  return { kind: 'key', account, key: { id: keyId, name: keyName }, ...rest };
+}

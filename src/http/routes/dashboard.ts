@@ -1,0 +1,39 @@
+import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import type { Dashboard } from '../dashboard/create-dashboard.ts';
+import type { Route } from '../exchange.ts';
+
+/** The dashboard's files and its sessions; `dashboard` is loaded with the first request. */
+export function dashboardRoutes(dashboard: () => Promise<Dashboard>): Route[] {
+  const shared = { quota: 'none', dialect: openAiChat } as const;
+  const page: Omit<Route, 'path'> = {
+    ...shared,
+    method: 'GET',
+    auth: 'none',
+    handle: async (exchange) => (await dashboard()).pages(exchange),
+  };
+  const session = { ...shared, path: '/dashboard/session', auth: 'session', endpoint: 'dashboard' } as const;
+  return [
+    { ...page, path: '/dashboard', summary: 'The dashboard, for browsers.' },
+    { ...page, path: '/dashboard/*' },
+    { ...page, path: '/account', summary: 'The own page of whoever holds an API key, for browsers.' },
+    { ...page, path: '/account/*' },
+    {
+      ...session,
+      method: 'POST',
+      summary: 'Logs a browser in by `{"token"}` of a login link, `{"admin_key"}` or `{"key"}`, an API key.',
+      handle: async (exchange) => (await dashboard()).signIn.start(exchange),
+    },
+    {
+      ...session,
+      method: 'GET',
+      summary: 'Who is logged in, and the token that goes in x-culvert-csrf.',
+      handle: async (exchange) => (await dashboard()).signIn.read(exchange),
+    },
+    {
+      ...session,
+      method: 'DELETE',
+      summary: 'Logs a browser out.',
+      handle: async (exchange) => (await dashboard()).signIn.end(exchange),
+    },
+  ];
+}

@@ -1,0 +1,55 @@
+import { createSessions, type Sessions } from '../auth/sessions.ts';
+import { createClientAddress } from '../http/client-address.ts';
+import type { Dashboard } from '../http/dashboard/create-dashboard.ts';
+import type { SessionDoor } from '../http/dashboard/session-door.ts';
+import type { Route } from '../http/exchange.ts';
+import { dashboardRoutes } from '../http/routes/dashboard.ts';
+import { openAiChat } from '../inference/dialects/openai-chat/index.ts';
+import type { Snapshot } from '../inference/models/snapshot.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Callers } from './callers.ts';
+import type { Stores } from './stores.ts';
+
+export interface OpenedDashboard {
+  routes: readonly Route[];
+  door: SessionDoor;
+  sessions: Sessions;
+}
+
+/** Routes and sessions of the dashboard; what serves them is loaded with the first request. */
+export function openDashboard(parts: {
+  callers: Pick<Callers, 'ring'>;
+  stores: Pick<Stores, 'sessions'>;
+  snapshot(): Pick<Snapshot, 'config'>;
+  clock: Clock;
+  version: string;
+  pagesFolder: string | null;
+}): OpenedDashboard {
+  const { callers, stores, snapshot, clock } = parts;
+  const { ring } = callers;
+  const sessions = createSessions({ store: stores.sessions, ring, clock, times: () => snapshot().config.dashboard });
+  let loading: Promise<Dashboard> | null = null;
+  const dashboard = (): Promise<Dashboard> => {
+    loading ??= import('../http/dashboard/create-dashboard.ts').then(({ createDashboard }) =>
+      createDashboard({
+        sessions,
+        ring,
+        clock,
+        version: parts.version,
+        pagesFolder: parts.pagesFolder,
+        addressOf: createClientAddress(() => snapshot().config.server.trusted_proxies),
+        server: () => snapshot().config.server,
+        errorBody: openAiChat.errorBody,
+      }),
+    );
+    return loading;
+  };
+  return {
+    routes: dashboardRoutes(dashboard),
+    door: {
+      operator: async (exchange) => (await dashboard()).door.operator(exchange),
+      principal: async (exchange) => (await dashboard()).door.principal(exchange),
+    },
+    sessions,
+  };
+}
