@@ -1,5 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import type { Failure } from '../kernel/failure.ts';
+import { freeMemory } from '../kernel/free-memory.ts';
 import { bodyStallTimeoutMs } from '../kernel/limits.ts';
 import { createRoom, type Room, type RoomHold } from '../kernel/sharing/room.ts';
 import { nextBodyTurn, turnBytesMax } from './body-turns.ts';
@@ -145,12 +146,9 @@ export function bodyParts(declaredBytes: number | null, memory?: (bytes: number)
   return declaredBytes !== null && declaredBytes > inPlaceBytes ? inPlace(declaredBytes, memory) : new Chunks();
 }
 
-/**
- * Memory that nobody looks at any more. Left to V8, what is read of large bodies makes it collect the whole heap again and
- * again while they come.
- */
+/** Unless it is a part of Node's own memory. */
 function free({ buffer, byteLength }: Buffer): void {
-  if (buffer.byteLength === byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0);
+  if (buffer.byteLength === byteLength) freeMemory(buffer);
 }
 
 class Chunks implements BodyParts {

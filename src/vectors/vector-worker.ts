@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../kernel/clock.ts';
 import { type Failure, FailureError } from '../kernel/failure.ts';
+import { freeMemory } from '../kernel/free-memory.ts';
 import { yieldToMainThread } from '../kernel/priority.ts';
 import type { VectorStore } from './store.ts';
 import { type PreparedCall, prepareCall, type UnrankedAnswer } from './wire/prepare-call.ts';
@@ -101,6 +102,7 @@ async function answer(message: Asked): Promise<{ result: unknown; transfer: Arra
   switch (message.kind) {
     case 'prepare': {
       const call = await prepareCall(store, message.call, { limits, clock: systemClock });
+      freeMemory(message.call.body.buffer);
       prepared.set(message.prepared, call);
       const { texts, rerank, effect } = call;
       return { result: { texts, rerank, effect } satisfies PreparedReply, transfer: [] };

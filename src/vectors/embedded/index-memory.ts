@@ -51,14 +51,14 @@ export class IndexMemory {
     kept?: KeptImage,
   ): FieldIndex {
     const { spec } = vector;
-    const rows = { count: vector.count, watch: this.#watch, value: vector.value, each: vector.each };
+    const rows = { count: vector.count, watch: this.#watch, value: vector.look, each: vector.each };
     switch (spec.kind) {
       case 'dense': {
         const { distance, size } = spec;
         // What stands under the name of a dense vector is one.
         const dense = {
           ...rows,
-          vector: vector.value as IndexOptions['rows']['vector'],
+          vector: vector.look as IndexOptions['rows']['vector'],
           each: vector.each as IndexOptions['rows']['each'],
         };
         return denseIndex(this.#openDense(owner, { distance, size, rows: dense, kept }, collection));

@@ -48,7 +48,7 @@ export function scoreEach(
   if (slots === null) used.each(offer);
   else {
     for (const slot of slots) {
-      const vector = used.value(slot);
+      const vector = used.look(slot);
       if (vector !== null) offer(slot, vector);
     }
   }

@@ -72,9 +72,11 @@ export class ShardState {
   }
 
   reading<T>(tenant: string, name: string, read: (open: OpenCollection) => T): T {
-    const row = this.rowOf(tenant, name);
     this.options.watch.begin();
-    return this.damage.guard(row, () => read(this.opened.open(row)));
+    return this.options.file.reading(() => {
+      const row = this.rowOf(tenant, name);
+      return this.damage.guard(row, () => read(this.opened.open(row)));
+    });
   }
 
   /** Other collections of the tenant, inside a reading. */

@@ -1,5 +1,6 @@
+import { freeMemory } from '../../kernel/free-memory.ts';
 import type { VectorSpec } from '../collection.ts';
-import type { VectorValue } from '../point.ts';
+import { isMulti, isSparse, type VectorValue } from '../point.ts';
 import type { CollectionRow } from './collection-row.ts';
 import type { FieldTable } from './field-table.ts';
 import type { PointTable } from './point-table.ts';
@@ -18,8 +19,10 @@ export interface VectorRows {
   setCount(count: number): void;
   /** Null when the point has none. */
   value(slot: number): VectorValue | null;
+  /** The same, good until the next look. */
+  look(slot: number): VectorValue | null;
   has(slot: number): boolean;
-  /** By slot. */
+  /** By slot. A value is good for its visit. */
   each(visit: (slot: number, value: VectorValue) => void): void;
   /** Slots of the points that have one, ascending. */
   slots(): Iterable<number>;
@@ -33,14 +36,16 @@ export interface VectorTables {
 export function unnamedRows({ points }: VectorTables, row: CollectionRow, spec: VectorSpec, count: () => number) {
   const { cid } = row;
   const { size } = row.spec;
+  const value = (slot: number) => points.vector(cid, slot, size);
   return {
     name: '',
     spec,
     fid: null,
     count,
     setCount() {},
-    value: (slot) => points.vector(cid, slot, size),
-    each: (visit) => points.eachVector(cid, size, visit),
+    value,
+    look: oneAtATime(value),
+    each: (visit) => points.eachVector(cid, size, (slot, vector) => visitOnce(visit, slot, vector)),
     has: (slot) => points.hasVector(cid, slot),
     slots: () => points.slotsWithVector(cid),
   } satisfies VectorRows as VectorRows;
@@ -49,6 +54,10 @@ export function unnamedRows({ points }: VectorTables, row: CollectionRow, spec: 
 /** Throws `DamagedRows` when not so many rows are there as were written. */
 export function namedRows({ fields }: VectorTables, name: string, spec: VectorSpec, fid: number): VectorRows {
   let rows = fields.count(fid);
+  const value = (slot: number) => {
+    const bytes = fields.read(fid, slot);
+    return bytes === null ? null : decodeVector(spec, bytes);
+  };
   return {
     name,
     spec,
@@ -57,12 +66,30 @@ export function namedRows({ fields }: VectorTables, name: string, spec: VectorSp
     setCount(count) {
       rows = count;
     },
-    value(slot) {
-      const bytes = fields.read(fid, slot);
-      return bytes === null ? null : decodeVector(spec, bytes);
-    },
-    each: (visit) => fields.each(fid, (slot, bytes) => visit(slot, decodeVector(spec, bytes))),
+    value,
+    look: oneAtATime(value),
+    each: (visit) => fields.each(fid, (slot, bytes) => visitOnce(visit, slot, decodeVector(spec, bytes))),
     has: (slot) => fields.has(fid, slot),
     slots: () => fields.slots(fid),
   };
+}
+
+function oneAtATime(value: VectorRows['value']): VectorRows['look'] {
+  let last: VectorValue | null = null;
+  return (slot) => {
+    if (last !== null) freeMemory(memoryOf(last));
+    last = null;
+    last = value(slot);
+    return last;
+  };
+}
+
+function visitOnce(visit: (slot: number, value: VectorValue) => void, slot: number, value: VectorValue): void {
+  visit(slot, value);
+  freeMemory(memoryOf(value));
+}
+
+function memoryOf(value: VectorValue): ArrayBufferLike {
+  if (isSparse(value)) return value.indices.buffer;
+  return isMulti(value) ? value.numbers.buffer : value.buffer;
 }
