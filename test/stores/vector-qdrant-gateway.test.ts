@@ -14,7 +14,8 @@ async function start(t: Parameters<typeof startGateway>[0]) {
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    return { status: answer.status, body: (await answer.json()) as Record<string, Record<string, unknown>> };
+    const json = (await answer.json()) as Record<string, Record<string, unknown>>;
+    return { status: answer.status, cost: answer.headers.get('x-culvert-cost'), body: json };
   };
   return { qdrant, gateway, call };
 }
@@ -43,17 +44,51 @@ test('a gateway over Qdrant serves collections, points, searches and texts as on
 test('what Qdrant cannot do for tenants is 501, in words that say what can', async (t) => {
   const { call } = await start(t);
   await call('PUT', '/collections/docs', { vectors: { size: 2, distance: 'Dot' } });
+  const ordered = { order_by: 'n' };
   const asked = {
-    facet: { key: 'city' },
-    'points/query': { query: { order_by: 'n' } },
-    'points/scroll': { order_by: 'n' },
-    'points/query/batch': { searches: [{ query: { order_by: 'n' } }] },
+    'points/query/groups': { query: ordered, group_by: 'city' },
+    'points/query': { prefetch: [{ query: ordered }], query: { fusion: 'rrf' } },
+    'points/query/batch': { searches: [{ prefetch: [{ query: ordered }], query: { fusion: 'rrf' } }] },
   };
   for (const [path, body] of Object.entries(asked)) {
     const answer = await call('POST', `/collections/docs/${path}`, body);
     assert.equal(answer.status, 501, path);
     assert.match(String(answer.body.error?.message), /is not supported; with vectors\.engine: embedded it is/);
   }
+});
+
+test('facets and orders over Qdrant are the key’s own, answered and charged as over files', async (t) => {
+  const { call } = await start(t);
+  const made = { vectors: { size: 2, distance: 'Dot' } };
+  const point = (id: number, payload: object) => ({ id, vector: [1, id], payload });
+  for (const [key, n] of [
+    [testKey, 3],
+    [otherKey, 4],
+  ] as const) {
+    await call('PUT', '/collections/docs', made, key);
+    const points = Array.from({ length: n }, (_, id) => point(id, { n: id * n, city: n === 3 ? 'Rome' : 'Oslo' }));
+    await call('PUT', '/collections/docs/points', { points }, key);
+  }
+  const facet = await call('POST', '/collections/docs/facet', { key: 'city' });
+  assert.deepEqual(facet.body.result, { hits: [{ value: 'Rome', count: 3 }] });
+  const page = await call('POST', '/collections/docs/points/scroll', {
+    order_by: { key: 'n', direction: 'desc', start_from: 4 },
+    with_payload: ['n'],
+  });
+  assert.deepEqual(page.body.result, {
+    points: [1, 0].map((id) => ({ id, payload: { n: id * 3 }, order_value: id * 3 })),
+    next_page_offset: null,
+  });
+  const found = await call('POST', '/collections/docs/points/query', { query: { order_by: 'n' }, limit: 2 }, otherKey);
+  const { points } = found.body.result as { points: { id: number }[] };
+  assert.deepEqual(
+    points.map(({ id }) => id),
+    [0, 1],
+  );
+  assert.deepEqual([facet.cost, page.cost, found.cost], ['0.05', '0.05', '0.05']);
+  const wrong = await call('POST', '/collections/docs/points/scroll', { order_by: { key: 'n', start_from: 'soon' } });
+  assert.deepEqual([wrong.status, wrong.cost], [400, null]);
+  assert.match(String(wrong.body.error?.message), /order_by\.start_from/);
 });
 
 test('a Qdrant that went away is 503 for vector calls and for the probe, and nothing is charged', async (t) => {

@@ -256,6 +256,105 @@ test("a page ends where the caller's next one begins, whatever ids Qdrant has", 
   assert.deepEqual(asked.with_payload, ['id', 'p']);
 });
 
+const newest = {
+  filter: null,
+  limit: 2,
+  offset: null,
+  orderBy: { key: 'at', direction: 'desc', startFrom: null },
+  want: { payload: false, vector: false },
+} as const;
+
+test('of points in order only those are sent that may still stand among the first', async (t) => {
+  const pages = [[5, '1970-01-01T00:00:00.000003Z', 9], [7]];
+  const { store, calls, generation } = await open(t, ({ path }, number) =>
+    path.endsWith('/scroll')
+      ? done({
+          points: (pages[number - 1] ?? []).map((at, id) => ({ payload: { id: number * 10 + id, p: { at } } })),
+          next_page_offset: number === 1 ? '00000000-0000-5000-8000-00000000000f' : null,
+        })
+      : null,
+  );
+  const { points } = await store.scroll(owner.tenant, 'docs', newest);
+  assert.deepEqual(
+    points.map(({ orderValue }) => orderValue),
+    [9, 7],
+  );
+  const mine = { key: 'g', match: { value: generation } };
+  assert.deepEqual(
+    calls.map(({ body }) => (body as { filter: unknown; with_payload: unknown; offset?: unknown }).filter),
+    [
+      {
+        must: [
+          mine,
+          {
+            should: [
+              { key: 'p.at', range: {} },
+              { key: 'p.at', range: { gte: '0000-01-01T00:00:00.000Z' } },
+            ],
+          },
+        ],
+      },
+      {
+        must: [
+          mine,
+          {
+            should: [
+              { key: 'p.at', range: { gt: 5 } },
+              { key: 'p.at', range: { gt: '1970-01-01T00:00:00.000005Z' } },
+            ],
+          },
+        ],
+      },
+    ],
+  );
+  assert.deepEqual((calls[1]!.body as Record<string, unknown>).with_payload, ['id', 'p."at"']);
+});
+
+test('a call that would read points for ever ends with 400, be it an order, facets or a batch of orders', async (t) => {
+  const clocks: { advance(ms: number): void }[] = [];
+  const { store, clock, calls } = await open(t, ({ path }) => {
+    if (!path.endsWith('/scroll')) return null;
+    clocks[0]!.advance(9_000);
+    return done({ points: [], next_page_offset: '00000000-0000-5000-8000-00000000000f' });
+  });
+  clocks.push(clock);
+  const target = { kind: 'order-by', order: newest.orderBy } as const;
+  const query = { target, filter: null, limit: 2, offset: 0, scoreThreshold: null, exact: false, want };
+  const asked = [
+    () => store.scroll(owner.tenant, 'docs', newest),
+    () => store.facet(owner.tenant, 'docs', { key: 'at', filter: null, limit: 2 }),
+    () => store.query(owner.tenant, 'docs', [query, query, query]),
+  ];
+  for (const ask of asked) {
+    calls.length = 0;
+    const failure = await failureOf(ask());
+    assert.equal(failure.kind, 'invalid-request');
+    assert.match('message' in failure ? failure.message : '', /more than 30 s.*Add a filter/);
+    assert.equal(calls.length, 4);
+  }
+});
+
+test('pages are as large as their values allow', async (t) => {
+  const lengths = [3_000, 40_000, 4];
+  const { store, calls } = await open(t, ({ path, body }, number) =>
+    path.endsWith('/scroll')
+      ? done({
+          points: Array.from({ length: (body as { limit: number }).limit }, (_, id) => ({
+            payload: { id, p: { at: 'x'.repeat(lengths[number - 1] ?? 1) } },
+          })),
+          next_page_offset: number <= lengths.length ? '00000000-0000-5000-8000-00000000000f' : null,
+        })
+      : null,
+  );
+  const facets = await store.facet(owner.tenant, 'docs', { key: 'at', filter: null, limit: 9 });
+  const limits = calls.map(({ body }) => (body as { limit: number }).limit);
+  assert.equal(limits[0], 1_000);
+  assert.ok(limits[1]! > 1_200 && limits[1]! < 1_500, `${limits[1]}`);
+  assert.ok(limits[2]! > 90 && limits[2]! < 120, `${limits[2]}`);
+  assert.ok(limits[3]! > limits[2]!);
+  assert.equal(facets.length, 4);
+});
+
 test("parts of a payload are asked for by the caller's paths, the caller's id always", async (t) => {
   const { store, calls } = await open(t);
   const wants = [

@@ -52,6 +52,9 @@ try {
     'no:cacheprovider',
     '--continue-on-collection-errors',
     '--timeout=120',
+    // A checkout's own options may name plugins that are not here.
+    '-o',
+    'addopts=',
     ...only,
     suite.folder,
   ];

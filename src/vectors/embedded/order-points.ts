@@ -1,11 +1,10 @@
-import { FailureError, invalid } from '../../kernel/failure.ts';
 import type { Random } from '../../kernel/random.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
+import { startNumber } from '../order-number.ts';
 import type { PointId } from '../point.ts';
 import { comparePointIds } from '../point-id.ts';
 import type { OrderBy } from '../store.ts';
 import type { OrderedSlot } from './columns/columns.ts';
-import { orderNumber } from './columns/order-number.ts';
 import type { OpenCollection } from './open-collection.ts';
 import type { PointTable } from './point-table.ts';
 
@@ -49,18 +48,13 @@ export function idOrder(
 /** Up to `limit` entries in order of a key's values, one for each that a point has; points without one are left out. */
 export function orderByValue(
   open: OpenCollection,
-  { key, direction, startFrom }: OrderBy,
+  order: OrderBy,
   slots: Uint32Array | null,
   limit: number,
 ): OrderedSlot[] {
-  const start = startFrom === null ? null : orderNumber(startFrom);
-  if (startFrom !== null && start === null) {
-    throw new FailureError(
-      invalid('order_by.start_from', 'order_by.start_from: expected a number or an RFC 3339 time'),
-    );
-  }
-  const path = readKeyPath(key, 'order_by.key');
-  return open.memory.columns().order(path, { direction, startFrom: start, slots, limit });
+  const startFrom = startNumber(order);
+  const path = readKeyPath(order.key, 'order_by.key');
+  return open.memory.columns().order(path, { direction: order.direction, startFrom, slots, limit });
 }
 
 /** `count` points by chance, each at most once. */

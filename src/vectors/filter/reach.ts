@@ -23,6 +23,11 @@ export function valuesAt(payload: JsonObject | null, steps: readonly KeyStep[]):
   return values;
 }
 
+/** Each different value once: elements of an array, or the value itself. */
+export function differentValues(payload: JsonObject | null, steps: readonly KeyStep[]): JsonValue[] {
+  return [...new Set(valuesAt(payload, steps).flat(1))];
+}
+
 function walk(from: JsonValue, steps: readonly KeyStep[], at: number, visit: (value: JsonValue) => boolean): boolean {
   let value = from;
   for (let i = at; i < steps.length; i++) {

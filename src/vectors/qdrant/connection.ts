@@ -22,6 +22,13 @@ export interface QdrantRequest {
   body?: string;
   /** A read that could not be sent, or whose connection broke, is sent once more; a write may have been done. */
   use: 'read' | 'write';
+  /** What this answer is taken from; absent: an answer may be as large as `answerBytesMax`. */
+  room?: AnswerRoom;
+}
+
+/** Bytes that answers may still have, those of one call together. */
+export interface AnswerRoom {
+  bytes: number;
 }
 
 /** Qdrant's 4xx. The message is Qdrant's own: it names ids and keys as they stand there. */
@@ -59,7 +66,7 @@ const defaultTimeouts: QdrantTimeouts = { connectMs: 3_000, readMs: 30_000, writ
 /** To one Qdrant, from one thread. */
 const connectionsMax = 32;
 /** Of one answer. */
-const answerBytesMax = 256 * 1024 * 1024;
+export const answerBytesMax = 256 * 1024 * 1024;
 const messageCharsMax = 300;
 
 /** Qdrant's server closes a connection that is idle for 5 s and says so nowhere: a write sent then would be lost. */
@@ -81,12 +88,14 @@ export function createConnection({ url, apiKey, way, timeouts: given }: Connecti
   });
   const headers = ['content-type', 'application/json', ...(apiKey === null ? [] : ['api-key', apiKey])];
 
-  async function once({ method, path, body, use }: QdrantRequest): Promise<{ status: number; text: string }> {
+  async function once({ method, path, body, use, room }: QdrantRequest): Promise<{ status: number; text: string }> {
     const deadline = AbortSignal.timeout(use === 'read' ? timeouts.readMs : timeouts.writeMs);
     return connections.run('', deadline, async () => {
       const request = { origin, route, method, path: `${prefix}${path}`, headers, body: body ?? null };
-      const bounds = { connectTimeoutMs: timeouts.connectMs, bytesMax: answerBytesMax, deadline };
+      const bytesMax = Math.min(answerBytesMax, room?.bytes ?? answerBytesMax);
+      const bounds = { connectTimeoutMs: timeouts.connectMs, bytesMax, deadline };
       const { status, bytes } = await wholeAnswer(transport, request, bounds);
+      if (room !== undefined) room.bytes -= bytes.length;
       return { status, text: bytes.toString('utf8') };
     });
   }

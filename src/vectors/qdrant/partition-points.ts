@@ -1,11 +1,17 @@
+import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
+import type { ScoredPoint } from '../point.ts';
 import { noPoint } from '../refusals.ts';
-import type { VectorStore } from '../store.ts';
+import type { PointQuery, VectorStore } from '../store.ts';
 import { changedBeforeWritten, checkInputs, checkVectors } from './changed-points.ts';
+import type { AnswerRoom } from './connection.ts';
+import { countValues } from './count-values.ts';
+import { orderPoints, readOrdered } from './order-points.ts';
+import { isOrdered, orderQueries } from './order-queries.ts';
 import type { Partition } from './partition.ts';
 import type { Partitions } from './partitions.ts';
 import { listIn, objectIn, scoredPoint, selectorOf, storedPoint } from './read-answers.ts';
-import { unsupported } from './unsupported.ts';
+import { createReading } from './scan-values.ts';
 import { writeFilter } from './write-filter.ts';
 import { writeOperations } from './write-operations.ts';
 import {
@@ -21,16 +27,35 @@ import {
 type PointMethods = Pick<VectorStore, 'write' | 'retrieve' | 'query' | 'queryGroups' | 'scroll' | 'count' | 'facet'>;
 
 /** Points of the callers' collections: what is written of them, and found. */
-export function partitionPoints(partitions: Partitions): PointMethods {
+export function partitionPoints(partitions: Partitions, clock: Pick<Clock, 'monotonicMs'>): PointMethods {
   /** Qdrant refuses a query by a point that it does not have, and names that by the id which it has there. */
-  async function search(partition: Partition, path: string, body: string, queries: readonly Searched[]) {
+  async function search(
+    partition: Partition,
+    path: string,
+    body: string,
+    queries: readonly Searched[],
+    room?: AnswerRoom,
+  ) {
     try {
-      return await partitions.ask(partition, path, body, 'read');
+      return await partitions.ask(partition, path, body, 'read', room);
     } catch (error) {
       const ids = error instanceof FailureError && error.failure.kind === 'invalid-request' ? idsOf(queries) : [];
       const [unknown] = ids.length === 0 ? [] : await partitions.missing(partition, ids);
       throw unknown === undefined ? error : noPoint(unknown);
     }
+  }
+
+  async function run(
+    partition: Partition,
+    queries: readonly PointQuery[],
+    lookups: Lookups,
+    room: AnswerRoom,
+  ): Promise<ScoredPoint[][]> {
+    const body = `{"searches":[${queries.map((query) => writeQuery(partition, query, lookups)).join(',')}]}`;
+    const results = listIn(await search(partition, '/points/query/batch', body, queries, room));
+    return results.map((result, at) =>
+      listIn(objectIn(result).points).map((point) => scoredPoint(point, queries[at]!.want, partition.collection)),
+    );
   }
 
   return {
@@ -60,16 +85,27 @@ export function partitionPoints(partitions: Partitions): PointMethods {
       const partition = await partitions.open(tenant, name);
       for (const query of queries) checkInputs(partition, query);
       const lookups = await lookedUp(partitions, tenant, queries);
-      const body = `{"searches":[${queries.map((query) => writeQuery(partition, query, lookups)).join(',')}]}`;
-      const results = listIn(await search(partition, '/points/query/batch', body, queries));
-      return results.map((result, at) =>
-        listIn(objectIn(result).points).map((point) => scoredPoint(point, queries[at]!.want, partition.collection)),
-      );
+      const reading = createReading(partitions, clock);
+      const orders = orderQueries(reading, partition, (asked) => run(partition, asked, lookups, reading.room));
+      const byQdrant: PointQuery[] = [];
+      const answers: (ScoredPoint[] | null)[] = [];
+      for (const query of queries) {
+        const isMine = isOrdered(query);
+        if (!isMine) byQdrant.push(await orders.withoutOrders(query));
+        answers.push(isMine ? await orders.answer(query) : null);
+      }
+      const found = byQdrant.length === 0 ? [] : await run(partition, byQdrant, lookups, reading.room);
+      let next = 0;
+      return answers.map((answer) => answer ?? found[next++]!);
     },
-    async queryGroups(tenant, name, query) {
+    async queryGroups(tenant, name, grouped) {
       const partition = await partitions.open(tenant, name);
-      checkInputs(partition, query);
-      const body = writeGroupQuery(partition, query, await lookedUp(partitions, tenant, [query]));
+      checkInputs(partition, grouped);
+      const lookups = await lookedUp(partitions, tenant, [grouped]);
+      const reading = createReading(partitions, clock);
+      const orders = orderQueries(reading, partition, (asked) => run(partition, asked, lookups, reading.room));
+      const query = await orders.withoutOrders(grouped);
+      const body = writeGroupQuery(partition, query, lookups);
       const result = objectIn(await search(partition, '/points/query/groups', body, [query]));
       return listIn(result.groups).map((group) => {
         const { id, hits } = objectIn(group);
@@ -81,7 +117,12 @@ export function partitionPoints(partitions: Partitions): PointMethods {
     },
     async scroll(tenant, name, { filter, limit, offset, orderBy, want }) {
       const partition = await partitions.open(tenant, name);
-      if (orderBy !== null) throw unsupported('order-by');
+      if (orderBy !== null) {
+        const reading = createReading(partitions, clock);
+        const entries = await orderPoints(reading, partition, orderBy, filter, limit);
+        // As in Qdrant, `startFrom` goes on from the last value.
+        return { points: await readOrdered(reading, partition, entries, want), next: null };
+      }
       const body = JSON.stringify({
         filter: writeFilter(partition, filter),
         // One more: its id, as the caller knows it, begins the next page.
@@ -97,9 +138,9 @@ export function partitionPoints(partitions: Partitions): PointMethods {
       const partition = await partitions.open(tenant, name);
       return partitions.countOf(partition, writeFilter(partition, filter));
     },
-    async facet(tenant, name) {
-      await partitions.open(tenant, name);
-      throw unsupported('facet');
+    async facet(tenant, name, query) {
+      const partition = await partitions.open(tenant, name);
+      return countValues(createReading(partitions, clock), partition, query);
     },
   };
 }

@@ -2,7 +2,7 @@ import { FailureError, invalid } from '../../kernel/failure.ts';
 import type { PointId, StoredPoint, Want } from '../point.ts';
 import { noCollection } from '../refusals.ts';
 import type { VectorRegistry } from '../registry.ts';
-import { type Connection, QdrantRefused } from './connection.ts';
+import { type AnswerRoom, type Connection, QdrantRefused } from './connection.ts';
 import { type Partition, partitionOf } from './partition.ts';
 import { createPhysicalCollections, type PhysicalCollections } from './physical-collections.ts';
 import { listIn, numberIn, objectIn, selectorOf, storedPoint } from './read-answers.ts';
@@ -30,13 +30,20 @@ export class Partitions {
   }
 
   /** Throws a FailureError in words that hold no names of the physical collection's. */
-  async ask(partition: Partition, path: string, body: string, use: 'read' | 'write'): Promise<unknown> {
+  async ask(
+    partition: Partition,
+    path: string,
+    body: string,
+    use: 'read' | 'write',
+    room?: AnswerRoom,
+  ): Promise<unknown> {
     try {
       return await this.#connection.ask({
         method: 'POST',
         path: `/collections/${partition.physical}${path}`,
         body,
         use,
+        ...(room !== undefined && { room }),
       });
     } catch (error) {
       throw error instanceof QdrantRefused ? await this.#inCallersWords(partition, error) : error;
@@ -71,9 +78,9 @@ export class Partitions {
   }
 
   /** In Qdrant's order; unknown ids are left out. */
-  async lookUp(partition: Partition, ids: readonly PointId[], want: Want): Promise<StoredPoint[]> {
+  async lookUp(partition: Partition, ids: readonly PointId[], want: Want, room?: AnswerRoom): Promise<StoredPoint[]> {
     const body = JSON.stringify({ ids: ids.map(partition.pointIdOf), ...selectorOf(want) });
-    return listIn(await this.ask(partition, '/points', body, 'read')).map((point) =>
+    return listIn(await this.ask(partition, '/points', body, 'read', room)).map((point) =>
       storedPoint(point, want, partition.collection),
     );
   }

@@ -50,7 +50,7 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
 
   return {
     deletions,
-    ...partitionPoints(partitions),
+    ...partitionPoints(partitions, clock),
     async create(owner, spec) {
       const { name } = spec;
       const known = await registry.find(owner.tenant, name);

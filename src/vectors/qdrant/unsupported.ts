@@ -1,12 +1,8 @@
 import { FailureError } from '../../kernel/failure.ts';
 
-/**
- * What this engine answers with 501, in words for callers and operators. Most of it needs indexes of payload keys, which
- * tenants of one Qdrant collection cannot have each of their own.
- */
+/** What this engine answers with 501, in words for callers and operators. */
 export const unsupportedByQdrant = {
-  facet: 'counting the values of a payload key (facet)',
-  'order-by': 'points in the order of a payload key (order_by)',
+  'ordered-ranks': 'grouping, or merging by rank (rrf), what stands in the order of a payload key (order_by)',
   metadata: 'metadata of a collection',
   'text-index': 'taking texts apart for match.text (tokenizer and other options of a text index)',
 } as const;

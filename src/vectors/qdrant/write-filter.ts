@@ -1,4 +1,5 @@
 import type { Condition, FieldTest, Filter, Scalar } from '../filter/filter.ts';
+import type { KeyPath } from '../filter/key-path.ts';
 import { keyInPayload, type Partition, type QdrantCondition } from './partition.ts';
 
 /** One condition that stands by itself, in a formula. */
@@ -6,8 +7,11 @@ export function writeLoneCondition(partition: Partition, condition: Condition): 
   return writeCondition(partition, condition, keyInPayload);
 }
 
+/** Holds for points of the partition alone. */
+export type WrittenFilter = QdrantCondition & { must: readonly QdrantCondition[] };
+
 /** A filter as Qdrant takes it, over the points of the partition alone. */
-export function writeFilter(partition: Partition, filter: Filter | null): QdrantCondition {
+export function writeFilter(partition: Partition, filter: Filter | null): WrittenFilter {
   if (filter === null) return { must: [partition.mine] };
   // Beside the caller's own conditions, not around them: filters must not nest deeper than the caller's.
   const own = clauses(partition, filter, keyInPayload);
@@ -17,6 +21,38 @@ export function writeFilter(partition: Partition, filter: Filter | null): Qdrant
 /** Points of the partition with these ids, whether they exist or not. */
 export function idsFilter(partition: Partition, ids: readonly string[]): QdrantCondition {
   return { must: [partition.mine, { has_id: ids }] };
+}
+
+/** Values that may still come in an order: numbers and times (microseconds since 1970) on one scale. */
+export interface OrderBounds {
+  direction: 'asc' | 'desc';
+  /** The first, itself included; null: any. */
+  from: number | null;
+  /** None that comes behind it, nor itself; null: any. */
+  before: number | null;
+}
+
+/** Points whose key has a number or a time between the bounds. */
+export function writeBetween({ text }: KeyPath, { direction, from, before }: OrderBounds): QdrantCondition {
+  const key = keyInPayload(text);
+  const [first, last] = direction === 'asc' ? (['gte', 'lt'] as const) : (['lte', 'gt'] as const);
+  const sides = { gt: -Infinity, gte: -Infinity, lt: Infinity, lte: Infinity };
+  const numbers = { ...sides, ...(from !== null && { [first]: from }), ...(before !== null && { [last]: before }) };
+  return {
+    should: [
+      { key, range: bounds(numbers, (side) => side) },
+      { key, range: timesBetween(numbers) },
+    ],
+  };
+}
+
+function timesBetween({ gt, gte, lt, lte }: Bounds): object {
+  // A side beyond all times is open, and no range is without a time: it would be one of numbers.
+  const after = (side: number) => (side / 1_000 < firstTimeMs ? -Infinity : side / 1_000);
+  const until = (side: number) => (side / 1_000 > lastTimeMs ? Infinity : side / 1_000);
+  const range = { gt: after(gt), gte: after(gte), lt: until(lt), lte: until(lte) };
+  const isOpen = !Object.values(range).some(Number.isFinite);
+  return bounds(isOpen ? { ...range, gte: firstTimeMs } : range, timeText);
 }
 
 /** `keyOf`: inside a nested condition, paths begin at the element. */

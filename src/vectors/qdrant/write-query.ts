@@ -80,7 +80,7 @@ function targetText(partition: Partition, there: Partition, target: Target): str
     case 'formula':
       return JSON.stringify(writeFormula(partition, target.formula));
     case 'order-by':
-      throw unsupported('order-by');
+      throw unsupported('ordered-ranks');
     case 'sample':
       return '{"sample":"random"}';
     case 'all':

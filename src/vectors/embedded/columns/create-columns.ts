@@ -2,15 +2,17 @@ import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { Filter } from '../../filter/filter.ts';
 import type { KeyPath } from '../../filter/key-path.ts';
 import { matches } from '../../filter/matches.ts';
-import { valuesAt } from '../../filter/reach.ts';
+import { differentValues } from '../../filter/reach.ts';
+import { microseconds, orderNumber } from '../../order-number.ts';
+import { createOrderedRows, type OrderedRows } from '../../ordered-rows.ts';
 import type { PointId } from '../../point.ts';
+import { createValueCounts } from '../../value-counts.ts';
 import type { Column } from './column.ts';
 import { createColumnCache } from './column-cache.ts';
-import type { ColumnSource, Columns, OrderedSlot, OrderQuery } from './columns.ts';
-import { countCodes, createValueCounts } from './count-values.ts';
+import type { ColumnSource, Columns, OrderedSlot } from './columns.ts';
+import { countCodes } from './count-values.ts';
 import { decide, keysOf } from './decide.ts';
 import { isLong, longCode } from './dictionary.ts';
-import { microseconds, orderNumber } from './order-number.ts';
 import { addSlot, hasSlot, type SlotSet, sizeOf, slotsOf, without, wordsFor } from './slot-set.ts';
 import { isExact } from './verdict.ts';
 
@@ -102,13 +104,13 @@ export function createColumns(source: ColumnSource, bytesMax: number): Columns {
     },
     order(key, query) {
       const column = columnOf(key);
-      const rows = createOrderedRows(query);
+      const rows = createOrderedRows<number>(query, (a, b) => a - b);
       if (column === null) {
         visitValues(key, query.slots, (slot, value) => {
           const number = orderNumber(value);
           if (number !== null) rows.add(slot, number);
         });
-        return rows.result();
+        return orderedSlots(rows);
       }
       const { dictionary } = column;
       for (const slot of query.slots ?? slotsOf(cache.live)) {
@@ -118,7 +120,7 @@ export function createColumns(source: ColumnSource, bytesMax: number): Columns {
           if (!Number.isNaN(value)) rows.add(slot, value);
         });
       }
-      return rows.result();
+      return orderedSlots(rows);
     },
     groupValues: (key, slots) => Array.from(slots, (slot) => rowValues(source.row(slot).payload, key).filter(isGroup)),
     put: cache.put,
@@ -134,51 +136,20 @@ function parsed(payload: string | null): JsonObject | null {
   return payload === null ? null : (JSON.parse(payload) as JsonObject);
 }
 
-/** Each different value of a row once: elements of an array, or the value itself. */
 function rowValues(payload: string | null, key: KeyPath): JsonValue[] {
-  return [...new Set(valuesAt(parsed(payload), key.steps).flat(1))];
+  return differentValues(parsed(payload), key.steps);
 }
 
 function isGroup(value: JsonValue): value is string | number {
   return typeof value === 'string' || Number.isInteger(value);
 }
 
+function orderedSlots(rows: OrderedRows<number>): OrderedSlot[] {
+  return rows.result().map(({ row, value }) => ({ slot: row, value }));
+}
+
 function setOf(slots: Uint32Array): SlotSet {
   const set = new Uint32Array(wordsFor((slots.at(-1) ?? -1) + 1));
   for (const slot of slots) addSlot(set, slot);
   return set;
-}
-
-/** The first `limit` of the entries that are added, in order; equal values by slot. */
-interface OrderedRows {
-  add(slot: number, value: number): void;
-  result(): OrderedSlot[];
-}
-
-function createOrderedRows(query: Pick<OrderQuery, 'direction' | 'startFrom' | 'limit'>): OrderedRows {
-  const sign = query.direction === 'asc' ? 1 : -1;
-  const compare = (a: OrderedSlot, b: OrderedSlot) => sign * (a.value - b.value) || a.slot - b.slot;
-  let kept: OrderedSlot[] = [];
-  /** No entry behind it can be among the first any more. */
-  let worst: OrderedSlot | null = null;
-
-  function trim(): void {
-    kept = kept.sort(compare).slice(0, query.limit);
-    worst = kept.length < query.limit ? null : (kept.at(-1) ?? null);
-  }
-
-  return {
-    add(slot, value) {
-      if (query.startFrom !== null && sign * (value - query.startFrom) < 0) return;
-      const entry = { slot, value };
-      if (worst !== null && compare(entry, worst) > 0) return;
-      kept.push(entry);
-      // Trimmed at twice the limit: each entry is sorted a few times at most.
-      if (kept.length >= 2 * query.limit + 1_024) trim();
-    },
-    result() {
-      trim();
-      return kept;
-    },
-  };
 }

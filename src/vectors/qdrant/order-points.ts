@@ -1,0 +1,67 @@
+import type { Filter } from '../filter/filter.ts';
+import { readKeyPath } from '../filter/read-key-path.ts';
+import { orderNumber, startNumber } from '../order-number.ts';
+import { createOrderedRows } from '../ordered-rows.ts';
+import type { PointId, StoredPoint, Want } from '../point.ts';
+import type { OrderBy } from '../store.ts';
+import type { Partition } from './partition.ts';
+import { type Reading, scanValues } from './scan-values.ts';
+import { writeBetween, writeFilter } from './write-filter.ts';
+
+/** An entry of an order: a point stands there once for each of its values. */
+export interface OrderedPoint {
+  id: PointId;
+  value: number;
+}
+
+/**
+ * Up to `limit` entries in order of a key's values; those of one value in the order of Qdrant's ids. Put in order here:
+ * Qdrant's own order needs an index of the key's type, which tenants of one Qdrant collection may each have of another.
+ * It leaves out what comes behind the entries that are known already, so that few of many points are sent.
+ */
+export async function orderPoints(
+  reading: Reading,
+  partition: Partition,
+  order: OrderBy,
+  filter: Filter | null,
+  limit: number,
+): Promise<readonly OrderedPoint[]> {
+  const key = readKeyPath(order.key, 'order_by.key');
+  const { direction } = order;
+  const startFrom = startNumber(order);
+  const rows = createOrderedRows<{ id: PointId; at: number }>({ direction, startFrom, limit }, (a, b) => a.at - b.at);
+  const passing = writeFilter(partition, filter);
+  let seen = 0;
+  const filterOf = () => {
+    const wanted = writeBetween(key, { direction, from: startFrom, before: rows.last() });
+    return { ...passing, must: [...passing.must, wanted] };
+  };
+  await scanValues(reading, partition, key, filterOf, (id, values) => {
+    const row = { id, at: seen++ };
+    for (const value of values) {
+      const number = orderNumber(value);
+      if (number !== null) rows.add(row, number);
+    }
+  });
+  return rows.result().map(({ row: { id }, value }) => ({ id, value }));
+}
+
+/** The entries with what is wanted of their points; those whose point has gone meanwhile are left out. */
+export async function readOrdered(
+  { partitions, room, goOn }: Reading,
+  partition: Partition,
+  entries: readonly OrderedPoint[],
+  want: Want,
+): Promise<(StoredPoint & { orderValue: number })[]> {
+  if (want.payload === false && want.vector === false) {
+    return entries.map(({ id, value }) => ({ id, orderValue: value }));
+  }
+  goOn();
+  const ids = [...new Set(entries.map(({ id }) => id))];
+  const found = ids.length === 0 ? [] : await partitions.lookUp(partition, ids, want, room);
+  const byId = new Map(found.map((point) => [point.id, point]));
+  return entries.flatMap(({ id, value }) => {
+    const point = byId.get(id);
+    return point === undefined ? [] : [{ ...point, orderValue: value }];
+  });
+}
