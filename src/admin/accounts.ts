@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { AccountRow } from '../auth/account-store.ts';
 import { accountIdFault } from '../auth/issue-key.ts';
 import { isoOrNull } from '../auth/key-facts.ts';
-import { invalid } from '../kernel/failure.ts';
+import type { Operator } from '../auth/operator.ts';
+import { type Failure, invalid } from '../kernel/failure.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import { didYouMean } from '../kernel/nearest.ts';
 import type { Directory, KnownAccount, Records } from './directory.ts';
@@ -35,12 +36,13 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
     jsonOperation({
       method: 'GET',
       path: '/accounts',
+      area: 'accounts',
       summary: 'Accounts of the configuration and the store, by id.',
       query: z.strictObject({ ...pageFields, plan: filter('Only those with this plan.'), status: status.optional() }),
       body: null,
       reply: listOf(accountSchema),
-      async run({ query }) {
-        const { accounts } = await records.current();
+      async run({ query, operator }) {
+        const { accounts } = await records.current(operator.accounts);
         const page = pageByText(
           accounts,
           ({ id }) => id,
@@ -56,6 +58,7 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
     jsonOperation({
       method: 'POST',
       path: '/accounts',
+      area: 'accounts',
       summary: 'Makes an account.',
       query: noQuery,
       body: z.strictObject({
@@ -65,12 +68,13 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
       }),
       status: 201,
       reply: accountSchema,
-      async run({ body, actor }) {
-        const directory = await records.current();
+      async run({ body, operator }) {
+        const directory = await records.current(null);
         const id = body.id ?? `acc_${randomBase62(16)}`;
         const fault = accountIdFault(id);
         if (fault !== null)
           refuse(invalid('id', 'id: expected 1 to 64 of letters, digits and ._@-, a letter or digit first'));
+        if (operator.accounts !== null && !operator.accounts.includes(id)) refuse(notTheirs(operator, id));
         const taken = { kind: 'conflict', message: `There is an account '${id}' already.` } as const;
         if (directory.account(id) !== null) refuse(taken);
         const plan = body.plan ?? directory.config.default_plan;
@@ -84,7 +88,7 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
         };
         const done = await records.apply([{ kind: 'create-account', account }], {
           atMs: clock.wallMs(),
-          actor,
+          actor: operator.name,
           action: 'account.create',
           subject: id,
           before: null,
@@ -97,12 +101,13 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
     jsonOperation({
       method: 'GET',
       path: '/accounts/{id}',
+      area: 'accounts',
       summary: 'One account.',
       query: noQuery,
       body: null,
       reply: lookedAtSchema,
-      async run({ params }) {
-        const account = accountOf(await records.current(), params.id);
+      async run({ params, operator }) {
+        const account = accountOf(await records.current(operator.accounts), params.id);
         const open = await ledger.openReservations(account.id);
         return { ...shown(account), open_requests: open.length };
       },
@@ -110,6 +115,7 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
     jsonOperation({
       method: 'PATCH',
       path: '/accounts/{id}',
+      area: 'accounts',
       summary: "Changes an account's plan, status or name; live windows have the new plan's limits at once.",
       query: noQuery,
       body: z
@@ -118,8 +124,8 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
           error: 'expected plan, status or name',
         }),
       reply: accountSchema,
-      async run({ params, body, actor }) {
-        const directory = await records.current();
+      async run({ params, body, operator }) {
+        const directory = await records.current(operator.accounts);
         const { row } = accountOf(directory, params.id);
         if (row === null) return refuse(declaredConflict(parts, 'account', params.id));
         if (body.plan !== undefined) checkPlanName(directory, body.plan);
@@ -127,7 +133,7 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
         const next: AccountRow = { ...row, ...set };
         const done = await records.apply([{ kind: 'update-account', id: row.id, set }], {
           atMs: clock.wallMs(),
-          actor,
+          actor: operator.name,
           action: 'account.update',
           subject: row.id,
           before: facts(row),
@@ -138,6 +144,14 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
       },
     }),
   ];
+}
+
+function notTheirs({ name, accounts }: Operator, id: string): Failure {
+  const own = accounts?.join(', ') || 'none';
+  return {
+    kind: 'forbidden',
+    message: `The operator '${name}' is there for the accounts ${own}, and makes no '${id}'.`,
+  };
 }
 
 function shown({ id, name, plan, status, from, row }: KnownAccount): z.input<typeof accountSchema> {

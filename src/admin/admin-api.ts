@@ -1,3 +1,4 @@
+import type { Operator } from '../auth/operator.ts';
 import type { Failure } from '../kernel/failure.ts';
 
 /**
@@ -17,8 +18,8 @@ export interface AdminRequest {
   query: URLSearchParams;
   /** The body as text; '' when there is none. JSON everywhere but `POST /config/check`, which takes YAML. */
   body: string;
-  /** For the audit trail: `admin` over HTTP, `cli` in the CLI's own process. */
-  actor: string;
+  /** Whose rights count, and whose name stands in the audit trail. */
+  operator: Operator;
 }
 
 export type AdminMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import type { AuditRow } from '../auth/account-store.ts';
 import type { Records } from './directory.ts';
 import { listOf, pageFields, timeField } from './fields.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import { encoded, placeOf } from './page.ts';
 import type { AdminParts } from './parts.ts';
+import type { AccountScope } from './scope.ts';
 
 const auditSchema = z.object({
   id: z.int(),
@@ -17,23 +19,43 @@ const auditSchema = z.object({
 
 /** `/audit`: who changed what. */
 export function auditOperations(parts: AdminParts, records: Records): Operation[] {
+  /** `next`: the last id looked at, null at the end. Of some accounts a page may be short, or empty, before the end. */
+  async function page(limit: number, before: number | null, scope: AccountScope) {
+    const looked = scope === null ? limit : lookedAtMax;
+    const rows = await records.asking(() => parts.store.audit({ limit: looked + 1, before }));
+    const own = rows.slice(0, looked).filter((row) => scope === null || scope.includes(accountOf(row) ?? ''));
+    const shown = own.slice(0, limit);
+    if (own.length > shown.length) return { shown, next: shown.at(-1)!.id };
+    return { shown, next: rows.length > looked ? rows[looked - 1]!.id : null };
+  }
+
   return [
     jsonOperation({
       method: 'GET',
       path: '/audit',
+      area: 'audit',
       summary: 'Every change of accounts, keys and plans, newest first, without secrets.',
       query: z.strictObject(pageFields),
       body: null,
       reply: listOf(auditSchema),
-      async run({ query }) {
+      async run({ query, operator }) {
         const before = query.cursor === undefined ? null : placeOf(query.cursor);
-        const rows = await records.asking(() => parts.store.audit({ limit: query.limit + 1, before }));
-        const shown = rows.slice(0, query.limit);
+        const { shown, next } = await page(query.limit, before, operator.accounts);
         return {
           data: shown.map(({ atMs, ...row }) => ({ ...row, at: new Date(atMs).toISOString() })),
-          next_cursor: rows.length > shown.length ? encoded(String(shown.at(-1)?.id)) : null,
+          next_cursor: next === null ? null : encoded(String(next)),
         };
       },
     }),
   ];
+}
+
+/** Rows that one page for an operator of some accounts is chosen from. */
+const lookedAtMax = 5_000;
+
+/** Whose a change was; null: everybody's, such as a plan. */
+function accountOf({ action, subject, before, after }: AuditRow): string | null {
+  if (action.startsWith('account.')) return subject;
+  const { account } = (after ?? before ?? {}) as { account?: unknown };
+  return typeof account === 'string' ? account : null;
 }

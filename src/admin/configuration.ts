@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import type { ConfigProblem } from '../config/problem.ts';
 import { redact } from '../config/redact.ts';
+import type { Config } from '../config/schema.ts';
 import { noQuery } from './fields.ts';
 import { jsonOperation, type Operation, refuseWith } from './operation.ts';
 import type { AdminParts } from './parts.ts';
+import type { AccountScope } from './scope.ts';
 
 const problemSchema = z.object({
   line: z.int(),
@@ -20,15 +22,20 @@ export function configurationOperations(parts: AdminParts): Operation[] {
     jsonOperation({
       method: 'GET',
       path: '/config',
+      area: 'settings',
       summary: 'The configuration in force, every default filled in, without secrets. Durations in ms, sizes in bytes.',
       query: noQuery,
       body: null,
       reply: z.object({ file: z.string().nullable(), config: z.record(z.string(), z.unknown()) }),
-      run: () => ({ file: parts.configFile, config: redact(parts.snapshot().config) as Record<string, unknown> }),
+      run: ({ operator }) => ({
+        file: parts.configFile,
+        config: redact(within(parts.snapshot().config, operator.accounts)) as Record<string, unknown>,
+      }),
     }),
     jsonOperation({
       method: 'POST',
       path: '/config/check',
+      area: 'settings',
       summary: 'Checks a culvert.yaml (the body, as YAML) and changes nothing.',
       query: noQuery,
       body: 'yaml',
@@ -43,6 +50,7 @@ export function configurationOperations(parts: AdminParts): Operation[] {
     jsonOperation({
       method: 'POST',
       path: '/config/reload',
+      area: 'settings',
       summary:
         'Reads the configuration file again; with errors (400, listed) the old one stays in force, and unless forced also where every declared key would go.',
       query: noQuery,
@@ -61,6 +69,22 @@ export function configurationOperations(parts: AdminParts): Operation[] {
       },
     }),
   ];
+}
+
+/** Without what is said of other accounts. */
+function within(config: Config, scope: AccountScope): Config {
+  if (scope === null) return config;
+  const { log } = config.telemetry;
+  const isOwn = (key: string) => scope.includes(key.split('/')[0]!);
+  return {
+    ...config,
+    accounts: Object.fromEntries(Object.entries(config.accounts).filter(([id]) => scope.includes(id))),
+    keys: config.keys.filter(({ account }) => scope.includes(account)),
+    telemetry: {
+      ...config.telemetry,
+      log: { ...log, bodies: log.bodies === false ? false : log.bodies.filter(isOwn) },
+    },
+  };
 }
 
 function shown({ line, column, path, message }: ConfigProblem): z.input<typeof problemSchema> {

@@ -17,6 +17,7 @@ import { type Found, findOperation } from './path.ts';
 import { planOperations } from './plans.ts';
 import { providerOperations } from './providers.ts';
 import { requestOperations } from './requests.ts';
+import { notAllowed } from './roles.ts';
 import { usageOperations } from './usage.ts';
 import { vectorOperations } from './vectors.ts';
 
@@ -52,9 +53,16 @@ export function createAdminApi(parts: AdminParts): AdminApi {
 
 async function replyTo(operations: readonly Operation[], request: AdminRequest): Promise<AdminReply> {
   const { operation, params } = found(operations, request.method, request.path);
+  const { operator } = request;
+  const refusal = notAllowed(
+    operator,
+    operation.area,
+    operation.access ?? (request.method === 'GET' ? 'read' : 'write'),
+  );
+  if (refusal !== null) refuse(refusal);
   const query = checked(operation.query, queryObject(request.query), null);
   const body = bodyOf(operation, request.body);
-  const result = await operation.run({ params, query, body, actor: request.actor });
+  const result = await operation.run({ params, query, body, operator });
   if (operation.reply.kind === 'text') {
     return { status: 200, contentType: operation.reply.contentType, body: result as AdminReply['body'] };
   }

@@ -8,6 +8,7 @@ import { FailureError } from '../kernel/failure.ts';
 import { refuse } from './operation.ts';
 import { inOrderOf } from './page.ts';
 import type { AdminParts } from './parts.ts';
+import type { AccountScope } from './scope.ts';
 
 export type Origin = 'configuration' | 'admin api';
 
@@ -59,8 +60,8 @@ export function keyText({ account, name, id }: KnownKey): string {
 
 /** How operations read and change what is stored. Store errors become 503, told to `onStoreError`. */
 export interface Records {
-  /** As of now: asks the store's version, and reads it when that moved. */
-  current(): Promise<Directory>;
+  /** As of now, with these accounts alone: asks the store's version, and reads it when that moved. */
+  current(scope: AccountScope): Promise<Directory>;
   /** All or nothing, with its audit row; counts in this process when it resolves. */
   apply(changes: readonly Change[], audit: AuditEntry): Promise<'done' | 'exists' | 'absent'>;
   /** For functions of auth that change the store themselves. */
@@ -93,14 +94,14 @@ export function createRecords(parts: AdminParts): Records {
   }
 
   return {
-    current: () =>
+    current: (scope) =>
       asking(async () => {
         const { config } = parts.snapshot();
         const version = await parts.store.version();
         if (seen === null || seen.version !== version || seen.directory.config !== config) {
           seen = { version, directory: directoryOf(config, await parts.store.load()) };
         }
-        return seen.directory;
+        return scope === null ? seen.directory : within(seen.directory, scope);
       }),
     apply: (changes, audit) => changing(() => parts.store.apply(changes, audit)),
     changing,
@@ -128,13 +129,11 @@ function directoryOf(config: Config, stored: Stored): Directory {
   for (const [name, definition] of Object.entries(filePlans(config.plans, stored.plans.length))) {
     plans.set(name, { name, definition, from: 'configuration', updatedMs: null });
   }
-  const accountsByPlan = new Map<string, number>();
-  for (const { plan } of accounts.values()) accountsByPlan.set(plan, (accountsByPlan.get(plan) ?? 0) + 1);
   return {
     config,
     declared,
     stored,
-    accountsByPlan,
+    accountsByPlan: countedByPlan(accounts.values()),
     accounts: inOrderOf([...accounts.values()], ({ id }) => id),
     keys: inOrderOf([...keys.values()], keyText),
     account: (id) => accounts.get(id) ?? null,
@@ -142,4 +141,24 @@ function directoryOf(config: Config, stored: Stored): Directory {
     plans: inOrderOf([...plans.values()], ({ name }) => name),
     plan: (name) => plans.get(name) ?? null,
   };
+}
+
+/** What other accounts have is as if it were not there; plans are everybody's. */
+function within(directory: Directory, scope: readonly string[]): Directory {
+  const accounts = directory.accounts.filter(({ id }) => scope.includes(id));
+  const keys = directory.keys.filter(({ account }) => scope.includes(account));
+  return {
+    ...directory,
+    accounts,
+    keys,
+    accountsByPlan: countedByPlan(accounts),
+    account: (id) => (scope.includes(id) ? directory.account(id) : null),
+    key: (id) => keys.find((key) => key.id === id) ?? null,
+  };
+}
+
+function countedByPlan(accounts: Iterable<KnownAccount>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { plan } of accounts) counts.set(plan, (counts.get(plan) ?? 0) + 1);
+  return counts;
 }

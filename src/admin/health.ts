@@ -21,6 +21,7 @@ export function healthOperations(parts: AdminParts): Operation[] {
     jsonOperation({
       method: 'GET',
       path: '/health',
+      area: 'health',
       summary: 'Stores, counters and providers of the process that answers.',
       query: noQuery,
       body: null,

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { KeyRow } from '../auth/account-store.ts';
 import { revokeKey, rotateKey } from '../auth/change-key.ts';
-import { issueKey } from '../auth/issue-key.ts';
+import { issueKey, noAccount } from '../auth/issue-key.ts';
 import { isoOrNull } from '../auth/key-facts.ts';
+import type { Operator } from '../auth/operator.ts';
 import { duration, globs, network } from '../config/scalars.ts';
 import { keyLimitsSchema } from '../config/schema-plans.ts';
 import { invalid } from '../kernel/failure.ts';
@@ -75,14 +76,14 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
   const { clock, store } = parts;
   const shown = (directory: Directory, key: KnownKey) => shownKey(directory, key, clock.wallMs());
   const withSecret = async (row: KeyRow, secret: string) => {
-    const directory = await records.current();
+    const directory = await records.current(null);
     return { ...shown(directory, { ...row, from: 'admin api', row }), key: secret };
   };
 
-  async function revoke(id: string, actor: string) {
-    const row = storedRow(parts, keyOf(await records.current(), id));
+  async function revoke(id: string, { accounts, name: actor }: Operator) {
+    const row = storedRow(parts, keyOf(await records.current(accounts), id));
     const revoked = await records.changing(() => revokeKey(store, row, { actor, nowMs: clock.wallMs() }));
-    const directory = await records.current();
+    const directory = await records.current(accounts);
     return shown(directory, directory.key(id) ?? { ...revoked, from: 'admin api', row: revoked });
   }
 
@@ -90,12 +91,13 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
     jsonOperation({
       method: 'GET',
       path: '/keys',
+      area: 'keys',
       summary: 'Keys of the configuration and the store, by account and name, without secrets.',
       query: listQuerySchema,
       body: null,
       reply: listOf(keySchema),
-      async run({ query }) {
-        const directory = await records.current();
+      async run({ query, operator }) {
+        const directory = await records.current(operator.accounts);
         const nowMs = clock.wallMs();
         const page = pageByText(directory.keys, keyText, query, (key) => isAskedFor(directory, key, query, nowMs));
         return { data: page.rows.map((key) => shown(directory, key)), next_cursor: page.next };
@@ -104,28 +106,30 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
     jsonOperation({
       method: 'POST',
       path: '/keys',
+      area: 'keys',
       summary: 'Makes a key; its secret is in this answer and nowhere else.',
       query: noQuery,
       body: newKeySchema,
       status: 201,
       reply: keyWithSecretSchema,
-      async run({ body, actor }) {
-        const directory = await records.current();
+      async run({ body, operator }) {
+        const directory = await records.current(operator.accounts);
+        const { account } = body;
+        if (operator.accounts !== null && directory.account(account) === null) refuse(noAccount(account));
         const nowMs = clock.wallMs();
-        const expiresMs = body.expires?.(nowMs) ?? null;
-        if (expiresMs !== null && expiresMs <= nowMs) refuse(invalid('expires', 'expires: that is over already'));
+        const expiresMs = futureMs(body.expires, nowMs);
         const issued = await records.changing(() =>
           issueKey(
             store,
             {
-              account: body.account,
+              account,
               name: body.name,
               expiresMs,
               models: body.models ?? null,
               ips: body.ips ?? null,
               limits: body.limits ?? null,
               shareVectorsWith: body.share_vectors_with ?? null,
-              actor,
+              actor: operator.name,
               nowMs,
             },
             directory,
@@ -137,25 +141,27 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
     jsonOperation({
       method: 'GET',
       path: '/keys/{id}',
+      area: 'keys',
       summary: 'One key, without its secret.',
       query: noQuery,
       body: null,
       reply: keySchema,
-      async run({ params }) {
-        const directory = await records.current();
+      async run({ params, operator }) {
+        const directory = await records.current(operator.accounts);
         return shown(directory, keyOf(directory, params.id));
       },
     }),
     jsonOperation({
       method: 'POST',
       path: '/keys/{id}/rotate',
+      area: 'keys',
       summary: 'A new secret for the same key; the old ones work until the grace is over.',
       query: noQuery,
       body: rotationSchema,
       reply: keyWithSecretSchema,
-      async run({ params, body, actor }) {
-        const row = storedRow(parts, keyOf(await records.current(), params.id));
-        const change = { actor, nowMs: clock.wallMs(), graceMs: body.grace };
+      async run({ params, body, operator }) {
+        const row = storedRow(parts, keyOf(await records.current(operator.accounts), params.id));
+        const change = { actor: operator.name, nowMs: clock.wallMs(), graceMs: body.grace };
         const rotated = await records.changing(() => rotateKey(store, row, change));
         return rotated.kind === 'rotated' ? withSecret(rotated.row, rotated.minted.secret) : refuse(rotated);
       },
@@ -163,22 +169,29 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
     jsonOperation({
       method: 'POST',
       path: '/keys/{id}/revoke',
+      area: 'keys',
       summary: 'Ends a key: new calls are refused within a second everywhere, running ones complete.',
       query: noQuery,
       body: null,
       reply: keySchema,
-      run: ({ params, actor }) => revoke(params.id, actor),
+      run: ({ params, operator }) => revoke(params.id, operator),
     }),
     jsonOperation({
       method: 'DELETE',
       path: '/keys/{id}',
+      area: 'keys',
       summary: 'As revoke: a revoked key stays in lists, and its name is free again.',
       query: noQuery,
       body: null,
       reply: keySchema,
-      run: ({ params, actor }) => revoke(params.id, actor),
+      run: ({ params, operator }) => revoke(params.id, operator),
     }),
   ];
+}
+
+function futureMs(instant: ((nowMs: number) => number) | null | undefined, nowMs: number): number | null {
+  const atMs = instant?.(nowMs) ?? null;
+  return atMs !== null && atMs <= nowMs ? refuse(invalid('expires', 'expires: that is over already')) : atMs;
 }
 
 function shownKey(directory: Directory, key: KnownKey, nowMs: number): z.input<typeof keySchema> {

@@ -33,6 +33,7 @@ export function modelOperations(parts: AdminParts): Operation[] {
     jsonOperation({
       method: 'GET',
       path: '/models',
+      area: 'models',
       summary: 'Every model with its targets and their health, by id.',
       query: z.strictObject({ ...pageFields, provider: filter('Only those with a target of this provider.') }),
       body: null,

@@ -1,12 +1,18 @@
 import type { z } from 'zod';
+import type { Operator } from '../auth/operator.ts';
 import { type Failure, FailureError } from '../kernel/failure.ts';
 import type { AdminMethod } from './admin-api.ts';
+import type { Area } from './roles.ts';
 
 /** One operation of the admin API: what it takes and gives, as validation and as OpenAPI at once, and what it does. */
 export interface Operation {
   method: AdminMethod;
   /** Below `/admin/v1`, with `{names}`. */
   path: string;
+  /** Decides which roles may. */
+  area: Area;
+  /** Default: GET reads, all else writes. */
+  access?: 'read' | 'write';
   /** One sentence for the documentation. */
   summary: string;
   query: z.ZodType;
@@ -34,8 +40,8 @@ export interface Call {
   params: Readonly<Record<string, string>>;
   query: unknown;
   body: unknown;
-  /** For the audit trail. */
-  actor: string;
+  /** Who asks; has the right to. What belongs to an account that is not of `operator.accounts` is not there for it. */
+  operator: Operator;
 }
 
 type ParamOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | ParamOf<Rest> : never;
@@ -45,12 +51,14 @@ interface TypedCall<Path extends string, Query extends z.ZodType, Body> {
   params: Readonly<Record<ParamOf<Path>, string>>;
   query: z.output<Query>;
   body: OutputOf<Body>;
-  actor: string;
+  operator: Operator;
 }
 
 interface Taking<Path extends string, Query extends z.ZodType, Body> {
   method: AdminMethod;
   path: Path;
+  area: Area;
+  access?: 'read' | 'write';
   summary: string;
   query: Query;
   body: Body;

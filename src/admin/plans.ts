@@ -29,12 +29,13 @@ export function planOperations(parts: AdminParts, records: Records): Operation[]
     jsonOperation({
       method: 'GET',
       path: '/plans',
+      area: 'plans',
       summary: 'Plans of the configuration and the store, by name.',
       query: z.strictObject(pageFields),
       body: null,
       reply: listOf(planReply),
-      async run({ query }) {
-        const directory = await records.current();
+      async run({ query, operator }) {
+        const directory = await records.current(operator.accounts);
         const page = pageByText(directory.plans, (plan) => plan.name, query);
         return { data: page.rows.map((plan) => shown(directory, plan)), next_cursor: page.next };
       },
@@ -42,24 +43,26 @@ export function planOperations(parts: AdminParts, records: Records): Operation[]
     jsonOperation({
       method: 'GET',
       path: '/plans/{name}',
+      area: 'plans',
       summary: 'One plan.',
       query: noQuery,
       body: null,
       reply: planReply,
-      async run({ params }) {
-        const directory = await records.current();
+      async run({ params, operator }) {
+        const directory = await records.current(operator.accounts);
         return shown(directory, planOf(directory, params.name));
       },
     }),
     jsonOperation({
       method: 'PUT',
       path: '/plans/{name}',
+      area: 'plans',
       summary: 'Makes or replaces a plan; live windows have its limits at once.',
       query: noQuery,
       body: planSchema,
       reply: planReply,
-      async run({ params, body, actor }) {
-        const directory = await records.current();
+      async run({ params, body, operator }) {
+        const directory = await records.current(operator.accounts);
         const before = directory.plan(params.name);
         if (before?.from === 'configuration') refuse(declaredConflict(parts, 'plan', params.name));
         if (!name('a plan').safeParse(params.name).success) {
@@ -73,7 +76,7 @@ export function planOperations(parts: AdminParts, records: Records): Operation[]
         const nowMs = clock.wallMs();
         await records.apply([{ kind: 'put-plan', plan: { name: params.name, definition: body, updatedMs: nowMs } }], {
           atMs: nowMs,
-          actor,
+          actor: operator.name,
           action: before === null ? 'plan.create' : 'plan.update',
           subject: params.name,
           before: before === null ? null : redactPart(before.definition),
@@ -85,12 +88,13 @@ export function planOperations(parts: AdminParts, records: Records): Operation[]
     jsonOperation({
       method: 'DELETE',
       path: '/plans/{name}',
+      area: 'plans',
       summary: 'Removes a plan that no account has.',
       query: noQuery,
       body: null,
       reply: planReply,
-      async run({ params, actor }) {
-        const directory = await records.current();
+      async run({ params, operator }) {
+        const directory = await records.current(operator.accounts);
         const plan = planOf(directory, params.name);
         if (plan.from === 'configuration') refuse(declaredConflict(parts, 'plan', params.name));
         const users = directory.accounts.filter((account) => account.plan === plan.name);
@@ -102,7 +106,7 @@ export function planOperations(parts: AdminParts, records: Records): Operation[]
         }
         const done = await records.apply([{ kind: 'delete-plan', name: plan.name }], {
           atMs: clock.wallMs(),
-          actor,
+          actor: operator.name,
           action: 'plan.delete',
           subject: plan.name,
           before: redactPart(plan.definition),

@@ -60,6 +60,7 @@ export function providerOperations(parts: AdminParts): Operation[] {
     jsonOperation({
       method: 'GET',
       path: '/providers',
+      area: 'providers',
       summary: 'Providers and search engines with the live health of their credentials.',
       query: z.strictObject(pageFields),
       body: null,
@@ -78,6 +79,7 @@ export function providerOperations(parts: AdminParts): Operation[] {
     jsonOperation({
       method: 'POST',
       path: '/providers/{name}/test',
+      area: 'providers',
       summary:
         'Asks a provider for its list of models now, once with each credential, which costs no tokens. A search engine is asked one query, which costs one search of its plan.',
       query: noQuery,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Operator } from '../auth/operator.ts';
 import { invalid } from '../kernel/failure.ts';
 import type { RequestQuery, UsageEvent } from '../metering/ledger.ts';
 import { csvCells, csvNames, requestRecord } from '../metering/request-record.ts';
@@ -6,6 +7,7 @@ import { csvLine } from './csv.ts';
 import { filter, listLimitMax, listOf, noQuery, pageFields, pastInstant } from './fields.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
+import { accountsAsked, onlyAccount } from './scope.ts';
 
 const filters = {
   account: filter('Only those of this account.'),
@@ -49,8 +51,11 @@ const defaultPeriodMs = 30 * 86_400_000;
 /** `/requests`: single requests as the ledger keeps them. */
 export function requestOperations(parts: AdminParts): Operation[] {
   const { ledger, clock } = parts;
-  const query = (asked: z.output<z.ZodObject<typeof filters>>): Omit<RequestQuery, 'limit' | 'cursor'> => ({
-    account: asked.account ?? null,
+  const query = (
+    asked: z.output<z.ZodObject<typeof filters>>,
+    { accounts }: Operator,
+  ): Omit<RequestQuery, 'limit' | 'cursor'> => ({
+    account: onlyAccount(accountsAsked(asked.account, accounts)),
     alias: asked.model ?? null,
     status: asked.status ?? null,
     sinceMs: null,
@@ -60,11 +65,12 @@ export function requestOperations(parts: AdminParts): Operation[] {
   /** Page by page: however long a time is asked for, one page is in memory. */
   async function* exported(
     asked: z.output<z.ZodObject<typeof exportFields>>,
+    operator: Operator,
     textOf: (event: UsageEvent) => string,
     head: string,
   ): AsyncGenerator<string> {
     const { fromMs, toMs } = periodOf(asked, clock.wallMs());
-    const range = { ...query(asked), sinceMs: fromMs, untilMs: toMs, limit: listLimitMax };
+    const range = { ...query(asked, operator), sinceMs: fromMs, untilMs: toMs, limit: listLimitMax };
     let cursor: string | null = null;
     let text = head;
     do {
@@ -80,6 +86,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
     jsonOperation({
       method: 'GET',
       path: '/requests',
+      area: 'requests',
       summary: 'Settled requests, newest first; with `status` refused ones too.',
       query: z.strictObject({
         ...pageFields,
@@ -89,10 +96,10 @@ export function requestOperations(parts: AdminParts): Operation[] {
       }),
       body: null,
       reply: listOf(requestSchema),
-      async run({ query: asked }) {
+      async run({ query: asked, operator }) {
         const nowMs = clock.wallMs();
         const { events, next } = await ledger.list({
-          ...query(asked),
+          ...query(asked, operator),
           sinceMs: asked.since?.(nowMs) ?? null,
           untilMs: asked.until?.(nowMs) ?? null,
           limit: asked.limit,
@@ -104,34 +111,49 @@ export function requestOperations(parts: AdminParts): Operation[] {
     textOperation({
       method: 'GET',
       path: '/requests.csv',
+      area: 'requests',
       summary: 'The same as CSV, all of a time, newest first, without routes.',
       query: z.strictObject(exportFields),
       contentType: 'text/csv; charset=utf-8; header=present',
-      run: async ({ query: asked }) => begun(exported(asked, (event) => csvLine(csvCells(event)), csvLine(csvNames()))),
+      run: async ({ query: asked, operator }) =>
+        begun(exported(asked, operator, (event) => csvLine(csvCells(event)), csvLine(csvNames()))),
     }),
     textOperation({
       method: 'GET',
       path: '/requests.jsonl',
+      area: 'requests',
       summary: 'The same as JSON lines, all of a time, newest first, with routes.',
       query: z.strictObject(exportFields),
       contentType: 'application/x-ndjson',
-      run: async ({ query: asked }) => begun(exported(asked, (event) => `${JSON.stringify(recordOf(event))}\n`, '')),
+      run: async ({ query: asked, operator }) =>
+        begun(exported(asked, operator, (event) => `${JSON.stringify(recordOf(event))}\n`, '')),
     }),
     jsonOperation({
       method: 'GET',
       path: '/requests/{id}',
+      area: 'requests',
       summary:
         'One settled request with the explanation of its route, by our id or the caller’s (the newest of those).',
       query: noQuery,
       body: null,
       reply: requestSchema,
-      async run({ params }) {
-        const event = await ledger.find(params.id, null);
+      async run({ params, operator }) {
+        const event = await foundFor(operator, (account) => ledger.find(params.id, account));
         const message = `There is no request '${params.id.slice(0, 128)}'. It may still be running, or older than the ledger keeps.`;
         return event === null ? refuse({ kind: 'not-found', message }) : recordOf(event);
       },
     }),
   ];
+}
+
+/** By the caller's id the newest is meant, of those that the operator may see. */
+async function foundFor(
+  { accounts }: Operator,
+  find: (account: string | null) => Promise<UsageEvent | null>,
+): Promise<UsageEvent | null> {
+  if (accounts === null) return find(null);
+  const found = await Promise.all(accounts.map(find));
+  return found.reduce((newest, one) => (one !== null && (newest?.atMs ?? 0) < one.atMs ? one : newest), null);
 }
 
 /** The period of a question; refuses one that ends before it begins. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Operator } from '../auth/operator.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { readLimits } from '../metering/limit-view.ts';
 import { usageRecord } from '../metering/usage-record.ts';
@@ -10,6 +11,7 @@ import { jsonOperation, type Operation, textOperation } from './operation.ts';
 import { pageByPlace } from './page.ts';
 import type { AdminParts } from './parts.ts';
 import { periodOf } from './requests.ts';
+import { accountsAsked, onlyAccount } from './scope.ts';
 
 const usageFields = {
   account: filter('Only what this account used.'),
@@ -54,15 +56,15 @@ const usageReply = listOf(rowSchema).extend({
 
 /** `/usage`: sums of what was used, from roll-ups that are kept for ever. */
 export function usageOperations(parts: AdminParts, records: Records): Operation[] {
-  const rowsOf = (query: z.output<z.ZodObject<typeof usageFields>>) =>
+  const rowsOf = (query: z.output<z.ZodObject<typeof usageFields>>, { accounts }: Operator) =>
     parts.ledger.usage({
-      account: query.account ?? null,
+      account: onlyAccount(accountsAsked(query.account, accounts)),
       groupBy: query.group_by,
       ...periodOf(query, parts.clock.wallMs()),
     });
 
   async function windowsOf(account: string) {
-    const found = (await records.current()).account(account);
+    const found = (await records.current(null)).account(account);
     if (found === null || parts.counters === null) return {};
     const plan = parts.plans().plan(found.plan);
     if (plan.scope !== 'account') return {};
@@ -80,14 +82,15 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
     jsonOperation({
       method: 'GET',
       path: '/usage',
+      area: 'usage',
       summary: 'Sums by group: days in order, others by units, the largest first.',
       query: z.strictObject({ ...pageFields, limit: pageFields.limit.prefault(listLimitMax), ...usageFields }),
       body: null,
       reply: usageReply,
-      async run({ query }) {
+      async run({ query, operator }) {
         const { account } = query;
-        if (account !== undefined) accountOf(await records.current(), account);
-        const page = pageByPlace(await rowsOf(query), query);
+        if (account !== undefined) accountOf(await records.current(operator.accounts), account);
+        const page = pageByPlace(await rowsOf(query, operator), query);
         return {
           group_by: query.group_by,
           ...(account === undefined ? {} : { account, ...(await windowsOf(account)) }),
@@ -99,11 +102,12 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
     textOperation({
       method: 'GET',
       path: '/usage.csv',
+      area: 'usage',
       summary: 'The same as CSV, all rows.',
       query: z.strictObject(usageFields),
       contentType: 'text/csv; charset=utf-8; header=present',
-      async run({ query }) {
-        const rows = (await rowsOf(query)).map(usageRecord);
+      async run({ query, operator }) {
+        const rows = (await rowsOf(query, operator)).map(usageRecord);
         const columns = [
           'requests',
           'units',

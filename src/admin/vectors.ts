@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { culvert } from '../kernel/command-form.ts';
-import type { ExportedCollection, ExportedPoint, VectorOperator } from '../vectors/operator.ts';
-import type { Owner, TenantSummary } from '../vectors/store.ts';
-import type { Directory, Records } from './directory.ts';
+import type { ExportedCollection, ExportedPoint } from '../vectors/operator.ts';
+import type { TenantSummary } from '../vectors/store.ts';
+import type { Records } from './directory.ts';
 import { listOf, noQuery, pageFields } from './fields.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
 import { pageByText } from './page.ts';
 import type { AdminParts } from './parts.ts';
+import { createTenants, keysOf } from './vector-tenants.ts';
 
 const tenantField = z.string().min(1).max(256).describe("Owner of vector data: a key's `tenant`.");
 const nameField = z.string().min(1).max(255);
@@ -63,37 +63,20 @@ const movedSchema = z.object({ collections: z.int().describe('How many it was ab
 
 /** `/vectors`: all that a tenant has, as a whole. */
 export function vectorOperations(parts: AdminParts, records: Records): Operation[] {
-  const operator = (): Promise<VectorOperator> => parts.vectors();
-
-  /** An owner whom somebody can reach: data of a tenant that nobody's key has would be out of everybody's sight. */
-  async function ownerOf(tenant: string, field: string): Promise<Owner> {
-    const key = keysOf(await records.current(), tenant)[0];
-    if (key !== undefined) return { tenant, account: key.account };
-    const message = `${field}: no key owns '${tenant}'; make the key first (${culvert} keys create)`;
-    return refuse({ kind: 'invalid-request', param: field, message });
-  }
-
-  async function summaryOf(tenant: string): Promise<TenantSummary> {
-    const found = (await (await operator()).tenants()).find((one) => one.tenant === tenant);
-    const message = `The tenant '${tenant}' has no collections. GET /vectors/tenants lists those that have.`;
-    return found ?? refuse({ kind: 'not-found', message });
-  }
-
-  async function audit(action: string, actor: string, subject: string, before: unknown, after: unknown): Promise<void> {
-    await records.apply([], { atMs: parts.clock.wallMs(), actor, action, subject, before, after });
-  }
+  const { store, ownerOf, tenantsOf, summaryOf, audit } = createTenants(parts, records);
 
   return [
     jsonOperation({
       method: 'GET',
       path: '/vectors/tenants',
+      area: 'vectors',
       summary: 'Who has vector data, and how much of it.',
       query: z.strictObject(pageFields),
       body: null,
       reply: listOf(tenantSchema),
-      async run({ query }) {
-        const directory = await records.current();
-        const tenants = await (await operator()).tenants();
+      async run({ query, operator }) {
+        const directory = await records.current(operator.accounts);
+        const tenants = await tenantsOf(operator);
         const page = pageByText(
           tenants.toSorted((a, b) => (textOf(a) < textOf(b) ? -1 : 1)),
           textOf,
@@ -108,29 +91,32 @@ export function vectorOperations(parts: AdminParts, records: Records): Operation
     textOperation({
       method: 'GET',
       path: '/vectors/export.jsonl',
+      area: 'vectors',
       summary: 'All that a tenant has, as JSON lines: each collection, then its points.',
       query: z.strictObject({ tenant: tenantField }),
       contentType: 'application/x-ndjson',
-      async run({ query }) {
-        await summaryOf(query.tenant);
-        return (await operator()).export(query.tenant);
+      async run({ query, operator }) {
+        await summaryOf(query.tenant, operator);
+        return (await store()).export(query.tenant);
       },
     }),
     jsonOperation({
       method: 'POST',
       path: '/vectors/collections',
+      area: 'vectors',
       summary: 'Makes a collection as an export describes it; one that is there and the same is left as it is.',
       query: noQuery,
       body: z.strictObject({ tenant: tenantField, collection: collectionSchema }),
       reply: movedSchema,
-      async run({ body }) {
-        await (await operator()).importCollection(await ownerOf(body.tenant, 'tenant'), body.collection);
+      async run({ body, operator }) {
+        await (await store()).importCollection(await ownerOf(body.tenant, 'tenant', operator), body.collection);
         return { collections: 1 };
       },
     }),
     jsonOperation({
       method: 'POST',
       path: '/vectors/points',
+      area: 'vectors',
       summary: 'Writes points as an export has them, over those with the same ids; all or none.',
       query: noQuery,
       body: z.strictObject({
@@ -139,46 +125,45 @@ export function vectorOperations(parts: AdminParts, records: Records): Operation
         points: z.array(pointSchema).min(1).max(pointsMax),
       }),
       reply: z.object({ points: z.int() }),
-      async run({ body }) {
-        await (await operator()).importPoints(body.tenant, body.collection, body.points);
+      async run({ body, operator }) {
+        if (operator.accounts !== null) await summaryOf(body.tenant, operator);
+        await (await store()).importPoints(body.tenant, body.collection, body.points);
         return { points: body.points.length };
       },
     }),
     jsonOperation({
       method: 'POST',
       path: '/vectors/adopt',
+      area: 'vectors',
       summary: "Makes everything of one tenant another's; refused as a whole where both have a name.",
       query: noQuery,
       body: z.strictObject({ from: tenantField, to: tenantField }),
       reply: movedSchema,
-      async run({ body: { from, to }, actor }) {
+      async run({ body: { from, to }, operator }) {
         if (from === to) refuse({ kind: 'invalid-request', param: 'to', message: 'to: expected another tenant' });
-        const owner = await ownerOf(to, 'to');
-        const before = await summaryOf(from);
-        const adopted = await (await operator()).adopt(from, owner);
-        await audit('vectors.adopt', actor, from, before, owner);
+        const owner = await ownerOf(to, 'to', operator);
+        const before = await summaryOf(from, operator);
+        const adopted = await (await store()).adopt(from, owner);
+        await audit('vectors.adopt', operator, from, before, owner);
         return adopted;
       },
     }),
     jsonOperation({
       method: 'POST',
       path: '/vectors/purge',
+      area: 'vectors',
       summary: 'Deletes everything of a tenant, for ever.',
       query: noQuery,
       body: z.strictObject({ tenant: tenantField }),
       reply: movedSchema,
-      async run({ body: { tenant }, actor }) {
-        const before = await summaryOf(tenant);
-        const purged = await (await operator()).purge(tenant);
-        await audit('vectors.purge', actor, tenant, before, null);
+      async run({ body: { tenant }, operator }) {
+        const before = await summaryOf(tenant, operator);
+        const purged = await (await store()).purge(tenant);
+        await audit('vectors.purge', operator, tenant, before, null);
         return purged;
       },
     }),
   ];
-}
-
-function keysOf(directory: Directory, tenant: string) {
-  return directory.keys.filter((key) => key.tenant === tenant && key.revokedMs === null);
 }
 
 /** An account that has moved leaves its old name on collections made before: a tenant may stand there twice. */

@@ -70,7 +70,7 @@ export async function issueKey(
     revokedMs: null,
   };
   const owner = ownerOf(order, known);
-  if (owner === 'absent') return invalid('account', `account: there is no account '${account}'; create it first`);
+  if (owner === 'absent') return noAccount(account);
   const changes: Change[] = [...(owner === 'stored' ? [] : [owner]), { kind: 'create-key', key: row }];
   const done = await store.apply(changes, {
     atMs: order.nowMs,
@@ -112,6 +112,11 @@ export async function issueFirstKey(store: AccountStore, plan: string, nowMs: nu
     { stored, declared },
   );
   return issued.kind === 'issued' ? issued : null;
+}
+
+/** For an account that whoever makes a key may not see, too. */
+export function noAccount(account: string): Failure {
+  return invalid('account', `account: there is no account '${account}'; create it first`);
 }
 
 function nameFault(name: string): Failure | null {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { AdminApi, AdminMethod } from '../admin/admin-api.ts';
+import { cliOperator } from '../auth/operator.ts';
 import type { Config } from '../config/schema.ts';
 import { dataFolderAt, readIfThere } from '../stores/sqlite/data-folder.ts';
 import { CommandFailed } from './command-failed.ts';
@@ -124,7 +125,7 @@ export function inProcess(api: AdminApi): AdminClient {
       path,
       query: searchOf(given.query),
       body: given.body === undefined ? '' : JSON.stringify(given.body),
-      actor: 'cli',
+      operator: cliOperator,
     });
     if (reply.status < 300) return reply.body;
     throw refused(reply.status, await wholeText(reply.body), null);

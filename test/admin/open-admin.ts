@@ -9,6 +9,7 @@ import type { Reloaded } from '../../src/admin/parts.ts';
 import type { Stored } from '../../src/auth/account-store.ts';
 import { declaredKeys } from '../../src/auth/declared-keys.ts';
 import { createKeyRing } from '../../src/auth/key-ring.ts';
+import type { Operator } from '../../src/auth/operator.ts';
 import { checkConfigText } from '../../src/config/check.ts';
 import { formatProblem } from '../../src/config/problem.ts';
 import type { Config } from '../../src/config/schema.ts';
@@ -133,6 +134,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     method: AdminMethod,
     path: string,
     body?: unknown,
+    operator: Operator = { name: 'test', role: 'owner', accounts: null },
   ): Promise<{ status: number; json: Answer; text: string }> {
     const [pathname = '', search = ''] = path.split('?');
     const reply = await api.handle({
@@ -140,7 +142,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
       path: pathname,
       query: new URLSearchParams(search),
       body: body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body),
-      actor: 'test',
+      operator,
     });
     let text = '';
     if (typeof reply.body === 'string') text = reply.body;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import type { AdminApi, AdminReply, AdminRequest } from '../../src/admin/admin-api.ts';
+import { adminOperator } from '../../src/auth/operator.ts';
 import { type AdminClient, AdminRefused, inProcess, overHttp } from '../../src/cli/admin-client.ts';
 import { listRows } from '../../src/cli/rows.ts';
 import { closedPort } from '../start-process.ts';
@@ -45,7 +46,7 @@ async function transports(t: TestContext, api: AdminApi): Promise<Record<'in pro
             path: pathname.slice('/admin/v1'.length),
             query: searchParams,
             body,
-            actor: 'admin',
+            operator: adminOperator,
           })
         : refusal(401, 'The key is not valid.', null);
       response.writeHead(reply.status, { 'content-type': reply.contentType });
@@ -86,7 +87,7 @@ test('a command gets the same from a server and in its own process', async (t) =
     await assert.rejects(admin.request('GET', '/plans/x'), { message: 'name: expected a name', param: 'name' });
     await assert.rejects(admin.request('GET', '/plans/y'), { message: 'name: expected a name', param: 'name' });
   }
-  assert.deepEqual(new Set(asked.map(({ actor }) => actor)), new Set(['cli', 'admin']));
+  assert.deepEqual(new Set(asked.map(({ operator }) => operator.name)), new Set(['cli', 'admin']));
 });
 
 /** One that can be read again and again, as each transport does. */

@@ -53,7 +53,7 @@ async function answer(
   if (body === null) return;
   if (typeof body !== 'string') return refused(body);
   const query = new URLSearchParams(exchange.search);
-  const reply = await api.handle({ method, path, query, body, actor: exchange.operator!.name });
+  const reply = await api.handle({ method, path, query, body, operator: exchange.operator! });
   if (reply.failure === undefined) return write(exchange, reply);
   if (Object.keys(reply.members ?? {}).length === 0) return refused(reply.failure);
   const error = openAiChat.errorBody(reply.failure, exchange.requestId, clock.wallMs());

@@ -1,6 +1,13 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { refuse } from '../../inference/spine/sink.ts';
+import type { Failure } from '../../kernel/failure.ts';
 import { identityHeaders } from '../delivery.ts';
 import type { Route } from '../exchange.ts';
+
+const ofSomeAccounts: Failure = {
+  kind: 'forbidden',
+  message: 'Metrics are those of all accounts, for operators of all accounts.',
+};
 
 /** `GET /metrics` for the admin key, in Prometheus' text format. */
 export function metricsRoute(render: () => Promise<{ contentType: string; text: string }>): Route {
@@ -11,6 +18,9 @@ export function metricsRoute(render: () => Promise<{ contentType: string; text: 
     quota: 'none',
     dialect: openAiChat,
     async handle(exchange) {
+      // Its lines tell of all accounts.
+      const { accounts } = exchange.operator!;
+      if (accounts !== null) return refuse(exchange.client, ofSomeAccounts, []);
       const { contentType, text } = await render();
       exchange.response.writeHead(200, [...identityHeaders(exchange), 'content-type', contentType]);
       exchange.response.end(text);

@@ -1,0 +1,53 @@
+import type { Operator, Role } from '../auth/operator.ts';
+import type { Failure } from '../kernel/failure.ts';
+
+/** What an operation is about. */
+export type Area = keyof typeof rights;
+
+/** `own`: written by an operator of some accounts too, of theirs. `shared`: by operators of all accounts alone. */
+interface Rights extends Readonly<Record<Role, Access>> {
+  belongs: 'own' | 'shared';
+}
+
+export type Access = 'none' | 'read' | 'write';
+
+const rights = {
+  providers: { belongs: 'shared', owner: 'write', admin: 'write', viewer: 'read', billing: 'none' },
+  models: { belongs: 'shared', owner: 'write', admin: 'write', viewer: 'read', billing: 'read' },
+  accounts: { belongs: 'own', owner: 'write', admin: 'write', viewer: 'read', billing: 'write' },
+  keys: { belongs: 'own', owner: 'write', admin: 'write', viewer: 'read', billing: 'read' },
+  plans: { belongs: 'shared', owner: 'write', admin: 'write', viewer: 'read', billing: 'write' },
+  requests: { belongs: 'own', owner: 'write', admin: 'write', viewer: 'read', billing: 'none' },
+  usage: { belongs: 'own', owner: 'write', admin: 'write', viewer: 'read', billing: 'read' },
+  vectors: { belongs: 'own', owner: 'write', admin: 'write', viewer: 'read', billing: 'none' },
+  tools: { belongs: 'own', owner: 'write', admin: 'write', viewer: 'read', billing: 'none' },
+  settings: { belongs: 'shared', owner: 'write', admin: 'write', viewer: 'read', billing: 'none' },
+  operators: { belongs: 'shared', owner: 'write', admin: 'read', viewer: 'none', billing: 'none' },
+  health: { belongs: 'shared', owner: 'write', admin: 'write', viewer: 'read', billing: 'read' },
+  audit: { belongs: 'own', owner: 'write', admin: 'write', viewer: 'read', billing: 'none' },
+} as const satisfies Readonly<Record<string, Rights>>;
+
+export const roles = ['owner', 'admin', 'viewer', 'billing'] as const satisfies readonly Role[];
+export const areas = Object.keys(rights) as Area[];
+
+const enough: Readonly<Record<Access, readonly Access[]>> = {
+  none: ['none', 'read', 'write'],
+  read: ['read', 'write'],
+  write: ['write'],
+};
+
+/** Null: the operator may. Accounts that it may not see are not the business of this: they are as if they were not there. */
+export function notAllowed({ name, role, accounts }: Operator, area: Area, access: 'read' | 'write'): Failure | null {
+  const ofArea: Rights = rights[area];
+  if (!enough[access].includes(ofArea[role])) {
+    const may = roles.filter((one) => enough[access].includes(ofArea[one]));
+    const what = access === 'read' ? 'see' : 'change';
+    const message = `The operator '${name}' has the role ${role}, which may not ${what} ${area}; ${may.join(' and ')} may.`;
+    return { kind: 'forbidden', message };
+  }
+  if (access === 'write' && accounts !== null && ofArea.belongs === 'shared') {
+    const message = `The operator '${name}' is there for some accounts; ${area} are everybody's, and changed by operators of all accounts.`;
+    return { kind: 'forbidden', message };
+  }
+  return null;
+}

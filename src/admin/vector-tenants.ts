@@ -1,0 +1,44 @@
+import type { Operator } from '../auth/operator.ts';
+import { culvert } from '../kernel/command-form.ts';
+import type { VectorOperator } from '../vectors/operator.ts';
+import type { Owner, TenantSummary } from '../vectors/store.ts';
+import type { Directory, Records } from './directory.ts';
+import { refuse } from './operation.ts';
+import type { AdminParts } from './parts.ts';
+
+/** Owners of vector data, as far as an operator may see them. */
+export function createTenants(parts: AdminParts, records: Records) {
+  const store = (): Promise<VectorOperator> => parts.vectors();
+
+  /** An owner whom somebody can reach: data of a tenant that nobody's key has would be out of everybody's sight. */
+  async function ownerOf(tenant: string, field: string, { accounts }: Operator): Promise<Owner> {
+    const key = keysOf(await records.current(accounts), tenant)[0];
+    if (key !== undefined) return { tenant, account: key.account };
+    const message = `${field}: no key owns '${tenant}'; make the key first (${culvert} keys create)`;
+    return refuse({ kind: 'invalid-request', param: field, message });
+  }
+
+  /** Data of a tenant whose keys are gone is its account's still; one of two accounts is nobody's who has one of them. */
+  async function tenantsOf({ accounts }: Operator): Promise<readonly TenantSummary[]> {
+    const tenants = await (await store()).tenants();
+    if (accounts === null) return tenants;
+    const foreign = new Set(tenants.filter(({ account }) => !accounts.includes(account)).map(({ tenant }) => tenant));
+    return tenants.filter(({ tenant }) => !foreign.has(tenant));
+  }
+
+  async function summaryOf(tenant: string, by: Operator): Promise<TenantSummary> {
+    const found = (await tenantsOf(by)).find((one) => one.tenant === tenant);
+    const message = `The tenant '${tenant}' has no collections. GET /vectors/tenants lists those that have.`;
+    return found ?? refuse({ kind: 'not-found', message });
+  }
+
+  async function audit(action: string, by: Operator, subject: string, before: unknown, after: unknown): Promise<void> {
+    await records.apply([], { atMs: parts.clock.wallMs(), actor: by.name, action, subject, before, after });
+  }
+
+  return { store, ownerOf, tenantsOf, summaryOf, audit };
+}
+
+export function keysOf(directory: Directory, tenant: string) {
+  return directory.keys.filter((key) => key.tenant === tenant && key.revokedMs === null);
+}

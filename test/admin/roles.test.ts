@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AdminMethod } from '../../src/admin/admin-api.ts';
+import { areas, notAllowed, roles } from '../../src/admin/roles.ts';
+import type { Operator, Role } from '../../src/auth/operator.ts';
+import { reservationRow, usageEvent } from '../stores/rows.ts';
+import { upsert } from '../stores/vector-suite.ts';
+import { openAdmin } from './open-admin.ts';
+
+const operator = (role: Role, accounts: readonly string[] | null = null): Operator => ({ name: role, role, accounts });
+
+test('a role may what its line of the table says, and a refusal names those that may', async (t) => {
+  const admin = await openAdmin(t);
+  for (const [role, method, path, status] of [
+    ['owner', 'POST', '/accounts', 201],
+    ['admin', 'POST', '/accounts', 201],
+    ['billing', 'POST', '/accounts', 201],
+    ['viewer', 'POST', '/accounts', 403],
+    ['viewer', 'GET', '/accounts', 200],
+    ['viewer', 'GET', '/requests', 200],
+    ['billing', 'GET', '/requests', 403],
+    ['billing', 'GET', '/usage.csv', 200],
+    ['billing', 'GET', '/config', 403],
+    ['viewer', 'POST', '/config/reload', 403],
+    ['billing', 'POST', '/keys', 403],
+  ] as const) {
+    const body = method === 'POST' ? {} : undefined;
+    assert.equal((await admin.call(method, path, body, operator(role))).status, status, `${role} ${method} ${path}`);
+  }
+  const { json } = await admin.call('POST', '/keys', {}, operator('viewer'));
+  assert.equal(
+    json.error.message,
+    "The operator 'viewer' has the role viewer, which may not change keys; owner and admin may.",
+  );
+});
+
+test('owners may everything, viewers and billing never change keys, operators or settings', () => {
+  for (const area of areas) {
+    assert.equal(notAllowed(operator('owner'), area, 'write'), null, area);
+    assert.notEqual(notAllowed(operator('viewer'), area, 'write'), null, area);
+    for (const role of roles) {
+      if (notAllowed(operator(role), area, 'write') === null)
+        assert.equal(notAllowed(operator(role), area, 'read'), null);
+    }
+  }
+  for (const area of ['keys', 'operators', 'settings', 'providers', 'vectors'] as const) {
+    assert.notEqual(notAllowed(operator('billing'), area, 'write'), null, area);
+  }
+  assert.notEqual(notAllowed(operator('admin'), 'operators', 'write'), null);
+  assert.notEqual(notAllowed(operator('owner', ['dev']), 'plans', 'write'), null, 'plans are everybody’s');
+});
+
+/** Whatever is of account `bravo` has this in its name. */
+const other = 'bravo';
+const mine = operator('owner', ['alpha']);
+
+/** Two accounts with a key each, requests, vectors and changes. */
+async function twoAccounts(t: { after(fn: () => unknown): void }) {
+  const admin = await openAdmin(t, {
+    accounts: { alpha: {}, bravo: { name: 'bravo Inc.' } },
+    keys: [{ key: 'sk-cv-declared-bravo', account: 'bravo', name: 'bravo-declared' }],
+    telemetry: { log: { bodies: ['bravo/bravo-declared', 'alpha/laptop'] } },
+  });
+  const keys: Record<string, string> = {};
+  const requests: Record<string, string> = {};
+  for (const account of ['alpha', other]) {
+    const name = account === other ? `${other}-laptop` : 'laptop';
+    keys[account] = (await admin.ok('POST', '/keys', { account, name })).id;
+    await admin
+      .vectors()
+      .create(
+        { tenant: `${account}/${name}`, account },
+        { name: `${account}-docs`, size: 2, distance: 'Dot', embeddingModel: null },
+      );
+    await admin
+      .vectors()
+      .write(`${account}/${name}`, `${account}-docs`, [upsert([{ id: 1, vector: [1, 2], payload: { of: account } }])]);
+    admin.clock.advance(1_000);
+    const row = reservationRow({
+      atMs: admin.clock.wallMs(),
+      account,
+      tenant: `${account}/${name}`,
+      alias: `${account}-model`,
+    });
+    await admin.ledger.open(row);
+    admin.ledger.close(usageEvent(row, { settledMs: row.atMs, user: `${account}-user`, clientRequestId: 'same-id' }));
+    requests[account] = row.requestId;
+  }
+  await admin.ledger.flush();
+  return { admin, keys, requests };
+}
+
+type World = Awaited<ReturnType<typeof twoAccounts>>;
+
+/** Every operation that there is, with its path's and query's fields filled in. */
+function operationsOf({ admin }: World, fields: Readonly<Record<string, string>>) {
+  const { paths } = admin.api.openApi() as {
+    paths: Record<string, Record<string, { parameters: { name: string; in: string; required: boolean }[] }>>;
+  };
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { parameters }]) => {
+      const asked = parameters.filter((one) => one.in === 'query' && (one.required || one.name === 'account'));
+      const search = new URLSearchParams(Object.fromEntries(asked.map(({ name }) => [name, fields[name] ?? ''])));
+      const named = path
+        .slice('/admin/v1'.length)
+        .replaceAll(/\{(\w+)\}/g, (_whole, name: string) => encodeURIComponent(fields[name] ?? fields.id!));
+      return { method: method.toUpperCase() as AdminMethod, path: named, search: `${search}` };
+    }),
+  );
+}
+
+test('S38 an operator of one account sees nothing of another through any operation that reads', async (t) => {
+  const world = await twoAccounts(t);
+  const { admin, keys, requests } = world;
+  const isOther = new RegExp(`${other}|${keys[other]}|${requests[other]}`);
+  for (const { method, path } of operationsOf(world, { id: 'alpha', name: 'default', tenant: 'alpha/laptop' })) {
+    if (method !== 'GET') continue;
+    for (const search of [
+      '',
+      '?tenant=alpha%2Flaptop',
+      '?group_by=account',
+      '?group_by=model',
+      '?group_by=user',
+      '?status=2xx',
+    ]) {
+      const { text } = await admin.call(method, path + search, undefined, mine);
+      assert.doesNotMatch(text, isOther, `${method} ${path}${search}`);
+    }
+  }
+  const own = await admin.call('GET', '/requests/same-id', undefined, mine);
+  assert.equal(own.json.id, requests.alpha, 'the newer one with this id is another’s');
+  assert.equal((await admin.call('GET', '/audit', undefined, mine)).json.data.length, 1, 'its own key was made');
+  assert.match((await admin.call('GET', '/audit')).text, isOther);
+});
+
+test('S38 what is of another account is as if it were not there, and stays as it is', async (t) => {
+  const world = await twoAccounts(t);
+  const { admin, keys, requests } = world;
+  const state = async () =>
+    JSON.stringify(
+      await Promise.all(
+        ['/accounts', '/keys', '/plans', '/vectors/tenants', '/audit', '/config'].map((path) => admin.ok('GET', path)),
+      ),
+    );
+  const before = await state();
+  const bodies = (id: string, tenant: string): Record<string, unknown> => ({
+    '/keys': { account: id, name: 'stolen' },
+    '/vectors/adopt': { from: tenant, to: 'alpha/laptop' },
+    '/vectors/purge': { tenant },
+    '/vectors/points': { tenant, collection: `${id}-docs`, points: [{ id: 2, vector: [1, 1], payload: null }] },
+    '/vectors/collections': {
+      tenant,
+      collection: {
+        name: 'new',
+        vector_size: 2,
+        distance: 'Dot',
+        embedding_model: null,
+        payload_indexes: {},
+        aliases: [],
+      },
+    },
+  });
+  const patches = { plan: 'default', status: 'suspended' };
+  for (const [there, absent] of [
+    ['bravo', 'zulu0'],
+    [keys[other]!, 'ZZZZZZZZZZZZ'],
+    ['sk-cv-declared:bravo/bravo-declared', 'sk-cv-declared:zulu0/zulu0-declared'],
+    [requests[other]!, 'req_00000000-0000-7000-8000-000000000000'],
+  ] as const) {
+    const asked = async (id: string) => {
+      const tenant = id === 'bravo' ? 'bravo/bravo-laptop' : `${id}/${id}-laptop`;
+      const answers: string[] = [];
+      for (const { method, path, search } of operationsOf(world, { id, account: id, tenant, name: 'default' })) {
+        // What belongs to no account is refused before anything is looked up.
+        const body =
+          method === 'GET' || method === 'DELETE'
+            ? undefined
+            : (bodies(id, tenant)[path] ?? (method === 'PATCH' ? patches : {}));
+        if (path === '/accounts' && method === 'POST') continue;
+        const { status, text } = await admin.call(method, `${path}${search === '' ? '' : `?${search}`}`, body, mine);
+        answers.push(`${method} ${path} ${status} ${text}`.replaceAll(id, 'X').replaceAll(encodeURIComponent(id), 'X'));
+      }
+      return answers;
+    };
+    assert.deepEqual(await asked(there), await asked(absent), there);
+  }
+  assert.equal(await state(), before);
+  const made = await admin.call('POST', '/accounts', { id: 'charlie' }, mine);
+  assert.equal(made.status, 403, 'accounts are made by operators of all');
+});
+
+test('an operator of several accounts sees each of them, and changes what is theirs', async (t) => {
+  const { admin } = await twoAccounts(t);
+  const both = operator('admin', ['alpha', 'bravo']);
+  assert.equal((await admin.call('GET', '/accounts', undefined, both)).json.data.length, 2);
+  assert.equal((await admin.call('GET', '/requests?account=bravo', undefined, both)).json.data.length, 1);
+  assert.equal((await admin.call('GET', '/vectors/tenants', undefined, both)).json.data.length, 2);
+  const made = await admin.call('POST', '/keys', { account: 'bravo', name: 'phone' }, both);
+  assert.equal(made.status, 201);
+  const { json } = await admin.call('GET', '/audit', undefined, both);
+  assert.deepEqual([json.data[0].actor, json.data[0].action], ['admin', 'key.create']);
+});
