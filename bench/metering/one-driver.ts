@@ -111,6 +111,7 @@ const facts: Omit<RequestFacts, 'claim'> = {
   usage: { inputTokens: 40, outputTokens: 400 },
   usageSource: 'upstream',
   user: null,
+  tag: null,
   route,
 };
 

@@ -12,6 +12,7 @@ import { keyOperations } from './keys.ts';
 import { modelOperations } from './models.ts';
 import { openApiOf } from './open-api.ts';
 import { DetailedFailure, type Operation, refuse } from './operation.ts';
+import { overviewOperations } from './overview.ts';
 import type { AdminParts } from './parts.ts';
 import { type Found, findOperation } from './path.ts';
 import { planOperations } from './plans.ts';
@@ -30,6 +31,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...planOperations(parts, records),
     ...providerOperations(parts),
     ...modelOperations(parts),
+    ...overviewOperations(parts, records),
     ...requestOperations(parts),
     ...usageOperations(parts, records),
     ...vectorOperations(parts, records),

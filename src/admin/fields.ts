@@ -24,6 +24,11 @@ export function filter(description: string) {
   return z.string().min(1).max(256).optional().describe(description);
 }
 
+/** Without what was not asked for. */
+export function given<Value>(asked: Readonly<Record<string, Value | undefined>>): Record<string, Value> {
+  return Object.fromEntries(Object.entries(asked).filter((entry): entry is [string, Value] => entry[1] !== undefined));
+}
+
 /** A list's answer. */
 export function listOf<Row extends z.ZodType>(row: Row) {
   return z.object({

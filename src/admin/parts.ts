@@ -20,7 +20,7 @@ export interface AdminParts {
   store: AccountStore;
   /** After a change of the store: brings key ring and plan book of this process up to it. May reject: others see it too. */
   refresh(): Promise<unknown>;
-  ledger: Pick<Ledger, 'list' | 'find' | 'usage' | 'openReservations'>;
+  ledger: Pick<Ledger, 'list' | 'find' | 'usage' | 'traffic' | 'openReservations'>;
   plans(): PlanBook;
   /** For how full an account's windows are; null where nobody can tell, as in the CLI's own process. */
   counters: Pick<Counters, 'read' | 'running'> | null;
@@ -40,6 +40,8 @@ export interface AdminParts {
   reload(mode: ReloadMode): Promise<Reloaded>;
   /** What this process depends on: by name, why it cannot be used, null when it can. */
   troubles(): Readonly<Record<string, string | null>>;
+  /** Room on the disk of the data folder; null where nobody knows. */
+  disk(): { freeBytes: number; sizeBytes: number } | null;
   /** Told of a store that could not be asked; the caller got a 503. */
   onStoreError(error: unknown): void;
 }

@@ -4,14 +4,31 @@ import { invalid } from '../kernel/failure.ts';
 import type { RequestQuery, UsageEvent } from '../metering/ledger.ts';
 import { csvCells, csvNames, requestRecord } from '../metering/request-record.ts';
 import { csvLine } from './csv.ts';
-import { filter, listLimitMax, listOf, noQuery, pageFields, pastInstant } from './fields.ts';
+import { filter, given, listLimitMax, listOf, noQuery, pageFields, pastInstant } from './fields.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
-import { accountsAsked, onlyAccount } from './scope.ts';
+import { accountsAsked } from './scope.ts';
 
 const filters = {
   account: filter('Only those of this account.'),
+  key: filter('Only those of this key, by its id.'),
   model: filter('Only those that asked for this model.'),
+  provider: filter('Only those that this provider answered.'),
+  endpoint: filter('Only those of this endpoint, such as chat.'),
+  user: filter('Only those for this end user.'),
+  tag: filter('Only those that were tagged so.'),
+  class: filter('Only those with this outcome: ok, failed (all but ok), or a failure such as rate_limited.'),
+  stream: z.stringbool().optional().describe('Only streamed ones, or only others.'),
+  cost_min: z.coerce
+    .number({ error: 'expected USD such as 0.01' })
+    .min(0)
+    .optional()
+    .describe('Only those that cost at least so many USD.'),
+  units_min: z.coerce
+    .number({ error: 'expected units such as 2' })
+    .min(0)
+    .optional()
+    .describe('Only those that cost at least so many units.'),
   status: z
     .string()
     .regex(/^([1-5]|[1-5]\d\d|[1-5]xx)$/, 'expected an HTTP status such as 429, or a class such as 5xx')
@@ -55,9 +72,20 @@ export function requestOperations(parts: AdminParts): Operation[] {
     asked: z.output<z.ZodObject<typeof filters>>,
     { accounts }: Operator,
   ): Omit<RequestQuery, 'limit' | 'cursor'> => ({
-    account: onlyAccount(accountsAsked(asked.account, accounts)),
-    alias: asked.model ?? null,
-    status: asked.status ?? null,
+    accounts: accountsAsked(asked.account, accounts),
+    where: given({
+      key: asked.key,
+      alias: asked.model,
+      provider: asked.provider,
+      endpoint: asked.endpoint,
+      user: asked.user,
+      tag: asked.tag,
+      status: asked.status,
+      class: asked.class,
+      stream: asked.stream,
+      costUsdMin: asked.cost_min,
+      unitsMin: asked.units_min,
+    }),
     sinceMs: null,
     untilMs: null,
   });

@@ -1,6 +1,3 @@
-import { invalid } from '../kernel/failure.ts';
-import { refuse } from './operation.ts';
-
 /** Accounts that an operator may see; null: all of them. */
 export type AccountScope = readonly string[] | null;
 
@@ -9,13 +6,3 @@ export function accountsAsked(asked: string | undefined, scope: AccountScope): A
   if (asked === undefined) return scope;
   return scope === null || scope.includes(asked) ? [asked] : [];
 }
-
-/** Of a ledger that knows one account or all: an operator of several names the one that it means. */
-export function onlyAccount(accounts: AccountScope): string | null {
-  if (accounts === null || accounts.length === 1) return accounts?.[0] ?? null;
-  if (accounts.length === 0) return nobody;
-  return refuse(invalid('account', `account: name one of ${accounts.join(', ')}`));
-}
-
-/** No account has this id. */
-const nobody = '/';

@@ -1,30 +1,40 @@
 import { z } from 'zod';
 import type { Operator } from '../auth/operator.ts';
-import { FailureError } from '../kernel/failure.ts';
+import { FailureError, invalid } from '../kernel/failure.ts';
 import { readLimits } from '../metering/limit-view.ts';
 import { usageRecord } from '../metering/usage-record.ts';
 import { accountOf } from './accounts.ts';
 import { csvLine } from './csv.ts';
 import type { Records } from './directory.ts';
-import { filter, listLimitMax, listOf, pageFields, pastInstant, timeField } from './fields.ts';
-import { jsonOperation, type Operation, textOperation } from './operation.ts';
+import { filter, given, listLimitMax, listOf, pageFields, pastInstant, timeField } from './fields.ts';
+import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
 import { pageByPlace } from './page.ts';
 import type { AdminParts } from './parts.ts';
 import { periodOf } from './requests.ts';
-import { accountsAsked, onlyAccount } from './scope.ts';
+import { accountsAsked } from './scope.ts';
+
+const groups = ['hour', 'day', 'model', 'account', 'endpoint', 'user', 'tag', 'provider', 'key'] as const;
 
 const usageFields = {
   account: filter('Only what this account used.'),
-  group_by: z
-    .enum(['day', 'model', 'account', 'endpoint', 'user', 'provider', 'key'])
-    .default('day')
-    .describe('What each row sums up.'),
+  key: filter('Only what this key used, by its id.'),
+  model: filter('Only what was asked of this model.'),
+  provider: filter('Only what this provider answered.'),
+  endpoint: filter('Only this endpoint, such as chat.'),
+  user: filter('Only what callers did for this end user.'),
+  tag: filter('Only what callers tagged so.'),
+  group_by: z.enum(groups).default('day').describe('What each row sums up.'),
+  split_by: z
+    .enum(groups)
+    .optional()
+    .describe('The parts of each group, a row each: the models of a day, for example.'),
   from: pastInstant('First instant, to the hour. Default: 30 days before `to`.').optional(),
   to: pastInstant('End, to the hour. Default: now.').optional(),
 };
 
-const rowSchema = z.object({
+export const usageRow = z.object({
   group: z.string(),
+  split: z.string().optional().describe('With `split_by`: which part of the group.'),
   requests: z.int(),
   units: z.number(),
   input_tokens: z.int(),
@@ -37,8 +47,9 @@ const rowSchema = z.object({
   estimated_cost_usd: z.number().describe('Part of cost_usd for what was estimated.'),
 });
 
-const usageReply = listOf(rowSchema).extend({
+const usageReply = listOf(usageRow).extend({
   group_by: z.string(),
+  split_by: z.string().optional(),
   account: z.string().optional(),
   windows: z
     .record(
@@ -56,12 +67,17 @@ const usageReply = listOf(rowSchema).extend({
 
 /** `/usage`: sums of what was used, from roll-ups that are kept for ever. */
 export function usageOperations(parts: AdminParts, records: Records): Operation[] {
-  const rowsOf = (query: z.output<z.ZodObject<typeof usageFields>>, { accounts }: Operator) =>
-    parts.ledger.usage({
-      account: onlyAccount(accountsAsked(query.account, accounts)),
-      groupBy: query.group_by,
+  function rowsOf(query: z.output<z.ZodObject<typeof usageFields>>, { accounts }: Operator) {
+    const { group_by: groupBy, split_by: splitBy = null, key, model: alias, provider, endpoint, user, tag } = query;
+    if (splitBy === groupBy) refuse(invalid('split_by', 'split_by: expected another word than group_by'));
+    return parts.ledger.usage({
+      accounts: accountsAsked(query.account, accounts),
+      where: given({ key, alias, provider, endpoint, user, tag }),
+      groupBy,
+      splitBy,
       ...periodOf(query, parts.clock.wallMs()),
     });
+  }
 
   async function windowsOf(account: string) {
     const found = (await records.current(null)).account(account);
@@ -93,6 +109,7 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
         const page = pageByPlace(await rowsOf(query, operator), query);
         return {
           group_by: query.group_by,
+          ...(query.split_by !== undefined && { split_by: query.split_by }),
           ...(account === undefined ? {} : { account, ...(await windowsOf(account)) }),
           data: page.rows.map(usageRecord),
           next_cursor: page.next,
@@ -120,9 +137,17 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
           'counted_cost_usd',
           'estimated_cost_usd',
         ] as const;
-        const head = csvLine([query.group_by, ...columns]);
-        return head + rows.map((row) => csvLine([row.group, ...columns.map((column) => row[column])])).join('');
+        const { group_by: group, split_by: split } = query;
+        const named = <T>(of: T, then: T) => (split === undefined ? [of] : [of, then]);
+        const head = csvLine([...named(group, split ?? ''), ...columns]);
+        const lines = rows.map((row) =>
+          csvLine([...named(row.group, row.split ?? ''), ...columns.map((column) => row[column])]),
+        );
+        return head + lines.join('');
       },
     }),
   ];
 }
+
+/** For pages that draw it. */
+export type UsageReply = z.output<typeof usageReply>;

@@ -90,6 +90,7 @@ export const eventColumns = [
   ['cost_milli', 'whole', ({ charge }) => charge.costMilli, { as: 'units', by: (milli: number) => milli / 1_000 }],
   ['cost_usd', 'real?', ({ costUsd }) => costUsd],
   ['user', 'text?', ({ facts }) => facts.user],
+  ['tag', 'text?', ({ facts }) => facts.tag],
   ['quota_ms', 'whole', ({ quotaMs }) => quotaMs, { to: 'nobody' }],
   ['settled_ms', 'whole', ({ facts }) => facts.claim.atMs + Math.round(facts.ms), { to: 'nobody' }],
 ] as const satisfies readonly LedgerColumn[];

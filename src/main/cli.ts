@@ -120,6 +120,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     checkConfig: (text) => checkConfigText(text, 'culvert.yaml', process.env),
     reload: async () => ({ ok: true, config }),
     troubles: () => ({ ledger: ledger.trouble() }),
+    disk: () => null,
     onStoreError: (error) => console.error(String(error)),
   });
   return {

@@ -128,6 +128,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
         checkConfig: options.checkConfig,
         reload: options.reload,
         troubles,
+        disk: parts.storage.room.known,
         onStoreError: (error) => log.error({ error: String(error) }, 'the admin API could not ask a store'),
       }),
     );

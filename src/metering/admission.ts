@@ -135,6 +135,8 @@ export interface RequestFacts {
   firstTokenMs: number | null;
   target: string | null;
   user: string | null;
+  /** What the caller sums its use by (`x-culvert-tag`). */
+  tag: string | null;
   route: UsageRoute;
   claim: Claim;
   delivery: Delivered;

@@ -1,8 +1,10 @@
 import type { ReservationRow, UsageEvent } from '../ledger/columns.ts';
+import type { TrafficPoint, TrafficQuery } from '../ledger/traffic.ts';
 import type { MeteredUsage } from './admission.ts';
 import type { QuotaBooks } from './counters.ts';
 
 export type { BookedRequest, ReservationRow, UsageEvent } from '../ledger/columns.ts';
+export type { TrafficPoint, TrafficQuery } from '../ledger/traffic.ts';
 
 /**
  * The port of the books: a reservation is written before the first attempt is dispatched and closed by exactly one
@@ -45,6 +47,8 @@ export interface Ledger extends QuotaBooks {
   list(query: RequestQuery): Promise<{ events: readonly UsageEvent[]; next: string | null }>;
   /** Sums by group, in the group's order (days ascending, others by units descending); at most `usageRowsMax`, the largest. */
   usage(query: UsageQuery): Promise<readonly UsageRow[]>;
+  /** What went on, in steps of time, oldest first. */
+  traffic(query: TrafficQuery): Promise<readonly TrafficPoint[]>;
   /** Removes requests older than `beforeMs` and dead quota buckets; roll-ups stay. Resolves to how many requests. */
   prune(beforeMs: number): Promise<number>;
   /** Why nothing can be booked right now, in words for the operator; null when it can. */
@@ -78,15 +82,32 @@ export interface UsageAttempt {
   message: string | null;
 }
 
-/** Which requests; absent filters let everything through. */
-export interface RequestQuery {
-  account: string | null;
-  alias: string | null;
+/** Which requests; what is absent lets everything through. Names are compared byte for byte. */
+export interface RequestFilter {
+  /** A key's id. */
+  key?: string;
+  alias?: string;
+  /** Of the target that answered. */
+  provider?: string;
+  endpoint?: string;
+  user?: string;
+  tag?: string;
   /**
-   * HTTP status, or a class such as `5` for 5xx. Refused requests are listed only where one is asked for: all others
-   * together are what the sums are of.
+   * HTTP status, or a class such as `5` for 5xx. Refused requests are listed only where one is asked for, or a failure's
+   * class: all others together are what the sums are of.
    */
-  status: number | null;
+  status?: number;
+  /** `ok`, a failure's class, or `failed` for all but `ok`. */
+  class?: string;
+  stream?: boolean;
+  costUsdMin?: number;
+  unitsMin?: number;
+}
+
+export interface RequestQuery {
+  /** Null = all accounts; [] = none. */
+  accounts: readonly string[] | null;
+  where: RequestFilter;
   /** Wall-clock ms of arrival; `untilMs` itself is not in. */
   sinceMs: number | null;
   untilMs: number | null;
@@ -96,20 +117,28 @@ export interface RequestQuery {
   cursor: string | null;
 }
 
-export type UsageGroup = 'day' | 'model' | 'account' | 'endpoint' | 'user' | 'provider' | 'key';
+export type UsageGroup = 'hour' | 'day' | 'model' | 'account' | 'endpoint' | 'user' | 'tag' | 'provider' | 'key';
+
+/** What is summed up; what is absent lets everything through. */
+export type UsageFilter = Pick<RequestFilter, 'key' | 'alias' | 'provider' | 'endpoint' | 'user' | 'tag'>;
 
 export interface UsageQuery {
-  /** Null = all accounts. */
-  account: string | null;
+  /** Null = all accounts; [] = none. */
+  accounts: readonly string[] | null;
+  where: UsageFilter;
   groupBy: UsageGroup;
-  /** Wall-clock ms, whole hours (from is rounded down, to up), except by `user`, which reads single requests. */
+  /** Each group's parts, such as the models of a day; null = none. Not the same as `groupBy`. */
+  splitBy: UsageGroup | null;
+  /** Wall-clock ms, whole hours: from is rounded down, to up. */
   fromMs: number;
   toMs: number;
 }
 
 export interface UsageRow {
-  /** `2026-11-20`, or the model's, account's, … name; '' where there was none. */
+  /** `2026-11-20`, `2026-11-20T13:00Z`, or the model's, account's, … name; '' where there was none. */
   group: string;
+  /** Of which part of it, with `splitBy`. */
+  split: string | null;
   requests: number;
   milliUnits: number;
   inputTokens: number;

@@ -43,6 +43,7 @@ const finished: RequestFacts = {
   usage: { inputTokens: 100, outputTokens: 50, cachedInputTokens: 40, reasoningTokens: 5 },
   usageSource: 'upstream',
   user: null,
+  tag: null,
   route: { attempts: [] },
 };
 

@@ -4,6 +4,7 @@ import type { UsageRow } from './ledger.ts';
 export function usageRecord(row: UsageRow) {
   return {
     group: row.group,
+    ...(row.split !== null && { split: row.split }),
     requests: row.requests,
     units: row.milliUnits / 1_000,
     input_tokens: row.inputTokens,

@@ -28,4 +28,8 @@ export const keptOfLedger: readonly KeptTable[] = [
   { name: 'usage_event', order: 'request_id' },
   { name: 'quota_bucket', order: 'scope, grain_ms, bucket' },
   { name: 'rollup', order: 'hour, account, key_id, endpoint, alias, provider' },
+  { name: 'rollup_day', order: 'day, account, key_id, endpoint, alias, provider' },
+  { name: 'rollup_name', order: 'day, account, key_id, alias, "user", tag' },
+  { name: 'summed', order: 'one' },
+  { name: 'traffic', order: 'grain_ms, kind, name, bucket' },
 ];

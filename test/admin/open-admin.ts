@@ -62,6 +62,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
   let snapshot = snapshotOf(current);
   let reloaded: Reloaded | null = null;
   const storeErrors: unknown[] = [];
+  let disk = { freeBytes: 50e9, sizeBytes: 100e9 };
 
   function snapshotOf(from: Config) {
     const known = createKnownModels({ transport, recall: () => null, keep() {} });
@@ -103,6 +104,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     checkConfig: (text) => checkConfigText(text, 'culvert.yaml', {}),
     reload: async () => reloaded ?? { ok: true, config: current },
     troubles: () => ({ database: ledger.trouble(), state: null }),
+    disk: () => disk,
     onStoreError: (error) => storeErrors.push(error),
   });
 
@@ -168,6 +170,9 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
       current = configOf(next);
       snapshot = snapshotOf(current);
       ring.declare(declaredKeys(current, 'sk-cv-admin-of-tests'));
+    },
+    setDisk(room: typeof disk) {
+      disk = room;
     },
     /** What the next reload comes to. */
     setReload(result: Reloaded) {

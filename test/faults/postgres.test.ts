@@ -301,7 +301,14 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
     const { ledger, database } = replicas[0]!;
     const all = 3 * 8 * 40;
     assert.equal(await count(database, 'culvert.usage_event'), all);
-    const [usage] = await ledger.usage({ account: 'dev', groupBy: 'account', fromMs: 0, toMs: Date.now() + 3_600_000 });
+    const [usage] = await ledger.usage({
+      accounts: ['dev'],
+      where: {},
+      groupBy: 'account',
+      splitBy: null,
+      fromMs: 0,
+      toMs: Date.now() + 3_600_000,
+    });
     assert.deepEqual(
       { requests: usage?.requests, milliUnits: usage?.milliUnits },
       { requests: all, milliUnits: all * 50 },

@@ -16,7 +16,7 @@ function start(...args: string[]): ChildProcess {
 
 async function everyEvent(ledger: Ledger): Promise<UsageEvent[]> {
   const all: UsageEvent[] = [];
-  const query = { account: null, alias: null, status: null, sinceMs: null, untilMs: null, limit: 1_000 };
+  const query = { accounts: null, where: {}, sinceMs: null, untilMs: null, limit: 1_000 };
   let cursor: string | null = null;
   do {
     const page: { events: readonly UsageEvent[]; next: string | null } = await ledger.list({ ...query, cursor });
@@ -77,7 +77,7 @@ for (const driver of drivers) {
     }
     const day = 86_400_000;
     const span = { fromMs: Date.now() - day, toMs: Date.now() + day };
-    const [account] = await next.usage({ ...span, account: null, groupBy: 'account' });
+    const [account] = await next.usage({ ...span, accounts: null, where: {}, groupBy: 'account', splitBy: null });
     assert.deepEqual([account?.milliUnits, account?.requests], [settled, events.length]);
     await next.shutdown();
   });

@@ -11,9 +11,8 @@ const dayMs = 86_400_000;
 /** Noon, so that hours are whole and a few minutes stay within one. */
 const noonMs = Math.floor(Date.now() / dayMs) * dayMs - 2 * dayMs + dayMs / 2;
 const everything = {
-  account: null,
-  alias: null,
-  status: null,
+  accounts: null,
+  where: {},
   sinceMs: null,
   untilMs: null,
   limit: 1_000,
@@ -44,6 +43,7 @@ async function fill(ledger: Ledger): Promise<UsageEvent[]> {
       costMilli: 1_000 + at,
       costUsd: at % 3 === 0 ? null : at / 1_000,
       user: at % 6 === 0 ? null : `user-${at % 6}`,
+      tag: at % 5 === 0 ? null : `tag-${at % 5}`,
       usageSource: at % 8 === 0 ? 'estimated' : at % 3 === 1 ? 'counted' : 'upstream',
     });
     ledger.close(event);
@@ -103,13 +103,13 @@ for (const driver of drivers) {
     const sinceMs = events[25]!.atMs;
     const untilMs = events[5]!.atMs;
     const cases: [Partial<RequestQuery>, (event: UsageEvent) => boolean][] = [
-      [{ account: 'ops' }, (event) => event.account === 'ops'],
-      [{ alias: '100%_' }, (event) => event.alias === '100%_'],
-      [{ status: 429 }, (event) => event.status === 429],
-      [{ status: 5 }, (event) => event.status >= 500],
-      [{ status: 2, account: 'dev' }, (event) => event.status === 200 && event.account === 'dev'],
+      [{ accounts: ['ops'] }, (event) => event.account === 'ops'],
+      [{ where: { alias: '100%_' } }, (event) => event.alias === '100%_'],
+      [{ where: { status: 429 } }, (event) => event.status === 429],
+      [{ where: { status: 5 } }, (event) => event.status >= 500],
+      [{ where: { status: 2 }, accounts: ['dev'] }, (event) => event.status === 200 && event.account === 'dev'],
       [{ sinceMs, untilMs }, (event) => event.atMs >= sinceMs && event.atMs < untilMs],
-      [{ sinceMs, alias: 'smart' }, (event) => event.atMs >= sinceMs && event.alias === 'smart'],
+      [{ sinceMs, where: { alias: 'smart' } }, (event) => event.atMs >= sinceMs && event.alias === 'smart'],
     ];
     for (const [query, passes] of cases) {
       const wanted = events.filter(passes);
@@ -143,16 +143,16 @@ for (const driver of drivers) {
     );
     ledger.note(first!);
     ledger.note(last!);
-    assert.deepEqual((await ledger.list({ ...everything, status: 4 })).events, [last, first]);
+    assert.deepEqual((await ledger.list({ ...everything, where: { status: 4 } })).events, [last, first]);
     assert.deepEqual(
       (await ledger.list(everything)).events,
       [],
       'beside what was run only where a status is asked for',
     );
-    assert.deepEqual((await ledger.list({ ...everything, status: 429 })).events, [first]);
+    assert.deepEqual((await ledger.list({ ...everything, where: { status: 429 } })).events, [first]);
     assert.deepEqual(await ledger.find(first!.requestId, 'dev'), first);
     assert.equal(await ledger.find(last!.requestId, 'dev'), null);
-    const period = { account: null, fromMs: nowMs - dayMs, toMs: nowMs + dayMs };
+    const period = { accounts: null, where: {}, splitBy: null, fromMs: nowMs - dayMs, toMs: nowMs + dayMs };
     for (const groupBy of ['day', 'user', 'account'] as const)
       assert.deepEqual(await ledger.usage({ ...period, groupBy }), [], groupBy);
     assert.deepEqual(await ledger.buckets(['a:dev', 'k:dev/laptop']), []);
@@ -160,7 +160,7 @@ for (const driver of drivers) {
     await ledger.shutdown();
 
     const again = await store.ledger('boot-2');
-    assert.deepEqual((await again.list({ ...everything, status: 4 })).events, [last, first]);
+    assert.deepEqual((await again.list({ ...everything, where: { status: 4 } })).events, [last, first]);
     assert.deepEqual(await again.recentCalls('dev', nowMs - 1), []);
     assert.equal(await again.prune(nowMs + 1), 1);
     await again.shutdown();
@@ -176,7 +176,7 @@ for (const driver of drivers) {
     // The thread's start is not the filter's matter.
     await ledger.list(everything);
     for (const text of ['%', '_%', '%%%%%%%%%%', '100\\%_', "' OR '1'='1", '.*', '[a-z]*', '$1']) {
-      for (const query of [{ alias: text }, { account: text }]) {
+      for (const query of [{ where: { alias: text } }, { accounts: [text] }]) {
         const beforeMs = performance.now();
         assert.deepEqual(await ledger.list({ ...everything, ...query }), { events: [], next: null }, text);
         assert.ok(performance.now() - beforeMs < 50, text);
@@ -217,6 +217,8 @@ for (const driver of drivers) {
     const first = await store.ledger('boot-1');
     const events = await fill(first);
     const groups: Record<UsageGroup, (event: UsageEvent) => string> = {
+      hour: (event) => `${new Date(event.atMs).toISOString().slice(0, 14)}00Z`,
+      tag: (event) => event.tag ?? '',
       day: (event) => new Date(event.atMs).toISOString().slice(0, 10),
       model: (event) => event.alias,
       account: (event) => event.account,
@@ -227,7 +229,14 @@ for (const driver of drivers) {
     };
     const check = async (ledger: Ledger, account: string | null, only: readonly UsageGroup[]) => {
       for (const groupBy of only) {
-        const rows = await ledger.usage({ account, groupBy, fromMs: noonMs - 9 * dayMs, toMs: noonMs + dayMs });
+        const rows = await ledger.usage({
+          accounts: account === null ? null : [account],
+          where: {},
+          splitBy: null,
+          groupBy,
+          fromMs: noonMs - 9 * dayMs,
+          toMs: noonMs + dayMs,
+        });
         const ofAccount = events.filter((event) => account === null || event.account === account);
         assert.deepEqual(rows.map(rounded), summed(ofAccount, groups[groupBy], groupBy), `by ${groupBy}`);
       }
@@ -241,7 +250,7 @@ for (const driver of drivers) {
     await check(
       next,
       null,
-      all.filter((group) => group !== 'user'),
+      all.filter((group) => group !== 'user' && group !== 'tag'),
     );
     assert.deepEqual((await next.list(everything)).events, []);
     await next.shutdown();
@@ -252,7 +261,7 @@ for (const driver of drivers) {
     t.after(() => store.remove());
     const ledger = await store.ledger('boot-1');
     await fill(ledger);
-    const query = { account: null, groupBy: 'account' as const };
+    const query = { accounts: null, where: {}, splitBy: null, groupBy: 'account' as const };
     const requests = (rows: readonly UsageRow[]) => rows.reduce((sum, row) => sum + row.requests, 0);
     assert.equal(requests(await ledger.usage({ ...query, fromMs: noonMs + 120_000, toMs: noonMs + 120_001 })), 10);
     assert.equal(requests(await ledger.usage({ ...query, fromMs: noonMs - 3_600_000, toMs: noonMs })), 0);
@@ -285,6 +294,7 @@ function summed(
     const group = groupOf(event);
     const row = rows.get(group) ?? {
       group,
+      split: null,
       requests: 0,
       milliUnits: 0,
       inputTokens: 0,
@@ -311,5 +321,5 @@ function summed(
   }
   const byName = (a: UsageRow, b: UsageRow) => (a.group < b.group ? -1 : 1);
   const byUnits = (a: UsageRow, b: UsageRow) => b.milliUnits - a.milliUnits || byName(a, b);
-  return [...rows.values()].map(rounded).toSorted(groupBy === 'day' ? byName : byUnits);
+  return [...rows.values()].map(rounded).toSorted(groupBy === 'day' || groupBy === 'hour' ? byName : byUnits);
 }

@@ -133,7 +133,14 @@ async function months(
     Array.from({ length: monthsMax }, async (_, ago) => {
       const [fromMs, toMs] = [startMs(ago), startMs(ago - 1)];
       const { account } = principal!;
-      const rows = await ledger.usage({ account, groupBy: byKey ? 'key' : 'account', fromMs, toMs });
+      const rows = await ledger.usage({
+        accounts: [account],
+        where: {},
+        groupBy: byKey ? 'key' : 'account',
+        splitBy: null,
+        fromMs,
+        toMs,
+      });
       return rows.map((row) => ({
         startDate: new Date(fromMs).toISOString(),
         endDate: new Date(toMs).toISOString(),

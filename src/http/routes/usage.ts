@@ -79,7 +79,7 @@ function usageQueryOf(asked: URLSearchParams, { account }: Principal, nowMs: num
   if (fromMs === null) return invalid('from', `from must be ${instantWords}.`);
   if (fromMs >= toMs) return invalid('from', 'from must be before to.');
   if (toMs - fromMs > periodMsMax) return invalid('from', 'from must be at most 366 days before to.');
-  return { account, groupBy, fromMs, toMs };
+  return { accounts: [account], where: {}, groupBy, splitBy: null, fromMs, toMs };
 }
 
 const instantWords =

@@ -4,6 +4,7 @@ import type { Job, JobProgress } from './job.ts';
 import type { ModelCall } from './model-call.ts';
 import type { SpineServices } from './services.ts';
 import type { Client } from './sink.ts';
+import { tagOf } from './tag.ts';
 
 /** What settlement reads of a job. */
 export type EndedJob = Pick<Job, 'user' | 'stream' | 'progress'> & {
@@ -15,7 +16,7 @@ export type EndedJob = Pick<Job, 'user' | 'stream' | 'progress'> & {
 /** Exactly once for every reservation, whatever way the request ended. `doneMilli`: as settlement's, less than was held. */
 export function settleCall(
   services: Pick<SpineServices, 'settlement' | 'clock' | 'finished'>,
-  call: Pick<ModelCall, 'clientRequestId' | 'startedMs'>,
+  call: Pick<ModelCall, 'clientRequestId' | 'startedMs'> & Partial<Pick<ModelCall, 'callerHeaders'>>,
   claim: Claim,
   reserved: Reservation,
   { progress, client, user, stream, price }: EndedJob,
@@ -39,6 +40,7 @@ export function settleCall(
     usage: progress.usage,
     usageSource: progress.usageSource,
     user,
+    tag: tagOf(call.callerHeaders?.['x-culvert-tag']),
     route: {
       alias: claim.alias,
       verdicts: progress.verdicts,

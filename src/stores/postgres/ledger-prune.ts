@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { trafficGrainsMs, trafficKeptMs } from '../../ledger/traffic.ts';
 import { deadBefore, quotaGrainsMs } from '../quota-grains.ts';
 import type { Run } from './database.ts';
 import { requestIdAt } from './ledger-reader.ts';
@@ -11,6 +12,10 @@ const pauseMs = 20;
 export async function pruneLedger(run: Run, beforeMs: number, nowMs: number): Promise<number> {
   const events = await inBatches(run, deleteEvents, [requestIdAt(beforeMs)]);
   for (const grainMs of quotaGrainsMs) await inBatches(run, deleteBuckets, [grainMs, deadBefore(grainMs, nowMs)]);
+  for (const grain of ['minute', 'hour'] as const) {
+    const grainMs = trafficGrainsMs[grain];
+    await inBatches(run, deleteTraffic, [grainMs, Math.floor((nowMs - trafficKeptMs[grain]) / grainMs)]);
+  }
   return events;
 }
 
@@ -32,4 +37,8 @@ const deleteEvents = `
 const deleteBuckets = `
   DELETE FROM culvert.quota_bucket WHERE ctid = ANY(ARRAY(
     SELECT ctid FROM culvert.quota_bucket WHERE grain_ms = $1 AND bucket < $2
+    LIMIT ${batchRows} FOR UPDATE SKIP LOCKED))`;
+const deleteTraffic = `
+  DELETE FROM culvert.traffic WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM culvert.traffic WHERE grain_ms = $1 AND bucket < $2
     LIMIT ${batchRows} FOR UPDATE SKIP LOCKED))`;

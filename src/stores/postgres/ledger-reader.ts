@@ -2,8 +2,10 @@ import { FailureError } from '../../kernel/failure.ts';
 import { readEvent, readReservation } from '../../ledger/columns.ts';
 import type { BucketRow, QuotaSeed, RecentCall, Scope } from '../../metering/counters.ts';
 import type { RequestQuery, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
+import { requestConditions } from '../ledger-filters.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../quota-grains.ts';
 import type { Connections, Run } from './database.ts';
+import { postgresMarks } from './marks.ts';
 
 /** By our id or the caller's, within one account (null = any). */
 export async function findEvent(run: Run, id: string, account: string | null): Promise<UsageEvent | null> {
@@ -19,21 +21,11 @@ export async function listEvents(
   run: Run,
   query: RequestQuery,
 ): Promise<{ events: readonly UsageEvent[]; next: string | null }> {
-  const values: unknown[] = [];
-  const conditions: string[] = [];
-  const where = (sql: (mark: string) => string, value: unknown) => {
-    values.push(value);
-    conditions.push(sql(`$${values.length}`));
-  };
-  if (query.account !== null) where((mark) => `account = ${mark}`, query.account);
-  if (query.alias !== null) where((mark) => `alias = ${mark}`, query.alias);
-  if (query.status !== null) {
-    const { status } = query;
-    where((mark) => (status < 10 ? `status / 100 = ${mark}` : `status = ${mark}`), status);
-  } else conditions.push("usage_source <> 'refused'");
-  if (query.sinceMs !== null) where((mark) => `request_id >= ${mark}`, requestIdAt(query.sinceMs));
-  if (query.untilMs !== null) where((mark) => `request_id < ${mark}`, requestIdAt(query.untilMs));
-  if (query.cursor !== null) where((mark) => `request_id < ${mark}`, idOfCursor(query.cursor));
+  const { marks, values } = postgresMarks();
+  const conditions = requestConditions(query.accounts, query.where, marks);
+  if (query.sinceMs !== null) conditions.push(`request_id >= ${marks.of(requestIdAt(query.sinceMs))}`);
+  if (query.untilMs !== null) conditions.push(`request_id < ${marks.of(requestIdAt(query.untilMs))}`);
+  if (query.cursor !== null) conditions.push(`request_id < ${marks.of(idOfCursor(query.cursor))}`);
   values.push(query.limit + 1);
   const { rows } = await run(
     `SELECT * FROM culvert.usage_event ${conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`}

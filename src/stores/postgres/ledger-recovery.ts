@@ -16,22 +16,21 @@ export async function recoverReservations(
   boots: Boots,
   bootId: string,
   rules: { chargeCrashed: (reservation: ReservationRow) => UsageEvent; bucketsOf: BucketsOf },
+  onWritten: (events: readonly UsageEvent[]) => void,
 ): Promise<number> {
   let recovered = 0;
   for (;;) {
     const take = boots.mayJudgeSilence() ? takeSilent : takeEnded;
     const charged = await connections.transaction('write', async (run) => {
       const { rows } = await run(take, [bootId, batchRows]);
-      await writeEvents(
-        run,
-        rows.map((row) => rules.chargeCrashed(readReservation(row))),
-        rules.bucketsOf,
-      );
+      const events = rows.map((row) => rules.chargeCrashed(readReservation(row)));
+      await writeEvents(run, events, rules.bucketsOf);
       if (rows.length < batchRows) await forgetOldBoots(run);
-      return rows.length;
+      return events;
     });
-    recovered += charged;
-    if (charged < batchRows) return recovered;
+    onWritten(charged);
+    recovered += charged.length;
+    if (charged.length < batchRows) return recovered;
   }
 }
 

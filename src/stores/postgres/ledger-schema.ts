@@ -1,4 +1,7 @@
+import { rollupSums } from '../../ledger/batch-sums.ts';
+import { firstTokenBins, totalBins } from '../../ledger/traffic.ts';
 import type { Migration } from '../migration.ts';
+import { trafficOfPast } from '../traffic-of-past.ts';
 
 /**
  * What SQLite keeps in ledger.db. The key is our request id, a UUIDv7: in the C collation its order is that of time, so
@@ -125,5 +128,52 @@ export const usageSourceMigration: Migration = {
     ) AS ours
     WHERE rollup.hour = ours.hour AND rollup.account = ours.account AND rollup.key_id = ours.key_id
       AND rollup.endpoint = ours.endpoint AND rollup.alias = ours.alias AND rollup.provider = ours.provider;
+  `,
+};
+
+const sumColumns = rollupSums.map(({ name }) => `${name} BIGINT NOT NULL`).join(', ');
+
+/** See SQLite's. */
+export const trafficMigration: Migration = {
+  version: 15,
+  name: 'tags, traffic by minute and hour, sums by day',
+  sql: `
+    ALTER TABLE culvert.usage_event ADD COLUMN tag TEXT;
+    CREATE TABLE culvert.traffic (
+      grain_ms BIGINT NOT NULL,
+      kind TEXT NOT NULL,
+      name TEXT NOT NULL,
+      bucket BIGINT NOT NULL,
+      requests BIGINT NOT NULL,
+      errors BIGINT NOT NULL,
+      cost_milli BIGINT NOT NULL,
+      input_tokens BIGINT NOT NULL,
+      output_tokens BIGINT NOT NULL,
+      usd_nano BIGINT NOT NULL,
+      ${[...firstTokenBins, ...totalBins].map((bin) => `${bin} INTEGER NOT NULL DEFAULT 0`).join(', ')},
+      PRIMARY KEY (grain_ms, kind, name, bucket)
+    ) WITH (fillfactor = 70);
+    ${trafficOfPast('culvert.')}
+    CREATE TABLE culvert.rollup_day (
+      day BIGINT NOT NULL,
+      account TEXT NOT NULL,
+      key_id TEXT NOT NULL,
+      endpoint TEXT NOT NULL,
+      alias TEXT NOT NULL,
+      provider TEXT NOT NULL,
+      ${sumColumns},
+      PRIMARY KEY (day, account, key_id, endpoint, alias, provider)
+    );
+    CREATE TABLE culvert.rollup_name (
+      day BIGINT NOT NULL,
+      account TEXT NOT NULL,
+      key_id TEXT NOT NULL,
+      alias TEXT NOT NULL,
+      "user" TEXT NOT NULL,
+      tag TEXT NOT NULL,
+      ${sumColumns},
+      PRIMARY KEY (day, account, key_id, alias, "user", tag)
+    );
+    CREATE TABLE culvert.summed (one INTEGER PRIMARY KEY CHECK (one = 1), until_ms BIGINT NOT NULL);
   `,
 };

@@ -11,6 +11,7 @@ import {
   rollupTable,
 } from '../../ledger/batch-sums.ts';
 import { type Column, eventTable, reservationTable } from '../../ledger/columns.ts';
+import { type TrafficRow, trafficKey, trafficSums, trafficTable } from '../../ledger/traffic.ts';
 import type { BucketRow } from '../../metering/counters.ts';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import { bulkInsert } from './bulk-insert.ts';
@@ -25,22 +26,20 @@ export function writeReservations(run: Run, rows: readonly ReservationRow[]): Pr
 }
 
 /**
- * Swaps reservations for their events in one commit; of a request whose reservation is not there (any more) nothing is
+ * Swaps reservations for their events in one commit; resolves to those that were written. Of a request whose reservation is not there (any more) nothing is
  * written. Again after a lost answer changes nothing, since the reservations went with the first commit.
  */
 export function writeCloses(
   connections: Connections,
   events: readonly UsageEvent[],
   bucketsOf: BucketsOf,
-): Promise<void> {
+): Promise<readonly UsageEvent[]> {
   return connections.transaction('write', async (run) => {
     const { rows } = await run<{ request_id: string }>(deleteReservations, [events.map((event) => event.requestId)]);
     const open = new Set(rows.map((row) => row.request_id));
-    await writeEvents(
-      run,
-      events.filter((event) => open.has(event.requestId) || isRefusal(event)),
-      bucketsOf,
-    );
+    const known = events.filter((event) => open.has(event.requestId) || isRefusal(event));
+    await writeEvents(run, known, bucketsOf);
+    return known;
   });
 }
 
@@ -54,6 +53,11 @@ export async function writeEvents(run: Run, events: readonly UsageEvent[], bucke
   for (const event of events) if (!isRefusal(event)) sums.add(event);
   await addBuckets.into(run, inOrder(sums.buckets(), bucketKey));
   await addRollups.into(run, inOrder(sums.rollups(), rollupKey));
+}
+
+/** Adds to what is there, all of it in one statement, in the order that every replica has. */
+export function writeTraffic(run: Run, rows: TrafficRow[]): Promise<void> {
+  return addTraffic.into(run, inOrder(rows, trafficKey));
 }
 
 /** Sorts rows by their key; text by its UTF-16. */
@@ -73,6 +77,7 @@ const addBuckets = bulkInsert<BucketRow>(
   onConflictAdd('quota_bucket', bucketKey, bucketSums),
 );
 const addRollups = bulkInsert<RollupRow>('rollup', rollupTable, onConflictAdd('rollup', rollupKey, rollupSums));
+const addTraffic = bulkInsert<TrafficRow>('traffic', trafficTable, onConflictAdd('traffic', trafficKey, trafficSums));
 const deleteReservations = {
   name: 'reservation-close',
   text: 'DELETE FROM culvert.reservation WHERE request_id = ANY($1) RETURNING request_id',

@@ -21,6 +21,7 @@ import {
   readSettled,
 } from './ledger-reader.ts';
 import { recoverReservations } from './ledger-recovery.ts';
+import { createTrafficBook, readTraffic } from './ledger-traffic.ts';
 import { writeCloses, writeReservations } from './ledger-writer.ts';
 import { reasonOf, unavailable } from './unavailable.ts';
 import { readUsage } from './usage-rows.ts';
@@ -52,6 +53,8 @@ const queuedNotesMax = 1_000;
 const ownClosesWaitMs = 250;
 const shutdownWaitMs = 5_000;
 const sweepIntervalMs = 1_000;
+/** Other replicas' pages show what went on here so late at most. */
+const trafficIntervalMs = 5_000;
 
 /** Books in PostgreSQL, shared by any number of processes. Rejects when it cannot be reached. */
 export async function openPostgresLedger(options: PostgresLedgerOptions): Promise<Ledger> {
@@ -74,7 +77,10 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
     onUnwanted: leftovers.unwanted,
     onOutcome: hear,
   });
-  const closes = createCloseQueue((events) => writeCloses(database.closes, events, options.bucketsOf), clock, {
+  const traffic = createTrafficBook(run);
+  const writeAll = async (events: readonly UsageEvent[]) =>
+    traffic.add(await writeCloses(database.closes, events, options.bucketsOf));
+  const closes = createCloseQueue(writeAll, clock, {
     onOutcome: hear,
     onDropped(given, reason) {
       const events = given.filter((event) => !isRefusal(event));
@@ -93,6 +99,8 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
   else opens.refuse('this process only looks at it');
   const sweeping = setInterval(() => void leftovers.sweep(run, leftoverSettleMs).catch(() => {}), sweepIntervalMs);
   sweeping.unref();
+  const tellingTraffic = setInterval(() => void traffic.write(), trafficIntervalMs);
+  tellingTraffic.unref();
 
   /** After this process' own closes are written. */
   async function reading<T>(read: () => Promise<T>): Promise<T> {
@@ -112,7 +120,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
     note(refused) {
       if (closes.queued() < queuedNotesMax) closes.close(refused);
     },
-    recover: () => unavailable(recoverReservations(database.rest, boots, bootId, options)),
+    recover: () => unavailable(recoverReservations(database.rest, boots, bootId, options, traffic.add)),
     buckets: (scopes) => reading(() => readBuckets(run, scopes, clock.wallMs())),
     recentCalls: (account, sinceMs) => unavailable(readRecentCalls(run, account, sinceMs)),
     seed: (account, scopes, openIds) => unavailable(readSeed(database.rest, account, scopes, openIds, clock.wallMs())),
@@ -123,6 +131,11 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
     find: (id, account) => reading(() => findEvent(run, id, account)),
     list: (query) => reading(() => listEvents(run, query)),
     usage: (query) => reading(() => readUsage(run, query)),
+    traffic: (query) =>
+      reading(async () => {
+        await traffic.write();
+        return readTraffic(run, query);
+      }),
     prune: (beforeMs) => unavailable(pruneLedger(run, beforeMs, clock.wallMs())),
     trouble: () => fault,
     gauges: () => ({ queued: opens.queued() + closes.queued(), open: reserved.size, dropped }),
@@ -136,6 +149,8 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
       await closes.flush(shutdownWaitMs);
       closes.stop();
       clearInterval(sweeping);
+      clearInterval(tellingTraffic);
+      await traffic.write();
       loop.stop();
       try {
         await leftovers.sweep(run, 0);

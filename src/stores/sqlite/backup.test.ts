@@ -107,7 +107,7 @@ test('a backup of a running folder, restored into an empty one, holds the same a
   }
   const scopes = ['a:dev', 'k:dev/laptop', 'a:dev#large'];
   assert.deepEqual(ledgerThere.buckets(scopes), ledger.buckets(scopes));
-  const usage = { account: null, groupBy: 'provider', fromMs: 0, toMs: Date.now() } as const;
+  const usage = { accounts: null, where: {}, groupBy: 'provider', splitBy: null, fromMs: 0, toMs: Date.now() } as const;
   assert.deepEqual(await ledgerThere.usage(usage), await ledger.usage(usage));
   // What ran at that instant is charged there as crashed, once.
   assert.equal(await ledgerThere.recover(), 1);

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { FailureError } from '../../kernel/failure.ts';
-import type { RequestQuery, UsageQuery } from '../../metering/ledger.ts';
+import type { RequestQuery, TrafficQuery, UsageQuery } from '../../metering/ledger.ts';
 import type { Database } from './database.ts';
 import type { JobEnd, JobName, Jobs } from './housekeeping.ts';
 
@@ -15,6 +15,7 @@ export interface Housekeeper {
   sweepObjects(nowMs: number): Promise<number>;
   list(query: RequestQuery): Promise<Jobs['list']['answer']>;
   usage(query: UsageQuery): Promise<Jobs['usage']['answer']>;
+  traffic(query: TrafficQuery): Promise<Jobs['traffic']['answer']>;
   /** Finishes running jobs and ends the thread. */
   close(): Promise<void>;
 }
@@ -80,6 +81,7 @@ export function createHousekeeper(file: string): Housekeeper {
     sweepObjects: (nowMs) => run('sweepObjects', { nowMs }),
     list: (query) => run('list', { query }),
     usage: (query) => run('usage', { query }),
+    traffic: (query) => run('traffic', { query }),
     async close() {
       if (worker !== null) await run('close', {});
     },

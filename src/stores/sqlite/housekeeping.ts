@@ -1,10 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { FailureError } from '../../kernel/failure.ts';
-import type { RequestQuery, UsageEvent, UsageQuery, UsageRow } from '../../metering/ledger.ts';
+import type {
+  RequestQuery,
+  TrafficPoint,
+  TrafficQuery,
+  UsageEvent,
+  UsageQuery,
+  UsageRow,
+} from '../../metering/ledger.ts';
 import { type Database, openDatabase } from './database.ts';
 import { listRequests } from './ledger-history.ts';
 import { pruneBuckets, pruneEvents } from './ledger-prune.ts';
+import { pruneTraffic, readTraffic } from './ledger-traffic.ts';
 import { sumUsage } from './ledger-usage.ts';
 import { sweepObjects, trimObjects } from './provider-object-prune.ts';
 
@@ -17,6 +25,7 @@ export interface Jobs {
   sweepObjects: { asked: { nowMs: number }; answer: number };
   list: { asked: { query: RequestQuery }; answer: { events: UsageEvent[]; next: string | null } };
   usage: { asked: { query: UsageQuery }; answer: UsageRow[] };
+  traffic: { asked: { query: TrafficQuery }; answer: TrafficPoint[] };
   close: { asked: Record<never, never>; answer: number };
 }
 
@@ -69,7 +78,7 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
     return 0;
   }
 
-  function work(job: Job): Promise<Jobs[JobName]['answer']> {
+  async function work(job: Job): Promise<Jobs[JobName]['answer']> {
     switch (job.job) {
       case 'checkpoint':
         return inTurn(checkpoint);
@@ -77,6 +86,7 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
         return inTurn(async () => {
           const removed = await pruneEvents(database, job.beforeKey);
           await pruneBuckets(database, job.nowMs);
+          await pruneTraffic(database, job.nowMs);
           return removed;
         });
       case 'trimObjects':
@@ -87,6 +97,8 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
         return listRequests(reader(), job.query, nextTurn);
       case 'usage':
         return sumUsage(reader(), job.query, nextTurn);
+      case 'traffic':
+        return readTraffic(reader(), job.query);
       case 'close':
         return inTurn(close);
     }

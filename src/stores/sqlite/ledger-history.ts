@@ -1,8 +1,10 @@
 import { readEvent } from '../../ledger/columns.ts';
 import type { RequestQuery, UsageEvent } from '../../metering/ledger.ts';
-import type { Database, SqlValue } from './database.ts';
+import { requestConditions } from '../ledger-filters.ts';
+import type { Database } from './database.ts';
 import { cursorOf, keyOfCursor } from './ledger-cursor.ts';
 import { ledgerKeyAt } from './ledger-writer.ts';
+import { sqliteMarks } from './marks.ts';
 
 /** Rows looked at between two breaths: about 10 ms, in which nothing else of the thread runs. */
 const sliceRows = 10_000;
@@ -17,9 +19,11 @@ export async function listRequests(
   query: RequestQuery,
   breathe: () => Promise<void>,
 ): Promise<{ events: UsageEvent[]; next: string | null }> {
-  const { where, values, from, before } = rangeOf(query);
+  const { conditions, values, from, before } = rangeOf(query);
+  const mark = values.length;
   const page = database.prepare(
-    `SELECT * FROM usage_event WHERE key >= ? AND key < ? ${where} ORDER BY key DESC LIMIT ?`,
+    `SELECT * FROM usage_event WHERE ${['true', ...conditions].join(' AND ')} AND key >= ?${mark + 1} AND key < ?${mark + 2}
+     ORDER BY key DESC LIMIT ?${mark + 3}`,
   );
   // Counts by the rowid alone: rows that are passed over are not read.
   const sliceEnd = database.prepare(
@@ -32,7 +36,7 @@ export async function listRequests(
     const end = sliceEnd.get(from, at)?.key;
     const low = end === undefined ? from : Number(end);
     // One more than asked for tells whether there is a next page.
-    const rows = page.all(low, at, ...values, query.limit - events.length + 1);
+    const rows = page.all(...values, low, at, query.limit - events.length + 1);
     for (const row of rows) {
       if (events.length === query.limit) return { events, next: cursorOf(at) };
       events.push(readEvent(row));
@@ -45,23 +49,13 @@ export async function listRequests(
   }
 }
 
-function rangeOf(query: RequestQuery) {
-  const where: string[] = [];
-  const values: SqlValue[] = [];
-  const filter = (condition: string, ...filterValues: SqlValue[]) => {
-    where.push(`AND ${condition}`);
-    values.push(...filterValues);
-  };
-  const { account, alias, status, sinceMs, untilMs, cursor } = query;
-  if (account !== null) filter('account = ?', account);
-  if (alias !== null) filter('alias = ?', alias);
-  if (status !== null && status < 10) filter('status BETWEEN ? AND ?', status * 100, status * 100 + 99);
-  else if (status !== null) filter('status = ?', status);
-  else filter("usage_source <> 'refused'");
-  if (sinceMs !== null) filter('at_ms >= ?', sinceMs);
-  if (untilMs !== null) filter('at_ms < ?', untilMs);
+function rangeOf({ accounts, where, sinceMs, untilMs, cursor }: RequestQuery) {
+  const { marks, values } = sqliteMarks();
+  const conditions = requestConditions(accounts, where, marks);
+  if (sinceMs !== null) conditions.push(`at_ms >= ${marks.of(sinceMs)}`);
+  if (untilMs !== null) conditions.push(`at_ms < ${marks.of(untilMs)}`);
   const from = sinceMs === null ? 0 : Math.max(0, ledgerKeyAt(sinceMs - idSlackMs));
   const until = untilMs === null ? Number.MAX_SAFE_INTEGER : Math.max(0, ledgerKeyAt(untilMs + idSlackMs));
   const before = cursor === null ? until : Math.min(until, keyOfCursor(cursor));
-  return { where: where.join(' '), values, from, before: Math.min(before, Number.MAX_SAFE_INTEGER) };
+  return { conditions, values, from, before: Math.min(before, Number.MAX_SAFE_INTEGER) };
 }

@@ -64,6 +64,7 @@ function setup(t: TestContext) {
       return true;
     },
     writeRefusal: (event) => take('note', event.requestId),
+    writeTraffic: () => {},
     writeHeartbeat: () => {},
     strangers: () => [],
     forgetOtherBoots: () => {},

@@ -1,4 +1,9 @@
+import { rollupSums } from '../../ledger/batch-sums.ts';
+import { firstTokenBins, totalBins } from '../../ledger/traffic.ts';
 import type { Migration } from '../migration.ts';
+import { trafficOfPast } from '../traffic-of-past.ts';
+
+const sumColumns = rollupSums.map(({ name }) => `${name} INTEGER NOT NULL`).join(', ');
 
 /**
  * `ledger.db`. Keys are not counters: they are made of the request id (see ledger-writer.ts), so that a lookup by id, a
@@ -171,6 +176,52 @@ export const ledgerMigrations: readonly Migration[] = [
       ) AS ours
       WHERE rollup.hour = ours.hour AND rollup.account = ours.account AND rollup.key_id = ours.key_id
         AND rollup.endpoint = ours.endpoint AND rollup.alias = ours.alias AND rollup.provider = ours.provider;
+    `,
+  },
+  {
+    version: 4,
+    name: 'tags, traffic by minute and hour, sums by day',
+    sql: `
+      ALTER TABLE usage_event ADD COLUMN tag TEXT;
+      -- For pages that draw it (ledger/traffic.ts). The bins are counts of durations.
+      CREATE TABLE traffic (
+        grain_ms INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        name TEXT NOT NULL,
+        bucket INTEGER NOT NULL,
+        requests INTEGER NOT NULL,
+        errors INTEGER NOT NULL,
+        cost_milli INTEGER NOT NULL,
+        input_tokens INTEGER NOT NULL,
+        output_tokens INTEGER NOT NULL,
+        usd_nano INTEGER NOT NULL,
+        ${[...firstTokenBins, ...totalBins].map((bin) => `${bin} INTEGER NOT NULL DEFAULT 0`).join(', ')},
+        PRIMARY KEY (grain_ms, kind, name, bucket)
+      ) STRICT, WITHOUT ROWID;
+      ${trafficOfPast('')}
+      -- Hours of days that are over, added up, and by whom callers named (ledger/day-sums.ts). Kept for ever.
+      CREATE TABLE rollup_day (
+        day INTEGER NOT NULL,
+        account TEXT NOT NULL,
+        key_id TEXT NOT NULL,
+        endpoint TEXT NOT NULL,
+        alias TEXT NOT NULL,
+        provider TEXT NOT NULL,
+        ${sumColumns},
+        PRIMARY KEY (day, account, key_id, endpoint, alias, provider)
+      ) STRICT, WITHOUT ROWID;
+      CREATE TABLE rollup_name (
+        day INTEGER NOT NULL,
+        account TEXT NOT NULL,
+        key_id TEXT NOT NULL,
+        alias TEXT NOT NULL,
+        user TEXT NOT NULL,
+        tag TEXT NOT NULL,
+        ${sumColumns},
+        PRIMARY KEY (day, account, key_id, alias, user, tag)
+      ) STRICT, WITHOUT ROWID;
+      -- The end of the last day that is added up; at most one row.
+      CREATE TABLE summed (one INTEGER PRIMARY KEY CHECK (one = 1), until_ms INTEGER NOT NULL) STRICT;
     `,
   },
 ];

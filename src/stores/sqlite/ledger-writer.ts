@@ -18,13 +18,18 @@ import {
   reservationTable,
   type SqlCell,
 } from '../../ledger/columns.ts';
+import { type TrafficRow, TrafficSums, trafficSums, trafficTable } from '../../ledger/traffic.ts';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import { type Database, sqliteExtendedCode } from './database.ts';
+import { undo } from './transaction.ts';
 
 /** The ledger's prepared statements. Synchronous; the caller begins and ends the transaction. */
 export interface LedgerWriter {
   begin(): void;
-  /** Also moves the quota buckets and roll-ups by the events written since `begin`. */
+  /**
+   * Also moves the quota buckets and roll-ups by the events written since `begin`. Their traffic is written with the
+   * heartbeats.
+   */
   commit(): void;
   /** Never throws: some errors have rolled back already. */
   rollback(): void;
@@ -35,6 +40,8 @@ export interface LedgerWriter {
   /** The record of a request that never had a reservation. */
   writeRefusal(event: UsageEvent): void;
   writeHeartbeat(bootId: string, nowMs: number): void;
+  /** At the end: traffic that no heartbeat has written, in one transaction. Never throws. */
+  writeTraffic(): void;
   /** Reservations of other boots, oldest first. */
   strangers(bootId: string, limit: number): { key: number; row: ReservationRow }[];
   forgetOtherBoots(bootId: string): void;
@@ -49,22 +56,38 @@ export function createLedgerWriter(database: Database, bucketsOf: BucketsOf): Le
   const events = insertInto(database, 'usage_event', eventTable);
   const addToBucket = addInto(database, 'quota_bucket', bucketTable, bucketSums);
   const addToRollup = addInto(database, 'rollup', rollupTable, rollupSums);
+  const addToTraffic = addInto(database, 'traffic', trafficTable, trafficSums);
   const upsertBoot = database.prepare('INSERT OR REPLACE INTO boot VALUES (?, ?)');
   const selectStrangers = database.prepare('SELECT * FROM reservation WHERE boot_id <> ? ORDER BY key LIMIT ?');
   const deleteBoots = database.prepare('DELETE FROM boot WHERE id <> ?');
   const sums = new BatchSums(bucketsOf);
+  const traffic = new TrafficSums();
+  /** Events since `begin`, and rows of traffic that this transaction writes. */
+  let written: UsageEvent[] = [];
+  let taken: TrafficRow[] = [];
+  let isTrafficDue = false;
 
   return {
     begin() {
       sums.clear();
+      written = [];
       begin.run();
     },
     commit() {
       for (const row of sums.buckets()) addToBucket(row);
       for (const row of sums.rollups()) addToRollup(row);
+      if (isTrafficDue) {
+        taken = traffic.take(trafficMinutesMax);
+        for (const row of taken) addToTraffic(row);
+      }
       commit.run();
+      taken = [];
+      isTrafficDue &&= traffic.size > 0;
+      for (const event of written) traffic.add(event);
     },
     rollback() {
+      traffic.putBack(taken);
+      taken = [];
       try {
         rollback.run();
       } catch {
@@ -80,18 +103,36 @@ export function createLedgerWriter(database: Database, bucketsOf: BucketsOf): Le
       if (deleteReservation.run(reservationKey).changes !== 1) return false;
       events(reservationKey, event);
       sums.add(event);
+      written.push(event);
       return true;
     },
     writeRefusal(event) {
       const key = ledgerKey(event.requestId);
       if (key !== null) events(key, event);
     },
-    writeHeartbeat: (bootId, nowMs) => void upsertBoot.run(bootId, nowMs),
+    writeHeartbeat(bootId, nowMs) {
+      upsertBoot.run(bootId, nowMs);
+      isTrafficDue = traffic.size > 0;
+    },
+    writeTraffic() {
+      const rows = traffic.take(Number.POSITIVE_INFINITY);
+      try {
+        begin.run();
+        for (const row of rows) addToTraffic(row);
+        commit.run();
+      } catch {
+        // Pages show less of the last seconds; nothing is charged by it.
+        undo(database);
+      }
+    },
     strangers: (bootId, limit) =>
       selectStrangers.all(bootId, limit).map((row) => ({ key: Number(row.key), row: readReservation(row) })),
     forgetOtherBoots: (bootId) => void deleteBoots.run(bootId),
   };
 }
+
+/** Rows of minutes in one commit, and as many of hours: about a millisecond. What is left follows with the next ones. */
+const trafficMinutesMax = 32;
 
 /**
  * Inserts a row at the first key from `first` on that is free, and gives that. A taken key undoes its statement only. The

@@ -132,6 +132,13 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       queue.nudge();
       return housekeeper.usage(query);
     },
+    async traffic(query) {
+      // It is written with a beat, of what was committed before.
+      queue.nudge();
+      queue.heartbeat(bootId, clock.wallMs());
+      queue.nudge();
+      return housekeeper.traffic(query);
+    },
     async flush() {
       await queue.drain();
       await walSync.sync();
@@ -143,6 +150,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       clearInterval(heartbeat);
       await queue.drain();
       queue.admit('Culvert is shutting down', 'for-good');
+      writer.writeTraffic();
       await walSync.stop();
       await housekeeper.close();
       // The last connection checkpoints as it closes; that must be safe against a power cut too.

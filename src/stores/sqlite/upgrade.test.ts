@@ -139,7 +139,14 @@ test('requests of the first version keep their attempts, and fill buckets and ro
   const hours = (await ledger.buckets(['k:dev/k'])).filter((row) => row.grainMs === 3_600_000);
   const { units, tokens, usdNano } = hours[0]!;
   assert.deepEqual([hours.length, units, tokens, usdNano], [1, 4_000, 187, 750_000_000]);
-  const usage = await ledger.usage({ account: 'dev', groupBy: 'provider', fromMs: atMs, toMs: atMs + 1 });
+  const usage = await ledger.usage({
+    accounts: ['dev'],
+    where: {},
+    groupBy: 'provider',
+    splitBy: null,
+    fromMs: atMs,
+    toMs: atMs + 1,
+  });
   assert.deepEqual(
     usage.map((row) => [row.group, row.requests, row.milliUnits, row.errors]),
     [

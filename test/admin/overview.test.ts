@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { UsageEvent } from '../../src/metering/ledger.ts';
+import { reservationRow, usageEvent } from '../stores/rows.ts';
+import { type OpenAdmin, openAdmin } from './open-admin.ts';
+
+const minuteMs = 60_000;
+const config = {
+  accounts: { dev: { plan: 'small' }, other: {} },
+  plans: { small: { windows: { '5h': 10 }, budget: { month: 2 } }, default: {} },
+};
+
+/** Settles one at the clock's time. */
+async function settle(admin: OpenAdmin, over: Partial<UsageEvent>): Promise<void> {
+  const { account = 'dev', alias = 'smart' } = over;
+  const row = reservationRow({ atMs: admin.clock.wallMs(), account, alias, quotaMs: admin.clock.wallMs() });
+  await admin.ledger.open(row);
+  admin.ledger.close(usageEvent(row, { settledMs: row.atMs, ...over }));
+}
+
+test('the overview draws requests, errors, spend and how long they took, and compares with the span before', async (t) => {
+  const admin = await openAdmin(t, config);
+  await settle(admin, { ms: 400, costUsd: 0.5 });
+  admin.clock.advance(60 * minuteMs);
+  for (const ms of [100, 200, 300, 4_000]) await settle(admin, { ms, firstTokenMs: ms / 2, costUsd: 0.25 });
+  admin.clock.advance(2 * minuteMs);
+  await settle(admin, { account: 'other', class: 'timeout', status: 504, costUsd: null, firstTokenMs: null });
+  const hour = await admin.ok('GET', '/overview?range=1h');
+  assert.equal(hour.series.length, 60);
+  assert.equal(hour.step_s, 60);
+  const drawn = hour.series.filter(({ requests }: { requests: number }) => requests > 0);
+  assert.deepEqual(
+    drawn.map((point: Record<string, unknown>) => [point.requests, point.errors, point.cost_usd]),
+    [
+      [4, 0, 1],
+      [1, 1, 0],
+    ],
+  );
+  assert.equal(Date.parse(drawn[1].at) - Date.parse(drawn[0].at), 2 * minuteMs);
+  assert.deepEqual([hour.totals.requests, hour.totals.errors, hour.totals.cost_usd], [5, 1, 1]);
+  assert.equal(hour.before.requests, 1);
+  // In bins: 100 and 200 of four are the median, within a third of it.
+  assert.ok(Math.abs(hour.totals.total_p50_ms - 200) <= 67, String(hour.totals.total_p50_ms));
+  assert.ok(hour.totals.total_p95_ms > 3_000 && hour.totals.total_p95_ms <= 5_000);
+  assert.ok(hour.totals.first_token_p50_ms < hour.totals.total_p50_ms);
+  assert.equal(drawn[1].total_p50_ms, null, 'what failed took no time that anybody would compare');
+  assert.deepEqual(
+    hour.top.accounts.map(({ group, requests }: Record<string, unknown>) => [group, requests]),
+    [
+      ['dev', 5],
+      ['other', 1],
+    ],
+    'top is of the hours that the range touches',
+  );
+  for (const range of ['6h', '24h', '7d', '30d', '90d']) {
+    const { series, totals } = await admin.ok('GET', `/overview?range=${range}`);
+    assert.ok(series.length >= 60 && series.length <= 120, range);
+    assert.equal(totals.requests, 6, range);
+    assert.equal(
+      series.reduce((sum: number, { requests }: { requests: number }) => sum + requests, 0),
+      6,
+      range,
+    );
+  }
+  const other = await admin.ok('GET', '/overview?account=other');
+  assert.deepEqual([other.totals.requests, other.totals.errors], [1, 1]);
+  assert.equal((await admin.refused('GET', '/overview?account=nobody'))[0], 404);
+  assert.equal((await admin.refused('GET', '/overview?range=2h'))[1], 'range');
+});
+
+test('what is wrong right now is said in sentences that lead somewhere', async (t) => {
+  const admin = await openAdmin(t, config);
+  const wrong = async () => {
+    // What was found is kept for five seconds.
+    admin.clock.advance(5_000);
+    return (await admin.ok('GET', '/overview')).wrong;
+  };
+  assert.deepEqual(await wrong(), []);
+  admin.setDisk({ freeBytes: 2e9, sizeBytes: 100e9 });
+  await settle(admin, { costMilli: 9_500 });
+  const found = await wrong();
+  assert.deepEqual(
+    found.map(({ severity, page, id }: Record<string, unknown>) => [severity, page, id]),
+    [
+      ['warning', 'settings', null],
+      ['warning', 'accounts', 'dev'],
+    ],
+  );
+  assert.match(found[0].text, /disk of the data folder is filling: 2\.0 GB of 100 GB are free/);
+  assert.match(found[1].text, /^dev has used 95 % of its 5-hour window \(9\.5 of 10 units; the next/);
+});
+
+test('a window and a budget that are full are problems, said before what is only near', async (t) => {
+  const admin = await openAdmin(t, config);
+  await settle(admin, { costMilli: 10_000, costUsd: 1.9 });
+  const { wrong } = await admin.ok('GET', '/overview');
+  assert.equal(wrong[0].severity, 'problem');
+  assert.match(wrong[0].text, /100 % of its 5-hour window/);
+  assert.match(wrong[1].text, /95 % of the budget of its monthly window \(\$1\.90 of \$2\.00/);
+  assert.equal(wrong[1].severity, 'warning');
+});
