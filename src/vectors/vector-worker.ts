@@ -4,6 +4,7 @@ import { type Failure, FailureError } from '../kernel/failure.ts';
 import { freeMemory } from '../kernel/free-memory.ts';
 import { yieldToMainThread } from '../kernel/priority.ts';
 import type { VectorStore } from './store.ts';
+import { withLanguages } from './text/languages.ts';
 import { type PreparedCall, prepareCall, type UnrankedAnswer } from './wire/prepare-call.ts';
 import {
   type FromWorker,
@@ -29,7 +30,7 @@ let ready = false;
 
 yieldToMainThread();
 
-const store = await openStore();
+const store = knowingLanguages(await openStore());
 /** Messages whose answers are not sent yet. */
 const receiving = new Set<Promise<void>>();
 port.on('message', (message: ToWorker) => {
@@ -57,6 +58,17 @@ async function openStore(): Promise<VectorStore> {
   }
   const { createEmbeddedStore } = await import('./embedded/embedded-store.ts');
   return createEmbeddedStore({ ...driver, limit: { take, give, kept }, tell });
+}
+
+/** What a text index of the store's was made with is loaded when it is needed; a call that throws has done nothing. */
+function knowingLanguages(store: VectorStore): VectorStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const member = Reflect.get(target, name) as unknown;
+      if (typeof member !== 'function') return member;
+      return (...args: unknown[]) => withLanguages(() => member.apply(target, args) as unknown);
+    },
+  });
 }
 
 function take(account: string): Promise<void> {

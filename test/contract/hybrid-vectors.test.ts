@@ -76,6 +76,22 @@ for (const [engine, open] of Object.entries(engines)) {
     assert.equal((hybrid[0]!.vector as { words: { indices: number[] } }).words.indices.length, 5);
   });
 
+  test(`${engine}: words of another language are found by their stems, and its stop words count for nothing`, async (t) => {
+    const call = await world(t);
+    const options = { language: 'german' };
+    const points = ['Die Häuser am See', 'Das Boot und der Hafen'].map((text, id) => ({
+      id,
+      vector: { words: { text, model: 'Qdrant/bm25', options } },
+    }));
+    assert.equal((await call('PUT', '/collections/docs/points', { points })).status, 200);
+    const query = { query: { text: 'das Haus und der See', options }, using: 'words' };
+    const { result } = (await call('POST', '/collections/docs/points/query', query)).body;
+    assert.deepEqual(
+      (result as { points: { id: number }[] }).points.map(({ id }) => id),
+      [0],
+    );
+  });
+
   test(`${engine}: a text wants a model, a sparse vector one that gives words`, async (t) => {
     const call = await world(t);
     for (const [query, message] of [
@@ -88,8 +104,12 @@ for (const [engine, open] of Object.entries(engines)) {
         /query\.options\.b: expected/,
       ],
       [
-        { query: { text: 'x', options: { language: 'german' } }, using: 'words' },
-        /query\.options\.language: other lang/,
+        { query: { text: 'x', options: { language: 'basque' } }, using: 'words' },
+        /query\.options\.language: other languages than arabic, .*, turkish are not supported/,
+      ],
+      [
+        { query: { text: 'x', options: { tokenizer: 'prefix' } }, using: 'words' },
+        /query\.options\.tokenizer: beginnings of words/,
       ],
       [
         { query: { indices: [1, 1], values: [1, 2] }, using: 'words' },

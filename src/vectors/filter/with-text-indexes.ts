@@ -1,4 +1,4 @@
-import { type TextOptions, termsOf } from '../text/text-terms.ts';
+import { askedTermsOf, type TextOptions } from '../text/text-terms.ts';
 import type { Condition, FieldTest, Filter } from './filter.ts';
 
 /** The text index of a key path; null: it has none, and texts are looked for as they stand there. */
@@ -28,5 +28,5 @@ export function conditionWith(condition: Condition, indexes: TextIndexes): Condi
 function testWith(test: FieldTest, { options, phrases }: NonNullable<ReturnType<TextIndexes>>): FieldTest {
   if (test.kind !== 'text' || (test.asked === 'phrase' && !phrases)) return test;
   const together = test.asked === 'phrase' ? 'phrase' : 'anywhere';
-  return { kind: 'terms', terms: termsOf(test.text, options), together, options };
+  return { kind: 'terms', terms: askedTermsOf(test.text, options), together, options };
 }

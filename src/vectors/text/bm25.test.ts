@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bm25Defaults, bm25Document, bm25Query } from './bm25.ts';
+import { languageNamed, languageNames, languageOf, stemOf, withLanguages } from './languages.ts';
 import { murmur3 } from './murmur3.ts';
 import { stemEnglish } from './stem-english.ts';
 import { englishText, termsOf } from './text-terms.ts';
@@ -36,6 +37,45 @@ test('stems are those of the Snowball project', () => {
     youth: 'youth',
   };
   assert.deepEqual(Object.keys(pairs).map(stemEnglish), Object.values(pairs));
+});
+
+/** As Qdrant's own engine makes them (qdrant-edge-py 0.9.0). */
+const stems = {
+  arabic: ['الكتاب', 'كتاب'],
+  armenian: ['քաղաքներ', 'քաղ'],
+  danish: ['husene', 'hus'],
+  dutch: ['lichamelijk', 'licham'],
+  english: ['running', 'run'],
+  finnish: ['taloissa', 'talo'],
+  french: ['continuellement', 'continuel'],
+  german: ['häusern', 'haus'],
+  greek: ['παιδια', 'πα'],
+  hungarian: ['házakban', 'ház'],
+  italian: ['abbandonata', 'abbandon'],
+  norwegian: ['husene', 'hus'],
+  portuguese: ['quilométricas', 'quilométr'],
+  romanian: ['copiilor', 'cop'],
+  russian: ['книгами', 'книг'],
+  spanish: ['cheques', 'chequ'],
+  swedish: ['husen', 'hus'],
+  tamil: ['வீடுகளை', 'வீடு'],
+  turkish: ['kitaplarımız', 'kitap'],
+} as const;
+
+test('every language has its stems, its code and its stop words, once it is loaded', async () => {
+  let asked = 0;
+  await withLanguages(() => {
+    asked += 1;
+    for (const name of languageNames) {
+      const [word, stem] = stems[name];
+      assert.equal(stemOf(word, name), stem, name);
+      assert.ok(languageOf(name).stopWords.size > 40, name);
+    }
+  });
+  assert.equal(asked, 2);
+  assert.deepEqual(['DE', 'German', 'el', 'klingon', ''].map(languageNamed), ['german', 'german', 'greek', null, null]);
+  const endless = 'izationally'.repeat(100_000);
+  assert.equal(stemOf(endless, 'english'), endless);
 });
 
 test('a text is taken apart into words, without those that say nothing', () => {

@@ -3,6 +3,7 @@ import type { CollectionSpec } from '../collection.ts';
 import type { CallEffect, Embedded, FoundTexts, RankedText, Reranking, TextsToEmbed, VectorCall } from '../engine.ts';
 import { noCollection } from '../refusals.ts';
 import type { VectorStore } from '../store.ts';
+import { withLanguages } from '../text/languages.ts';
 import { findCandidates } from './candidates.ts';
 import { type OpenedCall, openCall, type ReadLimits, readCall } from './read-call.ts';
 import { runRequest } from './run-request.ts';
@@ -36,7 +37,7 @@ export async function prepareCall(
   const startedMs = clock.monotonicMs();
   const opened = openCall(call);
   const spec = await specOf(store, call.owner.tenant, opened);
-  const { request, texts, fill } = readCall(opened, spec, limits);
+  const { request, texts, fill } = await withLanguages(() => readCall(opened, spec, limits));
   const answerOf = (result: unknown) => writeAnswer(result, clock.monotonicMs() - startedMs);
   return {
     texts,

@@ -1,0 +1,76 @@
+import { stemEnglish } from './stem-english.ts';
+import { englishStopWords } from './stop-words-english.ts';
+
+export interface Language {
+  /** Of a word in lower case. */
+  stem(word: string): string;
+  stopWords: ReadonlySet<string>;
+}
+
+/** Those that Qdrant stems, with another name of each. Stems are the Snowball project's, as Qdrant's are. */
+const codes = {
+  arabic: 'ar',
+  armenian: 'hy',
+  danish: 'da',
+  dutch: 'nl',
+  english: 'en',
+  finnish: 'fi',
+  french: 'fr',
+  german: 'de',
+  greek: 'el',
+  hungarian: 'hu',
+  italian: 'it',
+  norwegian: 'no',
+  portuguese: 'pt',
+  romanian: 'ro',
+  russian: 'ru',
+  spanish: 'es',
+  swedish: 'sv',
+  tamil: 'ta',
+  turkish: 'tr',
+} as const;
+
+export type LanguageName = keyof typeof codes;
+export type OtherLanguage = Exclude<LanguageName, 'english'>;
+
+export const languageNames = Object.keys(codes) as LanguageName[];
+
+const english: Language = { stem: stemEnglish, stopWords: englishStopWords };
+let others: Readonly<Record<OtherLanguage, Language>> | null = null;
+
+/** A language is needed that is not loaded yet. Nobody hears of it outside of `withLanguages`. */
+class NotLoaded extends Error {}
+
+/**
+ * Does `work`, again once languages are loaded where it turns out to need them. What reads texts cannot wait, and most
+ * calls need none. Work that throws must have done nothing.
+ */
+export async function withLanguages<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof NotLoaded)) throw error;
+    others ??= (await import('./other-languages.ts')).otherLanguages;
+    return await work();
+  }
+}
+
+/** Only within `withLanguages`. */
+export function languageOf(name: LanguageName): Language {
+  if (name === 'english') return english;
+  if (others === null) throw new NotLoaded();
+  return others[name];
+}
+
+/** By its name or its code, in any case; null when it is not here. */
+export function languageNamed(text: string): LanguageName | null {
+  const wanted = text.toLowerCase();
+  return languageNames.find((name) => name === wanted || codes[name] === wanted) ?? null;
+}
+
+/** Longer words are of no language; some stemmers take the square of a word's length. */
+const stemmedCharsMax = 256;
+
+export function stemOf(word: string, language: LanguageName): string {
+  return word.length > stemmedCharsMax ? word : languageOf(language).stem(word);
+}
