@@ -19,6 +19,7 @@ import { planOperations } from './plans.ts';
 import { providerOperations } from './providers.ts';
 import { requestOperations } from './requests.ts';
 import { notAllowed } from './roles.ts';
+import { sessionOperations } from './sessions.ts';
 import { usageOperations } from './usage.ts';
 import { vectorOperations } from './vectors.ts';
 
@@ -35,6 +36,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...requestOperations(parts),
     ...usageOperations(parts, records),
     ...vectorOperations(parts, records),
+    ...sessionOperations(parts, records),
     ...auditOperations(parts, records),
     ...configurationOperations(parts),
     ...healthOperations(parts),

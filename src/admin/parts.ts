@@ -1,4 +1,5 @@
 import type { AccountStore } from '../auth/account-store.ts';
+import type { Sessions } from '../auth/sessions.ts';
 import type { ConfigResult } from '../config/check.ts';
 import type { ConfigProblem } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
@@ -32,6 +33,8 @@ export interface AdminParts {
   vectors(): Promise<VectorOperator>;
   /** Of web search. */
   engines: EngineOperator;
+  /** Of the dashboard; null where no server runs, or it has none. */
+  sessions: Sessions | null;
   /** The configuration file as messages name it; null when there is none. */
   configFile: string | null;
   /** A text as if it stood in the configuration file. */

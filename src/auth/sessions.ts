@@ -31,11 +31,20 @@ export interface Sessions {
   find(secret: string, address: () => string | null): Promise<Session | null>;
   /** Ends the one with this secret, if there is one. */
   end(secret: string): Promise<void>;
+  /** Those that are not over, newest first. */
+  list(): Promise<readonly KnownSession[]>;
+  /** False when there is none. */
+  endById(id: string): Promise<boolean>;
+  /** What a login link stands for; null: there is no admin key. */
+  adminCredential(): string | null;
   /** A login that works once, for whoever holds this credential. */
   issueToken(credential: string): Promise<{ token: string; endsMs: number }>;
   /** Null: it never was, was used, or is over. */
   redeemToken(token: string): Promise<Proof | null>;
 }
+
+/** A session as its row has it, with whom it stands for now. */
+export type KnownSession = Omit<SessionRow, 'hash' | 'credential' | 'operator'> & { who: Opened };
 
 export interface SessionOrigin {
   address: string | null;
@@ -62,15 +71,25 @@ const agentCharsMax = 200;
 export function createSessions(parts: {
   /** Opened when it is first needed. */
   store(): Promise<SessionStore>;
-  ring: Pick<KeyRing, 'opens'>;
+  ring: Pick<KeyRing, 'opens' | 'adminHash'>;
   clock: Clock;
   times(): SessionTimes;
 }): Sessions {
   const { store, ring, clock, times } = parts;
 
+  function endOf(row: SessionRow): number {
+    return Math.min(row.endsMs, row.seenMs + times().session_idle);
+  }
+
+  /** Null: it is over. */
+  function whoOf(row: SessionRow, address: () => string | null): Opened | null {
+    if (row.credential === null || endOf(row) <= clock.wallMs()) return null;
+    const who = ring.opens(row.credential, address);
+    return 'kind' in who ? null : who;
+  }
+
   function sessionOf(row: SessionRow, secret: string, who: Opened): Session {
-    const endsMs = Math.min(row.endsMs, row.seenMs + times().session_idle);
-    return { id: row.id, login: row.login, who, csrf: csrfOf(secret), endsMs };
+    return { id: row.id, login: row.login, who, csrf: csrfOf(secret), endsMs: endOf(row) };
   }
 
   async function rowOf(secret: string): Promise<SessionRow | null> {
@@ -100,11 +119,9 @@ export function createSessions(parts: {
     },
     async find(secret, address) {
       const row = await rowOf(secret);
-      if (row === null || row.credential === null) return null;
+      const who = row === null ? null : whoOf(row, address);
+      if (row === null || who === null) return null;
       const nowMs = clock.wallMs();
-      if (Math.min(row.endsMs, row.seenMs + times().session_idle) <= nowMs) return null;
-      const who = ring.opens(row.credential, address);
-      if ('kind' in who) return null;
       if (nowMs - row.seenMs >= seenStepMs) {
         row.seenMs = nowMs;
         await (await store()).seen(row.id, nowMs);
@@ -115,6 +132,18 @@ export function createSessions(parts: {
       const row = await rowOf(secret);
       if (row !== null) await (await store()).end(row.id);
     },
+    async list() {
+      const rows = await (await store()).list();
+      return rows.flatMap((row) => {
+        const { hash: _hash, credential: _credential, operator: _operator, ...rest } = row;
+        const who = whoOf(row, () => row.address);
+        return who === null ? [] : [{ ...rest, endsMs: endOf(row), who }];
+      });
+    },
+    async endById(id) {
+      return (await store()).end(id);
+    },
+    adminCredential: () => ring.adminHash(),
     async issueToken(credential) {
       const token = randomBytes(secretBytes).toString('base64url');
       const endsMs = clock.wallMs() + loginTokenMs;

@@ -23,6 +23,7 @@ const subjects: readonly (readonly [name: string, description: string, load: () 
   ],
   ['accounts', 'create, list and change accounts: who pays, and by which plan', () => import('./commands/accounts.ts')],
   ['plans', 'list and show plans: what accounts may use', () => import('./commands/plans.ts')],
+  ['dashboard', 'open the dashboard of the running server, logged in', () => import('./commands/dashboard.ts')],
   ['audit', 'show who changed accounts, keys and plans, newest first', () => import('./commands/audit.ts')],
   ['usage', 'sum up requests, units, tokens and USD', () => import('./commands/usage.ts')],
   ['requests', 'list, explain and export single requests', () => import('./commands/requests.ts')],

@@ -54,6 +54,8 @@ function tableOf(
     found: here.found ?? [],
     adminKey: null,
     userKey: null,
+    dashboard: false,
+    login: null,
     reader: 'person',
     version: '0',
   });

@@ -11,6 +11,10 @@ export interface StartFacts {
   snapshot: Snapshot;
   /** Servers that answered our probes; used ones are among the snapshot's providers. */
   found: readonly LocalServer[];
+  /** Whether it is served. */
+  dashboard: boolean;
+  /** A link that logs in, once; null: nobody can click it, or it would open nothing. */
+  login: string | null;
   adminKey: ShownKey | null;
   /** Of a first start, as long as it opens this server. */
   userKey: ShownKey | null;
@@ -35,6 +39,7 @@ export function startMessage(facts: StartFacts): string {
     table(['capability', 'state', 'by'], rows(snapshot)),
   ];
   for (const server of unused(facts)) lines.push('', foundLine(server));
+  if (facts.dashboard) lines.push('', ...dashboardLines(facts));
   if (adminKey !== null) lines.push('', ...keyLines('Admin key, for /admin/v1 and /metrics', adminKey, facts));
   if (userKey !== null) lines.push('', ...keyLines('API key', userKey, facts));
   const { unheard } = snapshot.models;
@@ -65,6 +70,12 @@ export function startMessage(facts: StartFacts): string {
     );
   }
   return `${lines.join('\n')}\n`;
+}
+
+function dashboardLines({ url, login, reader }: StartFacts): string[] {
+  if (login !== null) return ['Dashboard, with a login that works once, for ten minutes:', `  ${login}`];
+  const how = reader === 'machine' ? `: ${culvert} dashboard prints a link that logs in` : '';
+  return [`Dashboard: ${url}/dashboard${how}`];
 }
 
 function isEveryAddress({ config: { server } }: Snapshot): boolean {

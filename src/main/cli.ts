@@ -116,6 +116,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     transport,
     vectors: own.vectors,
     engines: ownEngines(config, snapshot, transport),
+    sessions: null,
     configFile,
     checkConfig: (text) => checkConfigText(text, 'culvert.yaml', process.env),
     reload: async () => ({ ok: true, config }),

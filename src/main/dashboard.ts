@@ -14,6 +14,8 @@ export interface OpenedDashboard {
   routes: readonly Route[];
   door: SessionDoor;
   sessions: Sessions;
+  /** Below the address of this server; null: there is no admin key, for which it would stand. */
+  loginLink(url: string): Promise<string | null>;
 }
 
 /** Routes and sessions of the dashboard; what serves them is loaded with the first request. */
@@ -51,5 +53,11 @@ export function openDashboard(parts: {
       principal: async (exchange) => (await dashboard()).door.principal(exchange),
     },
     sessions,
+    async loginLink(url) {
+      const credential = sessions.adminCredential();
+      if (credential === null) return null;
+      const { token } = await sessions.issueToken(credential);
+      return `${url.replace(/\/+$/, '')}/dashboard#token=${token}`;
+    },
   };
 }

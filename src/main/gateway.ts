@@ -61,6 +61,10 @@ export interface Gateway {
   issueFirstKey(): Promise<KeptKey | null>;
   /** The file of a first start's key, as long as that key still opens this server. */
   firstKeyFile(): string | null;
+  /** A link that logs a browser in, once and for ten minutes; null: there is no dashboard, or no admin key. */
+  loginLink(): Promise<string | null>;
+  /** Whether it serves a dashboard. */
+  dashboard: boolean;
   snapshot(): Snapshot;
   /** Takes a checked configuration into use; running requests finish on the old one. */
   reconfigure(config: Config): Promise<void>;
@@ -147,7 +151,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const finished = tellFinished(log, metrics, snapshot, aliases);
   const shared = { ...upstreams, books, clock, plans, storage, resolve, proxyOf, log, onTrouble, opened };
   const services = await openServices({ ...shared, files, notices, objects, finished });
-  const { server, routes } = await openServer({ ...shared, options, services, callers, metrics });
+  const { server, routes, dashboard } = await openServer({ ...shared, options, services, callers, metrics });
   metrics.gauge('culvert_ledger_queued_rows', 'Ledger rows waiting for a commit.', () => ledger.gauges().queued);
   metrics.gauge('culvert_open_reservations', 'Reservations that are not settled.', () => ledger.gauges().open);
   metrics.gauges('culvert_model_down', '1 while no target of the model answers.', 'model', aliases.down);
@@ -180,6 +184,8 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
     adminKey: callers.adminKey,
     issueFirstKey: callers.issueFirstKey,
     firstKeyFile: callers.firstKeyFile,
+    loginLink: async () => (await dashboard?.loginLink(snapshot().config.server.public_url ?? url)) ?? null,
+    dashboard: dashboard !== null,
     snapshot,
     modelsKnown: upstreams.look(),
     async reconfigure(next) {
@@ -234,7 +240,7 @@ async function openServer(parts: Omit<RoutesParts, 'dashboard' | 'refusals' | 'b
       ),
     onUnexpected,
   });
-  return { server, routes };
+  return { server, routes, dashboard };
 }
 
 function proxiesOf(env: GatewayOptions['env']): ProxyOf {

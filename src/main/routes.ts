@@ -124,6 +124,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
         transport,
         vectors: async () => createVectorOperator(vectors.store),
         engines: tools.engines,
+        sessions: parts.dashboard?.sessions ?? null,
         configFile: options.configFile,
         checkConfig: options.checkConfig,
         reload: options.reload,

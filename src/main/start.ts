@@ -145,11 +145,14 @@ async function announce({
 }: Pick<StartFacts, 'found' | 'version'> & { gateway: Gateway; newUserKey: KeptKey | null }): Promise<void> {
   // The pasted curl names a model that exists, so a short wait for the lists; requests are served meanwhile.
   await Promise.race([gateway.modelsKnown, new Promise((resolve) => setTimeout(resolve, listWaitMs).unref())]);
-  const { url, adminKey } = gateway;
+  const { url, adminKey, dashboard } = gateway;
   const file = gateway.firstKeyFile();
   const userKey = newUserKey ?? (file === null ? null : { made: null, file });
   const reader = process.stdout.isTTY === true ? 'person' : 'machine';
-  process.stdout.write(startMessage({ ...facts, url, adminKey, userKey, reader, snapshot: gateway.snapshot() }));
+  // A store that cannot be written now keeps nobody from reading the rest.
+  const login = reader === 'person' ? await gateway.loginLink().catch(() => null) : null;
+  const snapshot = gateway.snapshot();
+  process.stdout.write(startMessage({ ...facts, url, adminKey, userKey, reader, snapshot, dashboard, login }));
 }
 
 /** One keypress on a terminal confirms; anything else leaves them alone. */

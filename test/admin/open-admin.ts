@@ -10,6 +10,7 @@ import type { Stored } from '../../src/auth/account-store.ts';
 import { declaredKeys } from '../../src/auth/declared-keys.ts';
 import { createKeyRing } from '../../src/auth/key-ring.ts';
 import type { Operator } from '../../src/auth/operator.ts';
+import { createSessions } from '../../src/auth/sessions.ts';
 import { checkConfigText } from '../../src/config/check.ts';
 import { formatProblem } from '../../src/config/problem.ts';
 import type { Config } from '../../src/config/schema.ts';
@@ -25,6 +26,7 @@ import { crashedEvent } from '../../src/metering/quota.ts';
 import { bucketsOf } from '../../src/metering/scope.ts';
 import { openSqliteAccountStore } from '../../src/stores/sqlite/account-store.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
+import { openSqliteSessionStore } from '../../src/stores/sqlite/session-store.ts';
 import { createEngineOperator } from '../../src/tools/search/engine-operator.ts';
 import { configuredEngines } from '../../src/tools/search/engine-targets.ts';
 import { createEmbeddedStore } from '../../src/vectors/embedded/embedded-store.ts';
@@ -64,6 +66,10 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
   const storeErrors: unknown[] = [];
   let disk = { freeBytes: 50e9, sizeBytes: 100e9 };
 
+  const sessionStore = openSqliteSessionStore(join(folder, 'culvert.db'));
+  const times = { session_idle: 3_600_000, session_max: 86_400_000 };
+  const sessions = createSessions({ store: async () => sessionStore, ring, clock, times: () => times });
+
   function snapshotOf(from: Config) {
     const known = createKnownModels({ transport, recall: () => null, keep() {} });
     const built = buildSnapshot({
@@ -100,6 +106,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
       health: engineHealth,
       engines: () => configuredEngines(current.tools.search.providers).engines,
     }),
+    sessions,
     configFile: 'culvert.yaml',
     checkConfig: (text) => checkConfigText(text, 'culvert.yaml', {}),
     reload: async () => reloaded ?? { ok: true, config: current },
@@ -128,6 +135,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     await counters.close();
     transport.destroy();
     await ledger.shutdown();
+    await sessionStore.close();
     await store.close().catch(() => undefined);
     rmSync(folder, { recursive: true, force: true });
   });
@@ -162,6 +170,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     ledger,
     health,
     ring,
+    sessions,
     storeErrors,
     vectors,
     snapshot: () => snapshot,

@@ -107,6 +107,7 @@ describe('commands over the admin API, run as programs', { concurrency: true }, 
       [['usage', '--from', '1d', '--to', '2d'], /^from: /],
       [['requests', 'list', '--status', 'teapot'], /^status: /],
       [['reload'], /No server runs here/],
+      [['dashboard'], /No server runs here/],
     ];
     const runs = await Promise.all(refusals.map(([args]) => culvert(...args)));
     for (const [index, { code, stdout, stderr }] of runs.entries()) {

@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import type { KnownSession, Sessions } from '../auth/sessions.ts';
+import type { Failure } from '../kernel/failure.ts';
+import type { Records } from './directory.ts';
+import { listOf, noQuery, pageFields, timeField } from './fields.ts';
+import { jsonOperation, type Operation, refuse } from './operation.ts';
+import { pageByPlace } from './page.ts';
+import type { AdminParts } from './parts.ts';
+import type { AccountScope } from './scope.ts';
+
+const sessionSchema = z.object({
+  id: z.string(),
+  kind: z.enum(['operator', 'key']),
+  name: z.string().describe('Of the operator, or account/name of the key.'),
+  account: z.string().nullable().describe("The key's; null for an operator."),
+  login: z.enum(['token', 'admin_key', 'operator_key', 'key', 'oidc']).describe('How it was opened.'),
+  address: z.string().describe("Where it was opened from; '' when unknown."),
+  agent: z.string().describe('What the browser said that it is.'),
+  created_at: timeField,
+  seen_at: timeField.describe('Of its last request, to the minute.'),
+  expires_at: timeField,
+});
+
+const noDashboard: Failure = {
+  kind: 'conflict',
+  message: 'No server with a dashboard answers here: start one, without admin.dashboard: false.',
+};
+const noAdminKey: Failure = {
+  kind: 'conflict',
+  message: 'This server has no admin key, for which a login link would stand. Set admin.key, or CULVERT_ADMIN_KEY.',
+};
+
+/** `/sessions` and `/login-links`: who is logged in to the dashboard, and how the first one gets in. */
+export function sessionOperations(parts: AdminParts, records: Records): Operation[] {
+  const { clock } = parts;
+  const sessions = (): Sessions => parts.sessions ?? refuse(noDashboard);
+  const living = (scope: AccountScope) => records.asking(async () => (await sessions().list()).filter(isIn(scope)));
+
+  return [
+    jsonOperation({
+      method: 'GET',
+      path: '/sessions',
+      area: 'operators',
+      summary: 'Browsers that are logged in to the dashboard, newest first.',
+      query: z.strictObject(pageFields),
+      body: null,
+      reply: listOf(sessionSchema),
+      async run({ query, operator }) {
+        const page = pageByPlace(await living(operator.accounts), query);
+        return { data: page.rows.map(shown), next_cursor: page.next };
+      },
+    }),
+    jsonOperation({
+      method: 'DELETE',
+      path: '/sessions/{id}',
+      area: 'operators',
+      summary: 'Logs a browser out: its next request is refused everywhere.',
+      query: noQuery,
+      body: null,
+      reply: sessionSchema,
+      async run({ params, operator }) {
+        const found = (await living(operator.accounts)).find(({ id }) => id === params.id);
+        if (found === undefined || !(await records.asking(() => sessions().endById(found.id)))) {
+          return refuse({ kind: 'not-found', message: `There is no session '${params.id.slice(0, 64)}'.` });
+        }
+        const before = shown(found);
+        await records.apply([], {
+          atMs: clock.wallMs(),
+          actor: operator.name,
+          action: 'session.end',
+          subject: found.id,
+          before: { name: before.name, account: before.account, login: before.login },
+          after: null,
+        });
+        return before;
+      },
+    }),
+    jsonOperation({
+      method: 'POST',
+      path: '/login-links',
+      area: 'operators',
+      summary: 'A link that logs one browser in as the owner `admin`, once and for ten minutes.',
+      query: noQuery,
+      body: null,
+      status: 201,
+      reply: z.object({
+        path: z.string().describe('Below the address of this server: /dashboard#token=…'),
+        expires_at: timeField,
+      }),
+      async run({ operator }) {
+        const credential = sessions().adminCredential() ?? refuse(noAdminKey);
+        const { token, endsMs } = await records.asking(() => sessions().issueToken(credential));
+        await records.apply([], {
+          atMs: clock.wallMs(),
+          actor: operator.name,
+          action: 'login-link.create',
+          subject: 'admin',
+          before: null,
+          after: null,
+        });
+        return { path: `/dashboard#token=${token}`, expires_at: new Date(endsMs).toISOString() };
+      },
+    }),
+  ];
+}
+
+/** Those of operators are nobody's account's. */
+function isIn(scope: AccountScope): (session: KnownSession) => boolean {
+  return ({ who }) => scope === null || (who.to === 'v1' && scope.includes(who.principal.account));
+}
+
+function shown({ who, createdMs, seenMs, endsMs, ...row }: KnownSession): z.input<typeof sessionSchema> {
+  const { id, login, address, agent } = row;
+  return {
+    id,
+    kind: who.to === 'admin' ? 'operator' : 'key',
+    name: who.to === 'admin' ? who.operator.name : `${who.principal.account}/${who.principal.keyName}`,
+    account: who.to === 'admin' ? null : who.principal.account,
+    login,
+    address,
+    agent,
+    created_at: new Date(createdMs).toISOString(),
+    seen_at: new Date(seenMs).toISOString(),
+    expires_at: new Date(endsMs).toISOString(),
+  };
+}
