@@ -1,9 +1,10 @@
-// `npm run build`: src/ and the packages it uses as one bundle in dist/, which is what `npm pack` ships and what
-// `bin/culvert.mjs` runs as long as the sources have not changed since.
+// `npm run build`: src/ and the packages it uses as one bundle in dist/, and the dashboard in dist/web. That is what
+// `npm pack` ships, and what `bin/culvert.mjs` runs as long as the sources have not changed since.
 import { copyFileSync, globSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
+import { buildWeb } from './build-web.mjs';
 import { isTestFile, sourceStamp } from './source-stamp.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -36,6 +37,8 @@ async function writeBundle(folder) {
   for (const entry of ['src/main.ts', ...entries])
     for (const { moduleIds } of await bundle(entry, folder))
       for (const id of moduleIds ?? []) packages.add(packageOf(id));
+  const { modules } = await buildWeb(join(folder, 'web'));
+  for (const id of modules) packages.add(packageOf(id));
   for (const file of named) if (!entries.includes(file)) copyFileSync(join(root, file), join(folder, basename(file)));
   packages.delete(null);
   writeFileSync(join(folder, 'LICENSES.txt'), [...packages].sort().map(licenceOf).join('\n'));

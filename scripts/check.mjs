@@ -38,6 +38,7 @@ export async function check({ names, runs }) {
   ]);
   const parts = await Promise.all([
     part('types', bin('tsc'), ['--noEmit', '-p', '.']),
+    part('types of the dashboard', bin('tsc'), ['--noEmit', '-p', 'web']),
     part('lint and format', bin('biome'), ['check', '--error-on-warnings', '.']),
     ...tests.map((args, at) =>
       part(`unit tests ${at + 1} of ${shards}`, process.execPath, args, runs && { FC_RUNS: String(runs) }),

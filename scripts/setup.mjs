@@ -1,11 +1,12 @@
-// Brings node_modules up to the lockfile before `npm start`, `npm test` and `npm run check`; does nothing when it is
-// there already. Called by the scripts themselves, not by npm's pre-scripts, which a user's `ignore-scripts` turns off.
+// Brings node_modules up to the lockfile before `npm start`, `npm test` and `npm run check`, and with `--web` the built
+// dashboard up to its sources; does nothing when they are there already. Called by the scripts themselves, not by npm's pre-scripts, which a user's `ignore-scripts` turns off.
 // No package runs a script at install. Plain JavaScript for Node 18+: it runs before the repository's own Node 24 is installed.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { webStamp, webStampFile } from './web-stamp.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, 'node_modules');
@@ -49,4 +50,18 @@ if (!existsSync(bundled) && Number(process.versions.node.split('.')[0]) < 24) {
     `Culvert needs Node 24 or newer, and none came with the packages for ${process.platform}-${process.arch}. Install Node 24 (https://nodejs.org) and run the command again.`,
   );
   process.exit(1);
+}
+
+// Everything but the dashboard works without it: a build that fails stops nobody.
+if (process.argv.includes('--web') && existsSync(join(modules, 'vite'))) {
+  const built = join(root, 'web', 'dist', webStampFile);
+  if (!existsSync(built) || readFileSync(built, 'utf8') !== webStamp(root)) {
+    console.error('Building the dashboard; once per change of it, a few seconds…');
+    const node = existsSync(bundled) ? bundled : process.execPath;
+    const run = spawnSync(node, [join(root, 'scripts', 'build-web.mjs')], {
+      cwd: root,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    if (run.status !== 0) console.error(`${run.stderr}\nThe dashboard could not be built; Culvert starts without it.`);
+  }
 }

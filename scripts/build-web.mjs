@@ -1,0 +1,96 @@
+// The dashboard, web/ → web/dist: built by Vite, compressed beforehand, with a stamp of what it was made of. `npm start`
+// runs this when the stamp differs (scripts/setup.mjs); `npm run build` puts the same into dist/web.
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib';
+import { webStamp, webStampFile } from './web-stamp.mjs';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** What a browser loads before the first page stands there, compressed; `test/browser/first-load.test.ts` holds it. */
+export const firstLoadMaxBytes = 200_000;
+
+/**
+ * Writes the built dashboard into `folder`, which is there whole or as before. Resolves to the sizes of its chunks and
+ * to the files of packages that are in it, for their licences.
+ */
+export async function buildWeb(folder) {
+  const { build } = await import('vite');
+  const stamp = webStamp(root);
+  const fresh = `${folder}.new-${process.pid}`;
+  try {
+    const built = await build({
+      root: join(root, 'web'),
+      logLevel: 'warn',
+      build: { outDir: fresh, emptyOutDir: true },
+    });
+    const files = compress(fresh, '');
+    writeFileSync(join(fresh, webStampFile), stamp);
+    mkdirSync(dirname(folder), { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(fresh, folder);
+    const chunks = built.output.filter(({ type }) => type === 'chunk');
+    return { files, chunks, modules: chunks.flatMap(({ moduleIds }) => moduleIds) };
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
+}
+
+/** Writes `.br` and `.gz` beside every text. Gives the size of each file by its path, gzipped where it is a text. */
+function compress(folder, below) {
+  const sizes = new Map();
+  for (const entry of readdirSync(join(folder, below), { withFileTypes: true })) {
+    const path = below === '' ? entry.name : `${below}/${entry.name}`;
+    if (entry.isDirectory()) {
+      for (const [name, size] of compress(folder, path)) sizes.set(name, size);
+      continue;
+    }
+    const bytes = readFileSync(join(folder, path));
+    if (!/\.(js|css|html|svg|json)$/.test(path)) {
+      sizes.set(path, bytes.length);
+      continue;
+    }
+    const gzipped = gzipSync(bytes, { level: 9 });
+    writeFileSync(join(folder, `${path}.gz`), gzipped);
+    writeFileSync(
+      join(folder, `${path}.br`),
+      brotliCompressSync(bytes, { params: { [zlib.BROTLI_PARAM_QUALITY]: zlib.BROTLI_MAX_QUALITY } }),
+    );
+    sizes.set(path, gzipped.length);
+  }
+  return sizes;
+}
+
+/** The entry with all that it imports, styles and page, and the chunks of the page that is shown first. */
+export function firstLoad({ files, chunks }, page = 'src/pages/overview/page.tsx') {
+  const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
+  const loaded = new Set(['index.html']);
+  const add = (name) => {
+    const chunk = byName.get(name);
+    if (chunk === undefined || loaded.has(name)) return;
+    loaded.add(name);
+    for (const style of chunk.viteMetadata?.importedCss ?? []) loaded.add(style);
+    for (const imported of chunk.imports) add(imported);
+  };
+  for (const { fileName, isEntry, facadeModuleId } of chunks) {
+    if (isEntry || facadeModuleId?.endsWith(page)) add(fileName);
+    if (facadeModuleId?.endsWith('src/parts/chart.tsx')) add(fileName);
+  }
+  return [...loaded].reduce((sum, name) => sum + (files.get(name) ?? 0), 0);
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const folder = join(root, 'web', 'dist');
+  const seen = join(folder, webStampFile);
+  const force = process.argv.includes('--force');
+  if (force || !existsSync(seen) || readFileSync(seen, 'utf8') !== webStamp(root)) {
+    const built = await buildWeb(folder);
+    if (process.argv.includes('--sizes')) {
+      const largest = [...built.files].sort(([, a], [, b]) => b - a);
+      for (const [name, size] of largest) console.log(`${(size / 1_000).toFixed(1).padStart(7)} kB  ${name}`);
+    }
+    const kilobytes = Math.ceil(firstLoad(built) / 1_000);
+    console.error(`Dashboard built: ${built.files.size} files; the first load is ${kilobytes} kB, compressed.`);
+  }
+}

@@ -1,0 +1,26 @@
+// What the dashboard was built of. Plain JavaScript for Node 18+, since scripts/setup.mjs asks.
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** In the folder of a built dashboard. */
+export const webStampFile = 'stamp';
+
+/** A digest of every source below web/, of the lockfile and of the build itself. */
+export function webStamp(root) {
+  const digest = createHash('sha1');
+  for (const file of ['package-lock.json', 'scripts/build-web.mjs', ...filesIn(root, 'web')]) {
+    digest.update(`${file}\n`).update(readFileSync(join(root, file)));
+  }
+  return digest.digest('hex');
+}
+
+function filesIn(root, folder) {
+  return readdirSync(join(root, folder), { withFileTypes: true })
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => {
+      const path = `${folder}/${entry.name}`;
+      if (!entry.isDirectory()) return [path];
+      return entry.name.startsWith('dist') || entry.name === 'node_modules' ? [] : filesIn(root, path);
+    });
+}

@@ -1,0 +1,44 @@
+// Whether Culvert answers. While it does not, its health is asked for every two seconds.
+const askEveryMs = 2_000;
+
+let reachable = true;
+let timer: ReturnType<typeof setTimeout> | null = null;
+const listeners = new Set<() => void>();
+
+export function isReachable(): boolean {
+  return reachable;
+}
+
+export function onReachable(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** A call got an answer. */
+export function heard(): void {
+  if (timer !== null) clearTimeout(timer);
+  timer = null;
+  set(true);
+}
+
+/** A call got none. */
+export function unheard(): void {
+  set(false);
+  timer ??= setTimeout(ask, askEveryMs);
+}
+
+async function ask(): Promise<void> {
+  timer = null;
+  try {
+    await fetch('/healthz', { cache: 'no-store' });
+    heard();
+  } catch {
+    unheard();
+  }
+}
+
+function set(next: boolean): void {
+  if (reachable === next) return;
+  reachable = next;
+  for (const listener of listeners) listener();
+}

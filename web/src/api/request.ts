@@ -1,0 +1,89 @@
+import { heard, unheard } from './connection.ts';
+
+export type Query = Record<string, string | number | boolean | null | undefined>;
+
+export interface CallOptions {
+  query?: Query;
+  /** Sent as JSON; a string as it is. */
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+/** What Culvert answered instead of what was asked for, in its own words. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly type: string;
+  /** The field that is wrong; null when none is. */
+  readonly param: string | null;
+  /** Everything in the body beside `error`. */
+  readonly members: Readonly<Record<string, unknown>>;
+
+  constructor(status: number, body: unknown) {
+    const { error, ...members } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
+    const said = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>;
+    super(typeof said.message === 'string' ? said.message : `Culvert answered with status ${status}.`);
+    this.status = status;
+    this.type = typeof said.type === 'string' ? said.type : 'unknown';
+    this.param = typeof said.param === 'string' ? said.param : null;
+    this.members = members;
+  }
+}
+
+/** Nobody answered. The shell says so, and calls again what was on the page once somebody does. */
+export class ConnectionError extends Error {
+  constructor() {
+    super('Culvert does not answer. What you typed is kept.');
+  }
+}
+
+let csrfToken: string | null = null;
+
+/** Of the session; goes along with everything that changes something. */
+export function setCsrf(token: string | null): void {
+  csrfToken = token;
+}
+
+export function url(path: string, query: Query = {}): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== '') search.set(name, String(value));
+  }
+  return search.size === 0 ? path : `${path}?${search}`;
+}
+
+/** The answer as it comes, of whatever status it is below 400. Throws ApiError, ConnectionError and the signal's reason. */
+export async function send(method: string, path: string, options: CallOptions = {}): Promise<Response> {
+  const { query, body, signal } = options;
+  const headers = new Headers(options.headers);
+  if (csrfToken !== null && method !== 'GET') headers.set('x-culvert-csrf', csrfToken);
+  const raw = typeof body === 'string' || body instanceof FormData;
+  if (body !== undefined && !raw && !headers.has('content-type')) headers.set('content-type', 'application/json');
+  const sent = body === undefined ? null : raw ? (body as string | FormData) : JSON.stringify(body);
+  let response: Response;
+  try {
+    response = await fetch(url(path, query), { method, headers, body: sent, signal: signal ?? null });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    unheard();
+    throw new ConnectionError();
+  }
+  heard();
+  if (response.ok) return response;
+  throw new ApiError(response.status, await response.json().catch(() => null));
+}
+
+/** One JSON answer; null for one without a body. */
+export async function call<Reply>(method: string, path: string, options?: CallOptions): Promise<Reply> {
+  const response = await send(method, path, options);
+  const text = await response.text().catch((error: unknown) => {
+    if (options?.signal?.aborted) throw error;
+    unheard();
+    throw new ConnectionError();
+  });
+  return (text === '' ? null : JSON.parse(text)) as Reply;
+}
+
+export function get<Reply>(path: string, query?: Query, signal?: AbortSignal): Promise<Reply> {
+  return call<Reply>('GET', path, { query, signal });
+}

@@ -1,0 +1,86 @@
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { ApiError, call, setCsrf } from './request.ts';
+
+export type Role = 'owner' | 'admin' | 'viewer' | 'billing';
+
+interface SessionFacts {
+  csrf: string;
+  expires_at: string;
+  version: string;
+}
+export interface OperatorSession extends SessionFacts {
+  kind: 'operator';
+  name: string;
+  role: Role;
+  /** Null: all of them. */
+  accounts: string[] | null;
+  login: 'token' | 'admin_key' | 'oidc';
+}
+export interface KeySession extends SessionFacts {
+  kind: 'key';
+  account: string;
+  key: { id: string; name: string };
+}
+export type Session = OperatorSession | KeySession;
+
+/** How one can log in, as the answer to somebody without a session says. */
+export interface LoginWays {
+  oidc: { name: string } | null;
+}
+
+/** What a person logs in with. */
+export type Credential = { token: string } | { admin_key: string } | { key: string };
+
+export const sessionKey = ['session'] as const;
+
+type Known = { session: Session } | { session: null; login: LoginWays };
+
+export const sessionQuery = queryOptions({
+  queryKey: sessionKey,
+  staleTime: 60_000,
+  async queryFn({ signal }): Promise<Known> {
+    try {
+      const session = await call<Session>('GET', '/dashboard/session', { signal });
+      setCsrf(session.csrf);
+      return { session };
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 401) throw error;
+      setCsrf(null);
+      const login = error.members.login as LoginWays | undefined;
+      return { session: null, login: login ?? { oidc: null } };
+    }
+  },
+});
+
+/** The session of a page that only somebody who is logged in sees. */
+export function useSession(): Session {
+  const { data } = useQuery(sessionQuery);
+  if (data?.session == null) throw new Error('There is no session.');
+  return data.session;
+}
+
+/** Of an operator's pages. */
+export function useOperator(): OperatorSession {
+  const session = useSession();
+  if (session.kind !== 'operator') throw new Error('The session is not an operator’s.');
+  return session;
+}
+
+/** Viewers and billing look; the server decides, this hides what it would refuse. */
+export function useMayWrite(): boolean {
+  const session = useSession();
+  return session.kind === 'operator' && (session.role === 'owner' || session.role === 'admin');
+}
+
+export async function logIn(credential: Credential): Promise<void> {
+  await call('POST', '/dashboard/session', { body: credential });
+}
+
+export function useLogOut(): () => Promise<void> {
+  const client = useQueryClient();
+  return async () => {
+    await call('DELETE', '/dashboard/session');
+    client.clear();
+    location.assign('/dashboard');
+  };
+}

@@ -1,0 +1,170 @@
+import { useEffect, useMemo, useRef, useState } from 'react';
+import uPlot from 'uplot';
+import { clock, day, short } from './format.ts';
+import { useDrawnTheme } from './theme.ts';
+
+export interface Series {
+  label: string;
+  values: readonly (number | null)[];
+  /** `bad` and `ok` mean something; numbers only tell series apart. */
+  colour: 1 | 2 | 3 | 4 | 5 | 6 | 'bad' | 'ok' | 'warn';
+}
+
+interface ChartProps {
+  /** Said to who cannot see it. */
+  label: string;
+  /** Beginnings of the steps in ms, ascending. */
+  times: readonly number[];
+  stepMs: number;
+  series: readonly Series[];
+  /** Bars and areas are stacked in the order of `series`, the first at the bottom. */
+  kind: 'bars' | 'area' | 'lines';
+  /** How a value is written, at the axis and under the pointer. */
+  format?: (value: number) => string;
+  height?: number;
+}
+
+/** Values over time. The legend shows the totals, or the values under the pointer. */
+export default function Chart({ label, times, stepMs, series, kind, format = short, height = 160 }: ChartProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const [at, setAt] = useState<number | null>(null);
+  const theme = useDrawnTheme();
+  const data = useMemo(() => stacked(times, series, kind), [times, series, kind]);
+  const shape = series.map(({ label, colour }) => `${label} ${colour}`).join();
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: data alone makes no new plot; a theme or other series do.
+  useEffect(() => {
+    const element = box.current!;
+    const made = new uPlot(optionsOf(element, { series, kind, format, height, onPoint: setAt, stepMs }), data, element);
+    plot.current = made;
+    const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      made.destroy();
+    };
+  }, [theme, shape, kind, height, format, stepMs]);
+  useEffect(() => plot.current?.setData(data), [data]);
+
+  return (
+    <figure className="min-w-0">
+      <Legend series={series} times={times} stepMs={stepMs} at={at} format={format} sums={kind !== 'lines'} />
+      <div ref={box} role="img" aria-label={label} className="min-w-0" style={{ height }} />
+    </figure>
+  );
+}
+
+interface LegendProps {
+  series: readonly Series[];
+  times: readonly number[];
+  stepMs: number;
+  at: number | null;
+  format: (value: number) => string;
+  sums: boolean;
+}
+
+function Legend({ series, times, stepMs, at, format, sums }: LegendProps) {
+  const shown = (values: Series['values']) => {
+    if (at !== null) return values[at] == null ? '–' : format(values[at]);
+    if (sums) return format(values.reduce<number>((sum, value) => sum + (value ?? 0), 0));
+    const last = values.findLast((value) => value !== null);
+    return last == null ? '–' : format(last);
+  };
+  return (
+    <figcaption className="mb-1 flex min-h-5 flex-wrap items-center gap-x-4 text-muted text-xs">
+      {series.map(({ label, values, colour }) => (
+        <span key={label} className="inline-flex items-center gap-1.5 whitespace-nowrap">
+          <span className="size-2 rounded-xs" style={{ background: colourOf(colour) }} aria-hidden />
+          {label} <span className="text-ink">{shown(values)}</span>
+        </span>
+      ))}
+      {at !== null && times[at] !== undefined && (
+        <span className="ml-auto whitespace-nowrap">{timeLabel(times[at], stepMs)}</span>
+      )}
+    </figcaption>
+  );
+}
+
+function colourOf(colour: Series['colour']): string {
+  return `var(--${typeof colour === 'number' ? `series-${colour}` : colour})`;
+}
+
+const dayMs = 86_400_000;
+
+function timeLabel(atMs: number, stepMs: number): string {
+  return stepMs >= dayMs ? day(atMs) : `${day(atMs)}, ${clock(atMs).slice(0, 5)}`;
+}
+
+/** Stacks are drawn from their sums, the highest first, so that each covers what stands above it. */
+function stacked(times: readonly number[], series: readonly Series[], kind: ChartProps['kind']): uPlot.AlignedData {
+  const seconds = times.map((ms) => ms / 1_000);
+  if (kind === 'lines') return [seconds, ...series.map(({ values }) => [...values])];
+  const below = times.map(() => 0);
+  const sums = series.map(({ values }) => below.map((sum, at) => (below[at] = sum + (values[at] ?? 0))));
+  return [seconds, ...sums.reverse()];
+}
+
+interface Drawing {
+  series: readonly Series[];
+  kind: ChartProps['kind'];
+  format: (value: number) => string;
+  height: number;
+  stepMs: number;
+  onPoint: (at: number | null) => void;
+}
+
+function optionsOf(element: HTMLElement, { series, kind, format, height, stepMs, onPoint }: Drawing): uPlot.Options {
+  const resolved = (colour: string) => drawn(element, colour);
+  const grid = { stroke: resolved('var(--line)'), width: 1 };
+  const axis = { stroke: resolved('var(--muted)'), font: '11px system-ui', ticks: { show: false }, gap: 6 };
+  const lines = (kind === 'lines' ? series : [...series].reverse()).map(({ label, colour }): uPlot.Series => {
+    const stroke = resolved(colourOf(colour));
+    if (kind === 'bars') {
+      return {
+        label,
+        width: 0,
+        fill: stroke,
+        paths: uPlot.paths.bars!({ size: [0.72, 28], align: 1 }),
+        points: { show: false },
+      };
+    }
+    const fill = kind === 'area' ? resolved(`color-mix(in srgb, ${colourOf(colour)} 28%, var(--panel))`) : undefined;
+    return { label, stroke, width: 1.5, ...(fill !== undefined && { fill }), points: { show: false }, spanGaps: true };
+  });
+  return {
+    width: element.clientWidth,
+    height,
+    legend: { show: false },
+    padding: [6, 8, 0, 0],
+    cursor: { y: false, drag: { x: false, y: false }, points: { show: kind === 'lines' } },
+    scales: {
+      x: { range: (_, low, high) => [low, high + (kind === 'bars' ? stepMs / 1_000 : 0)] },
+      y: { range: (_, __, high) => [0, high > 0 ? high * 1.05 : 1] },
+    },
+    axes: [
+      { ...axis, grid: { show: false }, size: 24, values: timesOf(stepMs) },
+      { ...axis, grid, size: 52, values: (_, splits) => splits.map((value) => format(value)) },
+    ],
+    series: [{}, ...lines],
+    hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? null)] },
+  };
+}
+
+function timesOf(stepMs: number): (plot: uPlot, splits: number[]) => string[] {
+  return (_, splits) =>
+    splits.map((seconds) => {
+      const atMs = seconds * 1_000;
+      const midnight = clock(atMs).startsWith('00:00');
+      return stepMs >= dayMs || midnight ? day(atMs).replace(/ \d{4}$/, '') : clock(atMs).slice(0, 5);
+    });
+}
+
+/** A canvas knows no custom properties. */
+function drawn(element: HTMLElement, colour: string): string {
+  const before = element.style.color;
+  element.style.color = colour;
+  const computed = getComputedStyle(element).color;
+  element.style.color = before;
+  return computed;
+}

@@ -1,0 +1,54 @@
+import { Check, Copy as CopyIcon } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { IconButton } from './button.tsx';
+import { classes } from './classes.ts';
+
+/** How long the tick is shown. */
+const tickMs = 1_500;
+
+export function Copy({ text, label = 'Copy', className }: { text: string; label?: string; className?: string }) {
+  const [copied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!copied) return;
+    const timer = setTimeout(() => setCopied(false), tickMs);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  return (
+    <IconButton
+      label={copied ? 'Copied' : label}
+      className={className}
+      onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
+    >
+      {copied ? <Check className="text-ok" /> : <CopyIcon />}
+    </IconButton>
+  );
+}
+
+/** Text as a machine reads it, with a button that copies it. */
+export function Code({ text, label = 'Code', wrap }: { text: string; label?: string; wrap?: boolean }) {
+  return (
+    <div className="relative min-w-0 rounded-md border border-line bg-ground">
+      <pre
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
+        tabIndex={0}
+        className={classes(
+          'max-h-[32rem] overflow-auto p-3 pr-10 font-mono text-xs',
+          wrap && 'whitespace-pre-wrap [overflow-wrap:anywhere]',
+        )}
+      >
+        {text}
+      </pre>
+      <Copy text={text} label={`Copy ${label.toLowerCase()}`} className="absolute top-1 right-1" />
+    </div>
+  );
+}
+
+/** An id in a line, with a button that copies it. */
+export function Id({ text }: { text: string }) {
+  return (
+    <span className="inline-flex min-w-0 items-center gap-0.5">
+      <code className="min-w-0 truncate font-mono text-xs">{text}</code>
+      <Copy text={text} className="size-6" />
+    </span>
+  );
+}

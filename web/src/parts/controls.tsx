@@ -1,0 +1,112 @@
+import { Search } from 'lucide-react';
+import { Switch as RadixSwitch } from 'radix-ui';
+import { type ComponentProps, useEffect, useState } from 'react';
+import { classes } from './classes.ts';
+
+const control =
+  'w-full min-w-0 rounded-md border border-line-strong bg-panel px-2.5 text-base sm:text-sm placeholder:text-faint aria-invalid:border-bad disabled:opacity-60';
+
+export function Input({ className, ...rest }: ComponentProps<'input'>) {
+  return <input className={classes(control, 'h-8', className)} {...rest} />;
+}
+
+export function TextArea({ className, ...rest }: ComponentProps<'textarea'>) {
+  return <textarea className={classes(control, 'py-1.5 leading-5', className)} {...rest} />;
+}
+
+export function Select({ className, children, ...rest }: ComponentProps<'select'>) {
+  return (
+    <select className={classes(control, 'h-8 pr-1.5', className)} {...rest}>
+      {children}
+    </select>
+  );
+}
+
+export function Switch(props: ComponentProps<typeof RadixSwitch.Root>) {
+  return (
+    <RadixSwitch.Root
+      className="inline-flex h-5 w-9 shrink-0 items-center rounded-full border border-line-strong bg-hover p-0.5 data-[state=checked]:border-accent data-[state=checked]:bg-accent"
+      {...props}
+    >
+      <RadixSwitch.Thumb className="size-3.5 rounded-full bg-muted transition-transform data-[state=checked]:translate-x-4 data-[state=checked]:bg-accent-ink" />
+    </RadixSwitch.Root>
+  );
+}
+
+/** How long typing rests before a filter is taken. */
+const restMs = 300;
+
+/** A text that filters, taken when typing rests or by Enter. `/` goes to the first of a page. */
+export function SearchInput({
+  value,
+  onValue,
+  label,
+  className,
+}: {
+  value: string;
+  onValue: (value: string) => void;
+  label: string;
+  className?: string;
+}) {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (text === value) return;
+    const timer = setTimeout(() => onValue(text.trim()), restMs);
+    return () => clearTimeout(timer);
+  }, [text, value, onValue]);
+  return (
+    <div className={classes('relative', className)}>
+      <Search
+        className="-translate-y-1/2 pointer-events-none absolute top-1/2 left-2.5 size-3.5 text-faint"
+        aria-hidden
+      />
+      <Input
+        data-search
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        value={text}
+        spellCheck={false}
+        className="pl-8"
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') onValue(text.trim());
+          if (event.key === 'Escape') event.currentTarget.blur();
+        }}
+      />
+    </div>
+  );
+}
+
+/** A choice of few, side by side. */
+export function Segments<Value extends string>({
+  label,
+  value,
+  options,
+  onValue,
+}: {
+  label: string;
+  value: Value;
+  options: readonly { value: Value; label: string }[];
+  onValue: (value: Value) => void;
+}) {
+  return (
+    <fieldset
+      aria-label={label}
+      className="inline-flex h-8 shrink-0 items-center rounded-md border border-line-strong bg-panel p-0.5"
+    >
+      {options.map((option) => (
+        <button
+          key={option.value}
+          type="button"
+          aria-pressed={option.value === value}
+          onClick={() => onValue(option.value)}
+          className="h-full rounded px-2.5 text-muted text-sm hover:text-ink aria-pressed:bg-accent-soft aria-pressed:font-medium aria-pressed:text-ink"
+        >
+          {option.label}
+        </button>
+      ))}
+    </fieldset>
+  );
+}

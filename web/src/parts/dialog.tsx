@@ -1,0 +1,112 @@
+import { X } from 'lucide-react';
+import { Dialog as Radix } from 'radix-ui';
+import { type ReactNode, useState } from 'react';
+import { Button, IconButton } from './button.tsx';
+import { classes } from './classes.ts';
+import { ErrorNote } from './error-note.tsx';
+
+interface DialogProps {
+  open: boolean;
+  onClose: () => void;
+  title: string;
+  /** One sentence below the title. */
+  description?: ReactNode;
+  /** `side`: a drawer from the right, for what is long. */
+  place?: 'middle' | 'side';
+  width?: 'narrow' | 'wide';
+  children: ReactNode;
+}
+
+/**
+ * Without Radix's overlay, which writes a style element: the gateway's Content-Security-Policy refuses those. The page
+ * behind needs no lock either, since it scrolls in a box of its own.
+ */
+export function Dialog({
+  open,
+  onClose,
+  title,
+  description,
+  place = 'middle',
+  width = 'narrow',
+  children,
+}: DialogProps) {
+  return (
+    <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
+      <Radix.Portal>
+        <div className="fixed inset-0 z-40 bg-black/40" aria-hidden />
+        <Radix.Content
+          {...(description === undefined && { 'aria-describedby': undefined })}
+          className={classes(
+            'fixed z-50 flex flex-col border border-line bg-raised outline-none',
+            place === 'side'
+              ? 'inset-y-0 right-0 w-full max-w-xl border-y-0 border-r-0'
+              : 'inset-x-0 bottom-0 max-h-[92dvh] rounded-t-xl sm:inset-x-auto sm:top-[10dvh] sm:bottom-auto sm:left-1/2 sm:max-h-[80dvh] sm:w-[calc(100%-2rem)] sm:-translate-x-1/2 sm:rounded-xl',
+            place === 'middle' && (width === 'wide' ? 'sm:max-w-3xl' : 'sm:max-w-lg'),
+          )}
+        >
+          <header className="flex items-start gap-2 border-line border-b px-4 py-3">
+            <div className="min-w-0 flex-1">
+              <Radix.Title className="font-semibold text-base">{title}</Radix.Title>
+              {description !== undefined && (
+                <Radix.Description className="mt-0.5 text-muted text-sm">{description}</Radix.Description>
+              )}
+            </div>
+            <Radix.Close asChild>
+              <IconButton label="Close" className="-mt-1 -mr-2">
+                <X />
+              </IconButton>
+            </Radix.Close>
+          </header>
+          <div className="min-h-0 flex-1 overflow-y-auto p-4">{children}</div>
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+interface ConfirmProps {
+  open: boolean;
+  onClose: () => void;
+  title: string;
+  /** What follows from it. */
+  children: ReactNode;
+  action: string;
+  /** Throws what went wrong; the dialog stays open then and says it. */
+  onConfirm: () => Promise<unknown>;
+}
+
+/** Asks before something that cannot be taken back. */
+export function Confirm({ open, onClose, title, children, action, onConfirm }: ConfirmProps) {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<Error | null>(null);
+  const close = () => {
+    setError(null);
+    onClose();
+  };
+  const confirm = async () => {
+    setBusy(true);
+    setError(null);
+    try {
+      await onConfirm();
+      close();
+    } catch (thrown) {
+      setError(thrown as Error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog open={open} onClose={close} title={title}>
+      <div className="flex flex-col gap-4">
+        <div className="text-sm">{children}</div>
+        {error !== null && <ErrorNote error={error} />}
+        <div className="flex justify-end gap-2">
+          <Button onClick={close}>Cancel</Button>
+          <Button look="danger" busy={busy} onClick={() => void confirm()}>
+            {action}
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,114 @@
+import { createContext, type FormEvent, type ReactNode, useContext, useEffect, useId, useMemo, useState } from 'react';
+import { ApiError } from '../api/request.ts';
+import { classes } from './classes.ts';
+import { ErrorNote } from './error-note.tsx';
+
+interface FormFacts {
+  /** What the server said of a field, by `error.param`. */
+  faultOf: (name: string) => string | null;
+  claim: (name: string) => () => void;
+}
+
+const FormContext = createContext<FormFacts>({ faultOf: () => null, claim: () => () => {} });
+
+interface FormProps {
+  /** Of the last attempt. What it says of a field stands at the Field of that name, anything else at the end. */
+  error: Error | null;
+  onSubmit: () => void;
+  children: ReactNode;
+  className?: string;
+  /** Buttons, below what went wrong. */
+  footer?: ReactNode;
+}
+
+export function Form({ error, onSubmit, children, className, footer }: FormProps) {
+  const [names, setNames] = useState<ReadonlySet<string>>(new Set());
+  const param = error instanceof ApiError ? error.param : null;
+  const home = param === null ? null : fieldOf(param, names);
+  const facts = useMemo<FormFacts>(
+    () => ({
+      faultOf: (name) => (error !== null && home === name ? withoutParam(error.message, param) : null),
+      claim(name) {
+        setNames((before) => new Set(before).add(name));
+        return () =>
+          setNames((before) => {
+            const after = new Set(before);
+            after.delete(name);
+            return after;
+          });
+      },
+    }),
+    [error, home, param],
+  );
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onSubmit();
+  };
+  return (
+    <FormContext value={facts}>
+      <form onSubmit={submit} noValidate className={classes('flex flex-col gap-4', className)}>
+        {children}
+        {error !== null && home === null && <ErrorNote error={error} />}
+        {footer !== undefined && <div className="flex flex-wrap items-center justify-end gap-2">{footer}</div>}
+      </form>
+    </FormContext>
+  );
+}
+
+/** `targets[0].weight` is shown at the Field `targets` when there is none of its own. */
+function fieldOf(param: string, names: ReadonlySet<string>): string | null {
+  for (let name = param; name !== ''; name = name.replace(/(^|[.[])[^.[]*$/, '')) if (names.has(name)) return name;
+  return null;
+}
+
+/** The message stands beside the field's name already. */
+function withoutParam(message: string, param: string | null): string {
+  const rest = param !== null && message.startsWith(`${param}: `) ? message.slice(param.length + 2) : message;
+  return rest.charAt(0).toUpperCase() + rest.slice(1);
+}
+
+interface FieldProps {
+  /** As the server calls it in `error.param`. */
+  name: string;
+  label: ReactNode;
+  hint?: ReactNode;
+  /** Of our own, before anything is sent. */
+  fault?: string | null;
+  className?: string;
+  children: (control: ControlProps) => ReactNode;
+}
+
+/** What an Input, TextArea, Select or any control inside a Field takes. */
+export interface ControlProps {
+  id: string;
+  name: string;
+  'aria-invalid': boolean;
+  'aria-describedby': string | undefined;
+}
+
+export function Field({ name, label, hint, fault, className, children }: FieldProps) {
+  const id = useId();
+  const { faultOf, claim } = useContext(FormContext);
+  useEffect(() => claim(name), [claim, name]);
+  const said = fault ?? faultOf(name);
+  const described = said !== null ? `${id}-fault` : hint === undefined ? undefined : `${id}-hint`;
+  return (
+    <div className={classes('flex min-w-0 flex-col gap-1', className)}>
+      <label htmlFor={id} className="font-medium text-sm">
+        {label}
+      </label>
+      {children({ id, name, 'aria-invalid': said !== null, 'aria-describedby': described })}
+      {said !== null ? (
+        <p id={`${id}-fault`} role="alert" className="text-bad text-xs">
+          {said}
+        </p>
+      ) : (
+        hint !== undefined && (
+          <p id={`${id}-hint`} className="text-muted text-xs">
+            {hint}
+          </p>
+        )
+      )}
+    </div>
+  );
+}

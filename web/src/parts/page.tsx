@@ -1,0 +1,72 @@
+import { type ReactNode, useEffect } from 'react';
+import { classes } from './classes.ts';
+
+interface PageProps {
+  title: string;
+  /** Before the title, such as a way back. */
+  before?: ReactNode;
+  /** Beside the title: what the page is about to do. */
+  actions?: ReactNode;
+  /** Below the title: filters, in one line that wraps. */
+  bar?: ReactNode;
+  children: ReactNode;
+}
+
+/** Frame of every page; sets the window's title. */
+export function Page({ title, before, actions, bar, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} · Culvert`;
+  }, [title]);
+  return (
+    <div className="mx-auto flex w-full max-w-[1440px] flex-col gap-4 px-4 pt-4 pb-10 md:px-6 md:pt-5">
+      <header className="flex flex-col gap-3">
+        <div className="flex min-h-8 flex-wrap items-center gap-x-3 gap-y-2">
+          {before}
+          <h1 className="min-w-0 flex-1 truncate font-semibold text-lg">{title}</h1>
+          {actions !== undefined && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+        </div>
+        {bar !== undefined && <div className="flex flex-wrap items-center gap-2">{bar}</div>}
+      </header>
+      {children}
+    </div>
+  );
+}
+
+interface SectionProps {
+  title?: ReactNode;
+  /** Beside the title. */
+  actions?: ReactNode;
+  /** `flush`: what is inside comes up to the border, as tables do. */
+  inside?: 'padded' | 'flush';
+  className?: string;
+  children: ReactNode;
+}
+
+/** A panel with a hairline around it. */
+export function Section({ title, actions, inside = 'padded', className, children }: SectionProps) {
+  return (
+    <section className={classes('min-w-0 overflow-hidden rounded-lg border border-line bg-panel', className)}>
+      {title !== undefined && (
+        <header className="flex min-h-10 items-center gap-2 border-line border-b px-4 py-1">
+          <h2 className="min-w-0 flex-1 truncate font-medium text-sm">{title}</h2>
+          {actions}
+        </header>
+      )}
+      <div className={inside === 'padded' ? 'p-4' : ''}>{children}</div>
+    </section>
+  );
+}
+
+/** Facts by name. */
+export function Facts({ children }: { children: ReactNode }) {
+  return <dl className="grid grid-cols-[minmax(7rem,auto)_1fr] gap-x-4 gap-y-1.5 text-sm">{children}</dl>;
+}
+
+export function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt className="text-muted">{name}</dt>
+      <dd className="min-w-0 [overflow-wrap:anywhere]">{children}</dd>
+    </>
+  );
+}

@@ -1,0 +1,124 @@
+import { Link } from '@tanstack/react-router';
+import { ChevronLeft, ChevronRight } from 'lucide-react';
+import type { ReactNode } from 'react';
+import type { Pages } from '../api/pages.ts';
+import { IconButton } from './button.tsx';
+import { classes } from './classes.ts';
+import { ErrorNote } from './error-note.tsx';
+import { SkeletonRows } from './skeleton.tsx';
+
+export interface Column<Row> {
+  /** In the head; also what a screen reader says. */
+  head: string;
+  cell: (row: Row) => ReactNode;
+  /** Figures stand right. */
+  align?: 'right';
+  /** From which width on it is shown; without one, on a phone too. */
+  from?: 'sm' | 'md' | 'lg' | 'xl';
+  /** Of the cell and its head, such as a width. */
+  className?: string;
+}
+
+const shownFrom = {
+  sm: 'hidden sm:table-cell',
+  md: 'hidden md:table-cell',
+  lg: 'hidden lg:table-cell',
+  xl: 'hidden xl:table-cell',
+};
+
+interface TableProps<Row> {
+  /** Read aloud. */
+  label: string;
+  columns: readonly Column<Row>[];
+  /** Undefined while the first page is on its way. */
+  rows: readonly Row[] | undefined;
+  keyOf: (row: Row) => string;
+  /** Makes the whole row a link. */
+  to?: (row: Row) => string;
+  error?: Error | null;
+  retry?: () => void;
+  /** Shown when there are no rows. */
+  empty: ReactNode;
+  /** What is shown is out of date and its successor on the way. */
+  waiting?: boolean;
+  footer?: ReactNode;
+}
+
+export function Table<Row>({ label, columns, rows, keyOf, to, error, retry, empty, waiting, footer }: TableProps<Row>) {
+  const classOf = ({ align, from, className }: Column<Row>) =>
+    classes(align === 'right' && 'text-right', from !== undefined && shownFrom[from], className);
+  return (
+    <div className="overflow-hidden rounded-lg border border-line bg-panel">
+      {error != null && (
+        <div className="p-3">
+          <ErrorNote error={error} retry={retry} />
+        </div>
+      )}
+      {rows === undefined && error == null && <SkeletonRows />}
+      {rows !== undefined && rows.length === 0 && empty}
+      {rows !== undefined && rows.length > 0 && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reached by the keyboard.
+        <section aria-label={label} tabIndex={0} className={classes('overflow-x-auto', waiting && 'opacity-60')}>
+          <table className="w-full border-collapse text-left text-sm">
+            <thead>
+              <tr className="border-line border-b">
+                {columns.map((column) => (
+                  <th
+                    key={column.head}
+                    scope="col"
+                    className={classes('h-8 whitespace-nowrap px-3 font-medium text-muted text-xs', classOf(column))}
+                  >
+                    {column.head}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((row) => (
+                <tr key={keyOf(row)} className="relative border-line border-b last:border-b-0 hover:bg-hover">
+                  {columns.map((column, at) => (
+                    <td key={column.head} className={classes('h-9 px-3 py-1.5', classOf(column))}>
+                      {at === 0 && to !== undefined ? (
+                        <Link
+                          to={to(row)}
+                          className="after:absolute after:inset-0 focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:outline-accent focus-visible:after:-outline-offset-2"
+                        >
+                          {column.cell(row)}
+                        </Link>
+                      ) : (
+                        column.cell(row)
+                      )}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+      {footer}
+    </div>
+  );
+}
+
+type PagedProps<Row> = Omit<TableProps<Row>, 'rows' | 'error' | 'retry' | 'waiting' | 'footer'> & { pages: Pages<Row> };
+
+/** A table that pages on the server. */
+export function PagedTable<Row>({ pages, ...rest }: PagedProps<Row>) {
+  const { rows, error, waiting, refetch, page, next, previous } = pages;
+  const footer = (next !== null || previous !== null) && (
+    <nav
+      aria-label="Pages"
+      className="flex h-10 items-center justify-end gap-1 border-line border-t px-2 text-muted text-xs"
+    >
+      <span className="mr-1">Page {page}</span>
+      <IconButton label="Previous page" disabled={previous === null} onClick={() => previous?.()}>
+        <ChevronLeft />
+      </IconButton>
+      <IconButton label="Next page" disabled={next === null} onClick={() => next?.()}>
+        <ChevronRight />
+      </IconButton>
+    </nav>
+  );
+  return <Table rows={rows} error={error} retry={refetch} waiting={waiting} footer={footer} {...rest} />;
+}

@@ -1,0 +1,36 @@
+import { Tabs as Radix } from 'radix-ui';
+import type { ReactNode } from 'react';
+
+/** Parts of a page of which one is shown. `value` belongs into the URL (`useFilters`). */
+export function Tabs({
+  label,
+  value,
+  onValue,
+  tabs,
+}: {
+  label: string;
+  value: string;
+  onValue: (value: string) => void;
+  tabs: readonly { value: string; label: string; content: () => ReactNode }[];
+}) {
+  return (
+    <Radix.Root value={value} onValueChange={onValue} className="flex min-w-0 flex-col gap-4">
+      <Radix.List aria-label={label} className="flex gap-1 overflow-x-auto border-line border-b">
+        {tabs.map((tab) => (
+          <Radix.Trigger
+            key={tab.value}
+            value={tab.value}
+            className="-mb-px h-9 whitespace-nowrap border-transparent border-b-2 px-3 text-muted text-sm hover:text-ink data-[state=active]:border-accent data-[state=active]:font-medium data-[state=active]:text-ink"
+          >
+            {tab.label}
+          </Radix.Trigger>
+        ))}
+      </Radix.List>
+      {tabs.map((tab) => (
+        <Radix.Content key={tab.value} value={tab.value} className="flex min-w-0 flex-col gap-4 outline-none">
+          {tab.content()}
+        </Radix.Content>
+      ))}
+    </Radix.Root>
+  );
+}

@@ -1,0 +1,45 @@
+import { useSyncExternalStore } from 'react';
+
+interface Toast {
+  id: number;
+  text: string;
+}
+
+/** How long one stands there. */
+const shownMs = 4_000;
+const most = 3;
+
+let toasts: readonly Toast[] = [];
+let lastId = 0;
+const listeners = new Set<() => void>();
+
+function change(next: readonly Toast[]): void {
+  toasts = next;
+  for (const listener of listeners) listener();
+}
+
+/** Says that something is done. What went wrong is said where it happened, not here. */
+export function toast(text: string): void {
+  const id = ++lastId;
+  change([...toasts.slice(1 - most), { id, text }]);
+  setTimeout(() => change(toasts.filter((one) => one.id !== id)), shownMs);
+}
+
+export function Toasts() {
+  const shown = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => toasts,
+  );
+  return (
+    <output className="pointer-events-none fixed inset-x-0 bottom-20 z-50 flex flex-col items-center gap-2 px-4 md:bottom-6">
+      {shown.map(({ id, text }) => (
+        <div key={id} className="rounded-md border border-line-strong bg-raised px-3 py-2 text-sm">
+          {text}
+        </div>
+      ))}
+    </output>
+  );
+}

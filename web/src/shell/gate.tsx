@@ -1,0 +1,50 @@
+import { useQuery } from '@tanstack/react-query';
+import { Navigate, Outlet } from '@tanstack/react-router';
+import { useRef } from 'react';
+import { type Session, sessionQuery } from '../api/session.ts';
+import { Dialog } from '../parts/dialog.tsx';
+import { ErrorNote } from '../parts/error-note.tsx';
+import { LoginForm, LoginPage } from './login.tsx';
+import { Shell } from './shell.tsx';
+
+/**
+ * Pages for who is logged in. A session that ends keeps the page, and what was typed into it, behind a dialog that asks
+ * for the next one.
+ */
+export function Gate({ kind }: { kind: Session['kind'] }) {
+  const { data, error, refetch } = useQuery(sessionQuery);
+  const last = useRef<Session | null>(null);
+  if (data?.session != null) last.current = data.session;
+  const session = last.current;
+
+  if (session === null) {
+    if (data !== undefined && data.session === null) return <LoginPage ways={data.login} />;
+    if (error !== null) {
+      return (
+        <main className="mx-auto max-w-md px-4 pt-[20dvh]">
+          <ErrorNote error={error} retry={() => void refetch()} />
+        </main>
+      );
+    }
+    return <p role="status" aria-label="Loading" className="min-h-dvh bg-ground" />;
+  }
+  if (session.kind !== kind) return <Navigate to={session.kind === 'key' ? '/account' : '/dashboard'} />;
+  const ended = data !== undefined && data.session === null;
+  return (
+    <>
+      <Shell session={session}>
+        <Outlet />
+      </Shell>
+      {ended && (
+        <Dialog
+          open
+          onClose={() => {}}
+          title="Your session has ended"
+          description="Log in to go on. What you typed is kept."
+        >
+          <LoginForm ways={data.login} />
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,123 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { type Credential, type LoginWays, logIn, sessionKey } from '../api/session.ts';
+import { Button, buttonClass } from '../parts/button.tsx';
+import { Input, Segments } from '../parts/controls.tsx';
+import { Note } from '../parts/error-note.tsx';
+import { Field, Form } from '../parts/form.tsx';
+import { Mark } from './mark.tsx';
+
+export function LoginPage({ ways }: { ways: LoginWays }) {
+  useEffect(() => {
+    document.title = 'Log in · Culvert';
+  }, []);
+  return (
+    <main className="flex min-h-dvh flex-col items-center bg-ground px-4 pt-[14dvh] pb-10">
+      <div className="w-full max-w-sm">
+        <div className="mb-5 flex items-center justify-center gap-2">
+          <Mark className="size-7" />
+          <h1 className="font-semibold text-xl">Culvert</h1>
+        </div>
+        <div className="rounded-xl border border-line bg-panel p-5">
+          <LoginForm ways={ways} />
+        </div>
+        <p className="mt-4 text-center text-muted text-xs">
+          <code className="font-mono">culvert dashboard</code> opens a link that logs you in.
+        </p>
+      </div>
+    </main>
+  );
+}
+
+/** Also over a page whose session has ended. */
+export function LoginForm({ ways }: { ways: LoginWays }) {
+  const [kind, setKind] = useState<'admin_key' | 'key'>('admin_key');
+  const [text, setText] = useState('');
+  const client = useQueryClient();
+  const login = useMutation({
+    mutationFn: (credential: Credential) => logIn(credential),
+    onSuccess: () => client.invalidateQueries({ queryKey: sessionKey }),
+  });
+  const { mutate } = login;
+  useEffect(() => {
+    const token = takeToken();
+    if (token !== null) mutate({ token });
+  }, [mutate]);
+  const byToken = login.variables !== undefined && 'token' in login.variables;
+
+  if (byToken && (login.isPending || login.isSuccess)) {
+    return (
+      <p role="status" className="py-4 text-center text-muted">
+        Logging in…
+      </p>
+    );
+  }
+  return (
+    <div className="flex flex-col gap-4">
+      {byToken && login.error !== null && <Note tone="warn">{login.error.message}</Note>}
+      {ways.oidc !== null && (
+        <>
+          <a href={oidcStart()} className={buttonClass('main', 'w-full')}>
+            Continue with {ways.oidc.name}
+          </a>
+          <div className="flex items-center gap-3 text-faint text-xs before:h-px before:flex-1 before:bg-line after:h-px after:flex-1 after:bg-line">
+            or
+          </div>
+        </>
+      )}
+      <Form
+        error={byToken ? null : login.error}
+        onSubmit={() => mutate(kind === 'admin_key' ? { admin_key: text } : { key: text })}
+      >
+        <Segments
+          label="What you log in with"
+          value={kind}
+          options={[
+            { value: 'admin_key', label: 'Admin key' },
+            { value: 'key', label: 'API key' },
+          ]}
+          onValue={setKind}
+        />
+        <Field
+          name={kind}
+          label={kind === 'admin_key' ? 'Admin key' : 'API key'}
+          hint={
+            kind === 'admin_key'
+              ? 'It was printed at the first start, and is in .culvert/admin.key.'
+              : 'Shows what this key may use and has used.'
+          }
+        >
+          {(control) => (
+            <Input
+              {...control}
+              type="password"
+              autoComplete="current-password"
+              spellCheck={false}
+              value={text}
+              onChange={(event) => setText(event.target.value.trim())}
+            />
+          )}
+        </Field>
+        <Button
+          type="submit"
+          look={ways.oidc === null ? 'main' : 'plain'}
+          busy={login.isPending}
+          disabled={text === ''}
+        >
+          Log in
+        </Button>
+      </Form>
+    </div>
+  );
+}
+
+/** The once-token of a printed link. It leaves the address bar, and so the history, before it is used. */
+function takeToken(): string | null {
+  const token = new URLSearchParams(location.hash.slice(1)).get('token');
+  if (token !== null) history.replaceState(history.state, '', location.pathname + location.search);
+  return token;
+}
+
+function oidcStart(): string {
+  return `/dashboard/oidc/start?${new URLSearchParams({ to: location.pathname + location.search })}`;
+}
