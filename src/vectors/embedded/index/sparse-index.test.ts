@@ -96,6 +96,15 @@ for (const modifier of ['none', 'idf'] as const) {
   });
 }
 
+test('of scores that are the same as f32 the smaller slot comes first', () => {
+  const { index, put } = world('none');
+  const of = (...values: number[]) => ({ indices: Uint32Array.from(values.keys()), values: Float32Array.from(values) });
+  for (let slot = 1; slot <= scannedSparseMax; slot += 1) put(slot, of(0.5));
+  put(300, of(1, 1e-9));
+  put(0, of(1, -1e-9));
+  assert.deepEqual([...index.search(of(1, 1), 1, { slots: null, exact: false }).slots], [0]);
+});
+
 test('few vectors are searched without memory, and those that have no room from their rows, which is told once', () => {
   const value = { indices: Uint32Array.from([1, 5]), values: Float32Array.from([1, 2]) };
   const few = world('idf');

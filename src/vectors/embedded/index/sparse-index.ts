@@ -237,9 +237,9 @@ function createInverted(): Inverted {
       if (slots === null) {
         for (let i = 0; i < found; i++) {
           const row = met[i]!;
-          const sum = sums[row]!;
-          if (sum < top.floor || slotOfRow[row] === dead) continue;
-          top.offer(Math.fround(sum), slotOfRow[row]!);
+          const score = Math.fround(sums[row]!);
+          if (score < top.floor || slotOfRow[row] === dead) continue;
+          top.offer(score, slotOfRow[row]!);
         }
       } else {
         for (const slot of slots) {
