@@ -19,7 +19,7 @@ export interface BitTrial {
 export const trialSearches = 32;
 
 /** Rows kept for ten results or fewer; for more, as many more. The first that is good enough is taken. */
-const keeps = [300, 1_000, 3_000, 10_000] as const;
+const keeps = [100, 300, 1_000, 3_000, 10_000] as const;
 
 /** Of the results, over the whole trial. Above the 0.99 that is promised, because a trial is a sample. */
 const recallMin = 0.995;

@@ -14,7 +14,7 @@ const bitsSizes = { min: 512, max: 32_768 };
 /**
  * How many times the rows are kept of those that pass a filter: a trial asks of all, and the best of few lie further off.
  */
-const filteredKeep = 3;
+const filteredKeep = 2;
 /**
  * Results that a search by bits is judged by, though fewer may be wanted: a trial says nothing of queries and rows of another
  * kind than those it saw.
