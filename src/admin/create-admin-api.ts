@@ -8,7 +8,9 @@ import { auditOperations } from './audit.ts';
 import { configurationOperations } from './configuration.ts';
 import { createRecords } from './directory.ts';
 import { healthOperations } from './health.ts';
+import { createKeptRecords } from './kept.ts';
 import { keyOperations } from './keys.ts';
+import { modelSetupOperations } from './model-setup.ts';
 import { modelOperations } from './models.ts';
 import { openApiOf } from './open-api.ts';
 import { DetailedFailure, type Operation, refuse } from './operation.ts';
@@ -16,6 +18,9 @@ import { overviewOperations } from './overview.ts';
 import type { AdminParts } from './parts.ts';
 import { type Found, findOperation } from './path.ts';
 import { planOperations } from './plans.ts';
+import { providerCredentialOperations } from './provider-credentials.ts';
+import { providerDraftOperations } from './provider-drafts.ts';
+import { providerSetupOperations } from './provider-setup.ts';
 import { providerOperations } from './providers.ts';
 import { requestOperations } from './requests.ts';
 import { notAllowed } from './roles.ts';
@@ -26,12 +31,17 @@ import { vectorOperations } from './vectors.ts';
 /** The admin API over the ports of auth, metering and inference. Its routes and `culvert` run the same operations. */
 export function createAdminApi(parts: AdminParts): AdminApi {
   const records = createRecords(parts);
+  const kept = createKeptRecords(parts, records);
   const operations: readonly Operation[] = [
     ...accountOperations(parts, records),
     ...keyOperations(parts, records),
     ...planOperations(parts, records),
-    ...providerOperations(parts),
-    ...modelOperations(parts),
+    ...providerOperations(parts, kept),
+    ...providerDraftOperations(parts),
+    ...providerSetupOperations(parts, kept),
+    ...providerCredentialOperations(parts, kept),
+    ...modelOperations(parts, kept),
+    ...modelSetupOperations(parts, kept),
     ...overviewOperations(parts, records),
     ...requestOperations(parts),
     ...usageOperations(parts, records),
@@ -65,8 +75,8 @@ async function replyTo(operations: readonly Operation[], request: AdminRequest):
   );
   if (refusal !== null) refuse(refusal);
   const query = checked(operation.query, queryObject(request.query), null);
-  const body = bodyOf(operation, request.body);
-  const result = await operation.run({ params, query, body, operator });
+  const { body, written } = bodyOf(operation, request.body);
+  const result = await operation.run({ params, query, body, written, operator });
   if (operation.reply.kind === 'text') {
     return { status: 200, contentType: operation.reply.contentType, body: result as AdminReply['body'] };
   }
@@ -87,10 +97,11 @@ function found(operations: readonly Operation[], method: AdminMethod, path: stri
   }
 }
 
-function bodyOf(operation: Operation, text: string): unknown {
-  if (operation.body === null) return undefined;
-  if (operation.body === 'yaml') return text;
-  return checked(operation.body, text === '' ? undefined : parsed(text), 'the body');
+function bodyOf({ body }: Operation, text: string): { body: unknown; written: unknown } {
+  if (body === null) return { body: undefined, written: undefined };
+  if (body === 'yaml') return { body: text, written: text };
+  const written = text === '' ? undefined : parsed(text);
+  return { body: checked(body, written, 'the body'), written };
 }
 
 function parsed(text: string): unknown {

@@ -1,11 +1,18 @@
 import { z } from 'zod';
+import type { KeptRow } from '../auth/account-store.ts';
+import type { Operator } from '../auth/operator.ts';
+import { aliasFor } from '../config/alias-pattern.ts';
+import { fragmentKey } from '../config/merge-kept.ts';
+import type { modelSchema as modelConfigSchema } from '../config/schema-models.ts';
 import type { Alias } from '../inference/models/model-table.ts';
-import { filter, healthField, listOf, pageFields } from './fields.ts';
-import { jsonOperation, type Operation } from './operation.ts';
+import { filter, healthField, listOf, noQuery, pageFields } from './fields.ts';
+import type { KeptRecords, KeptRows } from './kept.ts';
+import { keptFields, shownKept } from './kept-fields.ts';
+import { jsonOperation, type Operation, refuse } from './operation.ts';
 import { inOrderOf, pageByText } from './page.ts';
 import type { AdminParts } from './parts.ts';
 
-const modelSchema = z.object({
+export const modelSchema = z.object({
   id: z.string().describe('What callers name.'),
   type: z.string(),
   tier: z.string().nullable(),
@@ -25,10 +32,16 @@ const modelSchema = z.object({
         .describe('USD per million tokens; null when unknown.'),
     }),
   ),
+  only: z
+    .object({ accounts: z.array(z.string()), plans: z.array(z.string()) })
+    .nullable()
+    .describe('Who may use it beside what plans and keys say; null: everybody.'),
+  ...keptFields,
 });
+export type ModelReply = z.output<typeof modelSchema>;
 
-/** `/models`: every alias, whoever may use it, with its targets. */
-export function modelOperations(parts: AdminParts): Operation[] {
+/** `/models`: every alias, whoever may use it, with its targets; and what is kept of them. */
+export function modelOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
   return [
     jsonOperation({
       method: 'GET',
@@ -38,22 +51,107 @@ export function modelOperations(parts: AdminParts): Operation[] {
       query: z.strictObject({ ...pageFields, provider: filter('Only those with a target of this provider.') }),
       body: null,
       reply: listOf(modelSchema),
-      run({ query }) {
-        const ordered = inOrderOf(parts.snapshot().models.all(), ({ id }) => id);
+      async run({ query, operator }) {
         const { provider } = query;
+        const entries = inOrderOf(entriesOf(parts, await kept.rows()), idOf);
         const page = pageByText(
-          ordered,
-          ({ id }) => id,
+          entries,
+          idOf,
           query,
-          ({ candidates }) => provider === undefined || candidates.some(({ target }) => target.provider === provider),
+          (entry) => provider === undefined || targetsOf(entry).some((target) => target.startsWith(`${provider}/`)),
         );
-        return { data: page.rows.map((alias) => shown(parts, alias)), next_cursor: page.next };
+        return { data: page.rows.map((entry) => withinScope(shown(parts, entry), operator)), next_cursor: page.next };
       },
+    }),
+    jsonOperation({
+      method: 'GET',
+      path: '/models/{id}',
+      area: 'models',
+      summary: 'One model.',
+      query: noQuery,
+      body: null,
+      reply: modelSchema,
+      run: async ({ params, operator }) => withinScope(await shownModel(parts, kept, params.id), operator),
     }),
   ];
 }
 
-function shown({ health, clock }: AdminParts, alias: Alias): z.input<typeof modelSchema> {
+/** As the list shows it; refuses an id that nothing has. */
+export async function shownModel(parts: AdminParts, kept: KeptRecords, id: string): Promise<ShownModel> {
+  const entry = entriesOf(parts, await kept.rows()).find((each) => idOf(each) === id);
+  if (entry !== undefined) return shown(parts, entry);
+  return refuse({ kind: 'not-found', message: `There is no model '${id.slice(0, 256)}'.` });
+}
+
+/** Other accounts are not there for an operator of some. */
+function withinScope(model: ShownModel, { accounts }: Operator): ShownModel {
+  if (accounts === null || model.only === null) return model;
+  const only = { ...model.only, accounts: model.only.accounts.filter((account) => accounts.includes(account)) };
+  return { ...model, only, definition: model.definition === null ? null : { ...model.definition, only } };
+}
+
+export type ShownModel = z.input<typeof modelSchema>;
+
+/** An alias that callers can name, or what is kept and names none: a pattern, or what cannot be used. */
+type Entry = { alias: Alias; row: KeptRow | null } | { alias: null; row: KeptRow };
+
+function entriesOf({ snapshot }: AdminParts, { kept }: KeptRows): Entry[] {
+  const rows = new Map(kept.filter(({ kind }) => kind === 'model').map((row) => [row.name, row]));
+  const aliases = snapshot().models.all();
+  const named = new Set(aliases.map(({ id }) => id));
+  return [
+    ...aliases.map((alias) => ({ alias, row: rows.get(alias.id) ?? null })),
+    ...[...rows.values()].filter(({ name }) => !named.has(name)).map((row) => ({ alias: null, row })),
+  ];
+}
+
+function idOf({ alias, row }: Entry): string {
+  return alias === null ? row.name : alias.id;
+}
+
+function targetsOf({ alias, row }: Entry): string[] {
+  return alias === null ? writtenTargets(row) : alias.candidates.map(({ target }) => target.id);
+}
+
+function writtenTargets({ definition }: KeptRow): string[] {
+  const targets = (definition as z.input<typeof modelConfigSchema>).targets ?? [];
+  return targets.map((target) => (typeof target === 'string' ? target : `${target.provider}/${target.model}`));
+}
+
+function shown(parts: AdminParts, { alias, row }: Entry): ShownModel {
+  return alias === null ? shownUnnamed(parts, row) : shownAlias(parts, alias, row);
+}
+
+/** What stands in no list of models: a pattern, whose matches do, or one that cannot be used. */
+function shownUnnamed(parts: AdminParts, row: KeptRow): ShownModel {
+  const facts = shownKept(parts, 'kept', row);
+  const model = parts.snapshot().config.models[row.name];
+  const status = facts.problem === null ? 'healthy' : 'down';
+  const targets = model?.targets.map(({ provider, model: id, priority, weight }) => ({
+    target: `${provider}/${id}`,
+    priority,
+    weight,
+  }));
+  return {
+    id: row.name,
+    type: String(model?.type ?? row.definition.type ?? 'chat'),
+    tier: model?.tier ?? null,
+    cost: model?.cost ?? 1,
+    attempts: model?.attempts ?? 1,
+    status,
+    targets: (targets ?? writtenTargets(row).map((target) => ({ target, priority: 1, weight: 1 }))).map((target) => ({
+      ...target,
+      rank: 0,
+      status,
+      price: null,
+    })),
+    only: model?.only === undefined ? null : { accounts: model.only.accounts ?? [], plans: model.only.plans ?? [] },
+    ...facts,
+  };
+}
+
+function shownAlias(parts: AdminParts, alias: Alias, row: KeptRow | null): ShownModel {
+  const { health, clock } = parts;
   const nowMs = clock.monotonicMs();
   return {
     id: alias.id,
@@ -76,5 +174,20 @@ function shown({ health, clock }: AdminParts, alias: Alias): z.input<typeof mode
           ? null
           : { input: target.price.input, output: target.price.output, cached_input: target.price.cachedInput },
     })),
+    only: alias.only === undefined ? null : { accounts: [...alias.only.accounts], plans: [...alias.only.plans] },
+    ...shownKept(parts, sourceOf(parts, alias, row), row),
   };
+}
+
+function sourceOf(
+  { setup, snapshot }: AdminParts,
+  { id, candidates }: Alias,
+  row: KeptRow | null,
+): ShownModel['source'] {
+  const { config, models } = snapshot();
+  const by = aliasFor(config.models, id)?.alias;
+  if (by !== undefined) return Object.hasOwn(setup.file().models, by) ? 'file' : 'kept';
+  if (row !== null && !setup.report().shadowed.has(fragmentKey(row))) return 'kept';
+  const listed = models.named.some((alias) => alias.id === id);
+  return listed && candidates.some(({ target }) => !target.simulated) ? 'detected' : 'built-in';
 }

@@ -40,6 +40,8 @@ export interface Call {
   params: Readonly<Record<string, string>>;
   query: unknown;
   body: unknown;
+  /** The body as it was written, before defaults and conversions. */
+  written: unknown;
   /** Who asks; has the right to. What belongs to an account that is not of `operator.accounts` is not there for it. */
   operator: Operator;
 }
@@ -51,6 +53,7 @@ interface TypedCall<Path extends string, Query extends z.ZodType, Body> {
   params: Readonly<Record<ParamOf<Path>, string>>;
   query: z.output<Query>;
   body: OutputOf<Body>;
+  written: unknown;
   operator: Operator;
 }
 

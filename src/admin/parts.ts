@@ -4,9 +4,11 @@ import type { ConfigResult } from '../config/check.ts';
 import type { ConfigProblem } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
+import type { LocalServer } from '../inference/providers/probe-local.ts';
 import type { Health } from '../inference/routing/health.ts';
 import type { Transport } from '../inference/transport/upstream-call.ts';
 import type { Clock } from '../kernel/clock.ts';
+import type { Sealer } from '../kernel/seal.ts';
 import type { Counters } from '../metering/counters.ts';
 import type { Ledger } from '../metering/ledger.ts';
 import type { PlanBook } from '../metering/plan-book.ts';
@@ -41,12 +43,36 @@ export interface AdminParts {
   checkConfig(text: string): ConfigResult;
   /** Reads the configuration file again and takes it into use; with errors nothing changes. */
   reload(mode: ReloadMode): Promise<Reloaded>;
+  setup: AdminSetup;
   /** What this process depends on: by name, why it cannot be used, null when it can. */
   troubles(): Readonly<Record<string, string | null>>;
   /** Room on the disk of the data folder; null where nobody knows. */
   disk(): { freeBytes: number; sizeBytes: number } | null;
   /** Told of a store that could not be asked; the caller got a 503. */
   onStoreError(error: unknown): void;
+}
+
+/** What is set up while Culvert runs, beside the file. */
+export interface AdminSetup {
+  /** The file's configuration alone. */
+  file(): Config;
+  env: Readonly<Record<string, string | undefined>>;
+  /** As of the last look at the store. */
+  report(): SetupReport;
+  /** Of kept credentials. */
+  sealer(): Sealer;
+  /** Resolves when what this process knows of the store is in force, and its providers have been asked for a while. */
+  heard(): Promise<void>;
+  /** Servers on this machine; null where the configuration says not to look. */
+  found(): Promise<readonly LocalServer[] | null>;
+}
+
+/** By `fragmentKey` of config. */
+export interface SetupReport {
+  /** The file has one of their name. */
+  shadowed: ReadonlySet<string>;
+  /** Why they are not in use, or not as a whole, a sentence each. */
+  problems: ReadonlyMap<string, string>;
 }
 
 /** `careful`: a configuration that would drop every declared key changes nothing either. */

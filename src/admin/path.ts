@@ -18,10 +18,9 @@ export function findOperation(operations: readonly Operation[], method: AdminMet
   if (parts === null) return { kind: 'none' };
   const at = operations.filter((operation) => matches(operation.path, parts));
   const literal = at.filter(({ path }) => !path.endsWith('}'));
-  const here = literal.length > 0 ? literal : at;
-  const operation = here.find((candidate) => candidate.method === method);
+  const operation = [...literal, ...at].find((candidate) => candidate.method === method);
   if (operation !== undefined) return { kind: 'found', operation, params: paramsOf(operation.path, parts) };
-  return here.length === 0 ? { kind: 'none' } : { kind: 'other-method', allowed: here.map((other) => other.method) };
+  return at.length === 0 ? { kind: 'none' } : { kind: 'other-method', allowed: at.map((other) => other.method) };
 }
 
 function partsOf(path: string): string[] | null {

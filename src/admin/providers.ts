@@ -1,10 +1,15 @@
 import { z } from 'zod';
+import type { CredentialRow, KeptRow } from '../auth/account-store.ts';
+import { fragmentKey } from '../config/merge-kept.ts';
 import type { ConfiguredProvider } from '../inference/models/connections.ts';
 import { lookAtProvider } from '../inference/models/live-look.ts';
+import { providerTypes } from '../inference/providers/catalog.ts';
 import type { LaneSnapshot } from '../inference/routing/health-snapshot.ts';
 import type { Failure } from '../kernel/failure.ts';
 import type { EngineState } from '../tools/search/engine-operator.ts';
 import { healthField, listOf, noQuery, pageFields, timeField } from './fields.ts';
+import { credentialsIn, type KeptRecords, type KeptRows, rowIn } from './kept.ts';
+import { keptFields, shownKept } from './kept-fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import { inOrderOf, pageByText } from './page.ts';
 import type { AdminParts } from './parts.ts';
@@ -25,7 +30,7 @@ const laneSchema = z.object({
   failed: z.int().describe('Attempts of the last 60 s.'),
 });
 
-const providerSchema = z.object({
+export const providerSchema = z.object({
   name: z.string().describe('A search engine: search: and its name.'),
   serves: z.enum(['models', 'search']),
   type: z.string(),
@@ -35,11 +40,16 @@ const providerSchema = z.object({
   models: z.int().describe('Targets that models of the configuration name here; 0 of a search engine.'),
   credentials: z.array(
     z.object({
-      id: z.string().describe('provider#0, provider#1… in the order of the configuration; never the secret.'),
+      id: z.string().describe('provider#0, provider#1… in the order of the configuration, or provider#id.'),
+      hint: z.string().nullable().describe('Its last characters, where it is kept; the secret is shown nowhere.'),
+      made_at: timeField.nullable(),
+      made_by: z.string().nullable(),
       lanes: z.array(laneSchema).describe('Models that requests were sent to with it; of a search engine one, search.'),
     }),
   ),
+  ...keptFields,
 });
+export type ProviderReply = z.output<typeof providerSchema>;
 
 const testSchema = z.object({
   ok: z.boolean(),
@@ -54,8 +64,8 @@ const testSchema = z.object({
   ),
 });
 
-/** `/providers`: what is known of upstreams right now. */
-export function providerOperations(parts: AdminParts): Operation[] {
+/** `/providers`: what is known of upstreams right now, and what is kept of them. */
+export function providerOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
   return [
     jsonOperation({
       method: 'GET',
@@ -65,16 +75,20 @@ export function providerOperations(parts: AdminParts): Operation[] {
       query: z.strictObject(pageFields),
       body: null,
       reply: listOf(providerSchema),
-      run({ query }) {
-        const { providers } = parts.snapshot();
-        const show = showing(parts);
-        const shown = [
-          ...[...providers.values()].map(show),
-          ...parts.engines.list().map((one) => shownEngine(one, parts)),
-        ];
-        const page = pageByText(inOrderOf(shown, nameOf), nameOf, query);
+      async run({ query }) {
+        const page = pageByText(inOrderOf(shownProviders(parts, await kept.rows()), nameOf), nameOf, query);
         return { data: [...page.rows], next_cursor: page.next };
       },
+    }),
+    jsonOperation({
+      method: 'GET',
+      path: '/providers/{name}',
+      area: 'providers',
+      summary: 'One provider or search engine.',
+      query: noQuery,
+      body: null,
+      reply: providerSchema,
+      run: ({ params }) => shownProvider(parts, kept, params.name),
     }),
     jsonOperation({
       method: 'POST',
@@ -94,14 +108,32 @@ export function providerOperations(parts: AdminParts): Operation[] {
         const looks = await lookAtProvider(parts.transport, provider.connection);
         return {
           ok: looks.every(({ verdict }) => verdict === 'ok' || verdict === 'not listed'),
-          data: looks.map(({ provider: _provider, ...look }) => look),
+          data: looks.map(({ provider: _provider, listed: _listed, ...look }) => look),
         };
       },
     }),
   ];
 }
 
-type ShownProvider = z.input<typeof providerSchema>;
+/** As the list shows it; refuses a name that nothing has. */
+export async function shownProvider(parts: AdminParts, kept: KeptRecords, name: string): Promise<ShownProvider> {
+  const shown = shownProviders(parts, await kept.rows()).find((provider) => provider.name === name);
+  return shown ?? refuse(noProvider(name));
+}
+
+function shownProviders(parts: AdminParts, rows: KeptRows): ShownProvider[] {
+  const { providers } = parts.snapshot();
+  const show = showing(parts, rows);
+  return [
+    ...[...providers.values()].map(show),
+    ...rows.kept
+      .filter(({ kind, name }) => kind === 'provider' && !providers.has(name))
+      .map((row) => shownUnused(parts, rows, row)),
+    ...parts.engines.list().map((one) => shownEngine(one, parts)),
+  ];
+}
+
+export type ShownProvider = z.input<typeof providerSchema>;
 
 /** No provider's name holds a colon. */
 const enginePrefix = 'search:';
@@ -114,7 +146,28 @@ function noProvider(name: string): Failure {
   return { kind: 'not-found', message: `There is no provider '${name.slice(0, 64)}'.` };
 }
 
-function shownEngine({ name, type, baseUrl, status, lane }: EngineState, { health }: AdminParts): ShownProvider {
+/** A kept one that is not in use. */
+function shownUnused(parts: AdminParts, rows: KeptRows, row: KeptRow): ShownProvider {
+  const type = String(row.definition.type ?? '');
+  return {
+    name: row.name,
+    serves: 'models',
+    type,
+    base_url: String(row.definition.base_url ?? providerTypes.get(type)?.baseUrl ?? ''),
+    simulated: false,
+    status: 'down',
+    models: 0,
+    credentials: credentialsIn(rows, row.name).map((credential) => ({ ...keptCredential(credential), lanes: [] })),
+    ...shownKept(parts, 'kept', row),
+  };
+}
+
+function keptCredential({ provider, id, hint, createdMs, createdBy }: CredentialRow) {
+  return { id: `${provider}#${id}`, hint, made_at: new Date(createdMs).toISOString(), made_by: createdBy };
+}
+
+function shownEngine({ name, type, baseUrl, status, lane }: EngineState, parts: AdminParts): ShownProvider {
+  const { health, setup } = parts;
   const wallMs = (ms: number) => health.wallMs(ms);
   const lanes = lane === null ? [] : [{ ...shownLane(lane, name, wallMs), model: 'search' }];
   return {
@@ -125,7 +178,8 @@ function shownEngine({ name, type, baseUrl, status, lane }: EngineState, { healt
     simulated: false,
     status,
     models: 0,
-    credentials: [{ id: `${name}#0`, lanes }],
+    credentials: [{ id: `${name}#0`, ...unkept, lanes }],
+    ...shownKept(parts, setup.file().tools.search.providers.length > 0 ? 'file' : 'detected', null),
   };
 }
 
@@ -137,27 +191,40 @@ async function testedEngine({ engines }: AdminParts, name: string): Promise<z.in
 }
 
 /** Health is looked at once for all the providers of an answer. */
-function showing({ health, clock, snapshot }: AdminParts): (provider: ConfiguredProvider) => ShownProvider {
+function showing(parts: AdminParts, rows: KeptRows): (provider: ConfiguredProvider) => ShownProvider {
+  const { health, clock, snapshot, setup } = parts;
+  const inFile = setup.file().providers;
   const nowMs = clock.monotonicMs();
   const lanes = Map.groupBy(health.snapshot(nowMs), ({ credential }) => credential);
   const targets = Map.groupBy(snapshot().models.targets(), ({ provider }) => provider);
   return ({ connection, config, simulated }) => {
-    const own = targets.get(connection.name) ?? [];
+    const { name } = connection;
+    const own = targets.get(name) ?? [];
+    const row = rowIn(rows, 'provider', name);
+    const inUse = row !== null && !setup.report().shadowed.has(fragmentKey(row));
+    const source = Object.hasOwn(inFile, name) ? 'file' : inUse ? 'kept' : simulated ? 'built-in' : 'detected';
+    const known = new Map(inUse ? credentialsIn(rows, name).map((each) => [`${name}#${each.id}`, each]) : []);
     return {
-      name: connection.name,
+      name,
       serves: 'models',
       type: config.type,
       base_url: `${connection.origin}${connection.basePath}`,
       simulated,
       status: own.length === 0 ? 'healthy' : health.status(own, nowMs),
       models: new Set(own.map(({ id }) => id)).size,
-      credentials: [...connection.credentials.keys()].map((id) => ({
-        id,
-        lanes: (lanes.get(id) ?? []).map((lane) => shownLane(lane, connection.name, (ms) => health.wallMs(ms))),
-      })),
+      credentials: [...connection.credentials.keys()].map((id) => {
+        const credential = known.get(id);
+        return {
+          ...(credential === undefined ? { id, ...unkept } : keptCredential(credential)),
+          lanes: (lanes.get(id) ?? []).map((lane) => shownLane(lane, name, (ms) => health.wallMs(ms))),
+        };
+      }),
+      ...shownKept(parts, source, row),
     };
   };
 }
+
+const unkept = { hint: null, made_at: null, made_by: null };
 
 function shownLane(lane: LaneSnapshot, provider: string, wallMs: (monotonicMs: number) => number) {
   return {

@@ -1,7 +1,7 @@
 import type { Config } from './schema.ts';
 
 /** Stands where a secret was. */
-const secretMark = '(secret)';
+export const secretMark = '(secret)';
 
 /** Keys that hold a secret wherever they stand, the fields of a target's `body` aside. */
 export const secretKeys: ReadonlySet<string> = new Set(['key', 'api_key', 'secret', 'earlier_secrets']);

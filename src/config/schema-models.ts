@@ -4,7 +4,7 @@ import { timeoutsSchema } from './schema-providers.ts';
 
 const modelTypes = ['chat', 'embedding', 'speech', 'transcription', 'image', 'rerank'] as const;
 
-const modelName = z
+export const modelName = z
   .string({ error: 'expected a model name' })
   .min(1, 'a model name cannot be empty')
   .max(256, 'a model name has at most 256 characters')
@@ -91,6 +91,15 @@ export const modelSchema = z.strictObject({
     .min(1, 'expected at least one target')
     .max(100)
     .describe('Where it may run: `provider/model` or an object.'),
+  only: z
+    .strictObject({
+      accounts: z.array(z.string().min(1).max(64)).max(1_000).optional().describe('Ids of accounts.'),
+      plans: z.array(name('a plan')).max(1_000).optional().describe('Names of plans.'),
+    })
+    .optional()
+    .describe(
+      'Who may use it: these accounts, and those with one of these plans. Plans and keys may take it from them. Default: everybody.',
+    ),
   fallbacks: z.array(modelName).max(20).default([]).describe('Other aliases, tried in order after all targets.'),
   timeouts: timeoutsSchema.prefault({}),
   attempts: z.int().min(1).max(8).default(4).describe('Upstream attempts per request, the first included.'),

@@ -42,3 +42,10 @@ export function randomBase62(length: number): string {
   }
   return text;
 }
+
+/** `length` characters of small letters and digits, each uniform. */
+export function randomBase36(length: number): string {
+  let text = '';
+  while (text.length < length) text += randomBase62(length).replace(/[A-Z]/g, '');
+  return text.slice(0, length);
+}

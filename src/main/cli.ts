@@ -31,6 +31,8 @@ import { configuredEngines, providersInForce } from '../tools/search/engine-targ
 import { damageOfShard } from '../vectors/embedded/check-shard.ts';
 import { ownVectors } from './cli-vectors.ts';
 import { previewSnapshot } from './preview.ts';
+import { openSecrets } from './secrets.ts';
+import { adminSetup, createSetup } from './setup.ts';
 
 type StoreParts = Pick<
   CliParts,
@@ -97,17 +99,32 @@ function damagesOfRows(file: string): Damage[] {
 /** Charges nothing and takes no lock (but for embedded vectors): a server may run on the same stores. */
 async function adminApi(config: Config, configFile: string | null, version: string): ReturnType<CliParts['adminApi']> {
   const { store, ledger, close } = await openForAdmin(config);
-  const { snapshot } = await previewSnapshot(config, process.env);
+  const { env } = process;
+  const secrets = openSecrets(config, openDataFolder(config.storage.data_dir));
+  // Lists say what is wrong with what is kept; what cannot be taken into use rejects.
+  const setup = createSetup({ config, env, secrets, log: { warn() {}, error() {} } });
+  let known: Stored = await store.load();
+  setup.take(known);
+  let { snapshot } = await previewSnapshot(setup.inForce(), env);
+  setup.begin(async (next) => {
+    ({ snapshot } = await previewSnapshot(next, env));
+    return { heard: Promise.resolve() };
+  });
   const transport = createTransport({ proxyOf: environmentProxies(process.env) });
   const own = ownVectors(config);
-  let known: Stored = await store.load();
   const api = createAdminApi({
     clock,
     version,
     store,
-    async refresh() {
-      known = await store.load();
-    },
+    ...adminSetup({
+      setup,
+      secrets,
+      env,
+      async look() {
+        known = await store.load();
+        setup.take(known);
+      },
+    }),
     ledger,
     plans: () => createPlanBook({ config, stored: known.plans }),
     counters: null,

@@ -151,7 +151,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const finished = tellFinished(log, metrics, snapshot, aliases);
   const shared = { ...upstreams, books, clock, plans, storage, resolve, proxyOf, log, onTrouble, opened };
   const services = await openServices({ ...shared, files, notices, objects, finished });
-  const { server, routes, dashboard } = await openServer({ ...shared, options, services, callers, metrics });
+  const { server, routes, dashboard } = await openServer({ ...shared, options, services, callers, setup, metrics });
   metrics.gauge('culvert_ledger_queued_rows', 'Ledger rows waiting for a commit.', () => ledger.gauges().queued);
   metrics.gauge('culvert_open_reservations', 'Reservations that are not settled.', () => ledger.gauges().open);
   metrics.gauges('culvert_model_down', '1 while no target of the model answers.', 'model', aliases.down);

@@ -38,6 +38,7 @@ import { openCrawls } from './crawls.ts';
 import type { OpenedDashboard } from './dashboard.ts';
 import type { GatewayOptions } from './gateway.ts';
 import { createPageModel } from './page-model.ts';
+import { adminSetup, type Setup } from './setup.ts';
 import { boundedPages, type Storage } from './storage.ts';
 import { openTools } from './tools.ts';
 import { openVectors } from './vectors.ts';
@@ -48,6 +49,7 @@ export interface RoutesParts {
   books: Books;
   storage: Storage;
   callers: Callers;
+  setup: Setup;
   /** Null: there is none. */
   dashboard: OpenedDashboard | null;
   metrics: Metrics;
@@ -65,7 +67,7 @@ export interface RoutesParts {
 
 /** Every route, with the vector store and the web tools behind them. */
 export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> {
-  const { options, services, books, callers, metrics, resolve, onTrouble, onUnexpected } = parts;
+  const { options, services, books, callers, setup, metrics, resolve, onTrouble, onUnexpected } = parts;
   const { folder, stores, secrets } = books;
   const { config, version, log } = options;
   const { clock, admission, snapshot, health, transport } = services;
@@ -115,7 +117,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
         clock,
         version,
         store: stores.accounts,
-        refresh: callers.refresh,
+        ...adminSetup({ setup, secrets, env: options.env, look: callers.refresh }),
         ledger,
         plans,
         counters,

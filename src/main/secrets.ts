@@ -22,13 +22,17 @@ export function openSecrets({ storage }: Config, folder: DataFolder): Secrets {
     };
     return { all: () => configured, source: 'configuration', renew: elsewhere, forgetEarlier: elsewhere };
   }
-  let known = secretsOf(folder, mint);
+  let known: readonly string[] | null = null;
+  const all = () => {
+    known ??= secretsOf(folder, mint);
+    return known;
+  };
   const changed = (change: () => void) => () => {
     change();
-    known = secretsOf(folder, mint);
+    known = null;
   };
   return {
-    all: () => known,
+    all,
     source: 'data folder',
     renew: changed(() => renewSecret(folder, mint)),
     forgetEarlier: changed(() => forgetEarlierSecrets(folder)),

@@ -1,14 +1,19 @@
+import type { AdminParts, SetupReport } from '../admin/parts.ts';
 import type { Stored } from '../auth/account-store.ts';
 import { openKept } from '../auth/kept-secrets.ts';
 import { fragmentKey, mergeKept } from '../config/merge-kept.ts';
 import { formatPath } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
+import { probeGet } from '../inference/providers/probe-get.ts';
+import { probeLocalServers } from '../inference/providers/probe-local.ts';
 import { createSealer } from '../kernel/seal.ts';
 import type { Log } from '../observe/log.ts';
 import type { Secrets } from './secrets.ts';
 
 /** The configuration in force: the file's, and under it what was set up while Culvert ran. */
 export interface Setup {
+  /** How what is kept does, as of the last `take`. */
+  report(): SetupReport;
   /** The file's alone. */
   file(): Config;
   inForce(): Config;
@@ -31,18 +36,21 @@ export interface TakenUp {
   heard: Promise<void>;
 }
 
+const fine: SetupReport = { shadowed: new Set(), problems: new Map() };
+
 type Kept = Pick<Stored, 'kept' | 'credentials'>;
 
 export function createSetup(parts: {
   config: Config;
   env: Readonly<Record<string, string | undefined>>;
   secrets: Secrets;
-  log: Log;
+  log: Pick<Log, 'warn' | 'error'>;
 }): Setup {
   const { env, secrets, log } = parts;
   let file = parts.config;
   let kept: Kept = { kept: [], credentials: [] };
   let told: ReadonlySet<string> = new Set();
+  let report: SetupReport = fine;
   let inForce = file;
   let use: ((config: Config) => Promise<TakenUp>) | null = null;
   let last: Promise<TakenUp> = Promise.resolve({ heard: Promise.resolve() });
@@ -50,6 +58,7 @@ export function createSetup(parts: {
   function merge(): Promise<TakenUp> {
     if (kept.kept.length === 0) {
       inForce = file;
+      report = fine;
     } else {
       const opened = openKept(createSealer(secrets.all(), 'credentials'), kept);
       const { config, left } = mergeKept(file, opened.fragments, env);
@@ -58,6 +67,8 @@ export function createSetup(parts: {
       for (const [key, why] of left) {
         if (why.kind === 'unusable') troubles.set(key, [formatPath(why.path), why.message].filter(Boolean).join(': '));
       }
+      const shadowed = [...left].flatMap(([key, { kind }]) => (kind === 'shadowed' ? [key] : []));
+      report = { shadowed: new Set(shadowed), problems: troubles };
       tell(troubles);
     }
     if (use === null) return last;
@@ -82,6 +93,7 @@ export function createSetup(parts: {
   }
 
   return {
+    report: () => report,
     file: () => file,
     inForce: () => inForce,
     take(stored) {
@@ -111,6 +123,33 @@ export function createSetup(parts: {
       });
       await Promise.race([heard, over]);
       clearTimeout(timer);
+    },
+  };
+}
+
+/** How long whoever changed a provider waits for its list of models. */
+const heardMaxMs = 2_000;
+
+/** What the admin API takes of it; `look` brings what this process knows of the store up to it. */
+export function adminSetup(parts: {
+  setup: Setup;
+  secrets: Secrets;
+  env: Readonly<Record<string, string | undefined>>;
+  look(): Promise<unknown>;
+}): Pick<AdminParts, 'refresh' | 'setup'> {
+  const { setup, secrets, env, look } = parts;
+  return {
+    async refresh() {
+      await look();
+      await setup.settled();
+    },
+    setup: {
+      file: setup.file,
+      env,
+      report: setup.report,
+      sealer: () => createSealer(secrets.all(), 'credentials'),
+      heard: () => setup.heard(heardMaxMs),
+      found: async () => (setup.file().autodetect === 'off' ? null : probeLocalServers({ probeGet })),
     },
   };
 }

@@ -20,11 +20,14 @@ import { scrub } from '../../src/inference/providers/scrub.ts';
 import { createHealth } from '../../src/inference/routing/health.ts';
 import { createTransport } from '../../src/inference/transport/send.ts';
 import { fakeClock } from '../../src/kernel/clock.ts';
+import { openSecrets } from '../../src/main/secrets.ts';
+import { adminSetup, createSetup } from '../../src/main/setup.ts';
 import { MemoryCounters } from '../../src/metering/memory-counters.ts';
 import { createPlanBook } from '../../src/metering/plan-book.ts';
 import { crashedEvent } from '../../src/metering/quota.ts';
 import { bucketsOf } from '../../src/metering/scope.ts';
 import { openSqliteAccountStore } from '../../src/stores/sqlite/account-store.ts';
+import { openDataFolder } from '../../src/stores/sqlite/data-folder.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
 import { openSqliteSessionStore } from '../../src/stores/sqlite/session-store.ts';
 import { createEngineOperator } from '../../src/tools/search/engine-operator.ts';
@@ -62,6 +65,12 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
   const ring = createKeyRing(clock, declaredKeys(current, 'sk-cv-admin-of-tests'));
   let stored: Stored = await store.load();
   let snapshot = snapshotOf(current);
+  const secrets = openSecrets(current, openDataFolder(folder));
+  const setup = createSetup({ config: current, env: {}, secrets, log: { warn() {}, error() {} } });
+  setup.begin(async (next) => {
+    snapshot = snapshotOf(next);
+    return { heard: Promise.resolve() };
+  });
   let reloaded: Reloaded | null = null;
   const storeErrors: unknown[] = [];
   let disk = { freeBytes: 50e9, sizeBytes: 100e9 };
@@ -84,14 +93,17 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     return built.snapshot;
   }
 
+  async function look() {
+    stored = await store.load();
+    ring.restock(stored);
+    setup.take(stored);
+  }
+
   const api = createAdminApi({
     clock,
     version: '0.0.0-test',
     store,
-    async refresh() {
-      stored = await store.load();
-      ring.restock(stored);
-    },
+    ...adminSetup({ setup, secrets, env: {}, look }),
     ledger,
     plans: () => createPlanBook({ config: current, stored: stored.plans }),
     counters,
@@ -177,7 +189,8 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     /** Takes another configuration into use. */
     configure(next: Record<string, unknown>) {
       current = configOf(next);
-      snapshot = snapshotOf(current);
+      void setup.declare(current);
+      snapshot = snapshotOf(setup.inForce());
       ring.declare(declaredKeys(current, 'sk-cv-admin-of-tests'));
     },
     setDisk(room: typeof disk) {

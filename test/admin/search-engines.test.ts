@@ -45,7 +45,11 @@ test('search engines stand among the providers, with what searches have taught o
     ],
     'pages of the callers themselves are no engine',
   );
-  assert.deepEqual([fresh[0].base_url, fresh[0].credentials], [`${broken.url}/sub`, [{ id: 'brave#0', lanes: [] }]]);
+  assert.deepEqual(
+    [fresh[0].base_url, fresh[0].source, fresh[0].credentials[0].id],
+    [`${broken.url}/sub`, 'file', 'brave#0'],
+  );
+  assert.deepEqual(fresh[0].credentials[0].lanes, []);
 
   assert.equal((await gateway.fetch('/v1/tools/search', { json: { query: 'otters' } })).status, 200);
   const [brave, searxng] = await engines();

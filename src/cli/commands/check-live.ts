@@ -12,7 +12,7 @@ import { table } from '../table.ts';
 
 export interface LiveReport {
   ok: boolean;
-  live: readonly LiveLook[];
+  live: readonly Omit<LiveLook, 'listed'>[];
   /** Search engines. */
   search: readonly EngineLook[];
   /** Servers found on this machine, used or not. */
@@ -35,7 +35,7 @@ export async function checkLive({ providers, config, localSearch }: Snapshot): P
       lookAtEngines({ transport, clock, scrub }, engines),
       probeLocalServers({ probeGet }),
     ]);
-    const live = looks.flat();
+    const live = looks.flat().map(({ listed: _listed, ...look }) => look);
     return {
       ok: [...live, ...search].every(({ verdict }) => verdict === 'ok' || verdict === 'not listed'),
       live,

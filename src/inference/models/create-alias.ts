@@ -59,6 +59,9 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       createdS: parts.nowS,
       dimensions: model.dimensions ?? null,
       ...(model.voices !== undefined && { voices: model.voices }),
+      ...(model.only !== undefined && {
+        only: { accounts: new Set(model.only.accounts), plans: new Set(model.only.plans) },
+      }),
       listedDimensions: model.dimensions ?? (model.type === 'embedding' ? usualDimensions(own[0]?.model) : null),
       candidates,
       totalMs: Math.max(1, ...candidates.map(({ target }) => target.timeouts.totalMs)),

@@ -1,6 +1,7 @@
 import type { ProviderConnection } from '../providers/connection.ts';
 import type { CredentialHeaders } from '../providers/credential-headers.ts';
 import { type Discovery, discoverModels } from '../providers/discover.ts';
+import type { DiscoveredModel } from '../providers/provider.ts';
 import { getJson } from '../transport/get-json.ts';
 import type { Transport } from '../transport/upstream-call.ts';
 
@@ -10,9 +11,10 @@ export interface LiveLook {
   /** `provider#0`… */
   credential: string;
   verdict: 'ok' | 'not listed' | 'bad credential' | 'unreachable' | 'failed';
-  /** Without secrets; '' when all is well. */
+  /** Without secrets, with what the provider said; '' when all is well. */
   message: string;
   models: number;
+  listed: readonly DiscoveredModel[];
   ms: number;
 }
 
@@ -46,13 +48,14 @@ async function lookAt(
   };
 }
 
-function judged(found: Discovery, unreachable: string | null): Pick<LiveLook, 'verdict' | 'message' | 'models'> {
-  if (found.ok) return { verdict: 'ok', message: '', models: found.models.length };
-  if (unreachable !== null) return { verdict: 'unreachable', message: unreachable, models: 0 };
-  if (found.reason === 'not-listed') return { verdict: 'not listed', message: found.message, models: 0 };
-  return {
-    verdict: found.reason === 'bad_credential' ? 'bad credential' : 'failed',
-    message: found.message,
-    models: 0,
-  };
+type Judged = Pick<LiveLook, 'verdict' | 'message' | 'models' | 'listed'>;
+
+function judged(found: Discovery, unreachable: string | null): Judged {
+  if (found.ok) return { verdict: 'ok', message: '', models: found.models.length, listed: found.models };
+  const nothing = { models: 0, listed: [] };
+  if (unreachable !== null) return { verdict: 'unreachable', message: unreachable, ...nothing };
+  if (found.reason === 'not-listed') return { verdict: 'not listed', message: found.message, ...nothing };
+  const verdict = found.reason === 'bad_credential' ? 'bad credential' : 'failed';
+  const said = found.said === undefined ? '' : `: ${found.said}`;
+  return { verdict, message: `${found.message}${said}`, ...nothing };
 }

@@ -38,6 +38,8 @@ export interface Alias {
   listedDimensions: number | null;
   /** Voices by the name that callers use; absent: none is renamed. */
   voices?: Readonly<Record<string, string>>;
+  /** Who may use it beside what plans and keys say; absent: everybody. */
+  only?: { accounts: ReadonlySet<string>; plans: ReadonlySet<string> };
   /** Its own targets (rank 0), then its fallbacks' (rank 1…). */
   candidates: readonly RouteCandidate[];
   /** Longest time a request may take, ms. */
@@ -163,11 +165,12 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     return named === undefined || unheard.includes(named) ? (named ?? unheard.join(', ')) : null;
   }
 
-  const list = (principal: Principal) => [...aliases.values()].filter((alias) => allowed(alias.id, principal));
+  const list = (principal: Principal) =>
+    [...aliases.values()].filter((alias) => isFor(alias, principal) && allowed(alias.id, principal));
 
   function resolve(model: string, principal: Principal): Alias | Failure {
     const alias = aliases.get(model) ?? (hasPatterns ? matchedBy(model) : null);
-    if (alias !== null && allowed(alias.id, principal)) return alias;
+    if (alias !== null && isFor(alias, principal) && allowed(alias.id, principal)) return alias;
     const unheardOf = alias === null ? mayComeFrom(model, principal) : null;
     if (unheardOf !== null) {
       const shown = model.slice(0, 256);
@@ -215,6 +218,10 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
 
 function givesAllModels(provider: ConfiguredProvider | undefined, models: Config['models']): boolean {
   return provider?.config.all_models ?? Object.keys(models).length === 0;
+}
+
+function isFor({ only }: Alias, { account, plan }: Principal): boolean {
+  return only === undefined || only.accounts.has(account) || only.plans.has(plan);
 }
 
 /** What the configuration names, then what providers list for everybody. `ofPatterns`: those that a pattern stands for. */

@@ -1,8 +1,10 @@
+import { readError } from '../dialects/openai-chat/errors.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
 import { classifyError } from './classify.ts';
 import type { ProviderConnection } from './connection.ts';
 import type { DiscoveredModel } from './provider.ts';
 import { listedModelsMax, readModelList } from './read-model-list.ts';
+import { scrub } from './scrub.ts';
 
 /** A GET to a provider: the parsed JSON body, or undefined when it was not JSON. Rejects when no answer came. */
 export type DiscoveryGet = (connection: ProviderConnection, path: string) => Promise<{ status: number; body: unknown }>;
@@ -10,7 +12,8 @@ export type DiscoveryGet = (connection: ProviderConnection, path: string) => Pro
 export type Discovery =
   | { ok: true; models: readonly DiscoveredModel[] }
   /** `not-listed`: this service has no list; its models must be named in the configuration. */
-  | { ok: false; reason: FaultClass | 'not-listed'; message: string };
+  /** `said`: the provider's own words, scrubbed; absent where it had none. */
+  | { ok: false; reason: FaultClass | 'not-listed'; message: string; said?: string };
 
 /** Path of a connection's list of models, from the origin; null when the service has none. */
 export function modelsPath(connection: ProviderConnection): string | null {
@@ -36,7 +39,13 @@ export async function discoverModels(connection: ProviderConnection, get: Discov
   if (answer === null) return { ok: false, reason: 'transient', message: `${name} did not answer` };
   if (answer.status !== 200) {
     const reason = classifyError(provider, answer.status, null);
-    return { ok: false, reason, message: `${name} answered ${answer.status} to the list of models` };
+    const error = readError(answer.body);
+    return {
+      ok: false,
+      reason,
+      message: `${name} answered ${answer.status} to the list of models`,
+      ...(error !== null && { said: scrub(error.message, connection) }),
+    };
   }
   const models = provider.listModels === undefined ? readModelList(answer.body) : provider.listModels(answer.body);
   if (models === null) return { ok: false, reason: 'malformed', message: `${name} sent no list of models` };

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import type { KeptRow } from '../auth/account-store.ts';
+import { openDefinition } from '../auth/kept-secrets.ts';
+import { fragmentKey } from '../config/merge-kept.ts';
+import { redactPart } from '../config/redact.ts';
+import { timeField } from './fields.ts';
+import type { AdminParts } from './parts.ts';
+
+const source = z
+  .enum(['file', 'kept', 'detected', 'built-in'])
+  .describe(
+    'file: of the configuration file, and changed there; kept: made here; detected: by a key in the environment, a server of this machine or a list of models; built-in: of Culvert itself.',
+  );
+
+/** What shown providers and models say of where they come from. */
+export const keptFields = {
+  source,
+  version: z.int().nullable().describe('Of what is kept: PATCH and DELETE take it; null where nothing is.'),
+  definition: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .describe('What is kept, as in culvert.yaml, secrets as (secret); null where nothing is.'),
+  shadowed: z.boolean().describe('Something is kept under this name and not used: the file has one too.'),
+  problem: z.string().nullable().describe('Why what is kept cannot be used, or not all of it.'),
+  updated_at: timeField.nullable(),
+  updated_by: z.string().nullable(),
+};
+
+type Source = z.output<typeof source>;
+
+/** `row`: what is kept under the name; null: nothing. */
+export function shownKept({ setup }: AdminParts, from: Source, row: KeptRow | null) {
+  if (row === null) {
+    const nothing = { version: null, definition: null, problem: null, updated_at: null, updated_by: null };
+    return { source: from, shadowed: false, ...nothing };
+  }
+  const { shadowed, problems } = setup.report();
+  const key = fragmentKey(row);
+  return {
+    source: from,
+    version: row.version,
+    definition: redactPart(openDefinition(setup.sealer(), row) ?? row.definition) as Record<string, unknown>,
+    shadowed: shadowed.has(key),
+    problem: problems.get(key) ?? null,
+    updated_at: new Date(row.updatedMs).toISOString(),
+    updated_by: row.updatedBy,
+  };
+}

@@ -1,0 +1,180 @@
+import type { AuditEntry, Change, CredentialRow, KeptRow, Stored } from '../auth/account-store.ts';
+import { openDefinition, openKept } from '../auth/kept-secrets.ts';
+import { fragmentKey, type LeftOut, type Merged, mergeKept } from '../config/merge-kept.ts';
+import { formatPath } from '../config/problem.ts';
+import { connectProviders } from '../inference/models/connections.ts';
+import { type Failure, invalid } from '../kernel/failure.ts';
+import type { Records } from './directory.ts';
+import { refuse, refuseWith } from './operation.ts';
+import type { AdminParts } from './parts.ts';
+
+export type KeptKind = KeptRow['kind'];
+
+/** What the store holds of providers and models. */
+export type KeptRows = Pick<Stored, 'kept' | 'credentials'>;
+
+/** Providers and models that are kept: more of them than anybody makes by hand. */
+const keptMax = 5_000;
+/** A change that others overtake is made anew so often. */
+const triesMax = 5;
+
+/** What a change of one kept row comes to. */
+export interface Planned {
+  changes: readonly Change[];
+  audit: Pick<AuditEntry, 'action' | 'subject' | 'before' | 'after'>;
+  /** What is kept afterwards, to be checked before anything is written; null: nothing that could go wrong. */
+  after: KeptRows | null;
+}
+
+/** How providers and models are changed that are kept in the store. */
+export interface KeptRecords {
+  rows(): Promise<KeptRows>;
+  /** Refuses a name that is taken, with what has it. */
+  create(kind: KeptKind, name: string, plan: (rows: KeptRows) => Planned, actor: string): Promise<void>;
+  /**
+   * Changes or removes a row of which the caller knows this version; undefined: whichever it has. One who knew an
+   * earlier version gets 409 with `current`.
+   */
+  change(of: RowChange, plan: (row: KeptRow, rows: KeptRows) => Planned): Promise<void>;
+}
+
+export interface RowChange {
+  kind: KeptKind;
+  name: string;
+  version: number | undefined;
+  actor: string;
+  /** As lists show it, for the one who is told that it has changed. */
+  show(): Promise<unknown>;
+}
+
+export function createKeptRecords(parts: AdminParts, records: Records): KeptRecords {
+  const rows = async (): Promise<KeptRows> => (await records.current(null)).stored;
+
+  async function write({ changes, audit }: Planned, actor: string) {
+    const done = await records.apply(changes, { atMs: parts.clock.wallMs(), actor, ...audit });
+    if (done === 'done') await parts.setup.heard();
+    return done;
+  }
+
+  return {
+    rows,
+    async create(kind, name, plan, actor) {
+      const before = await rows();
+      if (before.kept.length >= keptMax) {
+        refuse({ kind: 'conflict', message: `There are ${keptMax} providers and models already; remove some first.` });
+      }
+      if (rowIn(before, kind, name) !== null) refuse(taken(kind, name));
+      const planned = plan(before);
+      check(parts, before, planned.after ?? before, { kind, name });
+      if ((await write(planned, actor)) !== 'done') refuse(taken(kind, name));
+    },
+    async change({ kind, name, version, actor, show }, plan) {
+      for (let tries = 1; ; tries++) {
+        const before = await rows();
+        const row = rowIn(before, kind, name) ?? refuse(notKept(parts, kind, name));
+        if (version !== undefined && version !== row.version)
+          return refuseWith(changed(row, version), { current: await show() });
+        const planned = plan(row, before);
+        if (planned.after !== null) check(parts, before, planned.after, { kind, name });
+        if ((await write(planned, actor)) === 'done') return;
+        if (tries === triesMax)
+          refuse({ kind: 'conflict', message: `The ${kind} '${name}' is changed by others all the time.` });
+      }
+    },
+  };
+}
+
+export function rowIn({ kept }: Pick<KeptRows, 'kept'>, kind: KeptKind, name: string): KeptRow | null {
+  return kept.find((row) => row.kind === kind && row.name === name) ?? null;
+}
+
+export function credentialsIn({ credentials }: Pick<KeptRows, 'credentials'>, provider: string): CredentialRow[] {
+  return credentials.filter((row) => row.provider === provider);
+}
+
+/** The rows with another one in the place of that of its name, or at the end. */
+export function withRow({ kept, credentials }: KeptRows, row: KeptRow): KeptRows {
+  return { credentials, kept: [...kept.filter((other) => fragmentKey(other) !== fragmentKey(row)), row] };
+}
+
+/** What was written, for whoever changes it; refuses where this server cannot open it. */
+export function writtenOf(parts: AdminParts, row: KeptRow): Record<string, unknown> {
+  const definition = openDefinition(parts.setup.sealer(), row);
+  if (definition !== null) return definition;
+  const message = `The ${row.kind} '${row.name}' was sealed under another storage.secret than this server has; put that into storage.earlier_secrets, or remove it and make it anew.`;
+  return refuse({ kind: 'conflict', message });
+}
+
+export function merge({ setup }: AdminParts, rows: KeptRows): Merged {
+  return mergeKept(setup.file(), openKept(setup.sealer(), rows).fragments, setup.env);
+}
+
+/** Refuses what would not work, by the field that is to blame, and what would take from others what they work with. */
+function check(parts: AdminParts, before: KeptRows, after: KeptRows, focus: Pick<KeptRow, 'kind' | 'name'>): void {
+  const { left: earlier } = merge(parts, before);
+  const { left, config } = merge(parts, after);
+  const own = left.get(fragmentKey(focus));
+  if (own !== undefined) refuseUnfit(parts, focus, own);
+  const broken = [...left.keys()].filter((key) => !earlier.has(key) && key !== fragmentKey(focus));
+  if (broken.length > 0) {
+    const named = broken
+      .slice(0, 5)
+      .map((key) => `${key.slice(key.indexOf(' ') + 1)} (${whyLeft(left.get(broken[0]!)!)})`);
+    const more = broken.length > named.length ? ` and ${broken.length - named.length} more` : '';
+    const message = `Without it these models would not work any more: ${named.join(', ')}${more}. Change them first.`;
+    refuse({ kind: 'conflict', message });
+  }
+  const provider = focus.kind === 'provider' ? config.providers[focus.name] : undefined;
+  const [problem] = provider === undefined ? [] : connectProviders({ [focus.name]: provider }, null).problems;
+  if (problem !== undefined) refuse(invalid(/\bbase_url\b/.exec(problem)?.[0] ?? null, problem));
+}
+
+function refuseUnfit(parts: AdminParts, { kind, name }: Pick<KeptRow, 'kind' | 'name'>, why: LeftOut): never {
+  if (why.kind === 'shadowed') return refuse(declared(parts, kind, name));
+  const param = formatPath(why.path);
+  return refuse(
+    invalid(param === '' ? nameField[kind] : param, `${param === '' ? nameField[kind] : param}: ${why.message}`),
+  );
+}
+
+export const nameField = { provider: 'name', model: 'id' } as const;
+
+function whyLeft(why: LeftOut): string {
+  return why.kind === 'shadowed' ? 'the file has one of its name' : `${formatPath(why.path)}: ${why.message}`;
+}
+
+/** What the file or the environment names is changed there. */
+export function declared({ setup, configFile }: AdminParts, kind: KeptKind, name: string): Failure {
+  const file = setup.file();
+  const inFile = Object.hasOwn(kind === 'provider' ? file.providers : file.models, name);
+  const key = formatPath([`${kind}s`, name]);
+  const message = inFile
+    ? `${key} stands in ${configFile ?? 'the configuration'} and is changed there.`
+    : `The provider '${name}' comes from a key in the environment; take another name, or unset that variable.`;
+  return { kind: 'conflict', message };
+}
+
+function notKept(parts: AdminParts, kind: KeptKind, name: string): Failure {
+  const file = parts.setup.file();
+  const table = kind === 'provider' ? file.providers : file.models;
+  if (Object.hasOwn(table, name)) return declared(parts, kind, name);
+  const { providers, models } = parts.snapshot();
+  const there = kind === 'provider' ? providers.has(name) : models.all().some(({ id }) => id === name);
+  const shown = name.slice(0, 256);
+  if (!there) return { kind: 'not-found', message: `There is no ${kind} '${shown}'.` };
+  const message =
+    kind === 'provider'
+      ? `The provider '${shown}' was found, and is not kept: there is nothing to change. Make one of another name.`
+      : `The model '${shown}' comes from its provider's list, and is not kept: make a model of that id to change what it does.`;
+  return { kind: 'conflict', message };
+}
+
+function taken(kind: KeptKind, name: string): Failure {
+  return { kind: 'conflict', message: `There is a ${kind} '${name}' already.` };
+}
+
+function changed({ kind, name, version, updatedBy, updatedMs }: KeptRow, known: number): Failure {
+  const at = new Date(updatedMs).toISOString();
+  const message = `The ${kind} '${name}' was changed meanwhile, by ${updatedBy} at ${at}: it has version ${version}, yours was ${known}. Look at \`current\` and change that.`;
+  return { kind: 'conflict', message };
+}

@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import { builtProviders } from '../config/environment-providers.ts';
+import { name } from '../config/scalars.ts';
+import { providerSchema } from '../config/schema-providers.ts';
+import { connectProviders } from '../inference/models/connections.ts';
+import { lookAtProvider } from '../inference/models/live-look.ts';
+import { catalog } from '../inference/providers/catalog.ts';
+import { invalid } from '../kernel/failure.ts';
+import { noQuery } from './fields.ts';
+import { jsonOperation, type Operation, refuse } from './operation.ts';
+import type { AdminParts } from './parts.ts';
+
+const modelSchema = z.object({
+  id: z.string(),
+  type: z.string().describe('As its list says, else a guess by its name.'),
+});
+
+const typesSchema = z.object({
+  data: z.array(
+    z.object({
+      type: z.string(),
+      title: z.string(),
+      base_url: z.string().nullable().describe('Its own address; null: one must be given.'),
+      needs_key: z.boolean(),
+      env: z.string().nullable().describe('The environment variable that holds its key by convention.'),
+      local: z.boolean().describe("A server on one's own machine."),
+    }),
+  ),
+});
+export type ProviderTypesReply = z.output<typeof typesSchema>;
+
+const foundSchema = z.object({
+  looked: z.boolean().describe('false: the configuration says `autodetect: off`.'),
+  data: z.array(
+    z.object({
+      type: z.string(),
+      title: z.string(),
+      base_url: z.string(),
+      use: z.enum(['provider', 'search', 'listed']).describe('listed: nothing here can use it, or not as it runs.'),
+      note: z.string().nullable().describe('What keeps it from simply being used.'),
+      models: z.array(modelSchema),
+      provider: z.string().nullable().describe('The provider that stands for it already.'),
+    }),
+  ),
+});
+export type FoundServersReply = z.output<typeof foundSchema>;
+
+const draftSchema = providerSchema.extend({ name: name("a provider's name").optional() });
+
+const draftReply = z.object({
+  ok: z.boolean(),
+  verdict: z
+    .enum(['ok', 'not listed', 'bad credential', 'unreachable', 'failed'])
+    .describe('Of the first that failed.'),
+  message: z.string().describe('With what the provider answered; empty when all is well.'),
+  ms: z.int(),
+  models: z.array(modelSchema).describe('What it lists, at most 2,000.'),
+});
+export type DraftReply = z.output<typeof draftReply>;
+
+/** `/providers` before anything is kept: what kinds there are, what was found here, and how a draft would do. */
+export function providerDraftOperations(parts: AdminParts): Operation[] {
+  return [
+    jsonOperation({
+      method: 'GET',
+      path: '/providers/types',
+      area: 'providers',
+      summary: 'The kinds of providers that Culvert knows, in the order in which a page offers them.',
+      query: noQuery,
+      body: null,
+      reply: typesSchema,
+      run: () => ({
+        data: catalog.map(({ id, title, baseUrl, auth, local, envKey }) => ({
+          type: id,
+          title,
+          base_url: baseUrl,
+          needs_key: auth !== 'none' && !local,
+          env: envKey,
+          local,
+        })),
+      }),
+    }),
+    jsonOperation({
+      method: 'GET',
+      path: '/providers/found',
+      area: 'providers',
+      summary: 'Model servers and search engines that answer on this machine right now, and what they serve.',
+      query: noQuery,
+      body: null,
+      reply: foundSchema,
+      async run() {
+        const found = await parts.setup.found();
+        const used = new Map(
+          [...parts.snapshot().providers.values()].map(({ connection }) => [
+            placeOf(connection.origin),
+            connection.name,
+          ]),
+        );
+        return {
+          looked: found !== null,
+          data: (found ?? []).map(({ type, title, use, url, note, models }) => ({
+            type,
+            title,
+            base_url: url,
+            use,
+            note,
+            models: models.map(({ id, type: kind }) => ({ id, type: kind })),
+            provider: used.get(placeOf(url)) ?? null,
+          })),
+        };
+      },
+    }),
+    jsonOperation({
+      method: 'POST',
+      path: '/providers/test',
+      area: 'providers',
+      summary: 'Tries a provider before it is kept: asks for its list of models with the given key, and keeps nothing.',
+      query: noQuery,
+      body: draftSchema,
+      reply: draftReply,
+      async run({ written }) {
+        const { name: draft = 'draft', ...definition } = written as z.input<typeof draftSchema>;
+        const { connected, problems } = connectProviders(builtProviders({ [draft]: definition }), null);
+        const made = connected.get(draft);
+        if (made === undefined) {
+          const [problem = 'it cannot be called'] = problems;
+          return refuse(invalid(/\bbase_url\b/.exec(problem)?.[0] ?? null, problem));
+        }
+        const looks = await lookAtProvider(parts.transport, made.connection);
+        const failed = looks.find(({ verdict }) => verdict !== 'ok' && verdict !== 'not listed');
+        const told = failed ?? looks[0]!;
+        return {
+          ok: failed === undefined,
+          verdict: told.verdict,
+          message: told.message,
+          ms: told.ms,
+          models: looks[0]!.listed.map(({ id, type }) => ({ id, type })),
+        };
+      },
+    }),
+  ];
+}
+
+function placeOf(url: string): string {
+  return new URL(url).origin.replace('localhost', '127.0.0.1');
+}

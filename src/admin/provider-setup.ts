@@ -1,0 +1,143 @@
+import type { z } from 'zod';
+import type { Change, CredentialRow, KeptRow } from '../auth/account-store.ts';
+import { redactPart } from '../config/redact.ts';
+import { name } from '../config/scalars.ts';
+import { providerSchema } from '../config/schema-providers.ts';
+import { invalid } from '../kernel/failure.ts';
+import { noQuery } from './fields.ts';
+import { credentialsIn, type KeptRecords, type Planned, withRow, writtenOf } from './kept.ts';
+import { newRow, nextOf, patchSchema, versionQuery } from './kept-row.ts';
+import { patched } from './merge-patch.ts';
+import { jsonOperation, type Operation, refuse } from './operation.ts';
+import type { AdminParts } from './parts.ts';
+import { credentialRow, type NewCredential } from './provider-credentials.ts';
+import { shownProvider, providerSchema as shownSchema } from './providers.ts';
+
+const newProvider = providerSchema.extend({ name: name("a provider's name").describe('What targets call it.') });
+export type NewProvider = z.input<typeof newProvider>;
+
+/** Where a provider's credentials go; who changes one of these could read them there. */
+const addressMembers = ['type', 'base_url', 'proxy', 'tls'] as const;
+
+/** `/providers`: made, changed and removed while Culvert runs. */
+export function providerSetupOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
+  const show = (provider: string) => shownProvider(parts, kept, provider);
+  const changeOf = (provider: string, version: number | undefined, actor: string) =>
+    ({ kind: 'provider', name: provider, version, actor, show: () => show(provider) }) as const;
+
+  return [
+    jsonOperation({
+      method: 'POST',
+      path: '/providers',
+      area: 'providers',
+      summary: 'Makes a provider, as under `providers` in culvert.yaml; its keys are sealed and never shown again.',
+      query: noQuery,
+      body: newProvider,
+      status: 201,
+      reply: shownSchema,
+      async run({ body, written, operator: { name: actor } }) {
+        const { name: provider, api_key, credentials = [], ...definition } = written as NewProvider;
+        const given = api_key === undefined ? credentials : [{ api_key }, ...credentials];
+        if (api_key !== undefined && credentials.length > 0) {
+          refuse(invalid('credentials', 'credentials: api_key and credentials exclude each other'));
+        }
+        await kept.create(
+          'provider',
+          body.name,
+          (rows) => created(parts, rows, provider, definition, given, actor),
+          actor,
+        );
+        return show(body.name);
+      },
+    }),
+    jsonOperation({
+      method: 'PATCH',
+      path: '/providers/{name}',
+      area: 'providers',
+      summary: 'Changes what is kept of a provider; requests that run finish on what it was.',
+      query: noQuery,
+      body: patchSchema,
+      reply: shownSchema,
+      async run({ params, body: { version, ...patch }, operator: { name: actor } }) {
+        for (const member of ['api_key', 'credentials'] as const) {
+          if (member in patch)
+            refuse(invalid(member, `${member}: add and remove them under /providers/${params.name}/credentials`));
+        }
+        await kept.change(changeOf(params.name, version, actor), (row, rows) => {
+          const before = writtenOf(parts, row);
+          const after = patched(before, patch);
+          if (credentialsIn(rows, row.name).length > 0) refuseToSendElsewhere(before, after);
+          const next = nextOf(parts, row, after, actor);
+          return {
+            changes: [{ kind: 'replace-kept', row: next, was: row.version }],
+            audit: {
+              action: 'provider.update',
+              subject: row.name,
+              before: redactPart(before),
+              after: redactPart(after),
+            },
+            after: withRow(rows, next),
+          };
+        });
+        return show(params.name);
+      },
+    }),
+    jsonOperation({
+      method: 'DELETE',
+      path: '/providers/{name}',
+      area: 'providers',
+      summary: 'Removes what is kept of a provider, with its credentials; requests that run finish.',
+      query: versionQuery,
+      body: null,
+      reply: shownSchema,
+      async run({ params, query, operator: { name: actor } }) {
+        const shown = await show(params.name);
+        await kept.change(changeOf(params.name, query.version, actor), (row, rows) => ({
+          changes: [{ kind: 'delete-kept', of: 'provider', name: row.name, was: row.version }],
+          audit: { action: 'provider.delete', subject: row.name, before: redactPart(writtenOrBare(row)), after: null },
+          after: {
+            kept: rows.kept.filter((other) => other !== row),
+            credentials: rows.credentials.filter(({ provider }) => provider !== row.name),
+          },
+        }));
+        return shown;
+      },
+    }),
+  ];
+}
+
+function created(
+  parts: AdminParts,
+  rows: Parameters<typeof withRow>[0],
+  provider: string,
+  definition: Record<string, unknown>,
+  given: readonly NewCredential[],
+  actor: string,
+): Planned {
+  const row = newRow(parts, 'provider', provider, definition, actor);
+  const credentials: CredentialRow[] = [];
+  for (const each of given) credentials.push(credentialRow(parts, provider, each, actor, credentials));
+  const changes: Change[] = [
+    { kind: 'create-kept', row },
+    ...credentials.map((credential) => ({ kind: 'create-credential', credential }) as const),
+  ];
+  const after = { ...(redactPart(definition) as object), credentials: credentials.map(({ id }) => id) };
+  return {
+    changes,
+    audit: { action: 'provider.create', subject: provider, before: null, after },
+    after: { ...withRow(rows, row), credentials: [...rows.credentials, ...credentials] },
+  };
+}
+
+/** A removal must work for one that nobody can open any more. */
+function writtenOrBare({ definition, sealed }: KeptRow): Record<string, unknown> {
+  return sealed === null ? definition : { ...definition, sealed: '(secret)' };
+}
+
+/** Keys that nobody may read must not be sent to an address of the changer's choice either. */
+function refuseToSendElsewhere(before: Record<string, unknown>, after: Record<string, unknown>): void {
+  const member = addressMembers.find((each) => JSON.stringify(before[each]) !== JSON.stringify(after[each]));
+  if (member === undefined) return;
+  const message = `${member}: its credentials were given for another address; remove them, change this, and add them again`;
+  refuse(invalid(member, message));
+}

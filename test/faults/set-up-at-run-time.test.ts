@@ -1,0 +1,297 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { adminKey, otherKey, startGateway, type TestGateway } from '../start-gateway.ts';
+import { startUpstream, type Upstream } from '../start-upstream.ts';
+import { readStream } from './read-answer.ts';
+
+/*
+ * Providers, credentials and models that are made, changed, tested and removed while Culvert runs.
+ */
+
+// biome-ignore lint/suspicious/noExplicitAny: what a test looks at in an answer is what it asserts.
+type Answer = any;
+
+const secret = 'sk-upstream-canary-0123456789ab';
+
+async function call(
+  gateway: Pick<TestGateway, 'url'>,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<{ status: number; json: Answer }> {
+  const response = await fetch(`${gateway.url}/admin/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  assert.ok(!text.includes(secret), `${method} ${path} shows a credential`);
+  return { status: response.status, json: JSON.parse(text) };
+}
+
+async function ok(gateway: TestGateway, method: string, path: string, body?: unknown): Promise<Answer> {
+  const { status, json } = await call(gateway, method, path, body);
+  assert.ok(status < 300, `${method} ${path}: ${status} ${JSON.stringify(json)}`);
+  return json;
+}
+
+function chat(gateway: TestGateway, model: string, key?: string): Promise<Response> {
+  return gateway.fetch('/v1/chat/completions', {
+    json: { model, messages: [{ role: 'user', content: 'Hi' }] },
+    ...(key !== undefined && { headers: { authorization: `Bearer ${key}` } }),
+  });
+}
+
+async function started(
+  t: TestContext,
+  config: Record<string, unknown> = {},
+): Promise<{ gateway: TestGateway; upstream: Upstream }> {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  return { gateway: await startGateway(t, config), upstream };
+}
+
+const acme = (upstream: Upstream) => ({
+  name: 'acme',
+  type: 'openai',
+  base_url: `${upstream.url}/v1`,
+  api_key: secret,
+});
+
+test('a provider is made, its models appear, an alias is made of one, and both are asked with its key', async (t) => {
+  const { gateway, upstream } = await started(t);
+  const made = await ok(gateway, 'POST', '/providers', acme(upstream));
+  assert.deepEqual([made.source, made.version, made.status, made.problem], ['kept', 1, 'healthy', null]);
+  assert.deepEqual(made.credentials[0].hint, '…89ab');
+  assert.equal(made.credentials[0].made_by, 'admin');
+  const listed = (await ok(gateway, 'GET', '/models?provider=acme')).data;
+  assert.ok(listed.length > 0 && listed.every(({ source }: Answer) => source === 'detected' || source === 'built-in'));
+  assert.equal((await chat(gateway, 'acme/mock/ok')).status, 200, 'a model of its list');
+  const smart = await ok(gateway, 'POST', '/models', {
+    id: 'smart',
+    targets: [{ provider: 'acme', model: 'mock/ok', price: { input: 1, output: 2 } }],
+    tier: 'premium',
+    cost: 2,
+  });
+  assert.deepEqual([smart.source, smart.tier, smart.cost, smart.targets[0].price.output], ['kept', 'premium', 2, 2]);
+  const answer = await chat(gateway, 'smart');
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers.get('x-culvert-cost'), '2');
+  const asked = upstream.requests().filter(({ path }) => path.endsWith('/chat/completions'));
+  assert.ok(asked.every(({ headers }) => headers.authorization === `Bearer ${secret}`));
+  assert.equal((await chat(gateway, 'acme/mock/ok')).status, 200, 'the first alias takes no model away');
+});
+
+test('S39 a credential is readable nowhere: not in an answer, the audit trail, the configuration or the database', async (t) => {
+  const { gateway, upstream } = await started(t);
+  await ok(gateway, 'POST', '/providers', {
+    ...acme(upstream),
+    headers: { 'x-team': secret },
+    proxy: `http://user:${secret}@127.0.0.1:9`,
+  });
+  // `call` looks at each of these for it.
+  for (const path of ['/providers', '/providers/acme', '/audit', '/config', '/models', '/health']) {
+    await ok(gateway, 'GET', path);
+  }
+  const { data } = await ok(gateway, 'GET', '/audit');
+  assert.deepEqual([data[0].action, data[0].subject, data[0].actor], ['provider.create', 'acme', 'admin']);
+  for (const name of ['culvert.db', 'culvert.db-wal']) {
+    const file = join(gateway.dataDir, name);
+    if (existsSync(file)) assert.ok(!readFileSync(file).includes(secret), name);
+  }
+});
+
+test('S40 a provider whose credentials nobody may read is not sent to another address with them', async (t) => {
+  const { gateway, upstream } = await started(t);
+  await ok(gateway, 'POST', '/providers', acme(upstream));
+  const elsewhere = await call(gateway, 'PATCH', '/providers/acme', { base_url: 'http://127.0.0.1:9/v1' });
+  assert.deepEqual([elsewhere.status, elsewhere.json.error.param], [400, 'base_url']);
+  assert.match(elsewhere.json.error.message, /remove them, change this, and add them again/);
+  const same = await ok(gateway, 'PATCH', '/providers/acme', { timeouts: { idle: '7s' } });
+  assert.deepEqual(same.definition.timeouts, { idle: '7s' });
+});
+
+test('a draft is tested before it is kept: what the provider said of a wrong key, or its models', async (t) => {
+  const { gateway, upstream } = await started(t);
+  const draft = { type: 'openai', base_url: `${upstream.url}/v1`, api_key: secret };
+  const good = await ok(gateway, 'POST', '/providers/test', draft);
+  assert.deepEqual([good.ok, good.verdict, good.message], [true, 'ok', '']);
+  assert.ok(good.models.some(({ id, type }: Answer) => id === 'mock/ok' && type === 'chat'));
+  upstream.script('/v1/models', [
+    `status=401;message=Incorrect API key provided: ${secret}. Find yours in the console.`,
+  ]);
+  const wrong = await ok(gateway, 'POST', '/providers/test', draft);
+  assert.deepEqual([wrong.ok, wrong.verdict, wrong.models], [false, 'bad credential', []]);
+  assert.match(wrong.message, /answered 401 .*: Incorrect API key provided: \[redacted\]\. Find yours/);
+  const nobody = await ok(gateway, 'POST', '/providers/test', { ...draft, base_url: 'http://127.0.0.1:9/v1' });
+  assert.equal(nobody.verdict, 'unreachable');
+  assert.deepEqual(
+    (await ok(gateway, 'GET', '/providers')).data.filter(({ source }: Answer) => source === 'kept'),
+    [],
+  );
+  upstream.script('/v1/models', ['ok', 'status=401;message=This key was revoked.']);
+  await ok(gateway, 'POST', '/providers', acme(upstream));
+  const kept = await ok(gateway, 'POST', '/providers/acme/test');
+  assert.deepEqual([kept.ok, kept.data[0].verdict], [false, 'bad credential']);
+  assert.match(kept.data[0].message, /This key was revoked\./);
+});
+
+test('what the file defines wins and stays read-only: 409 that says where it stands', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const config = {
+    providers: { main: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'k' } },
+    models: { fast: { targets: ['main/mock/ok'] } },
+  };
+  const gateway = await startGateway(t, config);
+  const own = await ok(gateway, 'GET', '/providers/main');
+  assert.deepEqual([own.source, own.version, own.definition], ['file', null, null]);
+  for (const [method, path, body] of [
+    ['POST', '/providers', { name: 'main', type: 'ollama' }],
+    ['PATCH', '/providers/main', { type: 'ollama' }],
+    ['DELETE', '/providers/main', undefined],
+    ['POST', '/providers/main/credentials', { api_key: 'x' }],
+  ] as const) {
+    const { status, json } = await call(gateway, method, path, body);
+    assert.deepEqual(
+      [status, /^providers\.main stands in .* and is changed there\.$/.test(json.error.message)],
+      [409, true],
+      `${method} ${path}: ${json.error.message}`,
+    );
+  }
+  const model = await call(gateway, 'PATCH', '/models/fast', { cost: 3 });
+  assert.equal(model.status, 409);
+  assert.match(model.json.error.message, /^models\.fast stands in/);
+  // Later the file takes a name that is kept already.
+  await ok(gateway, 'POST', '/models', { id: 'slow', targets: ['main/mock/ok'], cost: 5 });
+  await gateway.reload({ ...config, models: { ...config.models, slow: { targets: ['main/mock/ok'], cost: 7 } } });
+  const shadowed = await ok(gateway, 'GET', '/models/slow');
+  assert.deepEqual([shadowed.source, shadowed.cost, shadowed.shadowed, shadowed.version], ['file', 7, true, 1]);
+  await gateway.reload(config);
+  assert.equal((await ok(gateway, 'GET', '/models/slow')).cost, 5, 'the kept one is back');
+});
+
+test('two admins at one thing: the second is told what it is now, and changes nothing', async (t) => {
+  const { gateway, upstream } = await started(t);
+  await ok(gateway, 'POST', '/providers', acme(upstream));
+  await ok(gateway, 'POST', '/models', { id: 'smart', targets: ['acme/a'] });
+  const first = await ok(gateway, 'PATCH', '/models/smart', { version: 1, cost: 3 });
+  assert.equal(first.version, 2);
+  const second = await call(gateway, 'PATCH', '/models/smart', { version: 1, cost: 9 });
+  assert.equal(second.status, 409);
+  assert.deepEqual([second.json.current.version, second.json.current.cost], [2, 3]);
+  assert.match(second.json.error.message, /changed meanwhile, by admin at .*: it has version 2, yours was 1/);
+  assert.equal((await call(gateway, 'DELETE', '/models/smart?version=1')).status, 409);
+  const both = await Promise.all([1, 2].map((cost) => call(gateway, 'PATCH', '/models/smart', { version: 2, cost })));
+  assert.deepEqual(both.map(({ status }) => status).toSorted(), [200, 409], 'of two at one moment one');
+  const made = await Promise.all(
+    [1, 2].map(() => call(gateway, 'POST', '/models', { id: 'new', targets: ['acme/a'] })),
+  );
+  assert.deepEqual(made.map(({ status }) => status).toSorted(), [201, 409]);
+});
+
+test('bad input names its field and changes nothing', async (t) => {
+  const { gateway, upstream } = await started(t);
+  await ok(gateway, 'POST', '/providers', acme(upstream));
+  await ok(gateway, 'POST', '/models', { id: 'smart', targets: ['acme/a'] });
+  const before = await ok(gateway, 'GET', '/models/smart');
+  const refused: [string, string, unknown, number, string | null][] = [
+    ['POST', '/providers', { name: 'b', type: 'no-such' }, 400, 'type'],
+    ['POST', '/providers', { name: 'b', type: 'openai', base_url: 'ftp://x' }, 400, 'base_url'],
+    ['POST', '/providers', { name: 'b', type: 'openai', base_url: 'https://u:p@x' }, 400, 'base_url'],
+    ['POST', '/providers', { name: 'b', type: 'openai', timeouts: { idle: 'soon' } }, 400, 'timeouts.idle'],
+    ['POST', '/providers', { name: 'no spaces', type: 'openai' }, 400, 'name'],
+    ['POST', '/providers', { name: 'culvert', type: 'openai' }, 400, 'name'],
+    ['POST', '/providers', { type: 'openai' }, 400, 'name'],
+    ['POST', '/providers', { name: 'b', type: 'openai', api_kee: 'x' }, 400, 'api_kee'],
+    ['POST', '/providers', { name: 'acme', type: 'openai' }, 409, null],
+    ['POST', '/providers/acme/credentials', {}, 400, 'api_key'],
+    ['POST', '/providers/none/credentials', { api_key: 'x' }, 404, null],
+    ['DELETE', '/providers/acme/credentials/none', undefined, 404, null],
+    ['PATCH', '/providers/acme', { api_key: 'x' }, 400, 'api_key'],
+    ['PATCH', '/providers/acme', { type: null }, 400, 'type'],
+    ['POST', '/models', { id: 'b', targets: ['gone/a'] }, 400, 'targets[0]'],
+    ['POST', '/models', { id: 'b', targets: [] }, 400, 'targets'],
+    ['POST', '/models', { id: 'b', targets: ['acme/a'], fallbacks: ['gone'] }, 400, 'fallbacks[0]'],
+    ['POST', '/models', { id: 'a b', targets: ['acme/a'] }, 400, 'id'],
+    ['PATCH', '/models/smart', { fallbacks: ['smart'] }, 400, 'fallbacks[0]'],
+    ['PATCH', '/models/smart', { version: 'one' }, 400, 'version'],
+    ['PATCH', '/models/gone', {}, 404, null],
+    ['DELETE', '/providers/acme', undefined, 409, null],
+  ];
+  for (const [method, path, body, status, param] of refused) {
+    const answer = await call(gateway, method, path, body);
+    const why = `${method} ${path} ${JSON.stringify(body)}: ${JSON.stringify(answer.json)}`;
+    assert.deepEqual([answer.status, answer.json.error.param], [status, param], why);
+  }
+  assert.deepEqual((await ok(gateway, 'GET', '/models/smart')).version, before.version);
+  const gone = await call(gateway, 'DELETE', '/providers/acme');
+  assert.match(gone.json.error.message, /these models would not work any more: smart \(/);
+});
+
+test('a stream from a provider that is removed runs to its end, and new requests do not find it', async (t) => {
+  const { gateway, upstream } = await started(t, { server: { unknown_models: 'refuse' } });
+  await ok(gateway, 'POST', '/providers', acme(upstream));
+  upstream.script('/v1/chat/completions', ['chunks=20;interval=30ms;text=one two three four five six seven eight']);
+  const streaming = gateway.fetch('/v1/chat/completions', {
+    json: { model: 'acme/mock/ok', stream: true, messages: [{ role: 'user', content: 'Hi' }] },
+  });
+  await upstream.when(({ path }) => path.endsWith('/chat/completions'));
+  await ok(gateway, 'DELETE', '/providers/acme');
+  const { text } = readStream(await (await streaming).text());
+  assert.equal(text, 'one two three four five six seven eight');
+  assert.equal((await chat(gateway, 'acme/mock/ok')).status, 404);
+});
+
+test('who may use a model: accounts and plans that it names, and nobody else', async (t) => {
+  const { gateway, upstream } = await started(t);
+  await ok(gateway, 'POST', '/providers', acme(upstream));
+  await ok(gateway, 'POST', '/models', { id: 'ours', targets: ['acme/mock/ok'], only: { accounts: ['dev'] } });
+  assert.equal((await chat(gateway, 'ours')).status, 200);
+  const others = await chat(gateway, 'ours', otherKey);
+  assert.equal(others.status, 403);
+  const listed = await gateway.fetch('/v1/models', { headers: { authorization: `Bearer ${otherKey}` } });
+  assert.ok(!((await listed.json()) as Answer).data.some(({ id }: Answer) => id === 'ours'));
+  await ok(gateway, 'PATCH', '/models/ours', { only: { accounts: null, plans: ['default'] } });
+  assert.equal((await chat(gateway, 'ours', otherKey)).status, 200);
+});
+
+test('credentials are added and removed one by one; requests go by those that are left', async (t) => {
+  const { gateway, upstream } = await started(t);
+  await ok(gateway, 'POST', '/providers', {
+    ...acme(upstream),
+    api_key: undefined,
+    credentials: [{ id: 'old', api_key: 'sk-the-old-one-000000' }],
+  });
+  const two = await ok(gateway, 'POST', '/providers/acme/credentials', {
+    id: 'new',
+    api_key: secret,
+    weight: 2,
+    rpm: 100,
+  });
+  assert.deepEqual(
+    two.credentials.map(({ id }: Answer) => id),
+    ['acme#old', 'acme#new'],
+  );
+  assert.equal((await call(gateway, 'POST', '/providers/acme/credentials', { id: 'new', api_key: 'x' })).status, 409);
+  const one = await ok(gateway, 'DELETE', '/providers/acme/credentials/old');
+  assert.deepEqual([one.credentials.length, one.version], [1, 3]);
+  upstream.clear();
+  assert.equal((await chat(gateway, 'acme/mock/ok')).status, 200);
+  const [asked] = upstream.requests().filter(({ path }) => path.endsWith('/chat/completions'));
+  assert.equal(asked?.headers.authorization, `Bearer ${secret}`);
+});
+
+test('kinds of providers are listed for a picker, and nothing is looked for where autodetect is off', async (t) => {
+  const gateway = await startGateway(t);
+  const { data } = await ok(gateway, 'GET', '/providers/types');
+  const openai = data.find(({ type }: Answer) => type === 'openai');
+  assert.deepEqual(
+    [openai.base_url, openai.needs_key, openai.env, openai.local],
+    ['https://api.openai.com/v1', true, 'OPENAI_API_KEY', false],
+  );
+  assert.equal(data.find(({ type }: Answer) => type === 'ollama').needs_key, false);
+  assert.deepEqual(await ok(gateway, 'GET', '/providers/found'), { looked: false, data: [] });
+});
