@@ -12,6 +12,7 @@ export interface CollectionSettings {
   optimizers_config?: JsonObject;
   wal_config?: JsonObject;
   on_disk_payload?: boolean;
+  payload?: { memory?: string };
   /** By the vector's name, '' the unnamed one. */
   vectors?: Readonly<Record<string, VectorSettings>>;
   sparse_vectors?: Readonly<Record<string, { index?: JsonObject }>>;
@@ -20,6 +21,7 @@ export interface CollectionSettings {
 export interface VectorSettings {
   on_disk?: boolean;
   datatype?: string;
+  memory?: string;
   hnsw_config?: JsonObject;
   quantization_config?: JsonObject;
 }

@@ -4,7 +4,8 @@ const form =
 
 /**
  * Ms since 1970 (with fractions) of a time as Qdrant reads it: RFC 3339, also with a space instead of the T, without an
- * offset (UTC then), with an offset without its colon or minutes, `YYYY-MM-DD HH:MM` and `YYYY-MM-DD`. Null for others.
+ * offset (UTC then), with an offset without its colon or minutes, `YYYY-MM-DD HH:MM` (a T instead of the space, too) and
+ * `YYYY-MM-DD`. Null for others.
  */
 export function datetimeMs(text: string): number | null {
   // Payload strings come here too, and most are no times.
@@ -13,7 +14,7 @@ export function datetimeMs(text: string): number | null {
   if (found === null) return null;
   const [, year, month, day, separator, hour, minute, second, fraction, utc, sign, offsetHour, offsetMinute] = found;
   const zoned = utc !== undefined || sign !== undefined;
-  if (separator !== undefined && second === undefined && (separator !== ' ' || zoned)) return null;
+  if (separator !== undefined && second === undefined && (separator === 't' || zoned)) return null;
   const [months, days, hours, minutes, seconds] = [month, day, hour, minute, second].map((part) => Number(part ?? 0));
   // 60 is a leap second.
   if (hours! > 23 || minutes! > 59 || seconds! > 60) return null;

@@ -83,7 +83,8 @@ test('a missing path is false but for is_empty, and under must_not', () => {
       assert.ok(passes({ must_not: condition }, payload));
     }
     assert.ok(passes({ must: { is_empty: { key: 'a' } } }, payload));
-    assert.ok(!passes({ must: { key: 'a', values_count: { lt: 1 } } }, payload));
+    assert.ok(passes({ must: { key: 'a', values_count: { lt: 1 } } }, payload));
+    assert.ok(passes({ must: { key: 'a', values_count: { gte: 0 } } }, payload));
     assert.ok(!passes({ must: { key: 'a', values_count: { gte: 1 } } }, payload));
   }
 });

@@ -3,6 +3,7 @@ import { datetimeMs } from './datetime.ts';
 import type { Condition, FieldTest, Filter, Scalar } from './filter.ts';
 import { type FilterBudget, takeTexts, takeValues } from './filter-budget.ts';
 import type { KeyPath } from './key-path.ts';
+import { inRange } from './matches.ts';
 import { readGeoBox, readGeoPolygon, readGeoRadius } from './read-geo.ts';
 import { readKeyPath } from './read-key-path.ts';
 import { kindOf, quoted, readObject, refuse } from './refuse.ts';
@@ -43,6 +44,9 @@ export function readField(object: JsonObject, at: string, budget: FilterBudget):
   read('values_count', readValuesCount);
   const flags = [emptyFlag(object.is_empty, key, `${at}.is_empty`), nullFlag(object.is_null, key, `${at}.is_null`)];
   const conditions = flags.filter((flag) => flag !== null);
+  // A key that is not there has no values: 0.
+  if (tests.some((test) => test.kind === 'values-count' && inRange(test, 0)))
+    conditions.push({ kind: 'is-empty', key });
   if (tests.length > 0) conditions.unshift({ kind: 'field', key, tests });
   if (conditions.length === 0) refuse(at, `a condition on 'key' needs one of ${fieldKeys.slice(1).join(', ')}`);
   return conditions.length === 1 ? conditions[0]! : { kind: 'filter', filter: filterOf('should', conditions) };

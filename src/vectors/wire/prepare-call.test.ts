@@ -214,6 +214,27 @@ test('groups, pages, counts and facets are answered as Qdrant does', async () =>
   });
 });
 
+for (const [verb, body, at] of [
+  ['post-points', { ids: [1], with_vector: ['nope'] }, 'with_vector'],
+  ['scroll-points', { with_vectors: ['', 'nope'] }, 'with_vector'],
+  ['query-points', { query: vector, with_vector: ['nope'] }, 'with_vector'],
+  ['query-batch', { searches: [{ query: vector }, { query: 1, with_vector: ['nope'] }] }, 'searches[1].with_vector'],
+  ['query-groups', { query: vector, group_by: 'a', with_vector: ['nope'] }, 'with_vector'],
+] as const) {
+  test(`${verb} that wants a vector which no point has is refused before anything is read`, async () => {
+    const { prepared, asked } = prepare({}, verb, body);
+    const failure = await prepared.then(
+      () => 'nothing',
+      (error: unknown) => shownFailure(error),
+    );
+    assert.equal(failure, `400 ${at}: the collection 'plain' has no vector named 'nope'; it has an unnamed one`);
+    assert.deepEqual(
+      asked.map(([method]) => method),
+      ['find'],
+    );
+  });
+}
+
 test('a text is looked for by the vector that it was given', async () => {
   const query = async () => [[]];
   const { prepared, asked } = prepare({ find: async () => textSpec, query }, 'search-points', { text: 'what?' });

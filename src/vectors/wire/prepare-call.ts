@@ -1,11 +1,13 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { CollectionSpec } from '../collection.ts';
 import type { CallEffect, Embedded, FoundTexts, RankedText, Reranking, TextsToEmbed, VectorCall } from '../engine.ts';
+import type { Want } from '../point.ts';
 import { noCollection } from '../refusals.ts';
 import type { VectorStore } from '../store.ts';
 import { withLanguages } from '../text/languages.ts';
 import { findCandidates } from './candidates.ts';
 import { type OpenedCall, openCall, type ReadLimits, readCall } from './read-call.ts';
+import { checkWant } from './read-want.ts';
 import { runRequest } from './run-request.ts';
 import type { VectorRequest } from './vector-request.ts';
 import { writeAnswer } from './write-answer.ts';
@@ -38,6 +40,7 @@ export async function prepareCall(
   const opened = openCall(call);
   const spec = await specOf(store, call.owner.tenant, opened);
   const { request, texts, fill } = await withLanguages(() => readCall(opened, spec, limits));
+  if (spec !== null) for (const [want, at] of wantsOf(request)) checkWant(spec, want, at);
   const answerOf = (result: unknown) => writeAnswer(result, clock.monotonicMs() - startedMs);
   return {
     texts,
@@ -57,6 +60,22 @@ export async function prepareCall(
       return answerOf(await runRequest(store, call.owner, request));
     },
   };
+}
+
+/** What is wanted of points, with the path of who wants it. */
+function wantsOf(request: VectorRequest): [Want, string][] {
+  switch (request.kind) {
+    case 'retrieve':
+      return [[request.want, '']];
+    case 'scroll':
+    case 'query':
+    case 'groups':
+      return [[request.query.want, '']];
+    case 'queries':
+      return request.queries.map(({ want }, i) => [want, `searches[${i}].`]);
+    default:
+      return [];
+  }
 }
 
 /** As strings: two bytes a character at most. */

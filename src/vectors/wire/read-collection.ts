@@ -36,6 +36,7 @@ const createKeys = [
   'replication_factor',
   'write_consistency_factor',
   'on_disk_payload',
+  'payload',
   'sparse_vectors',
 ];
 /** Name of a collection or an alias, at `at`. */

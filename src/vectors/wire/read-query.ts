@@ -10,6 +10,7 @@ import { refuseShardKey } from './read-points.ts';
 import { optional, readBoolean, readFinite, readList, readWhole } from './read-scalars.ts';
 import { type Compared, nearest, readRecommend, readTarget } from './read-target.ts';
 import { readWant, wantKeys } from './read-want.ts';
+import { refuseUnsupported } from './unsupported.ts';
 import type { VectorReader } from './vector-reader.ts';
 
 /** Points that one call may ask for, all of its queries together. */
@@ -211,7 +212,11 @@ function readExact(value: JsonValue | undefined, at: string): boolean {
     exact,
     hnsw_ef: ef,
     indexed_only: indexed,
-  } = readObject(value, at, ['exact', 'hnsw_ef', 'indexed_only', 'quantization', 'acorn']);
+    idf,
+  } = readObject(value, at, ['exact', 'hnsw_ef', 'indexed_only', 'quantization', 'acorn', 'idf']);
+  if (!optional(idf) && idf !== 'global') {
+    refuseUnsupported(`${at}.idf`, 'counting how rare terms are in a part of the collection is', 'send "global"');
+  }
   if (!optional(ef)) readWhole(ef, `${at}.hnsw_ef`, 0, Number.MAX_SAFE_INTEGER);
   if (!optional(indexed)) readBoolean(indexed, `${at}.indexed_only`);
   return optional(exact) ? false : readBoolean(exact, `${at}.exact`);

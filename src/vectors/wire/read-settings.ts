@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { isObject } from '../../kernel/json.ts';
 import type { SettingsChange, VectorSettings } from '../collection-settings.ts';
-import { kindOf, refuse } from '../filter/refuse.ts';
+import { kindOf, readObject, refuse } from '../filter/refuse.ts';
 import { optional, readBoolean, readWord, shown, under } from './read-scalars.ts';
 import { isParams } from './read-vector-params.ts';
 import { refuseUnsupported } from './unsupported.ts';
@@ -23,6 +23,12 @@ export function readSettings(body: JsonObject): SettingsChange {
     [params.on_disk_payload, 'params.on_disk_payload'],
   ] as const) {
     if (!optional(given)) change.on_disk_payload = readBoolean(given, at);
+  }
+  for (const [given, at] of [
+    [body.payload, 'payload'],
+    [params.payload, 'params.payload'],
+  ] as const) {
+    if (!optional(given)) change.payload = readMemory(readObject(given, at, ['memory']), at);
   }
   const vectors = byName(body.vectors, 'vectors', readVectorSettings);
   if (vectors !== null) change.vectors = vectors;
@@ -55,7 +61,12 @@ function readVectorSettings(params: JsonObject, at: string): JsonObject {
   setObject(settings, params, 'quantization_config', at);
   if (!optional(params.on_disk)) settings.on_disk = readBoolean(params.on_disk, `${at}.on_disk`);
   if (!optional(params.datatype)) settings.datatype = readDatatype(params.datatype, `${at}.datatype`);
-  return settings satisfies VectorSettings as JsonObject;
+  return { ...settings, ...readMemory(params, at) } satisfies VectorSettings as JsonObject;
+}
+
+/** Where data lies; `pinned` is for what Qdrant can keep in memory alone. */
+function readMemory({ memory }: JsonObject, at: string): { memory?: string } {
+  return optional(memory) ? {} : { memory: readWord(memory, `${at}.memory`, ['cold', 'cached']) };
 }
 
 function readSparseSettings(params: JsonObject, at: string): JsonObject {

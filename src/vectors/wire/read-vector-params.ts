@@ -16,6 +16,7 @@ export const vectorKeys = [
   'datatype',
   'multivector_config',
   'embedding_model',
+  'memory',
 ];
 const sparseKeys = ['index', 'modifier', 'embedding_model'];
 
@@ -85,7 +86,8 @@ export function readSparseVectors(value: JsonValue | undefined): Map<string, Vec
 function readSparseParams(value: JsonValue | undefined, at: string): Extract<VectorSpec, { kind: 'sparse' }> {
   const params = readObject(value, at, sparseKeys);
   if (!optional(params.index)) {
-    const index = readObject(params.index, `${at}.index`, ['full_scan_threshold', 'on_disk', 'datatype']);
+    const index = readObject(params.index, `${at}.index`, ['full_scan_threshold', 'on_disk', 'datatype', 'memory']);
+    if (!optional(index.memory)) readWord(index.memory, `${at}.index.memory`, ['cold', 'cached', 'pinned']);
     if (!optional(index.datatype) && index.datatype !== 'float32') {
       refuseUnsupported(`${at}.index.datatype`, 'other types than "float32" are', 'leave it out');
     }

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import { namedVectorsMax } from '../collection.ts';
+import { vectorOf } from '../check-vector.ts';
+import { type CollectionSpec, namedVectorsMax } from '../collection.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
 import type { Want } from '../point.ts';
@@ -43,7 +44,6 @@ function readPaths(value: JsonValue, at: string): string[] {
   return readList(value, at, { min: 0, max: payloadPathsMax }, (item, place) => readKeyPath(item, place).text);
 }
 
-/** Names that the collection does not have are passed over, as in Qdrant. */
 function readVectorWant(value: JsonValue | undefined, at: string): Want['vector'] {
   if (optional(value)) return false;
   if (typeof value === 'boolean') return value;
@@ -53,4 +53,10 @@ function readVectorWant(value: JsonValue | undefined, at: string): Want['vector'
     if (typeof name !== 'string') refuse(`${at}[${i}]`, `expected a name, got ${kindOf(name)}`);
   }
   return value.length > 0 && (value as string[]);
+}
+
+/** Throws a FailureError (400) for a vector that the collection does not have. */
+export function checkWant(spec: CollectionSpec, { vector }: Want, at: string): void {
+  if (typeof vector === 'boolean') return;
+  for (const name of vector) vectorOf(spec, name, `${at}with_vector`);
 }

@@ -78,7 +78,7 @@ export function shownInfo(info: CollectionInfo): object {
 }
 
 function shownConfig(info: CollectionInfo): object {
-  const { hnsw_config, optimizers_config, quantization_config, wal_config, metadata, on_disk_payload } =
+  const { hnsw_config, optimizers_config, quantization_config, wal_config, metadata, on_disk_payload, payload } =
     info.settings ?? {};
   return {
     params: {
@@ -87,6 +87,7 @@ function shownConfig(info: CollectionInfo): object {
       replication_factor: 1,
       write_consistency_factor: 1,
       on_disk_payload: on_disk_payload ?? true,
+      ...(payload !== undefined && { payload }),
     },
     hnsw_config: { m: 16, ef_construct: 100, full_scan_threshold: 10_000, ...hnsw_config },
     optimizer_config: { ...optimizerDefaults, ...optimizers_config },
