@@ -62,9 +62,12 @@ function score(distance: Distance, a: Float32Array, b: Float32Array): number {
 
 export function normalised(vector: Float32Array): Float32Array {
   let square = 0;
-  for (const component of vector) square += component * component;
+  for (let i = 0; i < vector.length; i += 1) square += vector[i]! * vector[i]!;
   const length = Math.sqrt(square);
-  return length === 0 ? vector : vector.map((component) => component / length);
+  if (length === 0) return vector;
+  const unit = new Float32Array(vector.length);
+  for (let i = 0; i < vector.length; i += 1) unit[i] = vector[i]! / length;
+  return unit;
 }
 
 /** Vectors as models make them (`clusters` of them around a common mean), or without any order (`clusters: 0`). */

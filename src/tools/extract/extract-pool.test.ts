@@ -3,13 +3,17 @@ import { after, test } from 'node:test';
 import type { ExtractOrder } from './extract-order.ts';
 import { createExtractPool, type ExtractPool } from './extract-pool.ts';
 
-const pools: ExtractPool[] = [];
-after(() => Promise.all(pools.map((pool) => pool.close())));
+const newPool = (killMs: number) => createExtractPool({ threads: 1, killMs, onTrouble: () => undefined });
+/** Of all tests that kill no page for its time: each leaves it without work. A thread loads two extractors first. */
+const pool = newPool(60_000);
+const hasty: ExtractPool[] = [];
+after(() => Promise.all([pool, ...hasty].map((one) => one.close())));
 
-function newPool(parts: { killMs?: number } = {}): ExtractPool {
-  const pool = createExtractPool({ threads: 1, killMs: parts.killMs ?? 60_000, onTrouble: () => undefined });
-  pools.push(pool);
-  return pool;
+/** A pool that gives a page a millisecond. */
+function hastyPool(): ExtractPool {
+  const made = newPool(1);
+  hasty.push(made);
+  return made;
 }
 
 function order(html: string): Omit<ExtractOrder, 'id'> {
@@ -29,7 +33,6 @@ const never = new AbortController().signal;
 const slow = `<article>${'<p>a, b, c</p>'.repeat(70_000)}</article>`;
 
 test('pages are read one after another by a thread that stays', async () => {
-  const pool = newPool();
   const outcomes = await Promise.all(
     ['a', 'b', 'c'].map((word) => pool.extract('a', order(`<p>${word}`), 60_000, never)),
   );
@@ -40,16 +43,13 @@ test('pages are read one after another by a thread that stays', async () => {
 });
 
 test('F59 a page that takes too long is killed with its thread, and the next one is read by another', async () => {
-  const pool = newPool({ killMs: 1 });
-  const killed = await pool.extract('a', order(slow), 60_000, never);
+  const killed = await hastyPool().extract('a', order(slow), 60_000, never);
   assert.deepEqual(killed, { kind: 'unfit', why: 'it takes too long to read', killed: true });
-  const patient = newPool();
-  assert.equal((await patient.extract('a', order(slow), 1, never)).kind, 'unfit');
-  assert.equal((await patient.extract('a', order('<p>next'), 60_000, never)).kind, 'extracted');
+  assert.equal((await pool.extract('a', order(slow), 1, never)).kind, 'unfit');
+  assert.equal((await pool.extract('a', order('<p>next'), 60_000, never)).kind, 'extracted');
 });
 
 test('F59 a page that holds its thread for long leaves the next one another', async () => {
-  const pool = newPool();
   const leaving = new AbortController();
   const ends: string[] = [];
   const told = (name: string) => () => void ends.push(name);
@@ -61,7 +61,6 @@ test('F59 a page that holds its thread for long leaves the next one another', as
 });
 
 test('S30 hard pages of one tenant leave a thread to the pages of another', async () => {
-  const pool = newPool();
   const leaving = new AbortController();
   const hard = Array.from({ length: 16 }, () => pool.extract('a', order(slow), 60_000, leaving.signal));
   let hardDone = 0;
@@ -74,7 +73,6 @@ test('S30 hard pages of one tenant leave a thread to the pages of another', asyn
 });
 
 test('whoever waits for a page may leave, whether it is being read or not', async () => {
-  const pool = newPool();
   const leaving = new AbortController();
   const both = [
     pool.extract('a', order(slow), 60_000, leaving.signal),
@@ -87,13 +85,11 @@ test('whoever waits for a page may leave, whether it is being read or not', asyn
 
 test('F59 who waits too long for a thread, behind pages that hang, is told so', async () => {
   // A millisecond: not even a thread has started by then.
-  const pool = newPool({ killMs: 1 });
-  const told = await pool.extract('a', order('<p>behind'), 0, never);
+  const told = await hastyPool().extract('a', order('<p>behind'), 0, never);
   assert.equal(told.kind === 'busy' && told.failure.kind, 'overloaded');
 });
 
 test('more pages than may wait are refused at once', async () => {
-  const pool = newPool();
   const leaving = new AbortController();
   const many = Array.from({ length: 300 }, () => pool.extract('a', order('<p>a'), 60_000, leaving.signal));
   assert.equal((await many.at(-1)!).kind, 'busy');

@@ -10,11 +10,13 @@ import { trialSearches } from './index/bit-trial.ts';
 import { shardOf } from './shard-of.ts';
 import { alice, ask, near, spec, type TemporaryStore, temporaryStore, upsert } from './temporary-store.fixture.ts';
 
-const size = 512;
-const count = 6_000;
+/** Hardly more points than make an index that is worth keeping. */
+const small = { size: 64, count: 5_100 };
+/** Hardly more than make one that looks through bits first. */
+const large = { size: 512, count: 6_000 };
 
-/** A collection with an index that is worth keeping, and the vectors of its points. */
-async function filled(t: TestContext) {
+/** A collection with an index that is kept, and the vectors of its points. */
+async function filled(t: TestContext, { size, count } = small) {
   const made = temporaryStore(t, { imagesEveryMs: 20 });
   const make = vectorMaker(size, { seed: 4, clusters: 60 });
   const vectors = Array.from({ length: count }, () => [...make()]);
@@ -52,13 +54,13 @@ function damage(database: string, id: number): void {
 }
 
 test('a start takes the index up as it was kept, without reading all vectors', async (t) => {
-  const { made, make, database } = await filled(t);
+  const { made, make, database } = await filled(t, large);
   // Until the bits have ended their trial, which is kept too.
   for (let i = 0; i <= trialSearches; i++) await idsNear(made.store, [...make()]);
   await kept(made);
   const queries = Array.from({ length: 10 }, () => [...make()]);
   const before = await Promise.all(queries.map((query) => idsNear(made.store, query)));
-  const far = Array.from({ length: count }, (_, id) => id).find((id) => !before.flat().includes(id))!;
+  const far = Array.from({ length: large.count }, (_, id) => id).find((id) => !before.flat().includes(id))!;
   await made.store.close();
   damage(database, far);
   const store = await made.reopen();
@@ -71,10 +73,10 @@ test('an image from before the last write is not used', async (t) => {
   const nonce = await kept(made);
   const store = await made.reopen();
   const fresh = [...make()];
-  await store.write('alice', 'codes', [upsert([count, fresh], [7, fresh])]);
+  await store.write('alice', 'codes', [upsert([small.count, fresh], [7, fresh])]);
   await store.write('alice', 'codes', [{ kind: 'delete', which: { ids: [8] } }]);
   const reopened = await made.reopen();
-  assert.deepEqual((await idsNear(reopened, fresh)).slice(0, 2).sort(), [7, count].sort());
+  assert.deepEqual((await idsNear(reopened, fresh)).slice(0, 2).sort(), [7, small.count].sort());
   assert.ok(!(await idsNear(reopened, vectors[8]!)).includes(8));
   // Once it is quiet again it is kept again.
   await kept(made, nonce);
@@ -125,8 +127,8 @@ test('where no image can be written, searches and writes go on', async (t) => {
   const before = await idsNear(made.store, vectors[3]!);
   await pause(200);
   assert.deepEqual(await idsNear(made.store, vectors[3]!), before);
-  await made.store.write('alice', 'codes', [upsert([count, vectors[3]!])]);
-  assert.ok((await idsNear(await made.reopen(), vectors[3]!)).includes(count));
+  await made.store.write('alice', 'codes', [upsert([small.count, vectors[3]!])]);
+  assert.ok((await idsNear(await made.reopen(), vectors[3]!)).includes(small.count));
 });
 
 test('the image of a dropped collection goes with it', async (t) => {

@@ -1,31 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { assertSame, filled } from '../../../../test/filled-index.ts';
 import { createMemoryRows, type MemoryRows, normalised, vectorMaker } from '../../../../test/memory-rows.ts';
-import { type Distance, distances } from '../../collection.ts';
+import { distances } from '../../collection.ts';
 import { type Arena, ArenaFull, createArena } from './arena.ts';
 import { createVectorIndex, tierLimits } from './create-vector-index.ts';
 import { createDiskIndex } from './disk-index.ts';
-import type { Ranked, VectorIndex } from './vector-index.ts';
 
 const all = { slots: null, exact: false };
-
-/** The same points in the same order, and scores as far apart as f32 sums may be. */
-function assertSame(found: Ranked, expected: Ranked): void {
-  assert.deepEqual([...found.slots], [...expected.slots]);
-  for (const [i, score] of expected.scores.entries()) {
-    assert.ok(Math.abs(found.scores[i]! - score) <= 2e-6 * Math.max(1, Math.abs(score)), `score ${i}`);
-  }
-}
-
-function filled(distance: Distance, size: number, count: number, clusters: number) {
-  const make = vectorMaker(size, { seed: count + size, clusters });
-  const next = () => (distance === 'Cosine' ? normalised(make()) : make());
-  const rows = createMemoryRows();
-  for (let slot = 0; slot < count; slot += 1) rows.set(slot, next());
-  const arena = createArena({ bytesMax: 256 * 2 ** 20 });
-  return { rows, arena, next, index: createVectorIndex({ distance, size, rows }, arena)! };
-}
 
 for (const distance of distances) {
   test(`${distance}: every tier up to 20,000 points finds exactly what looking at each point finds`, () => {
@@ -140,19 +123,6 @@ test('small collections take no memory, larger ones a byte a component', () => {
   assert.equal(index.search(next(), 1_000, all).slots.length, 100);
 });
 
-const trialSearches = 32;
-
-/** Searches after the trial of the bits, of which `recall` is the share that was found. */
-function recall(index: VectorIndex, rows: MemoryRows, next: () => Float32Array): number {
-  let found = 0;
-  for (let i = 0; i < 15; i += 1) {
-    const query = next();
-    const expected = new Set(rows.bruteForce('Cosine', query, 10).slots);
-    found += index.search(query, 10, all).slots.filter((slot) => expected.has(slot)).length;
-  }
-  return found / 150;
-}
-
 test('rows that their codes tell apart surely are not read: hardly more than are answered', () => {
   const { rows, index, next } = filled('Cosine', 512, 3_000, 100);
   const slots = Uint32Array.from(rows.slots().filter((slot) => slot % 10 === 0));
@@ -167,115 +137,6 @@ test('rows that their codes tell apart surely are not read: hardly more than are
     }
   }
   assert.ok(reads / 20 < 20, `${reads / 20} rows a search`);
-});
-
-test('above 5,000 points at least 99 of 100 are found, after many were replaced, and after many are gone', () => {
-  const { rows, index, next } = filled('Cosine', 512, 21_000, 100);
-  assert.ok(index.bytes / index.count > 512 * 1.125, 'bits are there');
-  for (let i = 0; i < trialSearches; i += 1) index.search(next(), 10, all);
-  assert.ok(recall(index, rows, next) >= 0.99);
-  const query = next();
-  rows.reads = 0;
-  index.search(query, 10, all);
-  assert.ok(rows.reads <= 1_040, `${rows.reads} rows were read`);
-  const slots = Uint32Array.from(rows.slots().filter((slot) => slot % 3 > 0));
-  assertSame(index.search(query, 10, { slots, exact: false }), rows.bruteForce('Cosine', query, 10, slots));
-
-  const change = (slot: number) => {
-    rows.set(slot, normalised(next()));
-    index.put(slot, rows.vector(slot));
-  };
-  for (let slot = 0; slot < 100; slot += 1) {
-    rows.delete(slot);
-    index.remove(slot);
-  }
-  for (let slot = 0; slot < 50; slot += 1) change(slot);
-  for (let slot = 200; slot < 300; slot += 1) change(slot);
-  for (let i = 0; i < 100; i += 5) {
-    for (const slot of [20_900 + i, 200 + i]) assert.equal(index.search(rows.vector(slot), 1, all).slots[0], slot);
-  }
-  assert.ok(index.bytes / index.count > 512 * 1.125, 'bits were of use');
-
-  const other = vectorMaker(512, { seed: 99, clusters: 10 });
-  for (let slot = 50; slot < 21_050; slot += 1) {
-    rows.set(slot, normalised(other()));
-    index.put(slot, rows.vector(slot));
-  }
-  for (let i = 0; i < trialSearches; i += 1) index.search(other(), 10, all);
-  assert.ok(recall(index, rows, other) >= 0.99);
-
-  for (let slot = 0; slot < 18_650; slot += 1) {
-    rows.delete(slot);
-    index.remove(slot);
-  }
-  assert.equal(index.count, 2_400);
-  assert.ok(index.bytes / index.count < 512 * 1.125, 'bits are gone');
-  assertSame(index.search(query, 10, all), rows.bruteForce('Cosine', query, 10));
-});
-
-/** Vectors of a kind of their own, near each other. */
-function besides(size: number): () => Float32Array {
-  const around = vectorMaker(size, { seed: 31, clusters: 0 })();
-  const noise = vectorMaker(size, { seed: 32, clusters: 0 });
-  return () => noise().map((component, i) => component + around[i]!);
-}
-
-test('points of a kind that no search before asked for are found, with a filter and without', () => {
-  const { rows, index, next } = filled('Cosine', 512, 6_000, 60);
-  const other = besides(512);
-  for (let slot = 6_000; slot < 12_000; slot += 1) {
-    rows.set(slot, normalised(other()));
-    index.put(slot, rows.vector(slot));
-  }
-  for (let i = 0; i < trialSearches; i += 1) index.search(next(), 10, all);
-  assert.ok(recall(index, rows, other) >= 0.99);
-  const slots = Uint32Array.from(rows.slots().filter((slot) => slot >= 6_000));
-  let found = 0;
-  for (let i = 0; i < 15; i += 1) {
-    const query = next();
-    const expected = new Set(rows.bruteForce('Cosine', query, 10, slots).slots);
-    found += index.search(query, 10, { slots, exact: false }).slots.filter((slot) => expected.has(slot)).length;
-  }
-  assert.ok(found >= 0.99 * 150, `${found} of 150`);
-});
-
-test('points of another kind that are put after the trial are found', () => {
-  const { rows, index, next } = filled('Cosine', 512, 6_000, 60);
-  for (let i = 0; i < trialSearches; i += 1) index.search(next(), 10, all);
-  const other = besides(512);
-  for (let slot = 6_000; slot < 10_000; slot += 1) {
-    rows.set(slot, normalised(other()));
-    index.put(slot, rows.vector(slot));
-  }
-  assert.ok(index.bytes / index.count > 512 * 1.125, 'bits are there');
-  const share = recall(index, rows, other);
-  assert.ok(share >= 0.97, `${share}`);
-});
-
-test('of points that pass a filter at least 99 of 100 are found, where no search comes without one', () => {
-  const { rows, index, next } = filled('Cosine', 512, 21_000, 100);
-  for (const share of [2, 3]) {
-    const slots = Uint32Array.from(rows.slots().filter((slot) => slot % share === 0));
-    for (let i = 0; i < trialSearches; i += 1) index.search(next(), 10, { slots, exact: false });
-    let [found, all] = [0, 0];
-    for (let i = 0; i < 20; i += 1) {
-      const query = next();
-      const truth = rows.bruteForce('Cosine', query, 10, slots).slots;
-      rows.reads = 0;
-      const { slots: near } = index.search(query, 10, { slots, exact: false });
-      assert.ok(rows.reads <= 1_040, `${rows.reads} rows were read`);
-      assert.ok(near.every((slot) => slot % share === 0));
-      found += [...truth].filter((slot) => near.includes(slot)).length;
-      all += truth.length;
-    }
-    assert.ok(found >= 0.99 * all, `${found} of ${all}`);
-  }
-});
-
-test('vectors without any order, which bits tell badly, are found as well, even when one search came again and again', () => {
-  const { rows, index, next } = filled('Cosine', 512, 20_500, 0);
-  for (let i = 0; i < trialSearches; i += 1) assert.equal(index.search(rows.vector(5), 1, all).slots[0], 5);
-  assert.ok(recall(index, rows, next) >= 0.99);
 });
 
 test('memory that was of another collection leaves no trace', () => {
