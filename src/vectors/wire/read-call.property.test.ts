@@ -53,7 +53,7 @@ const body = fc.oneof(
 );
 
 test('property: any body is read or refused with 400 or 501 and a place, never anything else', () => {
-  let read = 0;
+  let [read, given] = [0, 0];
   fc.assert(
     fc.property(
       fc.constantFrom(...vectorVerbNames),
@@ -61,6 +61,7 @@ test('property: any body is read or refused with 400 or 501 and a place, never a
       fc.constantFrom(plainSpec, textSpec),
       fc.constantFrom('', 'wait=false', 'wait=x', 'timeout=%ff&&=', 'consistency=all'),
       (verb, json, spec, search) => {
+        given++;
         try {
           readFor(spec, verb, json, { search, params: { id: '1', field: 'a' } });
           read++;
@@ -75,7 +76,7 @@ test('property: any body is read or refused with 400 or 501 and a place, never a
     ),
     { numRuns: 6_000, seed: 4 },
   );
-  assert.ok(read > 200, `only ${read} bodies were found right`);
+  assert.ok(read > given / 30, `only ${read} of ${given} bodies were found right`);
 });
 
 test('property: any bytes are read or refused with 400', () => {
