@@ -14,6 +14,7 @@ import { modelSetupOperations } from './model-setup.ts';
 import { modelOperations } from './models.ts';
 import { openApiOf } from './open-api.ts';
 import { DetailedFailure, type Operation, refuse } from './operation.ts';
+import { operatorOperations } from './operators.ts';
 import { overviewOperations } from './overview.ts';
 import type { AdminParts } from './parts.ts';
 import { type Found, findOperation } from './path.ts';
@@ -46,6 +47,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...requestOperations(parts),
     ...usageOperations(parts, records),
     ...vectorOperations(parts, records),
+    ...operatorOperations(parts, records),
     ...sessionOperations(parts, records),
     ...auditOperations(parts, records),
     ...configurationOperations(parts),

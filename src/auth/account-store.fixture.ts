@@ -7,6 +7,7 @@ import {
   type KeptRow,
   type KeyRow,
   nothingStored,
+  type OperatorRow,
   type PlanRow,
   type Stored,
 } from './account-store.ts';
@@ -91,6 +92,15 @@ function applied(held: Stored, change: Change): Stored | 'exists' | 'absent' {
       const credentials = held.credentials.filter((row) => !isCredential(change)(row));
       return credentials.length === held.credentials.length ? 'absent' : { ...held, credentials };
     }
+    case 'create-operator':
+      if (held.operators.some(({ name }) => name === change.operator.name)) return 'exists';
+      return { ...held, operators: [...held.operators, change.operator] };
+    case 'update-operator':
+      return replaced<OperatorRow>(held, 'operators', ({ id }) => id === change.operator.id, change.operator);
+    case 'delete-operator': {
+      const operators = held.operators.filter(({ id }) => id !== change.id);
+      return operators.length === held.operators.length ? 'absent' : { ...held, operators };
+    }
     case 'reseal-credential':
       return replaced<CredentialRow>(held, 'credentials', isCredential(change), { sealed: change.sealed });
   }
@@ -126,9 +136,9 @@ function without(plans: readonly PlanRow[], name: string): PlanRow[] {
   return plans.filter((plan) => plan.name !== name);
 }
 
-function replaced<Row extends AccountRow | KeyRow | KeptRow | CredentialRow>(
+function replaced<Row extends AccountRow | KeyRow | KeptRow | CredentialRow | OperatorRow>(
   held: Stored,
-  list: 'accounts' | 'keys' | 'kept' | 'credentials',
+  list: 'accounts' | 'keys' | 'kept' | 'credentials' | 'operators',
   which: (row: Row) => boolean,
   set: Partial<Row>,
 ): Stored | 'absent' {

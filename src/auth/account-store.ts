@@ -1,3 +1,5 @@
+import type { Operator } from './operator.ts';
+
 /**
  * The port behind which accounts, keys, plans, providers and models that were set up at run time, and the audit trail
  * live; of keys only hashes, of credentials only what is sealed. Drivers: stores/sqlite, stores/postgres.
@@ -27,9 +29,11 @@ export interface Stored {
   kept: readonly KeptRow[];
   /** In the order of provider, time and id. */
   credentials: readonly CredentialRow[];
+  /** In the order of their names. */
+  operators: readonly OperatorRow[];
 }
 
-export const nothingStored: Stored = { accounts: [], keys: [], plans: [], kept: [], credentials: [] };
+export const nothingStored: Stored = { accounts: [], keys: [], plans: [], kept: [], credentials: [], operators: [] };
 
 export type Change =
   | { kind: 'create-account'; account: AccountRow }
@@ -47,7 +51,12 @@ export type Change =
   | { kind: 'create-credential'; credential: CredentialRow }
   | { kind: 'delete-credential'; provider: string; id: string }
   /** Sealed anew, of the same plain text. */
-  | { kind: 'reseal-credential'; provider: string; id: string; sealed: string };
+  | { kind: 'reseal-credential'; provider: string; id: string; sealed: string }
+  /** `exists`: its name, its key or whom it stands for is another's. */
+  | { kind: 'create-operator'; operator: OperatorRow }
+  | { kind: 'update-operator'; operator: OperatorRow }
+  /** With its sessions. */
+  | { kind: 'delete-operator'; id: string };
 
 /** Who pays. Times in wall-clock ms, here and below. */
 export interface AccountRow {
@@ -126,6 +135,18 @@ export interface CredentialRow {
   rpm: number | null;
   createdMs: number;
   createdBy: string;
+}
+
+/** Who administers beside the holder of the admin key. */
+export interface OperatorRow extends Operator {
+  id: string;
+  /** Of its key: what people may see, and SHA-256 of the whole, hex. Null: it has none. */
+  prefix: string | null;
+  hash: string | null;
+  /** Whom it is to which OpenID provider; null: it logs in by its key. */
+  issuer: string | null;
+  subject: string | null;
+  createdMs: number;
 }
 
 export interface AuditEntry {

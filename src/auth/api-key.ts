@@ -2,6 +2,7 @@ import { randomBase62 } from '../kernel/ids.ts';
 import { hashKey, keyPrefix } from './key-ring.ts';
 
 const adminKeyPrefix = 'sk-cv-admin-';
+const operatorKeyPrefix = 'sk-cv-op-';
 
 const publicIdLength = 12;
 /** 43 characters of base62 hold 256 bits. */
@@ -24,6 +25,14 @@ export function mintKey(): MintedKey {
 /** Another secret of the key that has this id. */
 export function mintSecret(id: string): MintedKey {
   const prefix = `${keyPrefix}${id}`;
+  const secret = `${prefix}-${randomBase62(secretLength)}`;
+  return { id, prefix, secret, hash: hashKey(secret) };
+}
+
+/** A fresh key of an operator, which opens /admin/v1 as far as its role goes. */
+export function mintOperatorKey(): MintedKey {
+  const id = randomBase62(publicIdLength);
+  const prefix = `${operatorKeyPrefix}${id}`;
   const secret = `${prefix}-${randomBase62(secretLength)}`;
   return { id, prefix, secret, hash: hashKey(secret) };
 }

@@ -5,7 +5,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { culvert } from '../kernel/command-form.ts';
 import type { Failure } from '../kernel/failure.ts';
 import { createNetworkSet } from '../kernel/network.ts';
-import { type KeyRow, nothingStored, type Stored } from './account-store.ts';
+import { type KeyRow, nothingStored, type OperatorRow, type Stored } from './account-store.ts';
 import { adminOperator, type Operator } from './operator.ts';
 import type { Principal } from './principal.ts';
 
@@ -31,6 +31,8 @@ export interface KeyRing {
    * `addressOf` as above.
    */
   opens(hash: string, addressOf: () => string | null): Opened | Failure;
+  /** One who logs in without a key, by id; null: gone. */
+  operator(id: string): Operator | null;
   /** Of the admin key; null: there is none. */
   adminHash(): string | null;
   /** Whose this key is, for work that goes on when its caller has left; or why it may not go on. */
@@ -68,7 +70,7 @@ const expired: Failure = { kind: 'unauthenticated', message: 'The API key has ex
 const suspended: Failure = { kind: 'forbidden', message: 'The account of this API key is suspended.' };
 const adminOnV1: Failure = {
   kind: 'forbidden',
-  message: `The admin key opens /admin/v1 and /metrics only. Create a key for /v1 with: ${culvert} keys create --account A --name N`,
+  message: `A key of an operator, such as the admin key, opens /admin/v1 and /metrics only. Create a key for /v1 with: ${culvert} keys create --account A --name N`,
 };
 const elsewhere = (address: string | null): Failure => ({
   kind: 'forbidden',
@@ -85,12 +87,14 @@ export function createKeyRing(clock: Clock, first: Declared): KeyRing {
   let entries = new Map<string, KeyEntry>();
   let byKeyId = new Map<string, KeyEntry>();
   let adminHash: string | null = null;
+  let operators = new Map<string, Operator>();
   let userKeys = 0;
   rebuild();
 
   function rebuild(): void {
     entries = buildDirectory(declared, stored);
     adminHash = declared.adminKey === null ? null : hashKey(declared.adminKey);
+    operators = new Map(stored.operators.map((row) => [row.id, operatorOf(row)]));
     const users = new Set<Principal>();
     byKeyId = new Map();
     for (const entry of entries.values()) {
@@ -136,15 +140,16 @@ export function createKeyRing(clock: Clock, first: Declared): KeyRing {
     authenticateAdmin(headers) {
       const entry = find(headers);
       if (!('digest' in entry)) return entry;
-      return entry.kind === 'admin' ? adminOperator : userOnAdmin;
+      return entry.kind === 'admin' ? entry.operator : userOnAdmin;
     },
     opens(hash, addressOf) {
       const entry = findHashed(hash);
       if (!('digest' in entry)) return entry;
-      if (entry.kind === 'admin') return { to: 'admin', operator: adminOperator };
+      if (entry.kind === 'admin') return { to: 'admin', operator: entry.operator };
       const principal = principalFor(entry, addressOf);
       return isFailure(principal) ? principal : { to: 'v1', principal };
     },
+    operator: (id) => operators.get(id) ?? null,
     adminHash: () => adminHash,
     principalOf(keyId) {
       const entry = byKeyId.get(keyId);
@@ -235,6 +240,8 @@ interface KeyEntry {
   /** The stored digest, for the constant-time comparison. */
   digest: Buffer;
   kind: 'user' | 'admin';
+  /** Of an `admin`. */
+  operator: Operator;
   suspended: boolean;
   /** Of the key. */
   expiresMs: number;
@@ -258,10 +265,15 @@ export function buildDirectory(declared: Declared, stored: Stored): Map<string, 
   for (const account of accountsInForce(declared.accounts, stored.accounts)) accounts.set(account.id, account);
   const entries = new Map<string, KeyEntry>();
 
-  const entryOf = (kind: KeyEntry['kind'], key: Identity): Omit<KeyEntry, 'digest' | 'untilMs'> => {
+  const entryOf = (
+    kind: KeyEntry['kind'],
+    key: Identity,
+    operator = adminOperator,
+  ): Omit<KeyEntry, 'digest' | 'untilMs'> => {
     const account = accounts.get(key.account);
     return {
       kind,
+      operator,
       suspended: account?.status === 'suspended',
       expiresMs: key.expiresMs ?? never,
       addresses: key.ips === null ? null : createAddressGate(key.ips),
@@ -286,11 +298,18 @@ export function buildDirectory(declared: Declared, stored: Stored): Map<string, 
     const entry = entryOf(key.kind, storedIdentity(key));
     for (const secret of key.secrets) put(secret.hash, secret.untilMs, entry);
   }
+  for (const operator of stored.operators) {
+    if (operator.hash !== null) put(operator.hash, null, entryOf('admin', adminIdentity, operatorOf(operator)));
+  }
   // After the stored ones: the file is what the operator sees, so it decides.
   for (const key of keysInForce(declared, stored)) put(hashKey(key.key), null, entryOf('user', declaredIdentity(key)));
   // Last: a secret that is both must not open /v1.
   if (declared.adminKey !== null) put(hashKey(declared.adminKey), null, entryOf('admin', adminIdentity));
   return entries;
+}
+
+function operatorOf({ name, role, accounts }: OperatorRow): Operator {
+  return { name, role, accounts };
 }
 
 /** What a key is, wherever it was written. */

@@ -6,11 +6,9 @@ import { hashKey, type KeyRing, type Opened } from './key-ring.ts';
 import type { Login, SessionRow, SessionStore } from './session-store.ts';
 
 /** How one proved who they are; the session is over when that no longer opens anything. */
-export interface Proof {
-  login: Login;
-  /** Hash of a key. */
-  credential: string;
-}
+export type Proof =
+  | { login: Exclude<Login, 'oidc'> /** Hash of a key. */; credential: string }
+  | { login: 'oidc' /** Its id. */; operator: string };
 
 /** One browser that is logged in, as it stands now. */
 export interface Session {
@@ -71,7 +69,7 @@ const agentCharsMax = 200;
 export function createSessions(parts: {
   /** Opened when it is first needed. */
   store(): Promise<SessionStore>;
-  ring: Pick<KeyRing, 'opens' | 'adminHash'>;
+  ring: Pick<KeyRing, 'opens' | 'operator' | 'adminHash'>;
   clock: Clock;
   times(): SessionTimes;
 }): Sessions {
@@ -83,9 +81,18 @@ export function createSessions(parts: {
 
   /** Null: it is over. */
   function whoOf(row: SessionRow, address: () => string | null): Opened | null {
-    if (row.credential === null || endOf(row) <= clock.wallMs()) return null;
-    const who = ring.opens(row.credential, address);
+    if (endOf(row) <= clock.wallMs()) return null;
+    const who = opened(row, address);
     return 'kind' in who ? null : who;
+  }
+
+  function opened(
+    { credential, operator: id }: Pick<SessionRow, 'credential' | 'operator'>,
+    address: () => string | null,
+  ): Opened | Failure {
+    if (credential !== null) return ring.opens(credential, address);
+    const operator = id === null ? null : ring.operator(id);
+    return operator === null ? gone : { to: 'admin', operator };
   }
 
   function sessionOf(row: SessionRow, secret: string, who: Opened): Session {
@@ -97,8 +104,11 @@ export function createSessions(parts: {
   }
 
   return {
-    async open({ login, credential }, { address, agent }) {
-      const who = ring.opens(credential, () => address);
+    async open(proof, { address, agent }) {
+      const { login } = proof;
+      const credential = proof.login === 'oidc' ? null : proof.credential;
+      const operator = proof.login === 'oidc' ? proof.operator : null;
+      const who = opened({ credential, operator }, () => address);
       if ('kind' in who) return who;
       const secret = randomBytes(secretBytes).toString('base64url');
       const nowMs = clock.wallMs();
@@ -107,7 +117,7 @@ export function createSessions(parts: {
         hash: hashKey(secret),
         login,
         credential,
-        operator: null,
+        operator,
         address: address ?? '',
         agent: agent.slice(0, agentCharsMax),
         createdMs: nowMs,
@@ -157,6 +167,8 @@ export function createSessions(parts: {
     },
   };
 }
+
+const gone: Failure = { kind: 'unauthenticated', message: 'This operator is no more.' };
 
 /** Follows from the cookie's secret, which no page can read: nothing more is kept. */
 function csrfOf(secret: string): string {

@@ -5,6 +5,7 @@ import type {
   KeptRow,
   KeyRow,
   KeySecret,
+  OperatorRow,
   PlanRow,
   Stored,
 } from '../auth/account-store.ts';
@@ -20,6 +21,7 @@ export interface AccountTables {
   plan: PlanColumns;
   kept: KeptColumns;
   credential: CredentialColumns;
+  operator: OperatorColumns;
   audit: AuditColumns;
   store_version: { one: number; version: number };
 }
@@ -70,6 +72,18 @@ export interface KeptColumns {
   updated_by: string;
 }
 
+export interface OperatorColumns {
+  id: string;
+  name: string;
+  role: OperatorRow['role'];
+  accounts: string | null;
+  prefix: string | null;
+  hash: string | null;
+  issuer: string | null;
+  subject: string | null;
+  created_ms: number;
+}
+
 export interface CredentialColumns {
   provider: string;
   id: string;
@@ -100,6 +114,7 @@ export function storedOf(rows: {
   plans: readonly PlanColumns[];
   kept: readonly KeptColumns[];
   credentials: readonly CredentialColumns[];
+  operators: readonly OperatorColumns[];
 }): Stored {
   const secrets = new Map<string, KeySecret[]>();
   for (const { hash, key_id, until_ms } of rows.secrets) {
@@ -114,6 +129,7 @@ export function storedOf(rows: {
     plans: rows.plans.map(planOf),
     kept: rows.kept.map(keptOf),
     credentials: rows.credentials.map(credentialOf),
+    operators: rows.operators.map(operatorOf),
   };
 }
 
@@ -158,6 +174,10 @@ function keptOf(row: KeptColumns): KeptRow {
 
 function credentialOf({ created_ms, created_by, ...row }: CredentialColumns): CredentialRow {
   return { ...row, createdMs: created_ms, createdBy: created_by };
+}
+
+function operatorOf({ accounts, created_ms, ...row }: OperatorColumns): OperatorRow {
+  return { ...row, accounts: fromJson(accounts) as OperatorRow['accounts'], createdMs: created_ms };
 }
 
 export function auditOf(row: AuditColumns & { id: number }): AuditRow {

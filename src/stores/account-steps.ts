@@ -1,6 +1,12 @@
 import type { CompiledQuery, Kysely } from 'kysely';
-import type { AuditEntry, Change, CredentialRow, KeptRow, KeySecret } from '../auth/account-store.ts';
-import { type AccountTables, type CredentialColumns, type KeptColumns, toJson } from './account-rows.ts';
+import type { AuditEntry, Change, CredentialRow, KeptRow, KeySecret, OperatorRow } from '../auth/account-store.ts';
+import {
+  type AccountTables,
+  type CredentialColumns,
+  type KeptColumns,
+  type OperatorColumns,
+  toJson,
+} from './account-rows.ts';
 
 /**
  * One statement of a change. A driver runs all of them in one transaction and gives up at the first that cannot be:
@@ -112,6 +118,14 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): Step[] {
       return [
         must(queries.deleteFrom('credential').where('provider', '=', change.provider).where('id', '=', change.id)),
       ];
+    case 'create-operator':
+      return [may(queries.insertInto('operator').values(operatorColumns(change.operator)))];
+    case 'update-operator': {
+      const { operator } = change;
+      return [must(queries.updateTable('operator').set(operatorColumns(operator)).where('id', '=', operator.id))];
+    }
+    case 'delete-operator':
+      return [must(queries.deleteFrom('operator').where('id', '=', change.id))];
     case 'reseal-credential':
       return [
         must(
@@ -133,6 +147,10 @@ function keptColumns({ createdMs, updatedMs, updatedBy, definition, ...row }: Ke
     updated_ms: updatedMs,
     updated_by: updatedBy,
   };
+}
+
+function operatorColumns({ accounts, createdMs, ...row }: OperatorRow): OperatorColumns {
+  return { ...row, accounts: toJson(accounts), created_ms: createdMs };
 }
 
 function credentialColumns({ createdMs, createdBy, ...row }: CredentialRow): CredentialColumns {

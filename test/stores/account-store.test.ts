@@ -9,6 +9,7 @@ import {
   type KeptRow,
   type KeyRow,
   nothingStored,
+  type OperatorRow,
   type PlanRow,
 } from '../../src/auth/account-store.ts';
 import { drivers } from './drivers.ts';
@@ -324,6 +325,56 @@ for (const driver of drivers) {
     assert.equal(stored.plans[0]?.name, hostile);
     assert.equal((await accounts.audit({ limit: 1, before: null }))[0]?.after, hostile);
     assert.equal(await apply(accounts, { kind: 'update-account', id: `' OR '1'='1`, set: { plan: 'x' } }), 'absent');
+    await accounts.close();
+  });
+
+  test(`${driver.name}: operators are kept, changed and removed with their sessions`, { skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const accounts = await store.accounts();
+    const sessions = await store.sessions();
+    const anna: OperatorRow = {
+      id: 'op_1',
+      name: 'Anna',
+      role: 'viewer',
+      accounts: ['dev'],
+      prefix: null,
+      hash: null,
+      issuer: 'https://id.example.org',
+      subject: 'anna',
+      createdMs: 1_750_000_000_000,
+    };
+    const bob: OperatorRow = {
+      ...anna,
+      id: 'op_2',
+      name: 'Bob',
+      accounts: null,
+      hash: 'cd'.repeat(32),
+      issuer: null,
+      subject: null,
+    };
+    assert.equal(await apply(accounts, { kind: 'create-operator', operator: bob }), 'done');
+    assert.equal(await apply(accounts, { kind: 'create-operator', operator: anna }), 'done');
+    assert.deepEqual((await accounts.load()).operators, [anna, bob]);
+    for (const taken of [
+      { ...anna, id: 'op_3', subject: 'another' },
+      { ...anna, id: 'op_3', name: 'Anna 2' },
+      { ...bob, id: 'op_3', name: 'Bob 2' },
+    ]) {
+      assert.equal(await apply(accounts, { kind: 'create-operator', operator: taken }), 'exists');
+    }
+    assert.equal(await apply(accounts, { kind: 'update-operator', operator: { ...anna, role: 'owner' } }), 'done');
+    assert.equal((await accounts.load()).operators[0]?.role, 'owner');
+    assert.equal(await apply(accounts, { kind: 'update-operator', operator: { ...anna, name: 'Bob' } }), 'exists');
+    const times = { createdMs: Date.now(), seenMs: Date.now(), endsMs: Date.now() + 60_000 };
+    await sessions.open(
+      { id: 'ses_1', hash: 'h', login: 'oidc', credential: null, operator: 'op_1', address: '', agent: '', ...times },
+      5,
+    );
+    assert.equal(await apply(accounts, { kind: 'delete-operator', id: 'op_1' }), 'done');
+    assert.equal(await apply(accounts, { kind: 'delete-operator', id: 'op_1' }), 'absent');
+    assert.deepEqual(await sessions.list(), []);
+    await sessions.close();
     await accounts.close();
   });
 }

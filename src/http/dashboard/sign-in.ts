@@ -1,5 +1,6 @@
 import type { KeyRing } from '../../auth/key-ring.ts';
 import { hashKey } from '../../auth/key-ring.ts';
+import { adminOperator } from '../../auth/operator.ts';
 import type { Proof, Session } from '../../auth/sessions.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -42,7 +43,10 @@ const refused: Readonly<Record<Way, Failure>> = {
     kind: 'unauthenticated',
     message: "This login link was used before or is over. 'culvert dashboard' makes another one.",
   },
-  admin_key: { kind: 'unauthenticated', message: 'This is not the admin key of this server.' },
+  admin_key: {
+    kind: 'unauthenticated',
+    message: 'This is neither the admin key of this server nor the key of an operator.',
+  },
   key: { kind: 'unauthenticated', message: 'The API key is not valid.' },
 };
 const adminInPlaceOfKey: Failure = {
@@ -62,7 +66,8 @@ export function createSignIn(parts: SignInParts): SignIn {
     // A key of a suspended account, or from elsewhere: whoever has it may know why.
     if ('kind' in opened) return opened.kind === 'forbidden' && way === 'key' ? opened : refused[way];
     if (way === 'key') return opened.to === 'v1' ? { login: 'key', credential } : adminInPlaceOfKey;
-    return opened.to === 'admin' ? { login: 'admin_key', credential } : refused.admin_key;
+    if (opened.to !== 'admin') return refused.admin_key;
+    return { login: opened.operator === adminOperator ? 'admin_key' : 'operator_key', credential };
   }
 
   /** A new secret each time, and the one that the browser had before is over: nobody can have given it to them. */

@@ -8,6 +8,7 @@ import {
   type CredentialColumns,
   type KeptColumns,
   type KeyColumns,
+  type OperatorColumns,
   type PlanColumns,
   type SecretColumns,
   storedOf,
@@ -83,7 +84,9 @@ async function readAll(run: Run) {
   const credentials = await run<CredentialColumns>(
     'SELECT * FROM culvert.credential ORDER BY provider COLLATE "C", created_ms, id COLLATE "C"',
   );
+  const operators = await run<OperatorColumns>('SELECT * FROM culvert.operator ORDER BY name COLLATE "C"');
   return storedOf({
+    operators: operators.rows,
     accounts: accounts.rows,
     keys: keys.rows,
     secrets: secrets.rows,

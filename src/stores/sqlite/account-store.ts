@@ -8,6 +8,7 @@ import {
   type CredentialColumns,
   type KeptColumns,
   type KeyColumns,
+  type OperatorColumns,
   type PlanColumns,
   type SecretColumns,
   storedOf,
@@ -30,6 +31,7 @@ export function openSqliteAccountStore(file: string): AccountStore {
   );
   const readPlans = database.prepare('SELECT * FROM plan ORDER BY name');
   const readKept = database.prepare('SELECT * FROM kept ORDER BY kind, name');
+  const readOperators = database.prepare('SELECT * FROM operator ORDER BY name');
   const readCredentials = database.prepare('SELECT * FROM credential ORDER BY provider, created_ms, id');
   const readAudit = database.prepare('SELECT * FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?');
   let builder: Promise<Kysely<AccountTables>> | null = null;
@@ -57,6 +59,7 @@ export function openSqliteAccountStore(file: string): AccountStore {
           keys: readKeys.all() as unknown as KeyColumns[],
           secrets: readSecrets.all() as unknown as SecretColumns[],
           plans: readPlans.all() as unknown as PlanColumns[],
+          operators: readOperators.all() as unknown as OperatorColumns[],
           kept: readKept.all() as unknown as KeptColumns[],
           credentials: readCredentials.all() as unknown as CredentialColumns[],
         });

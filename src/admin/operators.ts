@@ -1,0 +1,217 @@
+import { z } from 'zod';
+import type { Change, OperatorRow } from '../auth/account-store.ts';
+import { mintOperatorKey } from '../auth/api-key.ts';
+import { isoOrNull } from '../auth/key-facts.ts';
+import { type Failure, invalid } from '../kernel/failure.ts';
+import { randomBase62 } from '../kernel/ids.ts';
+import type { Records } from './directory.ts';
+import { listOf, noQuery, pageFields, timeField } from './fields.ts';
+import { jsonOperation, type Operation, refuse } from './operation.ts';
+import { inOrderOf, pageByText } from './page.ts';
+import type { AdminParts } from './parts.ts';
+import { roles } from './roles.ts';
+
+const accountsMax = 1_000;
+const publicIdLength = 12;
+/** Names of the trail that no operator may have. */
+const reserved: readonly string[] = ['admin', 'cli', 'start'];
+
+const nameField = z
+  .string()
+  .regex(
+    /^[\p{L}\p{N}][\p{L}\p{N} ._@+-]{0,99}$/u,
+    'expected 1 to 100 letters, digits, spaces or ._@+-, beginning with a letter or digit',
+  )
+  .refine((name) => !reserved.includes(name), { error: `expected another name than ${reserved.join(', ')}` })
+  .describe('Stands in the audit trail.');
+const roleField = z.enum(roles).describe('What it may do (docs/dashboard.md).');
+const accountsField = z
+  .array(z.string().min(1).max(64))
+  .min(1)
+  .max(accountsMax)
+  .nullable()
+  .describe('Those that it sees and may change; null = all.');
+
+const operatorFields = {
+  id: z.string(),
+  name: z.string(),
+  role: z.enum(roles),
+  accounts: z.array(z.string()).nullable().describe('Null = all.'),
+  login: z
+    .enum(['key', 'oidc'])
+    .describe('How it logs in; role and accounts of oidc come with its groups, at each login.'),
+  prefix: z.string().nullable().describe('What its key begins with.'),
+  created_at: timeField.nullable(),
+};
+const operatorSchema = z.object(operatorFields);
+const withKeySchema = z.object({ ...operatorFields, key: z.string().describe('The secret. Shown this once.') });
+
+/** `/operators`: who administers beside the holder of the admin key. */
+export function operatorOperations(parts: AdminParts, records: Records): Operation[] {
+  const { operatorOf, checkAccounts, change } = createRows(parts, records);
+
+  return [
+    jsonOperation({
+      method: 'GET',
+      path: '/operators',
+      area: 'operators',
+      summary: 'Operators beside the holder of the admin key, by name.',
+      query: z.strictObject(pageFields),
+      body: null,
+      reply: listOf(operatorSchema),
+      async run({ query, operator }) {
+        const { stored } = await records.current(null);
+        const visible = stored.operators.filter(({ name }) => operator.accounts === null || name === operator.name);
+        const page = pageByText(inOrderOf(visible, nameOf), nameOf, query);
+        return { data: page.rows.map(shown), next_cursor: page.next };
+      },
+    }),
+    jsonOperation({
+      method: 'POST',
+      path: '/operators',
+      area: 'operators',
+      summary: 'Makes an operator who logs in by a key; the key is in this answer and nowhere else.',
+      query: noQuery,
+      body: z.strictObject({ name: nameField, role: roleField, accounts: accountsField.default(null) }),
+      status: 201,
+      reply: withKeySchema,
+      async run({ body, operator }) {
+        await checkAccounts(body.accounts);
+        const { prefix, secret, hash } = mintOperatorKey();
+        const row: OperatorRow = {
+          ...body,
+          id: `op_${randomBase62(publicIdLength)}`,
+          prefix,
+          hash,
+          issuer: null,
+          subject: null,
+          createdMs: parts.clock.wallMs(),
+        };
+        await change([{ kind: 'create-operator', operator: row }], 'operator.create', operator.name, null, row);
+        return { ...shown(row), key: secret };
+      },
+    }),
+    jsonOperation({
+      method: 'PATCH',
+      path: '/operators/{id}',
+      area: 'operators',
+      summary: 'Changes name, role or accounts of an operator who has a key; its sessions have them at once.',
+      query: noQuery,
+      body: z
+        .strictObject({ name: nameField.optional(), role: roleField.optional(), accounts: accountsField.optional() })
+        .refine((body) => Object.values(body).some((value) => value !== undefined), {
+          error: 'expected name, role or accounts',
+        }),
+      reply: operatorSchema,
+      async run({ params, body, operator }) {
+        const before = await operatorOf(params.id);
+        if (before.issuer !== null) refuse(byGroups(before));
+        await checkAccounts(body.accounts);
+        const set = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
+        const after: OperatorRow = { ...before, ...set };
+        await change([{ kind: 'update-operator', operator: after }], 'operator.update', operator.name, before, after);
+        return shown(after);
+      },
+    }),
+    jsonOperation({
+      method: 'POST',
+      path: '/operators/{id}/rotate',
+      area: 'operators',
+      summary: 'A new key; the old one, and every session that it opened, is over at once.',
+      query: noQuery,
+      body: null,
+      reply: withKeySchema,
+      async run({ params, operator }) {
+        const before = await operatorOf(params.id);
+        if (before.issuer !== null) refuse(byGroups(before));
+        const { prefix, secret, hash } = mintOperatorKey();
+        const after: OperatorRow = { ...before, prefix, hash };
+        await change([{ kind: 'update-operator', operator: after }], 'operator.rotate', operator.name, before, after);
+        return { ...shown(after), key: secret };
+      },
+    }),
+    jsonOperation({
+      method: 'DELETE',
+      path: '/operators/{id}',
+      area: 'operators',
+      summary:
+        'Removes an operator with its sessions. One of oidc comes back with its next login, unless its groups are gone.',
+      query: noQuery,
+      body: null,
+      reply: operatorSchema,
+      async run({ params, operator }) {
+        const before = await operatorOf(params.id);
+        await change([{ kind: 'delete-operator', id: before.id }], 'operator.delete', operator.name, before, null);
+        return shown(before);
+      },
+    }),
+  ];
+}
+
+/** How operators are found and changed. */
+function createRows(parts: AdminParts, records: Records) {
+  async function operatorOf(id: string): Promise<OperatorRow> {
+    const { stored } = await records.current(null);
+    return stored.operators.find((one) => one.id === id) ?? refuse(noOperator(id));
+  }
+
+  async function checkAccounts(accounts: readonly string[] | null | undefined): Promise<void> {
+    const directory = await records.current(null);
+    for (const id of accounts ?? []) {
+      if (directory.account(id) === null) refuse(invalid('accounts', `accounts: there is no account '${id}'`));
+    }
+  }
+
+  /** Sessions of a key that is no more are over with it. */
+  async function change(
+    changes: readonly Change[],
+    action: string,
+    actor: string,
+    before: OperatorRow | null,
+    after: OperatorRow | null,
+  ) {
+    const { id, name } = (after ?? before)!;
+    const done = await records.apply(changes, {
+      atMs: parts.clock.wallMs(),
+      actor,
+      action,
+      subject: id,
+      before: before === null ? null : facts(before),
+      after: after === null ? null : facts(after),
+    });
+    if (done === 'exists') refuse({ kind: 'conflict', message: `There is an operator named '${name}'.` });
+    if (done === 'absent') refuse(noOperator(id));
+  }
+
+  return { operatorOf, checkAccounts, change };
+}
+
+function nameOf({ name }: OperatorRow): string {
+  return name;
+}
+
+function shown({ id, name, role, accounts, issuer, prefix, createdMs }: OperatorRow): z.input<typeof operatorSchema> {
+  return {
+    id,
+    name,
+    role,
+    accounts: accounts === null ? null : [...accounts],
+    login: issuer === null ? 'key' : 'oidc',
+    prefix,
+    created_at: isoOrNull(createdMs),
+  };
+}
+
+/** For the audit trail: no hash. */
+function facts({ name, role, accounts, prefix, issuer, subject }: OperatorRow): Record<string, unknown> {
+  return { name, role, accounts, prefix, issuer, subject };
+}
+
+function noOperator(id: string): Failure {
+  return { kind: 'not-found', message: `There is no operator '${id.slice(0, 64)}'.` };
+}
+
+function byGroups({ name }: OperatorRow): Failure {
+  const message = `The operator '${name}' logs in by OpenID Connect: its groups there, and dashboard.oidc.roles, say what it may.`;
+  return { kind: 'conflict', message };
+}
