@@ -3,6 +3,7 @@ import type { Sessions } from '../auth/sessions.ts';
 import type { ConfigResult } from '../config/check.ts';
 import type { ConfigProblem } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
+import type { LoggedBodies } from '../inference/endpoints/services.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
 import type { Health } from '../inference/routing/health.ts';
@@ -48,6 +49,8 @@ export interface AdminParts {
   troubles(): Readonly<Record<string, string | null>>;
   /** Room on the disk of the data folder; null where nobody knows. */
   disk(): { freeBytes: number; sizeBytes: number } | null;
+  /** What this process keeps of a request's bodies, without credentials; null: nothing. */
+  bodies(requestId: string): Pick<LoggedBodies, 'status' | 'request' | 'answer' | 'error'> | null;
   /** Told of a store that could not be asked; the caller got a 503. */
   onStoreError(error: unknown): void;
 }

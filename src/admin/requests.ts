@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import type { Operator } from '../auth/operator.ts';
 import { invalid } from '../kernel/failure.ts';
+import { requestIdMs } from '../kernel/ids.ts';
 import type { RequestQuery, UsageEvent } from '../metering/ledger.ts';
 import { csvCells, csvNames, requestRecord } from '../metering/request-record.ts';
 import { csvLine } from './csv.ts';
-import { filter, given, listLimitMax, listOf, noQuery, pageFields, pastInstant } from './fields.ts';
+import { filter, given, listLimitMax, noQuery, pageFields, pastInstant } from './fields.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
+import { lookedAtSchema, requestListReply, type requestSchema } from './request-schema.ts';
 import { accountsAsked } from './scope.ts';
 
 const filters = {
@@ -44,51 +46,19 @@ const exportFields = {
   to: pastInstant('End, not included. Default: now.').optional(),
 };
 
-const requestSchema = z
-  .looseObject({
-    object: z.literal('request'),
-    id: z.string(),
-    account: z.string(),
-    key: z.string().describe('Id of the key.'),
-    tenant: z.string(),
-    created_at: z.string(),
-    endpoint: z.string(),
-    model: z.string(),
-    target: z.string().nullable(),
-    status: z.int(),
-    class: z.string(),
-    units: z.number(),
-    cost_usd: z.number().nullable(),
-    route: z.record(z.string(), z.unknown()).describe('What routing did and why.'),
-  })
-  .describe('One settled request, as GET /v1/requests/{id} shows it, with whose it is.');
-
 const defaultPeriodMs = 30 * 86_400_000;
 
 /** `/requests`: single requests as the ledger keeps them. */
 export function requestOperations(parts: AdminParts): Operation[] {
   const { ledger, clock } = parts;
-  const query = (
-    asked: z.output<z.ZodObject<typeof filters>>,
-    { accounts }: Operator,
-  ): Omit<RequestQuery, 'limit' | 'cursor'> => ({
-    accounts: accountsAsked(asked.account, accounts),
-    where: given({
-      key: asked.key,
-      alias: asked.model,
-      provider: asked.provider,
-      endpoint: asked.endpoint,
-      user: asked.user,
-      tag: asked.tag,
-      status: asked.status,
-      class: asked.class,
-      stream: asked.stream,
-      costUsdMin: asked.cost_min,
-      unitsMin: asked.units_min,
-    }),
-    sinceMs: null,
-    untilMs: null,
-  });
+  const byId = (operator: Operator, id: string) => foundFor(operator, (account) => ledger.find(id, account));
+
+  async function seen(operator: Operator, id: string): Promise<NonNullable<RequestQuery['after']>> {
+    if (!/^req_[0-9a-f-]{36}$/.test(id)) refuse(invalid('after', 'after: expected the tail of an earlier answer'));
+    const event = await byId(operator, id);
+    // One that is gone from the books ended when it came, at the earliest.
+    return { requestId: id, settledMs: event?.settledMs ?? requestIdMs(id) };
+  }
 
   /** Page by page: however long a time is asked for, one page is in memory. */
   async function* exported(
@@ -98,7 +68,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
     head: string,
   ): AsyncGenerator<string> {
     const { fromMs, toMs } = periodOf(asked, clock.wallMs());
-    const range = { ...query(asked, operator), sinceMs: fromMs, untilMs: toMs, limit: listLimitMax };
+    const range = { ...queryOf(asked, operator), sinceMs: fromMs, untilMs: toMs, limit: listLimitMax };
     let cursor: string | null = null;
     let text = head;
     do {
@@ -121,19 +91,26 @@ export function requestOperations(parts: AdminParts): Operation[] {
         ...filters,
         since: pastInstant('Only those from then on.').optional(),
         until: pastInstant('Only those before then.').optional(),
+        text: filter('The one with this id, ours or the caller’s; other filters do not count then.'),
+        after: filter('`tail` of an answer before: what ended since, some of it perhaps again. Without pages.'),
       }),
       body: null,
-      reply: listOf(requestSchema),
+      reply: requestListReply,
       async run({ query: asked, operator }) {
+        if (asked.text !== undefined) {
+          const event = await byId(operator, asked.text);
+          return { data: event === null ? [] : [recordOf(event)], next_cursor: null, tail: null };
+        }
         const nowMs = clock.wallMs();
         const { events, next } = await ledger.list({
-          ...query(asked, operator),
+          ...queryOf(asked, operator),
           sinceMs: asked.since?.(nowMs) ?? null,
           untilMs: asked.until?.(nowMs) ?? null,
+          after: asked.after === undefined ? null : await seen(operator, asked.after),
           limit: asked.limit,
           cursor: asked.cursor ?? null,
         });
-        return { data: events.map(recordOf), next_cursor: next };
+        return { data: events.map(recordOf), next_cursor: next, tail: lastEnded(events) ?? asked.after ?? null };
       },
     }),
     textOperation({
@@ -164,14 +141,62 @@ export function requestOperations(parts: AdminParts): Operation[] {
         'One settled request with the explanation of its route, by our id or the caller’s (the newest of those).',
       query: noQuery,
       body: null,
-      reply: requestSchema,
+      reply: lookedAtSchema,
       async run({ params, operator }) {
-        const event = await foundFor(operator, (account) => ledger.find(params.id, account));
+        const event = await byId(operator, params.id);
         const message = `There is no request '${params.id.slice(0, 128)}'. It may still be running, or older than the ledger keeps.`;
-        return event === null ? refuse({ kind: 'not-found', message }) : recordOf(event);
+        return event === null
+          ? refuse({ kind: 'not-found', message })
+          : { ...recordOf(event), ...bodiesOf(parts, event) };
       },
     }),
   ];
+}
+
+function queryOf(
+  asked: z.output<z.ZodObject<typeof filters>>,
+  { accounts }: Operator,
+): Omit<RequestQuery, 'limit' | 'cursor'> {
+  return {
+    accounts: accountsAsked(asked.account, accounts),
+    where: given({
+      key: asked.key,
+      alias: asked.model,
+      provider: asked.provider,
+      endpoint: asked.endpoint,
+      user: asked.user,
+      tag: asked.tag,
+      status: asked.status,
+      class: asked.class,
+      stream: asked.stream,
+      costUsdMin: asked.cost_min,
+      unitsMin: asked.units_min,
+    }),
+    sinceMs: null,
+    untilMs: null,
+    after: null,
+  };
+}
+
+/** Its id; null when there is none. */
+function lastEnded(events: readonly UsageEvent[]): string | null {
+  let last: UsageEvent | null = null;
+  for (const event of events) if (last === null || event.settledMs > last.settledMs) last = event;
+  return last?.requestId ?? null;
+}
+
+function bodiesOf({ bodies, snapshot }: AdminParts, { requestId, tenant }: UsageEvent) {
+  const kept = bodies(requestId);
+  if (kept !== null) {
+    const { status, request, answer, error = null } = kept;
+    return { bodies: { status, request, answer, error }, bodies_note: null };
+  }
+  const named = snapshot().config.telemetry.log.bodies;
+  const note =
+    named !== false && named.includes(tenant)
+      ? 'They are no longer in the memory of the process that answers, or another one served it; its log has them.'
+      : `Bodies are kept of keys that telemetry.log.bodies names; ${tenant} is none of them.`;
+  return { bodies: null, bodies_note: note };
 }
 
 /** By the caller's id the newest is meant, of those that the operator may see. */

@@ -139,6 +139,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     reload: async () => ({ ok: true, config }),
     troubles: () => ({ ledger: ledger.trouble() }),
     disk: () => null,
+    bodies: () => null,
     onStoreError: (error) => console.error(String(error)),
   });
   return {

@@ -23,6 +23,7 @@ import { openBooks } from './books.ts';
 import { every, pruneByTime } from './by-time.ts';
 import { type KeptKey, openCallers } from './callers.ts';
 import { openDashboard } from './dashboard.ts';
+import { createKeptBodies } from './kept-bodies.ts';
 import { openRoutes, type RoutesParts } from './routes.ts';
 import { openServices } from './services.ts';
 import { createSetup } from './setup.ts';
@@ -149,7 +150,8 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
     clock,
   });
   const finished = tellFinished(log, metrics, snapshot, aliases);
-  const shared = { ...upstreams, books, clock, plans, storage, resolve, proxyOf, log, onTrouble, opened };
+  const keptBodies = createKeptBodies();
+  const shared = { ...upstreams, keptBodies, books, clock, plans, storage, resolve, proxyOf, log, onTrouble, opened };
   const services = await openServices({ ...shared, files, notices, objects, finished });
   const { server, routes, dashboard } = await openServer({ ...shared, options, services, callers, setup, metrics });
   metrics.gauge('culvert_ledger_queued_rows', 'Ledger rows waiting for a commit.', () => ledger.gauges().queued);

@@ -37,6 +37,7 @@ import { createCrawlSink } from './crawl-sink.ts';
 import { openCrawls } from './crawls.ts';
 import type { OpenedDashboard } from './dashboard.ts';
 import type { GatewayOptions } from './gateway.ts';
+import type { KeptBodies } from './kept-bodies.ts';
 import { createPageModel } from './page-model.ts';
 import { adminSetup, type Setup } from './setup.ts';
 import { boundedPages, type Storage } from './storage.ts';
@@ -48,6 +49,7 @@ export interface RoutesParts {
   services: Services;
   books: Books;
   storage: Storage;
+  keptBodies: KeptBodies;
   callers: Callers;
   setup: Setup;
   /** Null: there is none. */
@@ -132,6 +134,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
         reload: options.reload,
         troubles,
         disk: parts.storage.room.known,
+        bodies: parts.keptBodies.find,
         onStoreError: (error) => log.error({ error: String(error) }, 'the admin API could not ask a store'),
       }),
     );

@@ -24,6 +24,7 @@ import { openSpool } from '../net/spool.ts';
 import type { Log } from '../observe/log.ts';
 import { accountOfTenant } from '../stores/sqlite/storage-sizes.ts';
 import type { Books } from './books.ts';
+import type { KeptBodies } from './kept-bodies.ts';
 import type { Storage } from './storage.ts';
 
 export interface ServicesParts
@@ -34,6 +35,7 @@ export interface ServicesParts
   notices: Notices;
   objects: ProviderObjects;
   engines: Engines;
+  keptBodies: KeptBodies;
   log: Log;
   /** Who is asked for the names in callers' URLs. */
   resolve: ResolveAddresses;
@@ -77,7 +79,10 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     bodies: createBodyReader(createBodyWorkers()),
     media: createMediaFetcher(fetching),
     snapshot,
-    logBodies: (bodies) => log.info(bodies, 'bodies'),
+    logBodies(bodies) {
+      log.info(bodies, 'bodies');
+      parts.keptBodies.add(bodies);
+    },
     finished,
     tokenCounter: createTokenCounter(),
     embeddingCodec: createEmbeddingCodec(),

@@ -111,6 +111,11 @@ export interface RequestQuery {
   /** Wall-clock ms of arrival; `untilMs` itself is not in. */
   sinceMs: number | null;
   untilMs: number | null;
+  /**
+   * Only what ended no earlier than this request, and came at most ten minutes before that: what a page that has seen it
+   * end has not seen. Null = all. Without a next page.
+   */
+  after: { requestId: string; settledMs: number } | null;
   /** 1 to 1,000. */
   limit: number;
   /** Of an earlier answer's `next`; null = from the newest. Anything else: FailureError `invalid-request`. */

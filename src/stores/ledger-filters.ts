@@ -53,3 +53,22 @@ export function usageConditions(
     if (value !== undefined) all.push(`${column} = ${marks.of(value)}`);
   return all;
 }
+
+/**
+ * Conditions on `rollup` that hold in every hour with a request that passes; null where roll-ups do not know, as of
+ * refused requests, or where nothing they know is asked for.
+ */
+export function hourConditions(
+  accounts: readonly string[] | null,
+  { status, class: class_, key, alias, provider, endpoint }: RequestFilter,
+  marks: Marks,
+): string[] | null {
+  if (status !== undefined || (class_ !== undefined && class_ !== 'ok')) return null;
+  const filter: UsageFilter = {};
+  if (key !== undefined) filter.key = key;
+  if (alias !== undefined) filter.alias = alias;
+  if (provider !== undefined) filter.provider = provider;
+  if (endpoint !== undefined) filter.endpoint = endpoint;
+  const conditions = usageConditions(accounts, filter, marks, 'rollups');
+  return conditions.length === 0 ? null : conditions;
+}

@@ -124,6 +124,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     reload: async () => reloaded ?? { ok: true, config: current },
     troubles: () => ({ database: ledger.trouble(), state: null }),
     disk: () => disk,
+    bodies: () => null,
     onStoreError: (error) => storeErrors.push(error),
   });
 

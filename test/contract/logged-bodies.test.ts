@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { pino } from 'pino';
-import { otherKey, startGateway, type TestGateway } from '../start-gateway.ts';
+import { adminKey, otherKey, startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
 
 /* Design §16: the log never has bodies, unless `telemetry.log.bodies` names the key. */
@@ -171,4 +171,42 @@ test('a reload names other keys at once', async (t) => {
   await gateway.reload(config(upstream, false));
   await (await gateway.fetch('/v1/embeddings', { json: { model: 'emb', input: 'x' } })).text();
   assert.equal(bodies().length, 1);
+});
+
+test('a request shows its bodies and its tag to operators, and says why it has none where its key is not named', async (t) => {
+  const { gateway } = await open(t, ['dev/test']);
+  const tagged = { 'x-culvert-tag': '  nightly\tbatch ' };
+  const answer = await gateway.fetch('/v1/chat/completions', { ...ask('first question'), headers: tagged });
+  const text = await answer.text();
+  const foreign = { authorization: `Bearer ${otherKey}` };
+  const other = await gateway.fetch('/v1/chat/completions', { ...ask('of somebody else'), headers: foreign });
+  await other.text();
+  const admin = async (path: string) => {
+    const headers = { authorization: `Bearer ${adminKey}` };
+    return (await (await gateway.fetch(`/admin/v1${path}`, { headers })).json()) as Record<string, never>;
+  };
+  const shown = await admin(`/requests/${answer.headers.get('x-culvert-request-id')}`);
+  assert.deepEqual(shown.bodies, {
+    status: 200,
+    request: JSON.stringify(ask('first question').json),
+    answer: text,
+    error: null,
+  });
+  assert.equal(shown.tag, 'nightlybatch');
+  const without = await admin(`/requests/${other.headers.get('x-culvert-request-id')}`);
+  assert.equal(without.bodies, null);
+  assert.match(String(without.bodies_note), /telemetry\.log\.bodies names/);
+  const listed: { data: { id: string }[]; tail: string } = (await admin('/requests?tag=nightlybatch')) as never;
+  assert.equal(listed.data.length, 1);
+  assert.equal(listed.tail, listed.data[0]!.id);
+  const tail: { data: { id: string }[]; tail: string } = (await admin(`/requests?after=${listed.tail}`)) as never;
+  assert.deepEqual(
+    tail.data.map(({ id }) => id),
+    [other.headers.get('x-culvert-request-id')],
+  );
+  const sums: { data: { group: string; requests: number }[] } = (await admin('/usage?group_by=tag')) as never;
+  assert.deepEqual(sums.data.map(({ group, requests }) => [group, requests]).toSorted(), [
+    ['', 1],
+    ['nightlybatch', 1],
+  ]);
 });

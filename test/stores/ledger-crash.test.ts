@@ -16,7 +16,7 @@ function start(...args: string[]): ChildProcess {
 
 async function everyEvent(ledger: Ledger): Promise<UsageEvent[]> {
   const all: UsageEvent[] = [];
-  const query = { accounts: null, where: {}, sinceMs: null, untilMs: null, limit: 1_000 };
+  const query = { accounts: null, where: {}, sinceMs: null, untilMs: null, after: null, limit: 1_000 };
   let cursor: string | null = null;
   do {
     const page: { events: readonly UsageEvent[]; next: string | null } = await ledger.list({ ...query, cursor });

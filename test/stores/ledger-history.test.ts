@@ -15,6 +15,7 @@ const everything = {
   where: {},
   sinceMs: null,
   untilMs: null,
+  after: null,
   limit: 1_000,
   cursor: null,
 };
@@ -109,12 +110,61 @@ for (const driver of drivers) {
       [{ where: { status: 5 } }, (event) => event.status >= 500],
       [{ where: { status: 2 }, accounts: ['dev'] }, (event) => event.status === 200 && event.account === 'dev'],
       [{ sinceMs, untilMs }, (event) => event.atMs >= sinceMs && event.atMs < untilMs],
+      [{ where: { class: 'failed' } }, (event) => event.class !== 'ok'],
+      [{ where: { provider: 'openai' } }, (event) => event.target?.startsWith('openai/') === true],
+      [{ where: { tag: 'tag-1' } }, (event) => event.tag === 'tag-1'],
+      [{ where: { user: 'user-2', stream: true } }, (event) => event.user === 'user-2' && event.stream],
+      [{ where: { costUsdMin: 0.02 } }, (event) => (event.costUsd ?? 0) >= 0.02],
+      [{ where: { unitsMin: 1.02 } }, (event) => event.costMilli >= 1_020],
+      [{ accounts: ['dev', 'ops'] }, (event) => ['dev', 'ops'].includes(event.account)],
       [{ sinceMs, where: { alias: 'smart' } }, (event) => event.atMs >= sinceMs && event.alias === 'smart'],
     ];
     for (const [query, passes] of cases) {
       const wanted = events.filter(passes);
       assert.ok(wanted.length > 0);
       assert.deepEqual((await pages(ledger, { ...query, limit: 4 })).flat(), wanted, JSON.stringify(query));
+    }
+    await ledger.shutdown();
+  });
+
+  test(`${driver.name}: what ended since is listed, also where it came before`, { skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const ledger = await store.ledger('boot-1');
+    const nowMs = Date.now() - 600_000;
+    const settled = async (atMs: number, tookMs: number) => {
+      const row = reservationRow({ atMs });
+      await ledger.open(row);
+      const event = usageEvent(row, { ms: tookMs, settledMs: atMs + tookMs });
+      ledger.close(event);
+      return event;
+    };
+    await settled(nowMs - 5_000, 100);
+    const seen = await settled(nowMs, 100);
+    const slow = await settled(nowMs - 60_000, 90_000);
+    const fresh = await settled(nowMs + 1_000, 10);
+    const { events, next } = await ledger.list({ ...everything, after: seen });
+    assert.deepEqual([events, next], [[fresh, slow], null]);
+    assert.deepEqual((await ledger.list({ ...everything, after: slow })).events, []);
+    assert.deepEqual((await ledger.list({ ...everything, after: seen, limit: 1 })).events, [fresh]);
+    await ledger.shutdown();
+  });
+
+  test(`${driver.name}: accounts without a request and [] give nothing`, { skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const ledger = await store.ledger('boot-1');
+    await fill(ledger);
+    const span = {
+      where: {},
+      groupBy: 'day',
+      splitBy: 'user',
+      fromMs: noonMs - 9 * dayMs,
+      toMs: noonMs + dayMs,
+    } as const;
+    for (const accounts of [[], ['nobody']]) {
+      assert.deepEqual(await ledger.list({ ...everything, accounts }), { events: [], next: null });
+      assert.deepEqual(await ledger.usage({ ...span, accounts }), []);
     }
     await ledger.shutdown();
   });

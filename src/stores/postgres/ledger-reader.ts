@@ -1,11 +1,8 @@
-import { FailureError } from '../../kernel/failure.ts';
 import { readEvent, readReservation } from '../../ledger/columns.ts';
 import type { BucketRow, QuotaSeed, RecentCall, Scope } from '../../metering/counters.ts';
-import type { RequestQuery, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
-import { requestConditions } from '../ledger-filters.ts';
+import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../quota-grains.ts';
 import type { Connections, Run } from './database.ts';
-import { postgresMarks } from './marks.ts';
 
 /** By our id or the caller's, within one account (null = any). */
 export async function findEvent(run: Run, id: string, account: string | null): Promise<UsageEvent | null> {
@@ -14,27 +11,6 @@ export async function findEvent(run: Run, id: string, account: string | null): P
   if (ours[0] !== undefined && (account === null || ours[0].account === account)) return readEvent(ours[0]);
   const { rows: theirs } = await run(byClientId, [id, account]);
   return theirs[0] === undefined ? null : readEvent(theirs[0]);
-}
-
-/** See the port's `list`. The cursor is the id of the last row, since ids are in the order of time. */
-export async function listEvents(
-  run: Run,
-  query: RequestQuery,
-): Promise<{ events: readonly UsageEvent[]; next: string | null }> {
-  const { marks, values } = postgresMarks();
-  const conditions = requestConditions(query.accounts, query.where, marks);
-  if (query.sinceMs !== null) conditions.push(`request_id >= ${marks.of(requestIdAt(query.sinceMs))}`);
-  if (query.untilMs !== null) conditions.push(`request_id < ${marks.of(requestIdAt(query.untilMs))}`);
-  if (query.cursor !== null) conditions.push(`request_id < ${marks.of(idOfCursor(query.cursor))}`);
-  values.push(query.limit + 1);
-  const { rows } = await run(
-    `SELECT * FROM culvert.usage_event ${conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`}
-     ORDER BY request_id DESC LIMIT $${values.length}`,
-    values,
-  );
-  const events = rows.slice(0, query.limit).map(readEvent);
-  const last = rows.length > query.limit ? events.at(-1) : undefined;
-  return { events, next: last === undefined ? null : cursorOf(last.requestId) };
 }
 
 export async function readBuckets(run: Run, scopes: readonly Scope[], nowMs: number): Promise<BucketRow[]> {
@@ -100,21 +76,6 @@ export function readSeed(
 export function requestIdAt(atMs: number): string {
   const hex = Math.max(0, Math.floor(atMs)).toString(16).padStart(12, '0');
   return `req_${hex.slice(0, 8)}-${hex.slice(8, 12)}`;
-}
-
-function cursorOf(requestId: string): string {
-  return Buffer.from(requestId).toString('base64url');
-}
-
-function idOfCursor(cursor: string): string {
-  const id = Buffer.from(cursor, 'base64url').toString('latin1');
-  if (!/^req_[0-9a-f-]{36}$/.test(id) || cursorOf(id) !== cursor)
-    throw new FailureError({
-      kind: 'invalid-request',
-      message: 'cursor: this is not a cursor of this list; use next_cursor of the page before, or leave it out',
-      param: 'cursor',
-    });
-  return id;
 }
 
 const byId = { name: 'event-by-id', text: 'SELECT * FROM culvert.usage_event WHERE request_id = $1' };

@@ -7,12 +7,12 @@ import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
 import { createBoots } from './boots.ts';
 import { type Database, poolSizes } from './database.ts';
 import { createCloseQueue } from './ledger-closes.ts';
+import { listEvents } from './ledger-history.ts';
 import { createLeftovers, leftoverSettleMs } from './ledger-leftovers.ts';
 import { OpenQueue } from './ledger-opens.ts';
 import { pruneLedger } from './ledger-prune.ts';
 import {
   findEvent,
-  listEvents,
   readBuckets,
   readNewestBucketMs,
   readOpen,

@@ -194,6 +194,11 @@ export function ledgerKeyAt(atMs: number): number {
   return (Math.floor(atMs) - epochMs) * 4_096;
 }
 
+/** When a request of this key came, to the ms of its id. */
+export function ledgerKeyMs(key: number): number {
+  return Math.floor(key / 4_096) + epochMs;
+}
+
 export const ledgerKeySpan = 64;
 
 const epochMs = Date.UTC(2020, 0, 1);

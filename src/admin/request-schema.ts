@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { listOf } from './fields.ts';
+
+const routeSchema = z.looseObject({
+  verdicts: z
+    .array(z.object({ target: z.string(), verdict: z.string() }))
+    .optional()
+    .describe('Every target that was considered, and why it was not asked, or when.'),
+  attempts: z
+    .array(
+      z.looseObject({
+        target: z.string(),
+        provider: z.string(),
+        model: z.string(),
+        credential: z.string(),
+        class: z.string().describe('ok, or how it failed.'),
+        status: z.number().nullable(),
+        ms: z.number().describe('From dispatch to its end.'),
+        firstTokenMs: z.number().nullable(),
+        bytes: z.number(),
+        costUsd: z.number().nullable(),
+        message: z.string().nullable().describe('What the upstream said.'),
+      }),
+    )
+    .describe('In their order.'),
+  losses: z
+    .array(z.object({ field: z.string(), why: z.string() }))
+    .optional()
+    .describe('What the conversion between formats dropped.'),
+  passThrough: z.boolean().optional().describe("The upstream's bytes went out as they were."),
+});
+
+export const requestSchema = z
+  .looseObject({
+    object: z.literal('request'),
+    id: z.string(),
+    account: z.string(),
+    key: z.string().describe('Id of the key.'),
+    tenant: z.string(),
+    created_at: z.string(),
+    endpoint: z.string(),
+    model: z.string(),
+    target: z.string().nullable(),
+    client_request_id: z.string().nullable(),
+    tier: z.string().nullable(),
+    status: z.int().describe('As the caller got it; 499 where it left before.'),
+    class: z.string().describe('ok, or the failure.'),
+    stream: z.boolean(),
+    aborted: z.boolean().describe('The caller left before the end.'),
+    ms: z.int(),
+    first_token_ms: z.int().nullable(),
+    usage: z.looseObject({
+      input_tokens: z.int(),
+      output_tokens: z.int(),
+      cached_input_tokens: z.int(),
+      reasoning_tokens: z.int(),
+      source: z
+        .string()
+        .describe('Who counted: upstream, counted, estimated, abandoned, none; refused: nothing was run.'),
+    }),
+    units: z.number(),
+    cost_usd: z.number().nullable(),
+    user: z.string().nullable(),
+    tag: z.string().nullable(),
+    route: routeSchema.describe('What routing did and why.'),
+  })
+  .describe('One settled request, as GET /v1/requests/{id} shows it, with whose it is.');
+
+const bodiesSchema = z.object({
+  status: z.int(),
+  request: z.string(),
+  answer: z.string(),
+  error: z.string().nullable(),
+});
+
+export const lookedAtSchema = requestSchema.extend({
+  bodies: bodiesSchema.nullable().describe('What the caller sent and got, where `telemetry.log.bodies` names its key.'),
+  bodies_note: z.string().nullable().describe('Why there are none.'),
+});
+
+export const requestListReply = listOf(requestSchema).extend({
+  tail: z.string().nullable().describe('For `after`, to ask for what is newer than this answer; null: ask without it.'),
+});
+
+/** For pages that show them. */
+export type RequestReply = z.output<typeof lookedAtSchema>;
+export type RequestListReply = z.output<typeof requestListReply>;
