@@ -11,6 +11,8 @@ export interface CollectionColumns {
   embedding_model: string | null;
   /** JSON of its named vectors; null: none. */
   named: string | null;
+  /** JSON of its settings; null: none. */
+  settings: string | null;
 }
 
 export function collectionOf(row: CollectionColumns): RegisteredCollection {
@@ -23,6 +25,7 @@ export function collectionOf(row: CollectionColumns): RegisteredCollection {
     distance: row.distance as RegisteredCollection['distance'],
     embeddingModel: row.embedding_model,
     ...namedOf(row.named),
+    ...(row.settings !== null && { settings: JSON.parse(row.settings) }),
   };
 }
 
@@ -50,18 +53,20 @@ function namedOf(text: string | null): Pick<RegisteredCollection, 'named'> {
   return text === null ? {} : { named: JSON.parse(text) };
 }
 
-/** For the column `named`. */
-export function namedText(named: RegisteredCollection['named']): string | null {
-  return named === undefined ? null : JSON.stringify(named);
+/** For a column of JSON. */
+export function jsonText(value: object | undefined): string | null {
+  return value === undefined ? null : JSON.stringify(value);
 }
 
 export interface IndexColumns {
   key: string;
   type: string;
+  /** JSON; null: none. */
+  params: string | null;
 }
 
-export function payloadIndexOf({ key, type }: IndexColumns): PayloadIndex {
-  return { key, type: type as PayloadIndex['type'] };
+export function payloadIndexOf({ key, type, params }: IndexColumns): PayloadIndex {
+  return { key, type: type as PayloadIndex['type'], ...(params !== null && { params: JSON.parse(params) }) };
 }
 
 /** Rows of deletions that were due, in the order in which they are done. */

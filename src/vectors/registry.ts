@@ -1,4 +1,6 @@
+import type { JsonObject } from '../kernel/json.ts';
 import type { CollectionSpec, NamedSpecs, PayloadType } from './collection.ts';
+import type { CollectionSettings } from './collection-settings.ts';
 import type { AliasChange, Owner } from './store.ts';
 
 /**
@@ -19,10 +21,20 @@ export interface VectorRegistry {
    * be done about the points is noted in the same transaction. Null when there was none.
    */
   drop(tenant: string, collection: string, nowMs: number): Promise<Deletion | null>;
+  /**
+   * Settings of a generation, `undefined` for none. `changed`: they are no longer `before`, or the generation has gone;
+   * nothing was done.
+   */
+  configure(
+    generation: string,
+    before: CollectionSettings | undefined,
+    after: CollectionSettings | undefined,
+  ): Promise<'done' | 'changed'>;
   /** Payload indexes of a generation, by key. */
   indexes(generation: string): Promise<readonly PayloadIndex[]>;
-  /** `type: null` forgets it. `full`: the generation has `indexesMax` of them; nothing was changed. */
-  index(generation: string, key: string, type: PayloadType | null, indexesMax: number): Promise<'done' | 'full'>;
+  /** `full`: the generation has `indexesMax` of them; nothing was changed. */
+  index(generation: string, index: PayloadIndex, indexesMax: number): Promise<'done' | 'full'>;
+  forgetIndex(generation: string, key: string): Promise<void>;
   /** All of the tenant's, or those of one collection (by name or alias); by alias. */
   aliases(tenant: string, collection: string | null): Promise<readonly { alias: string; collection: string }[]>;
   /** All or none; `aliasesMax` is the tenant's. */
@@ -61,6 +73,8 @@ export interface Deletion {
 export interface PayloadIndex {
   key: string;
   type: PayloadType;
+  /** As the API has them; absent where it was named by its type alone. */
+  params?: JsonObject;
 }
 
 export type AliasesChanged =

@@ -68,7 +68,7 @@ for (const driver of drivers) {
     const registry = await store.vectorRegistry();
     const first = row('docs', { size: 8, distance: 'Euclid' });
     await registry.create(first, 10);
-    await registry.index(first.generation, 'a.b', 'keyword', 10);
+    await registry.index(first.generation, { key: 'a.b', type: 'keyword' }, 10);
     await registry.changeAliases(first.tenant, [{ kind: 'create', alias: 'live', collection: 'docs' }], 10);
     const deletion = { generation: first.generation, size: 8, distance: 'Euclid', droppedMs: nowMs, tries: 0 };
     assert.equal(await registry.drop('acme/phone', 'docs', nowMs), null, "another tenant's");
@@ -89,19 +89,45 @@ for (const driver of drivers) {
     const registry = await store.vectorRegistry();
     const docs = row('docs');
     await registry.create(docs, 10);
-    assert.equal(await registry.index(docs.generation, 'b', 'integer', 2), 'done');
-    assert.equal(await registry.index(docs.generation, 'a', 'keyword', 2), 'done');
-    assert.equal(await registry.index(docs.generation, 'c', 'keyword', 2), 'full');
-    assert.equal(await registry.index(docs.generation, 'a', 'text', 2), 'done', 'no further one');
-    assert.deepEqual(await registry.indexes(docs.generation), [
-      { key: 'a', type: 'text' },
-      { key: 'b', type: 'integer' },
-    ]);
-    assert.equal(await registry.index(docs.generation, 'b', null, 2), 'done');
-    assert.equal(await registry.index(docs.generation, 'b', null, 2), 'done');
+    assert.equal(await registry.index(docs.generation, { key: 'b', type: 'integer' }, 2), 'done');
+    assert.equal(await registry.index(docs.generation, { key: 'a', type: 'keyword' }, 2), 'done');
+    assert.equal(await registry.index(docs.generation, { key: 'c', type: 'keyword' }, 2), 'full');
+    const text = { key: 'a', type: 'text', params: { type: 'text', on_disk: true } } as const;
+    assert.equal(await registry.index(docs.generation, text, 2), 'done', 'no further one');
+    assert.deepEqual(await registry.indexes(docs.generation), [text, { key: 'b', type: 'integer' }]);
+    assert.equal(await registry.forgetIndex(docs.generation, 'b'), undefined);
+    assert.equal(await registry.forgetIndex(docs.generation, 'b'), undefined);
+    assert.equal(await registry.index(docs.generation, { key: 'a', type: 'text' }, 2), 'done');
     assert.deepEqual(await registry.indexes(docs.generation), [{ key: 'a', type: 'text' }]);
-    assert.equal(await registry.index(randomUUID(), 'a', 'text', 2), 'done', 'a collection that has just gone');
+    assert.equal(
+      await registry.index(randomUUID(), { key: 'a', type: 'text' }, 2),
+      'done',
+      'a collection that has just gone',
+    );
     await registry.close();
+  });
+
+  test(`${driver.name}: settings are kept with a collection, and changed by whoever knows them`, {
+    skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const [registry, other] = await Promise.all([store.vectorRegistry(), store.vectorRegistry()]);
+    const docs = row('docs', { settings: { metadata: { team: 'search', 2: [null], 1: 'é' } } });
+    await registry.create(docs, 10);
+    const found = async () => (await other.find(docs.tenant, 'docs'))!.settings;
+    assert.deepEqual(await found(), docs.settings);
+    const after = { on_disk_payload: true };
+    assert.equal(await other.configure(docs.generation, { metadata: {} }, after), 'changed');
+    assert.equal(await other.configure(docs.generation, undefined, after), 'changed');
+    assert.equal(await other.configure(docs.generation, await found(), after), 'done');
+    assert.equal(await registry.configure(docs.generation, docs.settings, {}), 'changed', 'another was quicker');
+    assert.deepEqual(await found(), after);
+    assert.equal(await registry.configure(docs.generation, after, undefined), 'done');
+    assert.equal(await found(), undefined);
+    assert.equal(await registry.configure(docs.generation, undefined, after), 'done');
+    assert.equal(await registry.configure(randomUUID(), undefined, after), 'changed', 'it has gone');
+    await Promise.all([registry.close(), other.close()]);
   });
 
   test(`${driver.name}: aliases change all or none, and no name means two collections`, { skip }, async (t) => {

@@ -371,12 +371,39 @@ for (const driver of vectorDrivers) {
       'text-index': () => store.indexPayload(tenant, 'docs', 'city', 'text', { type: 'text', lowercase: true }),
       'ordered-ranks': () =>
         store.queryGroups(tenant, 'docs', { ...grouped, groupBy: 'city', groups: 2, groupSize: 2 }),
-      metadata: () => store.configure(tenant, 'docs', { metadata: { a: 1 } }),
     } satisfies Record<(typeof driver.unsupported)[number], () => Promise<unknown>>;
     for (const [what, ask] of Object.entries(asked)) {
       const expected = has(what as keyof typeof asked) ? 'nothing was refused' : 'unsupported';
       assert.equal(await refusal(ask()), expected, what);
     }
+  });
+
+  test(`${name}: settings and parameters of payload indexes are shown as they were given and changed`, async (t) => {
+    const store = await driver.open(t);
+    await store.create(owner, {
+      ...spec,
+      settings: { metadata: { team: 'search' }, vectors: { '': { on_disk: true } } },
+    });
+    await Promise.all(
+      ['a', 'b', 'c'].map((key) => store.configure(tenant, 'docs', { metadata: { [key]: 1, team: null } })),
+    );
+    await store.configure(tenant, 'docs', { hnsw_config: { m: 8 } });
+    const params = { type: 'integer', lookup: true, range: false };
+    await store.indexPayload(tenant, 'docs', 'n', 'integer', params);
+    await store.indexPayload(tenant, 'docs', 'city', 'keyword');
+    const info = await store.inspect(tenant, 'docs');
+    assert.deepEqual(info.settings, {
+      metadata: { a: 1, b: 1, c: 1 },
+      vectors: { '': { on_disk: true } },
+      hnsw_config: { m: 8 },
+    });
+    assert.deepEqual(info.payloadSchema, {
+      n: { type: 'integer', points: 0, params },
+      city: { type: 'keyword', points: 0 },
+    });
+    assert.deepEqual((await store.find(tenant, 'docs'))?.settings, info.settings);
+    await store.indexPayload(tenant, 'docs', 'n', null);
+    assert.deepEqual(Object.keys((await store.inspect(tenant, 'docs')).payloadSchema), ['city']);
   });
 
   test(`${name}: nothing troubles it`, async (t) => {

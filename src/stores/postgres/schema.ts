@@ -8,7 +8,7 @@ import { ledgerMigration, trafficMigration, usageSourceMigration } from './ledge
 import { pageMigration, pageVariantMigration } from './page-schema.ts';
 import { providerObjectMigration } from './provider-object-schema.ts';
 import { sessionMigration } from './session-schema.ts';
-import { namedVectorMigration, vectorMigration } from './vector-schema.ts';
+import { namedVectorMigration, vectorMigration, vectorSettingsMigration } from './vector-schema.ts';
 
 /** The schema `culvert`: tables and columns are named as in SQLite, where both hold the same. Never edited, only added to. */
 export const migrations: readonly Migration[] = [
@@ -27,4 +27,5 @@ export const migrations: readonly Migration[] = [
   keptMigration,
   sessionMigration,
   trafficMigration,
+  vectorSettingsMigration,
 ];

@@ -6,7 +6,7 @@ import {
   type DeletionColumns,
   deletionOf,
   type IndexColumns,
-  namedText,
+  jsonText,
   oldestFirst,
   payloadIndexOf,
 } from '../vector-rows.ts';
@@ -27,8 +27,8 @@ export function createPostgresVectorRegistry({ rest }: Pick<Database, 'rest'>): 
         const { rows } = await run<{ count: number }>(countOfAccount, [row.account]);
         if (rows[0]!.count >= collectionsMax) return 'full';
         const { generation, tenant, account, name, size, distance, embeddingModel } = row;
-        const columns = [generation, tenant, account, name, size, distance, embeddingModel, namedText(row.named)];
-        await run(insertCollection, columns);
+        const columns = [generation, tenant, account, name, size, distance, embeddingModel];
+        await run(insertCollection, [...columns, jsonText(row.named), jsonText(row.settings)]);
         return 'created';
       }),
     drop: (tenant, collection, nowMs) =>
@@ -37,23 +37,28 @@ export function createPostgresVectorRegistry({ rest }: Pick<Database, 'rest'>): 
         const row = await found(run, tenant, collection);
         return row?.name === collection ? dropped(run, row, nowMs) : null;
       }),
+    async configure(generation, before, after) {
+      const columns = [generation, jsonText(after), jsonText(before)];
+      const { changes } = await unavailable(rest.run(configureCollection, columns));
+      return changes === 1 ? 'done' : 'changed';
+    },
     async indexes(generation) {
       const { rows } = await unavailable(rest.run<IndexColumns>(indexesOf, [generation]));
       return rows.map(payloadIndexOf);
     },
-    index: (generation, key, type, indexesMax) =>
+    index: (generation, { key, type, params }, indexesMax) =>
       changing(async (run) => {
-        if (type === null) {
-          await run('DELETE FROM culvert.vector_index WHERE generation = $1 AND key = $2', [generation, key]);
-          return 'done';
-        }
         // Locks the collection: two calls would not see each other's index.
         await run('SELECT FROM culvert.vector_collection WHERE generation = $1 FOR UPDATE', [generation]);
         const { rows } = await run<IndexColumns>(indexesOf, [generation]);
         if (rows.length >= indexesMax && !rows.some((row) => row.key === key)) return 'full';
-        await run(putIndex, [key, type, generation]);
+        await run(putIndex, [key, type, jsonText(params), generation]);
         return 'done';
       }),
+    async forgetIndex(generation, key) {
+      const text = 'DELETE FROM culvert.vector_index WHERE generation = $1 AND key = $2';
+      await unavailable(rest.run(text, [generation, key]));
+    },
     aliases: (tenant, collection) =>
       unavailable(
         rest.transaction('snapshot', async (run) => {
@@ -115,13 +120,7 @@ export function createPostgresVectorRegistry({ rest }: Pick<Database, 'rest'>): 
       await unavailable(rest.run('DELETE FROM culvert.vector_deletion WHERE generation = $1', [generation]));
     },
     async deleteLater(generation, tries, nextMs) {
-      await unavailable(
-        rest.run('UPDATE culvert.vector_deletion SET tries = $2, next_ms = $3 WHERE generation = $1', [
-          generation,
-          tries,
-          nextMs,
-        ]),
-      );
+      await unavailable(rest.run(retryDeletion, [generation, tries, nextMs]));
     },
   };
 }
@@ -161,7 +160,7 @@ async function dropped(
   nowMs: number,
 ): Promise<Deletion> {
   await run('DELETE FROM culvert.vector_collection WHERE generation = $1', [generation]);
-  const columns = [generation, size, distance, nowMs, namedText(named)];
+  const columns = [generation, size, distance, nowMs, jsonText(named)];
   await run('INSERT INTO culvert.vector_deletion VALUES ($1, $2, $3, $4, 0, $4, $5)', columns);
   return { generation, size, distance, ...(named !== undefined && { named }), droppedMs: nowMs, tries: 0 };
 }
@@ -175,15 +174,18 @@ const findCollection = {
     WHERE a.tenant = $1 AND a.alias = $2`,
 };
 const countOfAccount = 'SELECT count(*)::integer AS count FROM culvert.vector_collection WHERE account = $1';
-const insertCollection = 'INSERT INTO culvert.vector_collection VALUES ($1, $2, $3, $4, $5, $6, $7, $8)';
-const indexesOf = 'SELECT key, type FROM culvert.vector_index WHERE generation = $1 ORDER BY key';
+const insertCollection = 'INSERT INTO culvert.vector_collection VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)';
+const configureCollection = `
+  UPDATE culvert.vector_collection SET settings = $2 WHERE generation = $1 AND settings IS NOT DISTINCT FROM $3`;
+const indexesOf = 'SELECT key, type, params FROM culvert.vector_index WHERE generation = $1 ORDER BY key';
 const putIndex = `
-  INSERT INTO culvert.vector_index SELECT generation, $1, $2 FROM culvert.vector_collection WHERE generation = $3
-  ON CONFLICT (generation, key) DO UPDATE SET type = excluded.type`;
+  INSERT INTO culvert.vector_index SELECT generation, $1, $2, $3 FROM culvert.vector_collection WHERE generation = $4
+  ON CONFLICT (generation, key) DO UPDATE SET type = excluded.type, params = excluded.params`;
 const putAlias = `
   INSERT INTO culvert.vector_alias VALUES ($1, $2, $3)
   ON CONFLICT (tenant, alias) DO UPDATE SET generation = excluded.generation`;
 const page = 'SELECT * FROM culvert.vector_collection WHERE generation > $1 ORDER BY generation LIMIT $2';
+const retryDeletion = 'UPDATE culvert.vector_deletion SET tries = $2, next_ms = $3 WHERE generation = $1';
 /** Replicas that ask at one moment get different ones. */
 const leaseDue = {
   name: 'vector-deletion-due',

@@ -53,3 +53,15 @@ export const namedVectorMigration: Migration = {
     ALTER TABLE culvert.vector_deletion ADD COLUMN named TEXT;
   `,
 };
+
+/** What clients of Qdrant set, and are shown again. */
+export const vectorSettingsMigration: Migration = {
+  version: 16,
+  name: 'settings of collections of vectors',
+  sql: `
+    -- JSON; null: none.
+    ALTER TABLE culvert.vector_collection ADD COLUMN settings TEXT;
+    -- JSON; null: it was named by its type alone.
+    ALTER TABLE culvert.vector_index ADD COLUMN params TEXT;
+  `,
+};

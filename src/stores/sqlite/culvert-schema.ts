@@ -259,4 +259,14 @@ export const culvertMigrations: readonly Migration[] = [
       CREATE TABLE login_token (hash TEXT PRIMARY KEY, credential TEXT NOT NULL, ends_ms INTEGER NOT NULL) STRICT;
     `,
   },
+  {
+    version: 8,
+    name: 'settings of collections of vectors',
+    sql: `
+      -- JSON; null: none.
+      ALTER TABLE vector_collection ADD COLUMN settings TEXT;
+      -- JSON; null: it was named by its type alone.
+      ALTER TABLE vector_index ADD COLUMN params TEXT;
+    `,
+  },
 ];

@@ -6,7 +6,7 @@ import {
   type DeletionColumns,
   deletionOf,
   type IndexColumns,
-  namedText,
+  jsonText,
   payloadIndexOf,
 } from '../vector-rows.ts';
 import { openCulvertDatabase } from './culvert-schema.ts';
@@ -37,7 +37,7 @@ export function openSqliteVectorRegistry(file: string): SqliteVectorRegistry {
 
   function dropped({ generation, size, distance, named }: RegisteredCollection, nowMs: number): Deletion {
     sql.remove.run(generation);
-    sql.noteDeletion.run(generation, size, distance, nowMs, nowMs, namedText(named));
+    sql.noteDeletion.run(generation, size, distance, nowMs, nowMs, jsonText(named));
     return { generation, size, distance, ...(named !== undefined && { named }), droppedMs: nowMs, tries: 0 };
   }
 
@@ -53,7 +53,8 @@ export function openSqliteVectorRegistry(file: string): SqliteVectorRegistry {
         if (found(row.tenant, row.name) !== null) return 'exists';
         if (Number(sql.countOfAccount.get(row.account)?.count) >= collectionsMax) return 'full';
         const { generation, tenant, account, name, size, distance, embeddingModel } = row;
-        sql.insert.run(generation, tenant, account, name, size, distance, embeddingModel, namedText(row.named));
+        const columns = [generation, tenant, account, name, size, distance, embeddingModel];
+        sql.insert.run(...columns, jsonText(row.named), jsonText(row.settings));
         return 'created';
       }),
     drop: (tenant, collection, nowMs) =>
@@ -61,19 +62,24 @@ export function openSqliteVectorRegistry(file: string): SqliteVectorRegistry {
         const row = found(tenant, collection);
         return row?.name === collection ? dropped(row, nowMs) : null;
       }),
+    configure: (generation, before, after) =>
+      transaction(database, () => {
+        const { changes } = sql.configure.run(jsonText(after), generation, jsonText(before));
+        return Number(changes) === 1 ? 'done' : 'changed';
+      }),
     async indexes(generation) {
       return (sql.indexesOf.all(generation) as unknown as IndexColumns[]).map(payloadIndexOf);
     },
-    index: (generation, key, type, indexesMax) =>
+    index: (generation, { key, type, params }, indexesMax) =>
       transaction(database, () => {
-        if (type === null) sql.removeIndex.run(generation, key);
-        else {
-          const known = sql.indexesOf.all(generation);
-          if (known.length >= indexesMax && !known.some((row) => row.key === key)) return 'full';
-          sql.putIndex.run(key, type, generation);
-        }
+        const known = sql.indexesOf.all(generation);
+        if (known.length >= indexesMax && !known.some((row) => row.key === key)) return 'full';
+        sql.putIndex.run(key, type, jsonText(params), generation);
         return 'done';
       }),
+    async forgetIndex(generation, key) {
+      await transaction(database, () => sql.removeIndex.run(generation, key));
+    },
     async aliases(tenant, collection) {
       const only = collection === null ? null : (found(tenant, collection)?.name ?? '');
       return aliasRows(tenant)

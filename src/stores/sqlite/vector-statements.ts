@@ -11,13 +11,14 @@ export function vectorStatements(database: Pick<Database, 'prepare'>) {
     ),
     ofTenant: prepare('SELECT * FROM vector_collection WHERE tenant = ? ORDER BY name'),
     countOfAccount: prepare('SELECT count(*) AS count FROM vector_collection WHERE account = ?'),
-    insert: prepare('INSERT INTO vector_collection VALUES (?, ?, ?, ?, ?, ?, ?, ?)'),
+    insert: prepare('INSERT INTO vector_collection VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    configure: prepare('UPDATE vector_collection SET settings = ? WHERE generation = ? AND settings IS ?'),
     remove: prepare('DELETE FROM vector_collection WHERE generation = ?'),
     page: prepare('SELECT * FROM vector_collection WHERE generation > ? ORDER BY generation LIMIT ?'),
-    indexesOf: prepare('SELECT key, type FROM vector_index WHERE generation = ? ORDER BY key'),
+    indexesOf: prepare('SELECT key, type, params FROM vector_index WHERE generation = ? ORDER BY key'),
     putIndex: prepare(
-      `INSERT INTO vector_index SELECT generation, ?, ? FROM vector_collection WHERE generation = ?
-       ON CONFLICT (generation, key) DO UPDATE SET type = excluded.type`,
+      `INSERT INTO vector_index SELECT generation, ?, ?, ? FROM vector_collection WHERE generation = ?
+       ON CONFLICT (generation, key) DO UPDATE SET type = excluded.type, params = excluded.params`,
     ),
     removeIndex: prepare('DELETE FROM vector_index WHERE generation = ? AND key = ?'),
     aliasesOf: prepare(

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
+import { FailureError } from '../../kernel/failure.ts';
 import type { CollectionSpec } from '../collection.ts';
+import { changedSettings } from '../collection-settings.ts';
 import { collectionExists, payloadIndexesMax, tooManyCollections, tooManyPayloadIndexes } from '../refusals.ts';
 import type { RegisteredCollection, VectorRegistry } from '../registry.ts';
 import type { VectorStore } from '../store.ts';
@@ -25,6 +27,9 @@ export interface QdrantStore extends VectorStore {
   /** Done by itself every few seconds; for who will not wait. */
   deletions: Deletions;
 }
+
+/** Others that change the same settings at the same time. */
+const settingTriesMax = 10;
 
 const deletionIntervalMs = 10_000;
 /** A probe waits for no longer. */
@@ -55,9 +60,7 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
       const { name } = spec;
       const known = await registry.find(owner.tenant, name);
       if (known !== null) throw collectionExists(name);
-      if (spec.settings?.metadata !== undefined) throw unsupported('metadata');
-      const { settings: _, ...kept } = spec;
-      const row = { ...owner, ...kept, generation: randomUUID() };
+      const row = { ...owner, ...spec, generation: randomUUID() };
       await partitions.physical.ensure(row);
       const made = await registry.create(row, limits.collectionsPerAccount);
       if (made === 'exists') throw collectionExists(name);
@@ -80,22 +83,33 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
       const points = await partitions.countOf(partition, writeFilter(partition, null));
       const indexes = await registry.indexes(partition.collection.generation);
       const counted = await Promise.all(
-        indexes.map(async ({ key, type }) => {
+        indexes.map(async ({ key, ...index }) => {
           const present = { must: [partition.mine], must_not: [{ is_empty: { key: `p.${key}` } }] };
-          return [key, { type, points: await partitions.countOf(partition, present) }] as const;
+          return [key, { ...index, points: await partitions.countOf(partition, present) }] as const;
         }),
       );
       return { ...specOf(partition.collection), points, indexed: points, payloadSchema: Object.fromEntries(counted) };
     },
-    async configure(_tenant, _name, change) {
-      if (change.metadata !== undefined) throw unsupported('metadata');
+    async configure(tenant, name, change) {
+      for (let tries = 0; tries < settingTriesMax; tries += 1) {
+        const { generation, settings } = (await partitions.open(tenant, name)).collection;
+        const after = changedSettings(settings, change);
+        if ((await registry.configure(generation, settings, after)) === 'done') return;
+      }
+      throw new FailureError({
+        kind: 'overloaded',
+        message: `Settings of '${name}' are changed all the time. Retry it.`,
+      });
     },
     async indexPayload(tenant, name, key, type, params) {
       const isTextIndex = type === 'text' && Object.keys(params ?? {}).some((one) => one !== 'type');
       if (isTextIndex) throw unsupported('text-index');
       const { collection } = await partitions.open(tenant, name);
-      if ((await registry.index(collection.generation, key, type, payloadIndexesMax)) === 'full') {
-        throw tooManyPayloadIndexes();
+      const { generation } = collection;
+      if (type === null) await registry.forgetIndex(generation, key);
+      else {
+        const index = { key, type, ...(params !== undefined && { params }) };
+        if ((await registry.index(generation, index, payloadIndexesMax)) === 'full') throw tooManyPayloadIndexes();
       }
       return 0;
     },
@@ -132,6 +146,6 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
   };
 }
 
-function specOf({ name, size, distance, embeddingModel, named }: RegisteredCollection): CollectionSpec {
-  return { name, size, distance, embeddingModel, ...(named !== undefined && { named }) };
+function specOf({ generation: _, tenant: __, account: ___, ...spec }: RegisteredCollection): CollectionSpec {
+  return spec;
 }
