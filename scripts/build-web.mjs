@@ -62,7 +62,7 @@ function compress(folder, below) {
   return sizes;
 }
 
-/** The entry with all that it imports, styles and page, and the chunks of the page that is shown first. */
+/** Gzipped bytes of the entry and of the page that is shown first, with all that they import now or at once, and styles. */
 export function firstLoad({ files, chunks }, page = 'src/pages/overview/page.tsx') {
   const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
   const loaded = new Set(['index.html']);
@@ -73,9 +73,9 @@ export function firstLoad({ files, chunks }, page = 'src/pages/overview/page.tsx
     for (const style of chunk.viteMetadata?.importedCss ?? []) loaded.add(style);
     for (const imported of chunk.imports) add(imported);
   };
-  for (const { fileName, isEntry, facadeModuleId } of chunks) {
-    if (isEntry || facadeModuleId?.endsWith(page)) add(fileName);
-    if (facadeModuleId?.endsWith('src/parts/chart.tsx')) add(fileName);
+  for (const { fileName, isEntry, facadeModuleId, dynamicImports } of chunks) {
+    if (isEntry) add(fileName);
+    if (facadeModuleId?.endsWith(page)) for (const name of [fileName, ...dynamicImports]) add(name);
   }
   return [...loaded].reduce((sum, name) => sum + (files.get(name) ?? 0), 0);
 }

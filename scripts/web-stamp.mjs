@@ -6,10 +6,13 @@ import { join } from 'node:path';
 /** In the folder of a built dashboard. */
 export const webStampFile = 'stamp';
 
+/** Of src/, what runs in the pages too (web/src/api/rights.ts). */
+const shared = 'src/admin/roles.ts';
+
 /** A digest of every source below web/, of the lockfile and of the build itself. */
 export function webStamp(root) {
   const digest = createHash('sha1');
-  for (const file of ['package-lock.json', 'scripts/build-web.mjs', ...filesIn(root, 'web')]) {
+  for (const file of ['package-lock.json', 'scripts/build-web.mjs', shared, ...filesIn(root, 'web')]) {
     digest.update(`${file}\n`).update(readFileSync(join(root, file)));
   }
   return digest.digest('hex');

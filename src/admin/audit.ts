@@ -17,6 +17,11 @@ const auditSchema = z.object({
   after: z.unknown(),
 });
 
+const auditReply = listOf(auditSchema);
+
+/** For pages that show it. */
+export type AuditReply = z.output<typeof auditReply>;
+
 /** `/audit`: who changed what. */
 export function auditOperations(parts: AdminParts, records: Records): Operation[] {
   /** `next`: the last id looked at, null at the end. Of some accounts a page may be short, or empty, before the end. */
@@ -37,7 +42,7 @@ export function auditOperations(parts: AdminParts, records: Records): Operation[
       summary: 'Every change of accounts, keys and plans, newest first, without secrets.',
       query: z.strictObject(pageFields),
       body: null,
-      reply: listOf(auditSchema),
+      reply: auditReply,
       async run({ query, operator }) {
         const before = query.cursor === undefined ? null : placeOf(query.cursor);
         const { shown, next } = await page(query.limit, before, operator.accounts);

@@ -9,7 +9,7 @@ import {
   useRouter,
 } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { keyPages, operatorPages } from './pages/pages.ts';
+import { keyPages, operatorPages, type PageGroup } from './pages/pages.ts';
 import { Button } from './parts/button.tsx';
 import { Empty } from './parts/empty.tsx';
 import { ErrorNote } from './parts/error-note.tsx';
@@ -26,7 +26,7 @@ const dashboard = createRoute({
 });
 const account = createRoute({ getParentRoute: () => root, path: '/account', component: () => <Gate kind="key" /> });
 
-function pagesOf(parent: AnyRoute, groups: typeof operatorPages) {
+function pagesOf(parent: AnyRoute, groups: readonly PageGroup[]) {
   const pages = groups.flatMap((group) => group.pages);
   return pages.map(({ path, load }) =>
     createRoute({ getParentRoute: () => parent, path: path === '' ? '/' : path, component: lazyRouteComponent(load) }),

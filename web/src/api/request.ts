@@ -44,12 +44,13 @@ export function setCsrf(token: string | null): void {
   csrfToken = token;
 }
 
+/** `path` may have a query already. */
 export function url(path: string, query: Query = {}): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined && value !== null && value !== '') search.set(name, String(value));
   }
-  return search.size === 0 ? path : `${path}?${search}`;
+  return search.size === 0 ? path : `${path}${path.includes('?') ? '&' : '?'}${search}`;
 }
 
 /** The answer as it comes, of whatever status it is below 400. Throws ApiError, ConnectionError and the signal's reason. */

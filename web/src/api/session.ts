@@ -66,12 +66,6 @@ export function useOperator(): OperatorSession {
   return session;
 }
 
-/** Viewers and billing look; the server decides, this hides what it would refuse. */
-export function useMayWrite(): boolean {
-  const session = useSession();
-  return session.kind === 'operator' && (session.role === 'owner' || session.role === 'admin');
-}
-
 export async function logIn(credential: Credential): Promise<void> {
   await call('POST', '/dashboard/session', { body: credential });
 }

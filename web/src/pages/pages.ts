@@ -1,5 +1,6 @@
-import { LayoutDashboard, type LucideIcon } from 'lucide-react';
+import { Activity, ChartColumn, LayoutDashboard, type LucideIcon, Settings } from 'lucide-react';
 import type { ComponentType } from 'react';
+import type { Area } from '../api/rights.ts';
 
 export interface PageEntry {
   /** Below /dashboard, or below /account for a key's pages; '' is the first one. With `$id` for a part that varies. */
@@ -15,23 +16,51 @@ export interface Navigation {
   icon: LucideIcon;
   /** `g` and this letter go there. */
   key: string;
+  /** What it is about: an operator whose role may not see that does not see the page. */
+  area?: Area;
   /** In the bar at the bottom of a phone, which has room for four. */
   phone?: true;
 }
 
-/** What an operator sees, by group, in the order of the navigation. */
-export const operatorPages: readonly { title: string | null; pages: readonly PageEntry[] }[] = [
+export interface PageGroup {
+  title: string | null;
+  pages: readonly PageEntry[];
+}
+
+/** What an operator sees, in the order of the navigation. */
+export const operatorPages: readonly PageGroup[] = [
   {
     title: null,
     pages: [
       {
         path: '',
         load: () => import('./overview/page.tsx'),
-        nav: { title: 'Overview', icon: LayoutDashboard, key: 'o', phone: true },
+        nav: { title: 'Overview', icon: LayoutDashboard, key: 'o', area: 'usage', phone: true },
+      },
+      {
+        path: 'requests',
+        load: () => import('./requests/page.tsx'),
+        nav: { title: 'Requests', icon: Activity, key: 'r', area: 'requests', phone: true },
+      },
+      { path: 'requests/$id', load: () => import('./requests/request.tsx') },
+      {
+        path: 'usage',
+        load: () => import('./usage/page.tsx'),
+        nav: { title: 'Usage', icon: ChartColumn, key: 'u', area: 'usage', phone: true },
+      },
+    ],
+  },
+  {
+    title: 'Server',
+    pages: [
+      {
+        path: 'settings',
+        load: () => import('./settings/page.tsx'),
+        nav: { title: 'Settings', icon: Settings, key: 's', area: 'settings' },
       },
     ],
   },
 ];
 
 /** What somebody sees who is logged in by an API key: the account's own. */
-export const keyPages: typeof operatorPages = [];
+export const keyPages: readonly PageGroup[] = [];

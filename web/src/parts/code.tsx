@@ -46,9 +46,9 @@ export function Code({ text, label = 'Code', wrap }: { text: string; label?: str
 /** An id in a line, with a button that copies it. */
 export function Id({ text }: { text: string }) {
   return (
-    <span className="inline-flex min-w-0 items-center gap-0.5">
+    <span className="inline-flex max-w-full items-center gap-0.5 align-bottom">
       <code className="min-w-0 truncate font-mono text-xs">{text}</code>
-      <Copy text={text} className="size-6" />
+      <Copy text={text} className="size-5" />
     </span>
   );
 }

@@ -4,17 +4,18 @@ import { type ComponentProps, useEffect, useState } from 'react';
 import { classes } from './classes.ts';
 
 const control =
-  'w-full min-w-0 rounded-md border border-line-strong bg-panel px-2.5 text-base sm:text-sm placeholder:text-faint aria-invalid:border-bad disabled:opacity-60';
+  'min-w-0 rounded-md border border-line-strong bg-panel px-2.5 text-base sm:text-sm placeholder:text-faint aria-invalid:border-bad disabled:opacity-60';
 
-export function Input({ className, ...rest }: ComponentProps<'input'>) {
+/** Controls are as wide as their field; another width is said in `className`, with anything else. */
+export function Input({ className = 'w-full', ...rest }: ComponentProps<'input'>) {
   return <input className={classes(control, 'h-8', className)} {...rest} />;
 }
 
-export function TextArea({ className, ...rest }: ComponentProps<'textarea'>) {
+export function TextArea({ className = 'w-full', ...rest }: ComponentProps<'textarea'>) {
   return <textarea className={classes(control, 'py-1.5 leading-5', className)} {...rest} />;
 }
 
-export function Select({ className, children, ...rest }: ComponentProps<'select'>) {
+export function Select({ className = 'w-full', children, ...rest }: ComponentProps<'select'>) {
   return (
     <select className={classes(control, 'h-8 pr-1.5', className)} {...rest}>
       {children}
@@ -68,7 +69,7 @@ export function SearchInput({
         placeholder={label}
         value={text}
         spellCheck={false}
-        className="pl-8"
+        className="w-full pl-8"
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
           if (event.key === 'Enter') onValue(text.trim());

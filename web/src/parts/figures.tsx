@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import { ago, count, instant, short, span, usd } from './format.ts';
+import { ago, count, instant, moment, short, span, usd } from './format.ts';
 
 /** What nobody knows. */
 export function None() {
@@ -30,6 +30,16 @@ export function Ago({ at }: { at: string | number | null | undefined }) {
   return (
     <time dateTime={new Date(atMs).toISOString()} title={instant(atMs)} className="whitespace-nowrap">
       {ago(atMs, nowMs)}
+    </time>
+  );
+}
+
+/** When something was, in a log: the time of today, with the day before. */
+export function Moment({ at }: { at: string }) {
+  const atMs = Date.parse(at);
+  return (
+    <time dateTime={at} title={`${instant(atMs)} (${ago(atMs, Date.now())})`} className="whitespace-nowrap">
+      {moment(atMs, Date.now())}
     </time>
   );
 }

@@ -101,6 +101,12 @@ export function clock(atMs: number): string {
   return new Date(atMs).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 }
 
+/** `17:44:32` of today, else `20 Nov 17:44`. */
+export function moment(atMs: number, nowMs: number): string {
+  if (day(atMs) === day(nowMs)) return clock(atMs);
+  return `${new Date(atMs).toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${clock(atMs).slice(0, 5)}`;
+}
+
 /** `1 request`, `3 requests`. */
 export function plural(amount: number, one: string, many = `${one}s`): string {
   return `${count(amount)} ${amount === 1 ? one : many}`;

@@ -22,7 +22,7 @@ export function Page({ title, before, actions, bar, children }: PageProps) {
       <header className="flex flex-col gap-3">
         <div className="flex min-h-8 flex-wrap items-center gap-x-3 gap-y-2">
           {before}
-          <h1 className="min-w-0 flex-1 truncate font-semibold text-lg">{title}</h1>
+          <h1 className="min-w-32 flex-1 truncate font-semibold text-lg">{title}</h1>
           {actions !== undefined && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
         </div>
         {bar !== undefined && <div className="flex flex-wrap items-center gap-2">{bar}</div>}

@@ -14,7 +14,7 @@ export interface Column<Row> {
   /** Figures stand right. */
   align?: 'right';
   /** From which width on it is shown; without one, on a phone too. */
-  from?: 'sm' | 'md' | 'lg' | 'xl';
+  from?: 'sm' | 'md' | 'lg' | 'xl' | '2xl';
   /** Of the cell and its head, such as a width. */
   className?: string;
 }
@@ -24,6 +24,7 @@ const shownFrom = {
   md: 'hidden md:table-cell',
   lg: 'hidden lg:table-cell',
   xl: 'hidden xl:table-cell',
+  '2xl': 'hidden 2xl:table-cell',
 };
 
 interface TableProps<Row> {
@@ -46,7 +47,7 @@ interface TableProps<Row> {
 
 export function Table<Row>({ label, columns, rows, keyOf, to, error, retry, empty, waiting, footer }: TableProps<Row>) {
   const classOf = ({ align, from, className }: Column<Row>) =>
-    classes(align === 'right' && 'text-right', from !== undefined && shownFrom[from], className);
+    classes(align === 'right' && 'whitespace-nowrap text-right', from !== undefined && shownFrom[from], className);
   return (
     <div className="overflow-hidden rounded-lg border border-line bg-panel">
       {error != null && (
@@ -66,7 +67,10 @@ export function Table<Row>({ label, columns, rows, keyOf, to, error, retry, empt
                   <th
                     key={column.head}
                     scope="col"
-                    className={classes('h-8 whitespace-nowrap px-3 font-medium text-muted text-xs', classOf(column))}
+                    className={classes(
+                      'h-8 whitespace-nowrap px-2 font-medium text-muted text-xs first:pl-4 last:pr-4 md:px-3',
+                      classOf(column),
+                    )}
                   >
                     {column.head}
                   </th>
@@ -77,7 +81,10 @@ export function Table<Row>({ label, columns, rows, keyOf, to, error, retry, empt
               {rows.map((row) => (
                 <tr key={keyOf(row)} className="relative border-line border-b last:border-b-0 hover:bg-hover">
                   {columns.map((column, at) => (
-                    <td key={column.head} className={classes('h-9 px-3 py-1.5', classOf(column))}>
+                    <td
+                      key={column.head}
+                      className={classes('h-9 px-2 py-1.5 first:pl-4 last:pr-4 md:px-3', classOf(column))}
+                    >
                       {at === 0 && to !== undefined ? (
                         <Link
                           to={to(row)}

@@ -4,11 +4,11 @@ import { useState } from 'react';
 import type { Session } from '../api/session.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { AccountMenu } from './account-menu.tsx';
-import type { placesOf } from './navigation.ts';
+import type { PlaceGroup } from './navigation.ts';
 import { isHome, PlaceLink } from './sidebar.tsx';
 
 interface PhoneBarProps {
-  groups: ReturnType<typeof placesOf>;
+  groups: readonly PlaceGroup[];
   session: Session;
   onOpen: (what: 'palette' | 'shortcuts') => void;
 }

@@ -12,7 +12,7 @@ import { Sidebar } from './sidebar.tsx';
 /** Everything around a page. */
 export function Shell({ session, children }: { session: Session; children: ReactNode }) {
   const [open, setOpen] = useState<'palette' | 'shortcuts' | null>(null);
-  const groups = useMemo(() => placesOf(session.kind), [session.kind]);
+  const groups = useMemo(() => placesOf(session), [session]);
   const places = useMemo(() => groups.flatMap((group) => group.places), [groups]);
   const navigate = useNavigate();
   const go = useCallback((to: string) => void navigate({ to }), [navigate]);

@@ -4,11 +4,11 @@ import type { Session } from '../api/session.ts';
 import { classes } from '../parts/classes.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { Mark } from './mark.tsx';
-import type { Place, placesOf } from './navigation.ts';
+import type { Place, PlaceGroup } from './navigation.ts';
 import { commandKey, Kbd } from './shortcuts.tsx';
 
 interface SidebarProps {
-  groups: ReturnType<typeof placesOf>;
+  groups: readonly PlaceGroup[];
   session: Session;
   onOpen: (what: 'palette' | 'shortcuts') => void;
 }

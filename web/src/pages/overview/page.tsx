@@ -1,59 +1,68 @@
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
-import type { Listed } from '../../api/pages.ts';
+import type { Overview } from '../../../../src/admin/overview.ts';
 import { get } from '../../api/request.ts';
+import { Segments } from '../../parts/controls.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
-import { usd } from '../../parts/format.ts';
-import { Page, Section } from '../../parts/page.tsx';
+import { useFilters } from '../../parts/filters.ts';
+import { Page } from '../../parts/page.tsx';
 import { Skeleton } from '../../parts/skeleton.tsx';
+import { Figures } from './figures.tsx';
+import { Tops } from './tops.tsx';
+import { Wrongs } from './wrongs.tsx';
 
-const Chart = lazy(() => import('../../parts/chart.tsx'));
+const Charts = lazy(() => import('./charts.tsx'));
 
-interface UsageDay {
-  group: string;
-  requests: number;
-  errors: number;
-  cost_usd: number;
+const ranges = ['1h', '6h', '24h', '7d', '30d', '90d'] as const;
+/** As often as the page is asked for anew. */
+const everyMs = 10_000;
+
+/** What goes on, and what is wrong. */
+export default function OverviewPage() {
+  const [{ range = '24h', account }, setFilters] = useFilters<'range' | 'account'>();
+  const { data, error, refetch } = useQuery({
+    queryKey: ['/admin/v1/overview', range, account],
+    queryFn: ({ signal }) => get<Overview>('/admin/v1/overview', { range, account }, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: everyMs,
+  });
+  return (
+    <Page
+      title={account === undefined ? 'Overview' : `Overview of ${account}`}
+      actions={
+        <Segments
+          label="Range"
+          value={range}
+          options={ranges.map((value) => ({ value, label: value }))}
+          onValue={(value) => setFilters({ range: value })}
+        />
+      }
+    >
+      {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
+      {data === undefined && error === null && <Waiting />}
+      {data !== undefined && (
+        <>
+          <Wrongs wrong={data.wrong} />
+          <Figures totals={data.totals} before={data.before} range={data.range} />
+          <Suspense fallback={<Skeleton className="h-96" />}>
+            <Charts overview={data} />
+          </Suspense>
+          <Tops overview={data} />
+        </>
+      )}
+    </Page>
+  );
 }
 
-export default function OverviewPage() {
-  const { data, error, refetch } = useQuery({
-    queryKey: ['/admin/v1/usage', 'day'],
-    queryFn: ({ signal }) => get<Listed<UsageDay>>('/admin/v1/usage', { group_by: 'day' }, signal),
-  });
-  const days = data?.data ?? [];
-  const times = days.map(({ group }) => Date.parse(group));
+function Waiting() {
   return (
-    <Page title="Overview">
-      {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
+    <div role="status" aria-label="Loading" className="flex flex-col gap-4">
+      <Skeleton className="h-9" />
+      <Skeleton className="h-24" />
       <div className="grid gap-4 lg:grid-cols-2">
-        <Section title="Requests">
-          <Suspense fallback={<Skeleton className="h-44" />}>
-            <Chart
-              label="Requests by day"
-              kind="bars"
-              times={times}
-              stepMs={86_400_000}
-              series={[
-                { label: 'Served', colour: 1, values: days.map(({ requests, errors }) => requests - errors) },
-                { label: 'Failed', colour: 'bad', values: days.map(({ errors }) => errors) },
-              ]}
-            />
-          </Suspense>
-        </Section>
-        <Section title="Spend">
-          <Suspense fallback={<Skeleton className="h-44" />}>
-            <Chart
-              label="Spend by day"
-              kind="bars"
-              times={times}
-              stepMs={86_400_000}
-              format={usd}
-              series={[{ label: 'USD', colour: 2, values: days.map(({ cost_usd }) => cost_usd) }]}
-            />
-          </Suspense>
-        </Section>
+        <Skeleton className="h-60" />
+        <Skeleton className="h-60" />
       </div>
-    </Page>
+    </div>
   );
 }

@@ -1,0 +1,16 @@
+// The one file of the server that runs here too: its table of roles, which imports nothing.
+import { type Access, type Area, notAllowed } from '../../../src/admin/roles.ts';
+import { type Session, useSession } from './session.ts';
+
+export type { Area } from '../../../src/admin/roles.ts';
+
+/** Why whoever is logged in may not, in the server's words; null where they may. The server decides: this only hides. */
+export function whyNot(session: Session, area: Area, access: Exclude<Access, 'none'>): string | null {
+  if (session.kind === 'key') return 'An API key administers nothing.';
+  const failure = notAllowed(session, area, access);
+  return failure === null ? null : 'message' in failure ? String(failure.message) : 'Your role may not do that.';
+}
+
+export function useMay(area: Area, access: Exclude<Access, 'none'>): boolean {
+  return whyNot(useSession(), area, access) === null;
+}

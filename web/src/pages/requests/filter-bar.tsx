@@ -1,0 +1,137 @@
+import { SlidersHorizontal, X } from 'lucide-react';
+import { useState } from 'react';
+import { Button } from '../../parts/button.tsx';
+import { SearchInput, Select } from '../../parts/controls.tsx';
+import { FilterInput } from '../../parts/suggest-input.tsx';
+
+export const filterNames = [
+  'text',
+  'account',
+  'key',
+  'model',
+  'provider',
+  'endpoint',
+  'status',
+  'class',
+  'user',
+  'tag',
+  'cost_min',
+  'since',
+  'until',
+] as const;
+export type FilterName = (typeof filterNames)[number];
+type Values = Partial<Record<FilterName, string>>;
+
+const statuses = [
+  ['', 'Any outcome'],
+  ['ok', 'Went well'],
+  ['failed', 'Failed'],
+  ['2xx', '2xx'],
+  ['4xx', '4xx'],
+  ['429', '429 limited'],
+  ['499', '499 caller left'],
+  ['5xx', '5xx'],
+] as const;
+const times = [
+  ['', 'Any time'],
+  ['15m', 'Last 15 minutes'],
+  ['1h', 'Last hour'],
+  ['24h', 'Last 24 hours'],
+  ['7d', 'Last 7 days'],
+  ['30d', 'Last 30 days'],
+] as const;
+
+interface FilterBarProps {
+  values: Values;
+  onValues: (values: Values) => void;
+}
+
+/** What is listed. Everything of it stands in the URL. */
+export function FilterBar({ values, onValues }: FilterBarProps) {
+  const hidden = (['key', 'endpoint', 'user', 'tag', 'cost_min'] as const).filter((name) => values[name] !== undefined);
+  const [more, setMore] = useState(hidden.length > 0);
+  const some = filterNames.some((name) => values[name] !== undefined);
+  const outcome = values.class ?? values.status ?? '';
+  const filter = (name: FilterName) => ({
+    value: values[name],
+    onValue: (value: string) => onValues({ [name]: value }),
+  });
+  return (
+    <>
+      <SearchInput
+        label="Request id"
+        value={values.text ?? ''}
+        onValue={(next) => onValues({ text: next })}
+        className="w-full sm:w-56"
+      />
+      <Select
+        aria-label="Outcome"
+        value={outcome}
+        className="w-auto flex-1 sm:flex-none"
+        onChange={({ target: { value } }) =>
+          onValues(value === 'ok' || value === 'failed' ? { class: value, status: '' } : { class: '', status: value })
+        }
+      >
+        {statuses.map(([value, label]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+        {statuses.every(([value]) => value !== outcome) && <option value={outcome}>{outcome}</option>}
+      </Select>
+      <Select
+        aria-label="Time"
+        value={values.until === undefined ? (values.since ?? '') : 'span'}
+        className="w-auto flex-1 sm:flex-none"
+        onChange={({ target: { value } }) => onValues({ since: value, until: '' })}
+      >
+        {times.map(([value, label]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+        {(values.until !== undefined || times.every(([value]) => value !== (values.since ?? ''))) && (
+          <option value={values.until === undefined ? values.since : 'span'}>
+            {values.since ?? 'Until'} {values.until}
+          </option>
+        )}
+      </Select>
+      <div className={more ? 'contents' : 'hidden sm:contents'}>
+        <FilterInput label="Account" from="/admin/v1/accounts" field="id" {...filter('account')} />
+        <FilterInput label="Model" from="/admin/v1/models" field="id" {...filter('model')} />
+        <FilterInput label="Provider" from="/admin/v1/providers" field="name" {...filter('provider')} />
+      </div>
+      {more && (
+        <>
+          <FilterInput
+            label="Endpoint"
+            from="/admin/v1/usage?group_by=endpoint"
+            field="group"
+            {...filter('endpoint')}
+          />
+          <FilterInput label="Key id" from="/admin/v1/keys" field="id" {...filter('key')} />
+          <FilterInput label="User" from="/admin/v1/usage?group_by=user" field="group" {...filter('user')} />
+          <FilterInput label="Tag" from="/admin/v1/usage?group_by=tag" field="group" {...filter('tag')} />
+          <FilterInput label="USD from" inputMode="decimal" {...filter('cost_min')} />
+        </>
+      )}
+      <Button
+        look="quiet"
+        icon={<SlidersHorizontal className="size-4" />}
+        aria-expanded={more}
+        onClick={() => setMore(!more)}
+      >
+        {more ? 'Fewer' : 'More'}
+      </Button>
+      {some && (
+        <Button
+          look="quiet"
+          icon={<X className="size-4" />}
+          onClick={() => onValues(Object.fromEntries(filterNames.map((name) => [name, ''])))}
+        >
+          Clear
+        </Button>
+      )}
+    </>
+  );
+}

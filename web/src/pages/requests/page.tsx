@@ -1,0 +1,124 @@
+import { Download, Pause, Play } from 'lucide-react';
+import { useCallback, useState } from 'react';
+import { type Pages, usePages } from '../../api/pages.ts';
+import { url } from '../../api/request.ts';
+import { Button } from '../../parts/button.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { Count, Moment, Money, None, Span } from '../../parts/figures.tsx';
+import { useFilters } from '../../parts/filters.ts';
+import { Menu, MenuItem } from '../../parts/menu.tsx';
+import { Page } from '../../parts/page.tsx';
+import { saveFrom } from '../../parts/save.ts';
+import { type Column, PagedTable } from '../../parts/table.tsx';
+import { FilterBar, type FilterName, filterNames } from './filter-bar.tsx';
+import { Outcome, wordsOf } from './outcome.tsx';
+import { type RequestRow, useTail } from './use-requests.ts';
+
+const columns: readonly Column<RequestRow>[] = [
+  { head: 'Time', cell: ({ created_at }) => <Moment at={created_at} />, className: 'w-px' },
+  { head: 'Status', from: 'sm', cell: (row) => <Outcome status={row.status} failure={row.class} />, className: 'w-px' },
+  {
+    head: 'Model',
+    cell: ({ model, target, status, class: failure, account }) => (
+      <div className="min-w-0 max-w-[46vw] sm:max-w-72">
+        <div className="truncate font-medium">{model}</div>
+        <div className="flex items-center gap-1.5 truncate text-muted text-xs sm:hidden">
+          <Outcome status={status} failure={failure} /> {account}
+        </div>
+        <div className="hidden truncate text-muted text-xs sm:block">{target ?? wordsOf(failure)}</div>
+      </div>
+    ),
+  },
+  {
+    head: 'Account',
+    from: 'sm',
+    cell: ({ account, tenant, user }) => (
+      <div className="min-w-0 max-w-44">
+        <div className="truncate">{tenant.startsWith(`${account}/`) ? tenant : account}</div>
+        {user !== null && <div className="truncate text-muted text-xs">{user}</div>}
+      </div>
+    ),
+  },
+  {
+    head: 'Endpoint',
+    from: 'xl',
+    cell: ({ endpoint, stream }) => (
+      <>
+        {endpoint}
+        {stream && <span className="text-faint"> stream</span>}
+      </>
+    ),
+  },
+  { head: 'Tag', from: '2xl', cell: ({ tag }) => tag ?? <None /> },
+  { head: 'Attempts', from: '2xl', align: 'right', cell: ({ route }) => <Count value={route.attempts.length} /> },
+  { head: 'In', from: 'lg', align: 'right', cell: ({ usage }) => <Count value={usage.input_tokens} /> },
+  { head: 'Out', from: 'lg', align: 'right', cell: ({ usage }) => <Count value={usage.output_tokens} /> },
+  { head: 'First token', from: 'lg', align: 'right', cell: ({ first_token_ms }) => <Span ms={first_token_ms} /> },
+  { head: 'Took', from: 'md', align: 'right', cell: ({ ms }) => <Span ms={ms} /> },
+  { head: 'Cost', align: 'right', cell: ({ cost_usd }) => <Money value={cost_usd} /> },
+];
+
+/** Every request, the newest first, as they end. */
+export default function RequestsPage() {
+  const [filters, setFilters] = useFilters<FilterName>();
+  const [paused, setPaused] = useState(false);
+  const query = Object.fromEntries(filterNames.map((name) => [name, filters[name]]));
+  const listed = usePages<RequestRow>('/admin/v1/requests', query);
+  const live = !paused && listed.page === 1 && filters.until === undefined;
+  const tail = useTail(query, live);
+  const pages: Pages<RequestRow> = live
+    ? {
+        ...listed,
+        rows: tail.data?.data,
+        error: tail.error,
+        waiting: tail.isPlaceholderData,
+        refetch: () => void tail.refetch(),
+      }
+    : listed;
+  const onValues = useCallback((changes: typeof filters) => setFilters(changes), [setFilters]);
+  const some = filterNames.some((name) => filters[name] !== undefined);
+  return (
+    <Page
+      title="Requests"
+      actions={
+        <>
+          <Button
+            icon={paused ? <Play className="size-4" /> : <Pause className="size-4" />}
+            onClick={() => setPaused(!paused)}
+            aria-pressed={!paused}
+            title={paused ? 'Show requests as they end' : 'Stop showing new ones'}
+          >
+            {paused ? 'Go live' : 'Live'}
+          </Button>
+          <Export filters={filters} />
+        </>
+      }
+      bar={<FilterBar values={filters} onValues={onValues} />}
+    >
+      <PagedTable
+        label="Requests"
+        pages={pages}
+        columns={columns}
+        keyOf={({ id }) => id}
+        to={({ id }) => `/dashboard/requests/${id}`}
+        empty={
+          <Empty title={some ? 'No request is like that.' : 'Nobody has asked anything yet.'}>
+            {some ? 'Fewer filters, or a longer time, show more.' : 'A request appears here once it has ended.'}
+          </Empty>
+        }
+      />
+    </Page>
+  );
+}
+
+/** Everything that the filters let through, over HTTP as it is read. */
+function Export({ filters: { text: _, since, until, ...rest } }: { filters: Partial<Record<FilterName, string>> }) {
+  const save = (format: 'csv' | 'jsonl') =>
+    saveFrom(url(`/admin/v1/requests.${format}`, { ...rest, from: since, to: until }), `requests.${format}`);
+  return (
+    <Menu trigger={<Button icon={<Download className="size-4" />}>Export</Button>}>
+      <MenuItem onSelect={() => save('csv')}>CSV, without routes</MenuItem>
+      <MenuItem onSelect={() => save('jsonl')}>JSON lines, with routes</MenuItem>
+    </Menu>
+  );
+}

@@ -1,0 +1,218 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { ChevronLeft, FlaskConical } from 'lucide-react';
+import type { ReactNode } from 'react';
+import type { RequestReply } from '../../../../src/admin/request-schema.ts';
+import { get } from '../../api/request.ts';
+import { buttonClass } from '../../parts/button.tsx';
+import { Code, Id } from '../../parts/code.tsx';
+import { ErrorNote } from '../../parts/error-note.tsx';
+import { Ago, Count, Money, None, Span } from '../../parts/figures.tsx';
+import { instant } from '../../parts/format.ts';
+import { Fact, Facts, Page, Section } from '../../parts/page.tsx';
+import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { Badge } from '../../parts/status.tsx';
+import { operatorPages } from '../pages.ts';
+import { Outcome, wordsOf } from './outcome.tsx';
+import { Timeline } from './timeline.tsx';
+
+/** Once there is a playground. */
+const canReplay = operatorPages.some(({ pages }) => pages.some(({ path }) => path === 'playground'));
+
+/** One request: where it went and why, what it used, and its bodies where they are kept. */
+export default function RequestPage() {
+  const { id } = useParams({ strict: false }) as { id: string };
+  const { data, error, refetch } = useQuery({
+    queryKey: ['/admin/v1/requests', id],
+    queryFn: ({ signal }) => get<RequestReply>(`/admin/v1/requests/${encodeURIComponent(id)}`, {}, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return (
+    <Page
+      title="Request"
+      before={
+        <Link to="/dashboard/requests" className={buttonClass('quiet', '-ml-3 px-2')}>
+          <ChevronLeft className="size-4" aria-hidden /> Requests
+        </Link>
+      }
+      actions={
+        canReplay &&
+        data?.endpoint === 'chat' && (
+          <Link to="/dashboard/playground" search={{ request: data.id } as never} className={buttonClass()}>
+            <FlaskConical className="size-4" aria-hidden /> Run again in the playground
+          </Link>
+        )
+      }
+    >
+      {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
+      {data === undefined && error === null && <SkeletonRows />}
+      {data !== undefined && <Shown request={data} />}
+    </Page>
+  );
+}
+
+function Shown({ request }: { request: RequestReply }) {
+  const { route, bodies, bodies_note } = request;
+  return (
+    <>
+      <Summary request={request} />
+      <div className="grid gap-4 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
+        <div className="flex min-w-0 flex-col gap-4">
+          <Section title="Route">
+            <Timeline request={request} />
+          </Section>
+          {(route.losses?.length ?? 0) > 0 && (
+            <Section title="Dropped in the conversion">
+              <Facts>
+                {route.losses?.map(({ field, why }) => (
+                  <Fact key={field} name={field}>
+                    {why}
+                  </Fact>
+                ))}
+              </Facts>
+            </Section>
+          )}
+          <Section title="Bodies">
+            {bodies == null ? (
+              <p className="text-muted">{bodies_note ?? 'The bodies of this request are not kept.'}</p>
+            ) : (
+              <div className="flex flex-col gap-3">
+                <h3 className="font-medium">Asked</h3>
+                <Code label="Request" text={pretty(bodies.request)} wrap />
+                <h3 className="font-medium">Answered</h3>
+                <Code label="Answer" text={pretty(bodies.answer)} wrap />
+                {bodies.error !== null && <p className="text-bad">{bodies.error}</p>}
+              </div>
+            )}
+          </Section>
+        </div>
+        <div className="flex min-w-0 flex-col gap-4">
+          <Section title="Who">
+            <Who request={request} />
+          </Section>
+          <Section title="Used">
+            <Used request={request} />
+          </Section>
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Summary({ request }: { request: RequestReply }) {
+  const { usage } = request;
+  const facts: [string, ReactNode][] = [
+    [
+      'Status',
+      <span key="s" className="inline-flex items-center gap-2">
+        <Outcome status={request.status} failure={request.class} />
+        {request.class !== 'ok' && <span className="font-normal text-muted text-sm">{wordsOf(request.class)}</span>}
+      </span>,
+    ],
+    ['Took', <Span key="t" ms={request.ms} />],
+    ['First token', <Span key="f" ms={request.first_token_ms} />],
+    [
+      'Tokens in, out',
+      <span key="u">
+        <Count value={usage.input_tokens} /> <span className="text-faint">/</span> <Count value={usage.output_tokens} />
+      </span>,
+    ],
+    ['Cost', <Money key="c" value={request.cost_usd} />],
+    ['Units', <Count key="n" value={request.units} />],
+  ];
+  return (
+    <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line sm:grid-cols-3 xl:grid-cols-6">
+      {facts.map(([name, value]) => (
+        <div key={name} className="bg-panel px-4 py-2.5">
+          <dt className="text-muted text-xs">{name}</dt>
+          <dd className="mt-0.5 truncate font-semibold text-lg">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Who({ request }: { request: RequestReply }) {
+  const listed = (filter: Record<string, string>, text: string) => (
+    <Link
+      to="/dashboard/requests"
+      search={filter as never}
+      className="underline decoration-line-strong underline-offset-2 hover:decoration-current"
+    >
+      {text}
+    </Link>
+  );
+  return (
+    <Facts>
+      <Fact name="Id">
+        <Id text={request.id} />
+      </Fact>
+      {request.client_request_id !== null && (
+        <Fact name="Caller’s id">
+          <Id text={request.client_request_id} />
+        </Fact>
+      )}
+      <Fact name="When">
+        {instant(Date.parse(request.created_at))}{' '}
+        <span className="text-muted">
+          (<Ago at={request.created_at} />)
+        </span>
+      </Fact>
+      <Fact name="Account">{listed({ account: request.account }, request.account)}</Fact>
+      <Fact name="Key">{listed({ key: request.key }, request.tenant)}</Fact>
+      <Fact name="User">{request.user === null ? <None /> : listed({ user: request.user }, request.user)}</Fact>
+      <Fact name="Tag">{request.tag == null ? <None /> : listed({ tag: request.tag }, request.tag)}</Fact>
+      <Fact name="Endpoint">
+        {request.endpoint} {request.stream && <Badge>stream</Badge>}{' '}
+        {request.aborted && <Badge tone="warn">the caller left</Badge>}
+      </Fact>
+      <Fact name="Model">{listed({ model: request.model }, request.model)}</Fact>
+      {request.tier !== null && <Fact name="Tier">{request.tier}</Fact>}
+    </Facts>
+  );
+}
+
+/** Who counted, by the record's word. */
+const sources: Readonly<Record<string, string>> = {
+  upstream: 'The provider',
+  counted: 'Culvert: the provider told none',
+  estimated: 'Estimated from the request',
+  abandoned: 'Estimated: the caller left',
+  none: 'Nobody: nothing was used',
+  refused: 'Nobody: it was refused',
+};
+
+function Used({ request: { usage, units, cost_usd } }: { request: RequestReply }) {
+  const { source, ...counts } = usage;
+  return (
+    <Facts>
+      {Object.entries(counts)
+        .filter(([name, value]) => typeof value === 'number' && (value > 0 || /^(in|out)put_tokens$/.test(name)))
+        .map(([name, value]) => (
+          <Fact key={name} name={sentence(name)}>
+            {name === 'audio_ms' ? <Span ms={value as number} /> : <Count value={value as number} />}
+          </Fact>
+        ))}
+      <Fact name="Units">
+        <Count value={units} />
+      </Fact>
+      <Fact name="Cost">
+        {cost_usd === null ? <span className="text-muted">unknown: the target has no price</span> : `$${cost_usd}`}
+      </Fact>
+      <Fact name="Counted by">{sources[source] ?? source}</Fact>
+    </Facts>
+  );
+}
+
+function sentence(name: string): string {
+  const words = name.replace(/_ms$/, '').replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,97 @@
+import type { RequestReply } from '../../../../src/admin/request-schema.ts';
+import { classes } from '../../parts/classes.ts';
+import { Money } from '../../parts/figures.tsx';
+import { bytes, span } from '../../parts/format.ts';
+import { Badge } from '../../parts/status.tsx';
+import { toneOf, wordsOf } from './outcome.tsx';
+
+type Attempt = RequestReply['route']['attempts'][number];
+
+/** What was tried in its order, how each ended and how long it took; then what was only considered. */
+export function Timeline({ request: { route, ms, status, class: failure } }: { request: RequestReply }) {
+  const { attempts, verdicts = [] } = route;
+  const tried = new Set(attempts.map(({ target }) => target));
+  const considered = verdicts.filter(({ target }) => !tried.has(target));
+  const longest = Math.max(ms, 1, ...attempts.map((attempt) => attempt.ms));
+  return (
+    <div className="flex flex-col gap-4">
+      {attempts.length === 0 ? (
+        <p className="text-muted">
+          No provider was asked: {wordsOf(failure)} ({status}).
+        </p>
+      ) : (
+        <ol className="flex flex-col">
+          {attempts.map((attempt, at) => (
+            <AttemptLine
+              // biome-ignore lint/suspicious/noArrayIndexKey: the order is what tells attempts apart.
+              key={at}
+              attempt={attempt}
+              last={at === attempts.length - 1}
+              longestMs={longest}
+              verdict={verdicts.find(({ target }) => target === attempt.target)?.verdict}
+            />
+          ))}
+        </ol>
+      )}
+      {considered.length > 0 && (
+        <div>
+          <h3 className="mb-1 font-medium text-muted text-xs">Considered, not asked</h3>
+          <ul className="divide-y divide-line rounded-md border border-line">
+            {considered.map(({ target, verdict }) => (
+              <li key={target} className="flex flex-wrap justify-between gap-x-4 px-3 py-1.5">
+                <span className="[overflow-wrap:anywhere]">{target}</span>
+                <span className="text-muted">{verdict}</span>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {route.passThrough === true && <p className="text-muted text-xs">The provider’s bytes went out as they were.</p>}
+    </div>
+  );
+}
+
+interface AttemptLineProps {
+  attempt: Attempt;
+  last: boolean;
+  longestMs: number;
+  verdict: string | undefined;
+}
+
+function AttemptLine({ attempt, last, longestMs, verdict }: AttemptLineProps) {
+  const { target, credential, class: outcome, status, ms, firstTokenMs, message, costUsd } = attempt;
+  const well = outcome === 'ok';
+  const share = (part: number) => `${Math.min(100, (part / longestMs) * 100)}%`;
+  return (
+    <li className="flex gap-3">
+      <div className="flex flex-col items-center pt-1.5" aria-hidden>
+        <span className={classes('size-2.5 rounded-full', well ? 'bg-ok' : 'bg-bad')} />
+        {!last && <span className="mt-1 w-px flex-1 bg-line-strong" />}
+      </div>
+      <div className={classes('min-w-0 flex-1', !last && 'pb-4')}>
+        <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
+          <span className="font-medium [overflow-wrap:anywhere]">{target}</span>
+          <Badge tone={well ? 'ok' : status === null ? 'bad' : toneOf(Math.max(status, 400))}>
+            {status ?? 'no answer'} {!well && wordsOf(outcome)}
+          </Badge>
+          <span className="ml-auto whitespace-nowrap">{span(ms)}</span>
+        </div>
+        <div className="mt-1.5 flex h-1.5 overflow-hidden rounded-full bg-line" aria-hidden>
+          <div
+            className={classes('h-full', well ? 'bg-accent/45' : 'bg-bad/60')}
+            style={{ width: share(firstTokenMs ?? ms) }}
+          />
+          {firstTokenMs !== null && <div className="h-full bg-accent" style={{ width: share(ms - firstTokenMs) }} />}
+        </div>
+        <p className="mt-1 flex flex-wrap gap-x-3 text-muted text-xs">
+          {verdict !== undefined && <span>{verdict}</span>}
+          <span>credential {credential}</span>
+          {firstTokenMs !== null && <span>first token after {span(firstTokenMs)}</span>}
+          <span>{bytes(attempt.bytes)}</span>
+          {costUsd !== null && <Money value={costUsd} />}
+        </p>
+        {message !== null && <p className="mt-1 text-bad text-xs [overflow-wrap:anywhere]">{message}</p>}
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,111 @@
+import { useState } from 'react';
+import type { AuditReply } from '../../../../src/admin/audit.ts';
+import { usePages } from '../../api/pages.ts';
+import { Button } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { Moment } from '../../parts/figures.tsx';
+import { instant } from '../../parts/format.ts';
+import { type Column, PagedTable } from '../../parts/table.tsx';
+
+type AuditRow = AuditReply['data'][number];
+
+/** Who changed what, newest first. */
+export function AuditLog() {
+  const pages = usePages<AuditRow>('/admin/v1/audit');
+  const [shown, setShown] = useState<AuditRow | null>(null);
+  const columns: Column<AuditRow>[] = [
+    { head: 'When', cell: ({ at }) => <Moment at={at} />, className: 'w-px' },
+    { head: 'Who', cell: ({ actor }) => actor },
+    { head: 'What', cell: ({ action }) => <code className="font-mono text-xs">{action}</code> },
+    { head: 'Of', from: 'sm', cell: ({ subject }) => <span className="[overflow-wrap:anywhere]">{subject}</span> },
+    { head: 'Fields', from: 'lg', cell: (row) => <span className="text-muted">{changedFields(row).join(', ')}</span> },
+    {
+      head: 'Change',
+      align: 'right',
+      className: 'w-px',
+      cell: (row) => (
+        <Button look="quiet" className="h-6 px-2" onClick={() => setShown(row)}>
+          Show
+        </Button>
+      ),
+    },
+  ];
+  return (
+    <>
+      <PagedTable
+        label="Audit log"
+        pages={pages}
+        columns={columns}
+        keyOf={({ id }) => String(id)}
+        empty={
+          <Empty title="Nothing has been changed yet.">
+            Every change of what is set up appears here, with who made it.
+          </Empty>
+        }
+      />
+      {shown !== null && (
+        <Dialog
+          open
+          onClose={() => setShown(null)}
+          width="wide"
+          title={`${shown.action} ${shown.subject}`}
+          description={`${shown.actor}, ${instant(Date.parse(shown.at))}`}
+        >
+          <Change row={shown} />
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+/** Field by field, before and after. */
+function Change({ row }: { row: AuditRow }) {
+  const before = fieldsOf(row.before);
+  const after = fieldsOf(row.after);
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  if (names.length === 0) return <p className="text-muted">No field was written down.</p>;
+  return (
+    <div className="overflow-x-auto">
+      <table className="w-full text-left text-sm">
+        <thead>
+          <tr className="border-line border-b text-muted text-xs">
+            <th className="py-1 pr-4 font-medium">Field</th>
+            <th className="py-1 pr-4 font-medium">Before</th>
+            <th className="py-1 font-medium">After</th>
+          </tr>
+        </thead>
+        <tbody>
+          {names.map((name) => {
+            const [was, is] = [written(before[name]), written(after[name])];
+            return (
+              <tr key={name} className="border-line border-b align-top last:border-b-0">
+                <td className="py-1.5 pr-4 text-muted">{name}</td>
+                <td className="py-1.5 pr-4 font-mono text-xs [overflow-wrap:anywhere]">{was}</td>
+                <td
+                  className={`py-1.5 font-mono text-xs [overflow-wrap:anywhere] ${was === is ? '' : 'font-medium text-accent'}`}
+                >
+                  {is}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function changedFields({ before, after }: AuditRow): string[] {
+  const [was, is] = [fieldsOf(before), fieldsOf(after)];
+  return Object.keys({ ...was, ...is }).filter((name) => written(was[name]) !== written(is[name]));
+}
+
+function fieldsOf(value: unknown): Record<string, unknown> {
+  if (value === null || value === undefined) return {};
+  return typeof value === 'object' ? (value as Record<string, unknown>) : { value };
+}
+
+function written(value: unknown): string {
+  return value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value);
+}

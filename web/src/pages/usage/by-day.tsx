@@ -1,0 +1,53 @@
+import type { Query } from '../../api/request.ts';
+import Chart, { type Series } from '../../parts/chart.tsx';
+import { ErrorNote } from '../../parts/error-note.tsx';
+import { Section } from '../../parts/page.tsx';
+import { Skeleton } from '../../parts/skeleton.tsx';
+import { type Measure, measures } from './measures.ts';
+import { type ByDay as Arranged, type UsageRow, useByDay } from './use-by-day.ts';
+
+/** Groups with a colour of their own; all others are drawn together. */
+const colours = [1, 2, 3, 4, 5] as const;
+
+interface ByDayProps {
+  query: Query;
+  groupBy: string;
+  from: string;
+  measure: Measure;
+}
+
+/** One measure over time, apart by group. */
+export default function ByDay({ query, groupBy, from, measure }: ByDayProps) {
+  const { label, of, format } = measures[measure];
+  const { byDay, error } = useByDay(query, groupBy, from, of);
+  return (
+    <Section title={`${label} ${from === '24h' ? 'by hour' : 'by day'}${groupBy === 'day' ? '' : ` and ${groupBy}`}`}>
+      {error !== null && <ErrorNote error={error} />}
+      {byDay === undefined && error === null && <Skeleton className="h-48" />}
+      {byDay !== undefined && (
+        <Chart
+          label={`${label} over time`}
+          kind="bars"
+          height={200}
+          times={byDay.times}
+          stepMs={byDay.stepMs}
+          format={format}
+          series={seriesOf(byDay, of, groupBy === 'day' ? label : '(none)')}
+        />
+      )}
+    </Section>
+  );
+}
+
+function seriesOf({ parts, times }: Arranged, of: (row: UsageRow) => number, unnamed: string): Series[] {
+  const values = (rows: (UsageRow | null)[]) => rows.map((row) => (row === null ? 0 : of(row)));
+  const own = parts.slice(0, colours.length).map(({ group, rows }, at) => ({
+    label: group === '' ? unnamed : group,
+    colour: colours[at]!,
+    values: values(rows),
+  }));
+  const others = parts.slice(colours.length).map(({ rows }) => values(rows));
+  if (others.length === 0) return own.length > 0 ? own : [{ label: unnamed, colour: 1, values: times.map(() => 0) }];
+  const sum = times.map((_, at) => others.reduce((total, row) => total + row[at]!, 0));
+  return [...own, { label: `${others.length} others`, colour: 6, values: sum }];
+}

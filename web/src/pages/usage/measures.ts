@@ -1,0 +1,17 @@
+import { short, usd } from '../../parts/format.ts';
+import type { UsageRow } from './use-by-day.ts';
+
+/** What can be drawn of a sum. */
+export const measures = {
+  cost_usd: { label: 'Cost', of: ({ cost_usd }: UsageRow) => cost_usd, format: usd },
+  requests: { label: 'Requests', of: ({ requests }: UsageRow) => requests, format: short },
+  tokens: {
+    label: 'Tokens',
+    of: ({ input_tokens, output_tokens }: UsageRow) => input_tokens + output_tokens,
+    format: short,
+  },
+  units: { label: 'Units', of: ({ units }: UsageRow) => units, format: short },
+  errors: { label: 'Failed requests', of: ({ errors }: UsageRow) => errors, format: short },
+} as const;
+
+export type Measure = keyof typeof measures;

@@ -1,0 +1,72 @@
+import { useQuery } from '@tanstack/react-query';
+import { type ChangeEvent, type ComponentProps, type FocusEvent, type KeyboardEvent, useId, useState } from 'react';
+import type { Listed } from '../api/pages.ts';
+import { get } from '../api/request.ts';
+import { Input } from './controls.tsx';
+
+/** Names offered; beyond them one types on. */
+const offeredMax = 500;
+
+interface SuggestInputProps extends ComponentProps<'input'> {
+  /** A list of the admin API, asked for when somebody types here. */
+  from: string;
+  /** The field of its rows that is a name. */
+  field: string;
+}
+
+/** An input that offers what there is, and takes anything. */
+export function SuggestInput({ from, field, ...rest }: SuggestInputProps) {
+  const id = useId();
+  const [looked, setLooked] = useState(false);
+  const { data } = useQuery({
+    queryKey: [from, 'names', field],
+    queryFn: ({ signal }) => get<Listed<Record<string, string>>>(from, { limit: offeredMax }, signal),
+    enabled: looked,
+    staleTime: 60_000,
+  });
+  return (
+    <>
+      <Input list={id} spellCheck={false} autoComplete="off" onFocus={() => setLooked(true)} {...rest} />
+      <datalist id={id}>
+        {data?.data.map((row) => (
+          <option key={row[field]} value={row[field]} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
+interface FilterInputProps {
+  label: string;
+  value: string | undefined;
+  onValue: (value: string) => void;
+  inputMode?: 'decimal';
+  /** What it offers, as SuggestInput; nothing without. */
+  from?: string;
+  field?: string;
+}
+
+/** A text that filters. It is taken when it is left, by Enter, or when one of the offered names is chosen. */
+export function FilterInput({ label, value = '', onValue, inputMode, from, field }: FilterInputProps) {
+  const take = (text: string) => {
+    if (text.trim() !== value) onValue(text.trim());
+  };
+  const props = {
+    'aria-label': label,
+    placeholder: label,
+    inputMode,
+    className: 'w-[calc(50%-4px)] sm:w-32',
+    defaultValue: value,
+    onChange({ target }: ChangeEvent<HTMLInputElement>) {
+      const offered = [...(target.list?.options ?? [])].some((option) => option.value === target.value);
+      if (offered || target.value === '') take(target.value);
+    },
+    onBlur: ({ target }: FocusEvent<HTMLInputElement>) => take(target.value),
+    onKeyDown: ({ key, currentTarget }: KeyboardEvent<HTMLInputElement>) => {
+      if (key === 'Enter') take(currentTarget.value);
+    },
+  };
+  // What is typed is the input's own until it is taken; a new value from the URL makes a new input.
+  if (from === undefined || field === undefined) return <Input key={value} spellCheck={false} {...props} />;
+  return <SuggestInput key={value} from={from} field={field} {...props} />;
+}
