@@ -85,6 +85,11 @@ export async function call<Reply>(method: string, path: string, options?: CallOp
   return (text === '' ? null : JSON.parse(text)) as Reply;
 }
 
-export function get<Reply>(path: string, query?: Query, signal?: AbortSignal): Promise<Reply> {
-  return call<Reply>('GET', path, { query, signal });
+export function get<Reply>(
+  path: string,
+  query?: Query,
+  signal?: AbortSignal,
+  headers?: Record<string, string>,
+): Promise<Reply> {
+  return call<Reply>('GET', path, { query, signal, headers });
 }

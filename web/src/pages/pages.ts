@@ -1,4 +1,4 @@
-import { Activity, ChartColumn, LayoutDashboard, type LucideIcon, Settings } from 'lucide-react';
+import { Activity, ChartColumn, LayoutDashboard, type LucideIcon, MessagesSquare, Settings } from 'lucide-react';
 import type { ComponentType } from 'react';
 import type { Area } from '../api/rights.ts';
 
@@ -44,6 +44,11 @@ export const operatorPages: readonly PageGroup[] = [
       },
       { path: 'requests/$id', load: () => import('./requests/request.tsx') },
       {
+        path: 'playground',
+        load: () => import('./playground/page.tsx'),
+        nav: { title: 'Playground', icon: MessagesSquare, key: 'p', area: 'keys', phone: true },
+      },
+      {
         path: 'usage',
         load: () => import('./usage/page.tsx'),
         nav: { title: 'Usage', icon: ChartColumn, key: 'u', area: 'usage', phone: true },
@@ -63,4 +68,15 @@ export const operatorPages: readonly PageGroup[] = [
 ];
 
 /** What somebody sees who is logged in by an API key: the account's own. */
-export const keyPages: readonly PageGroup[] = [];
+export const keyPages: readonly PageGroup[] = [
+  {
+    title: null,
+    pages: [
+      {
+        path: 'playground',
+        load: () => import('./playground/page.tsx'),
+        nav: { title: 'Playground', icon: MessagesSquare, key: 'p', phone: true },
+      },
+    ],
+  },
+];

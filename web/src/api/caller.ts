@@ -1,0 +1,85 @@
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { type Listed, pageSize } from './pages.ts';
+import { get } from './request.ts';
+import { type Session, useSession } from './session.ts';
+
+/** Whom a call of `/v1` is for: the session's own key, or the one that an operator speaks for. */
+export interface Caller {
+  key: { id: string; name: string; account: string; prefix: string | null };
+  /** Of every call, of a GET too. */
+  headers: Record<string, string>;
+}
+
+interface KeyRow {
+  id: string;
+  prefix: string | null;
+  account: string;
+  name: string;
+}
+
+const chosenKey = 'culvert.speaks-as';
+/** More are found by the search field of the keys' page. */
+const keysMax = 20 * pageSize;
+
+export interface Callers {
+  /** Null: there is no key that could be spoken for. Undefined while nobody knows. */
+  caller: Caller | null | undefined;
+  keys: readonly KeyRow[];
+  choose: (id: string) => void;
+  error: Error | null;
+}
+
+/** The key that calls are made with, and for an operator the others to choose from; the choice is kept. */
+export function useCaller(): Callers {
+  const session = useSession();
+  const [chosen, setChosen] = useState(() => localStorage.getItem(chosenKey));
+  const { data, error } = useQuery({
+    queryKey: ['/admin/v1/keys', 'active'],
+    queryFn: ({ signal }) => get<Listed<KeyRow>>('/admin/v1/keys', { status: 'active', limit: keysMax }, signal),
+    enabled: session.kind === 'operator',
+  });
+  if (session.kind === 'key') {
+    const key = { ...session.key, account: session.account, prefix: null };
+    return { caller: callerOf(session, key), keys: [], choose: () => {}, error: null };
+  }
+  const keys = data?.data ?? [];
+  const key = keys.find(({ id }) => id === chosen) ?? keys[0];
+  const choose = (id: string) => {
+    localStorage.setItem(chosenKey, id);
+    setChosen(id);
+  };
+  const caller = data === undefined ? undefined : key === undefined ? null : callerOf(session, key);
+  return { caller, keys, choose, error };
+}
+
+function callerOf({ csrf, kind }: Session, { id, name, account, prefix }: KeyRow): Caller {
+  const headers = { 'x-culvert-csrf': csrf, ...(kind === 'operator' && { 'x-culvert-key': id }) };
+  return { key: { id, name, account, prefix }, headers };
+}
+
+export type ModelKind = 'chat' | 'embedding' | 'speech' | 'transcription' | 'image';
+
+/** As `/v1/models` lists it. */
+export interface Model {
+  id: string;
+  owned_by: string;
+  model_type: ModelKind | (string & {});
+  tier: string | null;
+  capabilities: { vision: boolean; tools: boolean; reasoning: boolean; streaming: boolean };
+  context_window: number | null;
+  max_output_tokens: number | null;
+  dimensions: number | null;
+  /** USD for a million tokens. */
+  pricing: { input: number; output: number; cached_input: number | null } | null;
+  status: 'healthy' | 'degraded' | 'down';
+}
+
+export function modelsQuery(caller: Caller | null | undefined) {
+  return queryOptions({
+    queryKey: ['/v1/models', caller?.key.id],
+    queryFn: async ({ signal }) => (await get<{ data: Model[] }>('/v1/models', {}, signal, caller!.headers)).data,
+    enabled: caller != null,
+    staleTime: 30_000,
+  });
+}

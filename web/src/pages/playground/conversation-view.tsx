@@ -1,0 +1,184 @@
+import { Code2, Columns2, Eraser, SlidersHorizontal } from 'lucide-react';
+import { type RefObject, useEffect, useRef, useState } from 'react';
+import type { Caller, Model } from '../../api/caller.ts';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Note } from '../../parts/error-note.tsx';
+import { useFilters } from '../../parts/filters.ts';
+import { useKept } from '../../parts/kept.ts';
+import { CodeDialog } from './code-dialog.tsx';
+import { Composer } from './composer.tsx';
+import { FieldFault, noSettings, type Picture, type Settings, type UserTurn } from './conversation.ts';
+import { conversationCall } from './conversation-call.ts';
+import { formatOf } from './formats/formats.ts';
+import { LaneColumn } from './lane.tsx';
+import { modelChoices } from './model-choices.tsx';
+import { SettingsPanel } from './settings-panel.tsx';
+import { type Lanes, lanesMax, useLanes } from './use-lanes.ts';
+
+/** Conversations with one model, or the same with several side by side. */
+export function ConversationView({ caller, models }: { caller: Caller; models: readonly Model[] }) {
+  const [{ format: formatId, model }, setFilters] = useFilters<'format' | 'model'>();
+  const format = formatOf(formatId);
+  const [settings, setSettings] = useKept<Settings>('playground.settings', noSettings, 'browser');
+  const [text, setText] = useKept('playground.draft', '');
+  const [pictures, setPictures] = useState<readonly Picture[]>([]);
+  const [fault, setFault] = useState<FieldFault | null>(null);
+  const [open, setOpen] = useState<'settings' | 'code' | null>(null);
+  const lanes = useLanes(caller, format, settings);
+  const end = useRef<HTMLDivElement>(null);
+  const running = lanes.running.size > 0;
+  const choices = modelChoices(models);
+
+  useFirstLane(lanes, model ?? models[0]?.id);
+  useStopKey(running, lanes.stop);
+  useStayAtEnd(end, lanes.lanes, running);
+
+  const guarded = (does: () => void) => {
+    try {
+      setFault(null);
+      does();
+    } catch (error) {
+      if (!(error instanceof FieldFault)) throw error;
+      setFault(error);
+      if (!matchMedia('(min-width: 64rem)').matches) setOpen('settings');
+    }
+  };
+  const send = () =>
+    guarded(() => {
+      lanes.send(text, pictures);
+      setText('');
+      setPictures([]);
+    });
+  const edit = (turn: UserTurn) => {
+    lanes.cutFrom(turn.id);
+    setText(turn.text);
+    setPictures(turn.pictures);
+  };
+  const asCode = () => {
+    const lane = lanes.lanes[0]!;
+    const turn = { role: 'user', id: '', text: text || 'Hello', pictures } as const;
+    const turns =
+      text === '' && lane.turns.some(({ role }) => role === 'user')
+        ? upToLastQuestion(lane.turns)
+        : [...lane.turns, turn];
+    return conversationCall(format, format.body(lane.model, turns, settings));
+  };
+  const panel = (
+    <SettingsPanel
+      format={format.id}
+      onFormat={(id) => setFilters({ format: id === 'chat' ? '' : id })}
+      settings={settings}
+      onSettings={setSettings}
+      fault={fault}
+    />
+  );
+  return (
+    <div className="grid min-w-0 gap-6 lg:grid-cols-[minmax(0,1fr)_17rem]">
+      <div className="flex min-h-[calc(100dvh-15rem)] min-w-0 flex-col gap-4 md:min-h-[calc(100dvh-9rem)]">
+        <div className="flex min-w-0 flex-1 gap-6 overflow-x-auto pb-2 [&>section]:min-w-[min(100%,20rem)]">
+          {lanes.lanes.map((lane) => (
+            <LaneColumn
+              key={lane.id}
+              lane={lane}
+              models={choices}
+              running={lanes.running.has(lane.id)}
+              onModel={(next) => lanes.setModel(lane.id, next)}
+              onRemove={lanes.lanes.length > 1 ? () => lanes.remove(lane.id) : null}
+              onTool={(turnId, place, result) => guarded(() => lanes.answerTool(lane.id, turnId, place, result))}
+              onAgain={() => guarded(() => lanes.again(lane.id))}
+              onEdit={edit}
+            />
+          ))}
+        </div>
+        <div className="sticky bottom-0 z-10 -mb-4 flex flex-col gap-2 bg-ground pb-4">
+          {fault !== null && <Note tone="bad">{fault.message}</Note>}
+          <Composer
+            text={text}
+            onText={setText}
+            pictures={pictures}
+            onPictures={setPictures}
+            running={running}
+            disabled={lanes.lanes.length === 0}
+            onSend={send}
+            onStop={lanes.stop}
+          >
+            <div className="flex items-center gap-0.5">
+              <IconButton
+                label="Another model side by side"
+                disabled={lanes.lanes.length >= lanesMax || models.length === 0}
+                onClick={() => lanes.add(nextModel(models, lanes))}
+              >
+                <Columns2 />
+              </IconButton>
+              <IconButton label="This call as code" onClick={() => setOpen('code')}>
+                <Code2 />
+              </IconButton>
+              <IconButton label="Settings" className="lg:hidden" onClick={() => setOpen('settings')}>
+                <SlidersHorizontal />
+              </IconButton>
+              <IconButton label="New conversation" onClick={lanes.clear}>
+                <Eraser />
+              </IconButton>
+            </div>
+          </Composer>
+        </div>
+        <div ref={end} />
+      </div>
+      <aside aria-label="Settings" className="hidden lg:block">
+        <div className="sticky top-5">{panel}</div>
+      </aside>
+      <Dialog open={open === 'settings'} onClose={() => setOpen(null)} title="Settings">
+        <div className="flex flex-col gap-4">
+          {panel}
+          <Button look="main" onClick={() => setOpen(null)}>
+            Done
+          </Button>
+        </div>
+      </Dialog>
+      <CodeDialog open={open === 'code'} onClose={() => setOpen(null)} caller={caller} call={asCode} />
+    </div>
+  );
+}
+
+function upToLastQuestion(turns: Lanes['lanes'][number]['turns']) {
+  return turns.slice(0, turns.findLastIndex(({ role }) => role === 'user') + 1);
+}
+
+function nextModel(models: readonly Model[], { lanes }: Lanes): string {
+  const used = new Set(lanes.map(({ model }) => model));
+  return (models.find(({ id }) => !used.has(id)) ?? models[0]!).id;
+}
+
+/** There is always one to talk to. */
+function useFirstLane({ lanes, add }: Lanes, model: string | undefined): void {
+  const missing = lanes.length === 0 && model !== undefined;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when the last one is gone.
+  useEffect(() => {
+    if (missing) add(model);
+  }, [missing]);
+}
+
+function useStopKey(running: boolean, stop: () => void): void {
+  useEffect(() => {
+    if (!running) return;
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === 'Escape') stop();
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, [running, stop]);
+}
+
+/** How far from the end somebody may be who still reads there. */
+const nearPx = 240;
+
+function useStayAtEnd(end: RefObject<HTMLDivElement | null>, lanes: Lanes['lanes'], running: boolean): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever a lane has grown.
+  useEffect(() => {
+    const page = document.getElementById('page');
+    if (!running || page === null) return;
+    const away = page.scrollHeight - page.scrollTop - page.clientHeight;
+    if (away < nearPx) end.current?.scrollIntoView({ block: 'end' });
+  }, [lanes, running]);
+}

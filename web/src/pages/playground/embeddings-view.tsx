@@ -1,0 +1,112 @@
+import { useState } from 'react';
+import type { Caller, Model } from '../../api/caller.ts';
+import { Choose } from '../../parts/choose.tsx';
+import { Input, TextArea } from '../../parts/controls.tsx';
+import { Field } from '../../parts/form.tsx';
+import { useKept } from '../../parts/kept.ts';
+import { FieldFault, type Json, numberOf } from './conversation.ts';
+import { modelChoices } from './model-choices.tsx';
+import { Similarities } from './similarities.tsx';
+import { Trial } from './trial.tsx';
+import { useCall } from './use-call.ts';
+
+const examples = `How do I bake bread?
+Bread is made of flour, water and salt.
+The central bank raised its rates.
+Interest on loans went up today.`;
+
+/** A drawing of more would not be read. */
+const textsMax = 40;
+
+interface Embedded {
+  texts: readonly string[];
+  vectors: readonly (readonly number[])[];
+}
+
+/** Texts, one a line, and how alike they are. */
+export function EmbeddingsView({ caller, models }: { caller: Caller; models: readonly Model[] }) {
+  const [kept, setModel] = useKept('playground.embeddings.model', '', 'browser');
+  const model = models.some(({ id }) => id === kept) ? kept : models[0]!.id;
+  const [text, setText] = useKept('playground.embeddings.texts', examples);
+  const [dimensions, setDimensions] = useState('');
+  const [fault, setFault] = useState<string | null>(null);
+  const texts = text.split('\n').filter((line) => line.trim() !== '');
+  const call = useCall<Embedded>(caller, async (response) => {
+    const { data } = (await response.json()) as { data: { index: number; embedding: number[] }[] };
+    return { texts, vectors: [...data].sort((a, b) => a.index - b.index).map(({ embedding }) => embedding) };
+  });
+  const body = (): Json => {
+    const size = numberOf(dimensions, 'dimensions');
+    return { model, input: texts, ...(size !== undefined && { dimensions: size }) };
+  };
+  const run = () => {
+    try {
+      setFault(null);
+      call.run('/v1/embeddings', body());
+    } catch (error) {
+      if (!(error instanceof FieldFault)) throw error;
+      setFault(error.message);
+    }
+  };
+  return (
+    <Trial
+      caller={caller}
+      call={call}
+      action="Compare"
+      disabled={texts.length === 0 || texts.length > textsMax}
+      onRun={run}
+      shown={() => ({
+        path: '/v1/embeddings',
+        body: body(),
+        sdk: 'openai',
+        method: 'embeddings.create',
+        use: {
+          python: 'vectors = [one.embedding for one in answer.data]',
+          typescript: 'const vectors = answer.data.map(({ embedding }) => embedding);',
+        },
+      })}
+      hint="How alike the texts are is drawn here."
+      result={call.answer === null ? null : <Similarities {...call.answer} />}
+    >
+      <Field name="model" label="Model">
+        {(control) => (
+          <Choose
+            id={control.id}
+            label="Model"
+            value={model}
+            options={modelChoices(models)}
+            onValue={setModel}
+            className="w-full"
+          />
+        )}
+      </Field>
+      <Field
+        name="input"
+        label="Texts"
+        hint={`One a line, ${textsMax} at most.`}
+        fault={texts.length > textsMax ? `These are ${texts.length} texts; ${textsMax} can be drawn.` : null}
+      >
+        {(control) => (
+          <TextArea
+            {...control}
+            rows={8}
+            className="w-full field-sizing-content max-h-96 min-h-28"
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+          />
+        )}
+      </Field>
+      <Field name="dimensions" label="Dimensions" hint="For models whose vectors can be shortened." fault={fault}>
+        {(control) => (
+          <Input
+            {...control}
+            inputMode="numeric"
+            placeholder="default"
+            value={dimensions}
+            onChange={(event) => setDimensions(event.target.value)}
+          />
+        )}
+      </Field>
+    </Trial>
+  );
+}

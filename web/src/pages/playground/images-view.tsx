@@ -1,0 +1,153 @@
+import { Download } from 'lucide-react';
+import { useState } from 'react';
+import type { Caller, Model } from '../../api/caller.ts';
+import { buttonClass } from '../../parts/button.tsx';
+import { Choose } from '../../parts/choose.tsx';
+import { Input, Select, TextArea } from '../../parts/controls.tsx';
+import { Field } from '../../parts/form.tsx';
+import { useKept } from '../../parts/kept.ts';
+import { FieldFault, numberOf } from './conversation.ts';
+import { modelChoices } from './model-choices.tsx';
+import { Trial } from './trial.tsx';
+import { useCall } from './use-call.ts';
+
+const sizes = ['auto', '512x512', '1024x1024', '1536x1024', '1024x1536'];
+
+interface Drawn {
+  prompt: string;
+  pictures: readonly { b64_json: string; revised_prompt?: string }[];
+}
+
+/** A sentence, drawn. */
+export function ImagesView({ caller, models }: { caller: Caller; models: readonly Model[] }) {
+  const [kept, setKept] = useKept(
+    'playground.images',
+    { model: '', prompt: 'A lighthouse at dusk, seen from the sea.', size: 'auto', n: '1', quality: '' },
+    'browser',
+  );
+  const [fault, setFault] = useState<string | null>(null);
+  const model = models.some(({ id }) => id === kept.model) ? kept.model : models[0]!.id;
+  const call = useCall<Drawn>(caller, async (response) => {
+    const { data } = (await response.json()) as { data: Drawn['pictures'] };
+    return { prompt: kept.prompt, pictures: data };
+  });
+  const body = () => ({
+    model,
+    prompt: kept.prompt,
+    n: numberOf(kept.n, 'n') ?? 1,
+    ...(kept.size !== 'auto' && { size: kept.size }),
+    ...(kept.quality !== '' && { quality: kept.quality }),
+    response_format: 'b64_json',
+  });
+  const run = () => {
+    try {
+      setFault(null);
+      call.run('/v1/images/generations', body());
+    } catch (error) {
+      if (!(error instanceof FieldFault)) throw error;
+      setFault(error.message);
+    }
+  };
+  const set = (name: keyof typeof kept) => (event: { target: { value: string } }) =>
+    setKept({ ...kept, [name]: event.target.value });
+  return (
+    <Trial
+      caller={caller}
+      call={call}
+      action="Draw"
+      disabled={kept.prompt.trim() === ''}
+      onRun={run}
+      shown={() => ({
+        path: '/v1/images/generations',
+        body: body(),
+        sdk: 'openai',
+        method: 'images.generate',
+        use: {
+          python: 'pictures = [one.b64_json for one in answer.data]',
+          typescript: 'const pictures = answer.data?.map(({ b64_json }) => b64_json);',
+        },
+      })}
+      hint="The pictures appear here."
+      result={call.answer === null ? null : <Pictures {...call.answer} />}
+    >
+      <Field name="model" label="Model">
+        {(control) => (
+          <Choose
+            id={control.id}
+            label="Model"
+            value={model}
+            options={modelChoices(models)}
+            onValue={(next) => setKept({ ...kept, model: next })}
+            className="w-full"
+          />
+        )}
+      </Field>
+      <Field name="prompt" label="Prompt">
+        {(control) => (
+          <TextArea
+            {...control}
+            rows={5}
+            className="w-full field-sizing-content max-h-96 min-h-28"
+            value={kept.prompt}
+            onChange={set('prompt')}
+          />
+        )}
+      </Field>
+      <div className="grid grid-cols-3 gap-3">
+        <Field name="size" label="Size">
+          {(control) => (
+            <Select {...control} value={kept.size} onChange={set('size')}>
+              {sizes.map((size) => (
+                <option key={size}>{size}</option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <Field name="quality" label="Quality">
+          {(control) => (
+            <Select {...control} value={kept.quality} onChange={set('quality')}>
+              <option value="">default</option>
+              {['low', 'medium', 'high'].map((quality) => (
+                <option key={quality}>{quality}</option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <Field name="n" label="How many" fault={fault}>
+          {(control) => <Input {...control} inputMode="numeric" value={kept.n} onChange={set('n')} />}
+        </Field>
+      </div>
+    </Trial>
+  );
+}
+
+function Pictures({ prompt, pictures }: Drawn) {
+  return (
+    <ul className="grid gap-3 sm:grid-cols-2">
+      {pictures.map(({ b64_json, revised_prompt }, at) => {
+        const type = typeOf(b64_json);
+        const source = `data:image/${type};base64,${b64_json}`;
+        return (
+          // biome-ignore lint/suspicious/noArrayIndexKey: pictures have no identity but their place.
+          <li key={at} className="overflow-hidden rounded-lg border border-line bg-panel">
+            <img src={source} alt={revised_prompt ?? prompt} className="w-full" />
+            <div className="flex items-center gap-2 border-line border-t p-2 text-muted text-xs">
+              <span className="min-w-0 flex-1 truncate" title={revised_prompt ?? prompt}>
+                {revised_prompt ?? prompt}
+              </span>
+              <a href={source} download={`picture-${at + 1}.${type}`} className={buttonClass('quiet', 'h-7 px-2')}>
+                <Download className="size-4" aria-hidden /> {type}
+              </a>
+            </div>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** By the first bytes: what was asked for need not be what came. */
+function typeOf(base64: string): 'png' | 'jpeg' | 'webp' {
+  if (base64.startsWith('/9j/')) return 'jpeg';
+  return base64.startsWith('UklGR') ? 'webp' : 'png';
+}

@@ -1,0 +1,22 @@
+import type { Model } from '../../api/caller.ts';
+import type { Choice } from '../../parts/choose.tsx';
+import { usd } from '../../parts/format.ts';
+
+/** Models to pick from; what they can and cost stands beside the name. */
+export function modelChoices(models: readonly Model[]): Choice[] {
+  return models.map(({ id, owned_by, capabilities, pricing, status, dimensions }) => {
+    const can = [
+      capabilities.vision && 'pictures',
+      capabilities.tools && 'tools',
+      capabilities.reasoning && 'reasoning',
+    ].filter((word) => word !== false);
+    const price = pricing === null ? null : `${usd(pricing.input)} / ${usd(pricing.output)}`;
+    const facts = [status !== 'healthy' && status, dimensions !== null && `${dimensions} numbers`, price];
+    return {
+      value: id,
+      label: id,
+      words: [owned_by, ...can].join(' '),
+      hint: <span title={can.join(', ')}>{facts.filter(Boolean).join(' · ')}</span>,
+    };
+  });
+}

@@ -1,0 +1,120 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { KeyRound } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { type Caller, type Callers, type Model, type ModelKind, modelsQuery, useCaller } from '../../api/caller.ts';
+import { useSession } from '../../api/session.ts';
+import { buttonClass } from '../../parts/button.tsx';
+import { Choose } from '../../parts/choose.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { ErrorNote } from '../../parts/error-note.tsx';
+import { useFilters } from '../../parts/filters.ts';
+import { Page } from '../../parts/page.tsx';
+import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { Tabs } from '../../parts/tabs.tsx';
+import { ConversationView } from './conversation-view.tsx';
+import { EmbeddingsView } from './embeddings-view.tsx';
+import { ImagesView } from './images-view.tsx';
+import { SpeechView } from './speech-view.tsx';
+import { TranscriptionView } from './transcription-view.tsx';
+
+const modes: readonly {
+  value: string;
+  label: string;
+  kind: ModelKind;
+  View: (props: { caller: Caller; models: readonly Model[] }) => ReactNode;
+}[] = [
+  { value: 'chat', label: 'Chat', kind: 'chat', View: ConversationView },
+  { value: 'embeddings', label: 'Embeddings', kind: 'embedding', View: EmbeddingsView },
+  { value: 'speech', label: 'Speech', kind: 'speech', View: SpeechView },
+  { value: 'transcription', label: 'Transcription', kind: 'transcription', View: TranscriptionView },
+  { value: 'images', label: 'Images', kind: 'image', View: ImagesView },
+];
+
+export default function PlaygroundPage() {
+  const [{ mode = 'chat' }, setFilters] = useFilters<'mode' | 'model'>();
+  const callers = useCaller();
+  const { caller } = callers;
+  const { data: models, error, refetch } = useQuery(modelsQuery(caller));
+  const failed = callers.error ?? error;
+  return (
+    <Page title="Playground" actions={<SpeaksAs {...callers} />}>
+      {failed !== null && <ErrorNote error={failed} retry={() => void refetch()} />}
+      {caller === null && <NoKey />}
+      {caller != null && models !== undefined && (
+        <Tabs
+          label="What to try"
+          value={modes.some(({ value }) => value === mode) ? mode : 'chat'}
+          onValue={(value) => setFilters({ mode: value === 'chat' ? '' : value, model: '' })}
+          tabs={modes.map(({ value, label, kind, View }) => ({
+            value,
+            label,
+            content: () => (
+              <OfKind kind={kind} label={label} models={models}>
+                {(fitting) => <View caller={caller} models={fitting} />}
+              </OfKind>
+            ),
+          }))}
+        />
+      )}
+      {failed === null && caller !== null && models === undefined && <SkeletonRows />}
+    </Page>
+  );
+}
+
+function OfKind({
+  kind,
+  label,
+  models,
+  children,
+}: {
+  kind: ModelKind;
+  label: string;
+  models: readonly Model[];
+  children: (models: readonly Model[]) => ReactNode;
+}) {
+  const fitting = models.filter(({ model_type }) => model_type === kind);
+  if (fitting.length > 0) return children(fitting);
+  return (
+    <Empty title={`No model for ${label.toLowerCase()}`}>
+      None of the models that this key may use does this. A provider that does brings some.
+    </Empty>
+  );
+}
+
+function SpeaksAs({ caller, keys, choose }: Callers) {
+  if (useSession().kind === 'key' || caller == null) return null;
+  return (
+    <div className="flex items-center gap-2 text-muted text-sm">
+      <span className="hidden sm:inline">speaks as</span>
+      <Choose
+        label="Key to speak as"
+        value={caller.key.id}
+        options={keys.map(({ id, name, account, prefix }) => ({
+          value: id,
+          label: `${account} · ${name}`,
+          words: id,
+          hint: prefix ?? undefined,
+        }))}
+        onValue={choose}
+        className="w-48 text-ink"
+      />
+    </div>
+  );
+}
+
+function NoKey() {
+  return (
+    <Empty
+      icon={<KeyRound />}
+      title="There is no key to speak as"
+      action={
+        <Link to="/dashboard/keys" className={buttonClass('main')}>
+          Make a key
+        </Link>
+      }
+    >
+      Every call is made with a key and counts for its account. Make one, and come back.
+    </Empty>
+  );
+}

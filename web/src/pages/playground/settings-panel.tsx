@@ -1,0 +1,144 @@
+import type { ReactNode } from 'react';
+import { Input, Select, TextArea } from '../../parts/controls.tsx';
+import { Field } from '../../parts/form.tsx';
+import type { FieldFault, Settings } from './conversation.ts';
+import { formatOf, formats } from './formats/formats.ts';
+
+interface SettingsPanelProps {
+  format: string;
+  onFormat: (id: string) => void;
+  settings: Settings;
+  onSettings: (settings: Settings) => void;
+  /** Of what was typed here, when it could not be sent. */
+  fault: FieldFault | null;
+}
+
+export const exampleTools = `[
+  {
+    "name": "get_weather",
+    "description": "The weather in a city right now.",
+    "parameters": {
+      "type": "object",
+      "properties": { "city": { "type": "string" } },
+      "required": ["city"]
+    }
+  }
+]`;
+
+/** What goes along with every turn of a conversation. */
+export function SettingsPanel({ format, onFormat, settings, onSettings, fault }: SettingsPanelProps) {
+  const set = (name: keyof Settings) => (event: { target: { value: string } }) =>
+    onSettings({ ...settings, [name]: event.target.value });
+  const faultOf = (name: string) => (fault?.field === name ? fault.message : null);
+  const numeric = { inputMode: 'decimal', placeholder: 'default' } as const;
+  return (
+    <div className="flex flex-col gap-4">
+      <Field name="system" label="System prompt">
+        {(control) => (
+          <TextArea
+            {...control}
+            rows={3}
+            placeholder="Who answers, and how"
+            className="w-full field-sizing-content max-h-60 min-h-20"
+            value={settings.system}
+            onChange={set('system')}
+          />
+        )}
+      </Field>
+      <div className="grid grid-cols-2 gap-3">
+        <Field name="temperature" label="Temperature" fault={faultOf('temperature')}>
+          {(control) => <Input {...control} {...numeric} value={settings.temperature} onChange={set('temperature')} />}
+        </Field>
+        <Field name="max_tokens" label="Most tokens" fault={faultOf('max_tokens')}>
+          {(control) => <Input {...control} {...numeric} value={settings.maxTokens} onChange={set('maxTokens')} />}
+        </Field>
+        <Field name="reasoning" label="Reasoning">
+          {(control) => (
+            <Select {...control} value={settings.reasoning} onChange={set('reasoning')}>
+              <option value="">default</option>
+              <option value="low">low</option>
+              <option value="medium">medium</option>
+              <option value="high">high</option>
+            </Select>
+          )}
+        </Field>
+        <Field name="top_p" label="Top p" fault={faultOf('top_p')}>
+          {(control) => <Input {...control} {...numeric} value={settings.topP} onChange={set('topP')} />}
+        </Field>
+      </div>
+      <Field name="format" label="Format" hint={formatOf(format).path}>
+        {(control) => (
+          <Select {...control} value={format} onChange={(event) => onFormat(event.target.value)}>
+            {formats.map(({ id, title }) => (
+              <option key={id} value={id}>
+                {title}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Field>
+      <More title="Tools" open={settings.tools !== '' || fault?.field === 'tools'}>
+        <Field
+          name="tools"
+          label="Tools, as JSON"
+          fault={faultOf('tools')}
+          hint="The model calls one, you answer for it."
+        >
+          {(control) => (
+            <TextArea
+              {...control}
+              rows={4}
+              spellCheck={false}
+              className="w-full field-sizing-content max-h-80 font-mono text-xs"
+              value={settings.tools}
+              onChange={set('tools')}
+            />
+          )}
+        </Field>
+        {settings.tools === '' && (
+          <button
+            type="button"
+            className="self-start text-accent text-sm underline underline-offset-2"
+            onClick={() => onSettings({ ...settings, tools: exampleTools })}
+          >
+            Insert an example
+          </button>
+        )}
+      </More>
+      <More
+        title="Stops and other fields"
+        open={settings.stop !== '' || settings.more !== '' || fault?.field === 'more'}
+      >
+        <Field name="stop" label="Stop texts" hint="One a line.">
+          {(control) => <TextArea {...control} rows={2} value={settings.stop} onChange={set('stop')} />}
+        </Field>
+        <Field
+          name="more"
+          label="Other fields, as JSON"
+          fault={faultOf('more')}
+          hint='Go into the body as they are, such as {"seed": 7}.'
+        >
+          {(control) => (
+            <TextArea
+              {...control}
+              rows={2}
+              spellCheck={false}
+              className="w-full field-sizing-content max-h-60 font-mono text-xs"
+              value={settings.more}
+              onChange={set('more')}
+            />
+          )}
+        </Field>
+      </More>
+    </div>
+  );
+}
+
+function More({ title, open, children }: { title: string; open: boolean; children: ReactNode }) {
+  return (
+    <details open={open || undefined} className="border-line border-t pt-3">
+      <summary className="font-medium text-sm">{title}</summary>
+      <div className="mt-3 flex flex-col gap-3">{children}</div>
+    </details>
+  );
+}

@@ -1,0 +1,166 @@
+import { useQuery } from '@tanstack/react-query';
+import { Download } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import type { Caller, Model } from '../../api/caller.ts';
+import { get } from '../../api/request.ts';
+import { buttonClass } from '../../parts/button.tsx';
+import { Choose } from '../../parts/choose.tsx';
+import { Input, Select, TextArea } from '../../parts/controls.tsx';
+import { Field } from '../../parts/form.tsx';
+import { bytes } from '../../parts/format.ts';
+import { useKept } from '../../parts/kept.ts';
+import { Section } from '../../parts/page.tsx';
+import { FieldFault, numberOf } from './conversation.ts';
+import { modelChoices } from './model-choices.tsx';
+import { Trial } from './trial.tsx';
+import { useCall } from './use-call.ts';
+
+const fileFormats = ['mp3', 'wav', 'opus', 'flac', 'aac'];
+
+interface Sound {
+  url: string;
+  size: number;
+  format: string;
+}
+
+/** A text, said by a voice. */
+export function SpeechView({ caller, models }: { caller: Caller; models: readonly Model[] }) {
+  const [kept, setKept] = useKept(
+    'playground.speech',
+    { model: '', voice: 'alloy', text: 'Hello from Culvert.', format: 'mp3', speed: '', instructions: '' },
+    'browser',
+  );
+  const [fault, setFault] = useState<string | null>(null);
+  const model = models.some(({ id }) => id === kept.model) ? kept.model : models[0]!.id;
+  const voices = useVoices(caller, model);
+  const call = useCall<Sound>(caller, async (response) => {
+    const sound = await response.blob();
+    return { url: URL.createObjectURL(sound), size: sound.size, format: kept.format };
+  });
+  const url = call.answer?.url;
+  useEffect(() => () => (url === undefined ? undefined : URL.revokeObjectURL(url)), [url]);
+  const body = () => {
+    const speed = numberOf(kept.speed, 'speed');
+    return {
+      model,
+      voice: kept.voice,
+      input: kept.text,
+      response_format: kept.format,
+      ...(speed !== undefined && { speed }),
+      ...(kept.instructions !== '' && { instructions: kept.instructions }),
+    };
+  };
+  const run = () => {
+    try {
+      setFault(null);
+      call.run('/v1/audio/speech', body());
+    } catch (error) {
+      if (!(error instanceof FieldFault)) throw error;
+      setFault(error.message);
+    }
+  };
+  const set = (name: keyof typeof kept) => (event: { target: { value: string } }) =>
+    setKept({ ...kept, [name]: event.target.value });
+  return (
+    <Trial
+      caller={caller}
+      call={call}
+      action="Speak"
+      disabled={kept.text.trim() === ''}
+      onRun={run}
+      shown={() => ({
+        path: '/v1/audio/speech',
+        body: body(),
+        sdk: 'openai',
+        method: 'audio.speech.create',
+        use: {
+          curl: `-o speech.${kept.format}`,
+          python: `answer.write_to_file("speech.${kept.format}")`,
+          typescript: `await writeFile('speech.${kept.format}', Buffer.from(await answer.arrayBuffer())); // of node:fs/promises`,
+        },
+      })}
+      hint="The sound plays here."
+      result={
+        call.answer === null ? null : (
+          <Section>
+            <div className="flex flex-wrap items-center gap-3">
+              {/* biome-ignore lint/a11y/useMediaCaption: its text stands beside it. */}
+              <audio controls autoPlay src={call.answer.url} className="w-full min-w-60 flex-1" aria-label="Speech" />
+              <a href={call.answer.url} download={`speech.${call.answer.format}`} className={buttonClass()}>
+                <Download className="size-4" aria-hidden />
+                {call.answer.format}, {bytes(call.answer.size)}
+              </a>
+            </div>
+          </Section>
+        )
+      }
+    >
+      <Field name="model" label="Model">
+        {(control) => (
+          <Choose
+            id={control.id}
+            label="Model"
+            value={model}
+            options={modelChoices(models)}
+            onValue={(next) => setKept({ ...kept, model: next })}
+            className="w-full"
+          />
+        )}
+      </Field>
+      <Field name="voice" label="Voice">
+        {(control) => (
+          <Choose
+            id={control.id}
+            label="Voice"
+            value={kept.voice}
+            options={voices.map((id) => ({ value: id, label: id }))}
+            onValue={(next) => setKept({ ...kept, voice: next })}
+            className="w-full"
+          />
+        )}
+      </Field>
+      <Field name="input" label="Text">
+        {(control) => (
+          <TextArea
+            {...control}
+            rows={5}
+            className="w-full field-sizing-content max-h-96 min-h-28"
+            value={kept.text}
+            onChange={set('text')}
+          />
+        )}
+      </Field>
+      <div className="grid grid-cols-2 gap-3">
+        <Field name="response_format" label="File">
+          {(control) => (
+            <Select {...control} value={kept.format} onChange={set('format')}>
+              {fileFormats.map((format) => (
+                <option key={format}>{format}</option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <Field name="speed" label="Speed" fault={fault}>
+          {(control) => (
+            <Input {...control} inputMode="decimal" placeholder="1" value={kept.speed} onChange={set('speed')} />
+          )}
+        </Field>
+      </div>
+      <Field name="instructions" label="Instructions" hint="How to say it, for services that take it.">
+        {(control) => <Input {...control} value={kept.instructions} onChange={set('instructions')} />}
+      </Field>
+    </Trial>
+  );
+}
+
+const standardVoices = ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer'];
+
+function useVoices(caller: Caller, model: string): readonly string[] {
+  const { data } = useQuery({
+    queryKey: ['/v1/audio/voices', caller.key.id, model],
+    queryFn: async ({ signal }) =>
+      (await get<{ data: { id: string }[] }>('/v1/audio/voices', { model }, signal, caller.headers)).data,
+    staleTime: 60_000,
+  });
+  return data === undefined || data.length === 0 ? standardVoices : data.map(({ id }) => id);
+}

@@ -1,0 +1,194 @@
+import { Mic, Square, Upload } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
+import type { Caller, Model } from '../../api/caller.ts';
+import { Button } from '../../parts/button.tsx';
+import { Choose } from '../../parts/choose.tsx';
+import { Code, Copy } from '../../parts/code.tsx';
+import { Input, Select } from '../../parts/controls.tsx';
+import { Field } from '../../parts/form.tsx';
+import { bytes } from '../../parts/format.ts';
+import { useKept } from '../../parts/kept.ts';
+import { Section } from '../../parts/page.tsx';
+import { modelChoices } from './model-choices.tsx';
+import { Trial } from './trial.tsx';
+import { useCall } from './use-call.ts';
+import { useRecorder } from './use-recorder.ts';
+
+const replies = ['json', 'verbose_json', 'text', 'srt', 'vtt'];
+
+interface Transcript {
+  text: string;
+  segments: readonly { start: number | null; end: number | null; text: string }[];
+  /** Subtitles are shown as the file that they are. */
+  file: boolean;
+}
+
+/** A file or a recording, written down. */
+export function TranscriptionView({ caller, models }: { caller: Caller; models: readonly Model[] }) {
+  const [kept, setKept] = useKept(
+    'playground.transcription',
+    { model: '', reply: 'verbose_json', language: '', prompt: '' },
+    'browser',
+  );
+  const [file, setFile] = useState<File | null>(null);
+  const picker = useRef<HTMLInputElement>(null);
+  const recorder = useRecorder(setFile);
+  const sound = useObjectUrl(file);
+  const model = models.some(({ id }) => id === kept.model) ? kept.model : models[0]!.id;
+  const call = useCall<Transcript>(caller, (response) => transcriptOf(response, kept.reply));
+  const fields = {
+    model,
+    response_format: kept.reply,
+    ...(kept.language !== '' && { language: kept.language }),
+    ...(kept.prompt !== '' && { prompt: kept.prompt }),
+  };
+  const run = () => {
+    if (file === null) return;
+    const form = new FormData();
+    for (const [name, value] of Object.entries(fields)) form.set(name, value);
+    form.set('file', file);
+    call.run('/v1/audio/transcriptions', form);
+  };
+  const set = (name: keyof typeof kept) => (event: { target: { value: string } }) =>
+    setKept({ ...kept, [name]: event.target.value });
+  return (
+    <Trial
+      caller={caller}
+      call={call}
+      action="Transcribe"
+      disabled={file === null}
+      onRun={run}
+      shown={() => ({
+        path: '/v1/audio/transcriptions',
+        body: {},
+        form: { ...fields, file: file?.name ?? 'talk.mp3' },
+        sdk: 'openai',
+        method: 'audio.transcriptions.create',
+        use: { python: 'print(answer)', typescript: 'console.log(answer);' },
+      })}
+      hint="What is said stands here."
+      result={call.answer === null ? null : <Shown {...call.answer} />}
+    >
+      <Field name="file" label="Sound" fault={recorder.fault} hint="mp3, wav, m4a, webm, ogg, flac and more.">
+        {(control) => (
+          <div className="flex flex-col gap-2">
+            <div className="flex flex-wrap gap-2">
+              <input
+                {...control}
+                ref={picker}
+                type="file"
+                accept="audio/*,video/*"
+                className="sr-only"
+                tabIndex={-1}
+                onChange={(event) => setFile(event.target.files?.[0] ?? null)}
+              />
+              <Button icon={<Upload className="size-4" aria-hidden />} onClick={() => picker.current?.click()}>
+                Choose a file
+              </Button>
+              {recorder.state === 'recording' ? (
+                <Button
+                  icon={<Square className="size-3.5 fill-current text-bad" aria-hidden />}
+                  onClick={recorder.stop}
+                >
+                  Stop recording
+                </Button>
+              ) : (
+                <Button
+                  icon={<Mic className="size-4" aria-hidden />}
+                  busy={recorder.state === 'asking'}
+                  onClick={recorder.start}
+                >
+                  Record
+                </Button>
+              )}
+            </div>
+            {file !== null && sound !== null && (
+              <div className="flex flex-col gap-1.5">
+                <p className="truncate text-muted text-xs">
+                  {file.name}, {bytes(file.size)}
+                </p>
+                {/* biome-ignore lint/a11y/useMediaCaption: its text is what is being made. */}
+                <audio controls src={sound} className="w-full" aria-label={file.name} />
+              </div>
+            )}
+          </div>
+        )}
+      </Field>
+      <Field name="model" label="Model">
+        {(control) => (
+          <Choose
+            id={control.id}
+            label="Model"
+            value={model}
+            options={modelChoices(models)}
+            onValue={(next) => setKept({ ...kept, model: next })}
+            className="w-full"
+          />
+        )}
+      </Field>
+      <div className="grid grid-cols-2 gap-3">
+        <Field name="response_format" label="Reply">
+          {(control) => (
+            <Select {...control} value={kept.reply} onChange={set('reply')}>
+              {replies.map((reply) => (
+                <option key={reply}>{reply}</option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <Field name="language" label="Language">
+          {(control) => <Input {...control} placeholder="found out" value={kept.language} onChange={set('language')} />}
+        </Field>
+      </div>
+      <Field name="prompt" label="Prompt" hint="Names and words that may occur.">
+        {(control) => <Input {...control} value={kept.prompt} onChange={set('prompt')} />}
+      </Field>
+    </Trial>
+  );
+}
+
+function Shown({ text, segments, file }: Transcript) {
+  if (file) return <Code text={text} label="Subtitles" wrap />;
+  return (
+    <Section title="Transcript" actions={<Copy text={text} label="Copy the transcript" />}>
+      {segments.length === 0 ? (
+        <p className="whitespace-pre-wrap text-base">{text}</p>
+      ) : (
+        <ol className="flex flex-col gap-1.5 text-base">
+          {segments.map(({ start, text: said }, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: segments have no identity but their place.
+            <li key={at} className="grid grid-cols-[3.5rem_minmax(0,1fr)] gap-2">
+              <span className="pt-px text-faint text-xs">{start === null ? '' : placeOf(start)}</span>
+              <span className="[overflow-wrap:anywhere]">{said.trim()}</span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </Section>
+  );
+}
+
+async function transcriptOf(response: Response, reply: string): Promise<Transcript> {
+  if (!reply.endsWith('json')) {
+    return { text: await response.text(), segments: [], file: reply !== 'text' };
+  }
+  const { text, segments } = (await response.json()) as { text: string; segments?: Transcript['segments'] | null };
+  return { text, segments: segments ?? [], file: false };
+}
+
+/** `1:05.2`. */
+function placeOf(seconds: number): string {
+  const rest = (seconds % 60).toFixed(1);
+  return `${Math.floor(seconds / 60)}:${rest.padStart(4, '0')}`;
+}
+
+function useObjectUrl(file: File | null): string | null {
+  const [url, setUrl] = useState<string | null>(null);
+  useEffect(() => {
+    if (file === null) return setUrl(null);
+    const made = URL.createObjectURL(file);
+    setUrl(made);
+    return () => URL.revokeObjectURL(made);
+  }, [file]);
+  return url;
+}

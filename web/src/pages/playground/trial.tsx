@@ -1,0 +1,111 @@
+import { Code2, Play, Square } from 'lucide-react';
+import { type ReactNode, useEffect, useState } from 'react';
+import type { Caller } from '../../api/caller.ts';
+import { ApiError } from '../../api/request.ts';
+import { Button } from '../../parts/button.tsx';
+import { Form } from '../../parts/form.tsx';
+import { Section } from '../../parts/page.tsx';
+import { commandKey } from '../../shell/shortcuts.tsx';
+import { CodeDialog } from './code-dialog.tsx';
+import { FactsLine } from './facts-line.tsx';
+import type { ShownCall } from './snippets.ts';
+import type { CallState } from './use-call.ts';
+
+interface TrialProps {
+  caller: Caller;
+  call: CallState<unknown>;
+  /** Of the button. */
+  action: string;
+  disabled: boolean;
+  onRun: () => void;
+  shown: () => ShownCall;
+  /** Fields. */
+  children: ReactNode;
+  /** What came; null before. */
+  result: ReactNode;
+  /** In the place of a result. */
+  hint: ReactNode;
+}
+
+/** A form at the left, what came back at the right. */
+export function Trial({ caller, call, action, disabled, onRun, shown, children, result, hint }: TrialProps) {
+  const [code, setCode] = useState(false);
+  const { running, stop, error, facts } = call;
+  useEffect(() => {
+    if (!running) return;
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === 'Escape') stop();
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, [running, stop]);
+  return (
+    <div className="grid min-w-0 items-start gap-4 lg:grid-cols-[22rem_minmax(0,1fr)]">
+      <Section>
+        {/* biome-ignore lint/a11y/noStaticElementInteractions: a shortcut for the button below. */}
+        <div
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter' || !(event.metaKey || event.ctrlKey) || running || disabled) return;
+            event.preventDefault();
+            onRun();
+          }}
+        >
+          <Form
+            error={error}
+            onSubmit={onRun}
+            footer={
+              <>
+                <Button look="quiet" icon={<Code2 className="size-4" aria-hidden />} onClick={() => setCode(true)}>
+                  As code
+                </Button>
+                <span className="flex-1" />
+                {running ? (
+                  <Button icon={<Square className="size-3.5 fill-current" aria-hidden />} onClick={stop} title="Esc">
+                    Stop
+                  </Button>
+                ) : (
+                  <Button
+                    type="submit"
+                    look="main"
+                    icon={<Play className="size-3.5" aria-hidden />}
+                    disabled={disabled}
+                    title={`${commandKey} + Enter`}
+                  >
+                    {action}
+                  </Button>
+                )}
+              </>
+            }
+          >
+            {children}
+          </Form>
+        </div>
+      </Section>
+      <div className="flex min-w-0 flex-col gap-3" aria-busy={running}>
+        {result === null ? (
+          <div className="rounded-lg border border-line border-dashed px-6 py-16 text-center text-muted text-sm">
+            {running ? 'Waiting for the answer…' : hint}
+          </div>
+        ) : (
+          <div className={running ? 'opacity-60' : ''}>{result}</div>
+        )}
+        {facts !== null && !(error instanceof ApiError) && (
+          <FactsLine
+            facts={{
+              startedMs: 0,
+              firstMs: null,
+              ms: facts.ms,
+              inputTokens: facts.record?.usage.input_tokens || null,
+              outputTokens: facts.record?.usage.output_tokens || null,
+              requestId: facts.requestId,
+              provider: facts.provider,
+              costUsd: facts.record?.cost_usd ?? null,
+              dropped: facts.dropped,
+            }}
+          />
+        )}
+      </div>
+      <CodeDialog open={code} onClose={() => setCode(false)} caller={caller} call={shown} />
+    </div>
+  );
+}

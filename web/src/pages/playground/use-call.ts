@@ -1,0 +1,66 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import type { Caller } from '../../api/caller.ts';
+import { send } from '../../api/request.ts';
+import { type RequestRecord, recordOf } from '../../api/request-record.ts';
+
+/** What is known of a call beside its answer. */
+export interface CallFacts {
+  ms: number;
+  requestId: string | null;
+  provider: string | null;
+  dropped: string | null;
+  /** A moment later; null where the books said nothing. */
+  record: RequestRecord | null;
+}
+
+export interface CallState<Answer> {
+  running: boolean;
+  answer: Answer | null;
+  error: Error | null;
+  facts: CallFacts | null;
+  /** The answer before stays until the next one is there. */
+  run: (path: string, body: unknown) => void;
+  stop: () => void;
+}
+
+/** One call at a time, with its time and cost. `read` makes of the response what is shown. */
+export function useCall<Answer>(caller: Caller, read: (response: Response) => Promise<Answer>): CallState<Answer> {
+  const [state, setState] = useState<Pick<CallState<Answer>, 'running' | 'answer' | 'error' | 'facts'>>({
+    running: false,
+    answer: null,
+    error: null,
+    facts: null,
+  });
+  const abort = useRef<AbortController | null>(null);
+  useEffect(() => () => abort.current?.abort(), []);
+  const stop = useCallback(() => abort.current?.abort(), []);
+  const run = async (path: string, body: unknown) => {
+    abort.current?.abort();
+    const own = new AbortController();
+    abort.current = own;
+    const startedMs = Date.now();
+    setState((before) => ({ ...before, running: true, error: null }));
+    try {
+      const response = await send('POST', path, { body, headers: caller.headers, signal: own.signal });
+      const answer = await read(response);
+      const header = (name: string) => response.headers.get(name);
+      const facts: CallFacts = {
+        ms: Date.now() - startedMs,
+        requestId: header('x-culvert-request-id'),
+        provider: header('x-culvert-provider'),
+        dropped: header('x-culvert-dropped'),
+        record: null,
+      };
+      setState({ running: false, answer, error: null, facts });
+      if (facts.requestId === null) return;
+      const record = await recordOf(facts.requestId, caller);
+      setState((before) =>
+        before.facts?.requestId === facts.requestId ? { ...before, facts: { ...facts, record } } : before,
+      );
+    } catch (error) {
+      if (abort.current !== own) return;
+      setState((before) => ({ ...before, running: false, error: own.signal.aborted ? null : (error as Error) }));
+    }
+  };
+  return { ...state, run: (path, body) => void run(path, body), stop };
+}
