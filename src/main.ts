@@ -34,8 +34,8 @@ export async function main(argv: readonly string[], launch: Launch): Promise<voi
     },
     ...lazyStores(version),
     async snapshotOf(config) {
-      const { previewSnapshot } = await import('./main/preview.ts');
-      return previewSnapshot(config, process.env);
+      const { previewHere } = await import('./main/preview.ts');
+      return previewHere(config, process.env);
     },
   });
 }

@@ -41,8 +41,9 @@ export async function startGateway(
   } = {},
 ): Promise<TestGateway> {
   const dataDir = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+  let text = '';
   const parse = (from: Record<string, unknown>) => {
-    const text = stringify({
+    text = stringify({
       ...from,
       server: { port: 0, shutdown_grace: '1s', ...(from.server as object) },
       admin: from.admin ?? { key: adminKey },
@@ -67,6 +68,7 @@ export async function startGateway(
     version: '0.0.0-test',
     locals: [],
     configFile: null,
+    configText: () => text,
     checkConfig: (text) => checkConfigText(text, 'culvert.yaml', {}),
     reload: async () => ({ ok: true, config: parse(config) }),
     ...(parts.resolve !== undefined && { resolve: parts.resolve }),

@@ -1,9 +1,13 @@
 import { z } from 'zod';
+import { openKept } from '../auth/kept-secrets.ts';
+import { exportConfig } from '../config/export-config.ts';
+import { fragmentKey, mergeKept } from '../config/merge-kept.ts';
 import type { ConfigProblem } from '../config/problem.ts';
 import { redact } from '../config/redact.ts';
 import type { Config } from '../config/schema.ts';
 import { noQuery } from './fields.ts';
-import { jsonOperation, type Operation, refuseWith } from './operation.ts';
+import type { KeptRecords, KeptRows } from './kept.ts';
+import { jsonOperation, type Operation, refuse, refuseWith, textOperation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 import type { AccountScope } from './scope.ts';
 
@@ -17,7 +21,7 @@ const problemSchema = z.object({
 const checkedSchema = z.object({ ok: z.boolean(), errors: z.array(problemSchema), warnings: z.array(problemSchema) });
 
 /** `/config`: what is in force, and what a text would be. */
-export function configurationOperations(parts: AdminParts): Operation[] {
+export function configurationOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
   return [
     jsonOperation({
       method: 'GET',
@@ -31,6 +35,17 @@ export function configurationOperations(parts: AdminParts): Operation[] {
         file: parts.configFile,
         config: redact(within(parts.snapshot().config, operator.accounts)) as Record<string, unknown>,
       }),
+    }),
+    textOperation({
+      method: 'GET',
+      path: '/config/export',
+      area: 'settings',
+      access: 'write',
+      summary:
+        'The configuration file with everything that was set up at run time below it, as YAML; secrets as references to variables.',
+      query: noQuery,
+      contentType: 'application/yaml; charset=utf-8',
+      run: async () => exported(parts, await kept.rows()),
     }),
     jsonOperation({
       method: 'POST',
@@ -85,6 +100,20 @@ function within(config: Config, scope: AccountScope): Config {
       log: { ...log, bodies: log.bodies === false ? false : log.bodies.filter(isOwn) },
     },
   };
+}
+
+/** Refuses where the file cannot be read as it stands. */
+function exported(parts: AdminParts, rows: KeptRows): string {
+  const { setup, configFile } = parts;
+  const text = parts.configText();
+  if (text === null || (text !== '' && !parts.checkConfig(text).ok)) {
+    const message = `${configFile ?? 'The configuration'} cannot be read as it stands now; look at it by culvert check.`;
+    return refuse({ kind: 'conflict', message });
+  }
+  const { fragments } = openKept(setup.sealer(), rows);
+  const { left, config } = mergeKept(setup.file(), fragments, setup.env);
+  const used = fragments.filter((fragment) => !left.has(fragmentKey(fragment)));
+  return exportConfig({ text, file: setup.file(), inForce: config, fragments: used, env: setup.env }).text;
 }
 
 function shown({ line, column, path, message }: ConfigProblem): z.input<typeof problemSchema> {

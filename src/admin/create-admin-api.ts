@@ -25,6 +25,7 @@ import { providerSetupOperations } from './provider-setup.ts';
 import { providerOperations } from './providers.ts';
 import { requestOperations } from './requests.ts';
 import { notAllowed } from './roles.ts';
+import { secretOperations } from './secret.ts';
 import { sessionOperations } from './sessions.ts';
 import { usageOperations } from './usage.ts';
 import { vectorOperations } from './vectors.ts';
@@ -50,7 +51,8 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...operatorOperations(parts, records),
     ...sessionOperations(parts, records),
     ...auditOperations(parts, records),
-    ...configurationOperations(parts),
+    ...configurationOperations(parts, kept),
+    ...secretOperations(parts, records, kept),
     ...healthOperations(parts),
   ];
   return {

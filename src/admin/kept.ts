@@ -111,15 +111,17 @@ export function merge({ setup }: AdminParts, rows: KeptRows): Merged {
 
 /** Refuses what would not work, by the field that is to blame, and what would take from others what they work with. */
 function check(parts: AdminParts, before: KeptRows, after: KeptRows, focus: Pick<KeptRow, 'kind' | 'name'>): void {
+  const row = rowIn(after, focus.kind, focus.name);
+  if (row !== null && [row.name, ...keysIn(row.definition)].some((key) => key.includes('${'))) {
+    refuse(invalid(nameField[row.kind], `${nameField[row.kind]}: no name in it may hold a reference such as \${NAME}`));
+  }
   const { left: earlier } = merge(parts, before);
   const { left, config } = merge(parts, after);
   const own = left.get(fragmentKey(focus));
   if (own !== undefined) refuseUnfit(parts, focus, own);
   const broken = [...left.keys()].filter((key) => !earlier.has(key) && key !== fragmentKey(focus));
   if (broken.length > 0) {
-    const named = broken
-      .slice(0, 5)
-      .map((key) => `${key.slice(key.indexOf(' ') + 1)} (${whyLeft(left.get(broken[0]!)!)})`);
+    const named = broken.slice(0, 5).map((key) => `${key.slice(key.indexOf(' ') + 1)} (${whyLeft(left.get(key)!)})`);
     const more = broken.length > named.length ? ` and ${broken.length - named.length} more` : '';
     const message = `Without it these models would not work any more: ${named.join(', ')}${more}. Change them first.`;
     refuse({ kind: 'conflict', message });
@@ -135,6 +137,12 @@ function refuseUnfit(parts: AdminParts, { kind, name }: Pick<KeptRow, 'kind' | '
   return refuse(
     invalid(param === '' ? nameField[kind] : param, `${param === '' ? nameField[kind] : param}: ${why.message}`),
   );
+}
+
+/** A configuration file could not say these. */
+function keysIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, child]) => [key, ...keysIn(child)]);
 }
 
 export const nameField = { provider: 'name', model: 'id' } as const;

@@ -40,6 +40,8 @@ export interface AdminParts {
   sessions: Sessions | null;
   /** The configuration file as messages name it; null when there is none. */
   configFile: string | null;
+  /** The configuration file as it stands now, '' for none; null where it cannot be read. */
+  configText(): string | null;
   /** A text as if it stood in the configuration file. */
   checkConfig(text: string): ConfigResult;
   /** Reads the configuration file again and takes it into use; with errors nothing changes. */
@@ -62,8 +64,17 @@ export interface AdminSetup {
   env: Readonly<Record<string, string | undefined>>;
   /** As of the last look at the store. */
   report(): SetupReport;
-  /** Of kept credentials. */
+  /** Of kept credentials, by the secrets of now. */
   sealer(): Sealer;
+  secrets: {
+    source: 'configuration' | 'data folder';
+    /** How many only open. */
+    earlier(): number;
+    /** A new one seals from now on; in a data folder alone. */
+    renew(): void;
+    /** In a data folder alone. */
+    forgetEarlier(): void;
+  };
   /** Resolves when what this process knows of the store is in force, and its providers have been asked for a while. */
   heard(): Promise<void>;
   /** Servers on this machine; null where the configuration says not to look. */

@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { configOption, example, jsonOption, keyOption, type Run, urlOption } from './options.ts';
 import type { CliParts } from './parts.ts';
 
-/** Commands that use the running server as its callers do, by an API key: models, chat, mcp. */
-export function addCallerCommands(program: Command, run: Run, parts: CliParts): void {
-  program
+/** Commands that use the running server as its callers do, by an API key: models, chat, mcp. `models` gets more. */
+export function addCallerCommands(program: Command, run: Run, parts: CliParts): { models: Command } {
+  const models = program
     .command('models')
-    .description('list models: of the running server, else of the configuration')
+    .description('list models: of the running server, else of the configuration; add and remove them')
     .option(...urlOption)
     .option(...keyOption)
     .option(...configOption)
@@ -36,4 +36,5 @@ export function addCallerCommands(program: Command, run: Run, parts: CliParts): 
     .option(...configOption)
     .addHelpText('after', example('CULVERT_API_KEY=sk-cv-… culvert mcp --url http://127.0.0.1:4141'))
     .action((options) => run(import('./commands/mcp.ts').then(({ mcp }) => mcp(options))));
+  return { models };
 }

@@ -24,6 +24,9 @@ const subjects: readonly (readonly [name: string, description: string, load: () 
   ['accounts', 'create, list and change accounts: who pays, and by which plan', () => import('./commands/accounts.ts')],
   ['plans', 'list and show plans: what accounts may use', () => import('./commands/plans.ts')],
   ['dashboard', 'open the dashboard of the running server, logged in', () => import('./commands/dashboard.ts')],
+  ['providers', 'list, add, test and remove providers while servers run', () => import('./commands/providers.ts')],
+  ['config', 'export the configuration with what was set up at run time', () => import('./commands/config.ts')],
+  ['secret', 'rotate what kept credentials are sealed by', () => import('./commands/secret.ts')],
   ['audit', 'show who changed accounts, keys and plans, newest first', () => import('./commands/audit.ts')],
   ['usage', 'sum up requests, units, tokens and USD', () => import('./commands/usage.ts')],
   ['requests', 'list, explain and export single requests', () => import('./commands/requests.ts')],
@@ -91,7 +94,9 @@ Example:
     );
 
   addConfigCommands(program, run, parts);
-  addCallerCommands(program, run, parts);
+  const { models } = addCallerCommands(program, run, parts);
+  if (called === 'models' || called === null)
+    (await import('./commands/kept-models.ts')).declareKept(models, run, parts);
   for (const [name, description, load] of subjects) {
     const command = program.command(name).description(description);
     if (called === name || called === null) (await load()).declare(command, run, parts);

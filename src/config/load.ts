@@ -44,6 +44,13 @@ export function loadConfig(options: LoadOptions): ConfigResult {
   return checkConfigText(read.text, file, options.env, { implicitProviders: options.implicitProviders ?? [], shownAs });
 }
 
+/** The file's text as it stands now, '' where there is no file; null when it cannot be read. */
+export function configText(file: string | null): string | null {
+  if (file === null) return '';
+  const read = readText(file);
+  return read.ok ? read.text : null;
+}
+
 /** All defaults, but for what the environment says. */
 function withoutFile({ env, implicitProviders = [] }: LoadOptions): ConfigResult {
   const nowhere = { file: null, sources: [] };

@@ -43,6 +43,13 @@ function redactValue(value: unknown, key: string): unknown {
   return urlKeys.has(key) ? redactUrl(value, key) : value;
 }
 
+/** Whether the value of this key is an address with something secret in it. */
+export function holdsSecret(key: string, value: string): boolean {
+  if (!urlKeys.has(key) || !URL.canParse(value)) return false;
+  const { username, password, search } = new URL(value);
+  return key === 'webhook' || [username, password, search].some((part) => part !== '');
+}
+
 function redactUrl(text: string, key: string): string {
   if (!URL.canParse(text)) return text;
   const url = new URL(text);

@@ -19,6 +19,8 @@ export interface Reference {
 export interface MaskedText {
   text: string;
   references: readonly Reference[];
+  /** Each reference as it stood there. */
+  sources: readonly string[];
 }
 
 export type Expansion = { ok: true; text: string } | { ok: false; message: string };
@@ -45,8 +47,10 @@ export function holdsMaskCharacters(text: string): boolean {
 
 export function maskReferences(text: string): MaskedText {
   const references: Reference[] = [];
+  const sources: string[] = [];
   const masked = text.replace(/\$\$\{[^}\n]*\}?|\$\{[^}\n]*\}/g, (source) => {
     const index = references.length;
+    sources.push(source);
     references.push(
       source.startsWith('$$')
         ? { kind: 'literal', name: source.slice(1), fallback: undefined }
@@ -57,7 +61,15 @@ export function maskReferences(text: string): MaskedText {
       ? maskOpen + digits
       : (maskOpen + digits).padEnd(source.length - 1, maskFill) + maskClose;
   });
-  return { text: masked, references };
+  return { text: masked, references, sources };
+}
+
+/** A text made of what `masked` was, with the references as they stood. */
+export function restoreReferences(text: string, { sources }: MaskedText): string {
+  return text.replace(maskForm, (_, digits: string) => {
+    const [high, low] = [digits.charCodeAt(0) - digitBase, digits.charCodeAt(1) - digitBase];
+    return sources[high * digitCount + low] ?? '';
+  });
 }
 
 /** The text as it stood in the file, references unexpanded: safe to show. */

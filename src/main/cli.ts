@@ -4,6 +4,7 @@ import { createAdminApi } from '../admin/create-admin-api.ts';
 import { type AccountStore, nothingStored, type Stored } from '../auth/account-store.ts';
 import type { CliParts, StoreFacts } from '../cli/parts.ts';
 import { checkConfigText } from '../config/check.ts';
+import { configText } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import { scrub } from '../inference/providers/scrub.ts';
@@ -135,6 +136,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     engines: ownEngines(config, snapshot, transport),
     sessions: null,
     configFile,
+    configText: () => configText(configFile),
     checkConfig: (text) => checkConfigText(text, 'culvert.yaml', process.env),
     reload: async () => ({ ok: true, config }),
     troubles: () => ({ ledger: ledger.trouble() }),

@@ -41,6 +41,7 @@ export interface GatewayOptions {
   locals: readonly LocalServer[];
   /** As messages name it; null when there is none. */
   configFile: string | null;
+  configText: AdminParts['configText'];
   checkConfig: AdminParts['checkConfig'];
   reload: AdminParts['reload'];
   /** Folder of the dashboard's built pages; default: that of this installation. */
@@ -146,7 +147,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   });
   const files = createHostedFiles({
     store: createLocalFiles(join(folder.path, 'files')),
-    secrets: secrets.all(),
+    signer: secrets.signer('signed links'),
     clock,
   });
   const finished = tellFinished(log, metrics, snapshot, aliases);

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Config } from '../config/schema.ts';
 import { createLocalEngines, type Engines } from '../inference/engines/local-engines.ts';
 import { buildSnapshot } from '../inference/models/build-snapshot.ts';
@@ -8,6 +9,8 @@ import { probeLocalServers } from '../inference/providers/probe-local.ts';
 import type { Transport } from '../inference/transport/upstream-call.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { dataFolderAt, readIfThere } from '../stores/sqlite/data-folder.ts';
+import { openSecrets } from './secrets.ts';
+import { createSetup } from './setup.ts';
 
 /** The simulator is named, not asked. */
 const nobodyThere = 'http://127.0.0.1:9';
@@ -19,6 +22,21 @@ const noTransport: Transport = {
   async close() {},
   destroy() {},
 };
+
+/** The same with what is kept in the data folder; of a shared database nothing, which a mere look must not bring up to date. */
+export async function previewHere(config: Config, env: NodeJS.ProcessEnv): ReturnType<typeof previewSnapshot> {
+  const folder = dataFolderAt(config.storage.data_dir);
+  if (config.storage.database !== 'sqlite' || !existsSync(folder.culvertDb)) return previewSnapshot(config, env);
+  const { openSqliteAccountStore } = await import('../stores/sqlite/account-store.ts');
+  const store = openSqliteAccountStore(folder.culvertDb);
+  const stored = await store.load().finally(() => store.close());
+  const secrets = openSecrets(config, folder);
+  const setup = createSetup({ config, env, secrets, log: { warn() {}, error() {} } });
+  setup.take(stored);
+  const told = [...setup.report().problems].map(([kept, problem]) => `${kept}: ${problem}`);
+  const { snapshot, problems } = await previewSnapshot(setup.inForce(), env);
+  return { snapshot, problems: [...told, ...problems] };
+}
 
 /**
  * What a start would serve here: the configuration, the lists of models that the data folder remembers and, where

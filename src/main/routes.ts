@@ -24,7 +24,6 @@ import { vectorRoutes } from '../http/routes/vectors.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import { createVectorMeter } from '../inference/metered/meter-vectors.ts';
 import type { ProxyOf } from '../inference/transport/proxy.ts';
-import { createSealer } from '../kernel/seal.ts';
 import type { Room } from '../kernel/sharing/room.ts';
 import type { Ledger } from '../metering/ledger.ts';
 import type { Refusals } from '../metering/refusals.ts';
@@ -98,7 +97,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     services,
     config: () => snapshot().config,
     stores,
-    sealer: createSealer(secrets.all(), 'crawls'),
+    sealer: secrets.sealer('crawls'),
     ring,
     reader: tools.reader,
     fetcher: tools.fetcher,
@@ -130,6 +129,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
         engines: tools.engines,
         sessions: parts.dashboard?.sessions ?? null,
         configFile: options.configFile,
+        configText: options.configText,
         checkConfig: options.checkConfig,
         reload: options.reload,
         troubles,

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config/schema.ts';
+import { createSealer, type Sealer } from '../kernel/seal.ts';
+import { createSigner, type Signer } from '../kernel/sign.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 import { forgetEarlierSecrets, renewSecret, secretsOf } from '../stores/sqlite/secret-files.ts';
 
@@ -7,6 +9,9 @@ import { forgetEarlierSecrets, renewSecret, secretsOf } from '../stores/sqlite/s
 export interface Secrets {
   /** The current one first, then those that only open. */
   all(): readonly string[];
+  /** Seals and opens by whatever they are at the time. */
+  sealer(purpose: string): Sealer;
+  signer(purpose: string): Signer;
   source: 'configuration' | 'data folder';
   /** A new one from now on, and the current one among those that only open. Of the data folder alone. */
   renew(): void;
@@ -20,7 +25,7 @@ export function openSecrets({ storage }: Config, folder: DataFolder): Secrets {
     const elsewhere = (): never => {
       throw new Error('the secrets of the configuration are changed there');
     };
-    return { all: () => configured, source: 'configuration', renew: elsewhere, forgetEarlier: elsewhere };
+    return { ...byNow(() => configured), source: 'configuration', renew: elsewhere, forgetEarlier: elsewhere };
   }
   let known: readonly string[] | null = null;
   const all = () => {
@@ -32,10 +37,42 @@ export function openSecrets({ storage }: Config, folder: DataFolder): Secrets {
     known = null;
   };
   return {
-    all,
+    ...byNow(all),
     source: 'data folder',
     renew: changed(() => renewSecret(folder, mint)),
     forgetEarlier: changed(() => forgetEarlierSecrets(folder)),
+  };
+}
+
+function byNow(all: () => readonly string[]): Pick<Secrets, 'all' | 'sealer' | 'signer'> {
+  /** Made anew when the secrets have changed. */
+  function kept<Made>(make: (secrets: readonly string[]) => Made): () => Made {
+    let secrets = all();
+    let made = make(secrets);
+    return () => {
+      if (all() !== secrets) {
+        secrets = all();
+        made = make(secrets);
+      }
+      return made;
+    };
+  }
+  return {
+    all,
+    sealer(purpose) {
+      const now = kept((secrets) => createSealer(secrets, purpose));
+      return {
+        seal: (plain, context) => now().seal(plain, context),
+        open: (sealed, context) => now().open(sealed, context),
+      };
+    },
+    signer(purpose) {
+      const now = kept((secrets) => createSigner(secrets, purpose));
+      return {
+        sign: (text) => now().sign(text),
+        isSigned: (text, signature) => now().isSigned(text, signature),
+      };
+    },
   };
 }
 

@@ -16,7 +16,6 @@ import { createIdempotency } from '../inference/spine/idempotency.ts';
 import { RefusedFormats } from '../inference/spine/refused-formats.ts';
 import type { SpineServices } from '../inference/spine/services.ts';
 import { systemRandom } from '../kernel/random.ts';
-import { createSealer } from '../kernel/seal.ts';
 import type { Notices } from '../metering/notices.ts';
 import { createLimitedAdmission, createSettledLimits, createSettlement } from '../metering/quota.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
@@ -63,7 +62,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     settlement: createSettlement(ledger, createSettledLimits({ counters, plans, observe }), plans),
     idempotency: createIdempotency({
       store: replies,
-      sealer: createSealer(books.secrets.all(), 'idempotent replies'),
+      sealer: books.secrets.sealer('idempotent replies'),
       bootId,
       clock,
       async mayKeep(tenant, bytes) {

@@ -21,8 +21,6 @@ export interface Setup {
   take(stored: Pick<Stored, 'kept' | 'credentials'>): void;
   /** Another file; resolves when it is in force and its providers were asked for their models. */
   declare(file: Config): Promise<void>;
-  /** Another secret opens what is kept. */
-  reopen(): void;
   /** From now on each change is given to `use`, one after the other. It resolves when new requests go by it. */
   begin(use: (config: Config) => Promise<TakenUp>): void;
   /** Resolves when everything taken so far is in force. */
@@ -108,7 +106,6 @@ export function createSetup(parts: {
       file = next;
       await (await merge()).heard;
     },
-    reopen: () => void merge(),
     begin(next) {
       use = next;
     },
@@ -148,6 +145,7 @@ export function adminSetup(parts: {
       env,
       report: setup.report,
       sealer: () => createSealer(secrets.all(), 'credentials'),
+      secrets: { ...secrets, earlier: () => secrets.all().length - 1 },
       heard: () => setup.heard(heardMaxMs),
       found: async () => (setup.file().autodetect === 'off' ? null : probeLocalServers({ probeGet })),
     },

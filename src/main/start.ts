@@ -1,6 +1,6 @@
 import { type StartFacts, startMessage } from '../cli/start-table.ts';
 import { type ConfigResult, checkConfigText } from '../config/check.ts';
-import { findConfigFile, loadConfig } from '../config/load.ts';
+import { configText, findConfigFile, loadConfig } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
 import { providersInEnvironment } from '../inference/providers/catalog.ts';
 import { probeGet } from '../inference/providers/probe-get.ts';
@@ -54,6 +54,7 @@ export async function start(options: StartOptions): Promise<number> {
       version: options.version,
       locals: wanted === 'on' ? await probing : [],
       configFile: file,
+      configText: () => configText(file),
       checkConfig: (text) =>
         checkConfigText(text, file ?? 'culvert.yaml', env, { implicitProviders, shownAs: 'culvert.yaml' }),
       reload: (mode) => reloads.reload('the admin API', mode),

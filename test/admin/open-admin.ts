@@ -120,6 +120,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     }),
     sessions,
     configFile: 'culvert.yaml',
+    configText: () => stringify(config),
     checkConfig: (text) => checkConfigText(text, 'culvert.yaml', {}),
     reload: async () => reloaded ?? { ok: true, config: current },
     troubles: () => ({ database: ledger.trouble(), state: null }),

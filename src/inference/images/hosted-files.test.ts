@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { fakeClock } from '../../kernel/clock.ts';
 import type { FileStore } from '../../kernel/file-store.ts';
+import { createSigner } from '../../kernel/sign.ts';
 import { createHostedFiles, hostedForMs } from './hosted-files.ts';
 
 function memoryFiles(): FileStore & { names(): string[] } {
@@ -29,7 +30,7 @@ const secret = 'a secret of more than thirty-two bytes';
 async function hostOne() {
   const store = memoryFiles();
   const clock = fakeClock();
-  const files = createHostedFiles({ store, secrets: [secret], clock });
+  const files = createHostedFiles({ store, signer: createSigner([secret], 'signed links'), clock });
   const url = new URL(
     await files.host({ type: 'image/webp', content: Buffer.from('x') }, 'https://ai.example.org/gate'),
   );
@@ -55,8 +56,18 @@ test('a link opens its file for an hour, and says for how long', async () => {
 test('every replica that has the secret opens it, no other one', async () => {
   const { store, clock, name, url } = await hostOne();
   const [exp, sig] = [url.searchParams.get('exp')!, url.searchParams.get('sig')!];
-  assert.notEqual(await createHostedFiles({ store, secrets: [secret], clock }).open(name, exp, sig), null);
-  assert.equal(await createHostedFiles({ store, secrets: [`${secret}!`], clock }).open(name, exp, sig), null);
+  assert.notEqual(
+    await createHostedFiles({ store, signer: createSigner([secret], 'signed links'), clock }).open(name, exp, sig),
+    null,
+  );
+  assert.equal(
+    await createHostedFiles({ store, signer: createSigner([`${secret}!`], 'signed links'), clock }).open(
+      name,
+      exp,
+      sig,
+    ),
+    null,
+  );
 });
 
 test('a sweep removes what no link opens any more, and nothing before', async () => {

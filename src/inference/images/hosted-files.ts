@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { type FileStore, fileName, type OpenedFile } from '../../kernel/file-store.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
-import { createSigner } from '../../kernel/sign.ts';
+import type { Signer } from '../../kernel/sign.ts';
 import { type PictureType, pictureEnding } from '../dialects/images/picture-type.ts';
 
 /** Pictures that are served without a key to whoever has their link, for an hour (design §6). */
@@ -25,9 +25,8 @@ export const hostedForMs = 3_600_000;
 export const hostedPath = '/v1/files-signed';
 const idChars = 32;
 
-export function createHostedFiles(parts: { store: FileStore; secrets: readonly string[]; clock: Clock }): HostedFiles {
-  const { store, clock } = parts;
-  const signer = createSigner(parts.secrets, 'signed links');
+export function createHostedFiles(parts: { store: FileStore; signer: Signer; clock: Clock }): HostedFiles {
+  const { store, clock, signer } = parts;
   return {
     async host({ type, content }, base) {
       const nowMs = clock.wallMs();

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import type { Change } from '../auth/account-store.ts';
+import { openCredential, openDefinition, sealCredential, sealDefinition } from '../auth/kept-secrets.ts';
+import type { Records } from './directory.ts';
+import { noQuery } from './fields.ts';
+import type { KeptRecords, KeptRows } from './kept.ts';
+import { jsonOperation, type Operation, refuse } from './operation.ts';
+import type { AdminParts } from './parts.ts';
+
+const rotatedSchema = z.object({
+  source: z
+    .enum(['configuration', 'data folder'])
+    .describe('Where the secret stands: storage.secret is changed there, that of the data folder was made anew.'),
+  resealed: z.int().describe('Credentials and definitions that were sealed by the secret of now.'),
+  left: z.array(z.string()).describe('Those that no secret known here opens, such as provider acme or acme#k1.'),
+  earlier: z.enum(['remembered', 'forgotten', 'none']).describe('Whether earlier secrets still open what they sealed.'),
+});
+export type RotatedReply = z.output<typeof rotatedSchema>;
+
+/** A rotation that changes of providers overtake is made anew so often. */
+const triesMax = 5;
+
+/** `/secret/rotate`: what is sealed for long, sealed anew. */
+export function secretOperations(parts: AdminParts, records: Records, kept: KeptRecords): Operation[] {
+  const { secrets } = parts.setup;
+  return [
+    jsonOperation({
+      method: 'POST',
+      path: '/secret/rotate',
+      area: 'settings',
+      summary:
+        'Seals kept credentials by the current storage.secret; where the data folder has one of its own, by a new one. Earlier ones open what they sealed until they are forgotten.',
+      query: noQuery,
+      body: z
+        .strictObject({
+          forget: z
+            .boolean()
+            .default(false)
+            .describe(
+              'Earlier secrets of the data folder are gone afterwards: replies kept for Idempotency-Key, links of pictures and headers of crawls that they sealed are lost.',
+            ),
+        })
+        .prefault({}),
+      reply: rotatedSchema,
+      async run({ body, operator }) {
+        if (secrets.source === 'data folder') secrets.renew();
+        for (let tries = 1; ; tries++) {
+          const { changes, left } = resealed(parts, await kept.rows());
+          const done = await records.apply(changes, {
+            atMs: parts.clock.wallMs(),
+            actor: operator.name,
+            action: 'secret.rotate',
+            subject: secrets.source,
+            before: null,
+            after: { resealed: changes.length, left, forget: body.forget },
+          });
+          if (done === 'done') {
+            if (body.forget && left.length === 0 && secrets.source === 'data folder') secrets.forgetEarlier();
+            const earlier = secrets.earlier() > 0 ? 'remembered' : body.forget ? 'forgotten' : 'none';
+            return { source: secrets.source, resealed: changes.length, left, earlier } as const;
+          }
+          if (tries === triesMax)
+            refuse({ kind: 'conflict', message: 'Providers are changed all the time; try again.' });
+        }
+      },
+    }),
+  ];
+}
+
+function resealed({ setup }: AdminParts, { kept, credentials }: KeptRows): { changes: Change[]; left: string[] } {
+  const sealer = setup.sealer();
+  const changes: Change[] = [];
+  const left: string[] = [];
+  for (const row of kept) {
+    if (row.sealed === null) continue;
+    const definition = openDefinition(sealer, row);
+    if (definition === null) left.push(`${row.kind} ${row.name}`);
+    else {
+      const next = { ...row, ...sealDefinition(sealer, row, definition) };
+      changes.push({ kind: 'replace-kept', row: next, was: row.version });
+    }
+  }
+  for (const row of credentials) {
+    const { provider, id } = row;
+    const secret = openCredential(sealer, row);
+    if (secret === null) left.push(`${provider}#${id}`);
+    else changes.push({ kind: 'reseal-credential', provider, id, sealed: sealCredential(sealer, row, secret) });
+  }
+  return { changes, left };
+}

@@ -1,0 +1,68 @@
+import type { Command } from 'commander';
+import { type AdminFlags, withAdmin } from '../admin-client.ts';
+import { adminOptions, example, listOf, type Run } from '../options.ts';
+import type { CliParts } from '../parts.ts';
+import { listForm, print, printJson } from '../print.ts';
+
+/** `culvert models add` and `remove`, below the command that lists. */
+export function declareKept(models: Command, run: Run, parts: CliParts): void {
+  adminOptions(
+    models
+      .command('add')
+      .description('make a model that callers can name; it serves at once, on every replica')
+      .argument('<id>', 'what callers name')
+      .requiredOption('--targets <targets>', 'where it runs, in order: provider/model,…', listOf('openai/gpt-4o'))
+      .option('--fallbacks <models>', 'other models, tried after all targets', listOf('fast,cheap'))
+      .option('--type <type>', 'what it is for: chat, embedding, speech, transcription, image or rerank')
+      .option('--tier <tier>', 'group of models with limits of its own')
+      .option('--cost <units>', 'units that a request costs', Number),
+  )
+    .addHelpText('after', example('culvert models add smart --targets openai/gpt-4o,anthropic/claude-sonnet-4-5'))
+    .action((id, options) => run(addModel(id, options, parts)));
+
+  adminOptions(
+    models
+      .command('remove')
+      .description('remove a kept model; requests that run finish')
+      .argument('<id>', 'what callers name'),
+  )
+    .addHelpText('after', example('culvert models remove smart'))
+    .action((id, options) => run(removeModel(id, options, parts)));
+}
+
+interface AddFlags extends AdminFlags {
+  targets: readonly string[];
+  fallbacks?: readonly string[];
+  type?: string;
+  tier?: string;
+  cost?: number;
+}
+
+async function addModel(id: string, flags: AddFlags, parts: CliParts): Promise<number> {
+  const { fallbacks, type, tier, cost } = flags;
+  // The first is tried first: in a file they would share the requests.
+  const targets = flags.targets.map((target, index) => {
+    const slash = target.indexOf('/');
+    return { provider: target.slice(0, Math.max(0, slash)), model: target.slice(slash + 1), priority: index + 1 };
+  });
+  const body = {
+    id,
+    targets,
+    ...(fallbacks !== undefined && { fallbacks }),
+    ...(type !== undefined && { type }),
+    ...(tier !== undefined && { tier }),
+    ...(cost !== undefined && { cost }),
+  };
+  const made = await withAdmin(flags, parts, (admin) => admin.request('POST', '/models', { body }));
+  if (listForm(flags) === 'json') printJson(made);
+  else print(`Model '${id}' is kept.`);
+  return 0;
+}
+
+async function removeModel(id: string, flags: AdminFlags, parts: CliParts): Promise<number> {
+  const path = `/models/${encodeURIComponent(id)}`;
+  const gone = await withAdmin(flags, parts, (admin) => admin.request('DELETE', path));
+  if (listForm(flags) === 'json') printJson(gone);
+  else print(`Model '${id}' is removed.`);
+  return 0;
+}

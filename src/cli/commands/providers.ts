@@ -1,0 +1,150 @@
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { providerTypes } from '../../inference/providers/catalog.ts';
+import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts';
+import { CommandFailed } from '../command-failed.ts';
+import { adminOptions, example, type Run } from '../options.ts';
+import type { CliParts } from '../parts.ts';
+import { listForm, note, print, printJson } from '../print.ts';
+import { type Column, listRows, printRows, type Row } from '../rows.ts';
+
+/** `culvert providers …` */
+export function declare(providers: Command, run: Run, parts: CliParts): void {
+  providers.addHelpText('after', example('culvert providers list'));
+
+  adminOptions(providers.command('list').description('list providers: where they come from, and how they do'))
+    .addHelpText('after', example('culvert providers list'))
+    .action((options) => run(listProviders(options, parts)));
+
+  adminOptions(
+    providers
+      .command('add')
+      .description('try a provider with its key, and keep it: it serves at once, on every replica')
+      .argument('<name>', 'what targets call it')
+      .option('--type <type>', 'what kind of service it is (default: its name)')
+      .option('--base-url <url>', 'where it is, if not at the address of its type')
+      .option('--key-env <variable>', 'variable that holds its key (default: that of its type, such as OPENAI_API_KEY)')
+      .option('--key-file <file>', 'file that holds its key; - reads standard input')
+      .option('--untested', 'keep it without asking it'),
+  )
+    .addHelpText('after', example('OPENAI_API_KEY=… culvert providers add openai'))
+    .action((name, options) => run(addProvider(name, options, parts)));
+
+  adminOptions(
+    providers
+      .command('test')
+      .description('ask a provider for its models now, with each credential; costs no tokens')
+      .argument('<name>', 'its name'),
+  )
+    .addHelpText('after', example('culvert providers test openai'))
+    .action((name, options) => run(testProvider(name, options, parts)));
+
+  adminOptions(
+    providers
+      .command('remove')
+      .description('remove a kept provider and its credentials; requests that run finish')
+      .argument('<name>', 'its name'),
+  )
+    .addHelpText('after', example('culvert providers remove openai'))
+    .action((name, options) => run(removeProvider(name, options, parts)));
+}
+
+const providersMax = 10_000;
+
+/** `culvert providers list` */
+async function listProviders(flags: AdminFlags, parts: CliParts): Promise<number> {
+  const { rows } = await withAdmin(flags, parts, (admin) => listRows(admin, '/providers', {}, providersMax));
+  printRows(flags, rows, columns, 'There is no provider.');
+  return 0;
+}
+
+const columns: readonly Column[] = [
+  ['provider', (provider) => provider.name],
+  ['type', (provider) => provider.type],
+  ['from', (provider) => (provider.shadowed === true ? `${provider.source} (over a kept one)` : provider.source)],
+  ['status', (provider) => provider.status],
+  ['base url', (provider) => provider.base_url],
+  ['keys', (provider) => (provider.credentials as Row[]).flatMap(({ hint }) => (hint === null ? [] : [hint]))],
+  ['problem', (provider) => provider.problem],
+];
+
+interface AddFlags extends AdminFlags {
+  type?: string;
+  baseUrl?: string;
+  keyEnv?: string;
+  keyFile?: string;
+  untested?: boolean;
+}
+
+/** `culvert providers add` */
+async function addProvider(name: string, flags: AddFlags, parts: CliParts): Promise<number> {
+  const type = flags.type ?? name;
+  const key = keyOf(type, flags);
+  const provider = {
+    type,
+    ...(flags.baseUrl !== undefined && { base_url: flags.baseUrl }),
+    ...(key !== null && { api_key: key }),
+  };
+  return withAdmin(flags, parts, async (admin) => {
+    const tested = flags.untested === true ? null : await tryOut(admin, provider);
+    const made = (await admin.request('POST', '/providers', { body: { name, ...provider } })) as Row;
+    if (listForm(flags) === 'json') printJson(made);
+    else print(`Provider '${name}' is kept${tested === null ? '' : `; it lists ${tested} models`}.`);
+    return 0;
+  });
+}
+
+/** How many models it lists. */
+async function tryOut(admin: AdminClient, provider: Record<string, unknown>): Promise<number> {
+  const { ok, verdict, message, models } = (await admin.request('POST', '/providers/test', { body: provider })) as {
+    ok: boolean;
+    verdict: string;
+    message: string;
+    models: readonly unknown[];
+  };
+  if (ok) return models.length;
+  throw new CommandFailed(`It was not kept (${verdict}): ${message}. --untested keeps it all the same.`);
+}
+
+/** From a file or a variable: on a command line it would show in the process list. */
+function keyOf(type: string, { keyEnv, keyFile }: AddFlags): string | null {
+  if (keyFile !== undefined) return readKey(keyFile);
+  const variable = keyEnv ?? providerTypes.get(type)?.envKey ?? null;
+  const key = variable === null ? undefined : process.env[variable]?.trim();
+  if (key) return key;
+  if (keyEnv !== undefined) throw new CommandFailed(`The variable ${keyEnv} holds no key.`, 2);
+  if (variable !== null) note(`${variable} is not set: the provider is tried without a key.`);
+  return null;
+}
+
+function readKey(file: string): string {
+  try {
+    const key = readFileSync(file === '-' ? 0 : file, 'utf8').trim();
+    if (key !== '') return key;
+  } catch (error) {
+    throw new CommandFailed(`The key cannot be read from ${file}: ${(error as Error).message}`, 2);
+  }
+  throw new CommandFailed(`${file} holds no key.`, 2);
+}
+
+/** `culvert providers test` */
+async function testProvider(name: string, flags: AdminFlags, parts: CliParts): Promise<number> {
+  const path = `/providers/${encodeURIComponent(name)}/test`;
+  const reply = (await withAdmin(flags, parts, (admin) => admin.request('POST', path))) as { ok: boolean; data: Row[] };
+  if (listForm(flags) === 'json') printJson(reply);
+  else {
+    for (const { credential, verdict, message, models, ms } of reply.data) {
+      print(`${credential}: ${verdict === 'ok' ? `${models} models in ${ms} ms` : `${verdict}: ${message}`}`);
+    }
+  }
+  return reply.ok ? 0 : 1;
+}
+
+/** `culvert providers remove` */
+async function removeProvider(name: string, flags: AdminFlags, parts: CliParts): Promise<number> {
+  const path = `/providers/${encodeURIComponent(name)}`;
+  const gone = await withAdmin(flags, parts, (admin) => admin.request('DELETE', path));
+  if (listForm(flags) === 'json') printJson(gone);
+  else print(`Provider '${name}' is removed.`);
+  return 0;
+}

@@ -1,0 +1,45 @@
+import type { Command } from 'commander';
+import { type AdminFlags, withAdmin } from '../admin-client.ts';
+import { adminOptions, example, type Run } from '../options.ts';
+import type { CliParts } from '../parts.ts';
+import { listForm, note, print, printJson } from '../print.ts';
+
+/** `culvert secret …` */
+export function declare(secret: Command, run: Run, parts: CliParts): void {
+  secret.addHelpText('after', example('culvert secret rotate'));
+
+  adminOptions(
+    secret
+      .command('rotate')
+      .description('seal kept credentials anew: by the current storage.secret, or by a new one of the data folder')
+      .option('--forget', 'forget earlier secrets of the data folder, and what only they open'),
+  )
+    .addHelpText('after', example('culvert secret rotate'))
+    .action((options) => run(rotate(options, parts)));
+}
+
+interface Rotated {
+  source: 'configuration' | 'data folder';
+  resealed: number;
+  left: readonly string[];
+  earlier: 'remembered' | 'forgotten' | 'none';
+}
+
+/** `culvert secret rotate`; 1 where something stays that no known secret opens. */
+async function rotate(flags: AdminFlags & { forget?: boolean }, parts: CliParts): Promise<number> {
+  const body = { forget: flags.forget === true };
+  const reply = (await withAdmin(flags, parts, (admin) =>
+    admin.request('POST', '/secret/rotate', { body }),
+  )) as Rotated;
+  const { source, resealed, left, earlier } = reply;
+  if (listForm(flags) === 'json') printJson(reply);
+  else {
+    print(
+      `Sealed anew: ${resealed}, by ${source === 'configuration' ? 'storage.secret' : 'a new secret of the data folder'}.`,
+    );
+    if (source === 'configuration' && earlier === 'remembered')
+      print('Once every replica has run rotate or restarted with it, storage.earlier_secrets can go.');
+  }
+  if (left.length > 0) note(`No secret known here opens ${left.join(', ')}: remove them, and add them again.`);
+  return left.length === 0 ? 0 : 1;
+}

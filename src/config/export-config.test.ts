@@ -1,0 +1,157 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references as people write them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { stringify } from 'yaml';
+import { checkConfigText, type Env } from './check.ts';
+import { exportConfig } from './export-config.ts';
+import { fragmentKey, type KeptFragment, mergeKept } from './merge-kept.ts';
+import { formatProblem } from './problem.ts';
+import type { Config } from './schema.ts';
+
+function read(text: string, env: Env, implicitProviders: readonly string[] = []): Config {
+  const checked = checkConfigText(text, 'culvert.yaml', env, { implicitProviders });
+  assert.ok(checked.ok, checked.ok ? '' : `${checked.errors.map(formatProblem).join('\n')}\n${text}`);
+  return checked.config;
+}
+
+/** The order counts of providers and aliases: the first that fits is taken. */
+function assertSame(actual: Config, expected: Config): void {
+  assert.deepEqual(actual, expected);
+  for (const table of ['providers', 'models'] as const) {
+    assert.deepEqual(Object.keys(actual[table]), Object.keys(expected[table]));
+  }
+}
+
+/** What is exported, and what a server that starts with it has. */
+function roundTrip(text: string, kept: readonly KeptFragment[], env: Env) {
+  const implicit = env.OPENAI_API_KEY === undefined ? [] : ['openai'];
+  const file = read(text, env, implicit);
+  const { config: inForce, left } = mergeKept(file, kept, env);
+  const fragments = kept.filter((fragment) => !left.has(fragmentKey(fragment)));
+  const exported = exportConfig({ text, file, inForce, fragments, env });
+  const again = read(exported.text, { ...env, ...Object.fromEntries(exported.variables) }, implicit);
+  return { exported, inForce, again };
+}
+
+test('the operator’s own file stays as it was written, with what is kept below it and every secret as a variable', () => {
+  const text = `# Ours.
+admin: { key: literal-admin-key }
+providers:
+  up:
+    type: openai # the first
+    api_key: \${UP_KEY}
+    headers: { x-team: literal-header }
+models:
+  fast: { targets: [ up/m ], timeouts: { idle: 5s } }
+`;
+  const kept: KeptFragment[] = [
+    {
+      kind: 'provider',
+      name: 'acme',
+      definition: {
+        type: 'openai',
+        base_url: 'http://10.0.0.1/v1',
+        proxy: 'http://user:hidden@10.0.0.2',
+        credentials: [
+          { id: 'k1', api_key: 'secret-one', weight: 1 },
+          { id: 'k2', api_key: 'secret-two', weight: 2 },
+        ],
+      },
+    },
+    { kind: 'model', name: 'smart', definition: { targets: ['acme/big'], fallbacks: ['fast'], cost: 2 } },
+  ];
+  const { exported, inForce, again } = roundTrip(text, kept, { UP_KEY: 'of-the-environment' });
+  assertSame(again, inForce);
+  for (const hidden of ['literal-admin-key', 'literal-header', 'hidden', 'secret-one', 'secret-two', 'of-the-env']) {
+    assert.ok(!exported.text.includes(hidden), hidden);
+  }
+  assert.match(exported.text, /# Ours\.[\s\S]*# the first\n\s+api_key: \$\{UP_KEY\}/);
+  assert.deepEqual(
+    [...exported.variables.keys()],
+    ['CULVERT_ADMIN_KEY', 'UP_HEADERS_X_TEAM', 'ACME_PROXY', 'ACME_K1_API_KEY', 'ACME_K2_API_KEY'],
+  );
+});
+
+test('without a file, keys of the environment stand by their own variables', () => {
+  const kept: KeptFragment[] = [{ kind: 'model', name: 'smart', definition: { targets: ['openai/gpt-x'] } }];
+  const { exported, inForce, again } = roundTrip('', kept, { OPENAI_API_KEY: 'sk-env' });
+  assertSame(again, inForce);
+  assert.match(exported.text, /api_key: \$\{OPENAI_API_KEY\}/);
+});
+
+const secretText = fc
+  .string({ minLength: 1, maxLength: 12, unit: 'grapheme' })
+  // A variable that holds nothing but spaces is set to nothing; masks are made of these characters.
+  .filter((text) => text.trim() !== '' && !/[\u{e000}-\u{e8ff}]/u.test(text));
+const oddText = fc.oneof(
+  secretText,
+  fc.constantFrom(
+    '${X}',
+    '$${X}',
+    '${',
+    'a: b',
+    '# no comment',
+    '- a',
+    '*a',
+    '&a',
+    '!t',
+    'null',
+    '1',
+    'yes',
+    "it's",
+    '"',
+    '}',
+  ),
+);
+const target = fc.constantFrom('up/m', 'acme/m', { provider: 'acme', model: 'm${x}', priority: 2, stream: false });
+const keptModels = fc.array(
+  fc.record({
+    targets: fc.array(target, { minLength: 1, maxLength: 3 }),
+    cost: fc.integer({ min: 0, max: 9 }),
+    voices: fc.dictionary(fc.constantFrom('a', 'b b', 'c:'), oddText, { maxKeys: 2 }),
+  }),
+  { maxLength: 3 },
+);
+const credentials = fc.array(fc.record({ api_key: oddText, weight: fc.constantFrom(1, 2.5) }), {
+  minLength: 1,
+  maxLength: 3,
+});
+const headers = fc.dictionary(fc.constantFrom('x-a', 'x-b'), fc.constantFrom('plain', 'with ${X}', 'a: b #c'), {
+  maxKeys: 2,
+});
+
+test('whatever is kept under whatever file: importing what was exported gives the same configuration', () => {
+  const files = fc.constantFrom(
+    '',
+    '# nothing\n',
+    'providers:\nmodels:\n',
+    'providers: { up: { type: openai, api_key: "${UP_KEY:-none}" } }\nmodels: { first: { targets: [ up/m ] } }\n',
+    'providers:\n  up: &up { type: ollama, timeouts: { total: 1h } }\n  down: *up\n',
+    'providers:\n  up:\n    type: openai\n    credentials:\n      - { api_key: &k literal, rpm: 5 }\n      - api_key: *k\nkeys: [ { key: sk-cv-literal-0001, account: a, name: b } ]\n',
+    stringify({
+      tools: { search: { providers: [{ type: 'brave', api_key: 'literal' }] } },
+      fetch: { allow_private: ['10.0.0.0/8'] },
+    }),
+  );
+  fc.assert(
+    fc.property(files, credentials, headers, keptModels, fc.boolean(), (text, keys, extra, models, withKey) => {
+      const kept: KeptFragment[] = [
+        {
+          kind: 'provider',
+          name: 'acme',
+          definition: {
+            type: 'openai',
+            base_url: 'http://10.0.0.1/v1',
+            headers: extra,
+            credentials: keys.map((each, index) => ({ id: `k${index}`, ...each })),
+          },
+        },
+        ...models.map((definition, index) => ({ kind: 'model', name: `m${index}`, definition }) as const),
+      ];
+      const { inForce, again } = roundTrip(text, kept, withKey ? { OPENAI_API_KEY: 'sk-env' } : {});
+      assertSame(again, inForce);
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,157 @@
+import { type Document, isAlias, isMap, isScalar, isSeq, type Node, parseDocument, type YAMLMap } from 'yaml';
+import { providersInEnvironment } from '../inference/providers/catalog.ts';
+import type { Env } from './check.ts';
+import type { KeptFragment } from './merge-kept.ts';
+import type { ConfigPath } from './problem.ts';
+import { holdsSecret, secretKeys } from './redact.ts';
+import { isMasked, maskReferences, restoreReferences } from './references.ts';
+import type { Config } from './schema.ts';
+
+export interface Exported {
+  /** A culvert.yaml. */
+  text: string;
+  /** What its references name that the file did not: by name, the secret that stood or is kept there. */
+  variables: ReadonlyMap<string, string>;
+}
+
+/**
+ * All of a configuration as one file: that of the operator, comments and all, with the kept fragments that are in use
+ * below it. Secrets stand as `${NAME}`; with these variables set, a server that starts with it serves the same.
+ */
+export function exportConfig(parts: {
+  /** Of the operator's file; '' for none. Valid. */
+  text: string;
+  file: Config;
+  inForce: Config;
+  /** In use, in their order. */
+  fragments: readonly KeptFragment[];
+  env: Env;
+}): Exported {
+  const { file, inForce, fragments, env } = parts;
+  const masked = maskReferences(parts.text);
+  const document = parseDocument(masked.text, { uniqueKeys: false, logLevel: 'error' }) as Document;
+  if (!isMap(document.contents)) document.contents = document.createNode({}) as YAMLMap;
+  const names = new VariableNames(masked.references.map(({ name }) => name));
+  hideSecrets(document, document.contents, [], names);
+
+  const setIn = (path: readonly string[], value: unknown) => {
+    path.slice(0, -1).forEach((_, depth) => {
+      ownMapAt(document, path.slice(0, depth + 1));
+    });
+    document.setIn(path, document.createNode(value));
+  };
+  if (fragments.length > 0 && Object.keys(file.providers).length === 0) {
+    for (const { id, envKey } of providersInEnvironment(env)) {
+      setIn(['providers', id], { type: id, api_key: `\${${envKey}}` });
+    }
+  }
+  for (const { kind, name, definition } of fragments) {
+    setIn([`${kind}s`, name], writtenOf(definition, [`${kind}s`, name], names));
+  }
+  for (const [name, { all_models }] of Object.entries(inForce.providers)) {
+    if (all_models !== file.providers[name]?.all_models) setIn(['providers', name, 'all_models'], all_models);
+  }
+  const body = restoreReferences(document.toString({ lineWidth: 0 }), masked);
+  const { variables } = names;
+  const head = variables.size === 0 ? '' : `# Set these variables first: ${[...variables.keys()].join(', ')}\n`;
+  return { text: head + body, variables };
+}
+
+/** Literal secrets of the file become references. */
+function hideSecrets(document: Document, node: unknown, path: ConfigPath, names: VariableNames): void {
+  if (isMap(node)) {
+    for (const pair of node.items) {
+      const key = isScalar(pair.key) ? String(pair.key.value) : '';
+      if (key === 'body' && path[0] === 'models') continue;
+      const hidden = hiddenOf(document, pair.value, [...path, key], names);
+      if (hidden !== null) pair.value = hidden;
+      else hideSecrets(document, pair.value, [...path, key], names);
+    }
+  } else if (isSeq(node)) {
+    node.items.forEach((item, index) => {
+      const hidden = hiddenOf(document, item, [...path, index], names);
+      if (hidden !== null) node.items[index] = hidden;
+      else hideSecrets(document, item, [...path, index], names);
+    });
+  }
+}
+
+function hiddenOf(document: Document, node: unknown, path: ConfigPath, names: VariableNames): Node | null {
+  if (!isScalar(node) || typeof node.value !== 'string' || node.value === '' || isMasked(node.value)) return null;
+  if (!isSecretAt(path, node.value)) return null;
+  const hidden = document.createNode(names.reference(path, node.value));
+  // Others may name it.
+  if (node.anchor !== undefined) hidden.anchor = node.anchor;
+  return hidden;
+}
+
+function isSecretAt(path: ConfigPath, value: string): boolean {
+  const keys = path.filter((step) => typeof step === 'string');
+  const key = keys.at(-1) ?? '';
+  return secretKeys.has(key) || keys.at(-2) === 'headers' || holdsSecret(key, value);
+}
+
+/** A kept value as a file has it: secrets as references, and what would be read as one escaped. */
+function writtenOf(value: unknown, path: ConfigPath, names: VariableNames): unknown {
+  if (typeof value === 'string') {
+    if (value !== '' && !path.includes('body') && isSecretAt(path, value)) return names.reference(path, value);
+    return escaped(value) ?? names.reference(path, value);
+  }
+  if (Array.isArray(value)) {
+    return value.map((item, index) => writtenOf(item, [...path, idOf(item) ?? index], names));
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, child]) => [name, writtenOf(child, [...path, name], names)]),
+  );
+}
+
+/** A text that is read as it is here; null where no file can hold it, and a variable can. */
+function escaped(text: string): string | null {
+  if (text.replace(plainReference, '').includes('${')) return null;
+  return text.replace(plainReference, (reference) => `$${reference}`);
+}
+
+const plainReference = /\$\{[\w:./ -]*\}/g;
+
+/** A credential's variable is called by its id, which its place in the list would not tell for long. */
+function idOf(item: unknown): string | null {
+  return typeof item === 'object' && item !== null && 'id' in item && typeof item.id === 'string' ? item.id : null;
+}
+
+/** A map of the document that may be changed: in the place of nothing, or of an alias to what others name too. */
+function ownMapAt(document: Document, path: readonly string[]): void {
+  const node = document.getIn(path, true);
+  if (isMap(node)) return;
+  const named = isAlias(node) ? node.resolve(document) : undefined;
+  document.setIn(path, isMap(named) ? document.createNode(named.toJSON()) : document.createNode({}));
+}
+
+class VariableNames {
+  readonly variables = new Map<string, string>();
+  readonly #taken: Set<string>;
+
+  /** `taken`: names that stand for something already. */
+  constructor(taken: readonly string[]) {
+    this.#taken = new Set(taken);
+  }
+
+  /** `${ACME_API_KEY}` of `providers.acme.api_key`. */
+  reference(path: ConfigPath, value: string): string {
+    const steps = path[0] === 'providers' ? path.slice(1) : ['culvert', ...path];
+    const own = steps.filter((step) => step !== 'credentials');
+    const base = own
+      .map((step) =>
+        String(step)
+          .toUpperCase()
+          .replace(/[^A-Z0-9]+/g, '_'),
+      )
+      .join('_');
+    const plain = /^[0-9]/.test(base) ? `_${base}` : base;
+    let name = plain;
+    for (let n = 2; this.#taken.has(name); n++) name = `${plain}_${n}`;
+    this.#taken.add(name);
+    this.variables.set(name, value);
+    return `\${${name}}`;
+  }
+}
