@@ -149,6 +149,78 @@ for (const driver of vectorDrivers) {
     ]);
   });
 
+  test(`${name}: an order is merged with other lists by rank, and put in groups`, async (t) => {
+    const store = await filled(await driver.open(t), many);
+    const order = { key: 'list[].v', direction: 'desc', startFrom: null } as const;
+    const byOrder = { kind: 'order-by', order } as const;
+    const isOdd = where({ must: { key: 'odd', match: { value: true } } });
+    const { offset: _offset, want: _want, ...nearest } = query([1, 0, 0, 0], { limit: 4, exact: true });
+    const method = { kind: 'rrf', k: 2, weights: [2.7, 1] } as const;
+    const merged = { kind: 'fusion', method } as const;
+    const latest = { ...nearest, target: byOrder };
+    const [found, nested] = await store.query(tenant, 'docs', [
+      query([], {
+        target: merged,
+        prefetch: [latest, nearest],
+        filter: isOdd,
+        limit: 5,
+        offset: 1,
+        scoreThreshold: 0.3,
+      }),
+      query([1, 0, 0, 0], {
+        prefetch: [{ ...nearest, target: merged, prefetch: [latest, nearest], limit: 3 }],
+        limit: 9,
+      }),
+    ]);
+    const odd = many.filter(({ payload }) => payload?.odd === true);
+    const nearestFirst = (points: readonly TestPoint[]) => points.toSorted((a, b) => b.vector[0]! - a.vector[0]!);
+    const scores = (points: readonly TestPoint[]) => {
+      const sums = new Map<PointId, number>();
+      const lists: [number, readonly TestPoint[]][] = [
+        [2.7, points.slice(-4).toReversed()],
+        [1, nearestFirst(points).slice(0, 4)],
+      ];
+      for (const [weight, list] of lists) {
+        for (const [at, { id }] of list.entries()) sums.set(id, (sums.get(id) ?? 0) + 1 / ((at + 1) / weight + 1));
+      }
+      return [...sums].toSorted(([, a], [, b]) => b - a);
+    };
+    const rounded = (score: number) => Math.round(score * 1e5);
+    assert.deepEqual(
+      found!.map(({ id, score }) => [id, rounded(score)]),
+      scores(odd)
+        .filter(([, score]) => score >= 0.3)
+        .slice(1, 6)
+        .map(([id, score]) => [id, rounded(score)]),
+    );
+    const best = new Set(
+      scores(many)
+        .slice(0, 3)
+        .map(([id]) => id),
+    );
+    assert.deepEqual(
+      nested!.map(({ id }) => id),
+      nearestFirst(many.filter(({ id }) => best.has(id))).map(({ id }) => id),
+    );
+
+    const { limit: _limit, ...grouped } = latest;
+    const byV = await store.queryGroups(tenant, 'docs', {
+      ...grouped,
+      want: everything,
+      groupBy: 'list[0].v',
+      groups: 3,
+      groupSize: 2,
+    });
+    assert.deepEqual(
+      byV.map(({ id, hits }) => [id, hits.map((hit) => [hit.id, hit.score, hit.payload])]),
+      [2_299, 2_298, 2_297].map((id) => [id, [[id, 1, many[id]!.payload]]]),
+    );
+    assert.deepEqual(
+      await store.queryGroups(tenant, 'docs', { ...grouped, want: idsOnly, groupBy: 'odd', groups: 3, groupSize: 2 }),
+      [],
+    );
+  });
+
   test(`${name}: facets are values with how many points have them, most first, whatever else is there`, async (t) => {
     const store = await filled(await driver.open(t), many);
     const countsOf = (points: readonly TestPoint[]) => {

@@ -44,17 +44,10 @@ test('a gateway over Qdrant serves collections, points, searches and texts as on
 test('what Qdrant cannot do for tenants is 501, in words that say what can', async (t) => {
   const { call } = await start(t);
   await call('PUT', '/collections/docs', { vectors: { size: 2, distance: 'Dot' } });
-  const ordered = { order_by: 'n' };
-  const asked = {
-    'points/query/groups': { query: ordered, group_by: 'city' },
-    'points/query': { prefetch: [{ query: ordered }], query: { fusion: 'rrf' } },
-    'points/query/batch': { searches: [{ prefetch: [{ query: ordered }], query: { fusion: 'rrf' } }] },
-  };
-  for (const [path, body] of Object.entries(asked)) {
-    const answer = await call('POST', `/collections/docs/${path}`, body);
-    assert.equal(answer.status, 501, path);
-    assert.match(String(answer.body.error?.message), /is not supported; with vectors\.engine: embedded it is/);
-  }
+  const index = { field_name: 'text', field_schema: { type: 'text', lowercase: true } };
+  const answer = await call('PUT', '/collections/docs/index', index);
+  assert.equal(answer.status, 501);
+  assert.match(String(answer.body.error?.message), /is not supported; with vectors\.engine: embedded it is/);
 });
 
 test('facets and orders over Qdrant are the key’s own, answered and charged as over files', async (t) => {

@@ -364,13 +364,8 @@ for (const driver of vectorDrivers) {
 
   test(`${name}: what it cannot do is 501, and is what it says that it cannot do`, async (t) => {
     const store = await filled(await driver.open(t));
-    const order = { key: 'n', direction: 'asc', startFrom: null } as const;
-    const ordered = query([], { target: { kind: 'order-by', order } });
-    const { limit: _limit, offset: _offset, ...grouped } = ordered;
     const asked = {
       'text-index': () => store.indexPayload(tenant, 'docs', 'city', 'text', { type: 'text', lowercase: true }),
-      'ordered-ranks': () =>
-        store.queryGroups(tenant, 'docs', { ...grouped, groupBy: 'city', groups: 2, groupSize: 2 }),
     } satisfies Record<(typeof driver.unsupported)[number], () => Promise<unknown>>;
     for (const [what, ask] of Object.entries(asked)) {
       const expected = has(what as keyof typeof asked) ? 'nothing was refused' : 'unsupported';

@@ -1,5 +1,6 @@
 import type { Random } from '../../kernel/random.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
+import { firstLook, groupPoints, nextLook } from '../group-points.ts';
 import type { ScoredPoint } from '../point.ts';
 import type { GroupQuery, PointGroup, PointQuery } from '../store.ts';
 import type { AnswerBudget } from './answer-budget.ts';
@@ -51,17 +52,7 @@ export function searchGroups(
     const k = Math.min(limit, all);
     const ranked = rank({ tables, open, random }, { ...query, limit: k }, k);
     const values = open.memory.columns().groupValues(key, ranked.slots);
-    const groups = new Map<string | number, number[]>();
-    ranked.slots.forEach((_, i) => {
-      for (const value of values[i]!) {
-        const hits = groups.get(value) ?? [];
-        // A group that comes after the last one that is wanted is not kept.
-        if (hits.length === 0 && groups.size >= query.groups) continue;
-        groups.set(value, hits);
-        if (hits.length < query.groupSize) hits.push(i);
-      }
-    });
-    const whole = groups.size === query.groups && [...groups.values()].every((hits) => hits.length === query.groupSize);
+    const { groups, whole } = groupPoints(values, query);
     if (!whole && limit < all) continue;
     return [...groups].map(([id, hits]) => ({
       id,
@@ -69,7 +60,3 @@ export function searchGroups(
     }));
   }
 }
-
-/** How many times the points wanted are looked at first, and how much more each time they were not enough. */
-const firstLook = 4;
-const nextLook = 8;

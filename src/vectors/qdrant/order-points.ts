@@ -47,21 +47,21 @@ export async function orderPoints(
 }
 
 /** The entries with what is wanted of their points; those whose point has gone meanwhile are left out. */
-export async function readOrdered(
+export async function withPoints<Entry extends { id: PointId }>(
   { partitions, room, goOn }: Reading,
   partition: Partition,
-  entries: readonly OrderedPoint[],
+  entries: readonly Entry[],
   want: Want,
-): Promise<(StoredPoint & { orderValue: number })[]> {
+): Promise<{ entry: Entry; point: StoredPoint }[]> {
   if (want.payload === false && want.vector === false) {
-    return entries.map(({ id, value }) => ({ id, orderValue: value }));
+    return entries.map((entry) => ({ entry, point: { id: entry.id } }));
   }
   goOn();
   const ids = [...new Set(entries.map(({ id }) => id))];
   const found = ids.length === 0 ? [] : await partitions.lookUp(partition, ids, want, room);
   const byId = new Map(found.map((point) => [point.id, point]));
-  return entries.flatMap(({ id, value }) => {
-    const point = byId.get(id);
-    return point === undefined ? [] : [{ ...point, orderValue: value }];
+  return entries.flatMap((entry) => {
+    const point = byId.get(entry.id);
+    return point === undefined ? [] : [{ entry, point }];
   });
 }

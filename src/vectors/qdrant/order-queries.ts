@@ -1,11 +1,12 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
+import { fuse } from '../embedded/fuse-results.ts';
 import type { Condition, Filter } from '../filter/filter.ts';
 import type { PointId, ScoredPoint } from '../point.ts';
-import type { OrderBy, PointQuery, Prefetch, Target } from '../store.ts';
-import { type OrderedPoint, orderPoints, readOrdered } from './order-points.ts';
+import type { Fusion, GroupQuery, PointGroup, PointQuery, Prefetch, Target } from '../store.ts';
+import { groupRanked, type RankedHere } from './group-ranked.ts';
+import { orderPoints, withPoints } from './order-points.ts';
 import type { Partition } from './partition.ts';
 import type { Reading } from './scan-values.ts';
-import { unsupported } from './unsupported.ts';
 import { type Searched, searchesOf } from './write-query.ts';
 
 /** Points that an order by a key within another query, or over a prefetch, may be about. */
@@ -18,39 +19,58 @@ export type RunQueries = (queries: readonly PointQuery[]) => Promise<readonly Sc
 
 /** Queries of one call with an order by a payload key in them, which Qdrant has no index for. */
 export interface OrderQueries {
-  /** The answer to a query whose own order it is. */
-  answer(query: PointQuery & { target: OrderTarget }): Promise<ScoredPoint[]>;
-  /** The query with the points that such prefetches find in their place. */
+  /** The answer to a query that Qdrant cannot rank. */
+  answer(query: PointQuery): Promise<ScoredPoint[]>;
+  answerGroups(query: GroupQuery): Promise<PointGroup[]>;
+  /** One that Qdrant can rank, with the points that other prefetches find in their place. */
   withoutOrders<Query extends Searched>(query: Query): Promise<Query>;
 }
 
 type OrderTarget = Extract<Target, { kind: 'order-by' }>;
 
-export function isOrdered<Query extends Searched>(query: Query): query is Query & { target: OrderTarget } {
-  return query.target.kind === 'order-by';
+/** Whether a query's own ranks hang on the order of a key: those of Qdrant's queries do not. */
+export function isRankedHere({ target, prefetch = [] }: Searched): boolean {
+  return target.kind === 'order-by' || (target.kind === 'fusion' && prefetch.some(isRankedHere));
 }
 
 export function orderQueries(reading: Reading, partition: Partition, run: RunQueries): OrderQueries {
-  async function ordered(
-    query: Searched & { target: OrderTarget },
+  function rankHere(query: Searched, outer: readonly Filter[], limit: number): Promise<RankedHere> {
+    const { target } = query;
+    if (target.kind === 'order-by') return inOrder(query, target, outer, limit);
+    if (target.kind === 'fusion') return fused(query, target.method, outer, limit);
+    throw new Error(`Qdrant ranks ${target.kind} itself`);
+  }
+
+  async function inOrder(
+    query: Searched,
+    { order }: OrderTarget,
     outer: readonly Filter[],
     limit: number,
-  ): Promise<readonly OrderedPoint[]> {
+  ): Promise<RankedHere> {
     const filters = [...outer, ...ownFilter(query)];
     const among = query.prefetch ?? [];
     if (among.length > 0) filters.push(onlyIds(await foundIds(among, filters)));
-    const order: OrderBy = query.target.order;
-    return orderPoints(reading, partition, order, allOf(filters), limit);
+    const entries = await orderPoints(reading, partition, order, allOf(filters), limit);
+    return entries.map((entry) => ({ ...entry, score: unscored }));
+  }
+
+  async function fused(query: Searched, method: Fusion, outer: readonly Filter[], limit: number): Promise<RankedHere> {
+    const filters = [...outer, ...ownFilter(query)];
+    const lists: RankedHere[] = [];
+    for (const one of query.prefetch ?? []) lists.push(await found(one, filters));
+    const threshold = query.scoreThreshold ?? Number.NEGATIVE_INFINITY;
+    return fuseById(lists, method, limit).filter(({ score }) => score >= threshold);
+  }
+
+  function found(prefetch: Prefetch, outer: readonly Filter[]): Promise<RankedHere> {
+    return isRankedHere(prefetch) ? rankHere(prefetch, outer, prefetch.limit) : foundByQdrant(prefetch, outer);
   }
 
   /** Points that prefetches find. */
   async function foundIds(prefetches: readonly Prefetch[], outer: readonly Filter[]): Promise<ReadonlySet<PointId>> {
     const ids = new Set<PointId>();
     for (const prefetch of prefetches) {
-      const found = isOrdered(prefetch)
-        ? await ordered(prefetch, outer, prefetch.limit)
-        : await foundByQdrant(prefetch, outer);
-      for (const { id } of found) ids.add(id);
+      for (const { id } of await found(prefetch, outer)) ids.add(id);
       if (ids.size <= namedPointsMax) continue;
       const message = `prefetch: at most ${namedPointsMax} points are put in the order of a key; ask for fewer by limit`;
       throw new FailureError(invalid('prefetch', message));
@@ -58,33 +78,27 @@ export function orderQueries(reading: Reading, partition: Partition, run: RunQue
     return ids;
   }
 
-  async function foundByQdrant(prefetch: Prefetch, outer: readonly Filter[]): Promise<readonly ScoredPoint[]> {
+  async function foundByQdrant(prefetch: Prefetch, outer: readonly Filter[]): Promise<RankedHere> {
     const query = await replaced(prefetch, outer);
     reading.goOn();
     const want = { payload: false, vector: false } as const;
     const filter = allOf([...outer, ...ownFilter(query)]);
-    const [found] = await run([{ ...query, filter, offset: 0, want }]);
-    return found!;
+    const [points] = await run([{ ...query, filter, offset: 0, want }]);
+    return points!;
   }
 
   async function replaced<Query extends Searched>(query: Query, outer: readonly Filter[]): Promise<Query> {
-    if (!searchesOf(query).slice(1).some(isOrdered)) return query;
+    if (!searchesOf(query).slice(1).some(isRankedHere)) return query;
     const filters = [...outer, ...ownFilter(query)];
     const prefetch: Prefetch[] = [];
     for (const one of query.prefetch ?? []) {
-      prefetch.push(isOrdered(one) ? await named(one, query.target, filters) : await replaced(one, filters));
+      prefetch.push(isRankedHere(one) ? await named(one, filters) : await replaced(one, filters));
     }
     return { ...query, prefetch };
   }
 
-  /** A prefetch of the points that an order by a key finds, in no order. */
-  async function named(
-    prefetch: Prefetch & { target: OrderTarget },
-    ranking: Target,
-    outer: readonly Filter[],
-  ): Promise<Prefetch> {
-    // It goes by ranks, and Qdrant takes none that are said to it.
-    if (ranking.kind === 'fusion' && ranking.method.kind === 'rrf') throw unsupported('ordered-ranks');
+  /** A prefetch of the same points, in no order: what stands around it ranks them anew. */
+  async function named(prefetch: Prefetch, outer: readonly Filter[]): Promise<Prefetch> {
     const filter = onlyIds(await foundIds([prefetch], outer));
     return { target: { kind: 'all' }, filter, limit: prefetch.limit, scoreThreshold: null, exact: false };
   }
@@ -92,12 +106,29 @@ export function orderQueries(reading: Reading, partition: Partition, run: RunQue
   return {
     async answer(query) {
       const { offset, limit, want } = query;
-      const entries = await ordered(query, [], offset + limit);
-      const points = await readOrdered(reading, partition, entries.slice(offset), want);
-      return points.map((point) => ({ ...point, score: unscored }));
+      const ranked = await rankHere(query, [], offset + limit);
+      const points = await withPoints(reading, partition, ranked.slice(offset), want);
+      return points.map(({ entry, point }) => ({ ...point, ...scoreOf(entry) }));
     },
+    answerGroups: (query) => groupRanked(reading, partition, query, (limit) => rankHere(query, [], limit)),
     withoutOrders: (query) => replaced(query, []),
   };
+}
+
+function scoreOf({ score, value }: RankedHere[number]): { score: number; orderValue?: number } {
+  return value === undefined ? { score } : { score, orderValue: value };
+}
+
+function fuseById(lists: readonly RankedHere[], method: Fusion, limit: number): RankedHere {
+  const numbers = new Map<PointId, number>();
+  for (const { id } of lists.flat()) if (!numbers.has(id)) numbers.set(id, numbers.size);
+  const sources = lists.map((list) => ({
+    slots: Uint32Array.from(list, ({ id }) => numbers.get(id)!),
+    scores: Float64Array.from(list, ({ score }) => score),
+  }));
+  const ids = [...numbers.keys()];
+  const { slots, scores } = fuse(sources, method, limit);
+  return Array.from(slots, (slot, i) => ({ id: ids[slot]!, score: scores[i]! }));
 }
 
 function ownFilter({ filter }: Searched): Filter[] {

@@ -6,8 +6,8 @@ import type { PointQuery, VectorStore } from '../store.ts';
 import { changedBeforeWritten, checkInputs, checkVectors } from './changed-points.ts';
 import type { AnswerRoom } from './connection.ts';
 import { countValues } from './count-values.ts';
-import { orderPoints, readOrdered } from './order-points.ts';
-import { isOrdered, orderQueries } from './order-queries.ts';
+import { orderPoints, withPoints } from './order-points.ts';
+import { isRankedHere, orderQueries } from './order-queries.ts';
 import type { Partition } from './partition.ts';
 import type { Partitions } from './partitions.ts';
 import { listIn, objectIn, scoredPoint, selectorOf, storedPoint } from './read-answers.ts';
@@ -90,7 +90,7 @@ export function partitionPoints(partitions: Partitions, clock: Pick<Clock, 'mono
       const byQdrant: PointQuery[] = [];
       const answers: (ScoredPoint[] | null)[] = [];
       for (const query of queries) {
-        const isMine = isOrdered(query);
+        const isMine = isRankedHere(query);
         if (!isMine) byQdrant.push(await orders.withoutOrders(query));
         answers.push(isMine ? await orders.answer(query) : null);
       }
@@ -104,6 +104,7 @@ export function partitionPoints(partitions: Partitions, clock: Pick<Clock, 'mono
       const lookups = await lookedUp(partitions, tenant, [grouped]);
       const reading = createReading(partitions, clock);
       const orders = orderQueries(reading, partition, (asked) => run(partition, asked, lookups, reading.room));
+      if (isRankedHere(grouped)) return orders.answerGroups(grouped);
       const query = await orders.withoutOrders(grouped);
       const body = writeGroupQuery(partition, query, lookups);
       const result = objectIn(await search(partition, '/points/query/groups', body, [query]));
@@ -121,7 +122,8 @@ export function partitionPoints(partitions: Partitions, clock: Pick<Clock, 'mono
         const reading = createReading(partitions, clock);
         const entries = await orderPoints(reading, partition, orderBy, filter, limit);
         // As in Qdrant, `startFrom` goes on from the last value.
-        return { points: await readOrdered(reading, partition, entries, want), next: null };
+        const found = await withPoints(reading, partition, entries, want);
+        return { points: found.map(({ entry, point }) => ({ ...point, orderValue: entry.value })), next: null };
       }
       const body = JSON.stringify({
         filter: writeFilter(partition, filter),

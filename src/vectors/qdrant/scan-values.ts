@@ -74,7 +74,7 @@ export async function scanValues(
 }
 
 /** The beginning of a path that a selector of payloads can name, which knows no elements of arrays by their places. */
-function selectable({ steps }: KeyPath): string {
+export function selectable({ steps }: KeyPath): string {
   const names: string[] = [];
   for (const step of steps) {
     if (step.kind !== 'key') break;

@@ -2,7 +2,6 @@ import { FailureError } from '../../kernel/failure.ts';
 
 /** What this engine answers with 501, in words for callers and operators. */
 export const unsupportedByQdrant = {
-  'ordered-ranks': 'grouping, or merging by rank (rrf), what stands in the order of a payload key (order_by)',
   'text-index': 'taking texts apart for match.text (tokenizer and other options of a text index)',
 } as const;
 

@@ -2,7 +2,6 @@ import type { PointId } from '../point.ts';
 import type { ContextPair, GroupQuery, Lookup, PointQuery, Prefetch, Target, VectorInput } from '../store.ts';
 import { keyInPayload, type Partition } from './partition.ts';
 import { selectorOf } from './read-answers.ts';
-import { unsupported } from './unsupported.ts';
 import { writeFilter } from './write-filter.ts';
 import { writeFormula } from './write-formula.ts';
 import { valueText } from './write-operations.ts';
@@ -10,7 +9,7 @@ import { valueText } from './write-operations.ts';
 /** What queries, groups and prefetches have in common. */
 export type Searched = Omit<Prefetch, 'limit'>;
 
-/** One of the searches of `points/query/batch`, as JSON text. Throws 501 for what Qdrant cannot do here. */
+/** One of the searches of `points/query/batch`, as JSON text. None of an order by a key (`order-queries`). */
 export function writeQuery(partition: Partition, query: PointQuery, lookups: Lookups): string {
   const rest = {
     ...(query.offset > 0 && { offset: query.offset }),
@@ -80,7 +79,7 @@ function targetText(partition: Partition, there: Partition, target: Target): str
     case 'formula':
       return JSON.stringify(writeFormula(partition, target.formula));
     case 'order-by':
-      throw unsupported('ordered-ranks');
+      throw new Error('Qdrant has no index to order by');
     case 'sample':
       return '{"sample":"random"}';
     case 'all':

@@ -90,6 +90,11 @@ test('a query is a point by its id, points to be like or unlike, an order, chanc
   assert.deepEqual(targetOf(undefined), { kind: 'all' });
 });
 
+test('points by chance are not passed over, as in Qdrant', () => {
+  const sampled = queryOf('query-points', { query: { sample: 'random' }, offset: 10, limit: 4 });
+  assert.deepEqual([sampled.offset, sampled.limit], [0, 4]);
+});
+
 test('a query may ask for variety, among as many candidates as it answers unless it says how many', () => {
   const mmr = (wish: object) => {
     const target = queryOf('query-points', { limit: 4, query: { nearest: vector, mmr: wish } }).target;

@@ -52,11 +52,10 @@ export function readQuery(json: JsonValue, dialect: QueryDialect, at: string, ve
   const body = readObject(json, at === '' ? 'body' : at.slice(0, -1), keys);
   const [limitKey, limitValue] = dialect !== 'query' && !optional(body.top) ? ['top', body.top] : ['limit', body.limit];
   const limit = optional(limitValue) ? limitDefault : readWhole(limitValue, at + limitKey, 1, pointsAskedMax);
-  return {
-    ...readShared(body, dialect, at, limit, vectors),
-    limit,
-    offset: optional(body.offset) ? 0 : readWhole(body.offset, `${at}offset`, 0, offsetMax),
-  };
+  const shared = readShared(body, dialect, at, limit, vectors);
+  const offset = optional(body.offset) ? 0 : readWhole(body.offset, `${at}offset`, 0, offsetMax);
+  // Points by chance have no first ones to be passed over.
+  return { ...shared, limit, offset: shared.target.kind === 'sample' ? 0 : offset };
 }
 
 /** `{searches: [query…]}`. */

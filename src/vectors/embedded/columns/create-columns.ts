@@ -3,6 +3,7 @@ import type { Filter } from '../../filter/filter.ts';
 import type { KeyPath } from '../../filter/key-path.ts';
 import { matches } from '../../filter/matches.ts';
 import { differentValues } from '../../filter/reach.ts';
+import { isGroup } from '../../group-points.ts';
 import { microseconds, orderNumber } from '../../order-number.ts';
 import { createOrderedRows, type OrderedRows } from '../../ordered-rows.ts';
 import type { PointId } from '../../point.ts';
@@ -138,10 +139,6 @@ function parsed(payload: string | null): JsonObject | null {
 
 function rowValues(payload: string | null, key: KeyPath): JsonValue[] {
   return differentValues(parsed(payload), key.steps);
-}
-
-function isGroup(value: JsonValue): value is string | number {
-  return typeof value === 'string' || Number.isInteger(value);
 }
 
 function orderedSlots(rows: OrderedRows<number>): OrderedSlot[] {
