@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Change, OperatorRow } from '../auth/account-store.ts';
 import { mintOperatorKey } from '../auth/api-key.ts';
-import { isoOrNull } from '../auth/key-facts.ts';
+import { isoOrNull, operatorFacts } from '../auth/key-facts.ts';
+import { reservedOperators } from '../auth/operator.ts';
 import { type Failure, invalid } from '../kernel/failure.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import type { Records } from './directory.ts';
@@ -13,8 +14,6 @@ import { roles } from './roles.ts';
 
 const accountsMax = 1_000;
 const publicIdLength = 12;
-/** Names of the trail that no operator may have. */
-const reserved: readonly string[] = ['admin', 'cli', 'start'];
 
 const nameField = z
   .string()
@@ -22,7 +21,9 @@ const nameField = z
     /^[\p{L}\p{N}][\p{L}\p{N} ._@+-]{0,99}$/u,
     'expected 1 to 100 letters, digits, spaces or ._@+-, beginning with a letter or digit',
   )
-  .refine((name) => !reserved.includes(name), { error: `expected another name than ${reserved.join(', ')}` })
+  .refine((name) => !reservedOperators.includes(name), {
+    error: `expected another name than ${reservedOperators.join(', ')}`,
+  })
   .describe('Stands in the audit trail.');
 const roleField = z.enum(roles).describe('What it may do (docs/dashboard.md).');
 const accountsField = z
@@ -176,8 +177,8 @@ function createRows(parts: AdminParts, records: Records) {
       actor,
       action,
       subject: id,
-      before: before === null ? null : facts(before),
-      after: after === null ? null : facts(after),
+      before: before === null ? null : operatorFacts(before),
+      after: after === null ? null : operatorFacts(after),
     });
     if (done === 'exists') refuse({ kind: 'conflict', message: `There is an operator named '${name}'.` });
     if (done === 'absent') refuse(noOperator(id));
@@ -200,11 +201,6 @@ function shown({ id, name, role, accounts, issuer, prefix, createdMs }: Operator
     prefix,
     created_at: isoOrNull(createdMs),
   };
-}
-
-/** For the audit trail: no hash. */
-function facts({ name, role, accounts, prefix, issuer, subject }: OperatorRow): Record<string, unknown> {
-  return { name, role, accounts, prefix, issuer, subject };
 }
 
 function noOperator(id: string): Failure {

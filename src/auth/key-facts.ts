@@ -1,4 +1,4 @@
-import type { KeyRow } from './account-store.ts';
+import type { KeyRow, OperatorRow } from './account-store.ts';
 
 /** A key for the audit trail: no secret, no hash of one. */
 export function keyFacts(key: KeyRow): Record<string, unknown> {
@@ -14,6 +14,11 @@ export function keyFacts(key: KeyRow): Record<string, unknown> {
     secrets: key.secrets.map(({ untilMs }) => ({ until: isoOrNull(untilMs) })),
     revoked_at: isoOrNull(key.revokedMs),
   };
+}
+
+/** An operator for the audit trail: no hash of its key. */
+export function operatorFacts({ name, role, accounts, prefix, issuer, subject }: OperatorRow): Record<string, unknown> {
+  return { name, role, accounts, prefix, issuer, subject };
 }
 
 export function isoOrNull(ms: number | null): string | null {

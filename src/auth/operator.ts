@@ -10,6 +10,9 @@ export interface Operator {
   accounts: readonly string[] | null;
 }
 
+/** Names of the audit trail that no other operator may have. */
+export const reservedOperators: readonly string[] = ['admin', 'cli', 'start'];
+
 /** The holder of the admin key. */
 export const adminOperator: Operator = { name: 'admin', role: 'owner', accounts: null };
 

@@ -49,10 +49,12 @@ export interface SessionOrigin {
   agent: string;
 }
 
-/** Ms. */
-export interface SessionTimes {
+export interface SessionRules {
+  /** Ms. */
   session_idle: number;
   session_max: number;
+  /** Without it nobody logs in so, nor goes on to be. */
+  oidc?: unknown;
 }
 
 const secretBytes = 32;
@@ -71,12 +73,12 @@ export function createSessions(parts: {
   store(): Promise<SessionStore>;
   ring: Pick<KeyRing, 'opens' | 'operator' | 'adminHash'>;
   clock: Clock;
-  times(): SessionTimes;
+  rules(): SessionRules;
 }): Sessions {
-  const { store, ring, clock, times } = parts;
+  const { store, ring, clock, rules } = parts;
 
   function endOf(row: SessionRow): number {
-    return Math.min(row.endsMs, row.seenMs + times().session_idle);
+    return Math.min(row.endsMs, row.seenMs + rules().session_idle);
   }
 
   /** Null: it is over. */
@@ -91,7 +93,7 @@ export function createSessions(parts: {
     address: () => string | null,
   ): Opened | Failure {
     if (credential !== null) return ring.opens(credential, address);
-    const operator = id === null ? null : ring.operator(id);
+    const operator = id === null || rules().oidc === undefined ? null : ring.operator(id);
     return operator === null ? gone : { to: 'admin', operator };
   }
 
@@ -122,7 +124,7 @@ export function createSessions(parts: {
         agent: agent.slice(0, agentCharsMax),
         createdMs: nowMs,
         seenMs: nowMs,
-        endsMs: nowMs + times().session_max,
+        endsMs: nowMs + rules().session_max,
       };
       await (await store()).open(row, sessionsMax);
       return { secret, session: sessionOf(row, secret, who) };

@@ -4,7 +4,13 @@ import type { Config } from './schema.ts';
 export const secretMark = '(secret)';
 
 /** Keys that hold a secret wherever they stand, the fields of a target's `body` aside. */
-export const secretKeys: ReadonlySet<string> = new Set(['key', 'api_key', 'secret', 'earlier_secrets']);
+export const secretKeys: ReadonlySet<string> = new Set([
+  'key',
+  'api_key',
+  'secret',
+  'client_secret',
+  'earlier_secrets',
+]);
 /** URLs in which a user name, a password or a token may stand. */
 const urlKeys: ReadonlySet<string> = new Set([
   'database',

@@ -7,7 +7,9 @@ import { dashboardRoutes } from '../http/routes/dashboard.ts';
 import { openAiChat } from '../inference/dialects/openai-chat/index.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { createSealer } from '../kernel/seal.ts';
 import type { Callers } from './callers.ts';
+import type { Secrets } from './secrets.ts';
 import type { Stores } from './stores.ts';
 
 export interface OpenedDashboard {
@@ -20,8 +22,11 @@ export interface OpenedDashboard {
 
 /** Routes and sessions of the dashboard; what serves them is loaded with the first request. */
 export function openDashboard(parts: {
-  callers: Pick<Callers, 'ring'>;
-  stores: Pick<Stores, 'sessions'>;
+  callers: Pick<Callers, 'ring' | 'refresh'>;
+  stores: Pick<Stores, 'sessions' | 'accounts'>;
+  /** Seals what a browser keeps while it logs in elsewhere. */
+  secrets: Pick<Secrets, 'all'>;
+  onTrouble(message: string): void;
   snapshot(): Pick<Snapshot, 'config'>;
   clock: Clock;
   version: string;
@@ -29,7 +34,7 @@ export function openDashboard(parts: {
 }): OpenedDashboard {
   const { callers, stores, snapshot, clock } = parts;
   const { ring } = callers;
-  const sessions = createSessions({ store: stores.sessions, ring, clock, times: () => snapshot().config.dashboard });
+  const sessions = createSessions({ store: stores.sessions, ring, clock, rules: () => snapshot().config.dashboard });
   let loading: Promise<Dashboard> | null = null;
   const dashboard = (): Promise<Dashboard> => {
     loading ??= import('../http/dashboard/create-dashboard.ts').then(({ createDashboard }) =>
@@ -42,6 +47,11 @@ export function openDashboard(parts: {
         addressOf: createClientAddress(() => snapshot().config.server.trusted_proxies),
         server: () => snapshot().config.server,
         errorBody: openAiChat.errorBody,
+        oidc: () => snapshot().config.dashboard.oidc,
+        sealer: () => createSealer(parts.secrets.all(), 'logins'),
+        store: stores.accounts,
+        refresh: callers.refresh,
+        onTrouble: parts.onTrouble,
       }),
     );
     return loading;

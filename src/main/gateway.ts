@@ -215,9 +215,9 @@ async function openServer(parts: Omit<RoutesParts, 'dashboard' | 'refusals' | 'b
   const onUnexpected = (error: unknown, requestId: string) =>
     log.error({ requestId, error: error instanceof Error ? error.stack : String(error) }, 'unexpected error');
   const { config, version, pagesFolder = null } = options;
-  const { stores } = books;
+  const { stores, secrets } = books;
   const dashboard = config.admin.dashboard
-    ? openDashboard({ callers, stores, snapshot, clock, version, pagesFolder })
+    ? openDashboard({ callers, stores, secrets, snapshot, clock, version, pagesFolder, onTrouble: parts.onTrouble })
     : null;
   const routes = await openRoutes({
     ...parts,

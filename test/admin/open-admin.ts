@@ -76,8 +76,8 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
   let disk = { freeBytes: 50e9, sizeBytes: 100e9 };
 
   const sessionStore = openSqliteSessionStore(join(folder, 'culvert.db'));
-  const times = { session_idle: 3_600_000, session_max: 86_400_000 };
-  const sessions = createSessions({ store: async () => sessionStore, ring, clock, times: () => times });
+  const rules = { session_idle: 3_600_000, session_max: 86_400_000 };
+  const sessions = createSessions({ store: async () => sessionStore, ring, clock, rules: () => rules });
 
   function snapshotOf(from: Config) {
     const known = createKnownModels({ transport, recall: () => null, keep() {} });

@@ -136,6 +136,9 @@ const refusedOtherwise: ReadonlyMap<string, number> = new Map([
   ['GET /v1/files-signed/:name', 404],
   // Whoever logs in sends what proves who they are.
   ['POST /dashboard/session', 415],
+  // Nothing of the kind is configured.
+  ['GET /dashboard/oidc/start', 404],
+  ['GET /dashboard/oidc/callback', 404],
 ]);
 
 /** Counting tokens costs nothing (design §6); a message of MCP what the call that it makes does, which is admitted so. */

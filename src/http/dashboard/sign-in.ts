@@ -19,6 +19,10 @@ export interface SignInParts extends DoorParts {
   ring: Pick<KeyRing, 'principalOf' | 'opens'>;
   clock: Clock;
   version: string;
+  /** Login by an OpenID provider, as it is configured now. */
+  oidc(): { name: string } | null;
+  /** Where a browser that has logged out here logs out there; null: nowhere. */
+  endSessionUrl(exchange: Exchange): string | null;
   /** Error bodies. */
   errorBody(failure: Failure, requestId: string, nowMs: number): unknown;
 }
@@ -28,7 +32,11 @@ export interface SignIn {
   start(exchange: Exchange): Promise<void>;
   read(exchange: Exchange): Promise<void>;
   end(exchange: Exchange): Promise<void>;
+  /** Opens a session for a proof, and gives the browser its cookie. */
+  open(exchange: Exchange, proof: Proof, address: string | null): Promise<OpenedSession>;
 }
+
+export type OpenedSession = Session | Failure;
 
 const bodyBytesMax = 4 * 1024;
 const secretCharsMax = 256;
@@ -71,7 +79,7 @@ export function createSignIn(parts: SignInParts): SignIn {
   }
 
   /** A new secret each time, and the one that the browser had before is over: nobody can have given it to them. */
-  async function open(exchange: Exchange, proof: Proof, address: string | null): Promise<Session | Failure> {
+  async function open(exchange: Exchange, proof: Proof, address: string | null): Promise<OpenedSession> {
     const before = sessionSecret(exchange.request);
     const agent = headerOf(exchange, 'user-agent') ?? '';
     const opened = await sessions.open(proof, { address, agent });
@@ -79,11 +87,12 @@ export function createSignIn(parts: SignInParts): SignIn {
     if (before !== null) await sessions.end(before);
     const { secret, session } = opened;
     const cookie = sessionCookie(secret, { maxAgeMs: session.endsMs - clock.wallMs(), secure: isSecure(exchange) });
-    exchange.response.setHeader('set-cookie', cookie);
+    exchange.response.appendHeader('set-cookie', cookie);
     return session;
   }
 
   return {
+    open,
     async start(exchange) {
       const deny = (failure: Failure) => refuse(exchange.client, failure, noStore);
       const foreign = crossSiteFailure(exchange, server());
@@ -108,14 +117,15 @@ export function createSignIn(parts: SignInParts): SignIn {
       if (!('kind' in session)) return writeJson(exchange, 200, shown(session, parts.version), noStore);
       if (session.kind !== 'unauthenticated') return refuse(exchange.client, session, noStore);
       const error = parts.errorBody(session, exchange.requestId, clock.wallMs()) as JsonObject;
-      writeJson(exchange, 401, { ...error, login: { oidc: null } }, noStore);
+      writeJson(exchange, 401, { ...error, login: { oidc: parts.oidc() } }, noStore);
     },
     async end(exchange) {
       const session = await sessionOf(parts, exchange, 'needed');
       if ('kind' in session) return refuse(exchange.client, session, noStore);
       await sessions.end(sessionSecret(exchange.request)!);
       exchange.response.setHeader('set-cookie', sessionCookie(null, { maxAgeMs: 0, secure: isSecure(exchange) }));
-      writeJson(exchange, 200, { ended: true }, noStore);
+      const elsewhere = session.login === 'oidc' ? parts.endSessionUrl(exchange) : null;
+      writeJson(exchange, 200, { ended: true, end_session_url: elsewhere }, noStore);
     },
   };
 }

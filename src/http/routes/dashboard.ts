@@ -35,5 +35,19 @@ export function dashboardRoutes(dashboard: () => Promise<Dashboard>): Route[] {
       summary: 'Logs a browser out.',
       handle: async (exchange) => (await dashboard()).signIn.end(exchange),
     },
+    {
+      ...session,
+      method: 'GET',
+      path: '/dashboard/oidc/start',
+      summary: 'Sends a browser to the OpenID provider; `to` is where it comes back to.',
+      handle: async (exchange) => (await dashboard()).oidc.start(exchange),
+    },
+    {
+      ...session,
+      method: 'GET',
+      path: '/dashboard/oidc/callback',
+      summary: 'Logs a browser in that comes back from there.',
+      handle: async (exchange) => (await dashboard()).oidc.callback(exchange),
+    },
   ];
 }

@@ -1,0 +1,174 @@
+import type { AccountStore } from '../../auth/account-store.ts';
+import { createOpenIdLogin, type LoginSecrets, type OpenIdLogin } from '../../auth/oidc/openid-login.ts';
+import { operatorAtLogin } from '../../auth/oidc/operator-at-login.ts';
+import type { Proof } from '../../auth/sessions.ts';
+import type { OidcConfig } from '../../config/schema-dashboard.ts';
+import { sendWhole } from '../../inference/spine/sink.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { FailureError } from '../../kernel/failure.ts';
+import type { Sealer } from '../../kernel/seal.ts';
+import type { Exchange } from '../exchange.ts';
+import { linkBaseOf } from '../link-base.ts';
+import { cookieValue } from './cookie.ts';
+import { createLoginThrottle } from './login-throttle.ts';
+import { pageHeaders } from './pages.ts';
+import type { DoorParts } from './session-door.ts';
+import type { OpenedSession } from './sign-in.ts';
+
+export interface OidcSignInParts extends DoorParts {
+  clock: Clock;
+  oidc(): OidcConfig | undefined;
+  /** For what the browser keeps while it is at the provider: any replica may get it back. */
+  sealer: Sealer;
+  store: AccountStore;
+  /** The ring of this process knows the operator once it resolves. */
+  refresh(): Promise<unknown>;
+  open(exchange: Exchange, proof: Proof, address: string | null): Promise<OpenedSession>;
+  onTrouble(message: string): void;
+}
+
+/** Login by an OpenID provider, in two steps of the browser. */
+export interface OidcSignIn {
+  start(exchange: Exchange): Promise<void>;
+  callback(exchange: Exchange): Promise<void>;
+  /** Where a browser that has logged out here logs out there. */
+  endSessionUrl(exchange: Exchange): string | null;
+}
+
+const cookieName = 'culvert_oidc';
+const cookiePath = '/dashboard/oidc';
+const callbackPath = `${cookiePath}/callback`;
+const sealedFor = 'login';
+/** How long somebody may take to log in there. */
+const loginMaxMs = 10 * 60_000;
+
+interface Begun extends LoginSecrets {
+  to: string;
+  untilMs: number;
+}
+
+export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
+  const { clock, sealer, server, addressOf } = parts;
+  const throttle = createLoginThrottle(clock);
+  let known: { config: OidcConfig; login: OpenIdLogin } | null = null;
+
+  function login(config: OidcConfig): OpenIdLogin {
+    if (known?.config !== config) known = { config, login: createOpenIdLogin(config, clock) };
+    return known.login;
+  }
+
+  function begun(exchange: Exchange): Begun | null {
+    const sealed = cookieValue(exchange.request, cookieName);
+    const opened = sealed === null ? null : sealer.open(Buffer.from(sealed, 'base64url'), sealedFor);
+    if (opened === null) return null;
+    const kept = JSON.parse(opened.toString()) as Begun;
+    return kept.untilMs > clock.wallMs() ? kept : null;
+  }
+
+  /** Lax: the browser comes back from another site. */
+  function keep(exchange: Exchange, value: string, maxAgeS: number): void {
+    const secure = linkBaseOf(exchange.request, server()).startsWith('https:') ? '; Secure' : '';
+    exchange.response.appendHeader(
+      'set-cookie',
+      `${cookieName}=${value}; Path=${cookiePath}; Max-Age=${maxAgeS}; HttpOnly; SameSite=Lax${secure}`,
+    );
+  }
+
+  /** What the provider says goes to the log; to the browser go words of our own. */
+  function failed(exchange: Exchange, status: number, message: string, error?: unknown): void {
+    if (error !== undefined) parts.onTrouble(`login by OpenID Connect failed: ${reasonOf(error)}`);
+    sendPage(exchange, status, message);
+  }
+
+  return {
+    async start(exchange) {
+      const config = parts.oidc();
+      if (config === undefined) return failed(exchange, 404, 'This server has no login by OpenID Connect.');
+      try {
+        const base = linkBaseOf(exchange.request, server());
+        const { url, secrets } = await login(config).begin(base + callbackPath);
+        const to = safePlace(new URLSearchParams(exchange.search).get('to'));
+        const kept: Begun = { ...secrets, to, untilMs: clock.wallMs() + loginMaxMs };
+        const sealed = sealer.seal(Buffer.from(JSON.stringify(kept)), sealedFor).toString('base64url');
+        keep(exchange, sealed, loginMaxMs / 1_000);
+        sendTo(exchange, url);
+      } catch (error) {
+        failed(exchange, 502, 'The OpenID provider cannot be asked right now. Try again in a moment.', error);
+      }
+    },
+    async callback(exchange) {
+      const config = parts.oidc();
+      if (config === undefined) return failed(exchange, 404, 'This server has no login by OpenID Connect.');
+      const address = addressOf(exchange.request);
+      if (throttle.refusal(address) !== null) {
+        return failed(exchange, 429, 'Too many logins failed. Try again in a minute.');
+      }
+      const kept = begun(exchange);
+      keep(exchange, '', 0);
+      const again = 'This login was not begun in this browser, or took too long. Begin again.';
+      if (kept === null) return failed(exchange, 400, again);
+      try {
+        const base = linkBaseOf(exchange.request, server());
+        const identity = await login(config).finish(`${base}${callbackPath}?${exchange.search}`, kept);
+        const operator = await operatorAtLogin(identity, config.roles, parts);
+        await parts.refresh();
+        if (operator === null) {
+          const who = `${identity.name || identity.subject} is in none of the groups that may use this dashboard.`;
+          return failed(exchange, 403, who);
+        }
+        const opened = await parts.open(exchange, { login: 'oidc', operator: operator.id }, address);
+        if ('kind' in opened) return failed(exchange, 403, 'This operator is no more.');
+        sendTo(exchange, kept.to);
+      } catch (error) {
+        if (error instanceof FailureError)
+          return failed(exchange, 503, 'Operators cannot be written now. Try again.', error);
+        throttle.failed(address);
+        failed(exchange, 401, 'The OpenID provider did not confirm this login. Begin again.', error);
+      }
+    },
+    endSessionUrl(exchange) {
+      const config = parts.oidc();
+      if (config === undefined) return null;
+      return login(config).endSessionUrl(`${linkBaseOf(exchange.request, server())}/dashboard`);
+    },
+  };
+}
+
+/** A place of ours, whoever wrote the link. */
+function safePlace(to: string | null): string {
+  return to !== null && /^\/(dashboard|account)([/?#][\x21-\x5b\x5d-\x7e]*)?$/.test(to) ? to : '/dashboard';
+}
+
+/** Without what the client library quotes of answers. */
+function reasonOf(error: unknown): string {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  return [code, message]
+    .filter((one) => typeof one === 'string')
+    .join(': ')
+    .slice(0, 300);
+}
+
+function sendTo({ client }: Exchange, location: string): void {
+  sendWhole(client, [...pageHeaders, ...plain, 'location', location], '', 303);
+}
+
+const plain = ['content-type', 'text/plain; charset=utf-8', 'cache-control', 'no-store'];
+
+function sendPage({ client }: Exchange, status: number, message: string): void {
+  const escaped = message.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  const html = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Log in to Culvert</title>
+<p>${escaped}</p>
+<p><a href="/dashboard">Back to the login</a></p>
+</html>
+`;
+  sendWhole(
+    client,
+    [...pageHeaders, 'content-type', 'text/html; charset=utf-8', 'cache-control', 'no-store'],
+    html,
+    status,
+  );
+}

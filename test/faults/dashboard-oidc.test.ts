@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { adminKey, startGateway, type TestGateway } from '../start-gateway.ts';
+import { type OpenIdProvider, PlainBrowser, startOpenIdProvider } from '../start-openid-provider.ts';
+
+const roles = [
+  { group: 'root', role: 'owner' },
+  { group: 'finance', role: 'billing' },
+  { group: 'team-a', role: 'viewer', accounts: ['dev'] },
+  { group: 'team-b', role: 'viewer', accounts: ['other'] },
+];
+
+interface World {
+  provider: OpenIdProvider;
+  gateway: TestGateway;
+  config: Record<string, unknown>;
+}
+
+async function world(claims: 'id-token' | 'userinfo'): Promise<World> {
+  const provider = await startOpenIdProvider({ claims });
+  after(() => provider.close());
+  const config = {
+    dashboard: {
+      oidc: {
+        issuer: provider.issuer,
+        client_id: 'culvert',
+        client_secret: provider.clientSecret,
+        name: 'Example',
+        scopes: ['openid', 'email', 'groups'],
+        roles,
+      },
+    },
+  };
+  const gateway = await startGateway({ after: after as never }, config);
+  await provider.register(gateway.url);
+  return { provider, gateway, config };
+}
+
+const main = await world('userinfo');
+const { provider, gateway } = main;
+
+const callbackOf = ({ url }: TestGateway) => `${url}/dashboard/oidc/callback`;
+const startOf = ({ url }: TestGateway, to = '/dashboard/requests?status=5xx') =>
+  `${url}/dashboard/oidc/start?to=${encodeURIComponent(to)}`;
+
+/** A login from end to end; the last answer, and the browser. */
+async function logInAs(person: string, at = gateway) {
+  const browser = new PlainBrowser();
+  const back = await browser.logInAs(person, startOf(at), callbackOf(at));
+  return { browser, back, response: await browser.fetch(back) };
+}
+
+async function sessionOf(browser: PlainBrowser, at = gateway): Promise<Record<string, unknown>> {
+  const response = await browser.fetch(`${at.url}/dashboard/session`);
+  return { status: response.status, ...((await response.json()) as Record<string, unknown>) };
+}
+
+const operators = async (at = gateway) =>
+  ((await (await at.fetch('/admin/v1/operators', asAdmin)).json()) as { data: Record<string, unknown>[] }).data;
+const asAdmin = { headers: { authorization: `Bearer ${adminKey}` } };
+
+test('a person logs in at the provider, and is the operator that their groups say', async () => {
+  provider.people.set('anna', { groups: ['staff', 'team-a', 'team-b'] });
+  const { browser, response } = await logInAs('anna');
+  assert.deepEqual([response.status, response.headers.get('location')], [303, '/dashboard/requests?status=5xx']);
+  const session = await sessionOf(browser);
+  assert.deepEqual(
+    [session.kind, session.name, session.role, session.accounts, session.login],
+    ['operator', 'anna@example.org', 'viewer', ['dev', 'other'], 'oidc'],
+  );
+  assert.equal((await browser.fetch(`${gateway.url}/admin/v1/accounts`)).status, 200);
+  assert.equal((await browser.fetch(`${gateway.url}/admin/v1/config/reload`, { method: 'POST' })).status, 403);
+  const trail = (await (await gateway.fetch('/admin/v1/audit', asAdmin)).json()) as { data: Record<string, unknown>[] };
+  assert.deepEqual([trail.data[0]!.actor, trail.data[0]!.action], ['anna@example.org', 'operator.create']);
+});
+
+test('groups count anew at each login: more, fewer, and none, which ends every session', async () => {
+  provider.people.set('bert', { groups: 'finance' });
+  const first = await logInAs('bert');
+  assert.equal((await sessionOf(first.browser)).role, 'billing');
+  provider.people.set('bert', { groups: ['team-a', 'root'] });
+  const second = await logInAs('bert');
+  const session = await sessionOf(second.browser);
+  assert.deepEqual([session.role, session.accounts], ['owner', null]);
+  assert.equal((await sessionOf(first.browser)).role, 'owner', 'of the same operator');
+  assert.equal((await operators()).filter(({ name }) => name === 'bert@example.org').length, 1);
+  provider.people.set('bert', { groups: [] });
+  const third = await logInAs('bert');
+  assert.equal(third.response.status, 403);
+  assert.match(await third.response.text(), /bert@example\.org is in none of the groups/);
+  for (const { browser } of [first, second, third]) assert.equal((await sessionOf(browser)).status, 401);
+  assert.deepEqual(
+    (await operators()).filter(({ name }) => name === 'bert@example.org'),
+    [],
+  );
+});
+
+test('groups in the ID token do as well, and nobody is asked for userinfo', async () => {
+  const other = await world('id-token');
+  other.provider.people.set('cora', { groups: ['root'] });
+  const { browser } = await logInAs('cora', other.gateway);
+  assert.equal((await sessionOf(browser, other.gateway)).role, 'owner');
+  assert.ok(!other.provider.asked.includes('/me'));
+});
+
+test('who is not logged in learns of the provider; a logout says where it ends there, too', async () => {
+  const nobody = await sessionOf(new PlainBrowser());
+  assert.deepEqual([nobody.status, nobody.login], [401, { oidc: { name: 'Example' } }]);
+  provider.people.set('dora', { groups: ['root'] });
+  const { browser } = await logInAs('dora');
+  const { csrf } = await sessionOf(browser);
+  const ended = await browser.fetch(`${gateway.url}/dashboard/session`, {
+    method: 'DELETE',
+    headers: { 'x-culvert-csrf': String(csrf) },
+  });
+  const { end_session_url: elsewhere } = (await ended.json()) as { end_session_url: string };
+  assert.ok(elsewhere.startsWith(`${provider.issuer}/session/end?`));
+  assert.equal(new URL(elsewhere).searchParams.get('post_logout_redirect_uri'), `${gateway.url}/dashboard`);
+  assert.equal((await sessionOf(browser)).status, 401);
+});
+
+test('S39 a login is finished in the browser that began it, once, and with the state that it was given', async () => {
+  provider.people.set('eve', { groups: ['root'] });
+  const attacker = new PlainBrowser();
+  const back = await attacker.logInAs('eve', startOf(gateway), callbackOf(gateway));
+  const victim = new PlainBrowser();
+  assert.equal((await victim.fetch(back)).status, 400, 'login CSRF: a link with another’s code');
+  await victim.fetch(startOf(gateway));
+  assert.equal((await victim.fetch(back)).status, 401, 'nor with a login of their own under way');
+  assert.equal((await sessionOf(victim)).status, 401);
+  const forged = new URL(back);
+  forged.searchParams.set('state', 'another');
+  const tampered = new PlainBrowser();
+  for (const [name, value] of attacker.cookies(gateway.url)) tampered.cookies(gateway.url).set(name, value);
+  assert.equal((await tampered.fetch(forged.href)).status, 401);
+  assert.equal((await attacker.fetch(back)).status, 303);
+  assert.equal((await attacker.fetch(back)).status, 400, 'once');
+  const cookies = new PlainBrowser();
+  cookies.cookies(gateway.url).set('culvert_oidc', 'AQ'.repeat(80));
+  assert.equal((await cookies.fetch(back)).status, 400, 'nobody makes the cookie up');
+});
+
+test('S39 after a login the browser goes to a place of this server alone', async () => {
+  provider.people.set('fred', { groups: ['root'] });
+  for (const [to, goes] of [
+    ['/dashboard/keys#new', '/dashboard/keys#new'],
+    ['/account', '/account'],
+    ['//evil.example', '/dashboard'],
+    ['https://evil.example', '/dashboard'],
+    ['/dashboard\\@evil.example', '/dashboard'],
+    ['/dashboard/\r\nset-cookie: a=b', '/dashboard'],
+    ['/dashboardx', '/dashboard'],
+  ] as const) {
+    const browser = new PlainBrowser();
+    const back = await browser.logInAs('fred', startOf(gateway, to), callbackOf(gateway));
+    assert.equal((await browser.fetch(back)).headers.get('location'), goes, to);
+  }
+});
+
+test('what a person is called there is no page and no other operator here', async () => {
+  provider.people.set('gina', { groups: [], name: '<script>alert(1)</script>' });
+  const { response } = await logInAs('gina');
+  assert.doesNotMatch(await response.text(), /<script/);
+  provider.people.set('hugo', { groups: ['team-a'], name: 'admin' });
+  const hugo = await logInAs('hugo');
+  assert.match(String((await sessionOf(hugo.browser)).name), /^admin [0-9a-f]{12}$/, 'the trail’s admin is another');
+});
+
+test('a session by a provider that is configured no more is over', async () => {
+  const own = await world('id-token');
+  own.provider.people.set('ida', { groups: ['root'] });
+  const { browser } = await logInAs('ida', own.gateway);
+  assert.equal((await sessionOf(browser, own.gateway)).status, 200);
+  await own.gateway.reload({});
+  assert.equal((await sessionOf(browser, own.gateway)).status, 401);
+  const start = await fetch(startOf(own.gateway), { redirect: 'manual' });
+  assert.equal(start.status, 404);
+});
+
+test('a provider that is away is a page that says so, and the next try asks it again', async () => {
+  const away = await startGateway(
+    { after: after as never },
+    { dashboard: { oidc: { issuer: 'http://127.0.0.1:9', client_id: 'x', roles: [{ group: '*', role: 'viewer' }] } } },
+  );
+  const response = await fetch(startOf(away), { redirect: 'manual' });
+  assert.equal(response.status, 502);
+  assert.match(await response.text(), /cannot be asked right now/);
+});
