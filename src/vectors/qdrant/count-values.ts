@@ -1,4 +1,6 @@
+import type { JsonValue } from '../../kernel/json.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
+import type { PointId } from '../point.ts';
 import type { FacetHit, FacetQuery } from '../store.ts';
 import { createValueCounts } from '../value-counts.ts';
 import { keyInPayload, type Partition } from './partition.ts';
@@ -21,14 +23,11 @@ export async function countValues(
   const counts = createValueCounts(path, countedBytesMax);
   const { must, ...others } = writeFilter(partition, filter);
   const passing = { ...others, must: [...must, { must_not: [{ is_empty: { key: keyInPayload(path.text) } }] }] };
-  await scanValues(
-    reading,
-    partition,
-    path,
-    () => passing,
-    (_id, values) => {
-      for (const value of values) counts.add(value);
-    },
-  );
-  return counts.top(limit);
+  const count = (_id: PointId, values: readonly JsonValue[]) => {
+    for (const value of values) counts.add(value);
+  };
+  return reading.inTurn(partition, async () => {
+    await scanValues(reading, partition, path, () => passing, count);
+    return counts.top(limit);
+  });
 }

@@ -9,7 +9,7 @@ import type { Partition } from './partition.ts';
 import type { Reading } from './scan-values.ts';
 import { type Searched, searchesOf } from './write-query.ts';
 
-/** Points that an order by a key within another query, or over a prefetch, may be about. */
+/** Points that orders by keys within other queries, or over prefetches, are about, those of one call together. */
 const namedPointsMax = 100_000;
 /** The score that Qdrant gives where nothing is scored. */
 const unscored = 1;
@@ -34,6 +34,8 @@ export function isRankedHere({ target, prefetch = [] }: Searched): boolean {
 }
 
 export function orderQueries(reading: Reading, partition: Partition, run: RunQueries): OrderQueries {
+  let named = 0;
+
   function rankHere(query: Searched, outer: readonly Filter[], limit: number): Promise<RankedHere> {
     const { target } = query;
     if (target.kind === 'order-by') return inOrder(query, target, outer, limit);
@@ -62,8 +64,14 @@ export function orderQueries(reading: Reading, partition: Partition, run: RunQue
     return fuseById(lists, method, limit).filter(({ score }) => score >= threshold);
   }
 
-  function found(prefetch: Prefetch, outer: readonly Filter[]): Promise<RankedHere> {
-    return isRankedHere(prefetch) ? rankHere(prefetch, outer, prefetch.limit) : foundByQdrant(prefetch, outer);
+  async function found(prefetch: Prefetch, outer: readonly Filter[]): Promise<RankedHere> {
+    const ranked = await (isRankedHere(prefetch)
+      ? rankHere(prefetch, outer, prefetch.limit)
+      : foundByQdrant(prefetch, outer));
+    named += ranked.length;
+    if (named <= namedPointsMax) return ranked;
+    const message = `prefetch: at most ${namedPointsMax} points a call go with an order by a key; ask for fewer by limit`;
+    throw new FailureError(invalid('prefetch', message));
   }
 
   /** Points that prefetches find. */
@@ -71,9 +79,6 @@ export function orderQueries(reading: Reading, partition: Partition, run: RunQue
     const ids = new Set<PointId>();
     for (const prefetch of prefetches) {
       for (const { id } of await found(prefetch, outer)) ids.add(id);
-      if (ids.size <= namedPointsMax) continue;
-      const message = `prefetch: at most ${namedPointsMax} points are put in the order of a key; ask for fewer by limit`;
-      throw new FailureError(invalid('prefetch', message));
     }
     return ids;
   }
@@ -92,13 +97,13 @@ export function orderQueries(reading: Reading, partition: Partition, run: RunQue
     const filters = [...outer, ...ownFilter(query)];
     const prefetch: Prefetch[] = [];
     for (const one of query.prefetch ?? []) {
-      prefetch.push(isRankedHere(one) ? await named(one, filters) : await replaced(one, filters));
+      prefetch.push(isRankedHere(one) ? await byIds(one, filters) : await replaced(one, filters));
     }
     return { ...query, prefetch };
   }
 
   /** A prefetch of the same points, in no order: what stands around it ranks them anew. */
-  async function named(prefetch: Prefetch, outer: readonly Filter[]): Promise<Prefetch> {
+  async function byIds(prefetch: Prefetch, outer: readonly Filter[]): Promise<Prefetch> {
     const filter = onlyIds(await foundIds([prefetch], outer));
     return { target: { kind: 'all' }, filter, limit: prefetch.limit, scoreThreshold: null, exact: false };
   }

@@ -6,12 +6,12 @@ import type { PointQuery, VectorStore } from '../store.ts';
 import { changedBeforeWritten, checkInputs, checkVectors } from './changed-points.ts';
 import type { AnswerRoom } from './connection.ts';
 import { countValues } from './count-values.ts';
-import { orderPoints, withPoints } from './order-points.ts';
+import { orderedPage } from './order-points.ts';
 import { isRankedHere, orderQueries } from './order-queries.ts';
 import type { Partition } from './partition.ts';
 import type { Partitions } from './partitions.ts';
 import { listIn, objectIn, scoredPoint, selectorOf, storedPoint } from './read-answers.ts';
-import { createReading } from './scan-values.ts';
+import { createReading, scanTurns } from './scan-values.ts';
 import { writeFilter } from './write-filter.ts';
 import { writeOperations } from './write-operations.ts';
 import {
@@ -28,6 +28,8 @@ type PointMethods = Pick<VectorStore, 'write' | 'retrieve' | 'query' | 'queryGro
 
 /** Points of the callers' collections: what is written of them, and found. */
 export function partitionPoints(partitions: Partitions, clock: Pick<Clock, 'monotonicMs'>): PointMethods {
+  const scans = scanTurns();
+
   /** Qdrant refuses a query by a point that it does not have, and names that by the id which it has there. */
   async function search(
     partition: Partition,
@@ -85,7 +87,7 @@ export function partitionPoints(partitions: Partitions, clock: Pick<Clock, 'mono
       const partition = await partitions.open(tenant, name);
       for (const query of queries) checkInputs(partition, query);
       const lookups = await lookedUp(partitions, tenant, queries);
-      const reading = createReading(partitions, clock);
+      const reading = createReading(partitions, scans, clock);
       const orders = orderQueries(reading, partition, (asked) => run(partition, asked, lookups, reading.room));
       const byQdrant: PointQuery[] = [];
       const answers: (ScoredPoint[] | null)[] = [];
@@ -102,7 +104,7 @@ export function partitionPoints(partitions: Partitions, clock: Pick<Clock, 'mono
       const partition = await partitions.open(tenant, name);
       checkInputs(partition, grouped);
       const lookups = await lookedUp(partitions, tenant, [grouped]);
-      const reading = createReading(partitions, clock);
+      const reading = createReading(partitions, scans, clock);
       const orders = orderQueries(reading, partition, (asked) => run(partition, asked, lookups, reading.room));
       if (isRankedHere(grouped)) return orders.answerGroups(grouped);
       const query = await orders.withoutOrders(grouped);
@@ -119,11 +121,7 @@ export function partitionPoints(partitions: Partitions, clock: Pick<Clock, 'mono
     async scroll(tenant, name, { filter, limit, offset, orderBy, want }) {
       const partition = await partitions.open(tenant, name);
       if (orderBy !== null) {
-        const reading = createReading(partitions, clock);
-        const entries = await orderPoints(reading, partition, orderBy, filter, limit);
-        // As in Qdrant, `startFrom` goes on from the last value.
-        const found = await withPoints(reading, partition, entries, want);
-        return { points: found.map(({ entry, point }) => ({ ...point, orderValue: entry.value })), next: null };
+        return orderedPage(createReading(partitions, scans, clock), partition, orderBy, { filter, limit, want });
       }
       const body = JSON.stringify({
         filter: writeFilter(partition, filter),
@@ -142,7 +140,7 @@ export function partitionPoints(partitions: Partitions, clock: Pick<Clock, 'mono
     },
     async facet(tenant, name, query) {
       const partition = await partitions.open(tenant, name);
-      return countValues(createReading(partitions, clock), partition, query);
+      return countValues(createReading(partitions, scans, clock), partition, query);
     },
   };
 }

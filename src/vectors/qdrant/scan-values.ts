@@ -1,6 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import type { JsonValue } from '../../kernel/json.ts';
+import { createTurns, type Turns } from '../../kernel/sharing/turns.ts';
 import type { KeyPath } from '../filter/key-path.ts';
 import { differentValues } from '../filter/reach.ts';
 import type { PointId } from '../point.ts';
@@ -12,9 +13,19 @@ import { listIn, objectIn, storedPoint } from './read-answers.ts';
 /** How long one call may have points read for it, whatever it asks for. */
 const readMsMax = 30_000;
 /** Points of the first page; further ones have more or fewer, so that their answers are of this many bytes. */
-const firstPagePoints = 1_000;
+const firstPagePoints = 100;
 const pagePointsMax = 8_000;
 const pageBytes = 4 * 1024 * 1024;
+/** Pages grow so much at a time: the values of the next points may be longer. */
+const pageGrowth = 10;
+
+/** Scans at one time, in one thread: each holds values of many points. */
+const scansAtOnce = 4;
+const scansWaitingMax = 256;
+
+export function scanTurns(): Turns {
+  return createTurns({ name: 'Orders and facets over Qdrant', places: scansAtOnce, waitingMax: scansWaitingMax });
+}
 
 /** What one call may read of Qdrant besides its own answer. */
 export interface Reading {
@@ -23,10 +34,12 @@ export interface Reading {
   room: AnswerRoom;
   /** To be called before each request. Throws a FailureError (400) when the call has taken too long. */
   goOn(): void;
+  /** Runs a scan in its tenant's turn. Waiting for it takes nothing from the call's time. */
+  inTurn<T>(partition: Partition, scan: () => Promise<T>): Promise<T>;
 }
 
-export function createReading(partitions: Partitions, clock: Pick<Clock, 'monotonicMs'>): Reading {
-  const endMs = clock.monotonicMs() + readMsMax;
+export function createReading(partitions: Partitions, turns: Turns, clock: Pick<Clock, 'monotonicMs'>): Reading {
+  let endMs = clock.monotonicMs() + readMsMax;
   return {
     partitions,
     room: { bytes: answerBytesMax },
@@ -34,6 +47,13 @@ export function createReading(partitions: Partitions, clock: Pick<Clock, 'monoto
       if (clock.monotonicMs() < endMs) return;
       const message = `Points had to be read one by one, which took more than ${readMsMax / 1_000} s, as long as a call may. Add a filter that leaves fewer points.`;
       throw new FailureError(invalid(null, message));
+    },
+    inTurn({ collection: { tenant } }, scan) {
+      const askedMs = clock.monotonicMs();
+      return turns.run(tenant, null, () => {
+        endMs += clock.monotonicMs() - askedMs;
+        return scan();
+      });
     },
   };
 }
@@ -68,7 +88,8 @@ export async function scanValues(
       visit(id, differentValues(payload ?? null, key.steps));
     }
     const bytes = answerBytesMax - room.bytes;
-    limit = Math.max(1, Math.min(pagePointsMax, Math.round((limit * pageBytes) / Math.max(bytes, 1))));
+    const fitting = Math.floor((limit * pageBytes) / Math.max(bytes, 1));
+    limit = Math.max(1, Math.min(pagePointsMax, limit * pageGrowth, fitting));
     offset = page.next_page_offset ?? undefined;
   } while (offset !== undefined);
 }
