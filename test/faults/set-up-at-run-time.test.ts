@@ -173,6 +173,26 @@ test('what the file defines wins and stays read-only: 409 that says where it sta
   assert.equal((await ok(gateway, 'GET', '/models/slow')).cost, 5, 'the kept one is back');
 });
 
+test('what the file takes away is left out and told, and stops nothing; it is back with the file', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const main = { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'k' };
+  const models = { fast: { targets: ['other/mock/ok'] } };
+  const before = { providers: { main, other: main }, models };
+  const gateway = await startGateway(t, before);
+  await ok(gateway, 'POST', '/models', { id: 'kept', targets: ['main/mock/ok'] });
+  await ok(gateway, 'POST', '/models', { id: 'behind', targets: ['other/mock/ok'], fallbacks: ['kept'] });
+  await gateway.reload({ providers: { other: main }, models });
+  const lost = await ok(gateway, 'GET', '/models/kept');
+  assert.deepEqual([lost.status, lost.problem], ['down', 'targets[0]: there is no such provider']);
+  assert.match((await ok(gateway, 'GET', '/models/behind')).problem, /^fallbacks\[0\]: there is no such model/);
+  assert.deepEqual([(await chat(gateway, 'kept')).status, (await chat(gateway, 'fast')).status], [404, 200]);
+  const mended = await ok(gateway, 'PATCH', '/models/behind', { fallbacks: null });
+  assert.equal(mended.problem, null, 'what is wrong can be mended');
+  await gateway.reload(before);
+  assert.deepEqual([(await chat(gateway, 'kept')).status, (await chat(gateway, 'behind')).status], [200, 200]);
+});
+
 test('two admins at one thing: the second is told what it is now, and changes nothing', async (t) => {
   const { gateway, upstream } = await started(t);
   await ok(gateway, 'POST', '/providers', acme(upstream));
