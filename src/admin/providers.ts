@@ -63,6 +63,7 @@ const testSchema = z.object({
     }),
   ),
 });
+export type TestReply = z.output<typeof testSchema>;
 
 /** `/providers`: what is known of upstreams right now, and what is kept of them. */
 export function providerOperations(parts: AdminParts, kept: KeptRecords): Operation[] {

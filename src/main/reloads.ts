@@ -103,6 +103,7 @@ const takenAtStart: Readonly<Record<string, (config: Config) => unknown>> = {
   'storage.state': ({ storage }) => storage.state,
   'storage.on_state_loss': ({ storage }) => storage.on_state_loss,
   'storage.secret': ({ storage }) => storage.secret,
+  'storage.earlier_secrets': ({ storage }) => storage.earlier_secrets.join(),
   'telemetry.prometheus': ({ telemetry }) => telemetry.prometheus,
   vectors: ({ vectors }) => JSON.stringify(vectors),
 };
