@@ -120,10 +120,10 @@ export class Connection {
     if (this.protocol === 'h2') return this.endStream();
     this.work = 'idle';
     this.streams = 0;
-    // Of a request that was answered early nobody may read the rest: the next one would wait behind it, or be read as it.
-    const isSent = this.socket?.writableLength === 0;
-    if (end === 'seen' && isSent && !this.socket?.destroyed) this.pool.keep(this);
-    else this.destroy();
+    if (end === 'unseen') this.destroy();
+    else if (this.isSent) this.keep();
+    // Over TLS a socket hears that all was sent a turn later, which an answer may come before.
+    else setImmediate(() => this.keep());
   }
 
   /**
@@ -144,6 +144,16 @@ export class Connection {
     // A client that connects forgets its socket; the kernel would go on trying for minutes.
     this.opening?.destroy();
     this.socket?.destroy();
+  }
+
+  private get isSent(): boolean {
+    return this.socket?.writableLength === 0;
+  }
+
+  private keep(): void {
+    // Of a request that was answered early nobody may read the rest: the next one would wait behind it, or be read as it.
+    if (this.isSent && !this.socket?.destroyed) this.pool.keep(this);
+    else this.destroy();
   }
 
   private endStream(): void {

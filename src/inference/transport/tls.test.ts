@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import https from 'node:https';
 import type { AddressInfo, LookupFunction } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import tls, { type TLSSocket } from 'node:tls';
+import { Worker } from 'node:worker_threads';
 import { onRequest, originOf, send, testTransport, textOf } from './loopback.ts';
 import { cert, key } from './upstream-certificate.ts';
 
@@ -141,4 +143,30 @@ test('who shows a client certificate and who does not share no connection, and n
   const names = byWhom.map(([name]) => name);
   assert.deepEqual(names, ['nobody', 'upstream.test', 'nobody', 'upstream.test', 'upstream.test']);
   assert.equal(new Set(byWhom.map(([, from]) => from)).size, 3);
+});
+
+/** An upstream in a thread of its own, which answers while this one's loop stands still. */
+const elsewhere = `
+const { parentPort, workerData } = require('node:worker_threads');
+const server = require('node:https').createServer(workerData, (request, response) => request.resume().on('end', () => response.end('ok')));
+server.on('secureConnection', () => parentPort.postMessage('opened'));
+server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));
+`;
+
+test('a connection is kept whose answer comes in one turn with the news that its request was sent', async (t) => {
+  const upstream = new Worker(elsewhere, { eval: true, workerData: { key, cert } });
+  t.after(() => upstream.terminate());
+  const [port] = await once(upstream, 'message');
+  let opened = 0;
+  upstream.on('message', () => opened++);
+  const transport = testTransport(t, { ca: cert, lookup: toLoopback });
+  for (let i = 0; i < 5; i++) {
+    // What is written in this phase of a turn is told of at the end of the next, after all that came meanwhile.
+    await new Promise(setImmediate);
+    const told = send(transport, `https://upstream.test:${port}`);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, i === 0 ? 0 : 100);
+    assert.equal(await told.end, 'ended');
+  }
+  assert.equal(transport.counts.connections, 1);
+  assert.equal(opened, 1);
 });
