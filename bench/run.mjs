@@ -16,6 +16,7 @@ const subjects = {
   vectors: 'vectors/run.ts',
   audio: 'audio/run.ts',
   tools: 'tools/run.ts',
+  http2: 'http2/run.ts',
   availability: 'availability/run.ts',
   path: 'path/run.ts',
 };
