@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { AuditRow } from '../auth/account-store.ts';
+import type { AuditQuery, AuditRow } from '../auth/account-store.ts';
 import type { Records } from './directory.ts';
-import { listOf, pageFields, timeField } from './fields.ts';
+import { filter, given, listOf, pageFields, pastInstant, timeField } from './fields.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import { encoded, placeOf } from './page.ts';
 import type { AdminParts } from './parts.ts';
@@ -25,9 +25,9 @@ export type AuditReply = z.output<typeof auditReply>;
 /** `/audit`: who changed what. */
 export function auditOperations(parts: AdminParts, records: Records): Operation[] {
   /** `next`: the last id looked at, null at the end. Of some accounts a page may be short, or empty, before the end. */
-  async function page(limit: number, before: number | null, scope: AccountScope) {
+  async function page({ limit, before, ...where }: AuditQuery, scope: AccountScope) {
     const looked = scope === null ? limit : lookedAtMax;
-    const rows = await records.asking(() => parts.store.audit({ limit: looked + 1, before }));
+    const rows = await records.asking(() => parts.store.audit({ ...where, limit: looked + 1, before }));
     const own = rows.slice(0, looked).filter((row) => scope === null || scope.includes(accountOf(row) ?? ''));
     const shown = own.slice(0, limit);
     if (own.length > shown.length) return { shown, next: shown.at(-1)!.id };
@@ -40,12 +40,23 @@ export function auditOperations(parts: AdminParts, records: Records): Operation[
       path: '/audit',
       area: 'audit',
       summary: 'Every change of accounts, keys and plans, newest first, without secrets.',
-      query: z.strictObject(pageFields),
+      query: z.strictObject({
+        ...pageFields,
+        actor: filter('Only what this operator did.'),
+        action: filter('Only this action, such as plan.update, or plan for all that was done to plans.'),
+        subject: filter('Only what was done to the one with this id.'),
+        since: pastInstant('Only what was done from then on.').optional(),
+        until: pastInstant('Only what was done before then.').optional(),
+      }),
       body: null,
       reply: auditReply,
       async run({ query, operator }) {
         const before = query.cursor === undefined ? null : placeOf(query.cursor);
-        const { shown, next } = await page(query.limit, before, operator.accounts);
+        const { limit, actor, action, subject, since, until } = query;
+        const nowMs = parts.clock.wallMs();
+        const times = given({ sinceMs: since?.(nowMs), untilMs: until?.(nowMs) });
+        const where = { ...given({ actor, action, subject }), ...times };
+        const { shown, next } = await page({ limit, before, ...where }, operator.accounts);
         return {
           data: shown.map(({ atMs, ...row }) => ({ ...row, at: new Date(atMs).toISOString() })),
           next_cursor: next === null ? null : encoded(String(next)),

@@ -2,11 +2,14 @@ import type { z } from 'zod';
 import { formatPath } from '../config/problem.ts';
 import { checkAgainst } from '../config/schema-issues.ts';
 import { type Failure, FailureError, factsOf, invalid } from '../kernel/failure.ts';
+import { windowOperations } from './account-windows.ts';
 import { accountOperations } from './accounts.ts';
 import type { AdminApi, AdminMethod, AdminReply, AdminRequest } from './admin-api.ts';
 import { auditOperations } from './audit.ts';
 import { configurationOperations } from './configuration.ts';
 import { createRecords } from './directory.ts';
+import { doctorOperations } from './doctor.ts';
+import { explainOperations } from './explain.ts';
 import { healthOperations } from './health.ts';
 import { createKeptRecords } from './kept.ts';
 import { keyOperations } from './keys.ts';
@@ -44,6 +47,9 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...providerCredentialOperations(parts, kept),
     ...modelOperations(parts, kept),
     ...modelSetupOperations(parts, kept),
+    ...windowOperations(parts, records),
+    ...explainOperations(parts, records),
+    ...doctorOperations(parts),
     ...overviewOperations(parts, records),
     ...requestOperations(parts),
     ...usageOperations(parts, records),

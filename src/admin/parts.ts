@@ -15,6 +15,7 @@ import type { Ledger } from '../metering/ledger.ts';
 import type { PlanBook } from '../metering/plan-book.ts';
 import type { EngineOperator } from '../tools/search/engine-operator.ts';
 import type { VectorOperator } from '../vectors/operator.ts';
+import type { Finding } from './doctor.ts';
 
 /** What the admin API works on, given by the composition root. */
 export interface AdminParts {
@@ -24,7 +25,7 @@ export interface AdminParts {
   store: AccountStore;
   /** After a change of the store: brings key ring and plan book of this process up to it. May reject: others see it too. */
   refresh(): Promise<unknown>;
-  ledger: Pick<Ledger, 'list' | 'find' | 'usage' | 'traffic' | 'openReservations'>;
+  ledger: Pick<Ledger, 'list' | 'find' | 'usage' | 'traffic' | 'buckets' | 'openReservations'>;
   plans(): PlanBook;
   /** For how full an account's windows are; null where nobody can tell, as in the CLI's own process. */
   counters: Pick<Counters, 'read' | 'running'> | null;
@@ -51,6 +52,8 @@ export interface AdminParts {
   troubles(): Readonly<Record<string, string | null>>;
   /** Room on the disk of the data folder; null where nobody knows. */
   disk(): { freeBytes: number; sizeBytes: number } | null;
+  /** What `culvert doctor` would find, as far as a server that runs can look. */
+  findings(): Promise<readonly Finding[]>;
   /** What this process keeps of a request's bodies, without credentials; null: nothing. */
   bodies(requestId: string): Pick<LoggedBodies, 'status' | 'request' | 'answer' | 'error'> | null;
   /** Told of a store that could not be asked; the caller got a 503. */

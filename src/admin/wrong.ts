@@ -43,6 +43,7 @@ export function createTroubleWatch(parts: AdminParts, records: Records) {
       ...providerTroubles(parts),
       ...modelTroubles(parts),
       ...planTroubles(parts, directory),
+      ...keptTroubles(parts),
       ...(await fullWindows(parts, directory)),
     ];
     return found.sort((a, b) => (a.severity === b.severity ? 0 : a.severity === 'problem' ? -1 : 1));
@@ -133,6 +134,14 @@ function planTroubles({ plans }: AdminParts, { stored, config }: Directory): Fou
         name,
       ),
     );
+}
+
+/** Providers and models that were set up at run time and cannot be used. */
+function keptTroubles({ setup }: AdminParts): Found[] {
+  return [...setup.report().problems].map(([key, sentence]) => {
+    const [kind, name = ''] = key.split(' ');
+    return problem(sentence, kind?.startsWith('model') ? 'models' : 'providers', name);
+  });
 }
 
 async function fullWindows(parts: AdminParts, directory: Directory): Promise<Found[]> {

@@ -15,9 +15,23 @@ export interface AccountStore {
    * `absent`: what is changed is not there, is revoked, or has another version than `was`.
    */
   apply(changes: readonly Change[], audit: AuditEntry): Promise<'done' | 'exists' | 'absent'>;
-  /** Newest first; `before` is the id of the last row seen. */
-  audit(page: { limit: number; before: number | null }): Promise<readonly AuditRow[]>;
+  /** Newest first. */
+  audit(query: AuditQuery): Promise<readonly AuditRow[]>;
   close(): Promise<void>;
+}
+
+/** Which rows of the audit trail; what is absent lets everything through. */
+export interface AuditQuery {
+  limit: number;
+  /** Id of the last row seen. */
+  before: number | null;
+  actor?: string;
+  /** `plan.update`, or `plan` for all that was done to plans. */
+  action?: string;
+  subject?: string;
+  /** Wall-clock ms; `untilMs` itself is not in. */
+  sinceMs?: number;
+  untilMs?: number;
 }
 
 /** What a store holds. */

@@ -142,6 +142,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     troubles: () => ({ ledger: ledger.trouble() }),
     disk: () => null,
     bodies: () => null,
+    findings: async () => [],
     onStoreError: (error) => console.error(String(error)),
   });
   return {

@@ -37,6 +37,7 @@ import { openCrawls } from './crawls.ts';
 import type { OpenedDashboard } from './dashboard.ts';
 import type { GatewayOptions } from './gateway.ts';
 import type { KeptBodies } from './kept-bodies.ts';
+import { serverLooks } from './looks.ts';
 import { createPageModel } from './page-model.ts';
 import { adminSetup, type Setup } from './setup.ts';
 import { boundedPages, type Storage } from './storage.ts';
@@ -133,8 +134,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
         checkConfig: options.checkConfig,
         reload: options.reload,
         troubles,
-        disk: parts.storage.room.known,
-        bodies: parts.keptBodies.find,
+        ...serverLooks(parts, { folder, snapshot, troubles, clock }),
         onStoreError: (error) => log.error({ error: String(error) }, 'the admin API could not ask a store'),
       }),
     );

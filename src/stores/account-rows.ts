@@ -1,5 +1,6 @@
 import type {
   AccountRow,
+  AuditQuery,
   AuditRow,
   CredentialRow,
   KeptRow,
@@ -178,6 +179,21 @@ function credentialOf({ created_ms, created_by, ...row }: CredentialColumns): Cr
 
 function operatorOf({ accounts, created_ms, ...row }: OperatorColumns): OperatorRow {
   return { ...row, accounts: fromJson(accounts) as OperatorRow['accounts'], createdMs: created_ms };
+}
+
+/** What follows `WHERE` for a question about the audit trail, with `auditValues`; `mark` is how a driver numbers them. */
+export function auditConditions(mark: (at: number, type: 'text' | 'bigint') => string): string {
+  const [actor, action, subject] = [mark(1, 'text'), mark(2, 'text'), mark(3, 'text')];
+  return `(${actor} IS NULL OR actor = ${actor}) AND (${subject} IS NULL OR subject = ${subject})
+    AND (${action} IS NULL OR action = ${action} OR substr(action, 1, length(${action}) + 1) = ${action} || '.')
+    AND at_ms >= ${mark(4, 'bigint')} AND at_ms < ${mark(5, 'bigint')} AND id < ${mark(6, 'bigint')}
+    ORDER BY id DESC LIMIT ${mark(7, 'bigint')}`;
+}
+
+export function auditValues(query: AuditQuery): (string | number | null)[] {
+  const { actor = null, action = null, subject = null, sinceMs = 0, untilMs, before, limit } = query;
+  const endless = Number.MAX_SAFE_INTEGER;
+  return [actor, action, subject, Math.floor(sinceMs), Math.ceil(untilMs ?? endless), before ?? endless, limit];
 }
 
 export function auditOf(row: AuditColumns & { id: number }): AuditRow {

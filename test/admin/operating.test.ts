@@ -163,11 +163,14 @@ test('the OpenAPI document names every operation once, with what it takes and gi
   assert.deepEqual(Object.keys(document.paths).sort(), [
     '/admin/v1/accounts',
     '/admin/v1/accounts/{id}',
+    '/admin/v1/accounts/{id}/windows',
     '/admin/v1/audit',
     '/admin/v1/config',
     '/admin/v1/config/check',
     '/admin/v1/config/export',
     '/admin/v1/config/reload',
+    '/admin/v1/doctor',
+    '/admin/v1/explain',
     '/admin/v1/health',
     '/admin/v1/keys',
     '/admin/v1/keys/{id}',
@@ -182,6 +185,7 @@ test('the OpenAPI document names every operation once, with what it takes and gi
     '/admin/v1/overview',
     '/admin/v1/plans',
     '/admin/v1/plans/{name}',
+    '/admin/v1/plans/{name}/preview',
     '/admin/v1/providers',
     '/admin/v1/providers/found',
     '/admin/v1/providers/test',
@@ -211,6 +215,6 @@ test('the OpenAPI document names every operation once, with what it takes and gi
     assert.ok(create.includes(`"${field}"`), field);
   assert.deepEqual(
     document.paths['/admin/v1/audit']?.get?.parameters.map(({ name }) => name),
-    ['limit', 'cursor'],
+    ['limit', 'cursor', 'actor', 'action', 'subject', 'since', 'until'],
   );
 });

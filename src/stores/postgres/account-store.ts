@@ -4,7 +4,9 @@ import {
   type AccountColumns,
   type AccountTables,
   type AuditColumns,
+  auditConditions,
   auditOf,
+  auditValues,
   type CredentialColumns,
   type KeptColumns,
   type KeyColumns,
@@ -48,10 +50,8 @@ export function createPostgresAccountStore({ keys, rest }: Pick<Database, 'keys'
         return unavailable(Promise.reject(error));
       }
     },
-    async audit({ limit, before }) {
-      const { rows } = await unavailable(
-        rest.run<AuditColumns & { id: number }>(readAudit, [before ?? Number.MAX_SAFE_INTEGER, limit]),
-      );
+    async audit(query) {
+      const { rows } = await unavailable(rest.run<AuditColumns & { id: number }>(readAudit, auditValues(query)));
       return rows.map(auditOf);
     },
     async close() {},
@@ -69,7 +69,7 @@ const readVersion = {
 };
 const readAudit = {
   name: 'account-audit',
-  text: 'SELECT * FROM culvert.audit WHERE id < $1 ORDER BY id DESC LIMIT $2',
+  text: `SELECT * FROM culvert.audit WHERE ${auditConditions((at, type) => `$${at}::${type}`)}`,
 };
 
 async function readAll(run: Run) {

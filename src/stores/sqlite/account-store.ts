@@ -4,7 +4,9 @@ import {
   type AccountColumns,
   type AccountTables,
   type AuditColumns,
+  auditConditions,
   auditOf,
+  auditValues,
   type CredentialColumns,
   type KeptColumns,
   type KeyColumns,
@@ -33,7 +35,7 @@ export function openSqliteAccountStore(file: string): AccountStore {
   const readKept = database.prepare('SELECT * FROM kept ORDER BY kind, name');
   const readOperators = database.prepare('SELECT * FROM operator ORDER BY name');
   const readCredentials = database.prepare('SELECT * FROM credential ORDER BY provider, created_ms, id');
-  const readAudit = database.prepare('SELECT * FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?');
+  const readAudit = database.prepare(`SELECT * FROM audit WHERE ${auditConditions((at) => `?${at}`)}`);
   let builder: Promise<Kysely<AccountTables>> | null = null;
 
   /** Throws `Unfulfilled` where the port answers `exists` or `absent`, so that nothing of the transaction stays. */
@@ -81,8 +83,8 @@ export function openSqliteAccountStore(file: string): AccountStore {
         throw error;
       }
     },
-    async audit({ limit, before }) {
-      const rows = readAudit.all(before ?? Number.MAX_SAFE_INTEGER, limit);
+    async audit(query) {
+      const rows = readAudit.all(...auditValues(query));
       return (rows as unknown as (AuditColumns & { id: number })[]).map(auditOf);
     },
     async close() {

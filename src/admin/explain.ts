@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import { type Principal, unrestricted } from '../auth/principal.ts';
+import { explainChat } from '../inference/chat/explain-chat.ts';
+import { explainEmbeddings } from '../inference/embeddings/explain-embeddings.ts';
+import { factsOf } from '../kernel/failure.ts';
+import type { Directory, Records } from './directory.ts';
+import { noQuery } from './fields.ts';
+import { jsonOperation, type Operation, refuse } from './operation.ts';
+import type { AdminParts } from './parts.ts';
+
+const spokenAt = { chat: 'openai-chat', messages: 'anthropic-messages', responses: 'openai-responses' } as const;
+
+const explainReply = z.object({
+  sent: z.boolean().describe('Whether something would be sent.'),
+  error: z
+    .object({ message: z.string(), type: z.string(), code: z.int(), param: z.string().nullable() })
+    .nullable()
+    .describe('What the caller would be told instead, before any target is considered.'),
+  model: z.string().nullable(),
+  endpoint: z.string(),
+  stream: z.boolean(),
+  cost: z.number().describe('Units.'),
+  attempts_max: z.int(),
+  hedged_when: z.array(z.string()).describe('When it would also be asked elsewhere while the first target runs.'),
+  input_tokens_estimate: z.int(),
+  upstream_requests: z.int(),
+  candidates: z
+    .array(
+      z.object({
+        target: z.string(),
+        rank: z.int().describe('0: its own; 1…: of its fallbacks.'),
+        priority: z.int(),
+        weight: z.number(),
+        verdict: z.string().describe('Why it would be asked when, or why not.'),
+        simulated: z.boolean(),
+        sent: z
+          .object({
+            answer: z.enum(['pass-through', 'converted']),
+            dialect: z.string(),
+            calls: z.int(),
+            bytes: z.int(),
+            dropped: z.string().nullable().describe('Fields that would be left out or changed.'),
+          })
+          .nullable(),
+        why: z.string().nullable().describe('Why nothing can be sent there.'),
+      }),
+    )
+    .describe('In the order in which they would be asked; those that are out come last.'),
+  unmet: z.array(z.string()).describe('What no target can do, where that is why nothing would be sent.'),
+});
+
+export type Explained = z.output<typeof explainReply>;
+
+/** `/explain`: `culvert explain` with the breakers and cooldowns of the server that answers. */
+export function explainOperations(parts: AdminParts, records: Records): Operation[] {
+  return [
+    jsonOperation({
+      method: 'POST',
+      path: '/explain',
+      area: 'models',
+      access: 'read',
+      summary: 'Where a request would go right now, and why; nothing is sent and nothing charged.',
+      query: noQuery,
+      body: z.strictObject({
+        endpoint: z.enum(['chat', 'messages', 'responses', 'embeddings']).default('chat'),
+        key: z
+          .string()
+          .min(1)
+          .max(256)
+          .optional()
+          .describe('As the key with this id; default: who may use everything.'),
+        body: z.record(z.string(), z.unknown()).describe('What the caller would send.'),
+      }),
+      reply: explainReply,
+      async run({ body: { endpoint, key, body }, operator }) {
+        const principal = principalOf(await records.current(operator.accounts), key);
+        const question = {
+          snapshot: parts.snapshot(),
+          principal,
+          raw: Buffer.from(JSON.stringify(body)),
+          wishes: { timeoutMs: null, fallback: 'allowed', session: null },
+          health: parts.health,
+          nowMs: parts.clock.monotonicMs(),
+        } as const;
+        const explained =
+          endpoint === 'embeddings'
+            ? await explainEmbeddings(question)
+            : await explainChat({ ...question, endpoint, dialect: spokenAt[endpoint] });
+        if (explained.kind !== 'explained') {
+          const { status, type, message, param } = factsOf(explained, parts.clock.wallMs());
+          return { ...nothing, endpoint, error: { message, type, code: status, param } };
+        }
+        const { candidates, unmet } = explained;
+        return {
+          sent: unmet.length === 0 && candidates.some(({ sent }) => sent !== null),
+          error: null,
+          model: explained.alias,
+          endpoint,
+          stream: explained.stream,
+          cost: explained.cost,
+          attempts_max: explained.attemptsMax,
+          hedged_when: [...explained.hedgedWhen],
+          input_tokens_estimate: explained.inputTokensEstimate,
+          upstream_requests: explained.upstreamRequests,
+          candidates: [...candidates],
+          unmet: [...unmet],
+        };
+      },
+    }),
+  ];
+}
+
+const nothing = {
+  sent: false,
+  model: null,
+  stream: false,
+  cost: 0,
+  attempts_max: 0,
+  hedged_when: [],
+  input_tokens_estimate: 0,
+  upstream_requests: 0,
+  candidates: [],
+  unmet: [],
+};
+
+function principalOf(directory: Directory, id: string | undefined): Principal {
+  if (id === undefined) return unrestricted(directory.config.default_plan);
+  const key = directory.key(id);
+  if (key === null || key.revokedMs !== null)
+    return refuse({ kind: 'not-found', message: `There is no key '${id.slice(0, 64)}' that works.` });
+  return {
+    keyId: key.id,
+    keyName: key.name,
+    tenant: key.tenant,
+    account: key.account,
+    plan: directory.account(key.account)?.plan ?? directory.config.default_plan,
+    allowedModels: key.models,
+    // They decide whether it may ask, not where it goes.
+    limits: null,
+  };
+}

@@ -1,0 +1,58 @@
+import { join } from 'node:path';
+import type { Finding } from '../admin/doctor.ts';
+import { capabilityFindings, toolFindings } from '../cli/doctor/capabilities.ts';
+import { ok, problem, warning } from '../cli/doctor/finding.ts';
+import { diskFinding, folderFinding, newestFileMs, secretFileFinding } from '../cli/doctor/folder.ts';
+import { clockFinding, nodeFinding } from '../cli/doctor/machine.ts';
+import { providerFindings } from '../cli/doctor/providers.ts';
+import type { Snapshot } from '../inference/models/snapshot.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { secretBytesMin } from '../kernel/seal.ts';
+import type { DataFolder } from '../stores/sqlite/data-folder.ts';
+import type { Setup } from './setup.ts';
+
+/** What `culvert doctor` finds, looked at by a server that runs: its stores tell themselves, nothing is opened twice. */
+export function runningFindings({
+  folder,
+  snapshot: now,
+  troubles,
+  setup,
+  clock,
+}: {
+  folder: DataFolder;
+  snapshot(): Snapshot;
+  troubles(): Readonly<Record<string, string | null>>;
+  setup: Pick<Setup, 'report'>;
+  clock: Clock;
+}): Finding[] {
+  const snapshot = now();
+  const { config } = snapshot;
+  const { admin, storage } = config;
+  const stores = Object.entries(troubles()).map(([name, trouble]) =>
+    trouble === null
+      ? ok(name, 'in use')
+      : problem(name, trouble, 'See the log; requests are refused until it is mended.'),
+  );
+  const secrets = [
+    ...(admin.key === undefined
+      ? [secretFileFinding('admin key', join(folder.path, 'admin.key'), { bytesMin: secretBytesMin, made: 'none' })]
+      : []),
+    ...(storage.secret === undefined
+      ? [secretFileFinding('storage secret', join(folder.path, 'secret'), { bytesMin: secretBytesMin, made: 'none' })]
+      : []),
+    ...(storage.database !== 'sqlite' && storage.secret === undefined
+      ? [warning('storage secret', 'every replica makes its own', 'Set storage.secret, the same for all replicas.')]
+      : []),
+  ];
+  return [
+    nodeFinding(process.versions.node),
+    clockFinding(clock.wallMs(), newestFileMs(folder)),
+    folderFinding(folder),
+    diskFinding(folder),
+    ...secrets,
+    ...stores,
+    ...providerFindings(snapshot, [...setup.report().problems.values()]),
+    ...capabilityFindings(snapshot),
+    ...toolFindings(process.env.PATH ?? '', config),
+  ];
+}
