@@ -16,7 +16,7 @@ import { keyOperations } from './keys.ts';
 import { modelSetupOperations } from './model-setup.ts';
 import { modelOperations } from './models.ts';
 import { openApiOf } from './open-api.ts';
-import { DetailedFailure, type Operation, refuse } from './operation.ts';
+import { accessOf, DetailedFailure, type Operation, refuse } from './operation.ts';
 import { operatorOperations } from './operators.ts';
 import { overviewOperations } from './overview.ts';
 import type { AdminParts } from './parts.ts';
@@ -78,11 +78,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
 async function replyTo(operations: readonly Operation[], request: AdminRequest): Promise<AdminReply> {
   const { operation, params } = found(operations, request.method, request.path);
   const { operator } = request;
-  const refusal = notAllowed(
-    operator,
-    operation.area,
-    operation.access ?? (request.method === 'GET' ? 'read' : 'write'),
-  );
+  const refusal = notAllowed(operator, operation.area, accessOf(operation));
   if (refusal !== null) refuse(refusal);
   const query = checked(operation.query, queryObject(request.query), null);
   const { body, written } = bodyOf(operation, request.body);

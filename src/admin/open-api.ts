@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Operation } from './operation.ts';
+import { accessOf, type Operation } from './operation.ts';
+import { rolesThatMay } from './roles.ts';
 
 /** Below which every operation stands. */
 const adminPrefix = '/admin/v1';
@@ -33,24 +34,33 @@ export function openApiOf(operations: readonly Operation[], version: string): Js
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Culvert', version, description: 'An inference gateway. /admin/v1 takes the admin key.' },
+    info: {
+      title: 'Culvert',
+      version,
+      description: 'An inference gateway. /admin/v1 takes the key of an operator, such as the admin key.',
+    },
     paths,
     components: {
       schemas: { Error: errorSchema },
       securitySchemes: {
-        adminKey: { type: 'http', scheme: 'bearer', description: 'The admin key, `sk-cv-admin-…` or admin.key.' },
+        adminKey: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'The admin key, `sk-cv-admin-…` or admin.key, or an operator’s, `sk-cv-op-…`.',
+        },
       },
     },
   };
 }
 
 function described(operation: Operation): Json {
-  const { method, path, summary, query, body, reply } = operation;
+  const { method, path, area, summary, query, body, reply } = operation;
   return {
     operationId: operationId(method, path),
     tags: [path.split(/[/.]/)[1]],
     summary,
-    security: [{ adminKey: [] }],
+    description: `For operators of the role ${rolesThatMay(area, accessOf(operation)).join(', ')}.`,
+    security: [{ adminKey: [] }, { session: [] }],
     parameters: [...pathParameters(path), ...queryParameters(query)],
     ...(body === null ? {} : { requestBody: requestBody(body) }),
     responses: {

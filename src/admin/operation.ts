@@ -23,6 +23,11 @@ export interface Operation {
   run(call: Call): Promise<unknown>;
 }
 
+/** What an operator must be allowed in the operation's area. */
+export function accessOf({ method, access }: Pick<Operation, 'method' | 'access'>): 'read' | 'write' {
+  return access ?? (method === 'GET' ? 'read' : 'write');
+}
+
 export interface JsonReply {
   kind: 'json';
   status: 200 | 201;

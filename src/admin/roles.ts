@@ -36,13 +36,17 @@ const enough: Readonly<Record<Access, readonly Access[]>> = {
   write: ['write'],
 };
 
+/** Those whose role alone lets them. */
+export function rolesThatMay(area: Area, access: 'read' | 'write'): Role[] {
+  return roles.filter((role) => enough[access].includes(rights[area][role]));
+}
+
 /** Null: the operator may. Accounts that it may not see are not the business of this: they are as if they were not there. */
 export function notAllowed({ name, role, accounts }: Operator, area: Area, access: 'read' | 'write'): Failure | null {
   const ofArea: Rights = rights[area];
   if (!enough[access].includes(ofArea[role])) {
-    const may = roles.filter((one) => enough[access].includes(ofArea[one]));
     const what = access === 'read' ? 'see' : 'change';
-    const message = `The operator '${name}' has the role ${role}, which may not ${what} ${area}; ${may.join(' and ')} may.`;
+    const message = `The operator '${name}' has the role ${role}, which may not ${what} ${area}; ${rolesThatMay(area, access).join(' and ')} may.`;
     return { kind: 'forbidden', message };
   }
   if (access === 'write' && accounts !== null && ofArea.belongs === 'shared') {

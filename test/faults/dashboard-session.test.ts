@@ -158,6 +158,37 @@ test('an operator calls /v1 for the key that it names, which pays', async () => 
   assert.equal((await browser.fetch('/v1/models', { headers: { 'x-culvert-key': 'nobody' } })).status, 401);
 });
 
+test('S38 an operator calls /v1 for keys of its accounts alone, in the role of an admin or owner', async (t) => {
+  const own = await startGateway(t, overUpstreams(upstream.url));
+  const admin = await loggedIn(own, { admin_key: adminKey });
+  const speaksFor = async (order: { name: string; role: string; accounts?: string[] }, key: string) => {
+    const made = (await (await admin.fetch('/admin/v1/operators', { json: order })).json()) as { key: string };
+    const browser = await loggedIn(own, { admin_key: made.key });
+    const headers = { 'x-culvert-key': `sk-cv-declared:${key}` };
+    return (await browser.fetch('/v1/chat/completions', { json: chat, headers })).status;
+  };
+  assert.equal(await speaksFor({ name: 'a', role: 'admin', accounts: ['dev'] }, 'dev/test'), 200);
+  assert.equal(await speaksFor({ name: 'b', role: 'admin', accounts: ['dev'] }, 'other/test'), 401);
+  assert.equal(await speaksFor({ name: 'c', role: 'viewer' }, 'dev/test'), 403);
+  assert.equal(await speaksFor({ name: 'd', role: 'billing' }, 'dev/test'), 403);
+});
+
+test('an operator’s key is a Bearer of /admin/v1 in its role, and a login is in the audit trail', async (t) => {
+  const own = await startGateway(t);
+  const admin = await loggedIn(own, { admin_key: adminKey });
+  const made = await admin.fetch('/admin/v1/operators', { json: { name: 'Vera', role: 'viewer' } });
+  const { key } = (await made.json()) as { key: string };
+  const headers = { authorization: `Bearer ${key}` };
+  assert.equal((await own.fetch('/admin/v1/keys', { headers })).status, 200);
+  assert.equal((await own.fetch('/admin/v1/keys', { headers, json: { account: 'dev', name: 'x' } })).status, 403);
+  assert.equal((await own.fetch('/v1/models', { headers })).status, 403);
+  assert.equal((await own.fetch('/metrics', { headers })).status, 200);
+  const browser = await loggedIn(own, { admin_key: key });
+  assert.equal(browser.session.login, 'operator_key');
+  const { data } = (await (await admin.fetch('/admin/v1/audit')).json()) as { data: Record<string, unknown>[] };
+  assert.deepEqual([data[0]!.actor, data[0]!.action], ['Vera', 'session.open']);
+});
+
 test('S36 ten logins of one address that fail close it for a minute, for the right key too', async (t) => {
   const own = await startGateway(t);
   for (let i = 0; i < 10; i++) assert.equal((await logIn(own, { admin_key: `wrong-${i}` })).status, 401);

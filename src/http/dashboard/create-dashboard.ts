@@ -1,6 +1,9 @@
 import type { AccountStore } from '../../auth/account-store.ts';
 import type { OidcConfig } from '../../config/schema-dashboard.ts';
+import { refuse } from '../../inference/spine/sink.ts';
+import { type Failure, FailureError } from '../../kernel/failure.ts';
 import type { Sealer } from '../../kernel/seal.ts';
+import type { Exchange } from '../exchange.ts';
 import type { OidcSignIn } from './oidc-sign-in.ts';
 import { createPages } from './pages.ts';
 import { createSessionDoor, type SessionDoor } from './session-door.ts';
@@ -14,7 +17,7 @@ export interface Dashboard {
   door: SessionDoor;
 }
 
-export interface DashboardParts extends Omit<SignInParts, 'oidc' | 'endSessionUrl'> {
+export interface DashboardParts extends Omit<SignInParts, 'oidc' | 'endSessionUrl' | 'onOperator'> {
   pagesFolder: string | null;
   oidc(): OidcConfig | undefined;
   /** For what a browser keeps while it is at the provider; made at the first login. */
@@ -26,7 +29,7 @@ export interface DashboardParts extends Omit<SignInParts, 'oidc' | 'endSessionUr
 }
 
 export function createDashboard(parts: DashboardParts): Dashboard {
-  const { oidc } = parts;
+  const { oidc, store, clock } = parts;
   let loaded: OidcSignIn | null = null;
   let loading: Promise<OidcSignIn> | null = null;
   const signIn = createSignIn({
@@ -34,6 +37,12 @@ export function createDashboard(parts: DashboardParts): Dashboard {
     oidc() {
       const config = oidc();
       return config === undefined ? null : { name: config.name ?? new URL(config.issuer).host };
+    },
+    async onOperator({ name: actor }, { id, login }, address) {
+      const entry = { atMs: clock.wallMs(), actor, action: 'session.open', subject: id, before: null };
+      await store.apply([], { ...entry, after: { login, address } }).catch((error: unknown) => {
+        parts.onTrouble(`a login of ${actor} is not in the audit trail: ${String(error)}`);
+      });
     },
     endSessionUrl: (exchange) => loaded?.endSessionUrl(exchange) ?? null,
   });
@@ -45,13 +54,37 @@ export function createDashboard(parts: DashboardParts): Dashboard {
     });
     return loading;
   };
+  const { operator, principal } = createSessionDoor(parts);
   return {
     pages: createPages(parts.pagesFolder),
-    signIn,
+    signIn: { ...signIn, start: answering(signIn.start), read: answering(signIn.read), end: answering(signIn.end) },
     oidc: {
       start: async (exchange) => (await openId()).start(exchange),
       callback: async (exchange) => (await openId()).callback(exchange),
     },
-    door: createSessionDoor(parts),
+    door: { operator: passing(operator), principal: passing(principal) },
   };
+}
+
+/** Answers what a store says that cannot be asked now. */
+function answering(handle: (exchange: Exchange) => Promise<void>): (exchange: Exchange) => Promise<void> {
+  return async (exchange) => {
+    try {
+      await handle(exchange);
+    } catch (error) {
+      refuse(exchange.client, failureIn(error), ['cache-control', 'no-store']);
+    }
+  };
+}
+
+function passing<Found>(
+  find: (exchange: Exchange) => Promise<Found>,
+): (exchange: Exchange) => Promise<Found | Failure> {
+  return (exchange) => find(exchange).catch(failureIn);
+}
+
+/** Throws what is none. */
+function failureIn(error: unknown): Failure {
+  if (error instanceof FailureError) return error.failure;
+  throw error;
 }

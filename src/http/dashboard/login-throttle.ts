@@ -15,6 +15,20 @@ interface Failures {
   endsMs: number;
 }
 
+/** Whoever has an IPv6 address has the 2^64 beside it, too. */
+function neighbourhood(address: string | null): string {
+  if (address === null || !address.includes(':')) return address ?? '';
+  const [head = '', tail] = address.toLowerCase().split('::');
+  const first = head.split(':').filter((part) => part !== '');
+  const rest = (tail ?? '').split(':').filter((part) => part !== '');
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - first.length - rest.length);
+  const groups = [...first, ...Array.from({ length: zeros }, () => '0'), ...rest];
+  return groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':');
+}
+
 /** Keeps those out for a while who tried too often to log in with what is wrong. */
 export interface LoginThrottle {
   /** Null: they may try. `address` null is one address like any other. */
@@ -33,7 +47,7 @@ export function createLoginThrottle(clock: Clock): LoginThrottle {
   return {
     refusal(address) {
       const nowMs = clock.monotonicMs();
-      const own = current(byAddress.get(address ?? ''), nowMs);
+      const own = current(byAddress.get(neighbourhood(address)), nowMs);
       const waitMs = Math.max(
         own.count >= failuresMax ? own.endsMs - nowMs : 0,
         current(all, nowMs).count >= failuresOfAllMax ? all.endsMs - nowMs : 0,
@@ -53,7 +67,7 @@ export function createLoginThrottle(clock: Clock): LoginThrottle {
       const nowMs = clock.monotonicMs();
       all = current(all, nowMs);
       all.count += 1;
-      const key = address ?? '';
+      const key = neighbourhood(address);
       const own = current(byAddress.get(key), nowMs);
       own.count += 1;
       byAddress.delete(key);

@@ -1,6 +1,6 @@
 import type { KeyRing } from '../../auth/key-ring.ts';
 import { hashKey } from '../../auth/key-ring.ts';
-import { adminOperator } from '../../auth/operator.ts';
+import { adminOperator, type Operator } from '../../auth/operator.ts';
 import type { Proof, Session } from '../../auth/sessions.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -21,6 +21,8 @@ export interface SignInParts extends DoorParts {
   version: string;
   /** Login by an OpenID provider, as it is configured now. */
   oidc(): { name: string } | null;
+  /** Writes into the audit trail that an operator has logged in. Never rejects: whoever mends a full disk must get in. */
+  onOperator(operator: Operator, session: Session, address: string | null): Promise<void>;
   /** Where a browser that has logged out here logs out there; null: nowhere. */
   endSessionUrl(exchange: Exchange): string | null;
   /** Error bodies. */
@@ -86,6 +88,7 @@ export function createSignIn(parts: SignInParts): SignIn {
     if ('kind' in opened) return opened;
     if (before !== null) await sessions.end(before);
     const { secret, session } = opened;
+    if (session.who.to === 'admin') await parts.onOperator(session.who.operator, session, address);
     const cookie = sessionCookie(secret, { maxAgeMs: session.endsMs - clock.wallMs(), secure: isSecure(exchange) });
     exchange.response.appendHeader('set-cookie', cookie);
     return session;

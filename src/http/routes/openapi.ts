@@ -62,7 +62,12 @@ async function documentOf({ admin, routes }: OpenApiParts): Promise<Json> {
   };
 }
 
-const security = { key: [{ apiKey: [] }], admin: [{ adminKey: [] }], session: [{ session: [] }], none: [] } as const;
+const security = {
+  key: [{ apiKey: [] }, { session: [] }],
+  admin: [{ adminKey: [] }, { session: [] }],
+  session: [{ session: [] }],
+  none: [],
+} as const;
 
 function described(route: Route, path: string): Json {
   return {

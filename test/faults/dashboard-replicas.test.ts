@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type LoggedIn, loggedIn, logIn } from '../browser-login.ts';
+import { adminKey } from '../start-gateway.ts';
+import { postgresMissing, type StartedPostgres, startPostgres } from '../start-postgres.ts';
+import { redisMissing, type StartedRedis, startRedis } from '../start-redis.ts';
+import { startReplicas } from './replicas.ts';
+
+const skip = postgresMissing || redisMissing;
+
+/** One of each for both tests. */
+let started: Promise<[StartedPostgres, StartedRedis]> | null = null;
+function servers(): Promise<[StartedPostgres, StartedRedis]> {
+  started ??= Promise.all([startPostgres(null), startRedis(null)]);
+  return started;
+}
+
+/** The watch looks every 750 ms; the rest is the look itself and this machine's load. */
+const overMaxMs = 1_000 + 1_500;
+
+test('S35 a session is one on every replica, and over on every one within a second of its key', { skip }, async (t) => {
+  const [postgres, redis] = await servers();
+  const { urls } = await startReplicas(t, 2, { postgres, redis });
+  const [here, there] = [{ url: urls[0]! }, { url: urls[1]! }];
+  const elsewhere = (browser: LoggedIn, path: string) =>
+    fetch(there.url + path, { headers: { cookie: browser.cookie, 'x-culvert-csrf': browser.csrf } });
+  const admin = await loggedIn(here, { admin_key: adminKey });
+  assert.equal((await elsewhere(admin, '/admin/v1/accounts')).status, 200);
+
+  const { path } = (await (await admin.fetch('/admin/v1/login-links', { method: 'POST' })).json()) as { path: string };
+  const token = path.split('token=')[1]!;
+  const raced = await Promise.all([here, there, here, there].map((at) => logIn(at, { token })));
+  assert.deepEqual(raced.map(({ status }) => status).sort(), [200, 401, 401, 401], 'one browser, on any replica');
+
+  const made = await admin.fetch('/admin/v1/keys', { json: { account: 'dev', name: 'browser' } });
+  const { id, key } = (await made.json()) as { id: string; key: string };
+  const caller = await loggedIn(here, { key });
+  const isOver = async (browser: LoggedIn, wanted: string) => {
+    const sinceMs = performance.now();
+    while ((await elsewhere(browser, wanted)).status === 200) {
+      assert.ok(performance.now() - sinceMs < overMaxMs, `${wanted} goes on`);
+    }
+  };
+  await admin.fetch(`/admin/v1/keys/${id}/revoke`, { method: 'POST' });
+  await isOver(caller, '/dashboard/session');
+
+  const anna = await admin.fetch('/admin/v1/operators', { json: { name: 'Anna', role: 'viewer' } });
+  const operator = (await anna.json()) as { id: string; key: string };
+  const viewer = await loggedIn(here, { admin_key: operator.key });
+  assert.equal((await viewer.fetch('/admin/v1/accounts')).status, 200);
+  await admin.fetch(`/admin/v1/operators/${operator.id}`, { method: 'DELETE' });
+  await isOver(viewer, '/admin/v1/accounts');
+
+  await admin.fetch('/dashboard/session', { method: 'DELETE' });
+  assert.equal((await elsewhere(admin, '/admin/v1/accounts')).status, 401, 'a logout counts everywhere at once');
+});
+
+test('without its database a session is 503, no 500, and goes on when it is back', { skip }, async (t) => {
+  const [postgres, redis] = await servers();
+  const { urls } = await startReplicas(t, 1, { postgres, redis });
+  const at = { url: urls[0]! };
+  const admin = await loggedIn(at, { admin_key: adminKey });
+  await postgres.stop('SIGKILL');
+  assert.equal((await admin.fetch('/admin/v1/config')).status, 503);
+  assert.equal((await admin.fetch('/dashboard/session')).status, 503);
+  assert.equal((await logIn(at, { admin_key: adminKey })).status, 503);
+  await postgres.restart();
+  const sinceMs = performance.now();
+  while ((await admin.fetch('/admin/v1/config')).status !== 200) assert.ok(performance.now() - sinceMs < 15_000);
+});
