@@ -28,6 +28,7 @@ export function createMemoryRows(): MemoryRows {
     },
     each(visit) {
       for (const slot of ascending()) visit(slot, vectors.get(slot)!);
+      return null;
     },
     watch: unwatched,
     set: (slot, vector) => void vectors.set(slot, vector),

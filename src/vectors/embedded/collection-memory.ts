@@ -1,8 +1,10 @@
 import type { Filter } from '../filter/filter.ts';
 import type { VectorValue } from '../point.ts';
 import type { Columns } from './columns/columns.ts';
+import { ArenaFull } from './index/arena.ts';
 import type { CodeImage } from './index/code-image.ts';
 import type { FieldIndex } from './index/field-index.ts';
+import { finish, type Steps } from './index/steps.ts';
 import type { Ranked } from './index/vector-index.ts';
 
 /** What a write did to a slot. An absent member stayed as it was. */
@@ -23,8 +25,13 @@ export interface VectorChange {
  * the disk.
  */
 export interface CollectionMemory {
-  /** The best of the vectors of one name, '' being the unnamed one. */
+  /**
+   * The best of the vectors of one name, '' being the unnamed one. Throws `IndexMissing` where making the index takes so
+   * long that others must come in between.
+   */
   search(name: string, query: VectorValue, k: number, options: { slots: Uint32Array | null; exact: boolean }): Ranked;
+  /** Makes that index. What is written between the steps is in it. Throws what reading the rows throws, and ArenaFull. */
+  make(name: string): Steps<void>;
   /** Slots of the points that pass, ascending. */
   select(filter: Filter): Uint32Array;
   count(filter: Filter): number;
@@ -50,11 +57,27 @@ export interface CollectionMemory {
   dropIndex(): void;
   dropColumns(): void;
   close(): void;
+  readonly isClosed: boolean;
 }
 
-/** How it is made; both throw what reading the rows throws. */
+/** A large index is not there: it is made first. */
+export class IndexMissing extends Error {
+  /** Name of its vector. */
+  readonly vector: string;
+
+  constructor(vector: string) {
+    super('the index is not made');
+    this.vector = vector;
+  }
+}
+
+/** How it is made; all throw what reading the rows throws. */
 export interface MemorySource {
-  openIndex(owner: CollectionMemory, name: string): FieldIndex;
+  openIndex(owner: CollectionMemory, name: string): Steps<FieldIndex>;
+  /** Whether making that index takes long. */
+  isLarge(name: string): boolean;
+  /** As it is on the disk, good until the next look; null where the slot has none. */
+  look(name: string, slot: number): VectorValue | null;
   openColumns(owner: CollectionMemory): Columns;
   understood(filter: Filter): Filter;
   /** Told whenever a part has been used, and when all is let go. */
@@ -62,9 +85,15 @@ export interface MemorySource {
   closed(owner: CollectionMemory): void;
 }
 
+/** Rows that are read again in one step. */
+const followedPerStep = 200;
+
 export function createCollectionMemory(source: MemorySource): CollectionMemory {
   const indexes = new Map<string, FieldIndex>();
+  /** Slots that were changed since somebody began to make the index of that name. */
+  const making = new Map<string, Set<number>>();
   let columns: Columns | null = null;
+  let isClosed = false;
   let noted: Change[] = [];
   /** How many of these what is in memory has seen: it was made, or brought up to date, inside the transaction. */
   let seen = 0;
@@ -78,6 +107,7 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
     try {
       for (const { name, value, before } of vectors) {
         const index = indexes.get(name);
+        making.get(name)?.add(slot);
         if (index === undefined) continue;
         if (value === null) index.remove(slot, before);
         else index.put(slot, value, before);
@@ -94,7 +124,8 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
   function indexOf(name: string): FieldIndex {
     const known = indexes.get(name);
     if (known !== undefined) return known;
-    const made = source.openIndex(memory, name);
+    if (source.isLarge(name)) throw new IndexMissing(name);
+    const made = finish(source.openIndex(memory, name));
     indexes.set(name, made);
     return made;
   }
@@ -105,6 +136,19 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
       const index = indexOf(name);
       source.used(memory, 'index');
       return index.search(query, k, options);
+    },
+    *make(name) {
+      if (indexes.has(name)) return;
+      const changed = new Set<number>();
+      making.set(name, changed);
+      try {
+        const made = yield* indexAsOfNow(source, memory, name, changed);
+        if (made === null) return;
+        indexes.set(name, made);
+        source.used(memory, 'index');
+      } finally {
+        making.delete(name);
+      }
     },
     select: (filter) => memory.columns().select(memory.understood(filter)),
     count: (filter) => memory.columns().count(memory.understood(filter)),
@@ -155,11 +199,48 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
       columns?.clear();
       columns = null;
     },
+    get isClosed() {
+      return isClosed;
+    },
     close() {
+      isClosed = true;
       memory.dropIndex();
       memory.dropColumns();
       source.closed(memory);
     },
   };
   return memory;
+}
+
+/**
+ * An index of rows that were read at different times, brought to what they are now. `changed`: slots that have changed since
+ * it was begun. Null: there is no room for the changes.
+ */
+function* indexAsOfNow(
+  source: MemorySource,
+  owner: CollectionMemory,
+  name: string,
+  changed: Set<number>,
+): Steps<FieldIndex | null> {
+  const index = yield* source.openIndex(owner, name);
+  let isDone = false;
+  try {
+    let looked = 0;
+    // One that changes once more stands behind the others again.
+    for (const slot of changed) {
+      changed.delete(slot);
+      const value = source.look(name, slot);
+      if (value === null) index.remove(slot, null);
+      else index.put(slot, value, null);
+      looked += 1;
+      if (looked % followedPerStep === 0) yield;
+    }
+    isDone = true;
+    return index;
+  } catch (error) {
+    if (error instanceof ArenaFull) return null;
+    throw error;
+  } finally {
+    if (!isDone) index.close();
+  }
 }

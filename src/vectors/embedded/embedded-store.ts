@@ -5,6 +5,7 @@ import { type Random, systemRandom } from '../../kernel/random.ts';
 import { moveTenant } from '../move-tenant.ts';
 import type { TenantSummary, VectorStore } from '../store.ts';
 import { type CallBounds, callBounds } from './call-bounds.ts';
+import { IndexMaking } from './index-making.ts';
 import { createMemoryBudget } from './memory-budget.ts';
 import { OpenShards } from './open-shards.ts';
 import { createQueryBatches } from './query-batches.ts';
@@ -61,6 +62,7 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   const watch = createRowWatch(clock, bounds.rowsMs);
   const budget = createMemoryBudget({ bytesMax: options.memoryBytes, tell, watch });
   const batches = createQueryBatches(clock, bounds);
+  const making = new IndexMaking(clock);
   const shards = new OpenShards({
     folder,
     numbers: options.shards,
@@ -71,6 +73,7 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     tell,
     bounds,
     batches,
+    making,
     watch,
     kept: limit.kept,
   });

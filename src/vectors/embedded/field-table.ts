@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
-import { keyRange, rowKey, slotOf } from './point-row.ts';
+import type { RowPart } from './index/vector-index.ts';
+import { eachOf, keyRange, rowKey, slotOf } from './point-row.ts';
 import type { ShardFile } from './shard-file.ts';
 import { DamagedRows } from './storage-trouble.ts';
 
@@ -18,8 +19,8 @@ export interface FieldTable {
   /** Null when the point has none. */
   read(fid: number, slot: number): Uint8Array | null;
   has(fid: number, slot: number): boolean;
-  /** By slot. */
-  each(fid: number, visit: (slot: number, bytes: Uint8Array) => void): void;
+  /** By slot; gives the slot that the next part begins at, null after the last one. */
+  each(fid: number, visit: (slot: number, bytes: Uint8Array) => void, part?: RowPart): number | null;
   slots(fid: number): Iterable<number>;
   /** Removes up to `limit` rows of a dropped collection's fields, and the fields when they are empty; how many went. */
   purge(cid: number, limit: number): number;
@@ -33,7 +34,7 @@ export function openFieldTable(shard: ShardFile): FieldTable {
   const put = shard.prepare('INSERT OR REPLACE INTO field_row (key, sum, vector) VALUES (?, ?, ?)');
   const remove = shard.prepare('DELETE FROM field_row WHERE key = ?');
   const read = shard.prepareRows('SELECT sum, vector FROM field_row WHERE key = ?');
-  const each = shard.prepareRows('SELECT key, sum, vector FROM field_row WHERE key BETWEEN ? AND ?');
+  const each = shard.prepareRows('SELECT key, sum, vector FROM field_row WHERE key BETWEEN ? AND ? LIMIT ?');
   const one = shard.prepareRows('SELECT key FROM field_row WHERE key = ?');
   const keys = shard.prepareRows('SELECT key FROM field_row WHERE key BETWEEN ? AND ?');
   const ofCollection = shard.prepareRows('SELECT fid FROM field WHERE cid = ?');
@@ -71,13 +72,8 @@ export function openFieldTable(shard: ShardFile): FieldTable {
       return found === undefined ? null : checked(fid, slot, found[1], found[0]);
     },
     has: (fid, slot) => one.get(rowKey(fid, slot)) !== undefined,
-    each(fid, visit) {
-      for (const found of each.iterate(...keyRange(fid))) {
-        const [at, sum, bytes] = array(found)!;
-        const slot = slotOf(at as number);
-        visit(slot, checked(fid, slot, bytes, sum));
-      }
-    },
+    each: (fid, visit, part) =>
+      eachOf(each, fid, part, (slot, [, sum, bytes]) => visit(slot, checked(fid, slot, bytes, sum))),
     *slots(fid) {
       for (const found of keys.iterate(...keyRange(fid))) yield slotOf(array(found)![0] as number);
     },

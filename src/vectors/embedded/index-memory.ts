@@ -2,11 +2,12 @@ import type { CollectionMemory } from './collection-memory.ts';
 import type { CollectionRow } from './collection-row.ts';
 import { type Arena, createArena } from './index/arena.ts';
 import type { KeptImage } from './index/code-image.ts';
-import { createVectorIndex } from './index/create-vector-index.ts';
+import { makeVectorIndex } from './index/create-vector-index.ts';
 import { createDiskIndex } from './index/disk-index.ts';
 import { denseIndex, type FieldIndex } from './index/field-index.ts';
 import { createMultiIndex } from './index/multi-index.ts';
 import { createSparseIndex } from './index/sparse-index.ts';
+import type { Steps } from './index/steps.ts';
 import type { IndexOptions, VectorIndex } from './index/vector-index.ts';
 import { LeastRecent } from './least-recent.ts';
 import type { RowWatch } from './row-watch.ts';
@@ -44,12 +45,12 @@ export class IndexMemory {
   }
 
   /** `kept`: an image of the vectors as they are now. Throws ImageUnusable. */
-  open(
+  *open(
     owner: CollectionMemory,
     vector: VectorRows,
     collection: CollectionRow['spec']['name'],
     kept?: KeptImage,
-  ): FieldIndex {
+  ): Steps<FieldIndex> {
     const { spec } = vector;
     const rows = { count: vector.count, watch: this.#watch, value: vector.look, each: vector.each };
     switch (spec.kind) {
@@ -61,7 +62,7 @@ export class IndexMemory {
           vector: vector.look as IndexOptions['rows']['vector'],
           each: vector.each as IndexOptions['rows']['each'],
         };
-        return denseIndex(this.#openDense(owner, { distance, size, rows: dense, kept }, collection));
+        return denseIndex(yield* this.#openDense(owner, { distance, size, rows: dense, kept }, collection));
       }
       case 'multi':
         return createMultiIndex({ spec, rows });
@@ -78,11 +79,11 @@ export class IndexMemory {
     }
   }
 
-  #openDense(owner: CollectionMemory, index: IndexOptions, name: string): VectorIndex {
+  *#openDense(owner: CollectionMemory, index: IndexOptions, name: string): Steps<VectorIndex> {
     // What cannot fit when all others have gone must not make them go.
     const fewestBytes = index.rows.count() * index.size;
     while (fewestBytes <= this.#arena.bytesMax - owner.heapBytes) {
-      const opened = createVectorIndex(index, this.#arena);
+      const opened = yield* makeVectorIndex(index, this.#arena);
       if (opened !== null) return opened;
       if (!this.#giveBack(owner)) break;
     }

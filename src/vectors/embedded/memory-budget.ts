@@ -3,12 +3,15 @@ import { type CollectionMemory, createCollectionMemory } from './collection-memo
 import type { CollectionRow } from './collection-row.ts';
 import { createColumns } from './columns/create-columns.ts';
 import { ImageUnusable } from './index/code-image.ts';
+import { tierLimits } from './index/create-vector-index.ts';
+import { finish, type Steps } from './index/steps.ts';
 import { type IndexImages, imageKey } from './index-images.ts';
 import { IndexMemory } from './index-memory.ts';
 import { LeastRecent } from './least-recent.ts';
 import { checkedPointsMax, checkRows, type OpenCollection } from './open-collection.ts';
 import type { PointTable } from './point-table.ts';
 import type { RowWatch } from './row-watch.ts';
+import { DamagedRows } from './storage-trouble.ts';
 import { textIndexesOf } from './text-indexes.ts';
 
 /** Of the memory for vectors, what indexes may take; columns of payloads have the rest. */
@@ -57,21 +60,29 @@ export function createMemoryBudget(options: {
       /** Said of one key of each collection: how many keys there are is the callers'. */
       let toldKey = false;
       return createCollectionMemory({
-        openIndex(owner, name) {
+        *openIndex(owner, name) {
           const vector = vectors.get(name)!;
           const image = images.open(imageKey(now(), vector));
           if (image !== null) {
             try {
-              return indexes.open(owner, vector, spec.name, image);
+              return yield* indexes.open(owner, vector, spec.name, image);
             } catch (error) {
               if (!(error instanceof ImageUnusable)) throw error;
             } finally {
               image.close();
             }
           }
-          if (!checked) checkRows(points, cid);
+          if (!checked) yield* checkMeanwhile(points, cid);
           checked = true;
-          return indexes.open(owner, vector, spec.name);
+          return yield* indexes.open(owner, vector, spec.name);
+        },
+        isLarge(name) {
+          const { spec, count } = vectors.get(name)!;
+          return spec.kind === 'dense' && count() > tierLimits.floats;
+        },
+        look(name, slot) {
+          const vector = vectors.get(name)!;
+          return vector.has(slot) ? vector.look(slot) : null;
         },
         openColumns: () =>
           createColumns(
@@ -109,6 +120,16 @@ export function createMemoryBudget(options: {
       return indexes.bytesUsed;
     },
   };
+}
+
+/** Points that came or went between the steps look like damage: then they are checked at once. */
+function* checkMeanwhile(points: PointTable, cid: number): Steps<void> {
+  try {
+    yield* checkRows(points, cid);
+  } catch (error) {
+    if (!(error instanceof DamagedRows)) throw error;
+    finish(checkRows(points, cid));
+  }
 }
 
 function columnTooLarge(collection: string, key: string, bytesMax: number): string {

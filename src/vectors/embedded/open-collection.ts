@@ -3,6 +3,7 @@ import { vectorSpecOf } from '../collection.ts';
 import type { PointId } from '../point.ts';
 import type { CollectionMemory } from './collection-memory.ts';
 import type { CollectionRow } from './collection-row.ts';
+import { finish, type Steps } from './index/steps.ts';
 import type { PointTable } from './point-table.ts';
 import { createSlots, type Slots } from './slots.ts';
 import { DamagedRows } from './storage-trouble.ts';
@@ -12,6 +13,7 @@ import { namedRows, unnamedRows, type VectorRows, type VectorTables } from './ve
 const openMax = 10_000;
 /** Up to here opening reads every row against its checksum and its id; larger ones are read so when they are indexed. */
 export const checkedPointsMax = 4_096;
+const checkedPerStep = 2_000;
 
 /** A collection in use: what its rows do not say at a glance. */
 export interface OpenCollection {
@@ -48,7 +50,7 @@ export function createOpenCollections(
     const { cid } = row;
     const count = points.count(cid);
     if (count !== row.points) throw new DamagedRows('the number of points');
-    if (count <= checkedPointsMax) checkRows(points, cid);
+    if (count <= checkedPointsMax) finish(checkRows(points, cid));
     const last = points.lastSlot(cid);
     const slots = createSlots(last + 1, last + 1 === count ? null : points.slots(cid));
     const pointCount = () => open.row.points;
@@ -98,15 +100,19 @@ function vectorsOf(tables: VectorTables, row: CollectionRow, points: () => numbe
   return vectors;
 }
 
-/** Every row is what was written, and both orders name the same points. */
-export function checkRows(points: PointTable, cid: number): void {
+/** Every row is what was written, and both orders name the same points; throws `DamagedRows` where they are not. */
+export function* checkRows(points: PointTable, cid: number): Steps<void> {
   let difference = 0;
-  points.eachRow(cid, (slot, id) => {
-    difference ^= mark(slot, id);
-  });
-  points.eachId(cid, (slot, id) => {
-    difference ^= mark(slot, id);
-  });
+  for (let from: number | null = 0; from !== null; yield) {
+    from = points.eachRow(cid, (slot, id) => (difference ^= mark(slot, id)), { from, limit: checkedPerStep });
+  }
+  for (let from: PointId | null = null; ; yield) {
+    // One more: the first of the next part.
+    const part = points.byId(cid, from, checkedPerStep + 1);
+    for (const { slot, id } of part.slice(0, checkedPerStep)) difference ^= mark(slot, id);
+    if (part.length <= checkedPerStep) break;
+    from = part[checkedPerStep]!.id;
+  }
   if (difference !== 0) throw new DamagedRows('points and their ids');
 }
 

@@ -1,5 +1,7 @@
+import type { StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { PointId } from '../point.ts';
+import type { RowPart } from './index/vector-index.ts';
 import { DamagedRows } from './storage-trouble.ts';
 
 /** A row's key holds its collection and its slot, so that a collection's rows lie together, by slot. */
@@ -8,6 +10,27 @@ const slotsPerCollection = 2 ** 28;
 export const slotMax = slotsPerCollection - 1;
 /** Collections ever made in one shard: beyond it keys would not be whole numbers. */
 export const cidMax = 2 ** 25 - 1;
+
+/** All rows of a number, by `BETWEEN ? AND ? LIMIT ?`. */
+const everyRow: RowPart = { from: 0, limit: -1 };
+
+/** Rows of a part, each an array that begins with its key; gives the slot that the next part begins at, null at the end. */
+export function eachOf(
+  statement: StatementSync,
+  number: number,
+  { from, limit }: RowPart = everyRow,
+  visit: (slot: number, row: unknown[]) => void,
+): number | null {
+  let count = 0;
+  let slot = from;
+  for (const found of statement.iterate(rowKey(number, from), rowKey(number, slotMax), limit)) {
+    const row = found as unknown as unknown[];
+    count += 1;
+    slot = slotOf(row[0] as number);
+    visit(slot, row);
+  }
+  return count === limit ? slot + 1 : null;
+}
 
 export function rowKey(cid: number, slot: number): number {
   return cid * slotsPerCollection + slot;

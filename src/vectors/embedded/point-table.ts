@@ -1,7 +1,9 @@
 import type { PointId } from '../point.ts';
+import type { RowPart } from './index/vector-index.ts';
 import {
   bytesOf,
   decodeId,
+  eachOf,
   encodeId,
   keyRange,
   payloadSum,
@@ -32,9 +34,18 @@ export interface PointTable {
   hasVector(cid: number, slot: number): boolean;
   /** Null where the point has none; throws when there is no such point. */
   vector(cid: number, slot: number, size: number): Float32Array | null;
-  /** By slot; points without one are left out. */
-  eachVector(cid: number, size: number, visit: (slot: number, vector: Float32Array) => void): void;
-  eachRow(cid: number, visit: (slot: number, id: PointId, payload: string | null) => void): void;
+  /** By slot; points without one are left out. Both give the slot that the next part begins at, null after the last one. */
+  eachVector(
+    cid: number,
+    size: number,
+    visit: (slot: number, vector: Float32Array) => void,
+    part?: RowPart,
+  ): number | null;
+  eachRow(
+    cid: number,
+    visit: (slot: number, id: PointId, payload: string | null) => void,
+    part?: RowPart,
+  ): number | null;
   /** In order of ids. */
   eachId(cid: number, visit: (slot: number, id: PointId) => void): void;
   /** Up to `limit` in order of ids, from `from` on (inclusive). */
@@ -59,8 +70,8 @@ export function openPointTable(shard: ShardFile): PointTable {
   const remove = shard.prepare('DELETE FROM point WHERE key = ?');
   const row = shard.prepareRows('SELECT id, sum, payload FROM point WHERE key = ?');
   const vector = shard.prepareRows('SELECT vector_sum, vector FROM point WHERE key = ?');
-  const vectors = shard.prepareRows('SELECT key, vector_sum, vector FROM point WHERE key BETWEEN ? AND ?');
-  const rows = shard.prepareRows('SELECT key, id, sum, payload FROM point WHERE key BETWEEN ? AND ?');
+  const vectors = shard.prepareRows('SELECT key, vector_sum, vector FROM point WHERE key BETWEEN ? AND ? LIMIT ?');
+  const rows = shard.prepareRows('SELECT key, id, sum, payload FROM point WHERE key BETWEEN ? AND ? LIMIT ?');
   const ids = shard.prepareRows('SELECT key, id FROM point INDEXED BY point_id WHERE cid = ? ORDER BY id');
   const fromFirst = shard.prepareRows('SELECT key, id FROM point WHERE cid = ? ORDER BY id LIMIT ?');
   const fromId = shard.prepareRows('SELECT key, id FROM point WHERE cid = ? AND id >= ? ORDER BY id LIMIT ?');
@@ -116,21 +127,17 @@ export function openPointTable(shard: ShardFile): PointTable {
       if (found === undefined) throw new DamagedRows('a row is missing');
       return readVector(slot, size, found[1], found[0]);
     },
-    eachVector(cid, size, visit) {
-      for (const found of vectors.iterate(...keyRange(cid))) {
-        const [at, sum, bytes] = array(found)!;
-        const slot = slotOf(at as number);
+    eachVector(cid, size, visit, part) {
+      return eachOf(vectors, cid, part, (slot, [, sum, bytes]) => {
         const vector = readVector(slot, size, bytes, sum);
         if (vector !== null) visit(slot, vector);
-      }
+      });
     },
-    eachRow(cid, visit) {
-      for (const found of rows.iterate(...keyRange(cid))) {
-        const [at, stored, sum, payload] = array(found)!;
-        const slot = slotOf(at as number);
+    eachRow(cid, visit, part) {
+      return eachOf(rows, cid, part, (slot, [, stored, sum, payload]) => {
         const id = decodeId(stored);
         visit(slot, id, readPayload(slot, id, payload, sum));
-      }
+      });
     },
     eachId(cid, visit) {
       for (const found of ids.iterate(cid)) {

@@ -38,19 +38,23 @@ export function shardPoints(state: ShardState) {
       }),
 
     query: (tenant: string, name: string, queries: readonly PointQuery[]): Promise<readonly ScoredPoint[][]> =>
-      batches.run(tenant, queries, (query, budget) =>
-        state.reading(tenant, name, (open) =>
-          searchPoints(tables, open, query, { random, budget, lookUp: state.lookUpOf(tenant) }),
+      state.withIndexes(tenant, name, () =>
+        batches.run(tenant, queries, (query, budget) =>
+          state.reading(tenant, name, (open) =>
+            searchPoints(tables, open, query, { random, budget, lookUp: state.lookUpOf(tenant) }),
+          ),
         ),
       ),
 
-    queryGroups: (tenant: string, name: string, query: GroupQuery): PointGroup[] =>
-      state.reading(tenant, name, (open) =>
-        searchGroups(tables, open, query, {
-          random,
-          budget: createAnswerBudget(bounds),
-          lookUp: state.lookUpOf(tenant),
-        }),
+    queryGroups: (tenant: string, name: string, query: GroupQuery): Promise<PointGroup[]> =>
+      state.withIndexes(tenant, name, () =>
+        state.reading(tenant, name, (open) =>
+          searchGroups(tables, open, query, {
+            random,
+            budget: createAnswerBudget(bounds),
+            lookUp: state.lookUpOf(tenant),
+          }),
+        ),
       ),
 
     scroll: (tenant: string, name: string, query: ScrollQuery): Page =>

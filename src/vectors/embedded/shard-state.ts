@@ -2,24 +2,30 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Random } from '../../kernel/random.ts';
 import { noCollection } from '../refusals.ts';
 import type { CallBounds } from './call-bounds.ts';
+import { IndexMissing } from './collection-memory.ts';
 import type { CollectionRow } from './collection-row.ts';
 import { type CollectionTable, openCollectionTable } from './collection-table.ts';
 import { createDamage, type Damage } from './damage.ts';
 import { openFieldTable } from './field-table.ts';
 import { createGroupCommit, type GroupCommit } from './group-commit.ts';
+import { finish } from './index/steps.ts';
 import { IndexImages, imageKey } from './index-images.ts';
+import type { IndexMaking } from './index-making.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import { createOpenCollections, type OpenCollection, type OpenCollections } from './open-collection.ts';
 import { openPointTable } from './point-table.ts';
 import type { QueryBatches } from './query-batches.ts';
 import type { RowWatch } from './row-watch.ts';
 import type { ShardFile } from './shard-file.ts';
+import { overloaded } from './storage-trouble.ts';
 import type { VectorTables } from './vector-rows.ts';
 
 /** Rows of dropped collections removed at a time, while nothing else waits. */
 const purgedRows = 512;
 /** Fewer rows are read again as soon as an image of them. */
 const keptRowsMin = 5_000;
+/** How often a call makes an index that it needs. */
+const triesMax = 4;
 
 export interface ShardOptions {
   file: ShardFile;
@@ -30,6 +36,7 @@ export interface ShardOptions {
   bounds: CallBounds;
   /** Of all shards of the thread. */
   batches: QueryBatches;
+  making: IndexMaking;
   watch: RowWatch;
   /** Bytes that an account keeps more, or less, once that is durable. */
   kept(account: string, bytes: number): void;
@@ -79,6 +86,23 @@ export class ShardState {
     });
   }
 
+  /**
+   * What `attempt` gives, which reads that collection: where it finds an index missing, it is made in steps between other
+   * calls, and `attempt` is made again.
+   */
+  async withIndexes<T>(tenant: string, name: string, attempt: () => T | Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!(error instanceof IndexMissing)) throw error;
+        if (this.#closing) throw overloaded('The vector store is stopping. Retry it.');
+        if (tries === triesMax) throw overloaded(`Collection '${name}' is being indexed. Retry it.`);
+        await this.#make(tenant, name, error.vector, tries === triesMax - 1);
+      }
+    }
+  }
+
   /** Other collections of the tenant, inside a reading. */
   lookUpOf(tenant: string): (name: string) => OpenCollection {
     return (name) => {
@@ -116,6 +140,21 @@ export class ShardState {
     this.group.flush();
     this.opened.closeAll();
     this.options.file.close();
+  }
+
+  /** `now`: at once, since memory is so short that what is made is taken away again before it is used. */
+  async #make(tenant: string, name: string, vector: string, now: boolean): Promise<void> {
+    const { file, making } = this.options;
+    const { cid, row, memory } = this.reading(tenant, name, (open) => open);
+    await making.run(tenant, `${file.number} ${cid} ${vector}`, () => {
+      const steps = memory.make(vector);
+      const work = () => file.reading(() => (now ? finish(steps) === undefined : steps.next().done === true));
+      return {
+        step: () => this.damage.guard(row, work),
+        isOver: () => memory.isClosed,
+        stop: () => void steps.return(),
+      };
+    });
   }
 
   /** As it is on the disk; null where it is gone. */

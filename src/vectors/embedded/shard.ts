@@ -7,7 +7,7 @@ export type { ShardOptions } from './shard-state.ts';
 
 /**
  * The tenants of one file. Methods mean what those of `VectorStore` do; what they read they read
- * in the caller's turn, long batches of queries aside.
+ * in the caller's turn, long batches of queries and those that wait for an index aside.
  */
 export type Shard = ReturnType<typeof openShard>;
 

@@ -3,6 +3,7 @@ import type { VectorSpec } from '../collection.ts';
 import { isMulti, isSparse, type VectorValue } from '../point.ts';
 import type { CollectionRow } from './collection-row.ts';
 import type { FieldTable } from './field-table.ts';
+import type { RowPart } from './index/vector-index.ts';
 import type { PointTable } from './point-table.ts';
 import { decodeVector } from './vector-values.ts';
 
@@ -22,8 +23,11 @@ export interface VectorRows {
   /** The same, good until the next look. */
   look(slot: number): VectorValue | null;
   has(slot: number): boolean;
-  /** By slot. A value is good for its visit. */
-  each(visit: (slot: number, value: VectorValue) => void): void;
+  /**
+   * By slot, all or a part of them; a value is good for its visit. Gives the slot that the next part begins at, null after
+   * the last one.
+   */
+  each(visit: (slot: number, value: VectorValue) => void, part?: RowPart): number | null;
   /** Slots of the points that have one, ascending. */
   slots(): Iterable<number>;
 }
@@ -45,7 +49,7 @@ export function unnamedRows({ points }: VectorTables, row: CollectionRow, spec: 
     setCount() {},
     value,
     look: oneAtATime(value),
-    each: (visit) => points.eachVector(cid, size, (slot, vector) => visitOnce(visit, slot, vector)),
+    each: (visit, part) => points.eachVector(cid, size, (slot, vector) => visitOnce(visit, slot, vector), part),
     has: (slot) => points.hasVector(cid, slot),
     slots: () => points.slotsWithVector(cid),
   } satisfies VectorRows as VectorRows;
@@ -68,7 +72,7 @@ export function namedRows({ fields }: VectorTables, name: string, spec: VectorSp
     },
     value,
     look: oneAtATime(value),
-    each: (visit) => fields.each(fid, (slot, bytes) => visitOnce(visit, slot, decodeVector(spec, bytes))),
+    each: (visit, part) => fields.each(fid, (slot, bytes) => visitOnce(visit, slot, decodeVector(spec, bytes)), part),
     has: (slot) => fields.has(fid, slot),
     slots: () => fields.slots(fid),
   };

@@ -36,8 +36,12 @@ export class ArenaFull extends Error {
   }
 }
 
-/** At least so much is asked of the system at once. */
+/**
+ * At least so much is asked of the system at once, and this share of what there is: V8 looks for garbage each time. The system
+ * gives memory as it is written.
+ */
 const growPages = 16;
+const growShare = 1 / 4;
 
 /** `load`: for tests, which kernels there are. */
 export function createArena(options: { bytesMax: number; load?: typeof loadKernels }): Arena {
@@ -80,7 +84,7 @@ export function createArena(options: { bytesMax: number; load?: typeof loadKerne
     const atEnd = last !== undefined && last.first + last.count === pages ? last.count : 0;
     const needed = count - atEnd;
     if (pages + needed > maxPages) return false;
-    const wanted = Math.min(maxPages - pages, Math.max(needed, growPages));
+    const wanted = Math.min(maxPages - pages, Math.max(needed, growPages, Math.ceil(pages * growShare)));
     try {
       memory.grow(wanted);
     } catch {

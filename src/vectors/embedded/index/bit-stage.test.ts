@@ -18,7 +18,7 @@ function stageOf(count: number) {
   const make = vectorMaker(size, { seed: 8, clusters: 3 });
   const vectors = Array.from({ length: count }, make);
   const mean = Float32Array.from({ length: size }, (_, i) => vectors.reduce((sum, v) => sum + v[i]!, 0) / count);
-  const rows = { count: () => 0, vector: () => mean, each: () => {}, watch: unwatched };
+  const rows = { count: () => 0, vector: () => mean, each: () => null, watch: unwatched };
   const codes = createCodeRows({ distance: 'Cosine', size, rows }, arena);
   const stage = createBitStage(arena, codes.width, mean);
   const decoded = new Float32Array(size);

@@ -2,6 +2,7 @@ import { type Arena, ArenaFull } from './arena.ts';
 import { type BitStage, createBitStage } from './bit-stage.ts';
 import { type BitTrial, createBitTrial } from './bit-trial.ts';
 import type { CodeRows } from './code-rows.ts';
+import { finish, type Steps } from './steps.ts';
 
 /** From how many rows on bits are made, and below how many they are given up. */
 const bitsFrom = 5_000;
@@ -9,6 +10,11 @@ const bitsBelow = 2_500;
 
 /** Rows that the mean is made from. */
 const meanSample = 4_000;
+const meanPerStep = 500;
+
+/** Rows that get bits in one step, and with each row that is put while they are made: no write waits for all of them. */
+const rowsPerStep = 2_000;
+const rowsPerPut = 4;
 
 /** Bits of rows of codes, and the trial that says how many rows they must keep. */
 export interface Bits {
@@ -16,20 +22,27 @@ export interface Bits {
   trial: BitTrial;
 }
 
-/** Bits of a collection, made when it is large enough, kept in step, and made anew when it has doubled. */
+/**
+ * Bits of a collection, made when it is large enough, kept in step, and made anew when it has doubled: meanwhile those from
+ * before serve.
+ */
 export class CodeBits {
   readonly #codes: CodeRows;
   readonly #arena: Arena;
   /** Components of the vectors, without the padding. */
   readonly #size: number;
   #bits: Bits | null = null;
+  /** Of the first `rows` rows. */
+  #making: (Bits & { rows: number }) | null = null;
   /** Vectors put before bits are made anew: as many as there were the last time. */
-  #putsLeft = bitsFrom;
+  #putsLeft: number;
 
-  constructor(codes: CodeRows, size: number, arena: Arena) {
+  /** `expected`: rows that are about to be put; there are no bits before them. */
+  constructor(codes: CodeRows, size: number, arena: Arena, expected: number) {
     this.#codes = codes;
     this.#size = size;
     this.#arena = arena;
+    this.#putsLeft = Math.max(bitsFrom, expected);
   }
 
   /** Null: there are none, or they were of no use. */
@@ -38,56 +51,98 @@ export class CodeBits {
   }
 
   get bytes(): number {
-    return this.#bits?.stage.bytes ?? 0;
+    return (this.#bits?.stage.bytes ?? 0) + (this.#making?.stage.bytes ?? 0);
   }
 
-  /** After rows were taken up from an image. `keep`: what a trial has shown of these very rows. */
-  restore(keep: number | null | undefined): void {
+  /** After many rows were put, or taken up from an image. `keep`: what a trial has shown of these very rows. */
+  *make(keep?: number | null): Steps<void> {
     if (this.#codes.count <= bitsFrom) return;
-    if (keep === null) this.#putsLeft = this.#codes.count;
-    else this.#start(keep);
+    if (keep === null) {
+      this.#putsLeft = this.#codes.count;
+      return;
+    }
+    this.#begin(yield* this.#mean(), keep);
+    while (this.#making !== null) {
+      this.#goOn(rowsPerStep);
+      yield;
+    }
   }
 
   /** Row `row` has been put. */
   put(row: number): void {
+    const making = this.#making;
     this.#putsLeft -= 1;
-    if (this.#codes.count > bitsFrom && this.#putsLeft <= 0) return this.#start();
     try {
       this.#bits?.stage.put(row, this.#codes.address(row));
     } catch (error) {
-      this.stop();
+      this.drop();
       if (!(error instanceof ArenaFull)) throw error;
     }
+    if (making !== null && row < making.rows) making.stage.put(row, this.#codes.address(row));
+    if (making === null && this.#codes.count > bitsFrom && this.#putsLeft <= 0) {
+      this.#begin(finish(this.#mean()));
+    }
+    this.#goOn(rowsPerPut);
   }
 
   /** Row `row` fell free; the last one has taken its place. */
   remove(row: number): void {
     this.#bits?.stage.remove(row);
-    if (this.#codes.count < bitsBelow) this.stop();
+    // The last row had none: they would be made otherwise.
+    if (this.#making !== null && row < this.#making.rows) this.#making.stage.put(row, this.#codes.address(row));
+    this.#goOn(rowsPerPut);
+    if (this.#codes.count < bitsBelow) this.close();
   }
 
-  stop(): void {
+  /** They are of no use. */
+  drop(): void {
     this.#bits?.stage.close();
     this.#bits = null;
   }
 
-  /** Bits only make it faster: without room for them it works as well. */
-  #start(keep?: number): void {
-    this.stop();
+  close(): void {
+    this.drop();
+    this.#making?.stage.close();
+    this.#making = null;
+  }
+
+  #begin(mean: Float32Array, keep?: number): void {
+    this.#putsLeft = this.#codes.count;
+    this.#making?.stage.close();
+    this.#making = null;
+    this.#withRoom(() => {
+      const stage = createBitStage(this.#arena, this.#codes.width, mean);
+      this.#making = { stage, trial: createBitTrial(keep), rows: 0 };
+    });
+  }
+
+  #goOn(rows: number): void {
+    const making = this.#making;
+    if (making === null) return;
     const codes = this.#codes;
-    this.#putsLeft = codes.count;
-    let stage: BitStage | null = null;
+    this.#withRoom(() => {
+      for (const end = Math.min(codes.count, making.rows + rows); making.rows < end; making.rows += 1) {
+        making.stage.put(making.rows, codes.address(making.rows));
+      }
+    });
+    if (this.#making === null || making.rows < codes.count) return;
+    this.drop();
+    this.#bits = { stage: making.stage, trial: making.trial };
+    this.#making = null;
+  }
+
+  /** Bits only make it faster: without room for them it works as well. */
+  #withRoom(work: () => void): void {
     try {
-      stage = createBitStage(this.#arena, codes.width, this.#mean());
-      for (let row = 0; row < codes.count; row += 1) stage.put(row, codes.address(row));
-      this.#bits = { stage, trial: createBitTrial(keep) };
+      work();
     } catch (error) {
-      stage?.close();
+      this.#making?.stage.close();
+      this.#making = null;
       if (!(error instanceof ArenaFull)) throw error;
     }
   }
 
-  #mean(): Float32Array {
+  *#mean(): Steps<Float32Array> {
     const codes = this.#codes;
     const sums = new Float64Array(codes.width);
     const vector = new Float32Array(codes.width);
@@ -95,6 +150,7 @@ export class CodeBits {
     for (let i = 0; i < sample; i += 1) {
       codes.decode(Math.floor((i * codes.count) / sample), vector);
       for (let at = 0; at < this.#size; at += 1) sums[at]! += vector[at]!;
+      if (i % meanPerStep === 0) yield;
     }
     return Float32Array.from(sums, (sum) => sum / sample);
   }

@@ -4,6 +4,7 @@ import { ImageUnusable, type KeptImage } from './code-image.ts';
 import { dot } from './exact-score.ts';
 import { gathered, QueryCodes } from './query-codes.ts';
 import { createSlotMap } from './slot-map.ts';
+import type { Steps } from './steps.ts';
 import type { TopK } from './top-k.ts';
 import type { IndexOptions } from './vector-index.ts';
 
@@ -29,7 +30,7 @@ export interface CodeRows {
   /** Rows one after another from `row` on, as they lie in memory; good until the next change. */
   run(row: number): Uint8Array;
   /** Takes the rows of an image up, where there are none. Throws ArenaFull and ImageUnusable; it can only be closed then. */
-  restore(image: KeptImage): void;
+  restore(image: KeptImage): Steps<void>;
   /** The vector as its codes tell it, written over `into`. */
   decode(row: number, into: Float32Array): void;
   /** Encodes a query; what follows is about it. */
@@ -155,21 +156,27 @@ class ArenaCodeRows implements CodeRows {
     return this.#arena.views.u8.subarray(from, from + this.#rows.run(row) * this.stride);
   }
 
-  restore(image: KeptImage): void {
+  *restore(image: KeptImage): Steps<void> {
     const { count } = image;
     if (image.stride !== this.stride) throw new ImageUnusable('its rows are of another length');
     image.begin();
     for (let row = 0; row < count; row += 1) this.#rows.push();
-    for (let row = 0; row < count; row += this.#rows.run(row)) image.read(this.run(row));
-    image.end();
-    const { f32, u32 } = this.#arena.views;
-    for (let row = 0; row < count; row += 1) {
-      const at = this.#meta(row);
-      this.#slots.set(u32[at + 3]!, row);
-      this.#errorMax = Math.max(this.#errorMax, f32[at + 1]!);
-      this.#scaleMax = Math.max(this.#scaleMax, f32[at]!);
-      this.#squareMax = Math.max(this.#squareMax, f32[at + 2]!);
+    for (let row = 0; row < count; ) {
+      const end = row + this.#rows.run(row);
+      image.read(this.run(row));
+      for (; row < end; row += 1) this.#restored(row);
+      yield;
     }
+    image.end();
+  }
+
+  #restored(row: number): void {
+    const { f32, u32 } = this.#arena.views;
+    const at = this.#meta(row);
+    this.#slots.set(u32[at + 3]!, row);
+    this.#errorMax = Math.max(this.#errorMax, f32[at + 1]!);
+    this.#scaleMax = Math.max(this.#scaleMax, f32[at]!);
+    this.#squareMax = Math.max(this.#squareMax, f32[at + 2]!);
   }
 
   decode(row: number, into: Float32Array): void {

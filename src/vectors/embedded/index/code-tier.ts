@@ -6,6 +6,7 @@ import type { CodeImage, KeptImage } from './code-image.ts';
 import { type CodeRows, createCodeRows } from './code-rows.ts';
 import { scanRows } from './disk-index.ts';
 import { refineRows, rescoredPerResult } from './refine-rows.ts';
+import type { Steps } from './steps.ts';
 import type { Tier } from './tier.ts';
 import type { IndexOptions, Ranked } from './vector-index.ts';
 
@@ -27,16 +28,9 @@ const bitsRowsMin = 2_000;
 
 /**
  * One byte a component in memory; the nearest by it are scored exactly from the rows on disk, and so is everything whose
- * error could make it one of them. Large collections of Cosine are looked through by their bits first. `kept`: an image of
- * all rows as they are, instead of putting each. Throws ArenaFull and ImageUnusable.
+ * error could make it one of them. Large collections of Cosine are looked through by their bits first.
  */
-export function createCodeTier(options: IndexOptions, arena: Arena, kept?: KeptImage): Tier {
-  const tier = new CodeTier(options, arena);
-  if (kept !== undefined) tier.restore(kept);
-  return tier;
-}
-
-class CodeTier implements Tier {
+export class CodeTier implements Tier {
   readonly kind = 'codes';
   readonly #options: IndexOptions;
   readonly #codes: CodeRows;
@@ -44,12 +38,13 @@ class CodeTier implements Tier {
   /** How often rows were put or removed: an image is of one state. */
   #changes = 0;
 
-  constructor(options: IndexOptions, arena: Arena) {
+  /** `expected`: rows that are about to be put, and followed by `settle`. Throws ArenaFull. */
+  constructor(options: IndexOptions, arena: Arena, expected = 0) {
     const { distance, size } = options;
     this.#options = options;
     this.#codes = createCodeRows(options, arena);
     const bitsMayHelp = distance === 'Cosine' && size >= bitsSizes.min && size <= bitsSizes.max;
-    this.#bits = bitsMayHelp ? new CodeBits(this.#codes, size, arena) : null;
+    this.#bits = bitsMayHelp ? new CodeBits(this.#codes, size, arena, expected) : null;
   }
 
   get count(): number {
@@ -60,14 +55,15 @@ class CodeTier implements Tier {
     return this.#codes.bytes + (this.#bits?.bytes ?? 0);
   }
 
-  restore(kept: KeptImage): void {
-    try {
-      this.#codes.restore(kept);
-    } catch (error) {
-      this.#codes.close();
-      throw error;
-    }
-    this.#bits?.restore(kept.keep);
+  /** Takes an image of all rows up, where there are none. Throws ArenaFull and ImageUnusable; it can only be closed then. */
+  *restore(kept: KeptImage): Steps<void> {
+    yield* this.#codes.restore(kept);
+    if (this.#bits !== null) yield* this.#bits.make(kept.keep);
+  }
+
+  /** After the rows that were expected. */
+  *settle(): Steps<void> {
+    if (this.#bits !== null) yield* this.#bits.make();
   }
 
   image(): CodeImage {
@@ -113,7 +109,7 @@ class CodeTier implements Tier {
         if (rows === null) return answer;
       } else if (keep === null) {
         // Of no use here; they are tried again when they are made anew.
-        this.#bits?.stop();
+        this.#bits?.drop();
       } else {
         for (const times of widenings) {
           if (wide * times * 2 >= total) break;
@@ -127,7 +123,7 @@ class CodeTier implements Tier {
 
   close(): void {
     this.#changes += 1;
-    this.#bits?.stop();
+    this.#bits?.close();
     this.#codes.close();
   }
 

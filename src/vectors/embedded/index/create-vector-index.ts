@@ -1,8 +1,9 @@
 import { type Arena, ArenaFull } from './arena.ts';
-import { createCodeTier } from './code-tier.ts';
+import { CodeTier } from './code-tier.ts';
 import { scanRows } from './disk-index.ts';
 import { comparable } from './exact-score.ts';
 import { createFloatTier, type FloatTier } from './float-tier.ts';
+import { finish, type Steps } from './steps.ts';
 import type { Tier } from './tier.ts';
 import type { IndexOptions, VectorIndex } from './vector-index.ts';
 
@@ -12,6 +13,9 @@ export const tierLimits = { disk: 256, floats: 2_048 } as const;
 /** Below so many components codes take no less memory than floats, with what each row needs besides. */
 const codesSizeMin = 32;
 
+/** Rows that are read and put in one step. */
+const rowsPerStep = 500;
+
 /**
  * An index that changes its tier as the collection grows and shrinks: rows on disk, f32 in memory, one byte a component
  * (with bits before it when large). Null: the arena has no room for it. `put` throws ArenaFull when it does not fit any
@@ -19,13 +23,18 @@ const codesSizeMin = 32;
  * cheap.
  */
 export function createVectorIndex(options: IndexOptions, arena: Arena): VectorIndex | null {
+  return finish(makeVectorIndex(options, arena));
+}
+
+/** The same in steps. It shows each row as it was when that was read. */
+export function* makeVectorIndex(options: IndexOptions, arena: Arena): Steps<VectorIndex | null> {
   const { rows, distance, size } = options;
   const codesHelp = distance !== 'Manhattan' && size >= codesSizeMin;
   /** Null: the smallest tier, all is read from the rows. */
   let tier: Tier | null = null;
 
   const createTier = (count: number): Tier =>
-    codesHelp && count > tierLimits.floats ? createCodeTier(options, arena) : createFloatTier(options, arena);
+    codesHelp && count > tierLimits.floats ? new CodeTier(options, arena) : createFloatTier(options, arena);
 
   /** A tier for `count` rows, filled by `each`. */
   function fill(count: number, each: (put: (slot: number, vector: Float32Array) => void) => void): Tier {
@@ -36,6 +45,25 @@ export function createVectorIndex(options: IndexOptions, arena: Arena): VectorIn
     } catch (error) {
       filled.close();
       throw error;
+    }
+  }
+
+  /** The tier of a large collection. */
+  function* makeCodes(): Steps<Tier> {
+    const codes = new CodeTier(options, arena, options.kept === undefined ? rows.count() : 0);
+    let made = false;
+    try {
+      if (options.kept !== undefined) yield* codes.restore(options.kept);
+      else {
+        for (let from: number | null = 0; from !== null; yield) {
+          from = rows.each((slot, vector) => codes.put(slot, vector), { from, limit: rowsPerStep });
+        }
+        yield* codes.settle();
+      }
+      made = true;
+      return codes;
+    } finally {
+      if (!made) codes.close();
     }
   }
 
@@ -63,7 +91,7 @@ export function createVectorIndex(options: IndexOptions, arena: Arena): VectorIn
   }
 
   try {
-    if (options.kept !== undefined) tier = createCodeTier(options, arena, options.kept);
+    if (options.kept !== undefined || (codesHelp && rows.count() > tierLimits.floats)) tier = yield* makeCodes();
     else if (rows.count() > tierLimits.disk) tier = fill(rows.count(), rows.each);
   } catch (error) {
     if (error instanceof ArenaFull) return null;

@@ -36,10 +36,19 @@ export interface RowSource {
   count(): number;
   /** The vector in a slot; null when its point has none; may throw when there is no point. The array may be reused. */
   vector(slot: number): Float32Array | null;
-  /** All rows by slot. The array may be reused. */
-  each(visit: (slot: number, vector: Float32Array) => void): void;
+  /**
+   * Rows by slot, all or a part of them; a vector is good for its visit. Gives the slot that the next part begins at, null
+   * after the last one.
+   */
+  each(visit: (slot: number, vector: Float32Array) => void, part?: RowPart): number | null;
   /** Told of rows that are gone through for one search. */
   watch: RowWatch;
+}
+
+/** The first `limit` rows from slot `from` on. */
+export interface RowPart {
+  from: number;
+  limit: number;
 }
 
 export interface IndexOptions {
