@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { startGateway, type TestGateway } from '../start-gateway.ts';
+import { adminKey, startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { chances, writePast } from './past.ts';
 
@@ -18,6 +18,8 @@ export type SeededKey = keyof typeof secrets;
 
 export interface SeededGateway extends TestGateway {
   keys: typeof secrets;
+  /** A call of the admin API, `path` below /admin/v1. */
+  admin(path: string, init?: { method: string; body?: unknown }): Promise<Response>;
 }
 
 /**
@@ -50,7 +52,16 @@ export async function startSeededGateway(
   ]);
   local!.script('*', ['always status=503;message=out of memory']);
   await sendTraffic(gateway, requests);
-  return { ...gateway, keys: secrets };
+  return {
+    ...gateway,
+    keys: secrets,
+    admin: (path, { method, body } = { method: 'GET' }) =>
+      fetch(`${gateway.url}/admin/v1${path}`, {
+        method,
+        headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
+        body: body === undefined ? null : JSON.stringify(body),
+      }),
+  };
 }
 
 interface Places {

@@ -83,7 +83,7 @@ export function LoginForm({ ways }: { ways: LoginWays }) {
           label={kind === 'admin_key' ? 'Admin key' : 'API key'}
           hint={
             kind === 'admin_key'
-              ? 'It was printed at the first start, and is in .culvert/admin.key.'
+              ? 'Of the server, as .culvert/admin.key holds it, or of an operator.'
               : 'Shows what this key may use and has used.'
           }
         >
