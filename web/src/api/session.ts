@@ -1,4 +1,5 @@
-import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { queryOptions, useQueryClient } from '@tanstack/react-query';
+import { createContext, useContext } from 'react';
 import { ApiError, call, setCsrf } from './request.ts';
 
 export type Role = 'owner' | 'admin' | 'viewer' | 'billing';
@@ -52,11 +53,15 @@ export const sessionQuery = queryOptions({
   },
 });
 
-/** The session of a page that only somebody who is logged in sees. */
+const SessionContext = createContext<Session | null>(null);
+
+/** Around pages of somebody who is logged in: the last session that there was, also once it has ended. */
+export const SessionProvider = SessionContext.Provider;
+
 export function useSession(): Session {
-  const { data } = useQuery(sessionQuery);
-  if (data?.session == null) throw new Error('There is no session.');
-  return data.session;
+  const session = useContext(SessionContext);
+  if (session === null) throw new Error('There is no session.');
+  return session;
 }
 
 /** Of an operator's pages. */

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Navigate, Outlet } from '@tanstack/react-router';
 import { useRef } from 'react';
-import { type Session, sessionQuery } from '../api/session.ts';
+import { type Session, SessionProvider, sessionQuery } from '../api/session.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { LoginForm, LoginPage } from './login.tsx';
@@ -31,7 +31,7 @@ export function Gate({ kind }: { kind: Session['kind'] }) {
   if (session.kind !== kind) return <Navigate to={session.kind === 'key' ? '/account' : '/dashboard'} />;
   const ended = data !== undefined && data.session === null;
   return (
-    <>
+    <SessionProvider value={session}>
       <Shell session={session}>
         <Outlet />
       </Shell>
@@ -45,6 +45,6 @@ export function Gate({ kind }: { kind: Session['kind'] }) {
           <LoginForm ways={data.login} />
         </Dialog>
       )}
-    </>
+    </SessionProvider>
   );
 }

@@ -118,7 +118,7 @@ function Finder({ onClose, places, session, go }: Omit<PaletteProps, 'open'>) {
 
 function requestOf(text: string, session: Session, go: (to: string) => void): Command[] {
   const id = text.trim();
-  if (session.kind !== 'operator' || !/^req_\w{6,}$/.test(id)) return [];
+  if (session.kind !== 'operator' || !/^req_[\w-]{6,}$/.test(id)) return [];
   return [{ title: `Request ${id}`, icon: <FileSearch />, run: () => go(`/dashboard/requests/${id}`) }];
 }
 

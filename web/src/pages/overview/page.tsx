@@ -6,7 +6,7 @@ import { Segments } from '../../parts/controls.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { Page } from '../../parts/page.tsx';
-import { Skeleton } from '../../parts/skeleton.tsx';
+import { Pending, Skeleton } from '../../parts/skeleton.tsx';
 import { Figures } from './figures.tsx';
 import { Tops } from './tops.tsx';
 import { Wrongs } from './wrongs.tsx';
@@ -44,7 +44,7 @@ export default function OverviewPage() {
         <>
           <Wrongs wrong={data.wrong} />
           <Figures totals={data.totals} before={data.before} range={data.range} />
-          <Suspense fallback={<Skeleton className="h-96" />}>
+          <Suspense fallback={<Pending className="h-96" />}>
             <Charts overview={data} />
           </Suspense>
           <Tops overview={data} />

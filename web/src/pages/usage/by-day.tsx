@@ -2,7 +2,7 @@ import type { Query } from '../../api/request.ts';
 import Chart, { type Series } from '../../parts/chart.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { Section } from '../../parts/page.tsx';
-import { Skeleton } from '../../parts/skeleton.tsx';
+import { Pending } from '../../parts/skeleton.tsx';
 import { type Measure, measures } from './measures.ts';
 import { type ByDay as Arranged, type UsageRow, useByDay } from './use-by-day.ts';
 
@@ -23,7 +23,7 @@ export default function ByDay({ query, groupBy, from, measure }: ByDayProps) {
   return (
     <Section title={`${label} ${from === '24h' ? 'by hour' : 'by day'}${groupBy === 'day' ? '' : ` and ${groupBy}`}`}>
       {error !== null && <ErrorNote error={error} />}
-      {byDay === undefined && error === null && <Skeleton className="h-48" />}
+      {byDay === undefined && error === null && <Pending className="h-48" />}
       {byDay !== undefined && (
         <Chart
           label={`${label} over time`}

@@ -10,7 +10,7 @@ import { useFilters } from '../../parts/filters.ts';
 import { percent, plural } from '../../parts/format.ts';
 import { Page } from '../../parts/page.tsx';
 import { saveFrom } from '../../parts/save.ts';
-import { Skeleton } from '../../parts/skeleton.tsx';
+import { Pending } from '../../parts/skeleton.tsx';
 import { FilterInput } from '../../parts/suggest-input.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { type Measure, measures } from './measures.ts';
@@ -70,7 +70,7 @@ export default function UsagePage() {
           <Select
             aria-label="Sum up by"
             value={group_by}
-            className="w-auto flex-1 sm:flex-none"
+            className="w-[calc(50%-4px)] sm:w-auto"
             onChange={({ target: { value } }) => setFilters({ group_by: value })}
           >
             {groups.map(([value, label]) => (
@@ -82,7 +82,7 @@ export default function UsagePage() {
           <Select
             aria-label="Measure"
             value={measure}
-            className="w-auto flex-1 sm:flex-none"
+            className="w-[calc(50%-4px)] sm:w-auto"
             onChange={({ target: { value } }) => setFilters({ measure: value })}
           >
             {Object.entries(measures).map(([value, { label }]) => (
@@ -122,7 +122,7 @@ export default function UsagePage() {
         </>
       }
     >
-      <Suspense fallback={<Skeleton className="h-64" />}>
+      <Suspense fallback={<Pending className="h-64" />}>
         <ByDay query={chosen} groupBy={group_by} from={from} measure={measure} />
       </Suspense>
       <PagedTable

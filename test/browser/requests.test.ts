@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, suite, test } from 'node:test';
+import { chromiumMissing } from '../chromium.ts';
+import { inPage, settled } from './open-browser.ts';
+import { openSeeded } from './open-seeded.ts';
+
+const { gateway, browser } = await openSeeded({ after: after as never }, { days: 3, perDay: 150 });
+
+suite('the requests', { skip: chromiumMissing }, () => {
+  test('are filtered by the URL, which can be shared', async () => {
+    const { page } = await browser.open();
+    await page.goto('/dashboard/requests?account=lumen');
+    await settled(page);
+    const accounts = page.locator('tbody td:nth-child(4)');
+    assert.ok((await accounts.count()) > 3);
+    for (const text of await accounts.allInnerTexts()) assert.match(text, /^lumen\//);
+    await page.getByLabel('Outcome').selectOption('failed');
+    await page.waitForURL(/class=failed/);
+    const shared = await browser.open();
+    await shared.page.goto(page.url());
+    await settled(shared.page);
+    assert.equal(await shared.page.getByLabel('Outcome').inputValue(), 'failed');
+    for (const text of await shared.page.locator('tbody td:nth-child(2)').allInnerTexts()) assert.notEqual(text, '200');
+    await shared.page.getByRole('button', { name: 'Clear' }).click();
+    await shared.page.waitForURL(/requests$/);
+  });
+
+  test('appear as they end, and stop when they are told to', async () => {
+    const { page } = await browser.open();
+    await page.goto('/dashboard/requests');
+    await settled(page);
+    await ask('somebody new');
+    await page.getByText('somebody new').waitFor();
+    await page.getByRole('button', { name: 'Live' }).click();
+    await page.getByRole('button', { name: 'Go live' }).waitFor();
+    await ask('somebody later');
+    await page.waitForTimeout(2_500);
+    assert.equal(await page.getByText('somebody later').count(), 0);
+  });
+
+  test('page on the server, and go back', async () => {
+    const { page } = await browser.open();
+    await page.goto('/dashboard/requests?until=1m');
+    await settled(page);
+    const first = await page.locator('tbody a').first().getAttribute('href');
+    await page.getByRole('button', { name: 'Next page' }).click();
+    await page.getByText('Page 2').waitFor();
+    assert.equal(await page.locator(`tbody a[href="${first}"]`).count(), 0);
+    await page.getByRole('button', { name: 'Previous page' }).click();
+    await page.getByText('Page 1').waitFor();
+    assert.equal(await page.locator('tbody a').first().getAttribute('href'), first);
+  });
+
+  test('open as a timeline of attempts, with why another one was asked', async () => {
+    const { page } = await browser.open();
+    await page.goto('/dashboard/requests?model=private&class=failed');
+    await settled(page);
+    await page.locator('tbody tr').first().click();
+    await page.getByRole('heading', { name: 'Route' }).waitFor();
+    assert.equal(await page.getByText('answered 503: out of memory').count(), await page.locator('ol > li').count());
+    await page.getByText('upstreams failed').waitFor();
+  });
+
+  test('are exported with the filters of the page', async () => {
+    const { page } = await browser.open();
+    await page.goto('/dashboard/requests?account=atlas');
+    await page.getByRole('button', { name: 'Export' }).click();
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('menuitem', { name: 'CSV' }).click();
+    const file = await (await downloading).path();
+    const [head, ...lines] = readFileSync(file, 'utf8').trim().split('\r\n');
+    const account = head!.split(',').indexOf('account');
+    assert.ok(lines.length > 10);
+    for (const line of lines) assert.equal(line.split(',')[account], 'atlas');
+  });
+
+  test('show what callers wrote as text', async () => {
+    const { page, faults } = await browser.open();
+    const payload = '<img src=x onerror="window.ran = 1"><script>window.ran = 1</script>';
+    await ask(payload, { 'x-culvert-tag': '"><svg onload=window.ran=1>' });
+    await page.goto(`/dashboard/requests?user=${encodeURIComponent(payload)}`);
+    await settled(page);
+    await page.getByText(payload).first().waitFor();
+    await page.locator('tbody tr').first().click();
+    await page.getByRole('heading', { name: 'Route' }).waitFor();
+    await page.getByText('"><svg onload=window.ran=1>').waitFor();
+    await page.goto('/dashboard/usage?group_by=user&from=24h');
+    await page.getByRole('cell', { name: payload }).waitFor();
+    assert.equal(await inPage(page, 'window.ran'), undefined);
+    assert.deepEqual(faults, []);
+  });
+});
+
+async function ask(user: string, headers: Record<string, string> = {}): Promise<void> {
+  const answer = await gateway.fetch('/v1/chat/completions', {
+    headers: { authorization: `Bearer ${gateway.keys['atlas/production']}`, ...headers },
+    json: { model: 'smart', user, messages: [{ role: 'user', content: 'Hello' }] },
+  });
+  assert.equal(answer.status, 200);
+  await answer.text();
+}

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { after, suite, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { chromiumMissing } from '../chromium.ts';
+import { inPage, settled } from './open-browser.ts';
+import { openSeeded } from './open-seeded.ts';
+
+const { gateway, browser } = await openSeeded({ after: after as never }, { days: 2, perDay: 60 });
+const firstLoadMaxBytes = 200_000;
+const built = fileURLToPath(new URL('../../web/dist/', import.meta.url));
+
+suite('around every page', { skip: chromiumMissing }, () => {
+  test('the first load is at most 200 KB, gzipped', async () => {
+    const { page } = await browser.open();
+    const files = new Set(['index.html']);
+    page.on('request', (request) => {
+      const [, name] = /\/dashboard\/(.*\.\w+)$/.exec(request.url()) ?? [];
+      if (name !== undefined) files.add(name);
+    });
+    await page.goto('/dashboard');
+    await settled(page);
+    await page.locator('canvas').first().waitFor();
+    const bytes = [...files].reduce((sum, name) => sum + statSync(`${built}${name}.gz`).size, 0);
+    assert.ok(files.size > 3, 'scripts and styles are among them');
+    assert.ok(bytes <= firstLoadMaxBytes, `${bytes} bytes of ${[...files].join(', ')}`);
+  });
+
+  test('everything is a few keys away', async () => {
+    const { page } = await browser.open();
+    await page.goto('/dashboard');
+    await settled(page);
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('usa');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Usage', exact: true }).waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('r');
+    await page.getByRole('heading', { name: 'Requests', exact: true }).waitFor();
+    await page.keyboard.press('/');
+    assert.equal(await inPage(page, 'document.activeElement.getAttribute("aria-label")'), 'Request id');
+    await page.keyboard.type('g o');
+    assert.equal(await page.getByLabel('Request id').inputValue(), 'g o', 'typing is not a shortcut');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
+  test('a request is found by its id from anywhere', async () => {
+    const answer = await gateway.admin('/requests?limit=1');
+    const [{ id }] = ((await answer.json()) as { data: [{ id: string }] }).data;
+    const { page } = await browser.open();
+    await page.goto('/dashboard/settings');
+    await settled(page);
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type(id);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Route' }).waitFor();
+    assert.ok(page.url().endsWith(id));
+  });
+
+  test('the theme is chosen, and kept', async () => {
+    const { page } = await browser.open({ scheme: 'light' });
+    await page.goto('/dashboard');
+    const ground = () => inPage(page, 'getComputedStyle(document.body).backgroundColor');
+    const light = await ground();
+    await page.getByRole('button', { name: 'admin owner' }).click();
+    await page.getByRole('menuitem', { name: 'Dark' }).click();
+    const dark = await ground();
+    assert.notEqual(dark, light);
+    await page.reload();
+    await settled(page);
+    assert.equal(await ground(), dark);
+  });
+
+  test('an operator sees what its role may see', async () => {
+    const made = await gateway.admin('/operators', { method: 'POST', body: { name: 'olga', role: 'billing' } });
+    const { key } = (await made.json()) as { key: string };
+    const { page } = await browser.open({ as: { admin_key: key } });
+    await page.goto('/dashboard');
+    await settled(page);
+    const places = await page.getByRole('navigation', { name: 'Pages' }).first().getByRole('link').allInnerTexts();
+    assert.ok(places.includes('Usage'));
+    for (const hidden of ['Requests', 'Settings']) assert.ok(!places.includes(hidden), hidden);
+    await page.goto('/dashboard/requests');
+    await page.getByText('which may not see requests').waitFor();
+  });
+
+  test('on a phone every page is in the drawer', async () => {
+    const { page } = await browser.open({ size: 'phone' });
+    await page.goto('/dashboard');
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('dialog').getByRole('link', { name: 'Settings' }).click();
+    await page.getByRole('heading', { name: 'Settings' }).waitFor();
+    assert.equal(await page.getByRole('dialog').count(), 0);
+  });
+
+  test('a page that is not there says so', async () => {
+    const { page } = await browser.open();
+    await page.goto('/dashboard/nowhere');
+    await page.getByText('There is no such page').waitFor();
+  });
+});
