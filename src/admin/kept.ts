@@ -13,8 +13,8 @@ export type KeptKind = KeptRow['kind'];
 /** What the store holds of providers and models. */
 export type KeptRows = Pick<Stored, 'kept' | 'credentials'>;
 
-/** Providers and models that are kept: more of them than anybody makes by hand. */
-const keptMax = 5_000;
+/** Providers and models that are kept: all are checked anew with each change, some 70 ms for so many. */
+const keptMax = 1_000;
 /** A change that others overtake is made anew so often. */
 const triesMax = 5;
 
@@ -115,11 +115,12 @@ function check(parts: AdminParts, before: KeptRows, after: KeptRows, focus: Pick
   if (row !== null && [row.name, ...keysIn(row.definition)].some((key) => key.includes('${'))) {
     refuse(invalid(nameField[row.kind], `${nameField[row.kind]}: no name in it may hold a reference such as \${NAME}`));
   }
-  const { left: earlier } = merge(parts, before);
   const { left, config } = merge(parts, after);
   const own = left.get(fragmentKey(focus));
   if (own !== undefined) refuseUnfit(parts, focus, own);
-  const broken = [...left.keys()].filter((key) => !earlier.has(key) && key !== fragmentKey(focus));
+  const others = [...left.keys()].filter((key) => key !== fragmentKey(focus));
+  const earlier = others.length === 0 ? left : merge(parts, before).left;
+  const broken = others.filter((key) => !earlier.has(key));
   if (broken.length > 0) {
     const named = broken.slice(0, 5).map((key) => `${key.slice(key.indexOf(' ') + 1)} (${whyLeft(left.get(key)!)})`);
     const more = broken.length > named.length ? ` and ${broken.length - named.length} more` : '';
