@@ -235,6 +235,26 @@ for (const [verb, body, at] of [
   });
 }
 
+test('a collection that points are looked up in must exist, whether any is named or not', async () => {
+  const others = { find: async (_: string, name: string) => (name === 'plain' ? plainSpec : null) };
+  const lookup = { collection: 'gone' };
+  for (const [verb, body] of [
+    ['query-points', { query: vector, lookup_from: lookup }],
+    [
+      'query-batch',
+      { searches: [{ query: vector }, { prefetch: { query: vector, lookup_from: lookup }, query: vector }] },
+    ],
+    ['recommend-points', { positive: [vector], lookup_from: lookup }],
+  ] as const) {
+    const { prepared } = prepare(others, verb, body);
+    const failure = await prepared.then(() => 'prepared', shownFailure);
+    assert.equal(failure, "404 Collection 'gone' does not exist.");
+  }
+  const searches = Array.from({ length: 101 }, (_, i) => ({ query: vector, lookup_from: { collection: `c${i}` } }));
+  const failure = await prepare({}, 'query-batch', { searches }).prepared.then(() => 'prepared', shownFailure);
+  assert.equal(failure, '400 searches[100].lookup_from.collection: at most 100 other collections a call');
+});
+
 test('a text is looked for by the vector that it was given', async () => {
   const query = async () => [[]];
   const { prepared, asked } = prepare({ find: async () => textSpec, query }, 'search-points', { text: 'what?' });

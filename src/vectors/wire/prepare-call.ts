@@ -39,8 +39,11 @@ export async function prepareCall(
   const startedMs = clock.monotonicMs();
   const opened = openCall(call);
   const spec = await specOf(store, call.owner.tenant, opened);
-  const { request, texts, fill } = await withLanguages(() => readCall(opened, spec, limits));
+  const { request, texts, fill, lookedIn } = await withLanguages(() => readCall(opened, spec, limits));
   if (spec !== null) for (const [want, at] of wantsOf(request)) checkWant(spec, want, at);
+  for (const name of lookedIn) {
+    if ((await store.find(call.owner.tenant, name)) === null) throw noCollection(name);
+  }
   const answerOf = (result: unknown) => writeAnswer(result, clock.monotonicMs() - startedMs);
   return {
     texts,

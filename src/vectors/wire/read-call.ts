@@ -41,6 +41,8 @@ export interface ReadCall {
   /** What must be embedded, and given to `fill`, before the request may run. */
   texts: TextsToEmbed | null;
   fill(embedded: Embedded): void;
+  /** Other collections, which must exist too. */
+  lookedIn: Iterable<string>;
 }
 
 export interface ReadLimits {
@@ -77,7 +79,7 @@ export function readCall(call: OpenedCall, spec: CollectionSpec | null, limits: 
   const acknowledge = readOptions(call.search);
   const { verb, body } = call;
   const collection = call.collection!;
-  const ready = (request: VectorRequest): ReadCall => ({ request, texts: null, fill() {} });
+  const ready = (request: VectorRequest): ReadCall => ({ request, texts: null, fill() {}, lookedIn: [] });
   switch (verb) {
     case 'list-collections':
       return ready({ kind: 'list' });
@@ -183,7 +185,8 @@ function readQueryCall(verb: QueryVerb, body: JsonObject, collection: string, sp
 }
 
 function withTexts(request: VectorRequest, vectors: VectorReader): ReadCall {
-  return { request, texts: vectors.texts, fill: (embedded) => vectors.fill(embedded) };
+  const { texts, lookedIn } = vectors;
+  return { request, texts, fill: (embedded) => vectors.fill(embedded), lookedIn };
 }
 
 /** The size that nobody gave is that of the model's vectors; one that somebody gave must be. */
@@ -191,6 +194,7 @@ function readCreation({ spec, sizes }: CreatedCollection, form: 'contract' | 'qd
   return {
     request: { kind: 'create', spec, form },
     texts: sizes === null ? null : { model: sizes.model, purpose: 'document', texts: [] },
+    lookedIn: [],
     fill({ size }) {
       for (const { name, at, given } of sizes?.of ?? []) {
         if (given !== 0 && given !== size) {

@@ -54,8 +54,9 @@ export function readQuery(json: JsonValue, dialect: QueryDialect, at: string, ve
   const limit = optional(limitValue) ? limitDefault : readWhole(limitValue, at + limitKey, 1, pointsAskedMax);
   const shared = readShared(body, dialect, at, limit, vectors);
   const offset = optional(body.offset) ? 0 : readWhole(body.offset, `${at}offset`, 0, offsetMax);
-  // Points by chance have no first ones to be passed over.
-  return { ...shared, limit, offset: shared.target.kind === 'sample' ? 0 : offset };
+  // Points by chance have no first ones to be passed over; those of a prefetch have, as in Qdrant.
+  const isChance = shared.target.kind === 'sample' && shared.prefetch === undefined;
+  return { ...shared, limit, offset: isChance ? 0 : offset };
 }
 
 /** `{searches: [query…]}`. */
@@ -116,7 +117,9 @@ function readSearch(
   vectors: VectorReader,
 ): Omit<Prefetch, 'limit' | 'prefetch'> {
   const using = usingOf(body, dialect, at);
-  const compared = { using, from: readLookup(body.lookup_from, `${at}lookup_from`, using) };
+  const from = readLookup(body.lookup_from, `${at}lookup_from`, using);
+  if (from !== null) vectors.lookIn(from.collection, `${at}lookup_from.collection`);
+  const compared = { using, from };
   return {
     target: readDialectTarget(body, dialect, at, limit, compared, vectors),
     ...(using !== '' && { using }),

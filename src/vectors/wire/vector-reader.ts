@@ -24,6 +24,9 @@ export type VectorSource =
   | { kind: 'text'; text: string }
   | { kind: 'value'; value: VectorValue };
 
+/** Collections that one call looks points up in. */
+const lookedInMax = 100;
+
 /** Who says by which model a text is embedded. */
 interface SaidModel {
   model: string;
@@ -47,6 +50,8 @@ export class VectorReader {
   readonly #worded = new Set<string>();
   readonly #texts: string[] = [];
   readonly #places: Float32Array[] = [];
+  /** Other collections, whose points are named. */
+  readonly #lookedIn = new Set<string>();
 
   /** `body`: its `model` or `embedding_model` is that of all its texts. Throws a FailureError (400). */
   constructor(spec: CollectionSpec, body: JsonObject, purpose: TextsToEmbed['purpose']) {
@@ -59,6 +64,16 @@ export class VectorReader {
       this.#said = { model, at };
       if (spec.embeddingModel !== null) this.#checkOwn(spec.embeddingModel, this.#said);
     }
+  }
+
+  /** Throws a FailureError (400) for one too many. */
+  lookIn(collection: string, at: string): void {
+    this.#lookedIn.add(collection);
+    if (this.#lookedIn.size > lookedInMax) refuse(at, `at most ${lookedInMax} other collections a call`);
+  }
+
+  get lookedIn(): ReadonlySet<string> {
+    return this.#lookedIn;
   }
 
   get collection(): CollectionSpec {
