@@ -91,8 +91,20 @@ function within(config: Config, scope: AccountScope): Config {
   if (scope === null) return config;
   const { log } = config.telemetry;
   const isOwn = (key: string) => scope.includes(key.split('/')[0]!);
+  const { oidc, ...dashboard } = config.dashboard;
+  const roles = oidc?.roles.filter(({ accounts }) => accounts?.some((id) => scope.includes(id)) !== false) ?? [];
+  const ownOf = (accounts: readonly string[]) => accounts.filter((id) => scope.includes(id));
   return {
     ...config,
+    dashboard: {
+      ...dashboard,
+      ...(oidc !== undefined && {
+        oidc: {
+          ...oidc,
+          roles: roles.map(({ accounts, ...role }) => ({ ...role, ...(accounts && { accounts: ownOf(accounts) }) })),
+        },
+      }),
+    },
     accounts: Object.fromEntries(Object.entries(config.accounts).filter(([id]) => scope.includes(id))),
     keys: config.keys.filter(({ account }) => scope.includes(account)),
     telemetry: {

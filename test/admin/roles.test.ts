@@ -59,6 +59,17 @@ async function twoAccounts(t: { after(fn: () => unknown): void }) {
   const admin = await openAdmin(t, {
     accounts: { alpha: {}, bravo: { name: 'bravo Inc.' } },
     keys: [{ key: 'sk-cv-declared-bravo', account: 'bravo', name: 'bravo-declared' }],
+    dashboard: {
+      oidc: {
+        issuer: 'https://id.example.org',
+        client_id: 'culvert',
+        roles: [
+          { group: 'all', role: 'owner' },
+          { group: 'team-a', role: 'viewer', accounts: ['alpha', 'bravo'] },
+          { group: 'team-bravo', role: 'viewer', accounts: ['bravo'] },
+        ],
+      },
+    },
     telemetry: { log: { bodies: ['bravo/bravo-declared', 'alpha/laptop'] } },
   });
   const keys: Record<string, string> = {};
