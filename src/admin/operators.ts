@@ -47,6 +47,9 @@ const operatorFields = {
 const operatorSchema = z.object(operatorFields);
 const withKeySchema = z.object({ ...operatorFields, key: z.string().describe('The secret. Shown this once.') });
 
+/** For pages that show it. */
+export type OperatorReply = z.output<typeof operatorSchema>;
+
 /** `/operators`: who administers beside the holder of the admin key. */
 export function operatorOperations(parts: AdminParts, records: Records): Operation[] {
   const { operatorOf, checkAccounts, change } = createRows(parts, records);

@@ -21,6 +21,9 @@ const sessionSchema = z.object({
   expires_at: timeField,
 });
 
+/** For pages that show it. */
+export type SessionReply = z.output<typeof sessionSchema>;
+
 const noDashboard: Failure = {
   kind: 'conflict',
   message: 'No server with a dashboard answers here: start one, without admin.dashboard: false.',

@@ -15,10 +15,24 @@ const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string
   'usage-by-day': '/dashboard/usage',
   settings: '/dashboard/settings',
   'settings-check': '/dashboard/settings?tab=check',
+  'settings-doctor': '/dashboard/settings?tab=doctor',
+  'settings-operators': '/dashboard/settings?tab=operators',
+  'settings-sessions': '/dashboard/settings?tab=sessions',
   'settings-audit': '/dashboard/settings?tab=audit',
 };
 
 const { gateway, browser } = await openSeeded({ after: after as never }, { days: 14, perDay: 120 });
+if (chromiumMissing === false) {
+  for (const [name, role] of [
+    ['Lena Brandt', 'admin'],
+    ['Finance', 'billing'],
+  ]) {
+    await gateway.admin('/operators', {
+      method: 'POST',
+      body: { name, role, accounts: role === 'admin' ? ['atlas'] : null },
+    });
+  }
+}
 
 suite('every page', { skip: chromiumMissing }, () => {
   for (const size of ['desktop', 'phone'] as const satisfies readonly Size[]) {

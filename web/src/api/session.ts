@@ -15,7 +15,7 @@ export interface OperatorSession extends SessionFacts {
   role: Role;
   /** Null: all of them. */
   accounts: string[] | null;
-  login: 'token' | 'admin_key' | 'oidc';
+  login: 'token' | 'admin_key' | 'operator_key' | 'oidc';
 }
 export interface KeySession extends SessionFacts {
   kind: 'key';
@@ -78,8 +78,9 @@ export async function logIn(credential: Credential): Promise<void> {
 export function useLogOut(): () => Promise<void> {
   const client = useQueryClient();
   return async () => {
-    await call('DELETE', '/dashboard/session');
+    // A provider of logins is logged out of too: it would log the next person in without asking.
+    const ended = await call<{ end_session_url: string | null }>('DELETE', '/dashboard/session');
     client.clear();
-    location.assign('/dashboard');
+    location.assign(ended.end_session_url ?? '/dashboard');
   };
 }

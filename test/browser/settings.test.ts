@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { after, suite, test } from 'node:test';
+import { chromiumMissing } from '../chromium.ts';
+import { settled } from './open-browser.ts';
+import { openSeeded } from './open-seeded.ts';
+
+const { browser } = await openSeeded({ after: after as never }, { days: 0, requests: 2 });
+
+suite('the settings', { skip: chromiumMissing }, () => {
+  test('show the configuration in force, found by name, and no secret', async () => {
+    const { page } = await browser.open();
+    await page.goto('/dashboard/settings');
+    await settled(page);
+    assert.doesNotMatch(await page.locator('main').innerText(), /upstream-secret|sk-cv-/);
+    await page.getByLabel('Find a setting').fill('session_idle');
+    await page.waitForURL(/text=session_idle/);
+    assert.deepEqual(await page.locator('dt').allInnerTexts(), ['session_idle']);
+  });
+
+  test('check a file, and say where it is wrong', async () => {
+    const { page } = await browser.open();
+    await page.goto('/dashboard/settings?tab=check');
+    await page.getByLabel('culvert.yaml').fill('server:\n  prot: 4141\n');
+    await page.getByRole('button', { name: 'Check', exact: true }).click();
+    const line = page.getByRole('listitem').filter({ hasText: 'prot' });
+    await line.waitFor();
+    assert.match(await line.innerText(), /2:3/);
+    assert.match(await line.innerText(), /did you mean/);
+  });
+
+  test('make an operator: the server’s message stands at its field, the key is shown once, the audit log has it', async () => {
+    const { page } = await browser.open();
+    await page.goto('/dashboard/settings?tab=operators');
+    await page.getByRole('button', { name: 'Make an operator' }).first().click();
+    const name = page.getByLabel('Name');
+    await name.fill('admin');
+    await page.getByRole('button', { name: 'Make', exact: true }).click();
+    await page.getByText('Expected another name than').waitFor();
+    assert.equal(await name.getAttribute('aria-invalid'), 'true');
+    await name.fill('Lena');
+    await page.getByLabel('Accounts').fill('atlas, nobody');
+    await page.getByRole('button', { name: 'Make', exact: true }).click();
+    await page.getByText('There is no account').waitFor();
+    assert.equal(await page.getByLabel('Accounts').getAttribute('aria-invalid'), 'true');
+    await page.getByLabel('Accounts').fill('atlas');
+    await page.getByRole('button', { name: 'Make', exact: true }).click();
+    const key = await page.getByRole('dialog', { name: 'Key of Lena' }).locator('pre').innerText();
+    await page.keyboard.press('Escape');
+    await page.getByRole('cell', { name: 'Lena', exact: true }).waitFor();
+    await page.getByRole('tab', { name: 'Audit log' }).click();
+    await page.getByText('operator.create').waitFor();
+    await page.getByRole('button', { name: 'Show' }).first().click();
+    const change = page.getByRole('dialog');
+    await change.getByText('Lena').first().waitFor();
+    assert.ok(!(await change.innerText()).includes(key));
+  });
+
+  test('end the session of another browser', async () => {
+    const { page: another } = await browser.open({ as: { key: 'sk-cv-seed-lumen-reader' } });
+    const { page } = await browser.open();
+    await page.goto('/dashboard/settings?tab=sessions');
+    await settled(page);
+    await page.getByRole('row').filter({ hasText: 'lumen/reader' }).getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('row').filter({ hasText: 'lumen/reader' }).waitFor({ state: 'detached' });
+    const answer = await another.context().request.get('/dashboard/session');
+    assert.equal(answer.status(), 401);
+  });
+
+  test('say what the doctor finds', async () => {
+    const { page } = await browser.open();
+    await page.goto('/dashboard/settings?tab=doctor');
+    await settled(page);
+    assert.ok((await page.getByRole('main').getByRole('listitem').count()) > 3);
+  });
+});

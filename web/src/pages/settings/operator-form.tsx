@@ -1,0 +1,67 @@
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { OperatorReply } from '../../../../src/admin/operators.ts';
+import { call } from '../../api/request.ts';
+import type { Role } from '../../api/session.ts';
+import { Button } from '../../parts/button.tsx';
+import { Input, Select } from '../../parts/controls.tsx';
+import { Field, Form } from '../../parts/form.tsx';
+
+interface OperatorFormProps {
+  /** Null: a new one is made. */
+  operator: OperatorReply | null;
+  /** `key` is a new one's secret. */
+  onDone: (key: string | null, name: string) => void;
+}
+
+export function OperatorForm({ operator, onDone }: OperatorFormProps) {
+  const [name, setName] = useState(operator?.name ?? '');
+  const [role, setRole] = useState<Role>(operator?.role ?? 'viewer');
+  const [accounts, setAccounts] = useState(operator?.accounts?.join(', ') ?? '');
+  const listed = accounts.split(/[\s,]+/).filter((id) => id !== '');
+  const body = { name, role, accounts: listed.length === 0 ? null : listed };
+  const save = useMutation({
+    mutationFn: () =>
+      operator === null
+        ? call<{ key?: string }>('POST', '/admin/v1/operators', { body })
+        : call<{ key?: string }>('PATCH', `/admin/v1/operators/${operator.id}`, { body }),
+    onSuccess: (reply) => onDone(reply.key ?? null, name),
+  });
+  return (
+    <Form
+      error={save.error}
+      onSubmit={() => save.mutate()}
+      footer={
+        <Button type="submit" look="main" busy={save.isPending} disabled={name === ''}>
+          {operator === null ? 'Make' : 'Save'}
+        </Button>
+      }
+    >
+      <Field name="name" label="Name" hint="Stands in the audit log.">
+        {(control) => (
+          <Input {...control} autoComplete="off" value={name} onChange={({ target }) => setName(target.value)} />
+        )}
+      </Field>
+      <Field name="role" label="Role">
+        {(control) => (
+          <Select {...control} value={role} onChange={({ target }) => setRole(target.value as Role)}>
+            <option value="viewer">viewer: looks</option>
+            <option value="billing">billing: accounts, plans and usage</option>
+            <option value="admin">admin: everything but operators</option>
+            <option value="owner">owner: everything</option>
+          </Select>
+        )}
+      </Field>
+      <Field name="accounts" label="Accounts" hint="Those that it sees and may change, with commas. Empty: all.">
+        {(control) => (
+          <Input
+            {...control}
+            spellCheck={false}
+            value={accounts}
+            onChange={({ target }) => setAccounts(target.value)}
+          />
+        )}
+      </Field>
+    </Form>
+  );
+}

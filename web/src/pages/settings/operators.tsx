@@ -1,0 +1,152 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { EllipsisVertical, UserPlus } from 'lucide-react';
+import { useState } from 'react';
+import type { OperatorReply } from '../../../../src/admin/operators.ts';
+import { usePages } from '../../api/pages.ts';
+import { call } from '../../api/request.ts';
+import { useMay } from '../../api/rights.ts';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { Code } from '../../parts/code.tsx';
+import { Confirm, Dialog } from '../../parts/dialog.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { Ago } from '../../parts/figures.tsx';
+import { Menu, MenuItem } from '../../parts/menu.tsx';
+import { Badge } from '../../parts/status.tsx';
+import { type Column, PagedTable } from '../../parts/table.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { OperatorForm } from './operator-form.tsx';
+
+type Doing = { what: 'change' | 'rotate' | 'remove'; operator: OperatorReply } | { what: 'make' };
+
+/** Who administers beside the holder of the admin key. */
+export function Operators() {
+  const client = useQueryClient();
+  const may = useMay('operators', 'write');
+  const pages = usePages<OperatorReply>('/admin/v1/operators');
+  const [doing, setDoing] = useState<Doing | null>(null);
+  const [secret, setSecret] = useState<{ name: string; key: string } | null>(null);
+  const renewed = () => client.invalidateQueries({ queryKey: ['/admin/v1/operators'] });
+  const close = () => setDoing(null);
+  const columns: Column<OperatorReply>[] = [
+    { head: 'Name', cell: ({ name }) => <span className="[overflow-wrap:anywhere]">{name}</span> },
+    { head: 'Role', cell: ({ role }) => <Badge tone={role === 'owner' ? 'accent' : 'plain'}>{role}</Badge> },
+    { head: 'Accounts', from: 'sm', cell: ({ accounts }) => (accounts === null ? 'all' : accounts.join(', ')) },
+    {
+      head: 'Logs in by',
+      from: 'md',
+      cell: ({ login, prefix }) =>
+        login === 'oidc' ? 'OpenID Connect' : <code className="font-mono text-xs">{prefix}…</code>,
+    },
+    { head: 'Since', from: 'md', cell: ({ created_at }) => <Ago at={created_at} /> },
+  ];
+  if (may) {
+    columns.push({
+      head: 'Actions',
+      align: 'right',
+      className: 'w-px',
+      cell: (operator) => (
+        <Menu
+          trigger={
+            <IconButton label={`Actions for ${operator.name}`} className="size-7">
+              <EllipsisVertical />
+            </IconButton>
+          }
+        >
+          <MenuItem disabled={operator.login === 'oidc'} onSelect={() => setDoing({ what: 'change', operator })}>
+            Change
+          </MenuItem>
+          <MenuItem disabled={operator.login === 'oidc'} onSelect={() => setDoing({ what: 'rotate', operator })}>
+            New key
+          </MenuItem>
+          <MenuItem tone="bad" onSelect={() => setDoing({ what: 'remove', operator })}>
+            Remove
+          </MenuItem>
+        </Menu>
+      ),
+    });
+  }
+  return (
+    <>
+      <div className="flex flex-wrap items-center gap-3">
+        <p className="min-w-0 flex-1 text-muted">
+          Owners may do everything, admins everything but make operators; viewers look; billing sees accounts, plans and
+          usage.
+        </p>
+        {may && (
+          <Button look="main" icon={<UserPlus className="size-4" />} onClick={() => setDoing({ what: 'make' })}>
+            Make an operator
+          </Button>
+        )}
+      </div>
+      <PagedTable
+        label="Operators"
+        pages={pages}
+        columns={columns}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty title="There are no operators yet.">
+            The holder of the admin key is the only one who administers.
+          </Empty>
+        }
+      />
+      {(doing?.what === 'make' || doing?.what === 'change') && (
+        <Dialog
+          open
+          onClose={close}
+          title={doing.what === 'make' ? 'Make an operator' : `Change ${doing.operator.name}`}
+        >
+          <OperatorForm
+            operator={doing.what === 'make' ? null : doing.operator}
+            onDone={(key, name) => {
+              close();
+              if (key !== null) setSecret({ name, key });
+              void renewed();
+            }}
+          />
+        </Dialog>
+      )}
+      {doing?.what === 'rotate' && (
+        <Confirm
+          open
+          onClose={close}
+          title={`A new key for ${doing.operator.name}?`}
+          action="Make a new key"
+          onConfirm={async () => {
+            const { key } = await call<{ key: string }>('POST', `/admin/v1/operators/${doing.operator.id}/rotate`);
+            setSecret({ name: doing.operator.name, key });
+            await renewed();
+          }}
+        >
+          The old key, and every session that it opened, is over at once.
+        </Confirm>
+      )}
+      {doing?.what === 'remove' && (
+        <Confirm
+          open
+          onClose={close}
+          title={`Remove ${doing.operator.name}?`}
+          action="Remove"
+          onConfirm={async () => {
+            await call('DELETE', `/admin/v1/operators/${doing.operator.id}`);
+            toast(`${doing.operator.name} is removed.`);
+            await renewed();
+          }}
+        >
+          {doing.operator.login === 'oidc'
+            ? 'Its sessions end. It comes back with its next login, unless its groups are gone.'
+            : 'Its key stops working and its sessions end.'}
+        </Confirm>
+      )}
+      {secret !== null && (
+        <Dialog
+          open
+          onClose={() => setSecret(null)}
+          title={`Key of ${secret.name}`}
+          description="It is shown this once. It logs in to the dashboard and calls /admin/v1."
+        >
+          <Code label="Operator’s key" text={secret.key} wrap />
+        </Dialog>
+      )}
+    </>
+  );
+}
