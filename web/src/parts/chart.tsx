@@ -152,8 +152,10 @@ function optionsOf(element: HTMLElement, { series, kind, format, height, stepMs,
 }
 
 function timesOf(stepMs: number): (plot: uPlot, splits: number[]) => string[] {
-  return (_, splits) =>
+  return (plot, splits) =>
     splits.map((seconds) => {
+      // Behind the last step there is no room for a label.
+      if (seconds > (plot.data[0].at(-1) ?? 0)) return '';
       const atMs = seconds * 1_000;
       const midnight = clock(atMs).startsWith('00:00');
       return stepMs >= dayMs || midnight ? day(atMs).replace(/ \d{4}$/, '') : clock(atMs).slice(0, 5);

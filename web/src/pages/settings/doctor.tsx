@@ -55,11 +55,13 @@ function Line({ finding: { check, state, message, fix } }: { finding: Finding })
   return (
     <li className="flex gap-2.5 px-4 py-2">
       {icons[state]}
-      <div className="min-w-0 flex-1 [overflow-wrap:anywhere]">
-        <p>{message}</p>
-        {fix !== null && <p className="text-muted">{fix}</p>}
+      <div className="grid min-w-0 flex-1 gap-x-4 [overflow-wrap:anywhere] sm:grid-cols-[10rem_minmax(0,1fr)]">
+        <p className="font-medium">{check}</p>
+        <div>
+          <p>{message}</p>
+          {fix !== null && <p className="text-muted">{fix}</p>}
+        </div>
       </div>
-      <span className="shrink-0 text-muted text-xs leading-5">{check}</span>
     </li>
   );
 }

@@ -68,7 +68,7 @@ export function Operators() {
   return (
     <>
       <div className="flex flex-wrap items-center gap-3">
-        <p className="min-w-0 flex-1 text-muted">
+        <p className="min-w-64 flex-1 text-muted">
           Owners may do everything, admins everything but make operators; viewers look; billing sees accounts, plans and
           usage.
         </p>

@@ -93,7 +93,7 @@ function LoginLink() {
   const make = useMutation({ mutationFn: () => call<{ path: string }>('POST', '/admin/v1/login-links') });
   return (
     <div className="flex flex-wrap items-center gap-3">
-      <p className="min-w-0 flex-1 text-muted">
+      <p className="min-w-64 flex-1 text-muted">
         A login link logs one browser in as the owner, once, within ten minutes.
       </p>
       <Button icon={<Link2 className="size-4" />} busy={make.isPending} onClick={() => make.mutate()}>

@@ -161,7 +161,6 @@ function columnsFor(title: string, rows: readonly UsageRow[], measure: Measure):
       align: 'right',
       cell: ({ estimated_cost_usd }) => (estimated_cost_usd === 0 ? <None /> : <Money value={estimated_cost_usd} />),
     },
-    { head: 'Cost', align: 'right', cell: ({ cost_usd }) => <Money value={cost_usd} /> },
     {
       head: 'Compared',
       from: 'lg',
@@ -172,5 +171,6 @@ function columnsFor(title: string, rows: readonly UsageRow[], measure: Measure):
         </div>
       ),
     },
+    { head: 'Cost', align: 'right', cell: ({ cost_usd }) => <Money value={cost_usd} /> },
   ];
 }
