@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { AdminParts, SetupReport } from '../admin/parts.ts';
 import type { Stored } from '../auth/account-store.ts';
 import { openKept } from '../auth/kept-secrets.ts';
@@ -21,13 +22,16 @@ export interface Setup {
   take(stored: Pick<Stored, 'kept' | 'credentials'>): void;
   /** Another file; resolves when it is in force and its providers were asked for their models. */
   declare(file: Config): Promise<void>;
-  /** From now on each change is given to `use`, one after the other. It resolves when new requests go by it. */
-  begin(use: (config: Config) => Promise<TakenUp>): void;
+  /** From now on each change is given to `use`, one after the other. */
+  begin(use: Use): void;
   /** Resolves when everything taken so far is in force. */
   settled(): Promise<void>;
   /** The same, and its providers were asked for their models, or so many ms are over. */
   heard(waitMaxMs: number): Promise<void>;
 }
+
+/** Resolves when new requests go by it. `asking`: whether providers are asked for their models too. */
+type Use = (config: Config, asking: 'every provider' | 'nobody') => Promise<TakenUp>;
 
 export interface TakenUp {
   /** Every provider was asked for its models. */
@@ -50,10 +54,11 @@ export function createSetup(parts: {
   let told: ReadonlySet<string> = new Set();
   let report: SetupReport = fine;
   let inForce = file;
-  let use: ((config: Config) => Promise<TakenUp>) | null = null;
+  let use: Use | null = null;
   let last: Promise<TakenUp> = Promise.resolve({ heard: Promise.resolve() });
 
-  function merge(): Promise<TakenUp> {
+  function merge(asking: 'every provider' | 'what changed'): Promise<TakenUp> {
+    const before = inForce;
     if (kept.kept.length === 0) {
       inForce = file;
       report = fine;
@@ -72,7 +77,8 @@ export function createSetup(parts: {
     if (use === null) return last;
     const next = use;
     const config = inForce;
-    last = last.then(() => next(config));
+    const sameProviders = asking === 'what changed' && isDeepStrictEqual(before.providers, config.providers);
+    last = last.then(() => next(config, sameProviders ? 'nobody' : 'every provider'));
     // Whoever changed something hears of it; nobody else waits.
     last.catch((error: unknown) => log.error({ error: String(error) }, 'what was set up could not be taken into use'));
     return last;
@@ -98,13 +104,13 @@ export function createSetup(parts: {
       const next: Kept = { kept: stored.kept, credentials: stored.credentials };
       if (next.kept.length === 0 && kept.kept.length === 0) return;
       // The store's version moves with accounts and keys too.
-      if (JSON.stringify(next) === JSON.stringify(kept)) return;
+      if (isDeepStrictEqual(next, kept)) return;
       kept = next;
-      void merge();
+      void merge('what changed');
     },
     async declare(next) {
       file = next;
-      await (await merge()).heard;
+      await (await merge('every provider')).heard;
     },
     begin(next) {
       use = next;

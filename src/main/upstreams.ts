@@ -91,8 +91,8 @@ interface SnapshotParts {
 /** The configuration in force with its providers and models, made anew when any of them changes. */
 interface SnapshotKeeper {
   snapshot(): Snapshot;
-  /** Resolves when new requests go by it; `heard`: every provider was asked for its models. */
-  reconfigure(config: Config): Promise<TakenUp>;
+  /** Resolves when new requests go by it; `heard`: when those who are asked for their models have answered. */
+  reconfigure(config: Config, asking: 'every provider' | 'nobody'): Promise<TakenUp>;
   useLocals(locals: readonly LocalServer[]): Promise<void>;
   /** Asks every provider for its models; resolves when all have answered or failed. */
   look(): Promise<void>;
@@ -170,10 +170,10 @@ async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper> {
 
   return {
     snapshot: () => snapshot,
-    async reconfigure(next) {
+    async reconfigure(next, asking) {
       config = next;
       await renew();
-      return { heard: modelRefresh.look() };
+      return { heard: asking === 'nobody' ? Promise.resolve() : modelRefresh.look() };
     },
     async useLocals(more) {
       locals = [...locals, ...more];

@@ -138,6 +138,35 @@ test('a draft is tested before it is kept: what the provider said of a wrong key
   assert.match(kept.data[0].message, /This key was revoked\./);
 });
 
+test('a wrong key is told of a service whose list of models is for everybody', async (t) => {
+  const { gateway, upstream } = await started(t);
+  const draft = { type: 'openrouter', base_url: `${upstream.url}/v1`, api_key: secret };
+  upstream.script('/v1/key', ['status=401;message=User not found.']);
+  const wrong = await ok(gateway, 'POST', '/providers/test', draft);
+  assert.deepEqual([wrong.verdict, wrong.models], ['bad credential', []]);
+  assert.match(wrong.message, /answered 401 to its key: User not found\./);
+  assert.equal(
+    (await ok(gateway, 'POST', '/providers/test', draft)).ok,
+    true,
+    'what has no such page is asked for nothing more',
+  );
+});
+
+test('a change of a model asks no provider for its list again', async (t) => {
+  const { gateway, upstream } = await started(t);
+  await ok(gateway, 'POST', '/providers', acme(upstream));
+  upstream.clear();
+  await ok(gateway, 'POST', '/models', { id: 'smart', targets: ['acme/mock/ok'] });
+  assert.equal((await chat(gateway, 'smart')).status, 200);
+  await ok(gateway, 'PATCH', '/models/smart', { cost: 2 });
+  assert.deepEqual(
+    upstream.requests().filter(({ path }) => path.endsWith('/models')),
+    [],
+  );
+  await ok(gateway, 'POST', '/providers/acme/credentials', { api_key: 'sk-another-one-000000' });
+  assert.ok(upstream.requests().some(({ path }) => path.endsWith('/models')));
+});
+
 test('what the file defines wins and stays read-only: 409 that says where it stands', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());

@@ -1,7 +1,9 @@
+import { readError } from '../dialects/openai-chat/errors.ts';
 import type { ProviderConnection } from '../providers/connection.ts';
 import type { CredentialHeaders } from '../providers/credential-headers.ts';
 import { type Discovery, discoverModels } from '../providers/discover.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
+import { scrub } from '../providers/scrub.ts';
 import { getJson } from '../transport/get-json.ts';
 import type { Transport } from '../transport/upstream-call.ts';
 
@@ -40,11 +42,33 @@ async function lookAt(
       throw error;
     });
   });
+  const refused = found.ok ? await refusalOf(transport, connection, headers) : null;
   return {
     provider: connection.name,
     credential,
-    ...judged(found, unreachable),
+    ...judged(refused ?? found, unreachable),
     ms: Math.round(performance.now() - startedMs),
+  };
+}
+
+/** What a provider whose list is for everybody says to this key; null when it takes it, or cannot be asked. */
+async function refusalOf(
+  transport: Transport,
+  connection: ProviderConnection,
+  headers: CredentialHeaders,
+): Promise<Discovery | null> {
+  const { name, origin, basePath, provider } = connection;
+  const { key } = provider.paths;
+  if (key === undefined) return null;
+  const address = { origin, path: basePath + key, headers: headers.get };
+  const answer = await getJson(transport, address, lookTimeoutMs).catch(() => null);
+  if (answer?.status !== 401 && answer?.status !== 403) return null;
+  const said = readError(answer.body)?.message;
+  return {
+    ok: false,
+    reason: 'bad_credential',
+    message: `${name} answered ${answer.status} to its key`,
+    ...(said !== undefined && { said: scrub(said, connection) }),
   };
 }
 

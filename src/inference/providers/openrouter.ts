@@ -9,6 +9,7 @@ export const openrouter = openAiLike({
   title: 'OpenRouter',
   baseUrl: 'https://openrouter.ai/api/v1',
   envKey: 'OPENROUTER_API_KEY',
+  paths: { key: '/key' },
   forwards: { completions: '/completions', rerank: '/rerank' },
   embeds: { ...openAiEmbeddings, dimensions: 'asked', encoding: 'asked', takesUser: true },
   quirks: { nativeN: false },

@@ -72,6 +72,8 @@ export interface ProviderPaths {
   messages?: string | null;
   /** Below the base URL; null when there is no list of what can be called. */
   models: string | null;
+  /** Below the base URL: says who a key is. Where the list is for everybody, this alone tells a wrong one. */
+  key?: string;
   /** From the origin, for a list that does not stand below the base URL; wins over `models`. */
   originModels?: string;
 }
