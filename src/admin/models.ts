@@ -48,18 +48,17 @@ export function modelOperations(parts: AdminParts, kept: KeptRecords): Operation
       path: '/models',
       area: 'models',
       summary: 'Every model with its targets and their health, by id.',
-      query: z.strictObject({ ...pageFields, provider: filter('Only those with a target of this provider.') }),
+      query: z.strictObject({
+        ...pageFields,
+        provider: filter('Only those with a target of this provider.'),
+        type: filter('Only those of this type.'),
+        text: filter('Only those with this in their id or a target, whatever the case.'),
+      }),
       body: null,
       reply: listOf(modelSchema),
       async run({ query, operator }) {
-        const { provider } = query;
         const entries = inOrderOf(entriesOf(parts, await kept.rows()), idOf);
-        const page = pageByText(
-          entries,
-          idOf,
-          query,
-          (entry) => provider === undefined || targetsOf(entry).some((target) => target.startsWith(`${provider}/`)),
-        );
+        const page = pageByText(entries, idOf, query, asFiltered(query));
         return { data: page.rows.map((entry) => withinScope(shown(parts, entry), operator)), next_cursor: page.next };
       },
     }),
@@ -103,6 +102,20 @@ function entriesOf({ snapshot }: AdminParts, { kept }: KeptRows): Entry[] {
     ...aliases.map((alias) => ({ alias, row: rows.get(alias.id) ?? null })),
     ...[...rows.values()].filter(({ name }) => !named.has(name)).map((row) => ({ alias: null, row })),
   ];
+}
+
+/** Whether an entry is one that the query asks for. */
+function asFiltered(query: Partial<Record<'provider' | 'type' | 'text', string>>): (entry: Entry) => boolean {
+  const { provider, type } = query;
+  const text = query.text?.toLowerCase();
+  return (entry) =>
+    (type === undefined || typeOf(entry) === type) &&
+    (provider === undefined || targetsOf(entry).some((target) => target.startsWith(`${provider}/`))) &&
+    (text === undefined || [idOf(entry), ...targetsOf(entry)].some((name) => name.toLowerCase().includes(text)));
+}
+
+function typeOf({ alias, row }: Entry): string {
+  return alias === null ? String(row.definition.type ?? 'chat') : alias.type;
 }
 
 function idOf({ alias, row }: Entry): string {

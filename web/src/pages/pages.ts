@@ -1,4 +1,13 @@
-import { Activity, ChartColumn, LayoutDashboard, type LucideIcon, MessagesSquare, Settings } from 'lucide-react';
+import {
+  Activity,
+  Boxes,
+  ChartColumn,
+  LayoutDashboard,
+  type LucideIcon,
+  MessagesSquare,
+  Plug,
+  Settings,
+} from 'lucide-react';
 import type { ComponentType } from 'react';
 import type { Area } from '../api/rights.ts';
 
@@ -53,6 +62,23 @@ export const operatorPages: readonly PageGroup[] = [
         load: () => import('./usage/page.tsx'),
         nav: { title: 'Usage', icon: ChartColumn, key: 'u', area: 'usage', phone: true },
       },
+    ],
+  },
+  {
+    title: 'Models',
+    pages: [
+      {
+        path: 'providers',
+        load: () => import('./providers/page.tsx'),
+        nav: { title: 'Providers', icon: Plug, key: 'd', area: 'providers' },
+      },
+      { path: 'providers/$name', load: () => import('./providers/provider.tsx') },
+      {
+        path: 'models',
+        load: () => import('./models/page.tsx'),
+        nav: { title: 'Models', icon: Boxes, key: 'm', area: 'models' },
+      },
+      { path: 'models/$id', load: () => import('./models/model.tsx') },
     ],
   },
   {

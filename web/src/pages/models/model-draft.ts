@@ -1,0 +1,136 @@
+import type { ModelReply } from '../../../../src/admin/models.ts';
+
+/** What is typed into a model's form, as texts. */
+export interface ModelDraft {
+  id: string;
+  type: string;
+  targets: readonly TargetDraft[];
+  /** Names with commas between them, as are `accounts` and `plans`. */
+  fallbacks: string;
+  tier: string;
+  cost: string;
+  accounts: string;
+  plans: string;
+  /** JSON of everything that has no field of its own. */
+  rest: string;
+}
+
+export interface TargetDraft {
+  /** Tells rows apart while they are edited. */
+  row: number;
+  /** provider/model */
+  target: string;
+  priority: string;
+  weight: string;
+  /** USD per million tokens. */
+  input: string;
+  output: string;
+  /** Of its definition, what has no field here. */
+  rest: Record<string, unknown>;
+}
+
+let rows = 0;
+
+export function blankTarget(): TargetDraft {
+  rows += 1;
+  return { row: rows, target: '', priority: '', weight: '', input: '', output: '', rest: {} };
+}
+
+type Written = Record<string, unknown>;
+
+export function draftOf(model: ModelReply | null): ModelDraft {
+  const { type, targets, fallbacks, tier, cost, only, ...rest } = (model?.definition ?? {}) as Written;
+  const { accounts, plans } = (only ?? {}) as { accounts?: string[]; plans?: string[] };
+  const written = (targets as (string | Written)[] | undefined) ?? [];
+  return {
+    id: model?.id ?? '',
+    type: textOf(type) || 'chat',
+    targets: written.length === 0 ? [blankTarget()] : written.map(targetDraft),
+    fallbacks: listOf(fallbacks),
+    tier: textOf(tier),
+    cost: textOf(cost),
+    accounts: listOf(accounts),
+    plans: listOf(plans),
+    rest: Object.keys(rest).length === 0 ? '' : JSON.stringify(rest, null, 2),
+  };
+}
+
+function targetDraft(written: string | Written): TargetDraft {
+  if (typeof written === 'string') return { ...blankTarget(), target: written };
+  const { provider, model, priority, weight, price, ...rest } = written;
+  const { input, output, ...otherPrices } = (price ?? {}) as Written;
+  return {
+    ...blankTarget(),
+    target: `${textOf(provider)}/${textOf(model)}`,
+    priority: textOf(priority),
+    weight: textOf(weight),
+    input: textOf(input),
+    output: textOf(output),
+    rest: Object.keys(otherPrices).length === 0 ? rest : { ...rest, price: otherPrices },
+  };
+}
+
+/** As culvert.yaml writes it. What is no number goes along as it is: the server says at which field it is wrong. */
+export function definitionOf(draft: ModelDraft): Written {
+  const accounts = namesIn(draft.accounts);
+  const plans = namesIn(draft.plans);
+  const only = { ...(accounts.length > 0 && { accounts }), ...(plans.length > 0 && { plans }) };
+  const fallbacks = namesIn(draft.fallbacks);
+  return {
+    ...(draft.type !== 'chat' && { type: draft.type }),
+    targets: draft.targets.filter(({ target }) => target.trim() !== '').map(writtenTarget),
+    ...(fallbacks.length > 0 && { fallbacks }),
+    ...(draft.tier.trim() !== '' && { tier: draft.tier.trim() }),
+    ...(draft.cost.trim() !== '' && { cost: numberIn(draft.cost) }),
+    ...(Object.keys(only).length > 0 && { only }),
+    ...restIn(draft),
+  };
+}
+
+function writtenTarget({ target, priority, weight, input, output, rest }: TargetDraft): string | Written {
+  const price = {
+    ...(rest.price as Written | undefined),
+    ...(input.trim() !== '' && { input: numberIn(input) }),
+    ...(output.trim() !== '' && { output: numberIn(output) }),
+  };
+  const options = {
+    ...rest,
+    ...(priority.trim() !== '' && { priority: numberIn(priority) }),
+    ...(weight.trim() !== '' && { weight: numberIn(weight) }),
+    ...(Object.keys(price).length > 0 && { price }),
+  };
+  const name = target.trim();
+  const slash = name.indexOf('/');
+  if (Object.keys(options).length === 0 || slash === -1) return name;
+  return { provider: name.slice(0, slash), model: name.slice(slash + 1), ...options };
+}
+
+/** Null: what is typed is no JSON object. */
+export function restIn({ rest }: ModelDraft): Written | null {
+  try {
+    const value: unknown = rest.trim() === '' ? {} : JSON.parse(rest);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Written) : null;
+  } catch {
+    return null;
+  }
+}
+
+function textOf(value: unknown): string {
+  return value === undefined || value === null ? '' : String(value);
+}
+
+function listOf(value: unknown): string {
+  return Array.isArray(value) ? value.join(', ') : '';
+}
+
+function namesIn(text: string): string[] {
+  return text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+}
+
+function numberIn(text: string): number | string {
+  const value = Number(text.trim().replace(',', '.'));
+  return Number.isFinite(value) ? value : text;
+}

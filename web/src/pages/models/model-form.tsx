@@ -1,0 +1,121 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { ModelReply } from '../../../../src/admin/models.ts';
+import { mergePatch } from '../../api/merge-patch.ts';
+import { call } from '../../api/request.ts';
+import { Button } from '../../parts/button.tsx';
+import { Input, Select, TextArea } from '../../parts/controls.tsx';
+import { Field, Form } from '../../parts/form.tsx';
+import { currentIn, StaleNote } from '../../parts/stale-note.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { definitionOf, draftOf, type ModelDraft, restIn } from './model-draft.ts';
+import { Targets } from './targets.tsx';
+import { addressOf, modelsPath, modelTypes, refreshModels } from './use-models.ts';
+
+/** Makes a model, or changes what is kept of one. */
+export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone: () => void }) {
+  const client = useQueryClient();
+  const [base, setBase] = useState(model);
+  const [draft, setDraft] = useState(() => draftOf(model));
+  const change = (changes: Partial<ModelDraft>) => setDraft((before) => ({ ...before, ...changes }));
+  const rest = restIn(draft);
+  const save = useMutation({
+    mutationFn() {
+      const after = definitionOf(draft);
+      if (base === null) return call('POST', modelsPath, { body: { id: draft.id.trim(), ...after } });
+      return call('PATCH', addressOf(base.id), {
+        body: { version: base.version, ...mergePatch(base.definition ?? {}, after) },
+      });
+    },
+    async onSuccess() {
+      toast(base === null ? `${draft.id} can be called.` : `${base.id} is changed.`);
+      await refreshModels(client);
+      onDone();
+    },
+  });
+  const current = currentIn<ModelReply>(save.error);
+  const take = (newest: ModelReply) => {
+    setBase(newest);
+    setDraft(draftOf(newest));
+    save.reset();
+  };
+  const text = (name: 'id' | 'tier' | 'cost' | 'fallbacks' | 'accounts' | 'plans') => ({
+    value: draft[name],
+    spellCheck: false,
+    onChange: ({ target }: { target: HTMLInputElement }) => change({ [name]: target.value }),
+  });
+  return (
+    <Form
+      error={current === null ? save.error : null}
+      onSubmit={() => save.mutate()}
+      footer={
+        <Button type="submit" look="main" busy={save.isPending} disabled={rest === null}>
+          {base === null ? 'Add model' : 'Save'}
+        </Button>
+      }
+    >
+      {current !== null && save.error !== null && <StaleNote error={save.error} onTake={() => take(current)} />}
+      <div className="grid gap-4 sm:grid-cols-[1fr_10rem]">
+        <Field name="id" label="Name" hint="What callers write as model. One * makes a pattern.">
+          {(control) => (
+            <Input
+              {...control}
+              {...text('id')}
+              disabled={base !== null}
+              placeholder="smart"
+              autoFocus={base === null}
+            />
+          )}
+        </Field>
+        <Field name="type" label="Type">
+          {(control) => (
+            <Select {...control} value={draft.type} onChange={({ target }) => change({ type: target.value })}>
+              {modelTypes.map((type) => (
+                <option key={type}>{type}</option>
+              ))}
+            </Select>
+          )}
+        </Field>
+      </div>
+      <Targets targets={draft.targets} onTargets={(targets) => change({ targets })} />
+      <Field
+        name="fallbacks"
+        label="Fallbacks"
+        hint="Other models, tried in order after all targets; commas between them."
+      >
+        {(control) => <Input {...control} {...text('fallbacks')} placeholder="None" />}
+      </Field>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field name="tier" label="Tier" hint="A group of models with limits of its own.">
+          {(control) => <Input {...control} {...text('tier')} placeholder="None" />}
+        </Field>
+        <Field name="cost" label="Units a request costs">
+          {(control) => <Input {...control} {...text('cost')} inputMode="decimal" placeholder="1" />}
+        </Field>
+        <Field name="only.accounts" label="Only these accounts" hint="Ids, commas between them.">
+          {(control) => <Input {...control} {...text('accounts')} placeholder="Everybody" />}
+        </Field>
+        <Field name="only.plans" label="Only these plans">
+          {(control) => <Input {...control} {...text('plans')} placeholder="Every plan" />}
+        </Field>
+      </div>
+      <Field
+        name="definition"
+        label="Everything else"
+        hint="As in culvert.yaml, as JSON: timeouts, hedge, attempts, capabilities, context_window …"
+        fault={rest === null ? 'This is no JSON object.' : null}
+      >
+        {(control) => (
+          <TextArea
+            {...control}
+            rows={4}
+            spellCheck={false}
+            className="w-full font-mono text-xs"
+            value={draft.rest}
+            onChange={({ target }) => change({ rest: target.value })}
+          />
+        )}
+      </Field>
+    </Form>
+  );
+}

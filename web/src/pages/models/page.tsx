@@ -1,0 +1,133 @@
+import { useQuery } from '@tanstack/react-query';
+import { Boxes, Plus } from 'lucide-react';
+import { useCallback, useState } from 'react';
+import type { ModelReply } from '../../../../src/admin/models.ts';
+import { type Listed, usePages } from '../../api/pages.ts';
+import { get } from '../../api/request.ts';
+import { useMay } from '../../api/rights.ts';
+import { Button } from '../../parts/button.tsx';
+import { SearchInput, Select } from '../../parts/controls.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { None } from '../../parts/figures.tsx';
+import { useFilters } from '../../parts/filters.ts';
+import { usd } from '../../parts/format.ts';
+import { Page } from '../../parts/page.tsx';
+import { healthTones, Status } from '../../parts/status.tsx';
+import { type Column, PagedTable } from '../../parts/table.tsx';
+import { Source } from '../providers/source.tsx';
+import { ModelForm } from './model-form.tsx';
+import { modelsPath, modelTypes } from './use-models.ts';
+
+const columns: readonly Column<ModelReply>[] = [
+  {
+    head: 'Model',
+    cell: ({ id, targets }) => (
+      <div className="min-w-0 max-w-[58vw] sm:max-w-80">
+        <div className="truncate font-medium">{id}</div>
+        <div className="truncate text-muted text-xs">{targets.map(({ target }) => target).join(', ')}</div>
+      </div>
+    ),
+  },
+  { head: 'Type', from: 'sm', cell: ({ type }) => type },
+  { head: 'State', cell: ({ status }) => <Status tone={healthTones[status]}>{status}</Status> },
+  { head: 'Source', from: 'md', cell: (model) => <Source of={model} /> },
+  { head: 'Tier', from: 'lg', cell: ({ tier }) => tier ?? <None /> },
+  {
+    head: 'USD per million, in / out',
+    from: 'lg',
+    align: 'right',
+    cell({ targets }) {
+      const price = targets[0]?.price;
+      return price == null ? <None /> : `${usd(price.input)} / ${usd(price.output)}`;
+    },
+  },
+];
+
+/** What callers can name, and where it goes. */
+export default function ModelsPage() {
+  const [filters, setFilters] = useFilters<'text' | 'type' | 'provider'>();
+  const { text, type, provider } = filters;
+  const pages = usePages<ModelReply>(modelsPath, { text, type, provider }, { everyMs: 10_000 });
+  const may = useMay('models', 'write');
+  const [adding, setAdding] = useState(false);
+  const onText = useCallback((value: string) => setFilters({ text: value }), [setFilters]);
+  const some = text !== undefined || type !== undefined || provider !== undefined;
+  const add = may && (
+    <Button look="main" icon={<Plus className="size-4" />} onClick={() => setAdding(true)}>
+      Add model
+    </Button>
+  );
+  return (
+    <Page
+      title="Models"
+      actions={add}
+      bar={
+        <>
+          <SearchInput label="Model or target" value={text ?? ''} onValue={onText} className="w-full sm:w-64" />
+          <Select
+            aria-label="Type"
+            value={type ?? ''}
+            className="w-auto flex-1 sm:flex-none"
+            onChange={({ target }) => setFilters({ type: target.value })}
+          >
+            <option value="">Any type</option>
+            {modelTypes.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </Select>
+          <ProviderFilter value={provider} onValue={(value) => setFilters({ provider: value })} />
+        </>
+      }
+    >
+      <PagedTable
+        label="Models"
+        pages={pages}
+        columns={columns}
+        keyOf={({ id }) => id}
+        to={({ id }) => `/dashboard/models/${encodeURIComponent(id)}`}
+        empty={
+          <Empty
+            icon={<Boxes />}
+            title={some ? 'No model is like that' : 'There is no model yet'}
+            action={!some && add}
+          >
+            {some ? 'Fewer filters show more.' : 'Add a provider first; its models appear here.'}
+          </Empty>
+        }
+      />
+      <Dialog
+        open={adding}
+        onClose={() => setAdding(false)}
+        place="side"
+        title="Add a model"
+        description="A name that callers use, and the targets that answer for it."
+      >
+        <ModelForm model={null} onDone={() => setAdding(false)} />
+      </Dialog>
+    </Page>
+  );
+}
+
+function ProviderFilter({ value, onValue }: { value: string | undefined; onValue: (value: string) => void }) {
+  const { data } = useQuery({
+    queryKey: ['/admin/v1/providers', 'names'],
+    queryFn: ({ signal }) =>
+      get<Listed<{ name: string; serves: string }>>('/admin/v1/providers', { limit: 500 }, signal),
+    staleTime: 60_000,
+  });
+  const names = (data?.data ?? []).filter(({ serves }) => serves === 'models').map(({ name }) => name);
+  return (
+    <Select
+      aria-label="Provider"
+      value={value ?? ''}
+      className="w-auto flex-1 sm:flex-none"
+      onChange={({ target }) => onValue(target.value)}
+    >
+      <option value="">Any provider</option>
+      {[...new Set(value === undefined ? names : [...names, value])].map((name) => (
+        <option key={name}>{name}</option>
+      ))}
+    </Select>
+  );
+}

@@ -1,0 +1,107 @@
+import { useQuery } from '@tanstack/react-query';
+import { Plus, Trash2 } from 'lucide-react';
+import { useId } from 'react';
+import type { ModelReply } from '../../../../src/admin/models.ts';
+import type { Listed } from '../../api/pages.ts';
+import { get } from '../../api/request.ts';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { Input } from '../../parts/controls.tsx';
+import { Field } from '../../parts/form.tsx';
+import { blankTarget, type TargetDraft } from './model-draft.ts';
+import { modelsPath } from './use-models.ts';
+
+/** Names offered; beyond them one types on. */
+const offeredMax = 1_000;
+
+const figures = [
+  { name: 'priority', label: 'Priority', placeholder: '1' },
+  { name: 'weight', label: 'Weight', placeholder: '1' },
+  { name: 'input', label: 'USD in', placeholder: 'known' },
+  { name: 'output', label: 'USD out', placeholder: 'known' },
+] as const;
+
+interface TargetsProps {
+  targets: readonly TargetDraft[];
+  onTargets: (targets: readonly TargetDraft[]) => void;
+}
+
+/** Where a model may run: a line each. */
+export function Targets({ targets, onTargets }: TargetsProps) {
+  const listId = useId();
+  const { data: known } = useQuery({
+    queryKey: [modelsPath, 'targets'],
+    queryFn: ({ signal }) => get<Listed<ModelReply>>(modelsPath, { limit: offeredMax }, signal),
+    staleTime: 60_000,
+  });
+  const names = new Set(known?.data.flatMap(({ targets: all }) => all.map(({ target }) => target)));
+  const change = (row: number, changes: Partial<TargetDraft>) =>
+    onTargets(targets.map((target) => (target.row === row ? { ...target, ...changes } : target)));
+  return (
+    <fieldset className="flex flex-col gap-3">
+      <legend className="mb-2 font-medium text-sm">Targets</legend>
+      {targets.map((target, at) => (
+        <div key={target.row} className="flex flex-col gap-2 rounded-md border border-line p-3">
+          <div className="flex items-end gap-1">
+            <Field name={at === 0 ? 'targets' : `targets[${at}]`} label="Target" className="flex-1">
+              {(control) => (
+                <Input
+                  {...control}
+                  list={listId}
+                  spellCheck={false}
+                  autoComplete="off"
+                  placeholder="provider/model"
+                  value={target.target}
+                  onChange={(event) => change(target.row, { target: event.target.value })}
+                />
+              )}
+            </Field>
+            {targets.length > 1 && (
+              <IconButton
+                label={`Remove target ${at + 1}`}
+                onClick={() => onTargets(targets.filter(({ row }) => row !== target.row))}
+              >
+                <Trash2 />
+              </IconButton>
+            )}
+          </div>
+          <div className="grid grid-cols-2 gap-2 sm:grid-cols-4">
+            {figures.map(({ name, label, placeholder }) => (
+              <Field key={name} name={fieldName(at, name)} label={<span className="text-muted text-xs">{label}</span>}>
+                {(control) => (
+                  <Input
+                    {...control}
+                    inputMode="decimal"
+                    placeholder={placeholder}
+                    value={target[name]}
+                    onChange={(event) => change(target.row, { [name]: event.target.value })}
+                  />
+                )}
+              </Field>
+            ))}
+          </div>
+        </div>
+      ))}
+      <p className="text-muted text-xs">
+        Targets of the lowest priority share requests by weight; others are tried when all of these failed. Prices are
+        USD per million tokens; empty, what Culvert knows counts.
+      </p>
+      <Button
+        className="self-start"
+        icon={<Plus className="size-4" />}
+        onClick={() => onTargets([...targets, blankTarget()])}
+      >
+        Another target
+      </Button>
+      <datalist id={listId}>
+        {[...names].map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </fieldset>
+  );
+}
+
+/** As the server's messages name it. */
+function fieldName(at: number, figure: (typeof figures)[number]['name']): string {
+  return `targets[${at}].${figure === 'input' || figure === 'output' ? `price.${figure}` : figure}`;
+}

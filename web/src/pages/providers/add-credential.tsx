@@ -1,0 +1,61 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { call } from '../../api/request.ts';
+import { Button } from '../../parts/button.tsx';
+import { Input } from '../../parts/controls.tsx';
+import { Field, Form } from '../../parts/form.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { addressOf, refreshProviders } from './use-providers.ts';
+
+const blank = { api_key: '', id: '', weight: '', rpm: '' };
+
+export function AddCredential({ provider, onAdded }: { provider: string; onAdded: () => void }) {
+  const client = useQueryClient();
+  const [fields, setFields] = useState(blank);
+  const add = useMutation({
+    mutationFn: () =>
+      call('POST', `${addressOf(provider)}/credentials`, {
+        body: {
+          api_key: fields.api_key.trim(),
+          ...(fields.id.trim() !== '' && { id: fields.id.trim() }),
+          ...(fields.weight !== '' && { weight: Number(fields.weight) }),
+          ...(fields.rpm !== '' && { rpm: Number(fields.rpm) }),
+        },
+      }),
+    async onSuccess() {
+      toast('The credential is kept.');
+      await refreshProviders(client);
+      onAdded();
+    },
+  });
+  const field = (name: keyof typeof blank) => ({
+    value: fields[name],
+    onChange: ({ target }: { target: HTMLInputElement }) => setFields({ ...fields, [name]: target.value }),
+  });
+  return (
+    <Form
+      error={add.error}
+      onSubmit={() => add.mutate()}
+      footer={
+        <Button type="submit" look="main" busy={add.isPending} disabled={fields.api_key.trim() === ''}>
+          Add credential
+        </Button>
+      }
+    >
+      <Field name="api_key" label="Key">
+        {(control) => <Input {...control} type="password" autoComplete="off" autoFocus {...field('api_key')} />}
+      </Field>
+      <div className="grid gap-4 sm:grid-cols-3">
+        <Field name="id" label="Name" hint="For lists and health.">
+          {(control) => <Input {...control} spellCheck={false} placeholder="Made for you" {...field('id')} />}
+        </Field>
+        <Field name="weight" label="Weight">
+          {(control) => <Input {...control} inputMode="decimal" placeholder="1" {...field('weight')} />}
+        </Field>
+        <Field name="rpm" label="Requests a minute" hint="Above it another is used.">
+          {(control) => <Input {...control} inputMode="numeric" placeholder="No limit" {...field('rpm')} />}
+        </Field>
+      </div>
+    </Form>
+  );
+}

@@ -1,0 +1,201 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { CircleCheck, Server } from 'lucide-react';
+import { useState } from 'react';
+import type { DraftReply } from '../../../../src/admin/provider-drafts.ts';
+import type { ProviderReply } from '../../../../src/admin/providers.ts';
+import { call } from '../../api/request.ts';
+import { Button } from '../../parts/button.tsx';
+import { Input, Select } from '../../parts/controls.tsx';
+import { ErrorNote, Note } from '../../parts/error-note.tsx';
+import { Field, Form } from '../../parts/form.tsx';
+import { plural } from '../../parts/format.ts';
+import { toast } from '../../parts/toast.tsx';
+import {
+  type FoundServer,
+  foundQuery,
+  type ProviderType,
+  refreshProviders,
+  typeOfKey,
+  typesQuery,
+} from './use-providers.ts';
+
+export interface Added {
+  name: string;
+  models: DraftReply['models'];
+}
+
+/** Of what is typed. */
+interface Draft {
+  /** Null: not chosen, and guessed by the key. */
+  type: string | null;
+  key: string;
+  baseUrl: string;
+  name: string;
+}
+
+const blank: Draft = { type: null, key: '', baseUrl: '', name: '' };
+
+/** Tries a provider, then keeps it. Gives the models that it listed. */
+export function AddProvider({
+  onAdded,
+  action = 'Add provider',
+}: {
+  onAdded: (added: Added) => void;
+  action?: string;
+}) {
+  const client = useQueryClient();
+  const { data: types, error: typesError } = useQuery(typesQuery);
+  const [draft, setDraft] = useState(blank);
+  const [refused, setRefused] = useState<DraftReply | null>(null);
+  const change = (changes: Partial<Draft>) => {
+    setRefused(null);
+    setDraft((before) => ({ ...before, ...changes }));
+  };
+  const type = draft.type ?? typeOfKey(draft.key.trim()) ?? 'openai';
+  const kind = types?.data.find((each) => each.type === type);
+  const body = bodyOf(draft, type);
+
+  const keep = useMutation({
+    mutationFn: () => call<ProviderReply>('POST', '/admin/v1/providers', { body }),
+    async onSuccess({ name }) {
+      await refreshProviders(client);
+      toast(`${name} answers requests from now on.`);
+      onAdded({ name, models: trial.data?.models ?? [] });
+    },
+  });
+  const trial = useMutation({
+    mutationFn: () => call<DraftReply>('POST', '/admin/v1/providers/test', { body }),
+    onSuccess(result) {
+      if (result.ok) keep.mutate();
+      else setRefused(result);
+    },
+  });
+  const busy = trial.isPending || keep.isPending;
+
+  if (types === undefined) return typesError === null ? null : <ErrorNote error={typesError} />;
+  return (
+    <Form
+      error={keep.error ?? trial.error}
+      onSubmit={() => trial.mutate()}
+      footer={
+        <>
+          {refused !== null && (
+            <Button busy={keep.isPending} onClick={() => keep.mutate()}>
+              Add it anyway
+            </Button>
+          )}
+          <Button type="submit" look="main" busy={busy} disabled={kind?.needs_key === true && draft.key.trim() === ''}>
+            {trial.isPending ? 'Trying it' : action}
+          </Button>
+        </>
+      }
+    >
+      <FoundServers onPick={(server) => change({ type: server.type, baseUrl: server.base_url, key: '' })} />
+      <Field name="api_key" label="Key" hint={keyHint(kind)}>
+        {(control) => (
+          <Input
+            {...control}
+            type="password"
+            autoComplete="off"
+            autoFocus
+            placeholder={kind?.needs_key === false ? 'None needed' : 'Paste it here'}
+            value={draft.key}
+            onChange={({ target }) => change({ key: target.value })}
+          />
+        )}
+      </Field>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field name="type" label="Kind">
+          {(control) => (
+            <Select {...control} value={type} onChange={({ target }) => change({ type: target.value, baseUrl: '' })}>
+              <optgroup label="Services">{types.data.filter(({ local }) => !local).map(optionOf)}</optgroup>
+              <optgroup label="Servers of your own">{types.data.filter(({ local }) => local).map(optionOf)}</optgroup>
+            </Select>
+          )}
+        </Field>
+        <Field name="name" label="Name" hint="What targets call it.">
+          {(control) => (
+            <Input
+              {...control}
+              placeholder={type}
+              spellCheck={false}
+              value={draft.name}
+              onChange={({ target }) => change({ name: target.value })}
+            />
+          )}
+        </Field>
+      </div>
+      <Field
+        name="base_url"
+        label="Address"
+        hint={
+          kind?.base_url === null ? undefined : 'Only where it is another one; an address of your own network will do.'
+        }
+      >
+        {(control) => (
+          <Input
+            {...control}
+            inputMode="url"
+            spellCheck={false}
+            placeholder={kind?.base_url ?? 'https://…'}
+            value={draft.baseUrl}
+            onChange={({ target }) => change({ baseUrl: target.value })}
+          />
+        )}
+      </Field>
+      {refused !== null && <ErrorNote error={new Error(refused.message || `It was tried: ${refused.verdict}.`)} />}
+    </Form>
+  );
+}
+
+function optionOf({ type, title }: ProviderType) {
+  return (
+    <option key={type} value={type}>
+      {title}
+    </option>
+  );
+}
+
+function keyHint(kind: ProviderType | undefined): string | undefined {
+  if (kind?.env == null) return undefined;
+  return `The one that ${kind.env} holds elsewhere.`;
+}
+
+function bodyOf({ key, baseUrl, name }: Draft, type: string): Record<string, string> {
+  const given = { api_key: key.trim(), base_url: baseUrl.trim() };
+  const entries = Object.entries(given).filter(([, value]) => value !== '');
+  return { name: name.trim() || type, type, ...Object.fromEntries(entries) };
+}
+
+/** Model servers that answer on Culvert's machine and are no provider yet. */
+function FoundServers({ onPick }: { onPick: (server: FoundServer) => void }) {
+  const { data } = useQuery(foundQuery);
+  const free = data?.data.filter(({ use, provider }) => use === 'provider' && provider === null) ?? [];
+  if (free.length === 0) return null;
+  return (
+    <Note tone="ok" icon={<Server />}>
+      <p>Found on this machine:</p>
+      <ul className="mt-1 flex flex-col gap-1">
+        {free.map((server) => (
+          <li key={server.base_url} className="flex flex-wrap items-center gap-2">
+            <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">
+              {server.title} <span className="text-muted">{server.base_url}</span>,{' '}
+              {plural(server.models.length, 'model')}
+            </span>
+            <Button onClick={() => onPick(server)}>Use it</Button>
+          </li>
+        ))}
+      </ul>
+    </Note>
+  );
+}
+
+/** What a provider lists. */
+export function ListedModels({ models }: { models: Added['models'] }) {
+  if (models.length === 0) return null;
+  return (
+    <Note tone="ok" icon={<CircleCheck />}>
+      It lists {plural(models.length, 'model')}.
+    </Note>
+  );
+}

@@ -1,0 +1,103 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { ProviderReply } from '../../../../src/admin/providers.ts';
+import { mergePatch } from '../../api/merge-patch.ts';
+import { call } from '../../api/request.ts';
+import { Button } from '../../parts/button.tsx';
+import { Input, TextArea } from '../../parts/controls.tsx';
+import { Field, Form } from '../../parts/form.tsx';
+import { currentIn, StaleNote } from '../../parts/stale-note.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { addressOf, refreshProviders } from './use-providers.ts';
+
+type Definition = Record<string, unknown>;
+
+/** Changes what is kept of a provider; its credentials are changed beside it. */
+export function EditProvider({ provider, onDone }: { provider: ProviderReply; onDone: () => void }) {
+  const client = useQueryClient();
+  const [base, setBase] = useState(provider);
+  const [baseUrl, setBaseUrl] = useState(() => addressIn(provider));
+  const [rest, setRest] = useState(() => restOf(provider));
+  const parsed = parse(rest);
+  const save = useMutation({
+    mutationFn() {
+      const { type } = base.definition ?? {};
+      const after = { type, ...(baseUrl.trim() !== '' && { base_url: baseUrl.trim() }), ...parsed };
+      return call('PATCH', addressOf(base.name), {
+        body: { version: base.version, ...mergePatch(base.definition ?? {}, after) },
+      });
+    },
+    async onSuccess() {
+      toast(`${base.name} is changed.`);
+      await refreshProviders(client);
+      onDone();
+    },
+  });
+  const current = currentIn<ProviderReply>(save.error);
+  const take = (newest: ProviderReply) => {
+    setBase(newest);
+    setBaseUrl(addressIn(newest));
+    setRest(restOf(newest));
+    save.reset();
+  };
+  return (
+    <Form
+      error={current === null ? save.error : null}
+      onSubmit={() => save.mutate()}
+      footer={
+        <Button type="submit" look="main" busy={save.isPending} disabled={parsed === null}>
+          Save
+        </Button>
+      }
+    >
+      {current !== null && save.error !== null && <StaleNote error={save.error} onTake={() => take(current)} />}
+      <Field name="base_url" label="Address" hint="Empty: the kind’s own.">
+        {(control) => (
+          <Input
+            {...control}
+            inputMode="url"
+            spellCheck={false}
+            placeholder={base.base_url}
+            value={baseUrl}
+            onChange={({ target }) => setBaseUrl(target.value)}
+          />
+        )}
+      </Field>
+      <Field
+        name="definition"
+        label="Everything else"
+        hint="As in culvert.yaml, as JSON: timeouts, headers, all_models, http2, health, dialects …"
+        fault={parsed === null ? 'This is no JSON object.' : null}
+      >
+        {(control) => (
+          <TextArea
+            {...control}
+            rows={8}
+            spellCheck={false}
+            className="w-full font-mono text-xs"
+            value={rest}
+            onChange={({ target }) => setRest(target.value)}
+          />
+        )}
+      </Field>
+    </Form>
+  );
+}
+
+function addressIn({ definition }: ProviderReply): string {
+  return String(definition?.base_url ?? '');
+}
+
+function restOf({ definition }: ProviderReply): string {
+  const { type: _type, base_url: _address, ...rest } = definition ?? {};
+  return JSON.stringify(rest, null, 2);
+}
+
+function parse(text: string): Definition | null {
+  try {
+    const value: unknown = text.trim() === '' ? {} : JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Definition) : null;
+  } catch {
+    return null;
+  }
+}

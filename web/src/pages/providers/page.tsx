@@ -1,0 +1,97 @@
+import { Plug, Plus } from 'lucide-react';
+import { useState } from 'react';
+import type { ProviderReply } from '../../../../src/admin/providers.ts';
+import { usePages } from '../../api/pages.ts';
+import { useMay } from '../../api/rights.ts';
+import { Button } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { Count, None, Span } from '../../parts/figures.tsx';
+import { percent } from '../../parts/format.ts';
+import { Page } from '../../parts/page.tsx';
+import { healthTones, Status } from '../../parts/status.tsx';
+import { type Column, PagedTable } from '../../parts/table.tsx';
+import { AddProvider } from './add-provider.tsx';
+import { Source } from './source.tsx';
+
+const columns: readonly Column<ProviderReply>[] = [
+  {
+    head: 'Provider',
+    cell: ({ name, type, base_url }) => (
+      <div className="min-w-0 max-w-[52vw] sm:max-w-72">
+        <div className="truncate font-medium">{name}</div>
+        <div className="truncate text-muted text-xs">{base_url || type}</div>
+      </div>
+    ),
+  },
+  { head: 'State', cell: ({ status }) => <Status tone={healthTones[status]}>{status}</Status> },
+  { head: 'Source', from: 'sm', cell: (provider) => <Source of={provider} /> },
+  { head: 'Models', from: 'md', align: 'right', cell: ({ models }) => <Count value={models} /> },
+  { head: 'Credentials', from: 'md', align: 'right', cell: ({ credentials }) => <Count value={credentials.length} /> },
+  { head: 'In flight', from: 'lg', align: 'right', cell: (provider) => <Count value={sumOf(provider, 'in_flight')} /> },
+  { head: 'First token', from: 'lg', align: 'right', cell: (provider) => <Span ms={firstTokenOf(provider)} /> },
+  {
+    head: 'Failed, last minute',
+    from: 'lg',
+    align: 'right',
+    cell(provider) {
+      const failed = sumOf(provider, 'failed');
+      const all = failed + sumOf(provider, 'succeeded');
+      return all === 0 ? <None /> : <span title={`${failed} of ${all} attempts`}>{percent(failed / all)}</span>;
+    },
+  },
+];
+
+/** Upstream services, as they do right now. */
+export default function ProvidersPage() {
+  const pages = usePages<ProviderReply>('/admin/v1/providers', {}, { everyMs: 5_000 });
+  const may = useMay('providers', 'write');
+  const [adding, setAdding] = useState(false);
+  const add = may && (
+    <Button look="main" icon={<Plus className="size-4" />} onClick={() => setAdding(true)}>
+      Add provider
+    </Button>
+  );
+  return (
+    <Page title="Providers" actions={add}>
+      <PagedTable
+        label="Providers"
+        pages={pages}
+        columns={columns}
+        keyOf={({ name }) => name}
+        to={({ name }) => `/dashboard/providers/${encodeURIComponent(name)}`}
+        empty={
+          <Empty icon={<Plug />} title="There is no provider yet" action={add}>
+            A provider answers requests: a service with a key, or a model server of your own.
+          </Empty>
+        }
+      />
+      <Dialog
+        open={adding}
+        onClose={() => setAdding(false)}
+        title="Add a provider"
+        description="Its key is tried before anything is kept, sealed, and shown nowhere again."
+      >
+        <AddProvider onAdded={() => setAdding(false)} />
+      </Dialog>
+    </Page>
+  );
+}
+
+type Lane = ProviderReply['credentials'][number]['lanes'][number];
+
+function lanesOf({ credentials }: ProviderReply): Lane[] {
+  return credentials.flatMap(({ lanes }) => lanes);
+}
+
+function sumOf(provider: ProviderReply, figure: 'in_flight' | 'failed' | 'succeeded'): number {
+  return lanesOf(provider).reduce((sum, lane) => sum + lane[figure], 0);
+}
+
+/** In the middle of its models. */
+function firstTokenOf(provider: ProviderReply): number | null {
+  const known = lanesOf(provider)
+    .flatMap(({ first_token_ms }) => first_token_ms ?? [])
+    .sort((a, b) => a - b);
+  return known[Math.floor(known.length / 2)] ?? null;
+}
