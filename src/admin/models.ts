@@ -105,7 +105,7 @@ function entriesOf({ snapshot }: AdminParts, { kept }: KeptRows): Entry[] {
 }
 
 /** Whether an entry is one that the query asks for. */
-function asFiltered(query: Partial<Record<'provider' | 'type' | 'text', string>>): (entry: Entry) => boolean {
+function asFiltered(query: { [Name in 'provider' | 'type' | 'text']?: string | undefined }): (entry: Entry) => boolean {
   const { provider, type } = query;
   const text = query.text?.toLowerCase();
   return (entry) =>

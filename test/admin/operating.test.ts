@@ -84,6 +84,23 @@ test('models are shown whoever may use them, with their targets', async (t) => {
   );
 });
 
+test('models are found by type and by a part of their id or a target', async (t) => {
+  const admin = await openAdmin(t, over('http://127.0.0.1:9'));
+  for (const [query, ids] of [
+    ['text=BIG', ['big']],
+    ['text=up%2F', ['big', 'small']],
+    ['type=embedding', ['culvert-lexical-1024']],
+    ['type=embedding&text=big', []],
+  ] as const) {
+    const { data } = await admin.ok('GET', `/models?${query}`);
+    assert.deepEqual(
+      data.map(({ id }: { id: string }) => id),
+      ids,
+      query,
+    );
+  }
+});
+
 test('the configuration in force is shown whole and without secrets', async (t) => {
   const admin = await openAdmin(t, {
     ...over('http://127.0.0.1:9'),

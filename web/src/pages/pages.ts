@@ -67,6 +67,7 @@ export const operatorPages: readonly PageGroup[] = [
   {
     title: 'Models',
     pages: [
+      { path: 'welcome', load: () => import('./welcome/page.tsx') },
       {
         path: 'providers',
         load: () => import('./providers/page.tsx'),

@@ -133,7 +133,7 @@ function Actions({ model }: { model: ModelReply }) {
         </Link>
       )}
       {may && version === null && model.source === 'file' && (
-        <span className="text-muted text-sm">Changed in the configuration file</span>
+        <span className="text-muted text-sm">Set in the configuration file</span>
       )}
       {may && version !== null && (
         <>

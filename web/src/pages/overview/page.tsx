@@ -1,4 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Navigate } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import type { Overview } from '../../../../src/admin/overview.ts';
 import { get } from '../../api/request.ts';
@@ -7,6 +8,7 @@ import { ErrorNote } from '../../parts/error-note.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { Page } from '../../parts/page.tsx';
 import { Pending, Skeleton } from '../../parts/skeleton.tsx';
+import { useWelcome } from '../welcome/use-welcome.ts';
 import { Figures } from './figures.tsx';
 import { Tops } from './tops.tsx';
 import { Wrongs } from './wrongs.tsx';
@@ -26,6 +28,8 @@ export default function OverviewPage() {
     placeholderData: keepPreviousData,
     refetchInterval: everyMs,
   });
+  const welcome = useWelcome();
+  if (welcome) return <Navigate to={'/dashboard/welcome' as never} replace />;
   return (
     <Page
       title={account === undefined ? 'Overview' : `Overview of ${account}`}

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { CircleCheck, Server } from 'lucide-react';
+import { Server } from 'lucide-react';
 import { useState } from 'react';
 import type { DraftReply } from '../../../../src/admin/provider-drafts.ts';
 import type { ProviderReply } from '../../../../src/admin/providers.ts';
@@ -186,16 +186,6 @@ function FoundServers({ onPick }: { onPick: (server: FoundServer) => void }) {
           </li>
         ))}
       </ul>
-    </Note>
-  );
-}
-
-/** What a provider lists. */
-export function ListedModels({ models }: { models: Added['models'] }) {
-  if (models.length === 0) return null;
-  return (
-    <Note tone="ok" icon={<CircleCheck />}>
-      It lists {plural(models.length, 'model')}.
     </Note>
   );
 }

@@ -132,7 +132,7 @@ function Actions({ provider }: { provider: ProviderReply }) {
   const { name, version, source } = provider;
   if (!may) return null;
   if (version === null) {
-    return source === 'file' ? <span className="text-muted text-sm">Changed in the configuration file</span> : null;
+    return source === 'file' ? <span className="text-muted text-sm">Set in the configuration file</span> : null;
   }
   return (
     <>

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { chromiumMissing } from '../chromium.ts';
+import { adminKey, startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { builtPages } from './built-pages.ts';
+import { assertAccessible, openBrowser, openPage, shoot } from './open-page.ts';
+
+const hooks = { after: after as never };
+const skip = chromiumMissing;
+const browser = skip ? null! : await openBrowser(hooks);
+const pagesFolder = skip ? '' : await builtPages();
+
+async function startUpstreams() {
+  const upstream = await startUpstream();
+  after(() => upstream.close());
+  upstream.script('/wrong/v1/models', ['always status=401;message=Incorrect API key provided: sk-wr…']);
+  return upstream;
+}
+
+test('an empty installation: a key is pasted, tried, its models appear, and one talks', { skip }, async (t) => {
+  const upstream = await startUpstreams();
+  const gateway = await startGateway(t, {}, { pagesFolder });
+  const page = await openPage(t, browser, gateway, '/dashboard');
+  await page.getByRole('heading', { name: 'Welcome to Culvert' }).waitFor();
+  await shoot(page, 'welcome-desktop-light');
+  await assertAccessible(page);
+
+  await page.getByLabel('Key').fill('gsk_an-upstream-key');
+  assert.equal(await page.getByLabel('Kind').inputValue(), 'groq', 'a key says whose it is');
+  await page.getByLabel('Address').fill(`${upstream.url}/wrong/v1`);
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await page.getByText('Incorrect API key provided').waitFor();
+  assert.equal(await page.getByLabel('Key').inputValue(), 'gsk_an-upstream-key', 'what was typed is kept');
+
+  await page.getByLabel('Address').fill(`${upstream.url}/v1`);
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await page.getByText('groq is connected.').waitFor();
+  await page.getByText('mock/ok').first().waitFor();
+  await shoot(page, 'welcome-connected-desktop-light');
+  await page.getByRole('link', { name: 'Talk to it' }).click();
+  const message = page.getByRole('textbox', { name: 'Message' });
+  await message.fill('Are you there?');
+  await message.press('Control+Enter');
+  await page.getByText('Are you there?').nth(1).waitFor();
+  await page.goto(`${gateway.url}/dashboard`);
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+});
+
+test('a provider is tested, changed and removed, and its key is shown nowhere', { skip }, async (t) => {
+  const upstream = await startUpstreams();
+  const gateway = await startGateway(
+    t,
+    { providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'x' } } },
+    { pagesFolder },
+  );
+  const page = await openPage(t, browser, gateway, '/dashboard/providers');
+  await page.getByRole('button', { name: 'Add provider' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Key').fill('a-secret-of-a-provider-0123456789');
+  await dialog.getByLabel('Name').fill('up');
+  await dialog.getByLabel('Address').fill(`${upstream.url}/v1`);
+  await dialog.getByRole('button', { name: 'Add provider' }).click();
+  await dialog.getByText('providers.up stands in the configuration').waitFor();
+  await dialog.getByLabel('Name').fill('second');
+  await dialog.getByRole('button', { name: 'Add provider' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: 'second' }).click();
+  await page.getByRole('button', { name: 'Test now' }).click();
+  await page.getByRole('list', { name: 'Test result' }).getByText('ok').waitFor();
+  await shoot(page, 'provider-desktop-light');
+  await assertAccessible(page);
+  assert.ok(!(await page.content()).includes('a-secret-of-a-provider'), 'nor does the page hold it');
+
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await page.getByLabel('Everything else').fill('{"timeouts": {"first_token": "soon"}}');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText(/expected a duration/).waitFor();
+  const address = `${gateway.url}/admin/v1/providers/second`;
+  const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
+  const kept = await fetch(address, { method: 'PATCH', headers, body: '{"http2": true}' });
+  assert.equal(kept.status, 200);
+  await page.getByLabel('Everything else').fill('{"all_models": true}');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Take over what is there now' }).click();
+  assert.match(await page.getByLabel('Everything else').inputValue(), /"http2": true/);
+  await page.getByRole('button', { name: 'Close' }).click();
+
+  await page.reload();
+  await page.getByRole('button', { name: 'Remove', exact: true }).click();
+  await page.getByRole('button', { name: 'Remove provider' }).click();
+  await page.waitForURL('**/dashboard/providers');
+  assert.equal((await fetch(address, { headers })).status, 404);
+});
+
+test('a model is made, refused at the field that is wrong, answers, and is found again', { skip }, async (t) => {
+  const upstream = await startUpstreams();
+  const provider = { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'x', all_models: true };
+  const gateway = await startGateway(t, { providers: { up: provider } }, { pagesFolder });
+  await gateway.modelsKnown;
+  const page = await openPage(t, browser, gateway, '/dashboard/models', { size: 'phone', scheme: 'dark' });
+  await page.getByRole('button', { name: 'Add model' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill('smart');
+  await dialog.getByLabel('Target', { exact: true }).fill('up/mock/ok');
+  await dialog.getByLabel('Weight').fill('much');
+  await dialog.getByRole('button', { name: 'Add model' }).click();
+  await dialog.getByText(/expected number|expected a number/i).waitFor();
+  assert.equal(await dialog.getByLabel('Weight').getAttribute('aria-invalid'), 'true');
+  await shoot(page, 'model-form-phone-dark');
+  await assertAccessible(page);
+  await dialog.getByLabel('Weight').fill('2');
+  await dialog.getByRole('button', { name: 'Add model' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  const answer = await gateway.fetch('/v1/chat/completions', {
+    json: { model: 'smart', messages: [{ role: 'user', content: 'Hello' }] },
+  });
+  assert.equal(answer.status, 200);
+  await page.getByLabel('Model or target').fill('SMART');
+  await page.waitForURL('**/models?text=SMART');
+  await page.getByRole('link', { name: 'smart' }).click();
+  await page.getByText('up/mock/ok').waitFor();
+  await shoot(page, 'model-phone-dark');
+  await assertAccessible(page);
+});
