@@ -19,6 +19,8 @@ export interface RawRequest {
   body?: unknown;
   /** How long silence must last to be called so. */
   patienceMs?: number;
+  /** All after the request's first line waits for it. */
+  restAfter?: Promise<void>;
 }
 
 /** One request over a socket of its own, for tests of what HTTP clients hide: resets, closes, silences, framing. */
@@ -40,8 +42,15 @@ export function rawExchange(request: RawRequest): Promise<RawAnswer> {
       clearTimeout(timer);
       timer = setTimeout(done, request.patienceMs ?? 1_000, 'silence');
     };
-    socket.on('connect', () => {
-      socket.write(`${request.method ?? 'POST'} ${request.path} HTTP/1.1\r\n${lines.join('')}\r\n${payload}`);
+    socket.on('connect', async () => {
+      const line = `${request.method ?? 'POST'} ${request.path} HTTP/1.1\r\n`;
+      const rest = `${lines.join('')}\r\n${payload}`;
+      if (request.restAfter === undefined) socket.write(line + rest);
+      else {
+        socket.write(line);
+        await request.restAfter;
+        socket.write(rest);
+      }
       wait();
     });
     socket.on('data', (bytes) => {

@@ -94,6 +94,9 @@ interface Started {
   flush(): void;
 }
 
+/** One signal may come twice: with the process group, and passed on by npm, which got it too. */
+const sameSignalMs = 500;
+
 /** Issues the first key and greets with it, then serves until a signal; the exit code. */
 function untilStopped(
   { gateway, reloads, log, flush }: Started,
@@ -101,6 +104,7 @@ function untilStopped(
 ): Promise<number> {
   return new Promise((resolve) => {
     let stopping = false;
+    let firstSignalMs = 0;
     // Not awaited: requests are served already, and a signal must find its handlers below.
     gateway.issueFirstKey().then(greet, refuse);
     async function refuse(error: unknown): Promise<void> {
@@ -115,10 +119,12 @@ function untilStopped(
     const stop = (signal: string) => {
       // A second signal means now.
       if (stopping) {
+        if (performance.now() - firstSignalMs < sameSignalMs) return;
         flush();
         process.exit(130);
       }
       stopping = true;
+      firstSignalMs = performance.now();
       const graceMs = reloads.current.server.shutdown_grace;
       log.info(`${signal}: finishing running requests, at most ${graceMs / 1_000} s`);
       flush();
