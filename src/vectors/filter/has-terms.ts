@@ -7,10 +7,10 @@ export function hasTerms(text: string, { terms, together, options }: Extract<Fie
   const there = termsOf(text, options);
   const isBeginning = options.tokenizer === 'prefix';
   if (together === 'anywhere') return isBeginning ? hasBeginnings(there, terms) : hasAll(new Set(there), terms);
-  const isTerm = (term: string, asked: string) => (isBeginning ? term.startsWith(asked) : term === asked);
-  for (let start = 0; start + terms.length <= there.length; start++) {
-    if (terms.every((term, i) => isTerm(there[start + i]!, term))) return true;
-  }
+  if (!isBeginning) return !runEnds(there, terms).next().done;
+  // The last word of a phrase may be a beginning; the others are whole.
+  const last = terms.at(-1)!;
+  for (const end of runEnds(there, terms.slice(0, -1))) if (there[end]?.startsWith(last)) return true;
   return false;
 }
 
@@ -27,4 +27,29 @@ function hasBeginnings(there: readonly string[], terms: readonly string[]): bool
     if (missing.size === 0) return true;
   }
   return false;
+}
+
+/** Where each run of the terms ends in a text, by Knuth, Morris and Pratt: no term of the text is looked at twice. */
+function* runEnds(there: readonly string[], terms: readonly string[]): Generator<number> {
+  const shorter = shorterRuns(terms);
+  let matched = 0;
+  if (terms.length === 0) yield 0;
+  for (const [at, term] of there.entries()) {
+    while (matched > 0 && terms[matched] !== term) matched = shorter[matched - 1]!;
+    if (terms[matched] === term) matched += 1;
+    if (matched < terms.length) continue;
+    yield at + 1;
+    matched = terms.length === 0 ? 0 : shorter[matched - 1]!;
+  }
+}
+
+/** For each beginning of the terms, how many of its last ones are the first ones, too. */
+function shorterRuns(terms: readonly string[]): number[] {
+  const shorter = [0];
+  for (let at = 1; at < terms.length; at += 1) {
+    let length = shorter[at - 1]!;
+    while (length > 0 && terms[length] !== terms[at]) length = shorter[length - 1]!;
+    shorter.push(terms[length] === terms[at] ? length + 1 : 0);
+  }
+  return shorter;
 }
