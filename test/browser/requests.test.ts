@@ -4,6 +4,7 @@ import { after, suite, test } from 'node:test';
 import { chromiumMissing } from '../chromium.ts';
 import { inPage, settled } from './open-browser.ts';
 import { openSeeded } from './open-seeded.ts';
+import type { SeededKey } from './seeded-gateway.ts';
 
 const { gateway, browser } = await openSeeded({ after: after as never }, { days: 3, perDay: 150 });
 
@@ -62,6 +63,26 @@ suite('the requests', { skip: chromiumMissing }, () => {
     await page.getByText('upstreams failed').waitFor();
   });
 
+  test('show their bodies where they are kept, and run again in the playground', async () => {
+    const messages = [
+      { role: 'system', content: 'Answer in Danish.' },
+      { role: 'user', content: 'Good morning' },
+      { role: 'assistant', content: 'Godmorgen' },
+      { role: 'user', content: 'And good night?' },
+    ];
+    await ask('night owl', {}, { key: 'northwind/crm', json: { messages, temperature: 0.5 } });
+    const { page } = await browser.open();
+    await page.goto('/dashboard/requests?user=night+owl');
+    await page.locator('tbody tr').first().click();
+    await page.getByText('"content": "Answer in Danish."').waitFor();
+    await page.getByRole('button', { name: 'Run again in the playground' }).click();
+    await page.getByRole('heading', { name: 'Playground' }).waitFor();
+    await page.getByText('Godmorgen').waitFor();
+    assert.equal(await page.locator('textarea').filter({ hasText: 'And good night?' }).count(), 1);
+    assert.equal(await page.getByText('And good night?').count(), 1, 'it is the draft, not sent yet');
+    assert.equal(await page.getByText('Answer in Danish.').count(), 1);
+  });
+
   test('are exported with the filters of the page', async () => {
     const { page } = await browser.open();
     await page.goto('/dashboard/requests?account=atlas');
@@ -92,10 +113,14 @@ suite('the requests', { skip: chromiumMissing }, () => {
   });
 });
 
-async function ask(user: string, headers: Record<string, string> = {}): Promise<void> {
+async function ask(
+  user: string,
+  headers: Record<string, string> = {},
+  { key = 'atlas/production', json = {} }: { key?: SeededKey; json?: object } = {},
+): Promise<void> {
   const answer = await gateway.fetch('/v1/chat/completions', {
-    headers: { authorization: `Bearer ${gateway.keys['atlas/production']}`, ...headers },
-    json: { model: 'smart', user, messages: [{ role: 'user', content: 'Hello' }] },
+    headers: { authorization: `Bearer ${gateway.keys[key]}`, ...headers },
+    json: { model: 'smart', user, messages: [{ role: 'user', content: 'Hello' }], ...json },
   });
   assert.equal(answer.status, 200);
   await answer.text();

@@ -81,6 +81,7 @@ function configuration({ dataDir, openai, claude, groq, local }: Places): Record
   });
   return {
     storage: { data_dir: dataDir },
+    telemetry: { log: { bodies: ['northwind/crm'] } },
     providers: {
       openai: { type: 'openai', base_url: `${openai}/v1`, api_key: 'upstream-secret-1' },
       claude: { type: 'anthropic', base_url: `${claude}/v1`, api_key: 'upstream-secret-2' },

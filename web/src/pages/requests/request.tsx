@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { ChevronLeft, FlaskConical } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { RequestReply } from '../../../../src/admin/request-schema.ts';
 import { get } from '../../api/request.ts';
-import { buttonClass } from '../../parts/button.tsx';
+import { useMay } from '../../api/rights.ts';
+import { Button, buttonClass } from '../../parts/button.tsx';
 import { Code, Id } from '../../parts/code.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { Ago, Count, Money, None, Span } from '../../parts/figures.tsx';
@@ -12,12 +13,9 @@ import { instant } from '../../parts/format.ts';
 import { Fact, Facts, Page, Section } from '../../parts/page.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { Badge } from '../../parts/status.tsx';
-import { operatorPages } from '../pages.ts';
+import { canRunAgain, setUpAgain } from '../playground/run-again.ts';
 import { Outcome, wordsOf } from './outcome.tsx';
 import { Timeline } from './timeline.tsx';
-
-/** Once there is a playground. */
-const canReplay = operatorPages.some(({ pages }) => pages.some(({ path }) => path === 'playground'));
 
 /** One request: where it went and why, what it used, and its bodies where they are kept. */
 export default function RequestPage() {
@@ -27,6 +25,8 @@ export default function RequestPage() {
     queryFn: ({ signal }) => get<RequestReply>(`/admin/v1/requests/${encodeURIComponent(id)}`, {}, signal),
     staleTime: Number.POSITIVE_INFINITY,
   });
+  const navigate = useNavigate();
+  const mayTry = useMay('keys', 'write');
   return (
     <Page
       title="Request"
@@ -36,11 +36,16 @@ export default function RequestPage() {
         </Link>
       }
       actions={
-        canReplay &&
-        data?.endpoint === 'chat' && (
-          <Link to="/dashboard/playground" search={{ request: data.id } as never} className={buttonClass()}>
-            <FlaskConical className="size-4" aria-hidden /> Run again in the playground
-          </Link>
+        mayTry &&
+        data !== undefined &&
+        canRunAgain(data) && (
+          <Button
+            icon={<FlaskConical className="size-4" />}
+            title={data.bodies === null ? 'With its model alone: its body is not kept.' : undefined}
+            onClick={() => void navigate({ to: '/dashboard/playground', search: setUpAgain(data) as never })}
+          >
+            Run again in the playground
+          </Button>
         )
       }
     >
