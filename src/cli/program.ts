@@ -23,6 +23,7 @@ const subjects: readonly (readonly [name: string, description: string, load: () 
   ],
   ['accounts', 'create, list and change accounts: who pays, and by which plan', () => import('./commands/accounts.ts')],
   ['plans', 'list and show plans: what accounts may use', () => import('./commands/plans.ts')],
+  ['operators', 'create, list and remove who administers, and as what', () => import('./commands/operators.ts')],
   ['dashboard', 'open the dashboard of the running server, logged in', () => import('./commands/dashboard.ts')],
   ['providers', 'list, add, test and remove providers while servers run', () => import('./commands/providers.ts')],
   ['config', 'export the configuration with what was set up at run time', () => import('./commands/config.ts')],

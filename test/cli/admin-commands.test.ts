@@ -108,6 +108,8 @@ describe('commands over the admin API, run as programs', { concurrency: true }, 
       [['requests', 'list', '--status', 'teapot'], /^status: /],
       [['reload'], /No server runs here/],
       [['dashboard'], /No server runs here/],
+      [['operators', 'create', 'admin', '--role', 'viewer'], /^name: /],
+      [['operators', 'remove', 'nobody'], /no operator 'nobody'/],
     ];
     const runs = await Promise.all(refusals.map(([args]) => culvert(...args)));
     for (const [index, { code, stdout, stderr }] of runs.entries()) {
@@ -162,6 +164,29 @@ describe('commands over the admin API, run as programs', { concurrency: true }, 
     assert.equal(listed.length, 2);
     assert.equal((await rows('requests', 'list', '--limit', '1')).length, 1);
     assert.equal((await culvert('requests', 'list', '--model', '%')).stdout, '{\n  "data": []\n}\n');
+  });
+
+  test('an operator that is made here opens the admin API of a server that runs, in its role, until it is removed', async (t) => {
+    const { cwd, server } = await serving(t);
+    const { done, rows } = commandsIn(cwd);
+    const made = await done('operators', 'create', 'Anna', '--role', 'viewer', '--accounts', 'declared');
+    const anna = { headers: { authorization: `Bearer ${made.stdout.trim()}` } };
+    const accounts = await fetch(`${server.url}/admin/v1/accounts`, anna);
+    assert.deepEqual(
+      ((await accounts.json()) as { data: Row[] }).data.map(({ id }) => id),
+      ['declared'],
+    );
+    const listed = await rows('operators', 'list');
+    assert.deepEqual(
+      listed.map(({ name, role, accounts, login }) => [name, role, accounts, login]),
+      [['Anna', 'viewer', ['declared'], 'key']],
+    );
+    const rotated = (await done('operators', 'rotate', 'Anna')).stdout.trim();
+    assert.equal((await fetch(`${server.url}/admin/v1/accounts`, anna)).status, 401);
+    const again = { headers: { authorization: `Bearer ${rotated}` } };
+    assert.equal((await fetch(`${server.url}/admin/v1/accounts`, again)).status, 200);
+    await done('operators', 'remove', 'Anna');
+    assert.equal((await fetch(`${server.url}/admin/v1/accounts`, again)).status, 401);
   });
 
   test('reload takes a changed file into use, and prints the errors of a wrong one with their places', async (t) => {
