@@ -1,8 +1,10 @@
 // CPU of the ledger's statements alone, by opens per commit and closes per batch, and what an index on the id adds.
 // node bench/ledger/row-cost.ts [requests]
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '../../src/kernel/clock.ts';
 import { newRequestId } from '../../src/kernel/ids.ts';
 import { bucketsOf } from '../../src/metering/scope.ts';
 import { openDatabase } from '../../src/stores/sqlite/database.ts';
@@ -18,7 +20,7 @@ function measure(opensPerCommit: number, closesPerBatch: number, index: string):
   const database = openDatabase(join(dir, 'ledger.db'), 'os', 0, 2_048);
   migrate(database, ledgerMigrations);
   database.exec(`PRAGMA wal_autocheckpoint = 0; ${index}`);
-  const writer = createLedgerWriter(database, bucketsOf);
+  const writer = createLedgerWriter(database, bucketsOf, systemClock);
   let idMs = Date.now();
   const rows = Array.from({ length: requests }, () => {
     // Four requests a ms, in order, as a busy server sees them.

@@ -1,4 +1,5 @@
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { systemClock } from '../../src/kernel/clock.ts';
 import type { ReservationRow, UsageEvent } from '../../src/metering/ledger.ts';
 import { bucketsOf } from '../../src/metering/scope.ts';
 import { openDatabase } from '../../src/stores/sqlite/database.ts';
@@ -67,7 +68,7 @@ if (!isMainThread && parentPort !== null) {
   const port = parentPort;
   const database = openDatabase(String(workerData), 'os', 250);
   migrate(database, ledgerMigrations);
-  const writer = createLedgerWriter(database, bucketsOf);
+  const writer = createLedgerWriter(database, bucketsOf, systemClock);
   const keys = new Map<string, number>();
   port.on('message', (text: string) => {
     const batch = JSON.parse(text) as Batch;

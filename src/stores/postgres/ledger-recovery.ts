@@ -1,3 +1,4 @@
+import type { Clock } from '../../kernel/clock.ts';
 import type { BucketsOf } from '../../ledger/batch-sums.ts';
 import { readReservation } from '../../ledger/columns.ts';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
@@ -15,7 +16,11 @@ export async function recoverReservations(
   connections: Connections,
   boots: Boots,
   bootId: string,
-  rules: { chargeCrashed: (reservation: ReservationRow) => UsageEvent; bucketsOf: BucketsOf },
+  rules: {
+    chargeCrashed: (reservation: ReservationRow) => UsageEvent;
+    bucketsOf: BucketsOf;
+    clock: Pick<Clock, 'wallMs'>;
+  },
   onWritten: (events: readonly UsageEvent[]) => void,
 ): Promise<number> {
   let recovered = 0;
@@ -24,7 +29,7 @@ export async function recoverReservations(
     const charged = await connections.transaction('write', async (run) => {
       const { rows } = await run(take, [bootId, batchRows]);
       const events = rows.map((row) => rules.chargeCrashed(readReservation(row)));
-      await writeEvents(run, events, rules.bucketsOf);
+      await writeEvents(run, events, rules.bucketsOf, rules.clock.wallMs());
       if (rows.length < batchRows) await forgetOldBoots(run);
       return events;
     });

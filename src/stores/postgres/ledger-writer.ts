@@ -10,12 +10,14 @@ import {
   rollupSums,
   rollupTable,
 } from '../../ledger/batch-sums.ts';
-import { type Column, eventTable, reservationTable } from '../../ledger/columns.ts';
+import { eventTable, reservationTable } from '../../ledger/columns.ts';
 import { type TrafficRow, trafficKey, trafficSums, trafficTable } from '../../ledger/traffic.ts';
 import type { BucketRow } from '../../metering/counters.ts';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import { bulkInsert } from './bulk-insert.ts';
 import type { Connections, Run } from './database.ts';
+import { writeLate } from './ledger-days.ts';
+import { inOrder, onConflictAdd } from './row-order.ts';
 
 /**
  * Writes reservations in one statement, which is its own commit. Again after a lost answer changes nothing: a row that
@@ -33,12 +35,13 @@ export function writeCloses(
   connections: Connections,
   events: readonly UsageEvent[],
   bucketsOf: BucketsOf,
+  nowMs: number,
 ): Promise<readonly UsageEvent[]> {
   return connections.transaction('write', async (run) => {
     const { rows } = await run<{ request_id: string }>(deleteReservations, [events.map((event) => event.requestId)]);
     const open = new Set(rows.map((row) => row.request_id));
     const known = events.filter((event) => open.has(event.requestId) || isRefusal(event));
-    await writeEvents(run, known, bucketsOf);
+    await writeEvents(run, known, bucketsOf, nowMs);
     return known;
   });
 }
@@ -47,26 +50,24 @@ export function writeCloses(
  * Events and what they add up to, for a transaction that has taken their reservations away. Every transaction touches
  * buckets, then roll-ups, each in one order: replicas that write at one moment wait for each other, never in a ring.
  */
-export async function writeEvents(run: Run, events: readonly UsageEvent[], bucketsOf: BucketsOf): Promise<void> {
+export async function writeEvents(
+  run: Run,
+  events: readonly UsageEvent[],
+  bucketsOf: BucketsOf,
+  nowMs: number,
+): Promise<void> {
   await insertEvents.into(run, events);
   const sums = new BatchSums(bucketsOf);
-  for (const event of events) if (!isRefusal(event)) sums.add(event);
+  const counted = events.filter((event) => !isRefusal(event));
+  for (const event of counted) sums.add(event);
   await addBuckets.into(run, inOrder(sums.buckets(), bucketKey));
   await addRollups.into(run, inOrder(sums.rollups(), rollupKey));
+  await writeLate(run, counted, bucketsOf, nowMs);
 }
 
 /** Adds to what is there, all of it in one statement, in the order that every replica has. */
 export function writeTraffic(run: Run, rows: TrafficRow[]): Promise<void> {
   return addTraffic.into(run, inOrder(rows, trafficKey));
-}
-
-/** Sorts rows by their key; text by its UTF-16. */
-function inOrder<Row extends object>(rows: Row[], key: readonly Column[]): Row[] {
-  const fields = key.map(({ field }) => field as keyof Row);
-  return rows.sort((a, b) => {
-    for (const field of fields) if (a[field] !== b[field]) return a[field] < b[field] ? -1 : 1;
-    return 0;
-  });
 }
 
 const insertReservations = bulkInsert<ReservationRow>('reservation', reservationTable, 'ON CONFLICT DO NOTHING');
@@ -82,8 +83,3 @@ const deleteReservations = {
   name: 'reservation-close',
   text: 'DELETE FROM culvert.reservation WHERE request_id = ANY($1) RETURNING request_id',
 };
-
-function onConflictAdd(table: string, key: readonly Column[], sums: readonly Column[]): string {
-  const added = sums.map(({ name }) => `${name} = ${table}.${name} + excluded.${name}`).join(', ');
-  return `ON CONFLICT (${key.map(({ name }) => name).join(', ')}) DO UPDATE SET ${added}`;
-}

@@ -7,6 +7,7 @@ import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
 import { createBoots } from './boots.ts';
 import { type Database, poolSizes } from './database.ts';
 import { createCloseQueue } from './ledger-closes.ts';
+import { sumDays } from './ledger-days.ts';
 import { listEvents } from './ledger-history.ts';
 import { createLeftovers, leftoverSettleMs } from './ledger-leftovers.ts';
 import { OpenQueue } from './ledger-opens.ts';
@@ -79,7 +80,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
   });
   const traffic = createTrafficBook(run);
   const writeAll = async (events: readonly UsageEvent[]) =>
-    traffic.add(await writeCloses(database.closes, events, options.bucketsOf));
+    traffic.add(await writeCloses(database.closes, events, options.bucketsOf, clock.wallMs()));
   const closes = createCloseQueue(writeAll, clock, {
     onOutcome: hear,
     onDropped(given, reason) {
@@ -136,7 +137,11 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
         await traffic.write();
         return readTraffic(run, query);
       }),
-    prune: (beforeMs) => unavailable(pruneLedger(run, beforeMs, clock.wallMs())),
+    prune: (beforeMs) =>
+      unavailable(
+        // Before what is too old goes: users and tags are known from single requests alone.
+        sumDays(database.rest, clock.wallMs()).then(() => pruneLedger(run, beforeMs, clock.wallMs())),
+      ),
     trouble: () => fault,
     gauges: () => ({ queued: opens.queued() + closes.queued(), open: reserved.size, dropped }),
     async flush() {

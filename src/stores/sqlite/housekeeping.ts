@@ -10,6 +10,7 @@ import type {
   UsageRow,
 } from '../../metering/ledger.ts';
 import { type Database, openDatabase } from './database.ts';
+import { sumDays } from './ledger-days.ts';
 import { listRequests } from './ledger-history.ts';
 import { pruneBuckets, pruneEvents } from './ledger-prune.ts';
 import { pruneTraffic, readTraffic } from './ledger-traffic.ts';
@@ -84,6 +85,8 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
         return inTurn(checkpoint);
       case 'prune':
         return inTurn(async () => {
+          // Before what is too old goes: users and tags are known from single requests alone.
+          await sumDays(reader(), database, job.nowMs, nextTurn);
           const removed = await pruneEvents(database, job.beforeKey);
           await pruneBuckets(database, job.nowMs);
           await pruneTraffic(database, job.nowMs);

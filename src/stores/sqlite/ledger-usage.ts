@@ -12,6 +12,7 @@ import {
 import type { Database } from './database.ts';
 import { ledgerKeyAt } from './ledger-writer.ts';
 import { sqliteMarks } from './marks.ts';
+import { summedMs } from './summed.ts';
 
 const dialect: UsageDialect = { schema: '', slash: `instr(target, '/')` };
 const idSlackMs = 60_000;
@@ -29,11 +30,6 @@ export async function sumUsage(
   const { marks, values } = sqliteMarks();
   const sql = parts.map((part) => usagePartSql(query, part, marks, dialect)).join(' UNION ALL ');
   return usageRows(query, database.prepare(usageSumSql(sql)).all(...values));
-}
-
-/** All days before are added up. */
-export function summedMs(database: Database): number {
-  return Number(database.prepare('SELECT until_ms FROM summed').get()?.until_ms ?? 0);
 }
 
 /** Callers choose what they send as `user`: there may be millions, so they are summed in a file, not in memory. */

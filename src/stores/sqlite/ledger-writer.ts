@@ -1,6 +1,7 @@
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import type { StatementSync } from 'node:sqlite';
 import { promisify } from 'node:util';
+import type { Clock } from '../../kernel/clock.ts';
 import { requestIdMs } from '../../kernel/ids.ts';
 import {
   BatchSums,
@@ -18,9 +19,11 @@ import {
   reservationTable,
   type SqlCell,
 } from '../../ledger/columns.ts';
+import { dayTable, lateAfterMs, lateSums, nameTable } from '../../ledger/day-sums.ts';
 import { type TrafficRow, TrafficSums, trafficSums, trafficTable } from '../../ledger/traffic.ts';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import { type Database, sqliteExtendedCode } from './database.ts';
+import { summedMs } from './summed.ts';
 import { undo } from './transaction.ts';
 
 /** The ledger's prepared statements. Synchronous; the caller begins and ends the transaction. */
@@ -40,14 +43,18 @@ export interface LedgerWriter {
   /** The record of a request that never had a reservation. */
   writeRefusal(event: UsageEvent): void;
   writeHeartbeat(bootId: string, nowMs: number): void;
-  /** At the end: traffic that no heartbeat has written, in one transaction. Never throws. */
-  writeTraffic(): void;
+  /** Traffic of so many minutes that no heartbeat has written yet, in a transaction of its own. Never throws. */
+  writeTraffic(minutesMax: number): void;
   /** Reservations of other boots, oldest first. */
   strangers(bootId: string, limit: number): { key: number; row: ReservationRow }[];
   forgetOtherBoots(bootId: string): void;
 }
 
-export function createLedgerWriter(database: Database, bucketsOf: BucketsOf): LedgerWriter {
+export function createLedgerWriter(
+  database: Database,
+  bucketsOf: BucketsOf,
+  clock: Pick<Clock, 'wallMs'>,
+): LedgerWriter {
   const begin = database.prepare('BEGIN IMMEDIATE');
   const commit = database.prepare('COMMIT');
   const rollback = database.prepare('ROLLBACK');
@@ -56,6 +63,8 @@ export function createLedgerWriter(database: Database, bucketsOf: BucketsOf): Le
   const events = insertInto(database, 'usage_event', eventTable);
   const addToBucket = addInto(database, 'quota_bucket', bucketTable, bucketSums);
   const addToRollup = addInto(database, 'rollup', rollupTable, rollupSums);
+  const addToDay = addInto(database, 'rollup_day', dayTable, rollupSums);
+  const addToName = addInto(database, 'rollup_name', nameTable, rollupSums);
   const addToTraffic = addInto(database, 'traffic', trafficTable, trafficSums);
   const upsertBoot = database.prepare('INSERT OR REPLACE INTO boot VALUES (?, ?)');
   const selectStrangers = database.prepare('SELECT * FROM reservation WHERE boot_id <> ? ORDER BY key LIMIT ?');
@@ -66,16 +75,28 @@ export function createLedgerWriter(database: Database, bucketsOf: BucketsOf): Le
   let written: UsageEvent[] = [];
   let taken: TrafficRow[] = [];
   let isTrafficDue = false;
+  /** What came before may be of a day that is added up already. */
+  let lateMs = 0;
+  let late: UsageEvent[] = [];
+
+  function addLate(): void {
+    const { days, names } = lateSums(late, summedMs(database), bucketsOf);
+    for (const row of days) addToDay(row);
+    for (const row of names) addToName(row);
+  }
 
   return {
     begin() {
       sums.clear();
       written = [];
+      late = [];
+      lateMs = clock.wallMs() - lateAfterMs;
       begin.run();
     },
     commit() {
       for (const row of sums.buckets()) addToBucket(row);
       for (const row of sums.rollups()) addToRollup(row);
+      if (late.length > 0) addLate();
       if (isTrafficDue) {
         taken = traffic.take(trafficMinutesMax);
         for (const row of taken) addToTraffic(row);
@@ -104,6 +125,7 @@ export function createLedgerWriter(database: Database, bucketsOf: BucketsOf): Le
       events(reservationKey, event);
       sums.add(event);
       written.push(event);
+      if (event.atMs < lateMs) late.push(event);
       return true;
     },
     writeRefusal(event) {
@@ -114,8 +136,9 @@ export function createLedgerWriter(database: Database, bucketsOf: BucketsOf): Le
       upsertBoot.run(bootId, nowMs);
       isTrafficDue = traffic.size > 0;
     },
-    writeTraffic() {
-      const rows = traffic.take(Number.POSITIVE_INFINITY);
+    writeTraffic(minutesMax) {
+      const rows = traffic.take(minutesMax);
+      if (rows.length === 0) return;
       try {
         begin.run();
         for (const row of rows) addToTraffic(row);
@@ -123,6 +146,7 @@ export function createLedgerWriter(database: Database, bucketsOf: BucketsOf): Le
       } catch {
         // Pages show less of the last seconds; nothing is charged by it.
         undo(database);
+        traffic.putBack(rows);
       }
     },
     strangers: (bootId, limit) =>

@@ -44,6 +44,8 @@ const walCheckpointBytes = 16 * 1024 * 1024;
 /** A reader somewhere can keep the log from starting over: from here on nothing new is admitted. */
 const walBytesMax = 1024 * 1024 * 1024;
 const heartbeatIntervalMs = 5_000;
+/** A page that is asked for may take so many rows of minutes with it: some 10 ms of the loop, where many accounts are busy. */
+const readTrafficMinutesMax = 512;
 /** Longer than the minute in which calls are limited. */
 const callsKeptMs = 65_000;
 
@@ -57,7 +59,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   openLedgerDatabase(file).close();
   const database = openDatabase(file, 'os', 0);
   database.exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${walCheckpointBytes * 2}`);
-  const writer = createLedgerWriter(database, options.bucketsOf);
+  const writer = createLedgerWriter(database, options.bucketsOf, clock);
   const reader = createLedgerReader(database);
   const housekeeper = createHousekeeper(file);
   const calls = new RecentCalls(callsKeptMs);
@@ -133,10 +135,8 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       return housekeeper.usage(query);
     },
     async traffic(query) {
-      // It is written with a beat, of what was committed before.
       queue.nudge();
-      queue.heartbeat(bootId, clock.wallMs());
-      queue.nudge();
+      writer.writeTraffic(readTrafficMinutesMax);
       return housekeeper.traffic(query);
     },
     async flush() {
@@ -150,7 +150,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       clearInterval(heartbeat);
       await queue.drain();
       queue.admit('Culvert is shutting down', 'for-good');
-      writer.writeTraffic();
+      writer.writeTraffic(Number.POSITIVE_INFINITY);
       await walSync.stop();
       await housekeeper.close();
       // The last connection checkpoints as it closes; that must be safe against a power cut too.

@@ -1,0 +1,59 @@
+import { rollupSums } from '../ledger/batch-sums.ts';
+import { dayKey, nameKey } from '../ledger/day-sums.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+const sumList = rollupSums.map(({ name }) => name).join(', ');
+const summed = rollupSums.map(({ name }) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ');
+const dayKeys = dayKey.map(({ name }) => name).join(', ');
+const nameKeys = nameKey.map(({ name }) => (name === 'user' ? '"user"' : name)).join(', ');
+
+export const dayColumns = `${dayKeys}, ${sumList}`;
+export const nameColumns = `${nameKeys}, ${sumList}`;
+
+/** Bounds of a day as a statement has them: values or marks. `to` is not in. */
+export interface Bounds {
+  from: number | string;
+  to: number | string;
+}
+
+/** A day's rows of `rollup_day`, from its hours. */
+export function daySql(schema: '' | 'culvert.', hours: Bounds): string {
+  return `SELECT hour / 24 AS day, account, key_id, endpoint, alias, provider, ${summed}
+    FROM ${schema}rollup WHERE hour >= ${hours.from} AND hour < ${hours.to} GROUP BY 1, 2, 3, 4, 5, 6`;
+}
+
+const tokens = 'input_tokens + output_tokens';
+const usdNano = 'CAST(round(coalesce(cost_usd, 0) * 1e9) AS BIGINT)';
+const ofSource = (amount: string, source: string) => `CASE WHEN usage_source = '${source}' THEN ${amount} ELSE 0 END`;
+/** What one event adds to each sum, as `BatchSums.add` has it. */
+const ofEvent: Readonly<Record<string, string>> = {
+  requests: '1',
+  errors: `CASE WHEN class = 'ok' THEN 0 ELSE 1 END`,
+  usd_nano: usdNano,
+  counted_tokens: ofSource(tokens, 'counted'),
+  estimated_tokens: ofSource(tokens, 'estimated'),
+  counted_usd_nano: ofSource(usdNano, 'counted'),
+  estimated_usd_nano: ofSource(usdNano, 'estimated'),
+};
+const eventSums = rollupSums.map(({ name }) => `CAST(sum(${ofEvent[name] ?? name}) AS BIGINT) AS ${name}`).join(', ');
+
+/** The same of `rollup_name`, from single requests; `keys` bounds them by their primary key. */
+export function nameSql(schema: '' | 'culvert.', times: Bounds, keys: string): string {
+  return `SELECT at_ms / ${dayMs} AS day, account, key_id, alias, coalesce("user", '') AS "user", coalesce(tag, '') AS tag,
+    ${eventSums} FROM ${schema}usage_event
+    WHERE ${keys} AND at_ms >= ${times.from} AND at_ms < ${times.to} AND usage_source <> 'refused'
+    GROUP BY 1, 2, 3, 4, 5, 6`;
+}
+
+/** Requests of a day, as hours know them: two days that differ in it were not read at one moment. */
+export function requestsOfDaySql(schema: '' | 'culvert.', day: number): string {
+  return `SELECT CAST(coalesce(sum(requests), 0) AS BIGINT) AS requests FROM ${schema}rollup
+    WHERE hour >= ${day * 24} AND hour < ${(day + 1) * 24}`;
+}
+
+/** The oldest hour that is not added up. */
+export function nextHourSql(schema: '' | 'culvert.', untilMs: number): string {
+  return `SELECT min(hour) AS hour FROM ${schema}rollup WHERE hour >= ${Math.floor(untilMs / hourMs)}`;
+}

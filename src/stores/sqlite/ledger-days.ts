@@ -1,0 +1,100 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { sumDelayMs } from '../../ledger/day-sums.ts';
+import { dayColumns, daySql, nameColumns, nameSql, nextHourSql, requestsOfDaySql } from '../day-sums.ts';
+import type { Database, SqlValue } from './database.ts';
+import { inSlices } from './ledger-usage.ts';
+import { patiently } from './patient-transaction.ts';
+import { summedMs } from './summed.ts';
+
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+/** In one transaction: the writer waits for it. */
+const batchRows = 200;
+/** Between two batches, so that the writer gets in first. */
+const pauseMs = 10;
+
+/**
+ * Adds up the days that are over, oldest first, and resolves to the end of the last one. `writing` has the rows written,
+ * some at a time; a day counts once all of it is there and nothing of it came in meanwhile.
+ */
+export async function sumDays(
+  reading: Database,
+  writing: Database,
+  nowMs: number,
+  breathe: () => Promise<void>,
+): Promise<number> {
+  for (;;) {
+    const untilMs = summedMs(reading);
+    const hour = reading.prepare(nextHourSql('', untilMs)).get()?.hour;
+    if (hour === null || hour === undefined) return untilMs;
+    const day = Math.floor((Number(hour) * hourMs) / dayMs);
+    if ((day + 1) * dayMs + sumDelayMs > nowMs) return untilMs;
+    if (!(await sumDay(reading, writing, day, breathe))) return untilMs;
+  }
+}
+
+async function sumDay(
+  reading: Database,
+  writing: Database,
+  day: number,
+  breathe: () => Promise<void>,
+): Promise<boolean> {
+  const requests = (database: Database) => Number(database.prepare(requestsOfDaySql('', day)).get()?.requests);
+  const before = requests(reading);
+  // What a process left that ended while it wrote them.
+  for (const table of ['rollup_day', 'rollup_name'])
+    if (reading.prepare(`SELECT 1 FROM ${table} WHERE day >= ${day} LIMIT 1`).get() !== undefined)
+      await patiently(writing, () => writing.exec(`DELETE FROM ${table} WHERE day >= ${day}`));
+  await copyRows(
+    reading.prepare(daySql('', { from: day * 24, to: (day + 1) * 24 })).iterate(),
+    writing,
+    'rollup_day',
+    dayColumns,
+  );
+  const table = `name_day_${day}`;
+  reading.exec(`CREATE TEMP TABLE ${table} AS SELECT ${nameColumns} FROM rollup_name WHERE false`);
+  try {
+    const range = { from: day * dayMs, to: (day + 1) * dayMs };
+    const add = (keys: string) => reading.exec(`INSERT INTO ${table} ${nameSql('', range, keys)}`);
+    await inSlices(reading, range, add, breathe);
+    const sums = nameColumns
+      .split(', ')
+      .slice(6)
+      .map((name) => `sum(${name}) AS ${name}`);
+    const rows = reading.prepare(
+      `SELECT day, account, key_id, alias, "user", tag, ${sums.join(', ')} FROM ${table} GROUP BY 1, 2, 3, 4, 5, 6`,
+    );
+    await copyRows(rows.iterate(), writing, 'rollup_name', nameColumns);
+  } finally {
+    reading.exec(`DROP TABLE ${table}`);
+  }
+  return patiently(writing, () => {
+    if (requests(writing) !== before) return false;
+    writing.prepare('INSERT OR REPLACE INTO summed VALUES (1, ?)').run((day + 1) * dayMs);
+    return true;
+  });
+}
+
+async function copyRows(
+  rows: Iterable<Readonly<Record<string, unknown>>>,
+  writing: Database,
+  table: string,
+  columns: string,
+): Promise<void> {
+  const marks = columns.split(', ').map(() => '?');
+  const insert = writing.prepare(`INSERT INTO ${table} (${columns}) VALUES (${marks.join(', ')})`);
+  const write = async (batch: SqlValue[][]) => {
+    await patiently(writing, () => {
+      for (const row of batch) insert.run(...row);
+    });
+    await pause(pauseMs);
+  };
+  let batch: SqlValue[][] = [];
+  for (const row of rows) {
+    batch.push(Object.values(row) as SqlValue[]);
+    if (batch.length < batchRows) continue;
+    await write(batch);
+    batch = [];
+  }
+  if (batch.length > 0) await write(batch);
+}
