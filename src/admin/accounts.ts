@@ -6,8 +6,9 @@ import type { Operator } from '../auth/operator.ts';
 import { type Failure, invalid } from '../kernel/failure.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import { didYouMean } from '../kernel/nearest.ts';
+import { checkContentVersion, contentVersion, contentVersionField, knownContentVersion } from './content-version.ts';
 import type { Directory, KnownAccount, Records } from './directory.ts';
-import { filter, listOf, noQuery, pageFields, timeField } from './fields.ts';
+import { filter, holds, listOf, noQuery, pageFields, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import { pageByText } from './page.ts';
 import type { AdminParts } from './parts.ts';
@@ -23,10 +24,32 @@ const accountSchema = z.object({
   status,
   from: z.enum(['configuration', 'admin api']).describe('Those of the configuration are changed there.'),
   created_at: timeField.nullable(),
+  version: contentVersionField,
 });
+
+/** For pages that show it. */
+export type AccountReply = z.output<typeof accountSchema>;
 
 const lookedAtSchema = accountSchema.extend({
   open_requests: z.int().describe('Requests that run, or whose server died and that are not charged yet.'),
+});
+
+const changeSchema = z
+  .strictObject({
+    plan: planName.optional(),
+    status: status.optional(),
+    name: displayName.optional(),
+    version: knownContentVersion,
+  })
+  .refine(({ version: _, ...set }) => Object.values(set).some((value) => value !== undefined), {
+    error: 'expected plan, status or name',
+  });
+
+const listQuerySchema = z.strictObject({
+  ...pageFields,
+  plan: filter('Only those with this plan.'),
+  status: status.optional(),
+  text: filter('Only those whose id or name holds this, in whatever case.'),
 });
 
 /** `/accounts`: who pays. */
@@ -38,7 +61,7 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
       path: '/accounts',
       area: 'accounts',
       summary: 'Accounts of the configuration and the store, by id.',
-      query: z.strictObject({ ...pageFields, plan: filter('Only those with this plan.'), status: status.optional() }),
+      query: listQuerySchema,
       body: null,
       reply: listOf(accountSchema),
       async run({ query, operator }) {
@@ -47,10 +70,7 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
           accounts,
           ({ id }) => id,
           query,
-          (account) => {
-            const { plan = account.plan, status = account.status } = query;
-            return account.plan === plan && account.status === status;
-          },
+          (account) => isAskedFor(account, query),
         );
         return { data: page.rows.map(shown), next_cursor: page.next };
       },
@@ -118,16 +138,14 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
       area: 'accounts',
       summary: "Changes an account's plan, status or name; live windows have the new plan's limits at once.",
       query: noQuery,
-      body: z
-        .strictObject({ plan: planName.optional(), status: status.optional(), name: displayName.optional() })
-        .refine((body) => Object.values(body).some((value) => value !== undefined), {
-          error: 'expected plan, status or name',
-        }),
+      body: changeSchema,
       reply: accountSchema,
-      async run({ params, body, operator }) {
+      async run({ params, body: { version, ...body }, operator }) {
         const directory = await records.current(operator.accounts);
-        const { row } = accountOf(directory, params.id);
+        const account = accountOf(directory, params.id);
+        const { row } = account;
         if (row === null) return refuse(declaredConflict(parts, 'account', params.id));
+        checkContentVersion(version, shown(account), `account '${row.id}'`);
         if (body.plan !== undefined) checkPlanName(directory, body.plan);
         const set = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
         const next: AccountRow = { ...row, ...set };
@@ -146,6 +164,14 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
   ];
 }
 
+function isAskedFor(account: KnownAccount, { plan, status, text }: z.output<typeof listQuerySchema>): boolean {
+  return (
+    (plan === undefined || account.plan === plan) &&
+    (status === undefined || account.status === status) &&
+    (text === undefined || holds(text, account.id, account.name))
+  );
+}
+
 function notTheirs({ name, accounts }: Operator, id: string): Failure {
   const own = accounts?.join(', ') || 'none';
   return {
@@ -155,7 +181,8 @@ function notTheirs({ name, accounts }: Operator, id: string): Failure {
 }
 
 function shown({ id, name, plan, status, from, row }: KnownAccount): z.input<typeof accountSchema> {
-  return { id, name, plan, status, from, created_at: isoOrNull(row?.createdMs ?? null) };
+  const version = contentVersion({ name, plan, status });
+  return { id, name, plan, status, from, created_at: isoOrNull(row?.createdMs ?? null), version };
 }
 
 function facts({ name, plan, status }: AccountRow): Record<string, unknown> {

@@ -24,6 +24,12 @@ export function filter(description: string) {
   return z.string().min(1).max(256).optional().describe(description);
 }
 
+/** Whether one of the texts holds it, in whatever case. */
+export function holds(asked: string, ...texts: readonly string[]): boolean {
+  const part = asked.toLowerCase();
+  return texts.some((text) => text.toLowerCase().includes(part));
+}
+
 /** Without what was not asked for. */
 export function given<Value>(asked: Readonly<Record<string, Value | undefined>>): Record<string, Value> {
   return Object.fromEntries(Object.entries(asked).filter((entry): entry is [string, Value] => entry[1] !== undefined));

@@ -9,7 +9,7 @@ import { keyLimitsSchema } from '../config/schema-plans.ts';
 import { invalid } from '../kernel/failure.ts';
 import { declaredConflict } from './accounts.ts';
 import { type Directory, type KnownKey, keyText, type Records } from './directory.ts';
-import { filter, futureInstant, listOf, noQuery, pageFields, timeField } from './fields.ts';
+import { filter, futureInstant, holds, listOf, noQuery, pageFields, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import { pageByText } from './page.ts';
 import type { AdminParts } from './parts.ts';
@@ -36,12 +36,16 @@ const keyFields = {
   revoked_at: timeField.nullable(),
 };
 const keySchema = z.object(keyFields);
+
+/** For pages that show it. */
+export type KeyReply = z.output<typeof keySchema>;
 const keyWithSecretSchema = z.object({ ...keyFields, key: z.string().describe('The secret. Shown this once.') });
 
 const listQuerySchema = z.strictObject({
   ...pageFields,
   account: filter('Only those of this account.'),
   status: status.optional().describe('Only those that are so now.'),
+  text: filter('Only those whose name, account, id or prefix holds this, in whatever case.'),
 });
 const newKeySchema = z.strictObject({
   account: z.string().min(1).max(64),
@@ -221,12 +225,13 @@ function shownKey(directory: Directory, key: KnownKey, nowMs: number): z.input<t
 function isAskedFor(
   directory: Directory,
   key: KnownKey,
-  { account, status: wanted }: z.output<typeof listQuerySchema>,
+  { account, status: wanted, text }: z.output<typeof listQuerySchema>,
   nowMs: number,
 ): boolean {
   return (
     (account === undefined || key.account === account) &&
-    (wanted === undefined || statusOf(directory, key, nowMs) === wanted)
+    (wanted === undefined || statusOf(directory, key, nowMs) === wanted) &&
+    (text === undefined || holds(text, key.name, key.account, key.id, key.row?.prefix ?? ''))
   );
 }
 

@@ -7,6 +7,7 @@ import { name } from '../config/scalars.ts';
 import { planSchema } from '../config/schema-plans.ts';
 import { invalid } from '../kernel/failure.ts';
 import { declaredConflict } from './accounts.ts';
+import { checkContentVersion, contentVersion, contentVersionField, knownContentVersion } from './content-version.ts';
 import type { Directory, KnownPlan, Records } from './directory.ts';
 import { listOf, noQuery, pageFields, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
@@ -19,8 +20,22 @@ const planReply = z.object({
   default: z.boolean().describe('Whether accounts that name none have it.'),
   accounts: z.int().describe('How many accounts have it.'),
   updated_at: timeField.nullable(),
+  version: contentVersionField,
   definition: z.record(z.string(), z.unknown()).describe('As under `plans` in culvert.yaml, without secrets.'),
 });
+
+/** For pages that show it. */
+export type PlanReply = z.output<typeof planReply>;
+
+const putQuery = z.strictObject({
+  version: knownContentVersion,
+  keep: z
+    .literal('notify')
+    .optional()
+    .describe('Leaves the notices as they are: their address and secret are not shown, and cannot be sent back.'),
+});
+
+type PlanBody = z.output<typeof planSchema>;
 
 /** `/plans`: limits by name. */
 export function planOperations(parts: AdminParts, records: Records): Operation[] {
@@ -58,13 +73,15 @@ export function planOperations(parts: AdminParts, records: Records): Operation[]
       path: '/plans/{name}',
       area: 'plans',
       summary: 'Makes or replaces a plan; live windows have its limits at once.',
-      query: noQuery,
+      query: putQuery,
       body: planSchema,
       reply: planReply,
-      async run({ params, body, operator }) {
+      async run({ params, query, body: written, operator }) {
         const directory = await records.current(operator.accounts);
         const before = directory.plan(params.name);
         if (before?.from === 'configuration') refuse(declaredConflict(parts, 'plan', params.name));
+        if (before !== null) checkContentVersion(query.version, shown(directory, before), `plan '${params.name}'`);
+        const body = query.keep === 'notify' ? withNotices(written, before) : written;
         if (!name('a plan').safeParse(params.name).success) {
           refuse(invalid('name', 'name: a plan is named by 1 to 64 letters, digits, dots, _ or -'));
         }
@@ -118,6 +135,11 @@ export function planOperations(parts: AdminParts, records: Records): Operation[]
   ];
 }
 
+function withNotices({ notify: _, ...limits }: PlanBody, before: KnownPlan | null): PlanBody {
+  const { notify } = (before?.definition ?? {}) as Partial<PlanBody>;
+  return notify === undefined ? limits : { ...limits, notify };
+}
+
 function shown(directory: Directory, plan: KnownPlan): z.input<typeof planReply> {
   return {
     name: plan.name,
@@ -125,6 +147,7 @@ function shown(directory: Directory, plan: KnownPlan): z.input<typeof planReply>
     default: plan.name === directory.config.default_plan,
     accounts: directory.accountsByPlan.get(plan.name) ?? 0,
     updated_at: isoOrNull(plan.updatedMs),
+    version: contentVersion(plan.definition),
     definition: redactPart(plan.definition) as Record<string, unknown>,
   };
 }

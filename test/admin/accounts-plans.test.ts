@@ -13,7 +13,9 @@ const notify = { webhook: 'https://hooks.example.org/token-in-path', secret };
 test('an account is made, changed and listed beside those of the file', async (t) => {
   const admin = await openAdmin(t, config);
   const made = await admin.ok('POST', '/accounts', { id: 'acme', name: 'Acme', plan: 'pro' });
-  assert.deepEqual(made, {
+  const { version, ...facts } = made;
+  assert.match(version, /^[\w-]{12}$/);
+  assert.deepEqual(facts, {
     id: 'acme',
     name: 'Acme',
     plan: 'pro',
@@ -23,8 +25,9 @@ test('an account is made, changed and listed beside those of the file', async (t
   });
   const generated = await admin.ok('POST', '/accounts', { name: 'No id' });
   assert.equal(generated.plan, 'default');
-  assert.equal((await admin.ok('PATCH', '/accounts/acme', { name: 'ACME' })).name, 'ACME');
-  assert.deepEqual(await admin.ok('GET', '/accounts/acme'), { ...made, name: 'ACME', open_requests: 0 });
+  const changed = await admin.ok('PATCH', '/accounts/acme', { name: 'ACME' });
+  assert.equal(changed.name, 'ACME');
+  assert.deepEqual(await admin.ok('GET', '/accounts/acme'), { ...changed, open_requests: 0 });
   const { data } = await admin.ok('GET', '/accounts');
   assert.deepEqual(
     data.map(({ id, from }: { id: string; from: string }) => [id, from]),
@@ -88,6 +91,46 @@ test('a plan is made, used, replaced, and removed when nobody has it', async (t)
   await admin.ok('PATCH', '/accounts/acme', { plan: 'pro' });
   await admin.ok('DELETE', '/plans/team');
   assert.equal((await admin.refused('GET', '/plans/team'))[0], 404);
+});
+
+test('who changes an account or a plan that another one changed meanwhile is told what it is now', async (t) => {
+  const admin = await openAdmin(t, config);
+  const account = await admin.ok('POST', '/accounts', { id: 'acme', plan: 'pro' });
+  await admin.ok('PATCH', '/accounts/acme', { plan: 'default', version: account.version });
+  const late = await admin.call('PATCH', '/accounts/acme', { name: 'ACME', version: account.version });
+  assert.equal(late.status, 409);
+  assert.equal(JSON.parse(late.text).current.plan, 'default');
+  assert.equal((await admin.ok('GET', '/accounts/acme')).name, 'acme', 'nothing was written');
+
+  const plan = await admin.ok('PUT', '/plans/team', { windows: { '5h': 10 }, rpm: 3 });
+  assert.equal((await admin.ok('GET', '/plans/team')).version, plan.version);
+  await admin.ok('PUT', `/plans/team?version=${plan.version}`, { rpm: 4 });
+  const second = await admin.call('PUT', `/plans/team?version=${plan.version}`, { rpm: 5 });
+  assert.equal(second.status, 409);
+  assert.equal(JSON.parse(second.text).current.definition.rpm, 4);
+  assert.equal((await admin.ok('GET', '/plans/team')).definition.rpm, 4);
+});
+
+test('a plan is changed without knowing the secret of its notices', async (t) => {
+  const admin = await openAdmin(t, config);
+  const windows = { '5h': 10 };
+  await admin.ok('PUT', '/plans/team', { windows, notify });
+  const kept = await admin.ok('PUT', '/plans/team?keep=notify', { windows: { '5h': 20 } });
+  assert.equal(kept.definition.notify.secret, '(secret)');
+  const [stored] = (await admin.store.load()).plans;
+  assert.equal((stored!.definition as { notify: { webhook: string } }).notify.webhook, notify.webhook);
+  assert.equal((await admin.ok('PUT', '/plans/team', { rpm: 4 })).definition.notify, undefined);
+});
+
+test('accounts and keys are found by a part of what they are called', async (t) => {
+  const admin = await openAdmin(t, config);
+  await admin.ok('POST', '/accounts', { id: 'acc_1', name: 'Northwind Traders' });
+  await admin.ok('POST', '/keys', { account: 'acc_1', name: 'laptop' });
+  const ids = async (path: string) => (await admin.ok('GET', path)).data.map(({ id }: { id: string }) => id);
+  assert.deepEqual(await ids('/accounts?text=WIND'), ['acc_1']);
+  assert.deepEqual(await ids('/accounts?text=%25'), []);
+  assert.equal((await ids('/keys?text=lapt')).length, 1);
+  assert.equal((await ids('/keys?text=lapt&account=file')).length, 0);
 });
 
 test('secrets of plans are in no answer and no audit row', async (t) => {

@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { refuseWith } from './operation.ts';
+
+/** Of what has no version of its own in the store: another content, another version. */
+export function contentVersion(content: object): string {
+  return createHash('sha256').update(JSON.stringify(content, inOrder)).digest('base64url').slice(0, 12);
+}
+
+/** PostgreSQL gives the members of a JSON object back in an order of its own. */
+function inOrder(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+export const contentVersionField = z.string().describe('Changes with what is written; PATCH and PUT take it.');
+
+export const knownContentVersion = z
+  .string()
+  .min(1)
+  .max(64)
+  .optional()
+  .describe('The `version` that you know; 409 with `current` where it is another.');
+
+/** Two people change the same thing: the second one is told what the first one made of it. */
+export function checkContentVersion(known: string | undefined, current: { version: string }, what: string): void {
+  if (known === undefined || known === current.version) return;
+  refuseWith(
+    { kind: 'conflict', message: `The ${what} was changed by somebody else meanwhile. Nothing of yours was written.` },
+    { current },
+  );
+}
