@@ -2,11 +2,14 @@ import {
   Activity,
   Boxes,
   ChartColumn,
+  Gauge,
+  KeyRound,
   LayoutDashboard,
   type LucideIcon,
   MessagesSquare,
   Plug,
   Settings,
+  Users,
 } from 'lucide-react';
 import type { ComponentType } from 'react';
 import type { Area } from '../api/rights.ts';
@@ -80,6 +83,28 @@ export const operatorPages: readonly PageGroup[] = [
         nav: { title: 'Models', icon: Boxes, key: 'm', area: 'models' },
       },
       { path: 'models/$id', load: () => import('./models/model.tsx') },
+    ],
+  },
+  {
+    title: 'People',
+    pages: [
+      {
+        path: 'accounts',
+        load: () => import('./accounts/page.tsx'),
+        nav: { title: 'Accounts', icon: Users, key: 'a', area: 'accounts' },
+      },
+      { path: 'accounts/$id', load: () => import('./accounts/account.tsx') },
+      {
+        path: 'keys',
+        load: () => import('./keys/page.tsx'),
+        nav: { title: 'Keys', icon: KeyRound, key: 'k', area: 'keys' },
+      },
+      {
+        path: 'plans',
+        load: () => import('./plans/page.tsx'),
+        nav: { title: 'Plans', icon: Gauge, key: 'l', area: 'plans' },
+      },
+      { path: 'plans/$name', load: () => import('./plans/plan.tsx') },
     ],
   },
   {

@@ -1,0 +1,144 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { ChevronLeft, Pause, Pencil, Play } from 'lucide-react';
+import { lazy, Suspense, useState } from 'react';
+import type { AccountWindows } from '../../../../src/admin/account-windows.ts';
+import type { AccountReply } from '../../../../src/admin/accounts.ts';
+import { call, get } from '../../api/request.ts';
+import { useMay } from '../../api/rights.ts';
+import { Button, buttonClass } from '../../parts/button.tsx';
+import { Id } from '../../parts/code.tsx';
+import { Confirm } from '../../parts/dialog.tsx';
+import { ErrorNote } from '../../parts/error-note.tsx';
+import { Page, Section } from '../../parts/page.tsx';
+import { Skeleton, SkeletonRows } from '../../parts/skeleton.tsx';
+import { Status } from '../../parts/status.tsx';
+import { WindowGauges } from '../../parts/window-gauges.tsx';
+import { KeysTable } from '../keys/keys-table.tsx';
+import { EditAccount } from './edit-account.tsx';
+
+const ByDay = lazy(() => import('../usage/by-day.tsx'));
+
+/** While somebody looks, a window is read so often. */
+const windowsEveryMs = 10_000;
+
+type LookedAt = AccountReply & { open_requests: number };
+
+/** One account: how full its windows are, its keys, what it spends. */
+export default function AccountPage() {
+  const { id } = useParams({ strict: false }) as { id: string };
+  const path = `/admin/v1/accounts/${encodeURIComponent(id)}`;
+  const { data, error, refetch } = useQuery({
+    queryKey: ['/admin/v1/accounts', id],
+    queryFn: ({ signal }) => get<LookedAt>(path, {}, signal),
+  });
+  return (
+    <Page
+      title={data?.name ?? id}
+      before={
+        <Link to="/dashboard/accounts" className={buttonClass('quiet', '-ml-3 px-2')}>
+          <ChevronLeft className="size-4" aria-hidden /> Accounts
+        </Link>
+      }
+      actions={data !== undefined && <Actions account={data} />}
+    >
+      {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
+      {data === undefined && error === null && <SkeletonRows />}
+      {data !== undefined && (
+        <>
+          <Facts account={data} />
+          <Windows path={path} />
+          <KeysTable account={data.id} />
+          <Suspense fallback={<Skeleton className="h-48" />}>
+            <ByDay query={{ account: data.id }} groupBy="model" from="30d" measure="cost_usd" />
+          </Suspense>
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Facts({ account }: { account: LookedAt }) {
+  const { id, plan, status, from, open_requests } = account;
+  return (
+    <div className="flex flex-wrap items-center gap-x-6 gap-y-1 text-sm">
+      <Status tone={status === 'active' ? 'ok' : 'bad'}>{status}</Status>
+      <span>
+        <span className="text-muted">Plan</span>{' '}
+        <Link to={`/dashboard/plans/${encodeURIComponent(plan)}`} className="underline underline-offset-2">
+          {plan}
+        </Link>
+      </span>
+      <span className="inline-flex min-w-0 items-center gap-1">
+        <span className="text-muted">Id</span> <Id text={id} />
+      </span>
+      {open_requests > 0 && <span>{open_requests} running</span>}
+      <Link to="/dashboard/requests" search={{ account: id } as never} className="underline underline-offset-2">
+        Its requests
+      </Link>
+      {from === 'configuration' && <span className="text-muted">Set up in culvert.yaml, and changed there.</span>}
+    </div>
+  );
+}
+
+function Actions({ account }: { account: LookedAt }) {
+  const [open, setOpen] = useState<'edit' | 'status' | null>(null);
+  const client = useQueryClient();
+  const may = useMay('accounts', 'write');
+  if (!may || account.from === 'configuration') return null;
+  const active = account.status === 'active';
+  const change = async () => {
+    const body = { status: active ? 'suspended' : 'active', version: account.version };
+    await call('PATCH', `/admin/v1/accounts/${encodeURIComponent(account.id)}`, { body });
+    await client.invalidateQueries();
+  };
+  return (
+    <>
+      <Button icon={<Pencil className="size-4" aria-hidden />} onClick={() => setOpen('edit')}>
+        Change
+      </Button>
+      <Button
+        look={active ? 'danger' : 'plain'}
+        icon={active ? <Pause className="size-4" aria-hidden /> : <Play className="size-4" aria-hidden />}
+        onClick={() => setOpen('status')}
+      >
+        {active ? 'Suspend' : 'Activate'}
+      </Button>
+      <EditAccount account={account} open={open === 'edit'} onClose={() => setOpen(null)} />
+      <Confirm
+        open={open === 'status'}
+        onClose={() => setOpen(null)}
+        title={active ? `Suspend ${account.name}?` : `Activate ${account.name}?`}
+        action={active ? 'Suspend it' : 'Activate it'}
+        onConfirm={change}
+      >
+        {active
+          ? 'Every call with one of its keys is refused with 403 within a second, until it is active again. What runs is finished.'
+          : 'Its keys work again within a second.'}
+      </Confirm>
+    </>
+  );
+}
+
+function Windows({ path }: { path: string }) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['/admin/v1/accounts', path, 'windows'],
+    queryFn: ({ signal }) => get<AccountWindows>(`${path}/windows`, {}, signal),
+    refetchInterval: windowsEveryMs,
+  });
+  return (
+    <Section title="Limits">
+      {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
+      {data === undefined && error === null && <Skeleton className="h-24" />}
+      {data?.data.length === 0 && <p className="text-muted text-sm">Its plan counts by key, and it has none.</p>}
+      <div className="flex flex-col gap-6">
+        {data?.data.map(({ key, name, windows }) => (
+          <div key={key} className="flex flex-col gap-3">
+            {name !== null && <h3 className="font-medium text-sm">Key {name}</h3>}
+            <WindowGauges windows={windows.map(({ frees_at: freesAt, ...view }) => ({ ...view, freesAt }))} />
+          </div>
+        ))}
+      </div>
+    </Section>
+  );
+}

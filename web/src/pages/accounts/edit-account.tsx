@@ -1,0 +1,86 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { AccountReply } from '../../../../src/admin/accounts.ts';
+import { call } from '../../api/request.ts';
+import { Button } from '../../parts/button.tsx';
+import { ChangedMeanwhile, currentOf } from '../../parts/changed-meanwhile.tsx';
+import { Input } from '../../parts/controls.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Field, Form } from '../../parts/form.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { PlanSelect } from './plan-select.tsx';
+
+interface EditAccountProps {
+  account: AccountReply;
+  open: boolean;
+  onClose: () => void;
+}
+
+export function EditAccount({ account, open, onClose }: EditAccountProps) {
+  return (
+    <Dialog open={open} onClose={onClose} title={`Change ${account.name}`}>
+      <EditForm account={account} onClose={onClose} />
+    </Dialog>
+  );
+}
+
+function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
+  // What the form began with: another person's change does not slip in under what is typed.
+  const [before, setBefore] = useState(account);
+  const [name, setName] = useState(account.name);
+  const [plan, setPlan] = useState(account.plan);
+  const client = useQueryClient();
+  const change = useMutation({
+    mutationFn: () =>
+      call('PATCH', `/admin/v1/accounts/${encodeURIComponent(account.id)}`, {
+        body: { name, plan, version: before.version },
+      }),
+    async onSuccess() {
+      await client.invalidateQueries();
+      toast('Changed. Limits hold at once.');
+      onClose();
+    },
+  });
+  const current = currentOf<AccountReply>(change.error);
+  return (
+    <Form
+      error={current === null ? change.error : null}
+      onSubmit={() => change.mutate()}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="main" busy={change.isPending} disabled={current !== null}>
+            Save
+          </Button>
+        </>
+      }
+    >
+      {current !== null && (
+        <ChangedMeanwhile
+          before={facts(before)}
+          now={facts(current)}
+          onGoOn={() => {
+            setBefore(current);
+            change.reset();
+          }}
+          onTake={() => {
+            setBefore(current);
+            setName(current.name);
+            setPlan(current.plan);
+            change.reset();
+          }}
+        />
+      )}
+      <Field name="name" label="Name">
+        {(control) => <Input {...control} value={name} onChange={(event) => setName(event.target.value)} />}
+      </Field>
+      <Field name="plan" label="Plan" hint="Its limits hold for what was used already, too.">
+        {(control) => <PlanSelect control={control} value={plan} onValue={setPlan} />}
+      </Field>
+    </Form>
+  );
+}
+
+function facts({ name, plan, status }: AccountReply) {
+  return { name, plan, status };
+}

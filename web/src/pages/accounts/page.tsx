@@ -1,0 +1,127 @@
+import { useQuery } from '@tanstack/react-query';
+import { Plus, Users } from 'lucide-react';
+import { useState } from 'react';
+import type { AccountReply } from '../../../../src/admin/accounts.ts';
+import type { UsageReply } from '../../../../src/admin/usage.ts';
+import { usePages } from '../../api/pages.ts';
+import { get } from '../../api/request.ts';
+import { useMay } from '../../api/rights.ts';
+import { Button } from '../../parts/button.tsx';
+import { SearchInput, Select } from '../../parts/controls.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { Count, Money } from '../../parts/figures.tsx';
+import { useFilters } from '../../parts/filters.ts';
+import { Page } from '../../parts/page.tsx';
+import { Status } from '../../parts/status.tsx';
+import { FilterInput } from '../../parts/suggest-input.tsx';
+import { type Column, PagedTable } from '../../parts/table.tsx';
+import { NewAccount } from './new-account.tsx';
+
+/** Who spends what is joined from the books for so many accounts, those that used most. */
+const spendersMax = 1_000;
+
+export default function AccountsPage() {
+  const [filters, setFilters] = useFilters<'text' | 'plan' | 'status'>();
+  const { text, plan, status } = filters;
+  const pages = usePages<AccountReply>('/admin/v1/accounts', { text, plan, status });
+  const mayWrite = useMay('accounts', 'write');
+  const [making, setMaking] = useState(false);
+  const { data: spent } = useQuery({
+    queryKey: ['/admin/v1/usage', 'by account, 30 days'],
+    queryFn: async ({ signal }) => {
+      const query = { group_by: 'account', from: '30d', limit: spendersMax };
+      const { data } = await get<UsageReply>('/admin/v1/usage', query, signal);
+      return new Map(data.map((row) => [row.group, row]));
+    },
+  });
+  const columns: Column<AccountReply>[] = [
+    {
+      head: 'Account',
+      cell: ({ id, name }) => (
+        <span className="[overflow-wrap:anywhere]">
+          <span className="font-medium">{name}</span>
+          {name !== id && <span className="ml-2 text-muted text-xs">{id}</span>}
+        </span>
+      ),
+    },
+    { head: 'Plan', from: 'sm', cell: ({ plan }) => plan },
+    {
+      head: 'Status',
+      cell: ({ status }) => <Status tone={status === 'active' ? 'ok' : 'bad'}>{status}</Status>,
+    },
+    {
+      head: 'Requests, 30 d',
+      align: 'right',
+      from: 'md',
+      cell: ({ id }) => <Count value={spent === undefined ? null : (spent.get(id)?.requests ?? 0)} />,
+    },
+    {
+      head: 'Spent, 30 d',
+      align: 'right',
+      cell: ({ id }) => <Money value={spent === undefined ? null : (spent.get(id)?.cost_usd ?? 0)} />,
+    },
+    {
+      head: 'Set up in',
+      from: 'lg',
+      cell: ({ from }) => (
+        <span className="text-muted">{from === 'configuration' ? 'culvert.yaml' : 'the dashboard'}</span>
+      ),
+    },
+  ];
+  return (
+    <Page
+      title="Accounts"
+      actions={
+        mayWrite && (
+          <Button look="main" icon={<Plus className="size-4" aria-hidden />} onClick={() => setMaking(true)}>
+            New account
+          </Button>
+        )
+      }
+      bar={
+        <>
+          <SearchInput
+            className="w-full sm:w-64"
+            label="Find by name or id"
+            value={text ?? ''}
+            onValue={(value) => setFilters({ text: value })}
+          />
+          <FilterInput
+            label="Plan"
+            value={plan}
+            onValue={(value) => setFilters({ plan: value })}
+            from="/admin/v1/plans"
+            field="name"
+          />
+          <Select
+            aria-label="Status"
+            className="w-[calc(50%-4px)] sm:w-36"
+            value={status ?? ''}
+            onChange={(event) => setFilters({ status: event.target.value })}
+          >
+            <option value="">Any status</option>
+            <option value="active">active</option>
+            <option value="suspended">suspended</option>
+          </Select>
+        </>
+      }
+    >
+      <PagedTable
+        label="Accounts"
+        pages={pages}
+        columns={columns}
+        keyOf={({ id }) => id}
+        to={({ id }) => `/dashboard/accounts/${encodeURIComponent(id)}`}
+        empty={
+          <Empty
+            icon={<Users />}
+            title={text || plan || status ? 'No account is like that.' : 'There are no accounts yet.'}
+          >
+            An account pays for what its keys use, within the limits of its plan.
+          </Empty>
+        }
+      />
+      <NewAccount open={making} onClose={() => setMaking(false)} />
+    </Page>
+  );
+}

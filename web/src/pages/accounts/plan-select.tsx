@@ -1,0 +1,34 @@
+import { useQuery } from '@tanstack/react-query';
+import type { PlanReply } from '../../../../src/admin/plans.ts';
+import type { Listed } from '../../api/pages.ts';
+import { get } from '../../api/request.ts';
+import { Select } from '../../parts/controls.tsx';
+import type { ControlProps } from '../../parts/form.tsx';
+
+const plansMax = 1_000;
+
+interface PlanSelectProps {
+  control: ControlProps;
+  value: string;
+  onValue: (value: string) => void;
+  /** Words for none. */
+  unless?: string;
+}
+
+export function PlanSelect({ control, value, onValue, unless }: PlanSelectProps) {
+  const { data } = useQuery({
+    queryKey: ['/admin/v1/plans', 'all'],
+    queryFn: async ({ signal }) =>
+      (await get<Listed<PlanReply>>('/admin/v1/plans', { limit: plansMax }, signal)).data.map(({ name }) => name),
+  });
+  const names = data ?? [];
+  return (
+    <Select {...control} value={value} onChange={(event) => onValue(event.target.value)}>
+      {unless !== undefined && <option value="">{unless}</option>}
+      {value !== '' && !names.includes(value) && <option>{value}</option>}
+      {names.map((name) => (
+        <option key={name}>{name}</option>
+      ))}
+    </Select>
+  );
+}

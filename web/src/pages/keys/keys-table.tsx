@@ -1,0 +1,119 @@
+import { Ellipsis, KeyRound, RotateCw, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import type { KeyReply } from '../../../../src/admin/keys.ts';
+import { usePages } from '../../api/pages.ts';
+import { useMay } from '../../api/rights.ts';
+import { IconButton } from '../../parts/button.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { Ago, None } from '../../parts/figures.tsx';
+import { Menu, MenuItem } from '../../parts/menu.tsx';
+import { Badge, Status, type Tone } from '../../parts/status.tsx';
+import { type Column, PagedTable } from '../../parts/table.tsx';
+import { NewKeyButton } from './new-key.tsx';
+import { RevokeKey } from './revoke-key.tsx';
+import { RotateKey } from './rotate-key.tsx';
+
+interface KeysTableProps {
+  text?: string;
+  account?: string;
+  status?: string;
+  /** Of all accounts: says whose each is. */
+  all?: true;
+}
+
+const tones: Record<KeyReply['status'], Tone> = { active: 'ok', expired: 'plain', suspended: 'bad', revoked: 'plain' };
+
+/** Keys, and what can be done with them. */
+export function KeysTable({ text, account, status, all }: KeysTableProps) {
+  const pages = usePages<KeyReply>('/admin/v1/keys', { text, account, status });
+  const may = useMay('keys', 'write');
+  const [doing, setDoing] = useState<{ what: 'rotate' | 'revoke'; key: KeyReply } | null>(null);
+  const close = () => setDoing(null);
+  const columns: Column<KeyReply>[] = [
+    {
+      head: 'Key',
+      cell: (key) => (
+        <span className="[overflow-wrap:anywhere]">
+          <span className="font-medium">{key.name}</span>
+          <span className="ml-2 whitespace-nowrap font-mono text-muted text-xs">{key.prefix ?? ''}</span>
+        </span>
+      ),
+    },
+    ...(all ? [{ head: 'Account', cell: ({ account }: KeyReply) => account }] : []),
+    {
+      head: 'Status',
+      cell: (key) => (
+        <span className="inline-flex items-center gap-2">
+          <Status tone={tones[key.status]}>{key.status}</Status>
+          {key.old_secrets_until !== null && (
+            <Badge tone="warn" title={`The old secret works until ${key.old_secrets_until}`}>
+              rotating
+            </Badge>
+          )}
+        </span>
+      ),
+    },
+    {
+      head: 'May use',
+      from: 'lg',
+      cell: ({ models, ips }) => (
+        <span className="text-muted" title={[...(models ?? []), ...(ips ?? [])].join('\n')}>
+          {models === null ? 'every model of its plan' : models.slice(0, 3).join(', ')}
+          {models !== null && models.length > 3 && ` and ${models.length - 3} more`}
+          {ips !== null && ips.length > 0 && `, from ${ips.length === 1 ? ips[0] : `${ips.length} networks`}`}
+        </span>
+      ),
+    },
+    { head: 'Expires', from: 'md', cell: ({ expires }) => (expires === null ? <None /> : <Ago at={expires} />) },
+    { head: 'Made', from: 'sm', cell: ({ created_at }) => <Made at={created_at} /> },
+    {
+      head: 'Actions',
+      align: 'right',
+      className: 'w-px',
+      cell: (key) =>
+        may && key.from === 'admin api' && key.status !== 'revoked' ? (
+          <Menu
+            trigger={
+              <IconButton label={`What to do with ${key.name}`} className="-my-1.5">
+                <Ellipsis />
+              </IconButton>
+            }
+          >
+            <MenuItem icon={<RotateCw />} onSelect={() => setDoing({ what: 'rotate', key })}>
+              Rotate the secret
+            </MenuItem>
+            <MenuItem icon={<Trash2 />} tone="bad" onSelect={() => setDoing({ what: 'revoke', key })}>
+              Revoke
+            </MenuItem>
+          </Menu>
+        ) : null,
+    },
+  ];
+  return (
+    <div className="flex flex-col gap-2">
+      {all === undefined && (
+        <div className="flex min-h-8 items-center justify-between gap-2">
+          <h2 className="font-medium text-sm">Keys</h2>
+          <NewKeyButton account={account} />
+        </div>
+      )}
+      <PagedTable
+        label="Keys"
+        pages={pages}
+        columns={columns}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty icon={<KeyRound />} title={text || status ? 'No key is like that.' : 'There are no keys yet.'}>
+            A key calls models for its account. Its secret is shown once, when it is made.
+          </Empty>
+        }
+      />
+      {doing?.what === 'rotate' && <RotateKey of={doing.key} onClose={close} />}
+      {doing?.what === 'revoke' && <RevokeKey of={doing.key} onClose={close} />}
+    </div>
+  );
+}
+
+function Made({ at }: { at: string | null }) {
+  return at === null ? <span className="text-muted">culvert.yaml</span> : <Ago at={at} />;
+}

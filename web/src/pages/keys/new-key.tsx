@@ -1,0 +1,145 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
+import type { KeyReply } from '../../../../src/admin/keys.ts';
+import { call } from '../../api/request.ts';
+import { useMay } from '../../api/rights.ts';
+import { Button } from '../../parts/button.tsx';
+import { Input, Select, TextArea } from '../../parts/controls.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Field, Form } from '../../parts/form.tsx';
+import { SuggestInput } from '../../parts/suggest-input.tsx';
+import { Secret } from './secret.tsx';
+
+const empty = { account: '', name: '', expires: '', models: '', ips: '', rpm: '', hours: '', usd: '' };
+
+/** Makes a key of the account, or of one that is asked for, and shows its secret. Not for those who may not. */
+export function NewKeyButton({ account }: { account?: string }) {
+  const [open, setOpen] = useState(false);
+  if (!useMay('keys', 'write')) return null;
+  return (
+    <>
+      <Button look="main" icon={<Plus className="size-4" aria-hidden />} onClick={() => setOpen(true)}>
+        New key
+      </Button>
+      {open && <NewKey account={account} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function NewKey({ account, onClose }: { account?: string; onClose: () => void }) {
+  const [typed, setTyped] = useState({ ...empty, account: account ?? '' });
+  const client = useQueryClient();
+  const make = useMutation({
+    mutationFn: () => call<KeyReply & { key: string }>('POST', '/admin/v1/keys', { body: bodyOf(typed) }),
+    onSuccess: () => client.invalidateQueries({ queryKey: ['/admin/v1/keys'] }),
+  });
+  const set = (name: keyof typeof empty) => (event: { target: { value: string } }) =>
+    setTyped({ ...typed, [name]: event.target.value });
+  if (make.data !== undefined) {
+    return (
+      <Dialog open onClose={() => {}} title={`The key ${make.data.name} of ${make.data.account}`}>
+        <Secret secret={make.data.key} onDone={onClose} />
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog open onClose={onClose} title="New key">
+      <Form
+        error={make.error}
+        onSubmit={() => make.mutate()}
+        footer={
+          <>
+            <Button onClick={onClose}>Cancel</Button>
+            <Button
+              type="submit"
+              look="main"
+              busy={make.isPending}
+              disabled={typed.account === '' || typed.name === ''}
+            >
+              Make it
+            </Button>
+          </>
+        }
+      >
+        {account === undefined && (
+          <Field name="account" label="Account" hint="Who pays.">
+            {(control) => (
+              <SuggestInput
+                {...control}
+                from="/admin/v1/accounts"
+                field="id"
+                value={typed.account}
+                onChange={set('account')}
+              />
+            )}
+          </Field>
+        )}
+        <Field name="name" label="Name" hint="Where it is used: laptop, production, the name of a colleague.">
+          {(control) => <Input {...control} value={typed.name} onChange={set('name')} />}
+        </Field>
+        <Field name="expires" label="Expires">
+          {(control) => (
+            <Select {...control} value={typed.expires} onChange={set('expires')}>
+              <option value="">never</option>
+              <option value="7d">in 7 days</option>
+              <option value="30d">in 30 days</option>
+              <option value="90d">in 90 days</option>
+              <option value="365d">in a year</option>
+            </Select>
+          )}
+        </Field>
+        <details className="border-line border-t pt-3">
+          <summary className="font-medium text-sm">Limits of this key alone</summary>
+          <div className="mt-3 flex flex-col gap-4">
+            <Field name="models" label="Models" hint="One a line; * stands for any characters. Empty: all of the plan.">
+              {(control) => <TextArea {...control} rows={2} value={typed.models} onChange={set('models')} />}
+            </Field>
+            <Field name="ips" label="From where" hint="Addresses or networks, one a line. Empty: anywhere.">
+              {(control) => <TextArea {...control} rows={2} value={typed.ips} onChange={set('ips')} />}
+            </Field>
+            <div className="grid grid-cols-3 gap-3">
+              <Field name="limits.rpm" label="Requests a minute">
+                {(control) => <Input {...control} inputMode="numeric" value={typed.rpm} onChange={set('rpm')} />}
+              </Field>
+              <Field name="limits.windows.5h" label="Units in 5 hours">
+                {(control) => <Input {...control} inputMode="numeric" value={typed.hours} onChange={set('hours')} />}
+              </Field>
+              <Field name="limits.budget.month" label="USD in 30 days">
+                {(control) => <Input {...control} inputMode="decimal" value={typed.usd} onChange={set('usd')} />}
+              </Field>
+            </div>
+          </div>
+        </details>
+      </Form>
+    </Dialog>
+  );
+}
+
+function bodyOf({ account, name, expires, models, ips, rpm, hours, usd }: typeof empty) {
+  const limits = {
+    ...(rpm !== '' && { rpm: amountOf(rpm) }),
+    ...(hours !== '' && { windows: { '5h': amountOf(hours) } }),
+    ...(usd !== '' && { budget: { month: amountOf(usd) } }),
+  };
+  return {
+    account,
+    name,
+    ...(expires !== '' && { expires }),
+    ...(models.trim() !== '' && { models: linesOf(models) }),
+    ...(ips.trim() !== '' && { ips: linesOf(ips) }),
+    ...(Object.keys(limits).length > 0 && { limits }),
+  };
+}
+
+/** What is no number goes out as it was typed: the server says what it wants. */
+function amountOf(text: string): number | string {
+  return text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text);
+}
+
+function linesOf(text: string): string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}

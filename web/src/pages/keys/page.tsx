@@ -1,0 +1,48 @@
+import { SearchInput, Select } from '../../parts/controls.tsx';
+import { useFilters } from '../../parts/filters.ts';
+import { Page } from '../../parts/page.tsx';
+import { FilterInput } from '../../parts/suggest-input.tsx';
+import { KeysTable } from './keys-table.tsx';
+import { NewKeyButton } from './new-key.tsx';
+
+const statuses = ['active', 'expired', 'suspended', 'revoked'];
+
+export default function KeysPage() {
+  const [{ text, account, status }, setFilters] = useFilters<'text' | 'account' | 'status'>();
+  return (
+    <Page
+      title="Keys"
+      actions={<NewKeyButton />}
+      bar={
+        <>
+          <SearchInput
+            className="w-full sm:w-64"
+            label="Find by name, account or id"
+            value={text ?? ''}
+            onValue={(value) => setFilters({ text: value })}
+          />
+          <FilterInput
+            label="Account"
+            value={account}
+            onValue={(value) => setFilters({ account: value })}
+            from="/admin/v1/accounts"
+            field="id"
+          />
+          <Select
+            aria-label="Status"
+            className="w-[calc(50%-4px)] sm:w-36"
+            value={status ?? ''}
+            onChange={(event) => setFilters({ status: event.target.value })}
+          >
+            <option value="">Any status</option>
+            {statuses.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </Select>
+        </>
+      }
+    >
+      <KeysTable text={text} account={account} status={status} all />
+    </Page>
+  );
+}

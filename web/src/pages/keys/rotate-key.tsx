@@ -1,0 +1,58 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { KeyReply } from '../../../../src/admin/keys.ts';
+import { call } from '../../api/request.ts';
+import { Button } from '../../parts/button.tsx';
+import { Select } from '../../parts/controls.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Field, Form } from '../../parts/form.tsx';
+import { Secret } from './secret.tsx';
+
+/** A new secret for the same key; the old one goes on for a while. */
+export function RotateKey({ of, onClose }: { of: KeyReply; onClose: () => void }) {
+  const [grace, setGrace] = useState('24h');
+  const client = useQueryClient();
+  const rotate = useMutation({
+    mutationFn: () => call<{ key: string }>('POST', `/admin/v1/keys/${of.id}/rotate`, { body: { grace } }),
+    onSuccess: () => client.invalidateQueries({ queryKey: ['/admin/v1/keys'] }),
+  });
+  if (rotate.data !== undefined) {
+    return (
+      <Dialog open onClose={() => {}} title={`The new secret of ${of.name}`}>
+        <Secret secret={rotate.data.key} onDone={onClose} />
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Rotate the secret of ${of.name}`}
+      description="The key stays the same, with its limits, its usage and its data."
+    >
+      <Form
+        error={rotate.error}
+        onSubmit={() => rotate.mutate()}
+        footer={
+          <>
+            <Button onClick={onClose}>Cancel</Button>
+            <Button type="submit" look="main" busy={rotate.isPending}>
+              Rotate
+            </Button>
+          </>
+        }
+      >
+        <Field name="grace" label="The old secret works on for" hint="Time to put the new one everywhere.">
+          {(control) => (
+            <Select {...control} value={grace} onChange={(event) => setGrace(event.target.value)}>
+              <option value="0s">not at all</option>
+              <option value="1h">an hour</option>
+              <option value="24h">a day</option>
+              <option value="7d">a week</option>
+            </Select>
+          )}
+        </Field>
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,18 @@
+import { Button } from '../../parts/button.tsx';
+import { Code } from '../../parts/code.tsx';
+import { Note } from '../../parts/error-note.tsx';
+
+/** A secret, this once. */
+export function Secret({ secret, onDone }: { secret: string; onDone: () => void }) {
+  return (
+    <div className="flex flex-col gap-4">
+      <Note tone="warn">Copy it now: it is shown this once, and nobody can look it up later.</Note>
+      <Code text={secret} label="Secret" wrap />
+      <div className="flex justify-end">
+        <Button look="main" onClick={onDone}>
+          I have copied it
+        </Button>
+      </div>
+    </div>
+  );
+}

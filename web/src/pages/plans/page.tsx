@@ -1,0 +1,106 @@
+import { useNavigate } from '@tanstack/react-router';
+import { Gauge as GaugeIcon, Plus } from 'lucide-react';
+import { useState } from 'react';
+import type { PlanReply } from '../../../../src/admin/plans.ts';
+import { usePages } from '../../api/pages.ts';
+import { useMay } from '../../api/rights.ts';
+import { Button } from '../../parts/button.tsx';
+import { Input } from '../../parts/controls.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { Count } from '../../parts/figures.tsx';
+import { Field, Form } from '../../parts/form.tsx';
+import { Page } from '../../parts/page.tsx';
+import { Badge } from '../../parts/status.tsx';
+import { type Column, PagedTable } from '../../parts/table.tsx';
+import { summaryOf } from './plan-fields.ts';
+
+const columns: Column<PlanReply>[] = [
+  {
+    head: 'Plan',
+    cell: (plan) => (
+      <span className="inline-flex items-center gap-2">
+        <span className="font-medium [overflow-wrap:anywhere]">{plan.name}</span>
+        {plan.default && <Badge title="Accounts that name no plan have this one">default</Badge>}
+      </span>
+    ),
+  },
+  { head: 'Allows', from: 'sm', cell: ({ definition }) => <span className="text-muted">{summaryOf(definition)}</span> },
+  { head: 'Accounts', align: 'right', cell: ({ accounts }) => <Count value={accounts} /> },
+  {
+    head: 'Set up in',
+    from: 'lg',
+    cell: ({ from }) => (
+      <span className="text-muted">{from === 'configuration' ? 'culvert.yaml' : 'the dashboard'}</span>
+    ),
+  },
+];
+
+export default function PlansPage() {
+  const pages = usePages<PlanReply>('/admin/v1/plans');
+  const may = useMay('plans', 'write');
+  const [naming, setNaming] = useState(false);
+  return (
+    <Page
+      title="Plans"
+      actions={
+        may && (
+          <Button look="main" icon={<Plus className="size-4" aria-hidden />} onClick={() => setNaming(true)}>
+            New plan
+          </Button>
+        )
+      }
+    >
+      <PagedTable
+        label="Plans"
+        pages={pages}
+        columns={columns}
+        keyOf={({ name }) => name}
+        to={({ name }) => `/dashboard/plans/${encodeURIComponent(name)}`}
+        empty={
+          <Empty icon={<GaugeIcon />} title="There are no plans.">
+            A plan says how much an account may use.
+          </Empty>
+        }
+      />
+      <Dialog
+        open={naming}
+        onClose={() => setNaming(false)}
+        title="New plan"
+        description="How much an account may use. What it allows comes next."
+      >
+        <NameForm />
+      </Dialog>
+    </Page>
+  );
+}
+
+function NameForm() {
+  const [name, setName] = useState('');
+  const navigate = useNavigate();
+  const fault = name === '' || /^[\w.-]{1,64}$/.test(name) ? null : 'Expected up to 64 letters, digits, dots, _ or -.';
+  return (
+    <Form
+      error={null}
+      onSubmit={() => {
+        if (name !== '' && fault === null) void navigate({ to: `/dashboard/plans/${encodeURIComponent(name)}` });
+      }}
+      footer={
+        <Button type="submit" look="main" disabled={name === '' || fault !== null}>
+          Go on
+        </Button>
+      }
+    >
+      <Field name="name" label="Name" fault={fault} hint="Such as team or free.">
+        {(control) => (
+          <Input
+            {...control}
+            spellCheck={false}
+            value={name}
+            onChange={(event) => setName(event.target.value.trim())}
+          />
+        )}
+      </Field>
+    </Form>
+  );
+}

@@ -1,0 +1,115 @@
+/** A plan as it is typed: '' is unlimited, and for lists: all. */
+export interface TypedPlan {
+  windows: TypedWindows;
+  tokens: TypedWindows;
+  budget: TypedWindows;
+  rpm: string;
+  tpm: string;
+  concurrency: string;
+  models: string;
+  storage: string;
+  scope: 'account' | 'key';
+  abandoned: '' | 'free' | 'tokens' | 'full';
+  /** JSON, as in culvert.yaml; '' for the tiers' own. */
+  tierLimits: string;
+}
+
+export type WindowKey = '5h' | 'week' | 'month';
+type TypedWindows = Record<WindowKey, string>;
+type Definition = Readonly<Record<string, unknown>>;
+
+export const windowKeys = ['5h', 'week', 'month'] as const;
+
+/** What a new plan begins with. */
+export const newPlan: Definition = {
+  windows: { '5h': 1_000, week: 10_000 },
+  rpm: 60,
+  storage: '10gb',
+  scope: 'account',
+};
+
+const gb = 1024 ** 3;
+
+export function typedOf(definition: Definition): TypedPlan {
+  const { rpm, tpm, concurrency, models, storage, scope, abandoned, tier_limits } = definition;
+  return {
+    windows: windowsOf(definition.windows),
+    tokens: windowsOf(definition.tokens),
+    budget: windowsOf(definition.budget),
+    rpm: textOf(rpm),
+    tpm: textOf(tpm),
+    concurrency: textOf(concurrency),
+    models: Array.isArray(models) ? models.join('\n') : '',
+    storage: typeof storage === 'number' && storage % gb === 0 ? `${storage / gb}gb` : textOf(storage),
+    scope: scope === 'key' ? 'key' : 'account',
+    abandoned: abandoned === 'free' || abandoned === 'tokens' || abandoned === 'full' ? abandoned : '',
+    tierLimits: tier_limits === undefined ? '' : JSON.stringify(tier_limits, null, 2),
+  };
+}
+
+function windowsOf(windows: unknown): TypedWindows {
+  const known = (typeof windows === 'object' && windows !== null ? windows : {}) as Record<string, unknown>;
+  return { '5h': textOf(known['5h']), week: textOf(known.week), month: textOf(known.month) };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'number' || (typeof value === 'string' && value !== 'off') ? String(value) : '';
+}
+
+/** The body that the server takes. What is no number goes out as typed, so that the server's words stand at its field. */
+export function definitionOf(plan: TypedPlan): Record<string, unknown> {
+  const models = plan.models
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  return {
+    ...windowsField('windows', plan.windows),
+    ...windowsField('tokens', plan.tokens),
+    ...windowsField('budget', plan.budget),
+    // Left out, it would be 60.
+    rpm: plan.rpm.trim() === '' ? 'off' : numberOrText(plan.rpm),
+    ...(plan.tpm.trim() !== '' && { tpm: numberOrText(plan.tpm) }),
+    ...(plan.concurrency.trim() !== '' && { concurrency: numberOrText(plan.concurrency) }),
+    ...(models.length > 0 && { models }),
+    storage: plan.storage.trim() === '' ? 'off' : numberOrText(plan.storage),
+    scope: plan.scope,
+    ...(plan.abandoned !== '' && { abandoned: plan.abandoned }),
+    ...(plan.tierLimits.trim() !== '' && { tier_limits: jsonOrText(plan.tierLimits) }),
+  };
+}
+
+function windowsField(name: string, typed: TypedWindows): Record<string, unknown> {
+  const entries = windowKeys.filter((key) => typed[key].trim() !== '').map((key) => [key, numberOrText(typed[key])]);
+  return entries.length === 0 ? {} : { [name]: Object.fromEntries(entries) };
+}
+
+function numberOrText(text: string): number | string {
+  const value = Number(text.trim().replaceAll(',', ''));
+  return Number.isNaN(value) ? text.trim() : value;
+}
+
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** What a plan allows, in a line. */
+export function summaryOf(definition: Definition): string {
+  const typed = typedOf(definition);
+  const parts = [
+    ...windowKeys.map((key) => typed.windows[key] !== '' && `${withCommas(typed.windows[key])} units in ${spans[key]}`),
+    ...windowKeys.map((key) => typed.budget[key] !== '' && `$${withCommas(typed.budget[key])} in ${spans[key]}`),
+    ...windowKeys.map((key) => typed.tokens[key] !== '' && `${withCommas(typed.tokens[key])} tokens in ${spans[key]}`),
+    typed.rpm !== '' && `${withCommas(typed.rpm)} requests a minute`,
+  ].filter((part) => part !== false);
+  return parts.length === 0 ? 'Unlimited' : parts.join(', ');
+}
+
+export const spans = { '5h': '5 hours', week: 'a week', month: '30 days' } as const;
+
+function withCommas(text: string): string {
+  return Number.isNaN(Number(text)) ? text : Number(text).toLocaleString('en-US');
+}

@@ -1,0 +1,166 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { PlanReply } from '../../../../src/admin/plans.ts';
+import { call } from '../../api/request.ts';
+import { Button } from '../../parts/button.tsx';
+import { ChangedMeanwhile, currentOf } from '../../parts/changed-meanwhile.tsx';
+import { Input, Select, TextArea } from '../../parts/controls.tsx';
+import { Field, Form } from '../../parts/form.tsx';
+import { Section } from '../../parts/page.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { definitionOf, newPlan, type TypedPlan, typedOf } from './plan-fields.ts';
+import { Preview } from './preview.tsx';
+import { WindowFields } from './window-fields.tsx';
+
+interface PlanFormProps {
+  name: string;
+  /** Null: it is not there yet. */
+  plan: PlanReply | null;
+  mayWrite: boolean;
+}
+
+export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
+  // What the form began with: another person's change does not slip in under what is typed.
+  const [before, setBefore] = useState(plan);
+  const [typed, setTyped] = useState<TypedPlan>(() => typedOf(plan?.definition ?? newPlan));
+  const client = useQueryClient();
+  const save = useMutation({
+    mutationFn: () =>
+      call<PlanReply>('PUT', `/admin/v1/plans/${encodeURIComponent(name)}`, {
+        query: { version: before?.version, keep: before === null ? undefined : 'notify' },
+        body: definitionOf(typed),
+      }),
+    async onSuccess(saved) {
+      setBefore(saved);
+      await client.invalidateQueries({ queryKey: ['/admin/v1/plans'] });
+      toast('Saved. Its limits hold at once.');
+    },
+  });
+  const current = currentOf<PlanReply>(save.error);
+  const set = (field: keyof TypedPlan) => (event: { target: { value: string } }) =>
+    setTyped({ ...typed, [field]: event.target.value });
+  const goOn = (theirs: PlanReply) => {
+    setBefore(theirs);
+    save.reset();
+  };
+  return (
+    <div className="grid min-w-0 items-start gap-4 xl:grid-cols-[minmax(0,1fr)_24rem]">
+      <Section>
+        <Form
+          error={current === null ? save.error : null}
+          onSubmit={() => save.mutate()}
+          footer={
+            mayWrite && (
+              <Button type="submit" look="main" busy={save.isPending} disabled={current !== null}>
+                {before === null ? 'Make the plan' : 'Save'}
+              </Button>
+            )
+          }
+        >
+          {current !== null && (
+            <ChangedMeanwhile
+              before={before?.definition ?? {}}
+              now={current.definition}
+              onGoOn={() => goOn(current)}
+              onTake={() => {
+                goOn(current);
+                setTyped(typedOf(current.definition));
+              }}
+            />
+          )}
+          <p className="text-muted text-sm">An empty field does not limit.</p>
+          <WindowFields
+            name="windows"
+            title="Units"
+            hint="A request is one unit, unless costs say otherwise."
+            value={typed.windows}
+            onValue={(windows) => setTyped({ ...typed, windows })}
+          />
+          <WindowFields
+            name="budget"
+            title="Budget, USD"
+            value={typed.budget}
+            onValue={(budget) => setTyped({ ...typed, budget })}
+          />
+          <WindowFields
+            name="tokens"
+            title="Tokens"
+            value={typed.tokens}
+            onValue={(tokens) => setTyped({ ...typed, tokens })}
+          />
+          <div className="grid gap-3 border-line border-t pt-4 sm:grid-cols-3">
+            <Field name="rpm" label="Requests a minute">
+              {(control) => <Input {...control} inputMode="numeric" value={typed.rpm} onChange={set('rpm')} />}
+            </Field>
+            <Field name="tpm" label="Tokens a minute">
+              {(control) => <Input {...control} inputMode="numeric" value={typed.tpm} onChange={set('tpm')} />}
+            </Field>
+            <Field name="concurrency" label="At one time">
+              {(control) => (
+                <Input {...control} inputMode="numeric" value={typed.concurrency} onChange={set('concurrency')} />
+              )}
+            </Field>
+            <Field name="storage" label="Storage" hint="Vectors, pages, pictures.">
+              {(control) => <Input {...control} value={typed.storage} onChange={set('storage')} />}
+            </Field>
+            <Field name="scope" label="Counted by">
+              {(control) => (
+                <Select {...control} value={typed.scope} onChange={set('scope')}>
+                  <option value="account">account</option>
+                  <option value="key">key</option>
+                </Select>
+              )}
+            </Field>
+            <Field name="abandoned" label="Who leaves early pays">
+              {(control) => (
+                <Select {...control} value={typed.abandoned} onChange={set('abandoned')}>
+                  <option value="">default</option>
+                  <option value="free">nothing</option>
+                  <option value="tokens">the input tokens</option>
+                  <option value="full">as for an answer</option>
+                </Select>
+              )}
+            </Field>
+          </div>
+          <Field name="models" label="Models" hint="One a line; * stands for any characters. Empty: all.">
+            {(control) => (
+              <TextArea
+                {...control}
+                rows={3}
+                spellCheck={false}
+                className="field-sizing-content max-h-60 min-h-16 w-full"
+                value={typed.models}
+                onChange={set('models')}
+              />
+            )}
+          </Field>
+          <details className="border-line border-t pt-3" open={typed.tierLimits !== '' || undefined}>
+            <summary className="font-medium text-sm">Limits by tier</summary>
+            <div className="mt-3">
+              <Field
+                name="tier_limits"
+                label="As JSON"
+                hint={'As in culvert.yaml: {"premium": {"rpm": 5, "5h": 100}}. Empty: the tiers’ own.'}
+              >
+                {(control) => (
+                  <TextArea
+                    {...control}
+                    rows={4}
+                    spellCheck={false}
+                    className="w-full font-mono"
+                    value={typed.tierLimits}
+                    onChange={set('tierLimits')}
+                  />
+                )}
+              </Field>
+            </div>
+          </details>
+          {before?.definition.notify !== undefined && (
+            <p className="text-muted text-sm">Its notices are kept as they are.</p>
+          )}
+        </Form>
+      </Section>
+      {plan !== null && <Preview name={name} definition={definitionOf(typed)} />}
+    </div>
+  );
+}
