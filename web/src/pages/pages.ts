@@ -125,9 +125,24 @@ export const keyPages: readonly PageGroup[] = [
     title: null,
     pages: [
       {
+        path: '',
+        load: () => import('./own/page.tsx'),
+        nav: { title: 'Your key', icon: Gauge, key: 'o', phone: true },
+      },
+      {
         path: 'playground',
         load: () => import('./playground/page.tsx'),
         nav: { title: 'Playground', icon: MessagesSquare, key: 'p', phone: true },
+      },
+      {
+        path: 'models',
+        load: () => import('./own/models.tsx'),
+        nav: { title: 'Models', icon: Boxes, key: 'm', phone: true },
+      },
+      {
+        path: 'connect',
+        load: () => import('./own/connect.tsx'),
+        nav: { title: 'Connect', icon: Plug, key: 'c', phone: true },
       },
     ],
   },

@@ -38,7 +38,7 @@ export function Code({ text, label = 'Code', wrap }: { text: string; label?: str
       >
         {text}
       </pre>
-      <Copy text={text} label={`Copy ${label.toLowerCase()}`} className="absolute top-1 right-1" />
+      <Copy text={text} label={`Copy ${label.toLowerCase()}`} className="absolute top-1 right-1 bg-ground" />
     </div>
   );
 }

@@ -35,17 +35,20 @@ export function KeysTable({ text, account, status, all }: KeysTableProps) {
       cell: (key) => (
         <span className="[overflow-wrap:anywhere]">
           <span className="font-medium">{key.name}</span>
-          <span className="ml-2 whitespace-nowrap font-mono text-muted text-xs">{key.prefix ?? ''}</span>
+          {all && <span className="block text-muted text-xs sm:hidden">{key.account}</span>}
+          <span className="ml-2 hidden whitespace-nowrap font-mono text-muted text-xs sm:inline">
+            {key.prefix ?? ''}
+          </span>
         </span>
       ),
     },
-    ...(all ? [{ head: 'Account', cell: ({ account }: KeyReply) => account }] : []),
+    ...(all ? [{ head: 'Account', from: 'sm' as const, cell: ({ account }: KeyReply) => account }] : []),
     {
       head: 'Status',
       cell: (key) => (
         <span className="inline-flex items-center gap-2">
           <Status tone={tones[key.status]}>{key.status}</Status>
-          {key.old_secrets_until !== null && (
+          {key.status !== 'revoked' && key.old_secrets_until !== null && (
             <Badge tone="warn" title={`The old secret works until ${key.old_secrets_until}`}>
               rotating
             </Badge>

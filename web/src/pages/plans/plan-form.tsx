@@ -88,7 +88,7 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
             value={typed.tokens}
             onValue={(tokens) => setTyped({ ...typed, tokens })}
           />
-          <div className="grid gap-3 border-line border-t pt-4 sm:grid-cols-3">
+          <div className="grid grid-cols-2 gap-3 border-line border-t pt-4 sm:grid-cols-3">
             <Field name="rpm" label="Requests a minute">
               {(control) => <Input {...control} inputMode="numeric" value={typed.rpm} onChange={set('rpm')} />}
             </Field>

@@ -1,0 +1,56 @@
+import { useQuery } from '@tanstack/react-query';
+import { modelsQuery, useCaller } from '../../api/caller.ts';
+import { Choose } from '../../parts/choose.tsx';
+import { Code } from '../../parts/code.tsx';
+import { useFilters } from '../../parts/filters.ts';
+import { Page, Section } from '../../parts/page.tsx';
+import { Tabs } from '../../parts/tabs.tsx';
+import { clientsFor } from './clients.ts';
+
+/** How programs and assistants use the key. */
+export default function ConnectPage() {
+  const [{ client = 'curl', model: asked }, setFilters] = useFilters<'client' | 'model'>();
+  const { caller } = useCaller();
+  const { data } = useQuery(modelsQuery(caller));
+  const chats = data?.filter(({ model_type }) => model_type === 'chat') ?? [];
+  const model = asked ?? chats[0]?.id ?? 'your-model';
+  const clients = clientsFor(location.origin, model);
+  return (
+    <Page
+      title="Connect"
+      actions={
+        <Choose
+          label="Model"
+          value={model}
+          options={chats.map(({ id }) => ({ value: id, label: id }))}
+          onValue={(value) => setFilters({ model: value })}
+          className="w-52"
+        />
+      }
+    >
+      <p className="max-w-prose text-muted text-sm">
+        <code className="font-mono text-ink">{location.origin}/v1</code> is the address, and the secret of your key the
+        password. It stands in none of these texts: <code className="font-mono text-ink">CULVERT_API_KEY</code> holds
+        it.
+      </p>
+      <Tabs
+        label="Client"
+        value={clients.some(({ id }) => id === client) ? client : 'curl'}
+        onValue={(value) => setFilters({ client: value })}
+        tabs={clients.map(({ id, title, steps }) => ({
+          value: id,
+          label: title,
+          content: () => (
+            <>
+              {steps.map(({ say, text }) => (
+                <Section key={say} title={say}>
+                  <Code text={text} label={say} />
+                </Section>
+              ))}
+            </>
+          ),
+        }))}
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,79 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type Model, modelsQuery, useCaller } from '../../api/caller.ts';
+import { SearchInput } from '../../parts/controls.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { Count, None } from '../../parts/figures.tsx';
+import { useFilters } from '../../parts/filters.ts';
+import { usd } from '../../parts/format.ts';
+import { Page } from '../../parts/page.tsx';
+import { Badge, healthTones, Status } from '../../parts/status.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+
+const columns: Column<Model>[] = [
+  { head: 'Model', cell: ({ id }) => <span className="font-medium [overflow-wrap:anywhere]">{id}</span> },
+  { head: 'For', cell: ({ model_type }) => model_type },
+  {
+    head: 'Can',
+    from: 'md',
+    cell: ({ capabilities }) => (
+      <span className="flex flex-wrap gap-1">
+        {(['vision', 'tools', 'reasoning'] as const)
+          .filter((name) => capabilities[name])
+          .map((name) => (
+            <Badge key={name}>{name}</Badge>
+          ))}
+      </span>
+    ),
+  },
+  { head: 'Context', align: 'right', from: 'lg', cell: ({ context_window }) => <Count value={context_window} /> },
+  {
+    head: 'USD per million, in / out',
+    align: 'right',
+    from: 'sm',
+    cell: ({ pricing }) => (pricing === null ? <None /> : `${usd(pricing.input)} / ${usd(pricing.output)}`),
+  },
+  { head: 'Now', cell: ({ status }) => <Status tone={healthTones[status]}>{status}</Status> },
+];
+
+/** Models that the key may use. */
+export default function OwnModelsPage() {
+  const [{ text = '' }, setFilters] = useFilters<'text'>();
+  const { caller } = useCaller();
+  const { data, error, refetch } = useQuery(modelsQuery(caller));
+  const rows = data?.filter(({ id, model_type }) => `${id} ${model_type}`.toLowerCase().includes(text.toLowerCase()));
+  return (
+    <Page
+      title="Models"
+      bar={
+        <SearchInput
+          className="w-full sm:w-64"
+          label="Find a model"
+          value={text}
+          onValue={(value) => setFilters({ text: value })}
+        />
+      }
+    >
+      <Table
+        label="Models"
+        columns={columns}
+        rows={rows}
+        keyOf={({ id }) => id}
+        error={error}
+        retry={() => void refetch()}
+        empty={
+          <Empty title={text === '' ? 'This key may use no model.' : 'No model is called like that.'}>
+            Whoever gave you the key says which it may use.
+          </Empty>
+        }
+      />
+      <p className="text-muted text-sm">
+        Try one in the{' '}
+        <Link to="/account/playground" className="underline underline-offset-2">
+          playground
+        </Link>
+        .
+      </p>
+    </Page>
+  );
+}

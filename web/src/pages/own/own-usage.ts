@@ -1,0 +1,68 @@
+import type { WindowView } from '../../parts/window-gauges.tsx';
+
+interface Reading {
+  used: number;
+  allowed: number | null;
+  resets_at: string | null;
+}
+type Readings = Record<'5h' | 'week' | 'month', Reading>;
+
+interface Limits {
+  windows: Readings;
+  rpm: Reading;
+  tokens: Readings & { minute: Reading };
+  budget: Readings;
+}
+
+export interface UsedRow {
+  group: string;
+  requests: number;
+  errors: number;
+  units: number;
+  input_tokens: number;
+  output_tokens: number;
+  cost_usd: number;
+}
+
+/** As `GET /v1/usage` answers. */
+export interface OwnUsage extends Limits {
+  account: string;
+  plan: string;
+  tiers: Record<string, { rpm: Reading; windows: Readings }>;
+  /** The key's own limits; null: it has none. */
+  key: Limits | null;
+  storage: { used_bytes: number; allowed_bytes: number | null };
+  data: UsedRow[];
+}
+
+const windows = ['5h', 'week', 'month'] as const;
+
+/** Every limit of an answer, in the order in which they are read. */
+export function windowsIn({
+  rpm,
+  windows: units,
+  tokens,
+  budget,
+  tiers,
+}: Limits & Pick<OwnUsage, 'tiers'>): WindowView[] {
+  return [
+    view(rpm, 'minute', 'requests'),
+    ...windows.map((window) => view(units[window], window, 'units')),
+    view(tokens.minute, 'minute', 'tokens'),
+    ...windows.map((window) => view(tokens[window], window, 'tokens')),
+    ...windows.map((window) => view(budget[window], window, 'usd')),
+    ...Object.entries(tiers).flatMap(([tier, limits]) => [
+      view(limits.rpm, 'minute', 'requests', tier),
+      ...windows.map((window) => view(limits.windows[window], window, 'units', tier)),
+    ]),
+  ];
+}
+
+function view(
+  { used, allowed, resets_at }: Reading,
+  window: WindowView['window'],
+  measure: WindowView['measure'],
+  tier: string | null = null,
+): WindowView {
+  return { window, measure, tier, used, limit: allowed, freesAt: resets_at, frees: null };
+}

@@ -1,0 +1,109 @@
+import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense } from 'react';
+import { type Caller, useCaller } from '../../api/caller.ts';
+import { get } from '../../api/request.ts';
+import { useSession } from '../../api/session.ts';
+import { Empty } from '../../parts/empty.tsx';
+import { ErrorNote } from '../../parts/error-note.tsx';
+import { Count, Money } from '../../parts/figures.tsx';
+import { bytes } from '../../parts/format.ts';
+import { Page, Section } from '../../parts/page.tsx';
+import { Skeleton, SkeletonRows } from '../../parts/skeleton.tsx';
+import { Gauge } from '../../parts/status.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+import { WindowGauges } from '../../parts/window-gauges.tsx';
+import { type OwnUsage, type UsedRow, windowsIn } from './own-usage.ts';
+
+const DayChart = lazy(() => import('./day-chart.tsx'));
+
+/** While somebody looks, limits are read so often. */
+const everyMs = 10_000;
+
+/** What the key that is logged in may use, and what its account has used. */
+export default function OwnPage() {
+  const session = useSession();
+  const { caller } = useCaller();
+  const { data, error, refetch } = useQuery({
+    queryKey: ['/v1/usage', 'day'],
+    queryFn: ({ signal }) => get<OwnUsage>('/v1/usage', { group_by: 'day' }, signal, caller!.headers),
+    refetchInterval: everyMs,
+  });
+  if (session.kind !== 'key') return null;
+  const key = data?.key ?? null;
+  return (
+    <Page title={session.key.name}>
+      <p className="text-muted text-sm">
+        A key of {session.account}
+        {data !== undefined && `, whose plan is ${data.plan}`}.
+      </p>
+      {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
+      {data === undefined && error === null && <SkeletonRows />}
+      {data !== undefined && (
+        <>
+          <Section title="Limits">
+            <div className="flex flex-col gap-5">
+              <WindowGauges windows={windowsIn(data)} />
+              <Storage {...data.storage} />
+            </div>
+          </Section>
+          {key !== null && (
+            <Section title="Limits of this key alone">
+              <WindowGauges windows={windowsIn({ ...key, tiers: {} })} />
+            </Section>
+          )}
+          <Section title="Used by day">
+            <Suspense fallback={<Skeleton className="h-44" />}>
+              <DayChart rows={data.data} />
+            </Suspense>
+          </Section>
+          <ByModel caller={caller!} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Storage({ used_bytes, allowed_bytes }: OwnUsage['storage']) {
+  if (used_bytes === 0 && allowed_bytes === null) return null;
+  return (
+    <div className="flex flex-col gap-1.5 sm:max-w-xs">
+      <div className="flex items-baseline justify-between gap-2 text-sm">
+        <span className="font-medium">Storage</span>
+        <span>
+          {bytes(used_bytes)} {allowed_bytes !== null && <span className="text-muted">of {bytes(allowed_bytes)}</span>}
+        </span>
+      </div>
+      <Gauge label="Storage" share={allowed_bytes === null ? null : used_bytes / allowed_bytes} />
+    </div>
+  );
+}
+
+const columns: Column<UsedRow>[] = [
+  { head: 'Model', cell: ({ group }) => <span className="[overflow-wrap:anywhere]">{group}</span> },
+  { head: 'Requests', align: 'right', cell: ({ requests }) => <Count value={requests} /> },
+  { head: 'Tokens in', align: 'right', from: 'sm', cell: ({ input_tokens }) => <Count value={input_tokens} /> },
+  { head: 'Tokens out', align: 'right', from: 'sm', cell: ({ output_tokens }) => <Count value={output_tokens} /> },
+  { head: 'Units', align: 'right', from: 'md', cell: ({ units }) => <Count value={units} /> },
+  { head: 'Cost', align: 'right', cell: ({ cost_usd }) => <Money value={cost_usd} /> },
+];
+
+function ByModel({ caller }: { caller: Caller }) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['/v1/usage', 'model'],
+    queryFn: ({ signal }) => get<OwnUsage>('/v1/usage', { group_by: 'model' }, signal, caller.headers),
+  });
+  return (
+    <div className="flex flex-col gap-2">
+      <h2 className="font-medium text-sm">By model, 30 days</h2>
+      <Table
+        label="Used by model"
+        columns={columns}
+        rows={data?.data}
+        keyOf={({ group }) => group}
+        error={error}
+        retry={() => void refetch()}
+        empty={<Empty title="Nothing was used yet.">What this account calls appears here.</Empty>}
+      />
+    </div>
+  );
+}
