@@ -237,6 +237,16 @@ for (const [size, scheme] of [
   });
 }
 
+test('a link that names a model begins a conversation with it', { skip }, async (t) => {
+  const page = await openPage(t, browser, gateway, path);
+  await choose(page, 'fast');
+  await ask(page, 'Hello');
+  await page.getByText('Mock answer to: Hello').waitFor();
+  await page.goto(`${gateway.url}${path}?model=slow`);
+  await page.getByRole('button', { name: 'Model: slow' }).waitFor();
+  assert.equal(await page.getByText('Mock answer to: Hello').count(), 0);
+});
+
 test('the holder of a key talks with that key alone', { skip }, async (t) => {
   const page = await openPage(t, browser, gateway, '/account/playground', { login: { key: testKey } });
   await choose(page, 'fast');

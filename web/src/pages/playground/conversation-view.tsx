@@ -30,7 +30,8 @@ export function ConversationView({ caller, models }: { caller: Caller; models: r
   const running = lanes.running.size > 0;
   const choices = modelChoices(models);
 
-  useFirstLane(lanes, model ?? models[0]?.id);
+  useFirstLane(lanes, models[0]?.id);
+  useAskedModel(lanes, model, () => setFilters({ model: '' }));
   useStopKey(running, lanes.stop);
   useStayAtEnd(end, lanes.lanes, running);
 
@@ -157,6 +158,16 @@ function useFirstLane({ lanes, add }: Lanes, model: string | undefined): void {
   useEffect(() => {
     if (missing) add(model);
   }, [missing]);
+}
+
+/** A link with `?model=` begins a conversation with that one; a reload goes on with it. */
+function useAskedModel({ restart }: Lanes, model: string | undefined, taken: () => void): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each link.
+  useEffect(() => {
+    if (model === undefined) return;
+    restart(model);
+    taken();
+  }, [model]);
 }
 
 function useStopKey(running: boolean, stop: () => void): void {

@@ -34,6 +34,8 @@ export interface Lanes {
   /** Takes the turns from this one on away in every lane. */
   cutFrom: (turnId: string) => void;
   clear: () => void;
+  /** Begins anew, with this model alone. */
+  restart: (model: string) => void;
 }
 
 export function useLanes(caller: Caller | null | undefined, format: Format, settings: Settings): Lanes {
@@ -84,7 +86,6 @@ export function useLanes(caller: Caller | null | undefined, format: Format, sett
     },
     setModel: (id, model) => setLanes((before) => before.map((lane) => (lane.id === id ? { ...lane, model } : lane))),
     add(model) {
-      // The new one begins where the questions of the first are.
       setLanes((before) =>
         before.length >= lanesMax ? before : [...before, { id: crypto.randomUUID(), model, turns: [] }],
       );
@@ -122,6 +123,10 @@ export function useLanes(caller: Caller | null | undefined, format: Format, sett
     clear() {
       for (const abort of aborts.current.values()) abort.abort();
       setLanes((before) => before.map((lane) => ({ ...lane, turns: [] })));
+    },
+    restart(model) {
+      for (const abort of aborts.current.values()) abort.abort();
+      setLanes([{ id: crypto.randomUUID(), model, turns: [] }]);
     },
   };
 }
