@@ -77,30 +77,47 @@
       (local.set $out (i32.add (local.get $out) (i32.const 4)))
       (br_if $row (local.tee $count (i32.sub (local.get $count) (i32.const 1))))))
 
-  ;; As `differingBits`, of rows anywhere; `addresses`: one i32 a row.
+  ;; As `differingBits`, of rows anywhere; `addresses`: one i32 a row. Of eight rows at a time one byte at each end is read
+  ;; first: memory is waited for once for all of them.
   (func (export "differingBitsAt")
     (param $query i32) (param $addresses i32) (param $count i32) (param $width i32) (param $out i32) (param $counts i32)
     (local $rows i32) (local $q i32) (local $end i32) (local $a i64) (local $b i64) (local $bits i32)
+    (local $batch i32) (local $ahead i32) (local $touched i32)
     (if (i32.eqz (local.get $count)) (then (return)))
     (local.set $end (i32.add (local.get $query) (local.get $width)))
-    (loop $row
-      (local.set $rows (i32.load (local.get $addresses)))
-      (local.set $q (local.get $query))
-      (local.set $a (i64.const 0))
-      (local.set $b (i64.const 0))
-      (loop $words
-        (local.set $a (i64.add (local.get $a)
-          (i64.popcnt (i64.xor (i64.load (local.get $rows)) (i64.load (local.get $q))))))
-        (local.set $b (i64.add (local.get $b)
-          (i64.popcnt (i64.xor (i64.load offset=8 (local.get $rows)) (i64.load offset=8 (local.get $q))))))
-        (local.set $rows (i32.add (local.get $rows) (i32.const 16)))
-        (br_if $words (i32.ne (local.tee $q (i32.add (local.get $q) (i32.const 16))) (local.get $end))))
-      (i32.store (local.get $out) (local.tee $bits (i32.wrap_i64 (i64.add (local.get $a) (local.get $b)))))
-      (local.set $bits (i32.add (local.get $counts) (i32.shl (local.get $bits) (i32.const 2))))
-      (i32.store (local.get $bits) (i32.add (i32.load (local.get $bits)) (i32.const 1)))
-      (local.set $addresses (i32.add (local.get $addresses) (i32.const 4)))
-      (local.set $out (i32.add (local.get $out) (i32.const 4)))
-      (br_if $row (local.tee $count (i32.sub (local.get $count) (i32.const 1))))))
+    (local.set $count (i32.add (local.get $addresses) (i32.shl (local.get $count) (i32.const 2))))
+    (loop $rows8
+      (local.set $ahead (local.get $addresses))
+      (local.set $batch (i32.add (local.get $addresses) (i32.const 32)))
+      (if (i32.gt_u (local.get $batch) (local.get $count)) (then (local.set $batch (local.get $count))))
+      (loop $touch
+        (local.set $rows (i32.load (local.get $ahead)))
+        (local.set $touched (i32.add (local.get $touched) (i32.add
+          (i32.load8_u (local.get $rows))
+          (i32.load8_u (i32.add (local.get $rows) (i32.sub (local.get $width) (i32.const 1)))))))
+        (br_if $touch (i32.ne (local.tee $ahead (i32.add (local.get $ahead) (i32.const 4))) (local.get $batch))))
+      ;; Written over below; a sum that goes nowhere would not be made.
+      (i32.store (local.get $out) (local.get $touched))
+      (loop $row
+        (local.set $rows (i32.load (local.get $addresses)))
+        (local.set $q (local.get $query))
+        (local.set $a (i64.const 0))
+        (local.set $b (i64.const 0))
+        (loop $words
+          (local.set $a (i64.add (local.get $a)
+            (i64.popcnt (i64.xor (i64.load (local.get $rows)) (i64.load (local.get $q))))))
+          (local.set $b (i64.add (local.get $b)
+            (i64.popcnt (i64.xor (i64.load offset=8 (local.get $rows)) (i64.load offset=8 (local.get $q))))))
+          (local.set $rows (i32.add (local.get $rows) (i32.const 16)))
+          (br_if $words (i32.ne (local.tee $q (i32.add (local.get $q) (i32.const 16))) (local.get $end))))
+        (i32.store (local.get $out) (local.tee $bits (i32.wrap_i64 (i64.add (local.get $a) (local.get $b)))))
+        (local.set $bits (i32.add (local.get $counts) (i32.shl (local.get $bits) (i32.const 2))))
+        (i32.store (local.get $bits) (i32.add (i32.load (local.get $bits)) (i32.const 1)))
+        (local.set $out (i32.add (local.get $out) (i32.const 4)))
+        (br_if $row (i32.ne
+          (local.tee $addresses (i32.add (local.get $addresses) (i32.const 4)))
+          (local.get $batch))))
+      (br_if $rows8 (i32.ne (local.get $addresses) (local.get $count)))))
 
   ;; Of `count` distances, one i32 each, those below `edge` and the first ones that are it: writes their numbers, from `first`
   ;; on, over the distances. Gives how many these are. `room`: place of an i32, how many may be it; less those that were.
