@@ -196,7 +196,7 @@ export function clockOperations({ clock }: AdminParts): Operation[] {
 `,
   );
   before('src/admin/create-admin-api.ts', "from './configuration.ts'", "import { clockOperations } from './clock.ts';");
-  before('src/admin/create-admin-api.ts', '...configurationOperations(parts),', '    ...clockOperations(parts),');
+  before('src/admin/create-admin-api.ts', '...configurationOperations(parts, kept),', '    ...clockOperations(parts),');
   newFile(
     'src/cli/commands/clock.ts',
     `import type { Command } from 'commander';
