@@ -86,7 +86,7 @@ test(`F12 ${notAnswers.length} bodies that are no answer, with status 200: each 
   }
 });
 
-test('F25 strings that make regular expressions slow: in stop, URL, model and headers each is answered in 50 ms', async (t) => {
+test('F25 strings that make regular expressions slow: in stop, URL, model and headers each costs 50 ms of CPU at most', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
   const gateway = await startGateway(t, overUpstreams(upstream.url));
@@ -106,13 +106,14 @@ test('F25 strings that make regular expressions slow: in stop, URL, model and he
   ];
   const slow: string[] = [];
   const timed = async (what: string, request: () => Promise<Response>) => {
-    // The best of two: the machine has other work.
+    // CPU of this process, which the gateway runs in, and the best of three: the machine has other work.
     let bestMs = Number.POSITIVE_INFINITY;
-    for (let round = 0; round < 2; round++) {
-      const startedMs = performance.now();
+    for (let round = 0; round < 3; round++) {
+      const before = process.cpuUsage();
       const response = await request();
       await response.arrayBuffer();
-      bestMs = Math.min(bestMs, performance.now() - startedMs);
+      const { user, system } = process.cpuUsage(before);
+      bestMs = Math.min(bestMs, (user + system) / 1_000);
       assert.notEqual(response.status, 500, what);
     }
     if (bestMs > 50) slow.push(`${what}: ${bestMs} ms`);

