@@ -106,7 +106,9 @@ test('a model is made, refused at the field that is wrong, answers, and is found
   await dialog.getByLabel('Weight').fill('much');
   await dialog.getByRole('button', { name: 'Add model' }).click();
   await dialog.getByText(/expected number|expected a number/i).waitFor();
-  assert.equal(await dialog.getByLabel('Weight').getAttribute('aria-invalid'), 'true');
+  const weight = dialog.getByLabel('Weight');
+  assert.equal(await weight.getAttribute('aria-invalid'), 'true');
+  assert.ok(await weight.evaluate((control) => control.ownerDocument.activeElement === control), 'one is led there');
   await shoot(page, 'model-form-phone-dark');
   await assertAccessible(page);
   await dialog.getByLabel('Weight').fill('2');
@@ -120,6 +122,8 @@ test('a model is made, refused at the field that is wrong, answers, and is found
   await page.waitForURL('**/models?text=SMART');
   await page.getByRole('link', { name: 'smart' }).click();
   await page.getByText('up/mock/ok').waitFor();
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await page.getByRole('list', { name: 'Where a request would go' }).getByText('up/mock/ok').waitFor();
   await shoot(page, 'model-phone-dark');
   await assertAccessible(page);
 });

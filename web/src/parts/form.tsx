@@ -1,4 +1,14 @@
-import { createContext, type FormEvent, type ReactNode, useContext, useEffect, useId, useMemo, useState } from 'react';
+import {
+  createContext,
+  type FormEvent,
+  type ReactNode,
+  useContext,
+  useEffect,
+  useId,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { ApiError } from '../api/request.ts';
 import { classes } from './classes.ts';
 import { ErrorNote } from './error-note.tsx';
@@ -40,13 +50,18 @@ export function Form({ error, onSubmit, children, className, footer }: FormProps
     }),
     [error, home, param],
   );
+  const form = useRef<HTMLFormElement>(null);
+  // What is wrong may have been scrolled away.
+  useEffect(() => {
+    if (error !== null && home !== null) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [error, home]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     onSubmit();
   };
   return (
     <FormContext value={facts}>
-      <form onSubmit={submit} noValidate className={classes('flex flex-col gap-4', className)}>
+      <form ref={form} onSubmit={submit} noValidate className={classes('flex flex-col gap-4', className)}>
         {children}
         {error !== null && home === null && <ErrorNote error={error} />}
         {footer !== undefined && <div className="flex flex-wrap items-center justify-end gap-2">{footer}</div>}

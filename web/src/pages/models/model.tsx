@@ -17,6 +17,7 @@ import { healthTones, Status } from '../../parts/status.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { Source } from '../providers/source.tsx';
+import { ExplainModel } from './explained.tsx';
 import { ModelForm } from './model-form.tsx';
 import { addressOf, modelQuery, refreshModels } from './use-models.ts';
 
@@ -115,6 +116,9 @@ function Model({ model }: { model: ModelReply }) {
         keyOf={({ target, rank }) => `${rank} ${target}`}
         empty={<p className="p-4 text-muted">It has no target.</p>}
       />
+      {(model.type === 'chat' || model.type === 'embedding') && !model.id.includes('*') && (
+        <ExplainModel model={model} />
+      )}
     </>
   );
 }
