@@ -1,5 +1,5 @@
 import { Tabs as Radix } from 'radix-ui';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 
 /** Parts of a page of which one is shown. `value` belongs into the URL (`useFilters`). */
 export function Tabs({
@@ -13,9 +13,15 @@ export function Tabs({
   onValue: (value: string) => void;
   tabs: readonly { value: string; label: string; content: () => ReactNode }[];
 }) {
+  const list = useRef<HTMLDivElement>(null);
+  // On a phone the one that an address names may be out of sight.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever another one is chosen.
+  useEffect(() => {
+    list.current?.querySelector('[data-state=active]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [value]);
   return (
     <Radix.Root value={value} onValueChange={onValue} className="flex min-w-0 flex-col gap-4">
-      <Radix.List aria-label={label} className="flex gap-1 overflow-x-auto border-line border-b">
+      <Radix.List ref={list} aria-label={label} className="flex gap-1 overflow-x-auto border-line border-b">
         {tabs.map((tab) => (
           <Radix.Trigger
             key={tab.value}
