@@ -19,6 +19,7 @@ const subjects = {
   http2: 'http2/run.ts',
   availability: 'availability/run.ts',
   path: 'path/run.ts',
+  dashboard: 'dashboard/run.ts',
 };
 /** With arguments of their own: run by name alone. */
 const byHand = { regress: 'regress/run.ts', pages: 'pages/run.ts' };

@@ -18,6 +18,8 @@ const dialect: UsageDialect = { schema: '', slash: `instr(target, '/')` };
 const idSlackMs = 60_000;
 /** Events summed between two breaths: about 10 ms. */
 const sliceRows = 10_000;
+/** The same of days that are added up. */
+const sliceDays = 31;
 
 /** The port's `usage`: from roll-ups, and from single requests what these do not keep. */
 export async function sumUsage(
@@ -57,8 +59,8 @@ async function sumInFile(
     for (const part of parts) {
       if (part.source === 'usage_event') await inSlices(database, part, (keys) => add(part, [keys]), breathe);
       else
-        for (let day = part.from; day < part.to; day += 1) {
-          add({ ...part, from: day, to: day + 1 });
+        for (let day = part.from; day < part.to; day += sliceDays) {
+          add({ ...part, from: day, to: Math.min(part.to, day + sliceDays) });
           await breathe();
         }
     }

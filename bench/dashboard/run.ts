@@ -1,0 +1,151 @@
+// node bench/run.mjs dashboard [sqlite|postgres…] [--events=10000000] [--keep]
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { systemClock } from '../../src/kernel/clock.ts';
+import { crashedEvent } from '../../src/metering/quota.ts';
+import { bucketsOf } from '../../src/metering/scope.ts';
+import { connect } from '../../src/stores/postgres/database.ts';
+import { openPostgresLedger } from '../../src/stores/postgres/ledger.ts';
+import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
+import { postgresMissing, startPostgres } from '../../test/start-postgres.ts';
+import { writeSection } from '../results.ts';
+import { judged, printed, type Row, told } from '../rows.ts';
+import { percentile } from '../vectors/percentile.ts';
+import { accounts } from './events.ts';
+import { fillPostgres, fillSqlite } from './fill.ts';
+import { adminKey, startServer } from './server.ts';
+
+const given = process.argv.slice(2);
+const flags = given.filter((argument) => argument.startsWith('--'));
+const named = given.filter((argument) => !argument.startsWith('--'));
+const events = Number(flags.find((flag) => flag.startsWith('--events='))?.slice(9) ?? 10_000_000);
+const known = ['sqlite', 'postgres'] as const;
+const wanted = named.length > 0 ? known.filter((name) => named.includes(name)) : known;
+const rounds = 5;
+
+const groups = ['day', 'model', 'account', 'endpoint', 'provider', 'key', 'user', 'tag'];
+const usage = [
+  ...groups.flatMap((group) => ['7d', '30d', '90d'].map((from) => `/usage?group_by=${group}&from=${from}`)),
+  '/usage?group_by=day&split_by=model&from=90d',
+  '/usage?group_by=day&split_by=account&from=30d',
+  '/usage?group_by=hour&from=7d',
+  '/usage?group_by=day&account=team-0&from=90d',
+  '/usage?group_by=model&split_by=user&account=team-3&from=30d',
+  '/usage?group_by=day&tag=nightly&model=smart&from=90d',
+];
+const overview = ['1h', '6h', '24h', '7d', '30d', '90d'].flatMap((range) => [
+  `/overview?range=${range}`,
+  `/overview?range=${range}&account=team-1`,
+]);
+const requests = [
+  '/requests?limit=50',
+  '/requests?limit=50&account=team-49',
+  '/requests?limit=50&key=key40x1',
+  '/requests?limit=50&model=rerank&provider=local',
+  '/requests?limit=50&status=5xx',
+  '/requests?limit=50&class=failed&account=team-2',
+  '/requests?limit=50&cost_min=0.019',
+  '/requests?limit=50&tag=eval&until=30d',
+];
+
+const rows: Row[] = [];
+for (const name of wanted) {
+  if (name === 'postgres' && postgresMissing) {
+    console.error(postgresMissing);
+    continue;
+  }
+  for (const row of await measure(name)) {
+    rows.push(row);
+    console.log(printed(row));
+  }
+}
+if (named.length === 0)
+  writeSection({
+    subject: 'dashboard',
+    command: ['node bench/run.mjs dashboard', ...flags].join(' '),
+    how: `${events.toLocaleString('en')} requests of 90 days, 50 accounts, 150 keys, 8 models, 400 users, with the sums that
+settlements make of them, days added up. Each question ${rounds} times over HTTP, one after the other.`,
+    rows,
+  });
+process.exit(0);
+
+async function measure(name: (typeof known)[number]): Promise<Row[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-bench-dashboard-'));
+  const dataDir = join(folder, 'data');
+  mkdirSync(dataDir, { recursive: true });
+  const postgres = name === 'postgres' ? await startPostgres(null) : null;
+  try {
+    const nowMs = Date.now();
+    const fillMs = await timed(() =>
+      postgres === null
+        ? fillSqlite(join(dataDir, 'ledger.db'), events, nowMs)
+        : fillPostgres(postgres.url, events, nowMs),
+    );
+    const sumMs = await timed(() => addUpDays(dataDir, postgres?.url ?? null));
+    const config = join(folder, 'culvert.yaml');
+    const storage = { data_dir: dataDir, ...(postgres !== null && { database: postgres.url }) };
+    writeFileSync(
+      config,
+      stringify({ admin: { key: adminKey }, storage, accounts: Object.fromEntries(accounts.map((id) => [id, {}])) }),
+    );
+    const server = await startServer(config);
+    try {
+      const ask = async (paths: readonly string[]) => {
+        const all: number[] = [];
+        for (const path of paths) {
+          const each: number[] = [];
+          for (let round = 0; round < rounds; round += 1) each.push(await timed(() => server.get(path)));
+          all.push(...each);
+          console.log(`  ${percentile(each, 0.5).toFixed(0).padStart(6)} ms ${path}`);
+        }
+        return all;
+      };
+      const figures = { usage: await ask(usage), overview: await ask(overview), requests: await ask(requests) };
+      const p95 = (values: readonly number[]) => percentile(values, 0.95);
+      const p50 = (values: readonly number[]) => `${percentile(values, 0.5).toFixed(0)} ms`;
+      return [
+        judged(`${name}: usage p95`, [p95(figures.usage)], { atMost: 300, unit: ' ms', digits: 0 }),
+        told('… p50', p50(figures.usage)),
+        judged(`${name}: overview p95`, [p95(figures.overview)], { atMost: 500, unit: ' ms', digits: 0 }),
+        told('… p50', p50(figures.overview)),
+        told(
+          `${name}: a page of requests, filtered: p50, p95`,
+          `${p50(figures.requests)}, ${p95(figures.requests).toFixed(0)} ms`,
+        ),
+        told('… filled in; days added up in', `${(fillMs / 1_000).toFixed(0)} s; ${(sumMs / 1_000).toFixed(0)} s`),
+      ];
+    } finally {
+      await server.stop();
+    }
+  } finally {
+    await postgres?.stop('SIGINT');
+    if (!flags.includes('--keep')) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** As a server does once an hour. */
+async function addUpDays(dataDir: string, url: string | null): Promise<void> {
+  const options = {
+    bootId: 'bench',
+    clock: systemClock,
+    chargeCrashed: crashedEvent,
+    bucketsOf,
+    onTrouble: console.error,
+  };
+  const database = url === null ? null : await connect(url);
+  const ledger =
+    database === null
+      ? openSqliteLedger({ ...options, file: join(dataDir, 'ledger.db') })
+      : await openPostgresLedger({ ...options, database, use: 'look' });
+  await ledger.prune(0);
+  await ledger.shutdown();
+  await database?.close();
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startMs = performance.now();
+  await work();
+  return performance.now() - startMs;
+}
