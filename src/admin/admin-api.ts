@@ -28,7 +28,7 @@ export interface AdminReply {
   status: number;
   contentType: string;
   /** A text, or pieces of one for what may be long (exports). */
-  body: string | AsyncIterable<string>;
+  body: string | AsyncIterable<string | Uint8Array>;
   /** Of an error reply: what was answered instead, for a wire that writes failures in its own way. */
   failure?: Failure;
   /** Of an error reply: what stands beside `error` in the body. */

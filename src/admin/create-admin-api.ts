@@ -6,6 +6,7 @@ import { windowOperations } from './account-windows.ts';
 import { accountOperations } from './accounts.ts';
 import type { AdminApi, AdminMethod, AdminReply, AdminRequest } from './admin-api.ts';
 import { auditOperations } from './audit.ts';
+import { backupOperations } from './backup.ts';
 import { configurationOperations } from './configuration.ts';
 import { createRecords } from './directory.ts';
 import { doctorOperations } from './doctor.ts';
@@ -50,6 +51,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...windowOperations(parts, records),
     ...explainOperations(parts, records),
     ...doctorOperations(parts),
+    ...backupOperations(parts),
     ...overviewOperations(parts, records),
     ...requestOperations(parts),
     ...usageOperations(parts, records),

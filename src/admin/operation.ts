@@ -98,7 +98,7 @@ export function jsonOperation<
 export function textOperation<const Path extends string, Query extends z.ZodType>(
   operation: Omit<Taking<Path, Query, null>, 'body'> & {
     contentType: string;
-    run(call: TypedCall<Path, Query, null>): Promise<string | AsyncIterable<string>>;
+    run(call: TypedCall<Path, Query, null>): Promise<string | AsyncIterable<string | Uint8Array>>;
   },
 ): Operation {
   const { contentType, run, ...taking } = operation;

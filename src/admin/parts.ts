@@ -54,6 +54,8 @@ export interface AdminParts {
   disk(): { freeBytes: number; sizeBytes: number } | null;
   /** What `culvert doctor` would find, as far as a server that runs can look. */
   findings(): Promise<readonly Finding[]>;
+  /** A backup, ready to be read; rejects with a FailureError where none can be made. */
+  backup(): Promise<AsyncIterable<Uint8Array>>;
   /** What this process keeps of a request's bodies, without credentials; null: nothing. */
   bodies(requestId: string): Pick<LoggedBodies, 'status' | 'request' | 'answer' | 'error'> | null;
   /** Told of a store that could not be asked; the caller got a 503. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { AdminApi, AdminMethod } from '../admin/admin-api.ts';
+import type { AdminApi, AdminMethod, AdminReply } from '../admin/admin-api.ts';
 import { cliOperator } from '../auth/operator.ts';
 import type { Config } from '../config/schema.ts';
 import { dataFolderAt, readIfThere } from '../stores/sqlite/data-folder.ts';
@@ -138,7 +138,7 @@ export function inProcess(api: AdminApi): AdminClient {
     async *read(path, query) {
       const body = await answer('GET', path, query === undefined ? {} : { query });
       if (typeof body === 'string') yield body;
-      else yield* body;
+      else for await (const piece of body) yield textOf(piece);
     },
   };
 }
@@ -149,11 +149,16 @@ function searchOf(query: AdminQuery | undefined): URLSearchParams {
   return search;
 }
 
-async function wholeText(body: string | AsyncIterable<string>): Promise<string> {
+async function wholeText(body: AdminReply['body']): Promise<string> {
   if (typeof body === 'string') return body;
   let text = '';
-  for await (const piece of body) text += piece;
+  for await (const piece of body) text += textOf(piece);
   return text;
+}
+
+/** What a command asks for is text. */
+function textOf(piece: string | Uint8Array): string {
+  return typeof piece === 'string' ? piece : Buffer.from(piece).toString('utf8');
 }
 
 function asJson(text: string, server: string | null): unknown {

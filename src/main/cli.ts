@@ -13,6 +13,7 @@ import { environmentProxies } from '../inference/transport/proxy.ts';
 import { createTransport } from '../inference/transport/send.ts';
 import type { Transport } from '../inference/transport/upstream-call.ts';
 import { systemClock as clock } from '../kernel/clock.ts';
+import { FailureError, invalid } from '../kernel/failure.ts';
 import type { Ledger } from '../metering/ledger.ts';
 import { createPlanBook } from '../metering/plan-book.ts';
 import { crashedEvent } from '../metering/quota.ts';
@@ -143,6 +144,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     disk: () => null,
     bodies: () => null,
     findings: async () => [],
+    backup: () => Promise.reject(new FailureError(invalid(null, 'culvert backup makes one without a server.'))),
     onStoreError: (error) => console.error(String(error)),
   });
   return {

@@ -134,7 +134,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
         checkConfig: options.checkConfig,
         reload: options.reload,
         troubles,
-        ...serverLooks(parts, { folder, snapshot, troubles, clock }),
+        ...serverLooks(parts, { folder, snapshot, troubles, clock, version }),
         onStoreError: (error) => log.error({ error: String(error) }, 'the admin API could not ask a store'),
       }),
     );

@@ -126,6 +126,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     troubles: () => ({ database: ledger.trouble(), state: null }),
     disk: () => disk,
     bodies: () => null,
+    backup: () => Promise.reject(new Error('there is no backup here')),
     findings: async () => [{ check: 'disk', state: 'ok', message: '50 GB free', fix: null }],
     onStoreError: (error) => storeErrors.push(error),
   });

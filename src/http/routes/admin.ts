@@ -88,10 +88,10 @@ async function write(exchange: Exchange, { status, contentType, body }: AdminRep
 }
 
 /** No faster than the caller reads; one who leaves, or reads nothing for 60 s, ends it. */
-async function writePieces(response: ServerResponse, pieces: AsyncIterable<string>): Promise<void> {
+async function writePieces(response: ServerResponse, pieces: AsyncIterable<string | Uint8Array>): Promise<void> {
   for await (const piece of pieces) {
     if (response.destroyed) return;
-    if (piece !== '' && !response.write(piece)) await readOn(response);
+    if (piece.length > 0 && !response.write(piece)) await readOn(response);
   }
 }
 

@@ -1,0 +1,19 @@
+import { noQuery } from './fields.ts';
+import { type Operation, textOperation } from './operation.ts';
+import type { AdminParts } from './parts.ts';
+
+/** `/backup`: everything, as `culvert backup` writes it and `culvert restore` reads it. For owners: it holds the secrets. */
+export function backupOperations(parts: AdminParts): Operation[] {
+  return [
+    textOperation({
+      method: 'GET',
+      path: '/backup',
+      area: 'operators',
+      access: 'write',
+      summary: 'A backup of the stores and the data folder, as culvert backup writes it; one at a time.',
+      query: noQuery,
+      contentType: 'application/gzip',
+      run: () => parts.backup(),
+    }),
+  ];
+}

@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createReadStream, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { FailureError } from '../kernel/failure.ts';
+import type { DataFolder } from '../stores/sqlite/data-folder.ts';
+import type { BackupOrder } from './backup-worker.ts';
+
+const prefix = 'backup-download-';
+
+/**
+ * A backup as `culvert backup` writes it, made in a thread and on the disk first: a slow reader would keep the ledger from
+ * compacting its log. One at a time; the file is gone once it is read or left.
+ */
+export function createBackupDownload(folder: DataFolder) {
+  let running = false;
+
+  return async (order: Omit<BackupOrder, 'file'>): Promise<AsyncIterable<Uint8Array>> => {
+    if (running) {
+      const message = 'A backup is being made or read already; there is one at a time.';
+      throw new FailureError({ kind: 'conflict', message });
+    }
+    running = true;
+    // What a process that died left.
+    for (const name of readdirSync(folder.path))
+      if (name.startsWith(prefix)) rmSync(join(folder.path, name), { recursive: true, force: true });
+    const file = join(folder.path, `${prefix}${randomUUID()}.gz`);
+    const end = () => {
+      rmSync(file, { force: true });
+      running = false;
+    };
+    try {
+      const workerData: BackupOrder = { ...order, file };
+      const thread = new Worker(new URL('./backup-worker.ts', import.meta.url), { workerData });
+      const [code] = (await once(thread, 'exit')) as [number];
+      if (code !== 0) throw new Error(`the thread of the backup ended with ${code}`);
+    } catch (error) {
+      end();
+      throw error;
+    }
+    return (async function* () {
+      try {
+        yield* createReadStream(file) as AsyncIterable<Uint8Array>;
+      } finally {
+        end();
+      }
+    })();
+  };
+}

@@ -1,0 +1,21 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { type BackupHead, writeBackupFile } from '../cli/backup-file.ts';
+import type { Config } from '../config/schema.ts';
+import { cliStores } from './cli.ts';
+
+/** What the thread is given: as `culvert backup` has it. */
+export interface BackupOrder {
+  config: Config;
+  version: string;
+  /** The server's own clock. */
+  at: string;
+  file: string;
+}
+
+/** Writes one backup and ends; what is wrong ends it with that error. */
+if (parentPort !== null) {
+  const { config, version, at, file } = workerData as BackupOrder;
+  const database = config.storage.database === 'sqlite' ? 'sqlite' : 'postgres';
+  const head: BackupHead = { culvert: version, format: 2, at, database };
+  await writeBackupFile(file, head, cliStores(version).readBackup(config, `${file}.copy`), () => {});
+}
