@@ -187,7 +187,7 @@ import type { AdminParts } from './parts.ts';
 export function clockOperations({ clock }: AdminParts): Operation[] {
   return [
     jsonOperation({
-      method: 'GET', path: '/clock', summary: 'The time of this server.', query: noQuery, body: null,
+      method: 'GET', path: '/clock', area: 'health', summary: 'The time of this server.', query: noQuery, body: null,
       reply: z.object({ at: z.string() }),
       run: () => ({ at: new Date(clock.wallMs()).toISOString() }),
     }),
