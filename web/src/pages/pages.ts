@@ -10,6 +10,7 @@ import {
   Plug,
   Settings,
   Users,
+  Waypoints,
 } from 'lucide-react';
 import type { ComponentType } from 'react';
 import type { Area } from '../api/rights.ts';
@@ -83,6 +84,11 @@ export const operatorPages: readonly PageGroup[] = [
         nav: { title: 'Models', icon: Boxes, key: 'm', area: 'models' },
       },
       { path: 'models/$id', load: () => import('./models/model.tsx') },
+      {
+        path: 'vectors',
+        load: () => import('./vectors/page.tsx'),
+        nav: { title: 'Vectors', icon: Waypoints, key: 'v', area: 'vectors' },
+      },
     ],
   },
   {

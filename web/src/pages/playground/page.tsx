@@ -1,16 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import { KeyRound } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { type Caller, type Callers, type Model, type ModelKind, modelsQuery, useCaller } from '../../api/caller.ts';
-import { useSession } from '../../api/session.ts';
-import { buttonClass } from '../../parts/button.tsx';
-import { Choose } from '../../parts/choose.tsx';
+import { type Caller, type Model, type ModelKind, modelsQuery, useCaller } from '../../api/caller.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { Page } from '../../parts/page.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { NoKey, SpeaksAs } from '../../parts/speaks-as.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { ConversationView } from './conversation-view.tsx';
 import { EmbeddingsView } from './embeddings-view.tsx';
@@ -78,43 +74,6 @@ function OfKind({
   return (
     <Empty title={`No model for ${label.toLowerCase()}`}>
       None of the models that this key may use does this. A provider that does brings some.
-    </Empty>
-  );
-}
-
-function SpeaksAs({ caller, keys, choose }: Callers) {
-  if (useSession().kind === 'key' || caller == null) return null;
-  return (
-    <div className="flex items-center gap-2 text-muted text-sm">
-      <span className="hidden sm:inline">speaks as</span>
-      <Choose
-        label="Key to speak as"
-        value={caller.key.id}
-        options={keys.map(({ id, name, account, prefix }) => ({
-          value: id,
-          label: `${account} · ${name}`,
-          words: id,
-          hint: prefix ?? undefined,
-        }))}
-        onValue={choose}
-        className="w-48 text-ink"
-      />
-    </div>
-  );
-}
-
-function NoKey() {
-  return (
-    <Empty
-      icon={<KeyRound />}
-      title="There is no key to speak as"
-      action={
-        <Link to="/dashboard/keys" className={buttonClass('main')}>
-          Make a key
-        </Link>
-      }
-    >
-      Every call is made with a key and counts for its account. Make one, and come back.
     </Empty>
   );
 }
