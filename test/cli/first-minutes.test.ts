@@ -139,7 +139,7 @@ describe('first minutes', { concurrency: 3 }, () => {
     const program = `${process.execPath} ${culvertBin}`;
     const shown = await onTerminal(`timeout -s INT 6 ${program} start --port 0 || true`, { cwd });
     assert.match(shown.stdout, /^API key \(kept in \.culvert\/api\.key\):\r\n {2}sk-cv-\S+\r$/m);
-    const table = shown.stdout.slice(shown.stdout.indexOf('capability'), shown.stdout.indexOf('Admin key'));
+    const table = shown.stdout.slice(shown.stdout.indexOf('capability'), shown.stdout.indexOf('Dashboard'));
     const doctor = await onTerminal(`${program} doctor`, { cwd });
     const keys = await onTerminal(`${program} keys list`, { cwd });
     for (const line of `${table}\r\n${doctor.stdout}\r\n${keys.stdout}`.split('\r\n')) {
