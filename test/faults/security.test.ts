@@ -196,52 +196,64 @@ test('S4 1000 SQL payloads as keys: 401 with one constant body on every route, a
   assert.deepEqual(asked(), []);
 });
 
-const sumsBySource = [
-  'usdNano',
-  ...['counted', 'estimated'].flatMap((one) => [`ofSource(tokens, '${one}')`, `ofSource(usdNano, '${one}')`]),
-];
-
 /**
  * Each looked at: names of tables and columns of our schema, picked by a table of ours and never by a caller's word
- * (a backup that names others is refused), and fixed conditions with placeholders.
+ * (a backup that names others is refused), numbers that were counted here, and fixed conditions with placeholders.
  */
 const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
+  'src/stores/day-sums.ts': [
+    '(day + 1) * 24',
+    'Math.floor(untilMs / hourMs)',
+    'day * 24',
+    'eventSums',
+    'hours.from',
+    'hours.to',
+    'keys',
+    'schema',
+    'summed',
+    'times.from',
+    'times.to',
+  ],
   'src/stores/postgres/backup.ts': ['order', 'table'],
   'src/stores/postgres/boots.ts': ['column'],
   'src/stores/postgres/bulk-insert.ts': ['arrays', 'names', 'onConflict', 'table'],
-  'src/stores/postgres/crawl-store.ts': ["which === 'running' ? `AND status = 'scraping'` : ''", 'which'],
+  'src/stores/postgres/crawl-store.ts': ['which'],
   'src/stores/postgres/kept-tables.ts': ['any', 'name'],
+  'src/stores/postgres/ledger-days.ts': [
+    'nameColumns',
+    "nameSql('culvert.', bounds, 'request_id >= $3 AND request_id < $4')",
+  ],
+  'src/stores/postgres/ledger-history.ts': [
+    "['true', ...conditions].join(' AND ')",
+    'before',
+    "conditions.join(' AND ')",
+    'from',
+    'limit',
+    'marks.of(0)',
+  ],
   'src/stores/postgres/ledger-prune.ts': ['batchRows'],
   'src/stores/postgres/ledger-recovery.ts': ['isOver'],
-  'src/stores/postgres/ledger-writer.ts': ['added', 'key.map(({ name', 'name', 'table'],
-  'src/stores/postgres/page-store.ts': [
-    "[...names, 'words'].map((name) => `${name",
-    "names.join(', ')",
-    'names.map((_, at) => `$${at + 2',
-  ],
+  'src/stores/postgres/page-store.ts': ["names.join(', ')"],
   'src/stores/postgres/reply-store.ts': ["bootIsOver('old.boot_id')"],
-  'src/stores/postgres/usage-rows.ts': [
-    "dimensions.map(([name]) => name).join(', ')",
-    'groupColumn[groupBy]',
-    'sums.map((name) => `sum(${name',
-    ...sumsBySource,
-  ],
+  'src/stores/postgres/row-order.ts': ['added'],
   'src/stores/sqlite/backup.ts': ['list', 'marks', 'name', 'order', 'taken'],
   'src/stores/sqlite/crawl-statements.ts': ['open'],
   'src/stores/sqlite/kept-tables.ts': ['any', 'name'],
-  'src/stores/sqlite/ledger-history.ts': ['sliceRows - 1', 'where'],
-  'src/stores/sqlite/ledger-prune.ts': ['batchRows'],
-  'src/stores/sqlite/ledger-usage.ts': [
-    "account === null ? '' : 'AND account = ?'",
-    'column',
-    'ofAccount',
-    ...sumsBySource,
-    'sliceRows',
-    'sumsOf',
-    'table',
-    'usageRowsMax',
+  'src/stores/sqlite/ledger-days.ts': ['day', 'nameColumns', "nameSql('', range, keys)", "sums.join(', ')", 'table'],
+  'src/stores/sqlite/ledger-history.ts': [
+    "['true', ...conditions].join(' AND ')",
+    "conditions.join(' AND ')",
+    'mark + 1',
+    'mark + 2',
+    'mark + 3',
+    'values.length + 1',
   ],
+  'src/stores/sqlite/ledger-prune.ts': ['batchRows'],
+  'src/stores/sqlite/ledger-usage.ts': ['added', 'rows', 'sliceRows', 'table', 'usageSums'],
   'src/stores/sqlite/ledger-writer.ts': ['added', 'marks(columns.length)', 'names', 'table'],
+  'src/stores/sqlite/marks.ts': ['column', 'of(JSON.stringify(among))'],
+  'src/stores/traffic-of-past.ts': ["counts.join(', ')", 'kind', 'name', 'schema'],
+  'src/stores/usage-sql.ts': ['name', 'rows', 'schema', 'source', 'split', 'sums', 'usageSums', "where.join(' AND ')"],
 };
 
 test('S4 no SQL text is built from input: statements of the stores hold no interpolated values', () => {
