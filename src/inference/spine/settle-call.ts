@@ -4,7 +4,6 @@ import type { Job, JobProgress } from './job.ts';
 import type { ModelCall } from './model-call.ts';
 import type { SpineServices } from './services.ts';
 import type { Client } from './sink.ts';
-import { tagOf } from './tag.ts';
 
 /** What settlement reads of a job. */
 export type EndedJob = Pick<Job, 'user' | 'stream' | 'progress'> & {
@@ -57,4 +56,16 @@ function deliveryOf(progress: JobProgress, aborted: boolean): Delivered {
   if (progress.delivered === 'whole') return 'whole';
   if (progress.delivered === 'partial') return 'part';
   return aborted && progress.attempts.length > 0 ? 'abandoned' : 'nothing';
+}
+
+/** Longer tags are cut. */
+const tagCharsMax = 64;
+
+/** What callers sum their use by, from the header `x-culvert-tag`; null without one. */
+function tagOf(header: string | string[] | undefined): string | null {
+  if (header === undefined) return null;
+  const text = typeof header === 'string' ? header : (header[0] ?? '');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
+  const clean = text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '').trim();
+  return clean === '' ? null : clean.slice(0, tagCharsMax).toWellFormed();
 }
