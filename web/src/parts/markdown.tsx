@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noArrayIndexKey: tokens have no identity but their place.
 import { lexer, type Token, type Tokens } from 'marked';
 import { Fragment, memo, type ReactNode } from 'react';
+import { Away } from './away.tsx';
 import { Code } from './code.tsx';
 
 /** Longer texts are shown as they are: a parser must not hold the page up. */
@@ -135,14 +136,4 @@ function span(token: Tokens.Generic): ReactNode {
     default:
       return token.raw;
   }
-}
-
-/** Only what a browser opens without running it. */
-function Away({ href, children }: { href: string; children: ReactNode }) {
-  if (!/^(https?:\/\/|mailto:)/i.test(href)) return <span title={href}>{children}</span>;
-  return (
-    <a href={href} target="_blank" rel="noopener noreferrer" className="text-accent underline underline-offset-2">
-      {children}
-    </a>
-  );
 }

@@ -4,6 +4,7 @@ import type { Caller } from '../../api/caller.ts';
 import { ApiError } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Form } from '../../parts/form.tsx';
+import { plural } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
 import { commandKey } from '../../shell/shortcuts.tsx';
 import { CodeDialog } from './code-dialog.tsx';
@@ -18,7 +19,8 @@ interface TrialProps {
   action: string;
   disabled: boolean;
   onRun: () => void;
-  shown: () => ShownCall;
+  /** The call for a program; without it there is no button for that. */
+  shown?: () => ShownCall;
   /** Fields. */
   children: ReactNode;
   /** What came; null before. */
@@ -55,9 +57,11 @@ export function Trial({ caller, call, action, disabled, onRun, shown, children, 
             onSubmit={onRun}
             footer={
               <>
-                <Button look="quiet" icon={<Code2 className="size-4" aria-hidden />} onClick={() => setCode(true)}>
-                  As code
-                </Button>
+                {shown !== undefined && (
+                  <Button look="quiet" icon={<Code2 className="size-4" aria-hidden />} onClick={() => setCode(true)}>
+                    As code
+                  </Button>
+                )}
                 <span className="flex-1" />
                 {running ? (
                   <Button icon={<Square className="size-3.5 fill-current" aria-hidden />} onClick={stop} title="Esc">
@@ -102,10 +106,12 @@ export function Trial({ caller, call, action, disabled, onRun, shown, children, 
               costUsd: facts.record?.cost_usd ?? null,
               dropped: facts.dropped,
             }}
-          />
+          >
+            {facts.units !== null && plural(facts.units, 'unit')}
+          </FactsLine>
         )}
       </div>
-      <CodeDialog open={code} onClose={() => setCode(false)} caller={caller} call={shown} />
+      {shown !== undefined && <CodeDialog open={code} onClose={() => setCode(false)} caller={caller} call={shown} />}
     </div>
   );
 }

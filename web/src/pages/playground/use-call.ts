@@ -9,6 +9,8 @@ export interface CallFacts {
   requestId: string | null;
   provider: string | null;
   dropped: string | null;
+  /** Of its plan's windows; null where nothing said so. */
+  units: number | null;
   /** A moment later; null where the books said nothing. */
   record: RequestRecord | null;
 }
@@ -49,6 +51,7 @@ export function useCall<Answer>(caller: Caller, read: (response: Response) => Pr
         requestId: header('x-culvert-request-id'),
         provider: header('x-culvert-provider'),
         dropped: header('x-culvert-dropped'),
+        units: unitsOf(header('x-culvert-cost')),
         record: null,
       };
       setState({ running: false, answer, error: null, facts });
@@ -63,4 +66,9 @@ export function useCall<Answer>(caller: Caller, read: (response: Response) => Pr
     }
   };
   return { ...state, run: (path, body) => void run(path, body), stop };
+}
+
+function unitsOf(text: string | null): number | null {
+  const units = Number(text ?? Number.NaN);
+  return Number.isFinite(units) ? units : null;
 }

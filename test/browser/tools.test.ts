@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { chromiumMissing } from '../chromium.ts';
+import { startGateway } from '../start-gateway.ts';
+import { startAwkwardSite } from '../tools/awkward-site.ts';
+import { searxngSays, startEngine } from '../tools/start-engine.ts';
+import { builtPages } from './built-pages.ts';
+import { assertAccessible, openBrowser, openPage, shoot } from './open-page.ts';
+
+const hooks = { after: after as never };
+const skip = chromiumMissing;
+const browser = skip ? null! : await openBrowser(hooks);
+const pagesFolder = skip ? '' : await builtPages();
+const attack = '<img src=x onerror="document.title=1">';
+const sentence = 'This is a page of some length, as pages are that somebody wants to read, and it has one link.';
+const pageOf = (title: string, inside: string) =>
+  `<html><head><title>${title}</title></head><body><main><h1>${title}</h1><p>${sentence}</p>${inside}</main></body></html>`;
+const html =
+  (text: string) => (response: { setHeader(name: string, value: string): void; end(text: string): void }) => {
+    response.setHeader('content-type', 'text/html; charset=utf-8');
+    response.end(text);
+  };
+const escaped = attack.replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+const site = await startAwkwardSite(hooks, {
+  '/': html(pageOf('Home', '<a href="/article">One</a> <a href="/500">Two</a> <a href="/secret">Three</a>')),
+  '/robots.txt': (response) => response.end('User-agent: *\nDisallow: /secret\n'),
+  '/hostile': html(pageOf(escaped, `<p>${escaped}</p><p><a href="javascript:alert(1)">Run</a></p>`)),
+  '/waiting': html(pageOf('Waiting', '<a href="/silent">Never</a>')),
+});
+const engine = await startEngine(hooks, () => searxngSays('https://a.example/1', 'https://a.example/2'));
+const gateway = await startGateway(
+  hooks,
+  {
+    fetch: { allow_private: [site.place] },
+    tools: { crawl: { delay: '0s' }, search: { providers: [{ type: 'searxng', base_url: engine.url }] } },
+  },
+  { pagesFolder },
+);
+const path = '/dashboard/tools';
+
+test('a page is read in its formats, with what it cost', { skip }, async (t) => {
+  const page = await openPage(t, browser, gateway, path);
+  await page.getByRole('textbox', { name: 'Address' }).fill(`${site.url}/article`);
+  await page.getByRole('checkbox', { name: 'Raw HTML' }).check();
+  await page.getByRole('button', { name: 'Read', exact: true }).click();
+  await page.getByText('A second paragraph follows').waitFor();
+  await page.getByText('1 unit', { exact: true }).waitFor();
+  await assertAccessible(page);
+  await shoot(page, 'tools-scrape-desktop-light');
+  await page.getByRole('button', { name: 'Markdown', exact: true }).click();
+  await page.getByText('# An article').waitFor();
+  await page.getByRole('button', { name: 'Raw HTML' }).click();
+  await page.getByText('<!doctype html>').waitFor();
+  await page.getByRole('button', { name: /^Links/ }).click();
+  await page.getByRole('link', { name: `${site.url}/next` }).waitFor();
+  await page.getByRole('button', { name: 'Metadata' }).click();
+  await page.getByText('About it').waitFor();
+});
+
+test('what a page says is text, and an address that is wrong is said at its field', { skip }, async (t) => {
+  const page = await openPage(t, browser, gateway, path, { size: 'phone', scheme: 'dark' });
+  const address = page.getByRole('textbox', { name: 'Address' });
+  await address.fill('ftp://example.org');
+  await page.getByRole('button', { name: 'Read', exact: true }).click();
+  await page.locator('input[name=url][aria-invalid=true]').waitFor();
+  await address.fill(`${site.url}/hostile`);
+  await page.getByRole('button', { name: 'Read', exact: true }).click();
+  await page.getByText(attack).first().waitFor();
+  assert.equal(await page.locator('#page img, #page a[href^=javascript]').count(), 0);
+  assert.match(await page.title(), /^Web tools/);
+  assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), 'nothing sticks out');
+  await assertAccessible(page);
+  await shoot(page, 'tools-scrape-phone-dark');
+});
+
+test('a search lists its hits, and a map the links of a site', { skip }, async (t) => {
+  const page = await openPage(t, browser, gateway, path);
+  await page.getByRole('tab', { name: 'Search' }).click();
+  await page.getByRole('textbox', { name: 'Words' }).fill('otters');
+  await page.getByRole('textbox', { name: 'Words' }).press('Enter');
+  const hits = page.getByRole('list', { name: 'Hits' });
+  await hits.getByRole('link', { name: 'Title of https://a.example/2' }).waitFor();
+  assert.equal(engine.asked.at(-1)!.url.searchParams.get('q'), 'otters');
+  assert.match(page.url(), /tool=search/);
+  await assertAccessible(page);
+  await shoot(page, 'tools-search-desktop-light');
+  await page.getByRole('tab', { name: 'Map' }).click();
+  await page.getByRole('textbox', { name: 'Address of the site' }).fill(`${site.url}/`);
+  await page.getByRole('button', { name: 'List the links' }).click();
+  await page.getByRole('link', { name: `${site.url}/article` }).waitFor();
+  await assertAccessible(page);
+  await shoot(page, 'tools-map-desktop-light');
+});
+
+test('a crawl is begun, followed to its end, and shows its pages and errors', { skip }, async (t) => {
+  const page = await openPage(t, browser, gateway, `${path}?tool=crawls`);
+  await page.getByRole('button', { name: 'New crawl' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('textbox', { name: 'Address' }).fill(`${site.url}/`);
+  await dialog.getByRole('textbox', { name: 'Most pages' }).fill('many');
+  await dialog.getByRole('button', { name: 'Begin' }).click();
+  await dialog.locator('input[name=limit][aria-invalid=true]').waitFor();
+  await dialog.getByRole('textbox', { name: 'Most pages' }).fill('20');
+  await dialog.getByRole('button', { name: 'Begin' }).click();
+  await page.getByRole('heading', { name: 'Done' }).waitFor();
+  assert.match(page.url(), /crawl=/);
+  const errors = page.getByRole('region', { name: 'Pages that could not be read' });
+  await errors.getByText('robots.txt').waitFor();
+  await assertAccessible(page);
+  await shoot(page, 'tools-crawl-desktop-light');
+  await page.getByRole('button', { name: /^An article/ }).click();
+  await page.getByRole('dialog').getByText('A second paragraph follows').waitFor();
+  await assertAccessible(page);
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Crawls', exact: true }).click();
+  await page.getByRole('region', { name: 'Crawls' }).getByText('Done').waitFor();
+});
+
+test('a crawl that runs can be cancelled', { skip }, async (t) => {
+  const answer = await gateway.fetch('/v1/tools/crawl', {
+    json: { url: `${site.url}/waiting`, crawlEntireDomain: true },
+  });
+  const { id } = (await answer.json()) as { id: string };
+  const page = await openPage(t, browser, gateway, `${path}?tool=crawls&crawl=${id}`);
+  await page.getByRole('button', { name: /^Waiting/ }).waitFor();
+  await page.getByRole('heading', { name: 'Running' }).waitFor();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('heading', { name: 'Cancelled' }).waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Cancel' }).count(), 0);
+});

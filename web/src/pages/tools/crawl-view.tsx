@@ -1,0 +1,84 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { ChevronLeft, Square } from 'lucide-react';
+import type { Caller } from '../../api/caller.ts';
+import { call, get } from '../../api/request.ts';
+import { Button } from '../../parts/button.tsx';
+import { ErrorNote, Note } from '../../parts/error-note.tsx';
+import { Ago } from '../../parts/figures.tsx';
+import { count, plural } from '../../parts/format.ts';
+import { Section } from '../../parts/page.tsx';
+import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { CrawlErrorsTable } from './crawl-errors.tsx';
+import { CrawlPagesTable } from './crawl-pages.tsx';
+import { CrawlStatus } from './crawl-status.tsx';
+import type { CrawlPages } from './tool-answers.ts';
+
+const everyMs = 1_500;
+
+/** One crawl: how far it is, its pages and what could not be read. */
+export function CrawlView({ caller, id, onBack }: { caller: Caller; id: string; onBack: () => void }) {
+  const path = `/v1/tools/crawl/${encodeURIComponent(id)}`;
+  const client = useQueryClient();
+  const { data, error, refetch } = useQuery({
+    queryKey: [path, caller.key.id, 'state'],
+    queryFn: ({ signal }) => get<CrawlPages>(path, { limit: 1 }, signal, caller.headers),
+    refetchInterval: ({ state }) => (state.data?.status === 'scraping' ? everyMs : false),
+  });
+  const cancel = useMutation({
+    mutationFn: () => call('DELETE', path, { headers: caller.headers }),
+    onSettled: () =>
+      Promise.all([refetch(), client.invalidateQueries({ queryKey: ['/v1/tools/crawl', caller.key.id] })]),
+  });
+  return (
+    <>
+      <div>
+        <Button look="quiet" className="-ml-3 px-2" onClick={onBack}>
+          <ChevronLeft className="size-4" aria-hidden /> Crawls
+        </Button>
+      </div>
+      {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
+      {data === undefined && error === null && <SkeletonRows />}
+      {data !== undefined && (
+        <>
+          <Section
+            title={<CrawlStatus crawl={data} />}
+            actions={
+              data.status === 'scraping' && (
+                <Button
+                  icon={<Square className="size-3.5 fill-current" aria-hidden />}
+                  busy={cancel.isPending}
+                  onClick={() => cancel.mutate()}
+                >
+                  Cancel
+                </Button>
+              )
+            }
+          >
+            <div className="flex flex-col gap-3">
+              <progress
+                aria-label="Pages that are done"
+                className="h-1.5 w-full accent-accent"
+                value={data.completed + data.failed}
+                max={Math.max(1, data.total)}
+              />
+              <p className="text-muted text-sm">
+                {count(data.completed)} of {plural(data.total, 'page')} read, {count(data.failed)} failed,{' '}
+                {plural(data.creditsUsed, 'unit')}; begun <Ago at={data.createdAt} />
+                {data.expiresAt !== undefined && (
+                  <>
+                    ; its pages go <Ago at={data.expiresAt} />
+                  </>
+                )}
+                .
+              </p>
+              {data.error !== undefined && <Note tone="bad">{data.error}</Note>}
+              {cancel.error !== null && <ErrorNote error={cancel.error} />}
+            </div>
+          </Section>
+          <CrawlPagesTable caller={caller} path={path} completed={data.completed} />
+          <CrawlErrorsTable caller={caller} path={path} seen={data.completed + data.failed} />
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,70 @@
+import type { Caller } from '../../api/caller.ts';
+import { Input, Select } from '../../parts/controls.tsx';
+import { Note } from '../../parts/error-note.tsx';
+import { Field } from '../../parts/form.tsx';
+import { plural } from '../../parts/format.ts';
+import { useKept } from '../../parts/kept.ts';
+import { Section } from '../../parts/page.tsx';
+import { Trial } from '../playground/trial.tsx';
+import { useCall } from '../playground/use-call.ts';
+import { Links } from './page-content.tsx';
+import type { MapAnswer } from './tool-answers.ts';
+
+/** The links of a site. */
+export function MapView({ caller }: { caller: Caller }) {
+  const [asked, setAsked] = useKept('tools.map', { url: '', search: '', sitemap: 'include' });
+  const { url, search, sitemap } = asked;
+  const call = useCall<MapAnswer>(caller, (response) => response.json());
+  const { answer } = call;
+  return (
+    <Trial
+      caller={caller}
+      call={call}
+      action="List the links"
+      disabled={url === ''}
+      onRun={() => call.run('/v1/tools/map', { url, sitemap, ...(search !== '' && { search }) })}
+      hint="The links of the site are listed here."
+      result={
+        answer === null ? null : (
+          <Section title={plural(answer.links.length, 'link')}>
+            <div className="flex flex-col gap-3">
+              {answer.warning !== undefined && <Note tone="warn">{answer.warning}</Note>}
+              <Links urls={answer.links.map((link) => link.url)} />
+            </div>
+          </Section>
+        )
+      }
+    >
+      <Field name="url" label="Address of the site">
+        {(control) => (
+          <Input
+            {...control}
+            data-search
+            inputMode="url"
+            placeholder="https://"
+            value={url}
+            onChange={(event) => setAsked({ ...asked, url: event.target.value.trim() })}
+          />
+        )}
+      </Field>
+      <Field name="search" label="Words" hint="Links with them come first.">
+        {(control) => (
+          <Input {...control} value={search} onChange={(event) => setAsked({ ...asked, search: event.target.value })} />
+        )}
+      </Field>
+      <Field name="sitemap" label="Its sitemaps">
+        {(control) => (
+          <Select
+            {...control}
+            value={sitemap}
+            onChange={(event) => setAsked({ ...asked, sitemap: event.target.value })}
+          >
+            <option value="include">Beside its first page</option>
+            <option value="only">Alone</option>
+            <option value="skip">Not at all</option>
+          </Select>
+        )}
+      </Field>
+    </Trial>
+  );
+}

@@ -1,0 +1,94 @@
+import type { Caller } from '../../api/caller.ts';
+import { Input, Select } from '../../parts/controls.tsx';
+import { Field } from '../../parts/form.tsx';
+import { useKept } from '../../parts/kept.ts';
+import { Section } from '../../parts/page.tsx';
+import { Trial } from '../playground/trial.tsx';
+import { useCall } from '../playground/use-call.ts';
+import { PageContent } from './page-content.tsx';
+import type { ScrapeAnswer } from './tool-answers.ts';
+
+const formats = [
+  ['markdown', 'Markdown'],
+  ['text', 'Text'],
+  ['html', 'HTML'],
+  ['rawHtml', 'Raw HTML'],
+  ['links', 'Links'],
+  ['images', 'Images'],
+  ['summary', 'Summary'],
+  ['screenshot', 'Screenshot'],
+] as const;
+
+/** One page, read. */
+export function ScrapeView({ caller }: { caller: Caller }) {
+  const [asked, setAsked] = useKept('tools.scrape', { url: '', render: 'auto', content: 'main' });
+  const [wanted, setWanted] = useKept<string[]>('tools.scrape.formats', ['markdown', 'links']);
+  const call = useCall<ScrapeAnswer>(caller, (response) => response.json());
+  const { url, render, content } = asked;
+  const toggle = (format: string) =>
+    setWanted((before) => (before.includes(format) ? before.filter((one) => one !== format) : [...before, format]));
+  const { answer } = call;
+  return (
+    <Trial
+      caller={caller}
+      call={call}
+      action="Read"
+      disabled={url === '' || wanted.length === 0}
+      onRun={() => call.run('/v1/tools/scrape', { url, formats: wanted, render, onlyMainContent: content === 'main' })}
+      hint="The page is shown here."
+      result={
+        answer === null ? null : (
+          <Section title={answer.data.metadata.title ?? answer.data.metadata.url ?? 'Page'}>
+            <PageContent page={answer.data} warning={answer.warning} />
+          </Section>
+        )
+      }
+    >
+      <Field name="url" label="Address">
+        {(control) => (
+          <Input
+            {...control}
+            data-search
+            inputMode="url"
+            placeholder="https://"
+            value={url}
+            onChange={(event) => setAsked({ ...asked, url: event.target.value.trim() })}
+          />
+        )}
+      </Field>
+      <Field name="formats" label="Formats" hint="A summary is written by a model, a screenshot needs a browser.">
+        {({ id, 'aria-describedby': describedBy }) => (
+          <fieldset id={id} aria-label="Formats" aria-describedby={describedBy} className="grid grid-cols-2 gap-1">
+            {formats.map(([value, label]) => (
+              <label key={value} className="inline-flex min-h-6 items-center gap-2 text-sm">
+                <input type="checkbox" checked={wanted.includes(value)} onChange={() => toggle(value)} />
+                {label}
+              </label>
+            ))}
+          </fieldset>
+        )}
+      </Field>
+      <Field name="onlyMainContent" label="What of it">
+        {(control) => (
+          <Select
+            {...control}
+            value={content}
+            onChange={(event) => setAsked({ ...asked, content: event.target.value })}
+          >
+            <option value="main">The main content</option>
+            <option value="all">Everything</option>
+          </Select>
+        )}
+      </Field>
+      <Field name="render" label="By a browser">
+        {(control) => (
+          <Select {...control} value={render} onChange={(event) => setAsked({ ...asked, render: event.target.value })}>
+            <option value="auto">Where the page needs one</option>
+            <option value="always">Always</option>
+            <option value="never">Never</option>
+          </Select>
+        )}
+      </Field>
+    </Trial>
+  );
+}

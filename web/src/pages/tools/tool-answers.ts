@@ -1,0 +1,73 @@
+// What `/v1/tools` answers, as far as it is shown. All texts are of others.
+
+/** A page that was read; what was not asked for is absent. */
+export interface ScrapedPage {
+  markdown?: string;
+  text?: string;
+  html?: string;
+  rawHtml?: string;
+  summary?: string;
+  links?: readonly string[];
+  images?: readonly string[];
+  /** A data URL. */
+  screenshot?: string;
+  metadata: { title?: string; url?: string; sourceURL?: string; statusCode?: number; error?: string } & Record<
+    string,
+    unknown
+  >;
+  warning?: string;
+}
+
+export interface ScrapeAnswer {
+  data: ScrapedPage;
+  warning?: string;
+}
+
+export interface SearchHit extends Partial<ScrapedPage> {
+  url: string;
+  title: string;
+  description?: string;
+  publishedDate?: string;
+  /** Of a picture, which stands on the page at `url`. */
+  imageUrl?: string;
+}
+
+export interface SearchAnswer {
+  data: Partial<Record<'web' | 'news' | 'images', readonly SearchHit[]>>;
+  provider: string;
+  cached: boolean;
+  warning?: string;
+}
+
+export interface MapAnswer {
+  links: readonly { url: string; title?: string; description?: string }[];
+  warning?: string;
+}
+
+export interface CrawlState {
+  id: string;
+  status: 'scraping' | 'completed' | 'failed' | 'cancelled';
+  error?: string;
+  completed: number;
+  failed: number;
+  total: number;
+  creditsUsed: number;
+  createdAt: string;
+  expiresAt?: string;
+}
+
+export interface ListedCrawl extends CrawlState {
+  url: string;
+  options: { limit: number; collection: string | null };
+}
+
+export interface CrawlPages extends CrawlState {
+  data: readonly ScrapedPage[];
+  /** Address of what follows. */
+  next: string | null;
+}
+
+export interface CrawlErrors {
+  errors: readonly { id: string; timestamp: string; url: string; code: string; error: string }[];
+  robotsBlocked: readonly string[];
+}
