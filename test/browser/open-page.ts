@@ -33,6 +33,8 @@ interface Opening {
   login?: { admin_key: string } | { key: string } | null;
   size?: keyof typeof sizes;
   scheme?: 'light' | 'dark';
+  /** What is done is recorded beside the screenshots, under this name: `playwright show-trace FILE`. */
+  record?: string;
 }
 
 /**
@@ -44,7 +46,7 @@ export async function openPage(
   browser: Browser,
   gateway: Pick<TestGateway, 'url'>,
   path: string,
-  { login = { admin_key: adminKey }, size = 'desktop', scheme = 'light' }: Opening = {},
+  { login = { admin_key: adminKey }, size = 'desktop', scheme = 'light', record }: Opening = {},
 ): Promise<Page> {
   const context = await browser.newContext({
     viewport: sizes[size],
@@ -58,6 +60,7 @@ export async function openPage(
     const [name, value] = response.headers.getSetCookie()[0]!.split(';')[0]!.split('=');
     await context.addCookies([{ name: name!, value: value!, url: gateway.url }]);
   }
+  if (record !== undefined) await context.tracing.start({ screenshots: true, snapshots: true });
   const page = await context.newPage();
   const wrong: string[] = [];
   page.on('pageerror', ({ message }) => wrong.push(message));
@@ -65,6 +68,7 @@ export async function openPage(
     if (/Content Security Policy|Warning: /.test(message.text())) wrong.push(message.text());
   });
   t.after(async () => {
+    if (record !== undefined) await context.tracing.stop({ path: join(shots, `${record}.zip`) });
     await context.close();
     assert.deepEqual(wrong, []);
   });

@@ -51,7 +51,11 @@ export function WindowGauges({ windows }: { windows: readonly WindowView[] }) {
           Without a limit:{' '}
           {free
             .map(({ used, measure, tier }) =>
-              [amount(used, measure), measure !== 'usd' && measure, tier !== null && `of tier ${tier}`]
+              [
+                amount(used, measure),
+                measure !== 'usd' && (used === 1 ? measure.replace(/s$/, '') : measure),
+                tier !== null && `of tier ${tier}`,
+              ]
                 .filter(Boolean)
                 .join(' '),
             )
