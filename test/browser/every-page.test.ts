@@ -21,6 +21,8 @@ const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string
   tools: '/dashboard/tools',
   'tools-search': '/dashboard/tools?tool=search',
   'tools-map': '/dashboard/tools?tool=map',
+  reference: '/dashboard/reference',
+  'reference-operation': '/dashboard/reference?operation=POST+/admin/v1/keys',
   'tools-crawls': '/dashboard/tools?tool=crawls',
   settings: '/dashboard/settings',
   'settings-check': '/dashboard/settings?tab=check',

@@ -1,5 +1,6 @@
 import {
   Activity,
+  BookOpen,
   Boxes,
   ChartColumn,
   Gauge,
@@ -126,6 +127,11 @@ export const operatorPages: readonly PageGroup[] = [
         path: 'settings',
         load: () => import('./settings/page.tsx'),
         nav: { title: 'Settings', icon: Settings, key: 's', area: 'settings' },
+      },
+      {
+        path: 'reference',
+        load: () => import('./reference/page.tsx'),
+        nav: { title: 'API reference', icon: BookOpen, key: 'i' },
       },
     ],
   },

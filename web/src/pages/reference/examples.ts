@@ -1,0 +1,11 @@
+/** Of bodies whose fields are their vendors', and so not in the document. A model is the reader's to name. */
+export const examples: Readonly<Record<string, object>> = {
+  'POST /v1/chat/completions': { model: '', messages: [{ role: 'user', content: 'Hello' }] },
+  'POST /v1/messages': { model: '', max_tokens: 200, messages: [{ role: 'user', content: 'Hello' }] },
+  'POST /v1/responses': { model: '', input: 'Hello' },
+  'POST /v1/embeddings': { model: 'culvert-lexical-1024', input: ['Hello'] },
+  'POST /v1/tools/scrape': { url: 'https://example.org', formats: ['markdown'] },
+  'POST /v1/tools/search': { query: 'otters', limit: 5 },
+  'POST /v1/tools/map': { url: 'https://example.org' },
+  'POST /v1/tools/crawl': { url: 'https://example.org', limit: 10 },
+};

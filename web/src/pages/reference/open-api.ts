@@ -1,0 +1,88 @@
+// The part of an OpenAPI document that is shown.
+
+export interface Schema {
+  $ref?: string;
+  type?: string | readonly string[];
+  enum?: readonly unknown[];
+  const?: unknown;
+  anyOf?: readonly Schema[];
+  oneOf?: readonly Schema[];
+  allOf?: readonly Schema[];
+  items?: Schema;
+  properties?: Readonly<Record<string, Schema>>;
+  additionalProperties?: Schema | boolean;
+  required?: readonly string[];
+  description?: string;
+  default?: unknown;
+}
+
+export interface Parameter {
+  name: string;
+  in: 'path' | 'query' | 'header';
+  required?: boolean;
+  description?: string;
+  schema?: Schema;
+}
+
+type Content = Readonly<Record<string, { schema?: Schema }>>;
+
+interface Described {
+  summary?: string;
+  description?: string;
+  tags?: readonly string[];
+  security?: readonly Readonly<Record<string, unknown>>[];
+  parameters?: readonly Parameter[];
+  requestBody?: { content: Content };
+  responses?: Readonly<Record<string, { description?: string; content?: Content }>>;
+}
+
+export interface Document {
+  paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
+  components?: { schemas?: Readonly<Record<string, Schema>> };
+}
+
+export interface Operation extends Described {
+  /** `POST /v1/embeddings`; of its own in the document. */
+  id: string;
+  method: string;
+  path: string;
+}
+
+export function operationsOf({ paths }: Document): Operation[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([name, described]) => {
+      const method = name.toUpperCase();
+      return { ...described, id: `${method} ${path}`, method, path };
+    }),
+  );
+}
+
+/** By tag, else by the first part of the path; the tools and the vectors, which are many, apart. */
+export function groupOf({ path, tags }: Operation): string {
+  if (tags?.[0] !== undefined) return `Admin: ${tags[0]}`;
+  const known = /^\/v1\/(tools|vectors)\b/.exec(path)?.[0];
+  if (known !== undefined) return known;
+  const [first, second] = path.split('/').slice(1);
+  return second === undefined ? 'Others' : `/${first}`;
+}
+
+/** Every word stands somewhere in it. */
+export function isFound({ id, summary = '', tags = [] }: Operation, text: string): boolean {
+  const all = `${id} ${summary} ${tags.join(' ')}`.toLowerCase();
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => all.includes(word));
+}
+
+/** Of what is sent. */
+export function bodyOf({ requestBody }: Operation): { type: string; schema: Schema } | null {
+  const [found] = Object.entries(requestBody?.content ?? {});
+  return found === undefined ? null : { type: found[0], schema: found[1].schema ?? {} };
+}
+
+/** Of what a call that went well answers. */
+export function answerOf({ responses = {} }: Operation): Schema | null {
+  const well = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1];
+  return Object.values(well?.content ?? {})[0]?.schema ?? null;
+}
