@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import type { Stored } from '../auth/account-store.ts';
 import type { Config } from '../config/schema.ts';
 import { createLocalEngines, type Engines } from '../inference/engines/local-engines.ts';
 import { buildSnapshot } from '../inference/models/build-snapshot.ts';
@@ -27,15 +28,28 @@ const noTransport: Transport = {
 export async function previewHere(config: Config, env: NodeJS.ProcessEnv): ReturnType<typeof previewSnapshot> {
   const folder = dataFolderAt(config.storage.data_dir);
   if (config.storage.database !== 'sqlite' || !existsSync(folder.culvertDb)) return previewSnapshot(config, env);
-  const { openSqliteAccountStore } = await import('../stores/sqlite/account-store.ts');
-  const store = openSqliteAccountStore(folder.culvertDb);
-  const stored = await store.load().finally(() => store.close());
+  const stored = await storedIn(folder.culvertDb);
+  if (stored instanceof Error) {
+    const { snapshot, problems } = await previewSnapshot(config, env);
+    return { snapshot, problems: [`what is kept cannot be read: ${stored.message}`, ...problems] };
+  }
   const secrets = openSecrets(config, folder);
   const setup = createSetup({ config, env, secrets, log: { warn() {}, error() {} } });
   setup.take(stored);
   const told = [...setup.report().problems].map(([kept, problem]) => `${kept}: ${problem}`);
   const { snapshot, problems } = await previewSnapshot(setup.inForce(), env);
   return { snapshot, problems: [...told, ...problems] };
+}
+
+/** Or why it cannot be read: a file that is damaged keeps nobody from looking. */
+async function storedIn(file: string): Promise<Stored | Error> {
+  const { openSqliteAccountStore } = await import('../stores/sqlite/account-store.ts');
+  try {
+    const store = openSqliteAccountStore(file);
+    return await store.load().finally(() => store.close());
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
 }
 
 /**

@@ -257,7 +257,7 @@ test('a vector call stands in the ledger like any other: found by its id, with w
   assert.deepEqual([told.endpoint, told.status, told.class, told.units], ['vectors', 200, 'ok', 0.05]);
 });
 
-test('/openapi.json says of every vector call what it does and that it needs a key', async () => {
+test('/openapi.json says of every vector call what it does and that it needs a key or a session', async () => {
   const { paths } = (await (await gateway.fetch('/openapi.json')).json()) as {
     paths: Record<string, Record<string, { summary?: string; security: unknown }>>;
   };
@@ -265,7 +265,7 @@ test('/openapi.json says of every vector call what it does and that it needs a k
     for (const at of ['/v1/vectors', '']) {
       const described = paths[at + path.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
       assert.ok((described?.summary ?? '').length > 10, `${method} ${at}${path}`);
-      assert.deepEqual(described?.security, [{ apiKey: [] }]);
+      assert.deepEqual(described?.security, [{ apiKey: [] }, { session: [] }]);
     }
   }
 });

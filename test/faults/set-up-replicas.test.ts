@@ -99,10 +99,11 @@ test('a replica with another secret says which credential it cannot open, and as
   const refused = await ask(stranger.url, { model: 'late/mock/ok' });
   assert.equal(refused.status, 404);
   assert.deepEqual(late.requests(), [], 'nobody is asked without the key');
-  assert.equal((await ask(first.url, { model: 'late/mock/ok' })).status, 200);
+  const serves = (url: string) => async () => (await ask(url, { model: 'late/mock/ok' })).status === 200;
+  await until('the first has heard of its models', serves(first.url));
   // One that knows it as an earlier secret opens it, and seals it by its own.
   const next = await start('e'.repeat(44), { earlier_secrets: ['c'.repeat(44)] });
-  assert.equal((await ask(next.url, { model: 'late/mock/ok' })).status, 200);
+  await until('the next has, too', serves(next.url));
   const rotated = await admin(next.url, 'POST', '/secret/rotate', {});
   assert.deepEqual([rotated.json.source, rotated.json.resealed, rotated.json.left], ['configuration', 1, []]);
 });
