@@ -9,35 +9,28 @@ export const sumDelayMs = 2 * 3_600_000;
 /** What came less than this ago cannot be of a day that is added up, whichever replica's clock said so. */
 export const lateAfterMs = sumDelayMs / 2;
 
-/** What tells the rows of `rollup_day` and `rollup_name` apart; their sums are those of `rollup`. */
-export const dayKey: readonly Column[] = columnsOf([
-  ['day', 'whole'],
-  ['account', 'text'],
-  ['key_id', 'text'],
-  ['endpoint', 'text'],
-  ['alias', 'text'],
-  ['provider', 'text'],
-]);
-export const nameKey: readonly Column[] = columnsOf([
-  ['day', 'whole'],
-  ['account', 'text'],
-  ['key_id', 'text'],
-  ['alias', 'text'],
-  ['user', 'text'],
-  ['tag', 'text'],
-]);
-export const dayTable: readonly Column[] = [...dayKey, ...rollupSums];
-export const nameTable: readonly Column[] = [...nameKey, ...rollupSums];
-
-export interface DaySums {
-  days: object[];
-  names: object[];
+/** A table of days, and what tells its rows apart; their sums are those of `rollup`. */
+export interface DayTable {
+  name: 'rollup_day' | 'rollup_name' | 'rollup_user' | 'rollup_tag';
+  key: readonly Column[];
 }
 
-/** What events of days that are added up already add to them: crashes that are charged late, mostly. */
-export function lateSums(events: readonly UsageEvent[], untilMs: number, bucketsOf: BucketsOf): DaySums {
-  const days = new Map<string, RollupRow>();
-  const names = new Map<string, RollupRow>();
+const dayTable = (name: DayTable['name'], ...texts: string[]): DayTable => ({
+  name,
+  key: columnsOf([['day', 'whole'], ...texts.map((text): [string, 'text'] => [text, 'text'])]),
+});
+
+/** Users and tags multiply each other in `rollup_name`, so the usual questions, by one of them, have tables of their own. */
+export const dayTables = [
+  dayTable('rollup_day', 'account', 'key_id', 'endpoint', 'alias', 'provider'),
+  dayTable('rollup_name', 'account', 'key_id', 'alias', 'user', 'tag'),
+  dayTable('rollup_user', 'account', 'key_id', 'alias', 'user'),
+  dayTable('rollup_tag', 'account', 'key_id', 'alias', 'tag'),
+] as const;
+
+/** What events of days that are added up already add to the rows of each of `dayTables`: crashes that are charged late, mostly. */
+export function lateSums(events: readonly UsageEvent[], untilMs: number, bucketsOf: BucketsOf): object[][] {
+  const tables = dayTables.map(() => new Map<string, RollupRow>());
   for (const event of events) {
     if (Math.floor(event.atMs / dayMs) * dayMs >= untilMs) continue;
     const sums = new BatchSums(bucketsOf);
@@ -45,11 +38,10 @@ export function lateSums(events: readonly UsageEvent[], untilMs: number, buckets
     const [row] = sums.rollups();
     if (row === undefined) continue;
     const day = Math.floor(row.hour / hoursPerDay);
-    const name = { user: event.user ?? '', tag: event.tag ?? '' };
-    addTo(days, dayKey, { ...row, day } as RollupRow);
-    addTo(names, nameKey, { ...row, day, ...name } as RollupRow);
+    const names = { user: event.user ?? '', tag: event.tag ?? '' };
+    for (const [at, { key }] of dayTables.entries()) addTo(tables[at]!, key, { ...row, day, ...names } as RollupRow);
   }
-  return { days: [...days.values()], names: [...names.values()] };
+  return tables.map((rows) => [...rows.values()]);
 }
 
 function addTo(rows: Map<string, RollupRow>, key: readonly Column[], row: RollupRow): void {

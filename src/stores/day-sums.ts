@@ -1,16 +1,16 @@
 import { rollupSums } from '../ledger/batch-sums.ts';
-import { dayKey, nameKey } from '../ledger/day-sums.ts';
+import { type DayTable, dayTables } from '../ledger/day-sums.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 const sumList = rollupSums.map(({ name }) => name).join(', ');
 const summed = rollupSums.map(({ name }) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ');
-const dayKeys = dayKey.map(({ name }) => name).join(', ');
-const nameKeys = nameKey.map(({ name }) => (name === 'user' ? '"user"' : name)).join(', ');
+const keysOf = ({ key }: DayTable) => key.map(({ name }) => (name === 'user' ? '"user"' : name)).join(', ');
 
-export const dayColumns = `${dayKeys}, ${sumList}`;
-export const nameColumns = `${nameKeys}, ${sumList}`;
+/** The columns of a table of days, as statements name them. */
+export const columnsOfDays = (table: DayTable): string => `${keysOf(table)}, ${sumList}`;
+export const [dayTable, nameTable, ...tablesOfNames] = dayTables;
 
 /** Bounds of a day as a statement has them: values or marks. `to` is not in. */
 export interface Bounds {
@@ -45,6 +45,25 @@ export function nameSql(schema: '' | 'culvert.', times: Bounds, keys: string): s
     ${eventSums} FROM ${schema}usage_event
     WHERE ${keys} AND at_ms >= ${times.from} AND at_ms < ${times.to} AND usage_source <> 'refused'
     GROUP BY 1, 2, 3, 4, 5, 6`;
+}
+
+/** The rows of one of `tablesOfNames`, from those of `rollup_name` with such a day. */
+export function ofNamesSql(schema: '' | 'culvert.', table: DayTable, days: string): string {
+  const keys = keysOf(table);
+  return `SELECT ${keys}, ${summed} FROM ${schema}rollup_name WHERE ${days} GROUP BY ${keys}`;
+}
+
+/** For the migration that made them: both tables, filled with the days that are added up. */
+export function nameTablesSql(schema: '' | 'culvert.', whole: 'INTEGER' | 'BIGINT', after: string): string {
+  const sums = rollupSums.map(({ name }) => `${name} ${whole} NOT NULL`).join(', ');
+  return tablesOfNames
+    .map((table) => {
+      const keys = keysOf(table);
+      const columns = keys.split(', ').map((name) => `${name} ${name === 'day' ? whole : 'TEXT'} NOT NULL`);
+      return `CREATE TABLE ${schema}${table.name} (${columns.join(', ')}, ${sums}, PRIMARY KEY (${keys})) ${after};
+        INSERT INTO ${schema}${table.name} (${columnsOfDays(table)}) ${ofNamesSql(schema, table, 'true')};`;
+    })
+    .join('\n');
 }
 
 /** Requests of a day, as hours know them: two days that differ in it were not read at one moment. */

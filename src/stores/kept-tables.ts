@@ -30,6 +30,8 @@ export const keptOfLedger: readonly KeptTable[] = [
   { name: 'rollup', order: 'hour, account, key_id, endpoint, alias, provider' },
   { name: 'rollup_day', order: 'day, account, key_id, endpoint, alias, provider' },
   { name: 'rollup_name', order: 'day, account, key_id, alias, "user", tag' },
+  { name: 'rollup_user', order: 'day, account, key_id, alias, "user"' },
+  { name: 'rollup_tag', order: 'day, account, key_id, alias, tag' },
   { name: 'summed', order: 'one' },
   { name: 'traffic', order: 'grain_ms, kind, name, bucket' },
 ];

@@ -1,4 +1,5 @@
 import { usageRowsMax } from '../kernel/limits.ts';
+import type { DayTable } from '../ledger/day-sums.ts';
 import type { UsageGroup, UsageQuery, UsageRow } from '../metering/ledger.ts';
 import { type Marks, usageConditions } from './ledger-filters.ts';
 
@@ -7,8 +8,8 @@ const dayMs = 24 * hourMs;
 const hoursPerDay = 24;
 const nanoPerUsd = 1e9;
 
-/** Where sums come from: hours, days that are over and added up, the same by user and tag, or single requests. */
-export type UsageSource = 'rollup' | 'rollup_day' | 'rollup_name' | 'usage_event';
+/** Where sums come from: hours, days that are over and added up, also by user and tag, or single requests. */
+export type UsageSource = 'rollup' | DayTable['name'] | 'usage_event';
 
 /** Part of the time that is asked for: hours, days or ms, by its source. `to` is not in. */
 export interface UsagePart {
@@ -42,10 +43,15 @@ export function usageParts(query: UsageQuery, summedMs: number): UsagePart[] {
   if (!isKept || endDay <= firstDay) return [{ source, from, to }];
   const parts: UsagePart[] = [
     { source, from, to: firstDay * perDay },
-    { source: isByName ? 'rollup_name' : 'rollup_day', from: firstDay, to: endDay },
+    { source: daysOf(asked), from: firstDay, to: endDay },
     { source, from: endDay * perDay, to },
   ];
   return parts.filter((part) => part.from < part.to);
+}
+
+function daysOf(asked: ReadonlySet<string>): DayTable['name'] {
+  if (asked.has('user')) return asked.has('tag') ? 'rollup_name' : 'rollup_user';
+  return asked.has('tag') ? 'rollup_tag' : 'rollup_day';
 }
 
 export const usageSumNames = [

@@ -1,7 +1,17 @@
 import { type BucketsOf, rollupSums } from '../../ledger/batch-sums.ts';
-import { dayKey, dayTable, lateAfterMs, lateSums, nameKey, nameTable, sumDelayMs } from '../../ledger/day-sums.ts';
+import { dayTables, lateAfterMs, lateSums, sumDelayMs } from '../../ledger/day-sums.ts';
 import type { UsageEvent } from '../../metering/ledger.ts';
-import { dayColumns, daySql, nameColumns, nameSql, nextHourSql } from '../day-sums.ts';
+import {
+  columnsOfDays,
+  daySql,
+  dayTable,
+  nameSql,
+  nameTable,
+  nextHourSql,
+  ofNamesSql,
+  tablesOfNames,
+} from '../day-sums.ts';
+import { idSlackMs } from '../request-pages.ts';
 import { bulkInsert } from './bulk-insert.ts';
 import type { Connections, Run, Statement } from './database.ts';
 import { requestIdAt } from './ledger-reader.ts';
@@ -10,7 +20,6 @@ import { summedMs } from './usage-rows.ts';
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
-const idSlackMs = 60_000;
 /** A day of many millions of requests takes a while. */
 const sumTimeoutMs = 600_000;
 /** Held by who adds a day up, and shared by those who write of days that may be: any number that nobody else takes. */
@@ -34,6 +43,7 @@ async function sumNextDay(run: Run, nowMs: number): Promise<boolean> {
   const [fromMs, toMs] = [day * dayMs, (day + 1) * dayMs];
   await run(addDay, [day * 24, (day + 1) * 24]);
   await run(addNamesOfDay, [fromMs, toMs, requestIdAt(fromMs - idSlackMs), requestIdAt(toMs + idSlackMs)]);
+  for (const statement of addPartsOfNames) await run(statement, [day]);
   await run('INSERT INTO culvert.summed VALUES (1, $1) ON CONFLICT (one) DO UPDATE SET until_ms = excluded.until_ms', [
     (day + 1) * dayMs,
   ]);
@@ -43,15 +53,22 @@ async function sumNextDay(run: Run, nowMs: number): Promise<boolean> {
 const bounds = { from: '$1', to: '$2' };
 const addDay: Statement = {
   name: 'add-day',
-  text: `INSERT INTO culvert.rollup_day (${dayColumns}) ${daySql('culvert.', bounds)}`,
+  text: `INSERT INTO culvert.rollup_day (${columnsOfDays(dayTable)}) ${daySql('culvert.', bounds)}`,
   answerMaxMs: sumTimeoutMs,
 };
 const addNamesOfDay: Statement = {
   name: 'add-day-by-name',
-  text: `INSERT INTO culvert.rollup_name (${nameColumns})
+  text: `INSERT INTO culvert.rollup_name (${columnsOfDays(nameTable)})
     ${nameSql('culvert.', bounds, 'request_id >= $3 AND request_id < $4')}`,
   answerMaxMs: sumTimeoutMs,
 };
+const addPartsOfNames = tablesOfNames.map(
+  (table): Statement => ({
+    name: `add-day-to-${table.name}`,
+    text: `INSERT INTO culvert.${table.name} (${columnsOfDays(table)}) ${ofNamesSql('culvert.', table, 'day = $1')}`,
+    answerMaxMs: sumTimeoutMs,
+  }),
+);
 
 /** For the transaction that writes these events: what they add to days that are added up already. */
 export async function writeLate(
@@ -63,10 +80,10 @@ export async function writeLate(
   const late = events.filter(({ atMs }) => atMs < nowMs - lateAfterMs);
   if (late.length === 0) return;
   await run('SELECT pg_advisory_xact_lock_shared($1)', [daysLock]);
-  const { days, names } = lateSums(late, await summedMs(run), bucketsOf);
-  await addDays.into(run, inOrder(days, dayKey));
-  await addNames.into(run, inOrder(names, nameKey));
+  for (const [at, rows] of lateSums(late, await summedMs(run), bucketsOf).entries())
+    await addToDays[at]!.into(run, inOrder(rows, dayTables[at]!.key));
 }
 
-const addDays = bulkInsert<object>('rollup_day', dayTable, onConflictAdd('rollup_day', dayKey, rollupSums));
-const addNames = bulkInsert<object>('rollup_name', nameTable, onConflictAdd('rollup_name', nameKey, rollupSums));
+const addToDays = dayTables.map(({ name, key }) =>
+  bulkInsert<object>(name, [...key, ...rollupSums], onConflictAdd(name, key, rollupSums)),
+);

@@ -1,5 +1,6 @@
 import { rollupSums } from '../../ledger/batch-sums.ts';
 import { firstTokenBins, totalBins } from '../../ledger/traffic.ts';
+import { nameTablesSql } from '../day-sums.ts';
 import type { Migration } from '../migration.ts';
 import { trafficOfPast } from '../traffic-of-past.ts';
 
@@ -176,4 +177,10 @@ export const trafficMigration: Migration = {
     );
     CREATE TABLE culvert.summed (one INTEGER PRIMARY KEY CHECK (one = 1), until_ms BIGINT NOT NULL);
   `,
+};
+
+export const nameTablesMigration: Migration = {
+  version: 17,
+  name: 'sums by day of users and of tags',
+  sql: nameTablesSql('culvert.', 'BIGINT', ''),
 };

@@ -4,7 +4,7 @@ import { crawlMigration, crawlTurnMigration } from './crawl-schema.ts';
 import { culvertMigration } from './culvert-schema.ts';
 import { keptMigration } from './kept-schema.ts';
 import { leaseMigration } from './lease-schema.ts';
-import { ledgerMigration, trafficMigration, usageSourceMigration } from './ledger-schema.ts';
+import { ledgerMigration, nameTablesMigration, trafficMigration, usageSourceMigration } from './ledger-schema.ts';
 import { pageMigration, pageVariantMigration } from './page-schema.ts';
 import { providerObjectMigration } from './provider-object-schema.ts';
 import { sessionMigration } from './session-schema.ts';
@@ -28,4 +28,5 @@ export const migrations: readonly Migration[] = [
   sessionMigration,
   trafficMigration,
   vectorSettingsMigration,
+  nameTablesMigration,
 ];

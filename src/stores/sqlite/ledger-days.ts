@@ -1,6 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { sumDelayMs } from '../../ledger/day-sums.ts';
-import { dayColumns, daySql, nameColumns, nameSql, nextHourSql, requestsOfDaySql } from '../day-sums.ts';
+import { type DayTable, dayTables, sumDelayMs } from '../../ledger/day-sums.ts';
+import {
+  columnsOfDays,
+  daySql,
+  dayTable,
+  nameSql,
+  nameTable,
+  nextHourSql,
+  ofNamesSql,
+  requestsOfDaySql,
+  tablesOfNames,
+} from '../day-sums.ts';
 import type { Database, SqlValue } from './database.ts';
 import { inSlices } from './ledger-usage.ts';
 import { patiently } from './patient-transaction.ts';
@@ -8,6 +18,7 @@ import { summedMs } from './summed.ts';
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
+const nameColumns = columnsOfDays(nameTable);
 /** In one transaction: the writer waits for it. */
 const batchRows = 200;
 /** Between two batches, so that the writer gets in first. */
@@ -42,15 +53,11 @@ async function sumDay(
   const requests = (database: Database) => Number(database.prepare(requestsOfDaySql('', day)).get()?.requests);
   const before = requests(reading);
   // What a process left that ended while it wrote them.
-  for (const table of ['rollup_day', 'rollup_name'])
-    if (reading.prepare(`SELECT 1 FROM ${table} WHERE day >= ${day} LIMIT 1`).get() !== undefined)
-      await patiently(writing, () => writing.exec(`DELETE FROM ${table} WHERE day >= ${day}`));
-  await copyRows(
-    reading.prepare(daySql('', { from: day * 24, to: (day + 1) * 24 })).iterate(),
-    writing,
-    'rollup_day',
-    dayColumns,
-  );
+  for (const { name } of dayTables)
+    if (reading.prepare(`SELECT 1 FROM ${name} WHERE day >= ${day} LIMIT 1`).get() !== undefined)
+      await patiently(writing, () => writing.exec(`DELETE FROM ${name} WHERE day >= ${day}`));
+  const hours = { from: day * 24, to: (day + 1) * 24 };
+  await copyRows(reading.prepare(daySql('', hours)).iterate(), writing, dayTable);
   const table = `name_day_${day}`;
   reading.exec(`CREATE TEMP TABLE ${table} AS SELECT ${nameColumns} FROM rollup_name WHERE false`);
   try {
@@ -64,10 +71,12 @@ async function sumDay(
     const rows = reading.prepare(
       `SELECT day, account, key_id, alias, "user", tag, ${sums.join(', ')} FROM ${table} GROUP BY 1, 2, 3, 4, 5, 6`,
     );
-    await copyRows(rows.iterate(), writing, 'rollup_name', nameColumns);
+    await copyRows(rows.iterate(), writing, nameTable);
   } finally {
     reading.exec(`DROP TABLE ${table}`);
   }
+  for (const part of tablesOfNames)
+    await copyRows(reading.prepare(ofNamesSql('', part, `day = ${day}`)).iterate(), writing, part);
   return patiently(writing, () => {
     if (requests(writing) !== before) return false;
     writing.prepare('INSERT OR REPLACE INTO summed VALUES (1, ?)').run((day + 1) * dayMs);
@@ -78,11 +87,11 @@ async function sumDay(
 async function copyRows(
   rows: Iterable<Readonly<Record<string, unknown>>>,
   writing: Database,
-  table: string,
-  columns: string,
+  table: DayTable,
 ): Promise<void> {
+  const columns = columnsOfDays(table);
   const marks = columns.split(', ').map(() => '?');
-  const insert = writing.prepare(`INSERT INTO ${table} (${columns}) VALUES (${marks.join(', ')})`);
+  const insert = writing.prepare(`INSERT INTO ${table.name} (${columns}) VALUES (${marks.join(', ')})`);
   const write = async (batch: SqlValue[][]) => {
     await patiently(writing, () => {
       for (const row of batch) insert.run(...row);

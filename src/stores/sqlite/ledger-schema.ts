@@ -1,5 +1,6 @@
 import { rollupSums } from '../../ledger/batch-sums.ts';
 import { firstTokenBins, totalBins } from '../../ledger/traffic.ts';
+import { nameTablesSql } from '../day-sums.ts';
 import type { Migration } from '../migration.ts';
 import { trafficOfPast } from '../traffic-of-past.ts';
 
@@ -223,5 +224,10 @@ export const ledgerMigrations: readonly Migration[] = [
       -- The end of the last day that is added up; at most one row.
       CREATE TABLE summed (one INTEGER PRIMARY KEY CHECK (one = 1), until_ms INTEGER NOT NULL) STRICT;
     `,
+  },
+  {
+    version: 5,
+    name: 'sums by day of users and of tags',
+    sql: nameTablesSql('', 'INTEGER', 'STRICT, WITHOUT ROWID'),
   },
 ];

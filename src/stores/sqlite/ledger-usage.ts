@@ -1,4 +1,5 @@
 import type { UsageQuery, UsageRow } from '../../metering/ledger.ts';
+import { idSlackMs } from '../request-pages.ts';
 import {
   type UsageDialect,
   type UsagePart,
@@ -15,7 +16,6 @@ import { sqliteMarks } from './marks.ts';
 import { summedMs } from './summed.ts';
 
 const dialect: UsageDialect = { schema: '', slash: `instr(target, '/')` };
-const idSlackMs = 60_000;
 /** Events summed between two breaths: about 10 ms. */
 const sliceRows = 10_000;
 /** The same of days that are added up. */

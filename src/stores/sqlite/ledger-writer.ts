@@ -19,7 +19,7 @@ import {
   reservationTable,
   type SqlCell,
 } from '../../ledger/columns.ts';
-import { dayTable, lateAfterMs, lateSums, nameTable } from '../../ledger/day-sums.ts';
+import { dayTables, lateAfterMs, lateSums } from '../../ledger/day-sums.ts';
 import { type TrafficRow, TrafficSums, trafficSums, trafficTable } from '../../ledger/traffic.ts';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import { type Database, sqliteExtendedCode } from './database.ts';
@@ -63,8 +63,7 @@ export function createLedgerWriter(
   const events = insertInto(database, 'usage_event', eventTable);
   const addToBucket = addInto(database, 'quota_bucket', bucketTable, bucketSums);
   const addToRollup = addInto(database, 'rollup', rollupTable, rollupSums);
-  const addToDay = addInto(database, 'rollup_day', dayTable, rollupSums);
-  const addToName = addInto(database, 'rollup_name', nameTable, rollupSums);
+  const addToDays = dayTables.map(({ name, key }) => addInto(database, name, [...key, ...rollupSums], rollupSums));
   const addToTraffic = addInto(database, 'traffic', trafficTable, trafficSums);
   const upsertBoot = database.prepare('INSERT OR REPLACE INTO boot VALUES (?, ?)');
   const selectStrangers = database.prepare('SELECT * FROM reservation WHERE boot_id <> ? ORDER BY key LIMIT ?');
@@ -80,9 +79,7 @@ export function createLedgerWriter(
   let late: UsageEvent[] = [];
 
   function addLate(): void {
-    const { days, names } = lateSums(late, summedMs(database), bucketsOf);
-    for (const row of days) addToDay(row);
-    for (const row of names) addToName(row);
+    for (const [at, rows] of lateSums(late, summedMs(database), bucketsOf).entries()) rows.forEach(addToDays[at]!);
   }
 
   return {
