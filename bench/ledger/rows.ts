@@ -27,6 +27,7 @@ export function eventOf(row: ReservationRow): UsageEvent {
           credential: 'openai#0',
           class: 'ok',
           status: 200,
+          startMs: 0.4,
           ms: 3.2,
           firstTokenMs: 1.1,
           bytes: 2_048,

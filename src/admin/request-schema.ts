@@ -15,6 +15,10 @@ const routeSchema = z.looseObject({
         credential: z.string(),
         class: z.string().describe('ok, or how it failed.'),
         status: z.number().nullable(),
+        startMs: z
+          .number()
+          .nullable()
+          .describe('From the arrival of the request to dispatch; null in records of earlier versions.'),
         ms: z.number().describe('From dispatch to its end.'),
         firstTokenMs: z.number().nullable(),
         bytes: z.number(),
@@ -22,7 +26,7 @@ const routeSchema = z.looseObject({
         message: z.string().nullable().describe('What the upstream said.'),
       }),
     )
-    .describe('In their order.'),
+    .describe('In the order of their ends; some may have run beside each other.'),
   losses: z
     .array(z.object({ field: z.string(), why: z.string() }))
     .optional()

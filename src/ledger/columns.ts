@@ -248,7 +248,7 @@ function readRow(columns: readonly Column[], cells: Record<string, unknown>): un
   return row;
 }
 
-/** An attempt in its column: an array, since the names of thirteen fields would be most of the text. */
+/** An attempt in its column: an array, since the names of fourteen fields would be most of the text. */
 type AttemptCells = [
   target: string,
   credential: string,
@@ -261,6 +261,8 @@ type AttemptCells = [
   usageSource: string,
   costUsd: number | null,
   message: string | null,
+  /** Last: rows of earlier versions end before it. */
+  startMs?: number | null,
 ];
 
 function attemptsJson(attempts: readonly UsageAttempt[]): string {
@@ -279,6 +281,7 @@ function attemptsJson(attempts: readonly UsageAttempt[]): string {
       usageSource,
       costUsd,
       message,
+      startMs,
     } = attempts[at]!;
     const firstMs = firstTokenMs === null ? null : Math.round(firstTokenMs);
     rows.push([
@@ -293,6 +296,7 @@ function attemptsJson(attempts: readonly UsageAttempt[]): string {
       usageSource,
       costUsd,
       message,
+      startMs === null ? null : Math.round(startMs),
     ]);
   }
   return JSON.stringify(rows);
@@ -300,11 +304,24 @@ function attemptsJson(attempts: readonly UsageAttempt[]): string {
 
 function attemptsOf(text: string): UsageAttempt[] {
   return (JSON.parse(text) as AttemptCells[]).map(
-    ([target, credential, class_, status, ms, firstTokenMs, bytes, usage, usageSource, costUsd, message]) => {
+    ([
+      target,
+      credential,
+      class_,
+      status,
+      ms,
+      firstTokenMs,
+      bytes,
+      usage,
+      usageSource,
+      costUsd,
+      message,
+      startMs = null,
+    ]) => {
       // Provider and model are in the target.
       const slash = target.indexOf('/');
       const [provider, model] = [target.slice(0, slash), target.slice(slash + 1)];
-      const times = { ms, firstTokenMs };
+      const times = { startMs, ms, firstTokenMs };
       return {
         target,
         provider,

@@ -73,6 +73,8 @@ export interface UsageAttempt {
   credential: string;
   class: string;
   status: number | null;
+  /** After the request's arrival; null in records of a version that did not keep it. */
+  startMs: number | null;
   ms: number;
   firstTokenMs: number | null;
   bytes: number;

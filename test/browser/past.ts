@@ -64,13 +64,20 @@ export async function writePast(dataDir: string, { days, perDay }: { days: numbe
     const events: UsageEvent[] = [];
     for (let at = 0; at < perDay; at += 1) {
       const atMs = nowMs - dayBack * dayMs - chance() * dayMs;
-      if (atMs < nowMs - 60_000 && chance() < busyness(atMs)) events.push(eventAt(Math.floor(atMs), chance));
+      if (atMs >= nowMs - 60_000 || chance() >= busyness(atMs)) continue;
+      const event = eventAt(Math.floor(atMs), chance);
+      events.push(dayBack === days ? ofEarlierVersion(event) : event);
     }
     await Promise.all(events.map((event) => ledger.open({ ...event, bootId: 'past', inputTokensEstimate: 0 })));
     for (const event of events) ledger.close(event);
     await ledger.flush();
   }
   await ledger.shutdown();
+}
+
+/** Which did not keep when an attempt began. */
+function ofEarlierVersion({ route, ...event }: UsageEvent): UsageEvent {
+  return { ...event, route: { ...route, attempts: route.attempts.map((one) => ({ ...one, startMs: null })) } };
 }
 
 /** 0 to 1. */
@@ -112,6 +119,7 @@ function eventAt(atMs: number, chance: () => number): UsageEvent {
     credential: `${target.split('/')[0]}#0`,
     class: 'transient',
     status: 503,
+    startMs: 1,
     ms: 40 + Math.floor(chance() * 400),
     firstTokenMs: null,
     bytes: 180,
@@ -124,7 +132,9 @@ function eventAt(atMs: number, chance: () => number): UsageEvent {
   const attempts: UsageAttempt[] = [];
   if (failed) attempts.push(...choices.map(({ target }) => attempt(target, {})));
   else {
-    if (answers !== first)
+    // Some were silent, and the other one was asked as well.
+    const silentMs = answers !== first && trouble < 0.02 ? 1_200 : null;
+    if (answers !== first && silentMs === null)
       attempts.push(
         attempt(first.target, { class: 'rate_limited', status: 429, message: 'Rate limit reached for requests.' }),
       );
@@ -132,6 +142,7 @@ function eventAt(atMs: number, chance: () => number): UsageEvent {
       attempt(answers.target, {
         class: 'ok',
         status: 200,
+        startMs: (silentMs ?? attempts[0]?.ms ?? 0) + 1,
         ms,
         firstTokenMs,
         bytes: outputTokens * 22,
@@ -141,6 +152,11 @@ function eventAt(atMs: number, chance: () => number): UsageEvent {
         message: null,
       }),
     );
+    if (silentMs !== null) {
+      const message = 'another target answered first';
+      const seen = { status: null, bytes: 0, usageSource: 'abandoned', message };
+      attempts.unshift(attempt(first.target, { ...seen, class: 'cancelled', ms: silentMs + firstTokenMs }));
+    }
   }
   return {
     ...blankEvent,

@@ -63,6 +63,25 @@ suite('the requests', { skip: chromiumMissing }, () => {
     await page.getByText('upstreams failed').waitFor();
   });
 
+  test('show attempts beside each other where they ran so, and those of earlier versions', async () => {
+    const { page } = await browser.open();
+    const attempts = await attemptsOf((all) => all.some((one) => one.class === 'cancelled' && one.startMs !== null));
+    await page.goto(`/dashboard/requests/${attempts.id}`);
+    await page.getByRole('heading', { name: 'Route' }).waitFor();
+    assert.equal(attempts.list.length, 2);
+    const [silent, answered] = await Promise.all(
+      [0, 1].map(async (at) => (await page.locator(`ol > li >> nth=${at}`).locator('[style]').first().boundingBox())!),
+    );
+    assert.ok(answered!.x > silent!.x + 20, 'the second began later');
+    assert.ok(answered!.x < silent!.x + silent!.width, 'while the first still ran');
+    await page.getByText('began after 1.2 s').waitFor();
+    const earlier = await attemptsOf((all) => all.length > 0 && all[0]!.startMs === null);
+    await page.goto(`/dashboard/requests/${earlier.id}`);
+    await page.getByRole('heading', { name: 'Route' }).waitFor();
+    assert.equal(await page.locator('ol > li').count(), earlier.list.length);
+    assert.equal(await page.getByText('began after').count(), 0);
+  });
+
   test('show their bodies where they are kept, and run again in the playground', async () => {
     const messages = [
       { role: 'system', content: 'Answer in Danish.' },
@@ -112,6 +131,18 @@ suite('the requests', { skip: chromiumMissing }, () => {
     assert.deepEqual(faults, []);
   });
 });
+
+type Attempts = { class: string; startMs: number | null }[];
+
+/** A request of the past whose attempts are so. */
+async function attemptsOf(fits: (attempts: Attempts) => boolean): Promise<{ id: string; list: Attempts }> {
+  const lines = (await (await gateway.admin('/requests.jsonl?from=7d')).text()).trim().split('\n');
+  for (const line of lines) {
+    const { id, route } = JSON.parse(line) as { id: string; route: { attempts: Attempts } };
+    if (fits(route.attempts)) return { id, list: route.attempts };
+  }
+  assert.fail('no such request was seeded');
+}
 
 async function ask(
   user: string,

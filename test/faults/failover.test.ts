@@ -55,7 +55,10 @@ for (const type of ['openai', 'anthropic'] as const satisfies readonly UpstreamT
               ['healthy', 'ok'],
             ],
           );
-          assert.ok(route.attempts[0]?.message, 'the record says why');
+          const [failed, then] = route.attempts;
+          assert.ok(failed?.message, 'the record says why');
+          // Each is rounded to a millisecond.
+          assert.ok(then!.startMs! >= failed.startMs! + failed.ms - 2, 'the second began when the first had ended');
         });
       }
     }

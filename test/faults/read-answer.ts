@@ -48,7 +48,15 @@ export interface Explained {
   usage: { input_tokens: number; output_tokens: number; source: string };
   route: {
     verdicts: { target: string; verdict: string }[];
-    attempts: { provider: string; class: string; status: number | null; usageSource: string; message: string | null }[];
+    attempts: {
+      provider: string;
+      class: string;
+      status: number | null;
+      startMs: number | null;
+      ms: number;
+      usageSource: string;
+      message: string | null;
+    }[];
   };
 }
 

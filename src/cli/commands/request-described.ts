@@ -84,6 +84,7 @@ function attemptTable(attempts: readonly Row[]): string {
     ['credential', (row) => row.credential],
     ['class', (row) => row.class],
     ['status', (row) => row.status],
+    ['start', (row) => row.startMs],
     ['ms', (row) => row.ms],
     ['first token', (row) => row.firstTokenMs],
     ['bytes', (row) => row.bytes],

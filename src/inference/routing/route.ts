@@ -145,6 +145,8 @@ export type AttemptRecord = {
   credential: string;
   class: OutcomeClass;
   status: number | null;
+  /** Ms from the request's arrival to its dispatch: attempts may run beside each other. */
+  startMs: number;
   /** Ms from dispatch to its end, and to first content (null: none came). */
   ms: number;
   firstTokenMs: number | null;

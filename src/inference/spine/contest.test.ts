@@ -81,6 +81,7 @@ function setUp(names: readonly string[], encode: Encode = () => body) {
     sink: client,
     stream: true,
     inputTokensEstimate: 1,
+    startedMs: clock.monotonicMs(),
     deadlineMs: clock.monotonicMs() + 600_000,
     headers: [],
     costMilli: 0,
@@ -196,6 +197,15 @@ test('the silent target may still be the first: the second call is aborted and s
   assert.match(client.text, /from a/);
   assert.doesNotMatch(client.text, /from b/);
   assert.deepEqual(classes(job), ['b cancelled abandoned', 'a ok counted']);
+  const times = job.progress.attempts.map(({ startMs, ms }) => [startMs, ms]);
+  assert.deepEqual(
+    times,
+    [
+      [10_250, 0],
+      [0, 10_250],
+    ],
+    'they ran beside each other',
+  );
 });
 
 test('a second call that fails does not end the first, and a third target is asked', async () => {

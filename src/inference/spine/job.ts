@@ -51,7 +51,8 @@ export interface Job<C = Bytes> {
   /** The client wants a stream. */
   stream: boolean;
   inputTokensEstimate: number;
-  /** Monotonic ms at which everything must have ended. */
+  /** Monotonic ms at which the request arrived, and at which everything must have ended. */
+  startedMs: number;
   deadlineMs: number;
   /** Sent with every answer: limits. */
   headers: readonly string[];
@@ -124,7 +125,7 @@ export type ContestParts = Pick<SpineServices, 'clock' | 'transport' | 'silence'
 
 /** Adds one ended attempt to the explanation; what it used is the request's if it served the client. */
 export function recordAttempt<C>(
-  { progress }: Pick<Job<C>, 'progress'>,
+  { progress, startedMs: arrivedMs }: Pick<Job<C>, 'progress' | 'startedMs'>,
   { attempt, firstTokenMs }: Pick<Answer<C>, 'attempt' | 'firstTokenMs'>,
   seen: AttemptSeen,
   outcome: Fault | null,
@@ -149,6 +150,7 @@ export function recordAttempt<C>(
     credential: credential.id,
     class: outcome?.class ?? 'ok',
     status,
+    startMs: startedMs - arrivedMs,
     ms: nowMs - startedMs,
     firstTokenMs,
     bytes,

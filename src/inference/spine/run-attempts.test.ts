@@ -68,6 +68,7 @@ function jobWith(client: FakeClient): Job {
     bound: null,
     stream: true,
     inputTokensEstimate: 1,
+    startedMs: systemClock.monotonicMs(),
     deadlineMs: systemClock.monotonicMs() + 1_000,
     headers: [],
     costMilli: 0,

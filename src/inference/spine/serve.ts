@@ -97,6 +97,7 @@ export function jobOf(
     sink,
     stream: form !== 'whole',
     inputTokensEstimate: query.needs.inputTokensEstimate,
+    startedMs,
     deadlineMs: startedMs + Math.min(alias.totalMs, wishes.timeoutMs ?? alias.totalMs),
     headers: headers === undefined ? limits : [...limits, ...headers],
     costMilli,

@@ -164,6 +164,7 @@ test('retention removes what came before, in batches, and nothing else', async (
       credential: 'a#0',
       class: 'ok',
       status: 200,
+      startMs: 0,
       ms: 1,
       firstTokenMs: null,
       bytes: 0,

@@ -130,10 +130,15 @@ test('requests of the first version keep their attempts, and fill buckets and ro
   const event = await ledger.find(id, 'dev');
   assert.deepEqual([event?.tier, event?.quotaMs, event?.settledMs], [null, atMs, atMs + 12]);
   assert.deepEqual(
-    event?.route.attempts.map(({ provider, model, status, usage }) => ({ provider, model, status, usage })),
+    event?.route.attempts.map(({ target, status, startMs, usage }) => ({ target, status, startMs, usage })),
     [
-      { provider: 'claude', model: 'c', status: 503, usage: null },
-      { provider: 'openai', model: 'gpt-x', status: 200, usage: { inputTokens: 100, cachedInputTokens: 7 } },
+      { target: 'claude/c', status: 503, startMs: null, usage: null },
+      {
+        target: 'openai/gpt-x',
+        status: 200,
+        startMs: null,
+        usage: { inputTokens: 100, cachedInputTokens: 7 },
+      },
     ],
   );
   const hours = (await ledger.buckets(['k:dev/k'])).filter((row) => row.grainMs === 3_600_000);

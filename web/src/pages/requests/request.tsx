@@ -202,7 +202,11 @@ function Used({ request: { usage, units, cost_usd } }: { request: RequestReply }
         <Count value={units} />
       </Fact>
       <Fact name="Cost">
-        {cost_usd === null ? <span className="text-muted">unknown: the target has no price</span> : `$${cost_usd}`}
+        {cost_usd === null ? (
+          <span className="text-muted">unknown: the target has no price</span>
+        ) : (
+          `$${Number(cost_usd.toPrecision(12))}`
+        )}
       </Fact>
       <Fact name="Counted by">{sources[source] ?? source}</Fact>
     </Facts>

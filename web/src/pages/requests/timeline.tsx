@@ -7,12 +7,16 @@ import { toneOf, wordsOf } from './outcome.tsx';
 
 type Attempt = RequestReply['route']['attempts'][number];
 
-/** What was tried in its order, how each ended and how long it took; then what was only considered. */
+/**
+ * What was tried, on one scale of time: when each attempt began, how it ended and how long it took. Then what was only
+ * considered. Records of earlier versions do not say when an attempt began: theirs begin at the left.
+ */
 export function Timeline({ request: { route, ms, status, class: failure } }: { request: RequestReply }) {
-  const { attempts, verdicts = [] } = route;
+  const { verdicts = [] } = route;
+  const attempts = route.attempts.toSorted((one, other) => (one.startMs ?? 0) - (other.startMs ?? 0));
   const tried = new Set(attempts.map(({ target }) => target));
   const considered = verdicts.filter(({ target }) => !tried.has(target));
-  const longest = Math.max(ms, 1, ...attempts.map((attempt) => attempt.ms));
+  const wholeMs = Math.max(ms, 1, ...attempts.map((attempt) => (attempt.startMs ?? 0) + attempt.ms));
   return (
     <div className="flex flex-col gap-4">
       {attempts.length === 0 ? (
@@ -27,7 +31,7 @@ export function Timeline({ request: { route, ms, status, class: failure } }: { r
               key={at}
               attempt={attempt}
               last={at === attempts.length - 1}
-              longestMs={longest}
+              wholeMs={wholeMs}
               verdict={verdicts.find(({ target }) => target === attempt.target)?.verdict}
             />
           ))}
@@ -54,43 +58,59 @@ export function Timeline({ request: { route, ms, status, class: failure } }: { r
 interface AttemptLineProps {
   attempt: Attempt;
   last: boolean;
-  longestMs: number;
+  wholeMs: number;
   verdict: string | undefined;
 }
 
-function AttemptLine({ attempt, last, longestMs, verdict }: AttemptLineProps) {
-  const { target, credential, class: outcome, status, ms, firstTokenMs, message, costUsd } = attempt;
+function AttemptLine({ attempt, last, wholeMs, verdict }: AttemptLineProps) {
+  const { target, credential, class: outcome, status, startMs, ms, firstTokenMs, message, costUsd } = attempt;
   const well = outcome === 'ok';
-  const share = (part: number) => `${Math.min(100, (part / longestMs) * 100)}%`;
+  // One that another attempt outran failed nobody.
+  const tone = well
+    ? 'ok'
+    : outcome === 'cancelled'
+      ? 'plain'
+      : status === null
+        ? 'bad'
+        : toneOf(Math.max(status, 400));
+  const share = (part: number) => `${Math.min(100, (part / wholeMs) * 100)}%`;
   return (
     <li className="flex gap-3">
       <div className="flex flex-col items-center pt-1.5" aria-hidden>
-        <span className={classes('size-2.5 rounded-full', well ? 'bg-ok' : 'bg-bad')} />
+        <span className={classes('size-2.5 rounded-full', well ? 'bg-ok' : tone === 'plain' ? 'bg-faint' : 'bg-bad')} />
         {!last && <span className="mt-1 w-px flex-1 bg-line-strong" />}
       </div>
       <div className={classes('min-w-0 flex-1', !last && 'pb-4')}>
         <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
           <span className="font-medium [overflow-wrap:anywhere]">{target}</span>
-          <Badge tone={well ? 'ok' : status === null ? 'bad' : toneOf(Math.max(status, 400))}>
+          <Badge tone={tone}>
             {status ?? 'no answer'} {!well && wordsOf(outcome)}
           </Badge>
           <span className="ml-auto whitespace-nowrap">{span(ms)}</span>
         </div>
         <div className="mt-1.5 flex h-1.5 overflow-hidden rounded-full bg-line" aria-hidden>
           <div
-            className={classes('h-full', well ? 'bg-accent/45' : 'bg-bad/60')}
-            style={{ width: share(firstTokenMs ?? ms) }}
+            className={classes(
+              'h-full min-w-0.5',
+              well ? 'bg-accent/45' : tone === 'plain' ? 'bg-faint/60' : 'bg-bad/60',
+            )}
+            style={{ marginLeft: `min(${share(startMs ?? 0)}, 100% - 2px)`, width: share(firstTokenMs ?? ms) }}
           />
           {firstTokenMs !== null && <div className="h-full bg-accent" style={{ width: share(ms - firstTokenMs) }} />}
         </div>
         <p className="mt-1 flex flex-wrap gap-x-3 text-muted text-xs">
           {verdict !== undefined && <span>{verdict}</span>}
+          {startMs != null && <span>began after {span(startMs)}</span>}
           <span>credential {credential}</span>
           {firstTokenMs !== null && <span>first token after {span(firstTokenMs)}</span>}
           <span>{bytes(attempt.bytes)}</span>
           {costUsd !== null && <Money value={costUsd} />}
         </p>
-        {message !== null && <p className="mt-1 text-bad text-xs [overflow-wrap:anywhere]">{message}</p>}
+        {message !== null && (
+          <p className={classes('mt-1 text-xs [overflow-wrap:anywhere]', tone === 'plain' ? 'text-muted' : 'text-bad')}>
+            {message}
+          </p>
+        )}
       </div>
     </li>
   );
