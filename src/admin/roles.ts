@@ -20,7 +20,8 @@ const rights = {
   requests: { belongs: 'own', owner: 'write', admin: 'write', viewer: 'read', billing: 'none' },
   usage: { belongs: 'own', owner: 'write', admin: 'write', viewer: 'read', billing: 'read' },
   vectors: { belongs: 'own', owner: 'write', admin: 'write', viewer: 'read', billing: 'none' },
-  tools: { belongs: 'own', owner: 'write', admin: 'write', viewer: 'read', billing: 'none' },
+  /** Of `/v1` for a key, which pays: the playground, vectors and web tools of the dashboard. */
+  calls: { belongs: 'own', owner: 'write', admin: 'write', viewer: 'none', billing: 'none' },
   settings: { belongs: 'shared', owner: 'write', admin: 'write', viewer: 'read', billing: 'none' },
   operators: { belongs: 'shared', owner: 'write', admin: 'read', viewer: 'none', billing: 'none' },
   health: { belongs: 'shared', owner: 'write', admin: 'write', viewer: 'read', billing: 'read' },
@@ -45,7 +46,7 @@ export function rolesThatMay(area: Area, access: 'read' | 'write'): Role[] {
 export function notAllowed({ name, role, accounts }: Operator, area: Area, access: 'read' | 'write'): Failure | null {
   const ofArea: Rights = rights[area];
   if (!enough[access].includes(ofArea[role])) {
-    const what = access === 'read' ? 'see' : 'change';
+    const what = area === 'calls' ? 'make' : access === 'read' ? 'see' : 'change';
     const message = `The operator '${name}' has the role ${role}, which may not ${what} ${area}; ${rolesThatMay(area, access).join(' and ')} may.`;
     return { kind: 'forbidden', message };
   }

@@ -1,3 +1,4 @@
+import { notAllowed } from '../admin/roles.ts';
 import { createSessions, type Sessions } from '../auth/sessions.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import type { Dashboard } from '../http/dashboard/create-dashboard.ts';
@@ -41,6 +42,7 @@ export function openDashboard(parts: {
       createDashboard({
         sessions,
         ring,
+        mayNotCall: (operator) => notAllowed(operator, 'calls', 'write'),
         clock,
         version: parts.version,
         pagesFolder: parts.pagesFolder,

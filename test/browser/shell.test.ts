@@ -88,6 +88,27 @@ suite('around every page', { skip: chromiumMissing }, () => {
     await page.getByText('which may not see requests').waitFor();
   });
 
+  test('a viewer does not see pages that call for a key, and is told why where an address leads there', async () => {
+    const made = await gateway.admin('/operators', { method: 'POST', body: { name: 'vera', role: 'viewer' } });
+    const { key } = (await made.json()) as { key: string };
+    const { page, faults } = await browser.open({ as: { admin_key: key } });
+    await page.goto('/dashboard');
+    await settled(page);
+    const places = await page.getByRole('navigation', { name: 'Pages' }).first().getByRole('link').allInnerTexts();
+    assert.ok(places.includes('Requests'));
+    for (const [title, path] of [
+      ['Playground', 'playground'],
+      ['Vectors', 'vectors'],
+      ['Web tools', 'tools'],
+      ['API reference', 'reference?operation=POST+/v1/embeddings'],
+    ] as const) {
+      assert.equal(places.includes(title), title === 'API reference', title);
+      await page.goto(`/dashboard/${path}`);
+      await page.getByText('which may not make calls; owner and admin may').waitFor();
+    }
+    assert.deepEqual(faults, [], 'nothing was asked for that is refused');
+  });
+
   test('on a phone every page is in the drawer', async () => {
     const { page } = await browser.open({ size: 'phone' });
     await page.goto('/dashboard');

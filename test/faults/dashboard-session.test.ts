@@ -165,7 +165,11 @@ test('S38 an operator calls /v1 for keys of its accounts alone, in the role of a
     const made = (await (await admin.fetch('/admin/v1/operators', { json: order })).json()) as { key: string };
     const browser = await loggedIn(own, { admin_key: made.key });
     const headers = { 'x-culvert-key': `sk-cv-declared:${key}` };
-    return (await browser.fetch('/v1/chat/completions', { json: chat, headers })).status;
+    // A look at vectors is a call, which the key's account pays: nobody reads who may not call.
+    const looked = await browser.fetch('/v1/vectors/collections', { headers });
+    const called = await browser.fetch('/v1/chat/completions', { json: chat, headers });
+    assert.equal(looked.status, called.status);
+    return called.status;
   };
   assert.equal(await speaksFor({ name: 'a', role: 'admin', accounts: ['dev'] }, 'dev/test'), 200);
   assert.equal(await speaksFor({ name: 'b', role: 'admin', accounts: ['dev'] }, 'other/test'), 401);

@@ -37,6 +37,8 @@ const noKeyNamed: Failure = {
 export interface DoorParts {
   sessions: Sessions;
   ring: Pick<KeyRing, 'principalOf'>;
+  /** Why an operator of this role may not call /v1 for a key; null when it may. */
+  mayNotCall(operator: Operator): Failure | null;
   addressOf(request: Exchange['request']): string | null;
   server(): Config['server'];
 }
@@ -72,16 +74,13 @@ export function createSessionDoor(parts: DoorParts): SessionDoor {
       if (session.who.to === 'v1') return session.who.principal;
       const keyId = headerOf(exchange, keyHeader);
       if (keyId === undefined) return noKeyNamed;
-      return spokenFor(session.who.operator, parts.ring.principalOf(keyId));
+      const { operator } = session.who;
+      return parts.mayNotCall(operator) ?? spokenFor(operator, parts.ring.principalOf(keyId));
     },
   };
 }
 
-function spokenFor({ role, accounts, name }: Operator, principal: Principal | Failure): Principal | Failure {
-  if (role !== 'owner' && role !== 'admin') {
-    const message = `The role ${role} of ${name} calls no models; an operator of role owner or admin may.`;
-    return { kind: 'forbidden', message };
-  }
+function spokenFor({ accounts }: Operator, principal: Principal | Failure): Principal | Failure {
   if ('kind' in principal) return principal;
   // As for a key that is not there: nothing tells that another account has it.
   return accounts === null || accounts.includes(principal.account) ? principal : noSuchKey;

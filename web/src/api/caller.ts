@@ -2,6 +2,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Listed, pageSize } from './pages.ts';
 import { get } from './request.ts';
+import { whyNot } from './rights.ts';
 import { type Session, useSession } from './session.ts';
 
 /** Whom a call of `/v1` is for: the session's own key, or the one that an operator speaks for. */
@@ -30,19 +31,24 @@ export interface Callers {
   error: Error | null;
 }
 
-/** The key that calls are made with, and for an operator the others to choose from; the choice is kept. */
+/**
+ * The key that calls are made with, and for an operator the others to choose from; the choice is kept. Where its role
+ * makes no calls, `error` says so.
+ */
 export function useCaller(): Callers {
   const session = useSession();
   const [chosen, setChosen] = useState(() => localStorage.getItem(chosenKey));
+  const refused = session.kind === 'operator' ? whyNot(session, 'calls', 'write') : null;
   const { data, error } = useQuery({
     queryKey: ['/admin/v1/keys', 'active'],
     queryFn: ({ signal }) => get<Listed<KeyRow>>('/admin/v1/keys', { status: 'active', limit: keysMax }, signal),
-    enabled: session.kind === 'operator',
+    enabled: session.kind === 'operator' && refused === null,
   });
   if (session.kind === 'key') {
     const key = { ...session.key, account: session.account, prefix: null };
     return { caller: callerOf(session, key), keys: [], choose: () => {}, error: null };
   }
+  if (refused !== null) return { caller: undefined, keys: [], choose: () => {}, error: new Error(refused) };
   const keys = data?.data ?? [];
   const key = keys.find(({ id }) => id === chosen) ?? keys[0];
   const choose = (id: string) => {

@@ -61,7 +61,7 @@ export const operatorPages: readonly PageGroup[] = [
       {
         path: 'playground',
         load: () => import('./playground/page.tsx'),
-        nav: { title: 'Playground', icon: MessagesSquare, key: 'p', area: 'keys', phone: true },
+        nav: { title: 'Playground', icon: MessagesSquare, key: 'p', area: 'calls', phone: true },
       },
       {
         path: 'usage',
@@ -89,12 +89,12 @@ export const operatorPages: readonly PageGroup[] = [
       {
         path: 'vectors',
         load: () => import('./vectors/page.tsx'),
-        nav: { title: 'Vectors', icon: Waypoints, key: 'v', area: 'vectors' },
+        nav: { title: 'Vectors', icon: Waypoints, key: 'v', area: 'calls' },
       },
       {
         path: 'tools',
         load: () => import('./tools/page.tsx'),
-        nav: { title: 'Web tools', icon: Globe, key: 't', area: 'tools' },
+        nav: { title: 'Web tools', icon: Globe, key: 't', area: 'calls' },
       },
     ],
   },

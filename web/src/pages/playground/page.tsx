@@ -35,7 +35,9 @@ export default function PlaygroundPage() {
   const failed = callers.error ?? error;
   return (
     <Page title="Playground" actions={<SpeaksAs {...callers} />}>
-      {failed !== null && <ErrorNote error={failed} retry={() => void refetch()} />}
+      {failed !== null && (
+        <ErrorNote error={failed} retry={callers.error === null ? () => void refetch() : undefined} />
+      )}
       {caller === null && <NoKey />}
       {caller != null && models !== undefined && (
         <Tabs

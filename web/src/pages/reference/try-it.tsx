@@ -6,6 +6,7 @@ import { useSession } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
 import { Input, TextArea } from '../../parts/controls.tsx';
+import { ErrorNote } from '../../parts/error-note.tsx';
 import { Field, Form } from '../../parts/form.tsx';
 import { span } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
@@ -23,7 +24,7 @@ interface TryItProps {
 }
 
 /** Sends the operation for real: as the key that one speaks as, or as the operator. */
-export function TryIt({ document, operation, callers: { caller } }: TryItProps) {
+export function TryIt({ document, operation, callers: { caller, error } }: TryItProps) {
   const { id, method, parameters = [], security = [] } = operation;
   const session = useSession();
   const client = useQueryClient();
@@ -52,6 +53,7 @@ export function TryIt({ document, operation, callers: { caller } }: TryItProps) 
       if (method !== 'GET' && status < 400) void client.invalidateQueries();
     },
   });
+  if (byKey && error !== null) return <ErrorNote error={error} />;
   if (byKey && caller === null) return <NoKey />;
   return (
     <Section title="Try it">

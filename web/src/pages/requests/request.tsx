@@ -26,7 +26,7 @@ export default function RequestPage() {
     staleTime: Number.POSITIVE_INFINITY,
   });
   const navigate = useNavigate();
-  const mayTry = useMay('keys', 'write');
+  const mayTry = useMay('calls', 'write');
   return (
     <Page
       title="Request"
