@@ -20,6 +20,7 @@ const errorSchema: Json = {
         code: { type: 'integer', description: 'The HTTP status.' },
         param: { type: ['string', 'null'], description: 'The field that it is about.' },
         request_id: { type: 'string' },
+        doc_url: { type: 'string', description: 'Where its cause and its remedy are explained.' },
       },
     },
   },

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { AnswerForm, Bytes, Delivery, Failed, HeaderList, Pace } from '../inference/spine/sink.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { withPublicErrorLinks } from '../kernel/error-topic.ts';
 import { type Failure, factsOf } from '../kernel/failure.ts';
 import { keepAliveAfterMs, readerBufferBytesMax, readerStallTimeoutMs } from '../kernel/limits.ts';
 import { validateHeaderName, validateHeaderValue } from '../kernel/node-http.ts';
@@ -120,7 +121,8 @@ export class ResponseDelivery implements Delivery {
       if (!this.committed) return writeFailure(exchange, failure, dialect, nowMs, headers);
       // Never by what looks like a clean end; a stream of bytes has no place for an error.
       if (this.form === 'bytes') return this.breakOff();
-      response.end(dialect.errorFrame(failure, exchange.requestId, nowMs, mark));
+      const frame = dialect.errorFrame(failure, exchange.requestId, nowMs, mark);
+      response.end(withPublicErrorLinks(frame, exchange.publicUrl));
     } else if (this.form === 'whole') {
       this.committed = true;
       writeAnswer(exchange, this.status, this.headers, this.whole ?? '');
@@ -191,7 +193,8 @@ export function writeFailure(
   if (response.headersSent || response.destroyed) return;
   const facts = factsOf(failure, nowMs);
   if (exchange.admitted?.booked !== true) exchange.onRefused(refusalOf(exchange, failure, facts, nowMs));
-  const body = Buffer.from(JSON.stringify(dialect.errorBody(failure, exchange.requestId, nowMs)));
+  const told = JSON.stringify(dialect.errorBody(failure, exchange.requestId, nowMs));
+  const body = Buffer.from(withPublicErrorLinks(told, exchange.publicUrl));
   const headers = [
     ...identityHeaders(exchange),
     'content-type',

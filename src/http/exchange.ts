@@ -19,6 +19,8 @@ export interface Exchange {
   readonly requestId: string;
   /** The caller's x-request-id when it is a sane one. */
   readonly clientRequestId: string | null;
+  /** `server.public_url`, with which links in errors begin. */
+  readonly publicUrl: string | undefined;
   /** Path without the query; what the router matched and auth was decided on. */
   readonly path: string;
   /** What stands behind the `?`, raw; '' when nothing. */

@@ -32,7 +32,10 @@ export interface ReceptionParts {
   /** The configuration in force. */
   snapshot(): {
     readonly config: {
-      readonly server: Pick<Config['server'], 'cors_origins' | 'trusted_proxies' | 'connections_per_address'>;
+      readonly server: Pick<
+        Config['server'],
+        'cors_origins' | 'trusted_proxies' | 'connections_per_address' | 'public_url'
+      >;
     };
   };
   /** Told of every request that got an error before anything was held for it. */
@@ -85,12 +88,14 @@ export class Reception {
     const method = request.method ?? '';
     const clientId = request.headers['x-request-id'];
     const found = this.find(method, path);
+    const { cors_origins, public_url } = parts.snapshot().config.server;
     const unanswered: Omit<Exchange, 'client'> & { client: Delivery | null } = {
       request,
       response,
       client: null,
       requestId: newRequestId(atMs),
       clientRequestId: typeof clientId === 'string' && saneId.test(clientId) ? clientId : null,
+      publicUrl: public_url,
       path,
       search: queryAt === -1 ? '' : url.slice(queryAt + 1),
       params: found?.params ?? noParams,
@@ -113,7 +118,6 @@ export class Reception {
       response.shouldKeepAlive = false;
       return this.refuse(exchange, unfit);
     }
-    const { cors_origins } = parts.snapshot().config.server;
     if (cors_origins.length > 0 && applyCors(request, response, cors_origins)) return;
     const { route } = exchange;
     if (route === null) return this.refuse(exchange, this.unrouted(method, path));

@@ -1,3 +1,4 @@
+import { errorPathOf } from './error-topic.ts';
 import type { JsonObject } from './json.ts';
 
 /**
@@ -81,7 +82,7 @@ export type PageRefusal =
   | 'page_unreadable'
   | 'page_redirects';
 
-const pageRefusalStatus = {
+export const pageRefusalStatus = {
   url_blocked: 400,
   page_timeout: 408,
   page_unreachable: 502,
@@ -116,7 +117,7 @@ export interface FailedAttempt {
 export type FailureKind = Failure['kind'];
 
 /** HTTP status by kind. `upstream-refused` carries its own, `page-refused` has a table. */
-const failureStatus = {
+export const failureStatus = {
   'invalid-request': 400,
   unauthenticated: 401,
   forbidden: 403,
@@ -156,6 +157,11 @@ const typeByStatus: Readonly<Record<number, string>> = {
   503: 'overloaded_error',
 };
 
+/** `error.type` of an answer with this status. */
+export function errorTypeOf(status: number): string {
+  return typeByStatus[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
+}
+
 /** The parts of an error answer that every dialect shares. */
 export interface FailureFacts {
   /** HTTP status, also `error.code`. */
@@ -169,6 +175,8 @@ export interface FailureFacts {
   retryAfterMs: number | null;
   /** Set for plan limits alone: further members of the error object. */
   quota: QuotaExceeded | null;
+  /** Path on this server to the entry of docs/errors.md, with cause and remedy. */
+  docPath: string;
 }
 
 /** HTTP status of the answer; `upstream-refused` passes the upstream's on. */
@@ -182,12 +190,13 @@ export function factsOf(failure: Failure, nowMs: number): FailureFacts {
   const status = statusOf(failure);
   return {
     status,
-    type: typeByStatus[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error'),
+    type: errorTypeOf(status),
     message: messageOf(failure),
     param: 'param' in failure ? (failure.param ?? null) : failure.kind.startsWith('model-') ? 'model' : null,
     retryable: status === 502 || status === 503 || (failure.kind === 'conflict' && failure.retryAfterMs !== undefined),
     retryAfterMs: retryAfterOf(failure, nowMs),
     quota: failure.kind === 'quota-exceeded' ? failure : null,
+    docPath: errorPathOf(failure),
   };
 }
 

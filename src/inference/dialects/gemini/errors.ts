@@ -22,7 +22,7 @@ const type = (name: string) => `type.googleapis.com/google.rpc.${name}`;
 
 /** The body of an error answer as Google's clients read it: google.rpc.Status, with what a caller can act on. */
 export function errorBody(failure: Failure, requestId: string, nowMs: number): JsonObject {
-  const { status, message, param, quota, retryAfterMs, type: reason } = factsOf(failure, nowMs);
+  const { status, message, param, quota, retryAfterMs, type: reason, docPath } = factsOf(failure, nowMs);
   const details: JsonObject[] = [
     {
       '@type': type('ErrorInfo'),
@@ -42,6 +42,7 @@ export function errorBody(failure: Failure, requestId: string, nowMs: number): J
   if (retryAfterMs !== null) {
     details.push({ '@type': type('RetryInfo'), retryDelay: `${Math.ceil(retryAfterMs / 1_000)}s` });
   }
+  details.push({ '@type': type('Help'), links: [{ description: 'Cause and remedy', url: docPath }] });
   return {
     error: {
       code: status,

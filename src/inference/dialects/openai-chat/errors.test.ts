@@ -15,9 +15,16 @@ const limit = (window: '5h' | null, used: number, allowed: number): Failure => (
   message: 'Rate limit exceeded: 5-hour window, 50 of 50 requests used.',
 });
 
-test('an error body has message, type, the status as integer code, param and the request id', () => {
+test('an error body has message, type, the status as integer code, param, the request id and a link', () => {
   assert.deepEqual(errorBody(invalid('temperature', 'Too hot.'), 'req_1', nowMs), {
-    error: { message: 'Too hot.', type: 'invalid_request_error', code: 400, param: 'temperature', request_id: 'req_1' },
+    error: {
+      message: 'Too hot.',
+      type: 'invalid_request_error',
+      code: 400,
+      param: 'temperature',
+      request_id: 'req_1',
+      doc_url: '/docs/errors#invalid-request',
+    },
   });
 });
 
@@ -29,6 +36,7 @@ test('a reached window says used and allowed as callers read them, and when the 
       code: 429,
       param: null,
       request_id: 'req_1',
+      doc_url: '/docs/errors#limit-window',
       limit: '5h',
       window: '5h',
       used: 49.95,

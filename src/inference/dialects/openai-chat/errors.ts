@@ -17,6 +17,7 @@ export function errorBody(failure: Failure, requestId: string, nowMs: number): J
       code: vendorCode(failure, facts) ?? facts.status,
       param: facts.param,
       request_id: requestId,
+      doc_url: facts.docPath,
       ...quotaMembers(facts),
     },
   };

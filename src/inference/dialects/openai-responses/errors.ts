@@ -50,6 +50,7 @@ export function errorBody(failure: Failure, requestId: string, nowMs: number): J
       // Others find faults by the words of chat: an upstream, or the filter of targets that are able.
       param: facts.param === null ? null : callersWord(facts.param, () => []),
       request_id: requestId,
+      doc_url: facts.docPath,
       ...quotaMembers(facts),
     },
   };
@@ -72,7 +73,8 @@ export function errorFrame(failure: Failure, requestId: string, nowMs: number, m
     usage: null,
   };
   // OpenAI's SDK throws on an `error` at the top alone: who only iterates would take the part for the whole.
-  const error = JSON.stringify({ message: facts.message, type: facts.type, code: state.code });
+  const { message, type, docPath: doc_url } = facts;
+  const error = JSON.stringify({ message, type, code: state.code, doc_url });
   const failed = (sequence: number) => {
     const object = JSON.stringify(responseObject(response, state));
     return frameOf('response.failed', sequence, `,"response":${object},"error":${error}`);

@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { errorEntries, errorsReference } from './error-reference.ts';
+
+const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8');
+
+test('docs/errors.md is that of the table', () => {
+  assert.equal(page, errorsReference(), 'run npm run docs');
+});
+
+test('every error has one entry on the page, whose heading is its anchor', () => {
+  const headings = [...page.matchAll(/^### (.*)$/gm)].map(([, heading]) => heading);
+  assert.deepEqual(headings.sort(), Object.keys(errorEntries).sort());
+});

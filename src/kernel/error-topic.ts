@@ -1,0 +1,57 @@
+import type { Failure, FailureKind, PageRefusal } from './failure.ts';
+
+/** What a plan or the server limits, by the first part of `QuotaExceeded.limit`. */
+const limitTopics = {
+  '5h': 'limit-window',
+  week: 'limit-window',
+  month: 'limit-window',
+  minute: 'limit-minute',
+  free: 'limit-free',
+  concurrency: 'limit-concurrency',
+  tier: 'limit-tier',
+  tokens: 'limit-tokens',
+  budget: 'limit-budget',
+  storage: 'limit-storage',
+  crawls: 'limit-crawls',
+  logins: 'limit-logins',
+} as const satisfies Readonly<Record<string, string>>;
+
+/** Every error that has an entry of its own in docs/errors.md. Its name is the entry's anchor and never changes. */
+export type ErrorTopic =
+  | Exclude<FailureKind, 'page-refused'>
+  | PageRefusal
+  | (typeof limitTopics)[keyof typeof limitTopics]
+  | 'context-length-exceeded'
+  | 'answer-broken-off';
+
+/** The entry that explains `failure`. */
+export function errorTopicOf(failure: Failure): ErrorTopic {
+  switch (failure.kind) {
+    case 'page-refused':
+      return failure.code;
+    case 'quota-exceeded': {
+      const subject = failure.limit.split(':', 1)[0]!;
+      return Object.hasOwn(limitTopics, subject) ? limitTopics[subject as keyof typeof limitTopics] : 'quota-exceeded';
+    }
+    case 'upstream-refused':
+      return failure.tooLong === undefined ? 'upstream-refused' : 'context-length-exceeded';
+    case 'upstreams-failed':
+      return failure.begun === true ? 'answer-broken-off' : 'upstreams-failed';
+    default:
+      return failure.kind;
+  }
+}
+
+const errorsPath = '/docs/errors#';
+
+/** The entry's address on this server. */
+export function errorPathOf(failure: Failure): string {
+  return errorsPath + errorTopicOf(failure);
+}
+
+/** `json` with the addresses of its errors made absolute; as it was where no `publicUrl` is configured. */
+export function withPublicErrorLinks(json: string, publicUrl: string | undefined): string {
+  if (publicUrl === undefined) return json;
+  const base = JSON.stringify(publicUrl.replace(/\/+$/, '')).slice(0, -1);
+  return json.replaceAll(`"${errorsPath}`, () => base + errorsPath);
+}
