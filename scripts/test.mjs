@@ -6,6 +6,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ensureWeb } from './build-web.mjs';
 import { check, quickTests } from './check.mjs';
 import { reporters, testEnvironment, testOptions } from './test-options.mjs';
 
@@ -28,6 +29,9 @@ if (files.length === 0) {
   console.error(`No test file matches ${patterns.join(', ')}.`);
   process.exit(1);
 }
+
+// Once, not by each of the files that open pages.
+if (files.some((file) => file.includes('test/browser/'))) await ensureWeb();
 
 const environment = testEnvironment(
   fuzz

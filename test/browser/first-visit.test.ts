@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { chromiumMissing } from '../chromium.ts';
 import { runCommand, startProcess, temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
-import { builtPages } from './built-pages.ts';
-import { openBrowser, openPage, shoot } from './open-page.ts';
+import { openPage, shoot } from './open-page.ts';
 
-const hooks = { after: after as never };
 const skip = chromiumMissing;
-const browser = skip ? null! : await openBrowser(hooks);
-if (!skip) await builtPages();
 
 const go = (page: Page, title: string) => page.getByRole('link', { name: title, exact: true }).first().click();
 
@@ -33,7 +29,7 @@ test('from an empty folder to a colleague’s key, its cost and documents that a
   const cwd = temporaryFolder(t);
   const server = await startProcess(t, { cwd });
   const link = JSON.parse((await runCommand(['dashboard', '--json'], { cwd })).stdout) as { url: string };
-  const page = await openPage(t, browser, server, link.url.slice(server.url.length), {
+  const page = await openPage(t, server, link.url.slice(server.url.length), {
     login: null,
     record: 'first-visit',
   });

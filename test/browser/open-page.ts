@@ -3,27 +3,39 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
+import { after, type TestContext } from 'node:test';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { findChromium } from '../../src/tools/render/find-chromium.ts';
-import { logIn } from '../browser-login.ts';
+import { chromiumMissing } from '../chromium.ts';
 import { adminKey, type TestGateway } from '../start-gateway.ts';
 
+/** Outside the repository: pictures for people to look at, and recordings. */
 const shots = process.env.CULVERT_SCREENSHOTS ?? join(tmpdir(), 'culvert-screenshots');
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const axeSource = () => readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Chromium without a window, closed after the tests of the file. */
-export async function openBrowser(t: Pick<TestContext, 'after'>): Promise<Browser> {
-  const browser = await chromium.launch({
+// Every gateway of these tests serves web/dist: it is built before the first one starts.
+if (chromiumMissing === false) {
+  const build = (await import(String(new URL('../../scripts/build-web.mjs', import.meta.url)))) as {
+    ensureWeb(): Promise<unknown>;
+  };
+  await build.ensureWeb();
+}
+
+let launched: Promise<Browser> | undefined;
+after(async () => (await launched)?.close());
+
+/** Chromium without a window: one for all tests of the process, closed after them. */
+function browser(): Promise<Browser> {
+  launched ??= chromium.launch({
     executablePath: findChromium(undefined)!,
     args: [
+      '--no-sandbox',
       '--use-fake-device-for-media-stream',
       '--use-fake-ui-for-media-stream',
       '--autoplay-policy=no-user-gesture-required',
     ],
   });
-  t.after(() => browser.close());
-  return browser;
+  return launched;
 }
 
 export const sizes = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } } as const;
@@ -33,71 +45,111 @@ interface Opening {
   login?: { admin_key: string } | { key: string } | null;
   size?: keyof typeof sizes;
   scheme?: 'light' | 'dark';
+  /** Whether an answer of 4xx or 5xx, or none, fails the test as an error of a script does. */
+  refusals?: 'expected' | 'faults';
   /** What is done is recorded beside the screenshots, under this name: `playwright show-trace FILE`. */
   record?: string;
 }
 
 /**
- * A page of the dashboard in a browser of its own, logged in. What its scripts throw, and what its
- * Content-Security-Policy refuses, fails the test.
+ * A page of the dashboard, logged in, with cookies and storage of its own. What its scripts throw or log as an error,
+ * and what its Content-Security-Policy refuses, fails the test at its end.
  */
 export async function openPage(
   t: Pick<TestContext, 'after'>,
-  browser: Browser,
   gateway: Pick<TestGateway, 'url'>,
   path: string,
-  { login = { admin_key: adminKey }, size = 'desktop', scheme = 'light', record }: Opening = {},
+  { login = { admin_key: adminKey }, size = 'desktop', scheme = 'light', refusals = 'expected', record }: Opening = {},
 ): Promise<Page> {
-  const context = await browser.newContext({
+  const context = await (await browser()).newContext({
+    baseURL: gateway.url,
     viewport: sizes[size],
     colorScheme: scheme,
+    hasTouch: size === 'phone',
     reducedMotion: 'reduce',
+    locale: 'en-GB',
+    timezoneId: 'UTC',
     permissions: ['clipboard-read', 'clipboard-write', 'microphone'],
   });
-  if (login !== null) {
-    const response = await logIn(gateway, login);
-    assert.equal(response.status, 200);
-    const [name, value] = response.headers.getSetCookie()[0]!.split(';')[0]!.split('=');
-    await context.addCookies([{ name: name!, value: value!, url: gateway.url }]);
-  }
-  if (record !== undefined) await context.tracing.start({ screenshots: true, snapshots: true });
-  const page = await context.newPage();
-  const wrong: string[] = [];
-  page.on('pageerror', ({ message }) => wrong.push(message));
-  page.on('console', (message) => {
-    if (/Content Security Policy|Warning: /.test(message.text())) wrong.push(message.text());
-  });
+  const faults: string[] = [];
   t.after(async () => {
     if (record !== undefined) await context.tracing.stop({ path: join(shots, `${record}.zip`) });
     await context.close();
-    assert.deepEqual(wrong, []);
+    assert.deepEqual(faults, []);
   });
-  await page.goto(gateway.url + path);
+  if (login !== null) {
+    const answer = await context.request.post('/dashboard/session', { data: login, headers: { origin: gateway.url } });
+    assert.equal(answer.status(), 200, await answer.text());
+  }
+  if (record !== undefined) await context.tracing.start({ screenshots: true, snapshots: true });
+  const page = await context.newPage();
+  page.on('pageerror', (error) => faults.push(String(error)));
+  page.on('console', (message) => {
+    const refusal = message.text().startsWith('Failed to load resource');
+    if (message.type() === 'error' && (refusals === 'faults' || !refusal)) faults.push(message.text());
+  });
+  await page.goto(path);
   return page;
 }
 
-/** Everything that axe calls serious or critical on what is shown. */
-export async function assertAccessible(page: Page): Promise<void> {
-  // Not by a script element, which the page's Content-Security-Policy would refuse.
-  await page.evaluate(readFileSync(axe, 'utf8'));
-  const found = await page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: AxeViolation[] }> } };
-    return (await axe.run()).violations;
-  });
-  const serious = found
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' ')}`);
-  assert.deepEqual(serious, []);
+/** Waits until the page is there and nothing of it is loading any more. */
+export async function settled(page: Page): Promise<void> {
+  await page.locator('main h1').waitFor();
+  const loading = page.getByLabel('Loading', { exact: true });
+  while ((await loading.count()) > 0) await loading.first().waitFor({ state: 'detached' });
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
 }
 
 interface AxeViolation {
   id: string;
   impact: string;
-  nodes: { html: string }[];
+  nodes: { html: string; any: { message: string }[] }[];
 }
 
-/** For people to look at, in `CULVERT_SCREENSHOTS` or the system's temporary folder. */
+/** Fails where axe calls something on what is shown serious or critical. */
+export async function assertAccessible(page: Page, what = page.url()): Promise<void> {
+  // Not by a script element, which the page's Content-Security-Policy would refuse; once for each document.
+  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axeSource());
+  const found = await page.evaluate<AxeViolation[]>(
+    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)`,
+  );
+  const serious = found
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html, any }) => `${id}: ${any[0]?.message ?? ''} ${html.slice(0, 200)}`));
+  assert.deepEqual(serious, [], `axe, ${what}`);
+}
+
+/** Fails where something is wider than the window. */
+export async function assertFits(page: Page, what = page.url()): Promise<void> {
+  const excess = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+  assert.ok(excess <= 0, `${what} is ${excess} px wider than the window`);
+}
+
+/** A picture for people to look at, in `CULVERT_SCREENSHOTS` or the system's temporary folder. */
 export async function shoot(page: Page, name: string): Promise<void> {
   mkdirSync(shots, { recursive: true });
   await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true });
 }
+
+/**
+ * Shows what a page shows on a desktop and a phone, light and dark, without loading it again: it fits, people with
+ * impairments can use it, and there is a picture of each.
+ */
+export async function assertLooksRight(page: Page, name: string): Promise<void> {
+  for (const [size, scheme] of looks) {
+    await page.setViewportSize(sizes[size]);
+    await page.emulateMedia({ colorScheme: scheme });
+    await settled(page);
+    await assertFits(page, name);
+    // Colours differ by scheme, order and labels by size: two of the four are enough for both.
+    if ((size === 'desktop') === (scheme === 'light')) await assertAccessible(page, `${name}, ${size}, ${scheme}`);
+    await shoot(page, `${name}-${size}-${scheme}`);
+  }
+}
+
+const looks = [
+  ['desktop', 'light'],
+  ['desktop', 'dark'],
+  ['phone', 'dark'],
+  ['phone', 'light'],
+] as const;

@@ -4,8 +4,7 @@ import type { Page } from 'playwright-core';
 import { chromiumMissing } from '../chromium.ts';
 import { startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
-import { builtPages } from './built-pages.ts';
-import { assertAccessible, openBrowser, openPage, shoot } from './open-page.ts';
+import { assertAccessible, assertLooksRight, openPage, shoot } from './open-page.ts';
 
 const hooks = { after: after as never };
 const upstream = await startUpstream();
@@ -35,9 +34,7 @@ const config = {
   },
 };
 const skip = chromiumMissing;
-const browser = skip ? null! : await openBrowser(hooks);
-const pagesFolder = skip ? '' : await builtPages();
-const gateway = await startGateway(hooks, config, { pagesFolder });
+const gateway = await startGateway(hooks, config);
 const path = '/dashboard/playground';
 
 async function choose(page: Page, model: string, lane = 0) {
@@ -56,7 +53,7 @@ async function ask(page: Page, text: string) {
 }
 
 test('two models answer side by side, with time, tokens and cost, reasoning apart', { skip }, async (t) => {
-  const page = await openPage(t, browser, gateway, path);
+  const page = await openPage(t, gateway, path);
   await choose(page, 'fast');
   await page.getByRole('button', { name: 'Another model side by side' }).click();
   await choose(page, 'thinks', 1);
@@ -82,7 +79,7 @@ test('two models answer side by side, with time, tokens and cost, reasoning apar
 });
 
 test('a call says which key it was made with, and belongs to its account', { skip }, async (t) => {
-  const page = await openPage(t, browser, gateway, path);
+  const page = await openPage(t, gateway, path);
   await page.getByRole('button', { name: /^Key to speak as/ }).click();
   await page.getByRole('option', { name: 'other · test' }).click();
   await choose(page, 'fast');
@@ -104,7 +101,7 @@ test('a call says which key it was made with, and belongs to its account', { ski
 
 for (const format of ['chat', 'messages', 'responses']) {
   test(`${format}: a model calls a tool, a person answers for it, and the model goes on`, { skip }, async (t) => {
-    const page = await openPage(t, browser, gateway, `${path}?format=${format}`);
+    const page = await openPage(t, gateway, `${path}?format=${format}`);
     await choose(page, 'fast');
     await page.getByText('Tools', { exact: true }).click();
     await page.getByRole('button', { name: 'Insert an example' }).click();
@@ -118,7 +115,7 @@ for (const format of ['chat', 'messages', 'responses']) {
 }
 
 test('Esc stops an answer, and a stream that is cut keeps what came and says so', { skip }, async (t) => {
-  const page = await openPage(t, browser, gateway, path);
+  const page = await openPage(t, gateway, path);
   await choose(page, 'slow');
   await ask(page, 'Begin.');
   await page.getByText('water flows').waitFor();
@@ -131,8 +128,8 @@ test('Esc stops an answer, and a stream that is cut keeps what came and says so'
 });
 
 test('a server that goes away in the middle of an answer leaves what came, and what was typed', { skip }, async (t) => {
-  const mortal = await startGateway(t, config, { pagesFolder });
-  const page = await openPage(t, browser, mortal, path);
+  const mortal = await startGateway(t, config);
+  const page = await openPage(t, mortal, path);
   await choose(page, 'slow');
   await ask(page, 'Begin.');
   await page.getByText('water flows').waitFor();
@@ -144,7 +141,7 @@ test('a server that goes away in the middle of an answer leaves what came, and w
 });
 
 test('what a model writes is text or markdown, and never runs', { skip }, async (t) => {
-  const page = await openPage(t, browser, gateway, path);
+  const page = await openPage(t, gateway, path);
   await choose(page, 'attack');
   await ask(page, attack);
   const answer = page.getByRole('article', { name: 'Answer' });
@@ -155,7 +152,7 @@ test('what a model writes is text or markdown, and never runs', { skip }, async 
 });
 
 test('a picture goes along, and is shown', { skip }, async (t) => {
-  const page = await openPage(t, browser, gateway, path);
+  const page = await openPage(t, gateway, path);
   await choose(page, 'fast');
   const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
   await page
@@ -168,7 +165,7 @@ test('a picture goes along, and is shown', { skip }, async (t) => {
 });
 
 test('what cannot be sent is said at its field, and the message stays', { skip }, async (t) => {
-  const page = await openPage(t, browser, gateway, path);
+  const page = await openPage(t, gateway, path);
   await choose(page, 'fast');
   await page.getByRole('textbox', { name: 'Temperature' }).fill('hot');
   await ask(page, 'Hello');
@@ -185,7 +182,7 @@ test('what cannot be sent is said at its field, and the message stays', { skip }
 });
 
 test('texts are compared, a text is spoken, the sound written down, a picture drawn', { skip }, async (t) => {
-  const page = await openPage(t, browser, gateway, `${path}?mode=embeddings`);
+  const page = await openPage(t, gateway, `${path}?mode=embeddings`);
   await choose(page, 'culvert-lexical-1024');
   await page.getByRole('button', { name: 'Compare' }).click();
   await page.getByRole('heading', { name: 'Nearest pairs' }).waitFor();
@@ -216,39 +213,30 @@ test('texts are compared, a text is spoken, the sound written down, a picture dr
   await assertAccessible(page);
 });
 
-for (const [size, scheme] of [
-  ['phone', 'light'],
-  ['phone', 'dark'],
-  ['desktop', 'dark'],
-] as const) {
-  test(`it can be used on a ${size}, ${scheme}`, { skip }, async (t) => {
-    const page = await openPage(t, browser, gateway, path, { size, scheme });
-    await choose(page, 'thinks');
-    await ask(page, 'Hello');
-    await page.getByText(/^\$0\.0/).waitFor();
-    assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), 'nothing sticks out');
-    await assertAccessible(page);
-    await shoot(page, `playground-${size}-${scheme}`);
-    if (size === 'desktop') return;
-    await page.getByRole('button', { name: 'Settings' }).click();
-    await page.getByRole('dialog').getByRole('textbox', { name: 'System prompt' }).fill('Be short.');
-    await assertAccessible(page);
-    await shoot(page, `playground-settings-${size}-${scheme}`);
-  });
-}
+test('it can be used on every screen', { skip }, async (t) => {
+  const page = await openPage(t, gateway, path, { size: 'phone' });
+  await choose(page, 'thinks');
+  await ask(page, 'Hello');
+  await page.getByText(/^\$0\.0/).waitFor();
+  await assertLooksRight(page, 'playground');
+  await page.getByRole('button', { name: 'Settings' }).click();
+  await page.getByRole('dialog').getByRole('textbox', { name: 'System prompt' }).fill('Be short.');
+  await assertAccessible(page);
+  await shoot(page, 'playground-settings-phone-light');
+});
 
 test('a link that names a model begins a conversation with it', { skip }, async (t) => {
-  const page = await openPage(t, browser, gateway, path);
+  const page = await openPage(t, gateway, path);
   await choose(page, 'fast');
   await ask(page, 'Hello');
   await page.getByText('Mock answer to: Hello').waitFor();
-  await page.goto(`${gateway.url}${path}?model=slow`);
+  await page.goto(`${path}?model=slow`);
   await page.getByRole('button', { name: 'Model: slow' }).waitFor();
   assert.equal(await page.getByText('Mock answer to: Hello').count(), 0);
 });
 
 test('the holder of a key talks with that key alone', { skip }, async (t) => {
-  const page = await openPage(t, browser, gateway, '/account/playground', { login: { key: testKey } });
+  const page = await openPage(t, gateway, '/account/playground', { login: { key: testKey } });
   await choose(page, 'fast');
   await ask(page, 'Hello');
   await page.getByText('Mock answer to: Hello').waitFor();

@@ -3,13 +3,9 @@ import { after, test } from 'node:test';
 import { chromiumMissing } from '../chromium.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
-import { builtPages } from './built-pages.ts';
-import { assertAccessible, openBrowser, openPage, shoot } from './open-page.ts';
+import { assertAccessible, openPage, shoot } from './open-page.ts';
 
-const hooks = { after: after as never };
 const skip = chromiumMissing;
-const browser = skip ? null! : await openBrowser(hooks);
-const pagesFolder = skip ? '' : await builtPages();
 
 async function startUpstreams() {
   const upstream = await startUpstream();
@@ -20,8 +16,8 @@ async function startUpstreams() {
 
 test('an empty installation: a key is pasted, tried, its models appear, and one talks', { skip }, async (t) => {
   const upstream = await startUpstreams();
-  const gateway = await startGateway(t, {}, { pagesFolder });
-  const page = await openPage(t, browser, gateway, '/dashboard');
+  const gateway = await startGateway(t, {});
+  const page = await openPage(t, gateway, '/dashboard');
   await page.getByRole('heading', { name: 'Welcome to Culvert' }).waitFor();
   await shoot(page, 'welcome-desktop-light');
   await assertAccessible(page);
@@ -43,18 +39,16 @@ test('an empty installation: a key is pasted, tried, its models appear, and one 
   await message.fill('Are you there?');
   await message.press('Control+Enter');
   await page.getByText('Are you there?').nth(1).waitFor();
-  await page.goto(`${gateway.url}/dashboard`);
+  await page.goto(`/dashboard`);
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
 });
 
 test('a provider is tested, changed and removed, and its key is shown nowhere', { skip }, async (t) => {
   const upstream = await startUpstreams();
-  const gateway = await startGateway(
-    t,
-    { providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'x' } } },
-    { pagesFolder },
-  );
-  const page = await openPage(t, browser, gateway, '/dashboard/providers');
+  const gateway = await startGateway(t, {
+    providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'x' } },
+  });
+  const page = await openPage(t, gateway, '/dashboard/providers');
   await page.getByRole('button', { name: 'Add provider' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Key').fill('a-secret-of-a-provider-0123456789');
@@ -96,9 +90,9 @@ test('a provider is tested, changed and removed, and its key is shown nowhere', 
 test('a model is made, refused at the field that is wrong, answers, and is found again', { skip }, async (t) => {
   const upstream = await startUpstreams();
   const provider = { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'x', all_models: true };
-  const gateway = await startGateway(t, { providers: { up: provider } }, { pagesFolder });
+  const gateway = await startGateway(t, { providers: { up: provider } });
   await gateway.modelsKnown;
-  const page = await openPage(t, browser, gateway, '/dashboard/models', { size: 'phone', scheme: 'dark' });
+  const page = await openPage(t, gateway, '/dashboard/models', { size: 'phone', scheme: 'dark' });
   await page.getByRole('button', { name: 'Add model' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name').fill('smart');

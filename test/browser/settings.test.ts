@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { chromiumMissing } from '../chromium.ts';
-import { settled } from './open-browser.ts';
-import { openSeeded } from './open-seeded.ts';
+import { openPage, settled } from './open-page.ts';
+import { startSeededGateway } from './seeded-gateway.ts';
 
-const { browser } = await openSeeded({ after: after as never }, { days: 0, requests: 2 });
+const skip = chromiumMissing;
+const gateway = skip ? null! : await startSeededGateway({ after: after as never }, { days: 0, requests: 2 });
 
-suite('the settings', { skip: chromiumMissing }, () => {
-  test('show the configuration in force, found by name, and no secret', async () => {
-    const { page } = await browser.open();
-    await page.goto('/dashboard/settings');
+suite('the settings', { skip }, () => {
+  test('show the configuration in force, found by name, and no secret', async (t) => {
+    const page = await openPage(t, gateway, '/dashboard/settings');
     await settled(page);
     assert.doesNotMatch(await page.locator('main').innerText(), /upstream-secret|sk-cv-/);
     await page.getByLabel('Find a setting').fill('session_idle');
@@ -17,9 +17,8 @@ suite('the settings', { skip: chromiumMissing }, () => {
     assert.deepEqual(await page.locator('dt').allInnerTexts(), ['session_idle']);
   });
 
-  test('check a file, and say where it is wrong', async () => {
-    const { page } = await browser.open();
-    await page.goto('/dashboard/settings?tab=check');
+  test('check a file, and say where it is wrong', async (t) => {
+    const page = await openPage(t, gateway, '/dashboard/settings?tab=check');
     await page.getByLabel('culvert.yaml').fill('server:\n  prot: 4141\n');
     await page.getByRole('button', { name: 'Check', exact: true }).click();
     const line = page.getByRole('listitem').filter({ hasText: 'prot' });
@@ -28,9 +27,8 @@ suite('the settings', { skip: chromiumMissing }, () => {
     assert.match(await line.innerText(), /did you mean/);
   });
 
-  test('make an operator: the server’s message stands at its field, the key is shown once, the audit log has it', async () => {
-    const { page } = await browser.open();
-    await page.goto('/dashboard/settings?tab=operators');
+  test('make an operator: the server’s message stands at its field, the key is shown once, the audit log has it', async (t) => {
+    const page = await openPage(t, gateway, '/dashboard/settings?tab=operators');
     await page.getByRole('button', { name: 'Make an operator' }).first().click();
     const name = page.getByLabel('Name');
     await name.fill('admin');
@@ -55,10 +53,9 @@ suite('the settings', { skip: chromiumMissing }, () => {
     assert.ok(!(await change.innerText()).includes(key));
   });
 
-  test('end the session of another browser', async () => {
-    const { page: another } = await browser.open({ as: { key: 'sk-cv-seed-lumen-reader' } });
-    const { page } = await browser.open();
-    await page.goto('/dashboard/settings?tab=sessions');
+  test('end the session of another browser', async (t) => {
+    const another = await openPage(t, gateway, '/account', { login: { key: gateway.keys['lumen/reader'] } });
+    const page = await openPage(t, gateway, '/dashboard/settings?tab=sessions');
     await settled(page);
     await page.getByRole('row').filter({ hasText: 'lumen/reader' }).getByRole('button', { name: 'Log out' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Log out' }).click();
@@ -67,9 +64,8 @@ suite('the settings', { skip: chromiumMissing }, () => {
     assert.equal(answer.status(), 401);
   });
 
-  test('say what the doctor finds', async () => {
-    const { page } = await browser.open();
-    await page.goto('/dashboard/settings?tab=doctor');
+  test('say what the doctor finds', async (t) => {
+    const page = await openPage(t, gateway, '/dashboard/settings?tab=doctor');
     await settled(page);
     assert.ok((await page.getByRole('main').getByRole('listitem').count()) > 3);
   });

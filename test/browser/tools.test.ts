@@ -4,13 +4,10 @@ import { chromiumMissing } from '../chromium.ts';
 import { startGateway } from '../start-gateway.ts';
 import { startAwkwardSite } from '../tools/awkward-site.ts';
 import { searxngSays, startEngine } from '../tools/start-engine.ts';
-import { builtPages } from './built-pages.ts';
-import { assertAccessible, openBrowser, openPage, shoot } from './open-page.ts';
+import { assertAccessible, assertFits, openPage, shoot } from './open-page.ts';
 
 const hooks = { after: after as never };
 const skip = chromiumMissing;
-const browser = skip ? null! : await openBrowser(hooks);
-const pagesFolder = skip ? '' : await builtPages();
 const attack = '<img src=x onerror="document.title=1">';
 const sentence = 'This is a page of some length, as pages are that somebody wants to read, and it has one link.';
 const pageOf = (title: string, inside: string) =>
@@ -28,18 +25,14 @@ const site = await startAwkwardSite(hooks, {
   '/waiting': html(pageOf('Waiting', '<a href="/silent">Never</a>')),
 });
 const engine = await startEngine(hooks, () => searxngSays('https://a.example/1', 'https://a.example/2'));
-const gateway = await startGateway(
-  hooks,
-  {
-    fetch: { allow_private: [site.place] },
-    tools: { crawl: { delay: '0s' }, search: { providers: [{ type: 'searxng', base_url: engine.url }] } },
-  },
-  { pagesFolder },
-);
+const gateway = await startGateway(hooks, {
+  fetch: { allow_private: [site.place] },
+  tools: { crawl: { delay: '0s' }, search: { providers: [{ type: 'searxng', base_url: engine.url }] } },
+});
 const path = '/dashboard/tools';
 
 test('a page is read in its formats, with what it cost', { skip }, async (t) => {
-  const page = await openPage(t, browser, gateway, path);
+  const page = await openPage(t, gateway, path);
   await page.getByRole('textbox', { name: 'Address' }).fill(`${site.url}/article`);
   await page.getByRole('checkbox', { name: 'Raw HTML' }).check();
   await page.getByRole('button', { name: 'Read', exact: true }).click();
@@ -58,7 +51,7 @@ test('a page is read in its formats, with what it cost', { skip }, async (t) => 
 });
 
 test('what a page says is text, and an address that is wrong is said at its field', { skip }, async (t) => {
-  const page = await openPage(t, browser, gateway, path, { size: 'phone', scheme: 'dark' });
+  const page = await openPage(t, gateway, path, { size: 'phone', scheme: 'dark' });
   const address = page.getByRole('textbox', { name: 'Address' });
   await address.fill('ftp://example.org');
   await page.getByRole('button', { name: 'Read', exact: true }).click();
@@ -68,13 +61,13 @@ test('what a page says is text, and an address that is wrong is said at its fiel
   await page.getByText(attack).first().waitFor();
   assert.equal(await page.locator('#page img, #page a[href^=javascript]').count(), 0);
   assert.match(await page.title(), /^Web tools/);
-  assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), 'nothing sticks out');
+  await assertFits(page);
   await assertAccessible(page);
   await shoot(page, 'tools-scrape-phone-dark');
 });
 
 test('what a scrape answers is text, whatever it holds, and no link runs anything', { skip }, async (t) => {
-  const page = await openPage(t, browser, gateway, path);
+  const page = await openPage(t, gateway, path);
   // The gateway escapes markup and drops such links: the page must not rely on it.
   const script = 'javascript:document.title=1';
   const data = { markdown: `${attack}\n\n[Run](${script})`, links: [script], metadata: { title: attack } };
@@ -90,7 +83,7 @@ test('what a scrape answers is text, whatever it holds, and no link runs anythin
 });
 
 test('a search lists its hits, and a map the links of a site', { skip }, async (t) => {
-  const page = await openPage(t, browser, gateway, path);
+  const page = await openPage(t, gateway, path);
   await page.getByRole('tab', { name: 'Search' }).click();
   await page.getByRole('textbox', { name: 'Words' }).fill('otters');
   await page.getByRole('textbox', { name: 'Words' }).press('Enter');
@@ -109,7 +102,7 @@ test('a search lists its hits, and a map the links of a site', { skip }, async (
 });
 
 test('a crawl is begun, followed to its end, and shows its pages and errors', { skip }, async (t) => {
-  const page = await openPage(t, browser, gateway, `${path}?tool=crawls`);
+  const page = await openPage(t, gateway, `${path}?tool=crawls`);
   await page.getByRole('button', { name: 'New crawl' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('textbox', { name: 'Address' }).fill(`${site.url}/`);
@@ -137,7 +130,7 @@ test('a crawl that runs can be cancelled', { skip }, async (t) => {
     json: { url: `${site.url}/waiting`, crawlEntireDomain: true },
   });
   const { id } = (await answer.json()) as { id: string };
-  const page = await openPage(t, browser, gateway, `${path}?tool=crawls&crawl=${id}`);
+  const page = await openPage(t, gateway, `${path}?tool=crawls&crawl=${id}`);
   await page.getByRole('button', { name: /^Waiting/ }).waitFor();
   await page.getByRole('heading', { name: 'Running' }).waitFor();
   await page.getByRole('button', { name: 'Cancel' }).click();

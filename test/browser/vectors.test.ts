@@ -2,14 +2,11 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { chromiumMissing } from '../chromium.ts';
 import { otherKey, startGateway } from '../start-gateway.ts';
-import { builtPages } from './built-pages.ts';
-import { assertAccessible, openBrowser, openPage, shoot } from './open-page.ts';
+import { assertAccessible, assertFits, openPage, shoot } from './open-page.ts';
 
 const hooks = { after: after as never };
 const skip = chromiumMissing;
-const browser = skip ? null! : await openBrowser(hooks);
-const pagesFolder = skip ? '' : await builtPages();
-const gateway = await startGateway(hooks, {}, { pagesFolder });
+const gateway = await startGateway(hooks, {});
 const path = '/dashboard/vectors';
 const texts = [
   'Bread is made of flour, water and salt.',
@@ -28,7 +25,7 @@ async function filled(name: string) {
 }
 
 test('documents are added by paste and found by text', { skip }, async (t) => {
-  const page = await openPage(t, browser, gateway, path);
+  const page = await openPage(t, gateway, path);
   await page.getByRole('button', { name: 'New collection' }).click();
   await page.getByRole('textbox', { name: 'Name' }).fill('pasted');
   await page.getByRole('button', { name: 'Make it' }).click();
@@ -51,7 +48,7 @@ test('documents are added by paste and found by text', { skip }, async (t) => {
 
 test('a filter is made by clicking values, and turned round', { skip }, async (t) => {
   await filled('clicked');
-  const page = await openPage(t, browser, gateway, `${path}?collection=clicked`);
+  const page = await openPage(t, gateway, `${path}?collection=clicked`);
   await page.getByRole('button', { name: 'topic money' }).click();
   const points = page.getByRole('list', { name: 'Points' });
   await points.getByText(texts[0]!).waitFor({ state: 'detached' });
@@ -70,7 +67,7 @@ test('a filter is made by clicking values, and turned round', { skip }, async (t
 
 test('a map shows a sample, coloured by a field', { skip }, async (t) => {
   await filled('mapped');
-  const page = await openPage(t, browser, gateway, `${path}?collection=mapped&tab=map`);
+  const page = await openPage(t, gateway, `${path}?collection=mapped&tab=map`);
   await page.getByRole('combobox', { name: 'Coloured by' }).selectOption('topic');
   const colours = page.getByRole('list', { name: 'Colours' });
   assert.deepEqual(await colours.getByRole('listitem').allInnerTexts(), ['food', 'money']);
@@ -88,13 +85,13 @@ test('what a payload holds is text, and another key has none of it', { skip }, a
   const attack = '<img src=x onerror="document.title=1">';
   const points = [{ id: 9, payload: { text: attack, [attack]: attack } }];
   await gateway.fetch('/v1/vectors/collections/hostile/points', { json: { points } });
-  const page = await openPage(t, browser, gateway, `${path}?collection=hostile`, { size: 'phone', scheme: 'dark' });
+  const page = await openPage(t, gateway, `${path}?collection=hostile`, { size: 'phone', scheme: 'dark' });
   await page.getByText(attack).first().waitFor();
   assert.equal(await page.locator('#page img').count(), 0);
-  assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), 'nothing sticks out');
+  await assertFits(page);
   await assertAccessible(page);
   await shoot(page, 'vectors-phone-dark');
-  const other = await openPage(t, browser, gateway, '/account', { login: { key: otherKey } });
-  await other.goto(`${gateway.url}/dashboard/vectors?collection=hostile`);
+  const other = await openPage(t, gateway, '/account', { login: { key: otherKey } });
+  await other.goto(`/dashboard/vectors?collection=hostile`);
   await other.waitForURL('**/account');
 });
