@@ -9,8 +9,8 @@ import { isTestFile, sourceStamp } from './source-stamp.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Looked for when the program runs: an optional peer, and what packages of ours try to load and do without. */
-const external = ['playwright-core', 'pg-native', 'canvas', '@napi-rs/canvas'];
+/** Looked for when the program runs: optional peers, and what packages of ours try to load and do without. */
+const external = ['playwright-core', 'aws4fetch', 'pg-native', 'canvas', '@napi-rs/canvas'];
 
 /** How a source names a file beside it: the entry of a thread or a process, or data. */
 const place = /new URL\('(\.[^']*)', import\.meta\.url\)/g;

@@ -58,6 +58,13 @@ const pip = spawnSync(
 if (pip.status !== 0)
   console.error('The Python SDKs could not be installed (python3 -m pip): their tests will be skipped.');
 
+// An S3 server that checks signatures, built from its Go module: 80 s on two cores.
+const go = spawnSync('go', ['install', 'github.com/versity/versitygw/cmd/versitygw@v1.8.0'], {
+  env: { ...process.env, GOBIN: join(dirname(python), 'bin') },
+  stdio: ['ignore', 'ignore', 'inherit'],
+});
+if (go.status !== 0) console.error('versitygw could not be built (it needs Go): tests over S3 will be skipped.');
+
 // The packages that run models, as `culvert add` installs them: by the same lock, without any script of theirs.
 const transformers = join(dirname(python), 'transformers');
 const extras = join(dirname(dirname(python)), 'src', 'inference', 'engines', 'extras');

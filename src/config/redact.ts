@@ -9,6 +9,8 @@ export const secretKeys: ReadonlySet<string> = new Set([
   'api_key',
   'secret',
   'client_secret',
+  'secret_access_key',
+  'session_token',
   'earlier_secrets',
 ]);
 /** URLs in which a user name, a password or a token may stand. */

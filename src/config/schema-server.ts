@@ -91,6 +91,38 @@ export const adminSchema = z
   })
   .describe("The operator's own access.");
 
+const bucketForm = /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[\w.-]+)*\/?$/;
+
+/** A bucket and maybe a folder in it: `s3://pictures/culvert`. */
+export function bucketUrl() {
+  return z.string().regex(bucketForm, 'expected a bucket such as s3://records/culvert');
+}
+
+/** How S3-compatible storage is reached; every key is optional. */
+export const s3Schema = z
+  .strictObject({
+    endpoint: httpUrl()
+      .optional()
+      .describe(
+        'Address of the storage, such as https://minio.internal:9000. Default: `AWS_ENDPOINT_URL`, else Amazon.',
+      ),
+    region: z
+      .string()
+      .regex(/^[\w-]{1,64}$/, 'expected a region such as eu-central-1')
+      .optional()
+      .describe('Default: `AWS_REGION`, else `us-east-1`.'),
+    path_style: z
+      .boolean()
+      .optional()
+      .describe(
+        'true: https://endpoint/bucket/…; false: https://bucket.endpoint/…. Default: true with an endpoint, else false.',
+      ),
+    access_key_id: z.string().min(1).optional().describe('Default: `AWS_ACCESS_KEY_ID`.'),
+    secret_access_key: secret().optional().describe('Default: `AWS_SECRET_ACCESS_KEY`.'),
+    session_token: secret().optional().describe('Of temporary keys. Default: `AWS_SESSION_TOKEN`.'),
+  })
+  .describe('How buckets (`s3://…`) are reached.');
+
 /** Where things are kept. */
 export const storageSchema = z
   .strictObject({
@@ -101,6 +133,15 @@ export const storageSchema = z
     state: storeUrl(/^(memory|rediss?:\/\/\S+)$/, 'expected memory or a URL such as redis://host:6379')
       .default('memory')
       .describe('Quota counters: `memory` (one process) or a `redis://` URL.'),
+    files: z
+      .union([z.literal('local'), bucketUrl()], {
+        error: 'expected local or a bucket such as s3://pictures/culvert',
+      })
+      .default('local')
+      .describe(
+        'Pictures that are served by a link: `local` (in the data folder) or `s3://BUCKET/FOLDER`, which replicas share. Read at the start.',
+      ),
+    s3: s3Schema.prefault({}),
     on_state_loss: z
       .enum(['deny', 'local'])
       .default('deny')

@@ -7,6 +7,7 @@ import type { keyLimitsSchema, planSchema } from './schema-plans.ts';
 import { accountsSchema, costsSchema, keysSchema, limitsSchema, plansSchema, tiersSchema } from './schema-plans.ts';
 import type { credentialSchema, providerSchema, timeoutsSchema } from './schema-providers.ts';
 import { providersSchema } from './schema-providers.ts';
+import type { s3Schema } from './schema-server.ts';
 import { adminSchema, fetchSchema, serverSchema, storageSchema, telemetrySchema } from './schema-server.ts';
 import { toolsSchema, vectorsSchema } from './schema-tools.ts';
 
@@ -61,4 +62,5 @@ export type ModelType = ModelConfig['type'];
 export type TargetConfig = z.output<typeof targetSchema>;
 export type CapabilitiesConfig = z.output<typeof capabilitiesSchema>;
 export type PlanConfig = z.output<typeof planSchema>;
+export type S3Config = z.output<typeof s3Schema>;
 export type KeyLimitsConfig = z.output<typeof keyLimitsSchema>;

@@ -18,11 +18,11 @@ import { createRefusals } from '../metering/refusals.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import type { Log } from '../observe/log.ts';
 import { createMetrics } from '../observe/metrics.ts';
-import { createLocalFiles } from '../stores/files/local-folder.ts';
 import { openBooks } from './books.ts';
 import { every, pruneByTime } from './by-time.ts';
 import { type KeptKey, openCallers } from './callers.ts';
 import { openDashboard } from './dashboard.ts';
+import { openFiles } from './files.ts';
 import { createKeptBodies } from './kept-bodies.ts';
 import { openRoutes, type RoutesParts } from './routes.ts';
 import { openServices } from './services.ts';
@@ -146,7 +146,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
     await notices.stop();
   });
   const files = createHostedFiles({
-    store: createLocalFiles(join(folder.path, 'files')),
+    store: openFiles({ config, folder: join(folder.path, 'files'), env, proxyOf, onTrouble, opened }),
     signer: secrets.signer('signed links'),
     clock,
   });

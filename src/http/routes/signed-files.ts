@@ -2,9 +2,10 @@ import { pipeline } from 'node:stream/promises';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import { type HostedFiles, hostedPath } from '../../inference/images/hosted-files.ts';
 import { refuse } from '../../inference/spine/sink.ts';
+import { type Failure, FailureError } from '../../kernel/failure.ts';
 import { readerStallTimeoutMs } from '../../kernel/limits.ts';
 import { identityHeaders } from '../delivery.ts';
-import type { Exchange, Route } from '../exchange.ts';
+import type { Route } from '../exchange.ts';
 
 /** `GET /v1/files-signed/:name`: generated pictures, for whoever has the link. */
 export function signedFilesRoute(files: HostedFiles): Route {
@@ -19,8 +20,14 @@ export function signedFilesRoute(files: HostedFiles): Route {
     async handle(exchange) {
       const { params, search, request, response } = exchange;
       const query = new URLSearchParams(search);
-      const opened = await files.open(params.name ?? '', query.get('exp') ?? '', query.get('sig') ?? '');
-      if (opened === null) return refused(exchange);
+      const opened = await files
+        .open(params.name ?? '', query.get('exp') ?? '', query.get('sig') ?? '')
+        .catch((error: unknown) => {
+          if (error instanceof FailureError) return error.failure;
+          throw error;
+        });
+      if (opened === null) return refuse(exchange.client, noFile, []);
+      if ('kind' in opened) return refuse(exchange.client, opened, []);
       const { bytes, type, leftS, content } = opened;
       response.writeHead(200, [
         ...identityHeaders(exchange),
@@ -48,7 +55,7 @@ export function signedFilesRoute(files: HostedFiles): Route {
   };
 }
 
-function refused({ client }: Exchange): void {
-  const message = 'There is no such file, or its link is over: links to generated files open them for one hour.';
-  refuse(client, { kind: 'not-found', message }, []);
-}
+const noFile: Failure = {
+  kind: 'not-found',
+  message: 'There is no such file, or its link is over: links to generated files open them for one hour.',
+};

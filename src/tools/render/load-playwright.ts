@@ -1,16 +1,12 @@
 import type { BrowserType } from 'playwright-core';
+import { isInstalled } from '../../kernel/optional-package.ts';
 
 /** The package that drives Chromium: an optional peer, of which nothing is loaded before the first page. */
 const name = 'playwright-core';
 
 /** Whether it could be loaded; looks for files alone. */
 export function playwrightInstalled(): boolean {
-  try {
-    import.meta.resolve(name);
-    return true;
-  } catch {
-    return false;
-  }
+  return isInstalled(name);
 }
 
 export async function loadPlaywright(): Promise<BrowserType> {

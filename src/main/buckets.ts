@@ -1,0 +1,45 @@
+import type { S3Config } from '../config/schema.ts';
+import type { ProxyOf } from '../inference/transport/proxy.ts';
+import { isInstalled } from '../kernel/optional-package.ts';
+import type { Bucket } from '../stores/s3/bucket.ts';
+import { StartRefused } from './stores.ts';
+
+export interface BucketParts {
+  env: Readonly<Record<string, string | undefined>>;
+  proxyOf: ProxyOf;
+}
+
+/**
+ * How the bucket of `url` (`s3://bucket/folder`) is opened. `field` names it in messages. Throws `StartRefused` when there
+ * are no keys for it, or not what signs with them.
+ */
+export function bucketOpener(url: string, s3: S3Config, field: string, { env, proxyOf }: BucketParts) {
+  const { hostname: bucket, pathname } = new URL(url);
+  const folder = pathname.replace(/^\/|\/$/g, '');
+  const accessKeyId = s3.access_key_id ?? env.AWS_ACCESS_KEY_ID;
+  const secretAccessKey = s3.secret_access_key ?? env.AWS_SECRET_ACCESS_KEY;
+  if (!accessKeyId || !secretAccessKey) {
+    throw new StartRefused(
+      `${field} is ${url}, but there are no keys for it: set storage.s3.access_key_id and secret_access_key, or the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY`,
+    );
+  }
+  if (!isInstalled('aws4fetch')) {
+    throw new StartRefused(
+      `${field} is ${url}, which needs the package aws4fetch: npm install aws4fetch, beside Culvert`,
+    );
+  }
+  const sessionToken = s3.session_token ?? env.AWS_SESSION_TOKEN;
+  const region = s3.region ?? (env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1');
+  const own = s3.endpoint ?? (env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL || null);
+  const endpoint = own?.replace(/\/$/, '') ?? `https://s3.${region}.amazonaws.com`;
+  // A certificate of `*.s3.…` does not cover a bucket with a dot in its name.
+  const isPath = s3.path_style ?? (own !== null || bucket.includes('.'));
+  return async (): Promise<Bucket> => {
+    const { createBucket } = await import('../stores/s3/bucket.ts');
+    return createBucket(
+      { bucket, prefix: folder === '' ? '' : `${folder}/`, endpoint, region, style: isPath ? 'path' : 'host' },
+      { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) },
+      proxyOf(new URL(endpoint)),
+    );
+  };
+}

@@ -1,0 +1,58 @@
+import { FailureError } from '../../kernel/failure.ts';
+import { type FileStore, isFileName } from '../../kernel/file-store.ts';
+import type { Bucket } from '../s3/bucket.ts';
+
+/**
+ * Files in a bucket, which all replicas share. `open` is called with the first file. While the bucket cannot be used
+ * callers get 503, and `tell` hears once why, and once that it is over.
+ */
+export function createS3Files(open: () => Promise<Bucket>, tell: (message: string) => void): FileStore {
+  let opening: Promise<Bucket> | null = null;
+  let inTrouble = false;
+
+  function bucket(): Promise<Bucket> {
+    opening ??= open();
+    return opening;
+  }
+
+  async function told<T>(work: (bucket: Bucket) => Promise<T>): Promise<T> {
+    try {
+      const result = await work(await bucket());
+      if (inTrouble) tell('files can be kept in the bucket again');
+      inTrouble = false;
+      return result;
+    } catch (error) {
+      if (!inTrouble) tell(`files cannot be kept in the bucket: ${error instanceof Error ? error.message : error}`);
+      inTrouble = true;
+      throw new FailureError({ kind: 'overloaded', message: unreachable });
+    }
+  }
+
+  return {
+    put(name, bytes) {
+      if (!isFileName(name)) throw new Error('not a name for a file');
+      return told(({ put }) => put(name, bytes, 'application/octet-stream'));
+    },
+    async open(name) {
+      return isFileName(name) ? told(({ get }) => get(name)) : null;
+    },
+    sweep: (beforeMs) =>
+      told(async ({ list, delete: remove }) => {
+        let removed = 0;
+        let after: string | null = null;
+        do {
+          const { objects, next } = await list(after);
+          for (const { key, atMs } of objects) {
+            if (!isFileName(key) || !(atMs < beforeMs)) continue;
+            await remove(key);
+            removed++;
+          }
+          after = next;
+        } while (after !== null);
+        return removed;
+      }),
+  };
+}
+
+const unreachable =
+  "The storage of files cannot be used right now. Ask for 'response_format' b64_json, or retry later.";

@@ -1,0 +1,184 @@
+import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { AwsV4Signer } from 'aws4fetch';
+import { Parser } from 'htmlparser2';
+import { Agent, type Dispatcher, interceptors, ProxyAgent, request } from 'undici';
+
+/** A folder in a bucket of S3-compatible storage. Keys are relative to it. Every call may reject with `S3Error`. */
+export interface Bucket {
+  put(key: string, bytes: Uint8Array, type: string): Promise<void>;
+  /** Null when there is no such object. Whoever gets one reads it to its end or destroys it. */
+  get(key: string): Promise<{ bytes: number; content: Readable } | null>;
+  delete(key: string): Promise<void>;
+  /** Up to 1,000 objects, by key, and where the next page begins; null after the last. */
+  list(after: string | null): Promise<{ objects: { key: string; atMs: number }[]; next: string | null }>;
+  close(): Promise<void>;
+}
+
+export interface BucketPlace {
+  bucket: string;
+  /** Begins every key; empty, or with a slash at its end. */
+  prefix: string;
+  /** Without a slash at its end. */
+  endpoint: string;
+  region: string;
+  /** `path`: https://endpoint/bucket/key. `host`: https://bucket.endpoint/key. */
+  style: 'path' | 'host';
+}
+
+export interface S3Credentials {
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken?: string;
+}
+
+/** The storage said no, or nothing. Its message names the bucket and the storage's own code. */
+export class S3Error extends Error {
+  /** Of the answer; null where there was none. */
+  readonly status: number | null;
+  constructor(message: string, status: number | null) {
+    super(message);
+    this.status = status;
+  }
+}
+
+const connectTimeoutMs = 3_000;
+/** A whole call with its retries, of a read until its headers: whoever waits for a picture is told soon. */
+const callTimeoutMs = 10_000;
+const bodyTimeoutMs = 30_000;
+const retries = { maxRetries: 2, minTimeout: 100, maxTimeout: 1_000, throwOnError: false };
+
+/** `proxy`: that leads there; null for none. */
+export function createBucket(
+  place: BucketPlace,
+  credentials: S3Credentials,
+  proxy: { origin: URL; authorization: string | null } | null,
+): Bucket {
+  const timeouts = {
+    connect: { timeout: connectTimeoutMs },
+    headersTimeout: callTimeoutMs,
+    bodyTimeout: bodyTimeoutMs,
+  };
+  const agent =
+    proxy === null
+      ? new Agent(timeouts)
+      : new ProxyAgent({
+          ...timeouts,
+          uri: proxy.origin.href,
+          ...(proxy.authorization !== null && { token: proxy.authorization }),
+        });
+  const dispatcher = agent.compose(interceptors.retry(retries));
+  const base = new URL(place.endpoint);
+  if (place.style === 'host') base.host = `${place.bucket}.${base.host}`;
+  const root = `${base.href.replace(/\/$/, '')}${place.style === 'path' ? `/${place.bucket}` : ''}/`;
+
+  async function call(method: 'GET' | 'PUT' | 'DELETE', path: string, body?: Uint8Array, type?: string) {
+    const signer = new AwsV4Signer({
+      method,
+      url: root + path,
+      headers: {
+        'x-amz-content-sha256': createHash('sha256')
+          .update(body ?? '')
+          .digest('hex'),
+        ...(type !== undefined && { 'content-type': type }),
+      },
+      ...credentials,
+      service: 's3',
+      region: place.region,
+    });
+    const { url, headers } = await signer.sign();
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(new Error(`no answer within ${callTimeoutMs / 1_000} s`)), callTimeoutMs);
+    try {
+      return await request(url, {
+        method,
+        headers: Object.fromEntries(headers),
+        body: body ?? null,
+        dispatcher,
+        signal: late.signal,
+      });
+    } catch (error) {
+      throw new S3Error(`${place.bucket} at ${base.host}: ${reasonOf(error)}`, null);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async function refused({ statusCode, body }: Dispatcher.ResponseData): Promise<S3Error> {
+    const said = new Map(elements(await body.text().catch(() => '')));
+    const words = [said.get('Code'), said.get('Message')].filter((word) => word !== undefined).join(': ');
+    return new S3Error(`${place.bucket} at ${base.host} answers ${statusCode} ${words}`.trimEnd(), statusCode);
+  }
+
+  const keyOf = (key: string) => (place.prefix + key).split('/').map(encodeURIComponent).join('/');
+
+  return {
+    async put(key, bytes, type) {
+      const answer = await call('PUT', keyOf(key), bytes, type);
+      if (answer.statusCode !== 200) throw await refused(answer);
+      await answer.body.dump();
+    },
+    async get(key) {
+      const answer = await call('GET', keyOf(key));
+      if (answer.statusCode === 200) return { bytes: Number(answer.headers['content-length']), content: answer.body };
+      const error = await refused(answer);
+      // A bucket that is missing is 404 too, and no answer to the question.
+      if (error.status === 404 && !error.message.includes('NoSuchBucket')) return null;
+      throw error;
+    },
+    async delete(key) {
+      const answer = await call('DELETE', keyOf(key));
+      if (answer.statusCode >= 300 && answer.statusCode !== 404) throw await refused(answer);
+      await answer.body.dump();
+    },
+    async list(after) {
+      const query = new URLSearchParams({ 'list-type': '2', prefix: place.prefix });
+      if (after !== null) query.set('continuation-token', after);
+      const answer = await call('GET', `?${query}`);
+      if (answer.statusCode !== 200) throw await refused(answer);
+      const objects: { key: string; atMs: number }[] = [];
+      let next: string | null = null;
+      let said = new Map<string, string>();
+      for (const [name, text] of elements(await answer.body.text())) {
+        said.set(name, text);
+        if (name === 'NextContinuationToken') next = text;
+        if (name !== 'Contents') continue;
+        const key = (said.get('Key') ?? '').slice(place.prefix.length);
+        objects.push({ key, atMs: Date.parse(said.get('LastModified') ?? '') });
+        said = new Map();
+      }
+      return { objects, next };
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** Elements of an XML text as they end, the inner before the outer, each with the text after its last inner one. */
+function elements(xml: string): [name: string, text: string][] {
+  const found: [string, string][] = [];
+  let text = '';
+  const parser = new Parser(
+    {
+      onopentag() {
+        text = '';
+      },
+      ontext(more) {
+        text += more;
+      },
+      onclosetag(name) {
+        found.push([name, text]);
+        text = '';
+      },
+    },
+    { xmlMode: true },
+  );
+  parser.end(xml);
+  return found;
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // Of several addresses that were tried, the first says it.
+  const first = error instanceof AggregateError ? error.errors[0] : error;
+  return first instanceof Error ? first.message : String(first);
+}
