@@ -1,5 +1,5 @@
-// Run by `npm pack` and `npm publish`: the package's package.json names no packages, since the bundle holds them all. npm
-// reads the file from this folder, so it is written there before and put back after.
+// Run by `npm pack`: the package's package.json names no packages, since the bundle holds them all, and nothing that only
+// the repository has. npm reads the file from this folder, so it is written there before and put back after.
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -8,19 +8,31 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const file = join(root, 'package.json');
 const kept = join(root, 'node_modules', '.cache', 'culvert', 'package.json');
 
-/** What optional and peer dependencies name is not in the bundle. */
-export function packedManifest(text) {
-  const { dependencies, devDependencies, overrides, ...rest } = JSON.parse(text);
+/**
+ * What peer dependencies name is not in the bundle. `env` is what a run of GitHub Actions says of its repository, which a
+ * proof of provenance must find in the package.
+ */
+export function packedManifest(text, env) {
+  const { dependencies, devDependencies, optionalDependencies, overrides, scripts, ...rest } = JSON.parse(text);
   if (dependencies === undefined)
     throw new Error(`package.json is what an earlier pack, which failed, left behind; ${kept} is what it was.`);
-  return `${JSON.stringify(rest, null, 2)}\n`;
+  const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: name } = env;
+  const repository = server && name ? { type: 'git', url: `git+${server}/${name}.git` } : undefined;
+  return `${JSON.stringify({ ...rest, repository }, null, 2)}\n`;
+}
+
+/** npm would send the registry a package.json that it reads after it was put back, with every dependency in it. */
+function refuseToPublish() {
+  console.error('Publish the packed file instead of this folder: npm publish $(npm pack --silent)');
+  process.exit(1);
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
-  if (process.argv[2] === 'restore') renameSync(kept, file);
+  if (process.argv[2] === 'publish') refuseToPublish();
+  else if (process.argv[2] === 'restore') renameSync(kept, file);
   else {
     const text = readFileSync(file, 'utf8');
-    const packed = packedManifest(text);
+    const packed = packedManifest(text, process.env);
     mkdirSync(dirname(kept), { recursive: true });
     writeFileSync(kept, text);
     writeFileSync(file, packed);

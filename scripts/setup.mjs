@@ -53,7 +53,7 @@ if (!existsSync(bundled) && Number(process.versions.node.split('.')[0]) < 24) {
 }
 
 // Everything but the dashboard works without it: a build that fails stops nobody.
-if (process.argv.includes('--web') && existsSync(join(modules, 'vite'))) {
+if (process.argv[2] === '--web' && existsSync(join(modules, 'vite'))) {
   const built = join(root, 'web', 'dist', webStampFile);
   if (!existsSync(built) || readFileSync(built, 'utf8') !== webStamp(root)) {
     console.error('Building the dashboard; once per change of it, a few seconds…');

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -16,32 +16,25 @@ export interface InstalledPackage {
   files: readonly string[];
 }
 
-/** Built, packed and installed by npm, which finds no other package. The repository's own `dist/` stays as it is. */
+/** Packed by npm in a copy of the repository, and installed into an empty folder, where npm finds no other package. */
 export async function installPackage(t: Lifetime): Promise<InstalledPackage> {
   const place = temporaryFolder(t);
-  const staged = join(place, 'staged');
-  mkdirSync(staged);
+  const clone = join(place, 'clone');
   const manifest = readFileSync(join(root, 'package.json'), 'utf8');
   const { files } = JSON.parse(manifest) as { files: string[] };
-  for (const file of files.filter((file) => file !== 'dist'))
-    cpSync(join(root, file), join(staged, file), { recursive: true });
-  const { packedManifest } = (await import(String(new URL('../../scripts/packed-manifest.mjs', import.meta.url)))) as {
-    packedManifest(text: string): string;
-  };
-  writeFileSync(join(staged, 'package.json'), packedManifest(manifest));
-  // With the sources there, what is packed shows that they are left out.
-  cpSync(join(root, 'src'), join(staged, 'src'), { recursive: true });
-  const { buildBundle } = (await import(String(new URL('../../scripts/build.mjs', import.meta.url)))) as {
-    buildBundle(folder: string): Promise<void>;
-  };
-  await buildBundle(join(staged, 'dist'));
+  const repository = ['src', 'scripts', 'package.json', 'package-lock.json', 'tsconfig.json'];
+  const copied = [...files.filter((file) => file !== 'dist'), ...repository];
+  for (const file of copied) cpSync(join(root, file), join(clone, file), { recursive: true });
+  cpSync(join(root, 'web'), join(clone, 'web'), { recursive: true, filter: (file) => file !== join(root, 'web/dist') });
+  symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));
 
-  const packing = ['pack', '--json', '--ignore-scripts', '--pack-destination', place];
-  const { stdout } = await run('npm', packing, { cwd: staged, maxBuffer: 16 * 1024 * 1024 });
+  const packing = ['pack', '--json', '--foreground-scripts=false', '--pack-destination', place];
+  const { stdout } = await run('npm', packing, { cwd: clone, maxBuffer: 16 * 1024 * 1024 });
+  if (readFileSync(join(clone, 'package.json'), 'utf8') !== manifest) throw new Error('npm pack changed package.json.');
   const [packed] = JSON.parse(stdout) as { filename: string; files: { path: string }[] }[];
   const app = join(place, 'app');
   mkdirSync(app);
-  await run('npm', ['install', '--offline', '--omit=optional', join(place, packed!.filename)], { cwd: app });
+  await run('npm', ['install', '--offline', join(place, packed!.filename)], { cwd: app });
   const folder = join(app, 'node_modules', 'culvert-gateway');
   return { folder, bin: join(folder, 'bin', 'culvert.mjs'), files: packed!.files.map(({ path }) => path) };
 }

@@ -93,9 +93,39 @@ test('the package holds the bundle and its licences, and nothing for tests alone
     'package.json',
   ]);
   assert.deepEqual(installed, ['culvert-gateway'], 'no other package came with it');
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as object;
+  const names = ['name', 'version', 'description', 'license', 'type', 'bin', 'files', 'engines'];
+  const published = [...names, 'peerDependencies', 'peerDependenciesMeta'];
+  assert.deepEqual(
+    Object.keys(manifest)
+      .filter((key) => !key.startsWith('_'))
+      .sort(),
+    published.sort(),
+  );
   const licences = readFileSync(join(folder, 'dist', 'LICENSES.txt'), 'utf8');
   assert.match(licences, /^zod \d\S+ \(MIT\)$/m);
   assert.doesNotMatch(licences, /^(fast-check|openai|@anthropic-ai\/sdk|typescript) /m);
+});
+
+test('the command that npm links starts it, and the dashboard has its pages', async () => {
+  const linked = join(folder, '../.bin/culvert');
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
+  assert.equal((await runCommand(['--version'], { bin: linked, cwd })).stdout, `${version}\n`);
+  const page = await (await fetch(`${gateway.url}/dashboard`)).text();
+  const [, script] = /<script type="module"[^>]* src="([^"]+)"/.exec(page)!;
+  const loaded = await fetch(new URL(script!, gateway.url));
+  assert.deepEqual([loaded.status, loaded.headers.get('content-type')], [200, 'text/javascript; charset=utf-8']);
+});
+
+test('an older Node says in one line what to do', async () => {
+  const older = `data:text/javascript,Object.defineProperty(process, 'versions', { value: { node: '22.1.0' } })`;
+  const { code, stdout, stderr } = await runCommand(['start'], {
+    bin,
+    cwd,
+    env: { NODE_OPTIONS: `--import="${older}"` },
+  });
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.match(stderr, /^culvert needs Node 24 or newer; this is Node 22\.1\.0\. Install Node 24 [^\n]*\n$/);
 });
 
 test('every dialect answers, whole and streamed', async () => {
