@@ -33,11 +33,13 @@ import { secretOperations } from './secret.ts';
 import { sessionOperations } from './sessions.ts';
 import { usageOperations } from './usage.ts';
 import { vectorOperations } from './vectors.ts';
+import { createTroubleWatch } from './wrong.ts';
 
 /** The admin API over the ports of auth, metering and inference. Its routes and `culvert` run the same operations. */
 export function createAdminApi(parts: AdminParts): AdminApi {
   const records = createRecords(parts);
   const kept = createKeptRecords(parts, records);
+  const watch = createTroubleWatch(parts, records);
   const operations: readonly Operation[] = [
     ...accountOperations(parts, records),
     ...keyOperations(parts, records),
@@ -50,9 +52,9 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...modelSetupOperations(parts, kept),
     ...windowOperations(parts, records),
     ...explainOperations(parts, records),
-    ...doctorOperations(parts),
+    ...doctorOperations(parts, watch),
     ...backupOperations(parts),
-    ...overviewOperations(parts, records),
+    ...overviewOperations(parts, records, watch),
     ...requestOperations(parts),
     ...usageOperations(parts, records),
     ...vectorOperations(parts, records),

@@ -1,21 +1,16 @@
 import { z } from 'zod';
 import { noQuery } from './fields.ts';
+import { findingSchema } from './finding.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
-
-const findingSchema = z.object({
-  check: z.string().describe('What was looked at.'),
-  state: z.enum(['ok', 'warning', 'problem']).describe('problem: requests fail, or the next start would be refused.'),
-  message: z.string(),
-  fix: z.string().nullable().describe('What to do about it.'),
-});
+import type { TroubleWatch } from './wrong.ts';
 
 const doctorReply = z.object({ ok: z.boolean(), version: z.string(), findings: z.array(findingSchema) });
 
 export type DoctorReply = z.output<typeof doctorReply>;
 
-/** `/doctor`: `culvert doctor`, by the server that runs. */
-export function doctorOperations(parts: AdminParts): Operation[] {
+/** `/doctor`: `culvert doctor`, by the server that runs, with what is wrong right now as the overview says it. */
+export function doctorOperations(parts: AdminParts, watch: TroubleWatch): Operation[] {
   return [
     jsonOperation({
       method: 'GET',
@@ -25,16 +20,11 @@ export function doctorOperations(parts: AdminParts): Operation[] {
       query: noQuery,
       body: null,
       reply: doctorReply,
-      async run() {
-        const findings = await parts.findings();
-        return {
-          ok: findings.every(({ state }) => state !== 'problem'),
-          version: parts.version,
-          findings: [...findings],
-        };
+      async run({ operator }) {
+        const [now, capabilities] = await Promise.all([watch.findings(operator), parts.capabilities()]);
+        const findings = [...now, ...capabilities];
+        return { ok: findings.every(({ state }) => state !== 'problem'), version: parts.version, findings };
       },
     }),
   ];
 }
-
-export type Finding = z.output<typeof findingSchema>;

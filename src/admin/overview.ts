@@ -9,7 +9,7 @@ import { jsonOperation, type Operation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 import { type AccountScope, accountsAsked } from './scope.ts';
 import { usageRow } from './usage.ts';
-import { createTroubleWatch, wrongSchema } from './wrong.ts';
+import { type TroubleWatch, wrongSchema } from './wrong.ts';
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
@@ -60,9 +60,7 @@ const overviewReply = z.object({
 export type Overview = z.output<typeof overviewReply>;
 
 /** `/overview`: what goes on and what is wrong, for the first page that an operator sees. */
-export function overviewOperations(parts: AdminParts, records: Records): Operation[] {
-  const troubles = createTroubleWatch(parts, records);
-
+export function overviewOperations(parts: AdminParts, records: Records, watch: TroubleWatch): Operation[] {
   async function drawn(range: keyof typeof ranges, scope: AccountScope, nowMs: number) {
     const { grain, stepMs, points } = ranges[range];
     // The newest point is the one that is running.
@@ -110,7 +108,7 @@ export function overviewOperations(parts: AdminParts, records: Records): Operati
           topOf('model', scope, fromMs, nowMs + 1),
           topOf('account', scope, fromMs, nowMs + 1),
           topOf('provider', scope, fromMs, nowMs + 1),
-          troubles.now(scope, operator),
+          watch.wrong(scope, operator),
         ]);
         return {
           range,

@@ -15,7 +15,7 @@ import type { Ledger } from '../metering/ledger.ts';
 import type { PlanBook } from '../metering/plan-book.ts';
 import type { EngineOperator } from '../tools/search/engine-operator.ts';
 import type { VectorOperator } from '../vectors/operator.ts';
-import type { Finding } from './doctor.ts';
+import type { Finding } from './finding.ts';
 
 /** What the admin API works on, given by the composition root. */
 export interface AdminParts {
@@ -50,10 +50,10 @@ export interface AdminParts {
   setup: AdminSetup;
   /** What this process depends on: by name, why it cannot be used, null when it can. */
   troubles(): Readonly<Record<string, string | null>>;
-  /** Room on the disk of the data folder; null where nobody knows. */
-  disk(): { freeBytes: number; sizeBytes: number } | null;
-  /** What `culvert doctor` would find, as far as a server that runs can look. */
+  /** What `culvert doctor` would find of machine, data folder, stores and providers, as far as a server that runs can look. */
   findings(): Promise<readonly Finding[]>;
+  /** Who answers for each thing that callers can ask for, and programs that would do more. */
+  capabilities(): Promise<readonly Finding[]>;
   /** A backup, ready to be read; rejects with a FailureError where none can be made. */
   backup(): Promise<AsyncIterable<Uint8Array>>;
   /** What this process keeps of a request's bodies, without credentials; null: nothing. */

@@ -1,10 +1,13 @@
 import { z } from 'zod';
 import type { Operator } from '../auth/operator.ts';
+import type { LaneSnapshot } from '../inference/routing/health-snapshot.ts';
+import type { Standing } from '../inference/routing/lane.ts';
 import type { Target } from '../inference/routing/target.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { type LimitReading, readLimits } from '../metering/limit-view.ts';
 import { type WindowName, windowLabels, windowNames } from '../metering/window.ts';
 import type { Directory, KnownAccount, Records } from './directory.ts';
+import { type Finding, pageField } from './finding.ts';
 import type { AdminParts } from './parts.ts';
 import { notAllowed } from './roles.ts';
 import type { AccountScope } from './scope.ts';
@@ -12,16 +15,28 @@ import type { AccountScope } from './scope.ts';
 export const wrongSchema = z.object({
   severity: z.enum(['problem', 'warning']).describe('problem: requests fail.'),
   text: z.string().describe('A sentence.'),
-  page: z
-    .enum(['providers', 'models', 'accounts', 'plans', 'settings'])
-    .describe('The page that shows more; of settings, the findings of the doctor.'),
+  page: pageField.describe('The page that shows more; of settings, the findings of the doctor.'),
   id: z.string().nullable().describe('Which one there; null: the page as a whole.'),
 });
 
 export type Wrong = z.output<typeof wrongSchema>;
 
-/** With whose it is; null: nobody's in particular. */
-type Found = Wrong & { account: string | null };
+/** What is wrong right now: the findings of the overview and of the doctor alike, so that they cannot disagree. */
+export interface TroubleWatch {
+  /** What the operator may see of it, of these accounts and of nobody's in particular; the worst first. */
+  wrong(scope: AccountScope, operator: Operator): Promise<Wrong[]>;
+  /** The same and what is well, looked at anew. */
+  findings(operator: Operator): Promise<Finding[]>;
+}
+
+/** Something that requests run into. With whose it is; null: nobody's in particular. */
+interface Trouble extends Finding {
+  state: 'problem' | 'warning';
+  page: 'providers' | 'models' | 'accounts' | 'plans';
+  account: string | null;
+}
+
+type Found = Finding & { account: string | null };
 
 const keptMs = 5_000;
 const fullShare = 0.9;
@@ -29,92 +44,104 @@ const fullShare = 0.9;
 const accountsMax = 50;
 const keysMax = 10;
 const monthMs = 30 * 86_400_000;
-const diskShareMin = 0.1;
 
-/** Looks for what is wrong when it is asked, at most once in `keptMs`, however many pages are open. */
-export function createTroubleWatch(parts: AdminParts, records: Records) {
+/** Looks for what is wrong when it is asked, of the overview at most once in `keptMs`, however many pages are open. */
+export function createTroubleWatch(parts: AdminParts, records: Records): TroubleWatch {
   let known: { atMs: number; found: Promise<Found[]> } | null = null;
 
   async function look(): Promise<Found[]> {
-    const directory = await records.current(null);
-    const found = [
-      ...storeTroubles(parts),
-      ...diskTroubles(parts),
-      ...providerTroubles(parts),
-      ...modelTroubles(parts),
-      ...planTroubles(parts, directory),
-      ...keptTroubles(parts),
-      ...(await fullWindows(parts, directory)),
-    ];
-    return found.sort((a, b) => (a.severity === b.severity ? 0 : a.severity === 'problem' ? -1 : 1));
+    const [looked, ofAccounts] = await Promise.all([parts.findings(), accountTroubles(parts, records)]);
+    const troubles = [...providerTroubles(parts), ...modelTroubles(parts), ...keptTroubles(parts), ...ofAccounts];
+    const troubled = new Set(troubles.map(({ check }) => check));
+    const others = looked.filter(({ check, state }) => state !== 'ok' || !troubled.has(check));
+    return [...others.map((finding) => ({ ...finding, account: null })), ...troubles];
+  }
+
+  function lookNow(): Promise<Found[]> {
+    const found = look();
+    known = { atMs: parts.clock.monotonicMs(), found };
+    found.catch(() => {
+      known = null;
+    });
+    return found;
   }
 
   return {
-    /** What the operator may see of it, of these accounts and of nobody's in particular. */
-    async now(scope: AccountScope, operator: Operator): Promise<Wrong[]> {
-      const nowMs = parts.clock.monotonicMs();
-      if (known === null || nowMs - known.atMs >= keptMs) {
-        const found = look();
-        known = { atMs: nowMs, found };
-        found.catch(() => {
-          known = null;
-        });
-      }
-      const found = await known.found;
-      return found
-        .filter(({ account }) => scope === null || account === null || scope.includes(account))
-        .filter(({ page }) => notAllowed(operator, page, 'read') === null)
-        .map(({ account: _, ...wrong }) => wrong);
+    async wrong(scope, operator) {
+      const isFresh = known !== null && parts.clock.monotonicMs() - known.atMs < keptMs;
+      const found = await (isFresh ? known!.found : lookNow());
+      return visible(found, scope, operator)
+        .flatMap(({ state, check, message, page = 'settings', id = null }): Wrong[] => {
+          if (state === 'ok') return [];
+          return [
+            { severity: state, text: isSentence(message) ? message : `${capital(check)}: ${message}.`, page, id },
+          ];
+        })
+        .sort((a, b) => (a.severity === b.severity ? 0 : a.severity === 'problem' ? -1 : 1));
     },
+    findings: async (operator) =>
+      visible(await lookNow(), operator.accounts, operator).map(({ account: _, ...finding }) => finding),
   };
 }
 
-function storeTroubles({ troubles }: AdminParts): Found[] {
-  return Object.entries(troubles()).flatMap(([name, trouble]) =>
-    trouble === null ? [] : [problem(`${named(name)} cannot be used: ${trouble}`, 'settings', null)],
+function visible(found: readonly Found[], scope: AccountScope, operator: Operator): Found[] {
+  return found.filter(
+    ({ account, page = 'settings' }) =>
+      (scope === null || account === null || scope.includes(account)) && notAllowed(operator, page, 'read') === null,
   );
 }
 
-function named(store: string): string {
-  return store === 'folder' ? 'The data folder' : store === 'counters' ? 'The counters' : `The ${store}`;
+function isSentence(text: string): boolean {
+  return text.endsWith('.');
 }
 
-function diskTroubles({ disk }: AdminParts): Found[] {
-  const room = disk();
-  if (room === null || room.freeBytes >= room.sizeBytes * diskShareMin) return [];
-  const free = `${(room.freeBytes / 1e9).toFixed(1)} GB`;
-  const text = `The disk of the data folder is filling: ${free} of ${(room.sizeBytes / 1e9).toFixed(0)} GB are free`;
-  return [warning(`${text}. A full disk refuses every request.`, 'settings', null)];
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-function providerTroubles({ snapshot, health, clock }: AdminParts): Found[] {
+/** Closed out: what was asked of it last failed, whether or not the next request may try it again. */
+const closedOut: readonly Standing[] = ['open', 'refused', 'due', 'probing'];
+
+function providerTroubles({ snapshot, health, clock }: AdminParts): Trouble[] {
   const { models, providers } = snapshot();
   const nowMs = clock.monotonicMs();
   const targets = Map.groupBy(models.targets(), ({ provider }) => provider);
   const lanes = Map.groupBy(health.snapshot(nowMs), ({ target }) => target.slice(0, target.indexOf('/')));
-  return [...providers.keys()].flatMap((name): Found[] => {
+  return [...providers.keys()].flatMap((name): Trouble[] => {
     const own = targets.get(name) ?? [];
-    const status = own.length === 0 ? 'healthy' : health.status(own, nowMs);
-    const resting = (lanes.get(name) ?? []).filter(({ standing }) => standing !== 'ready' && standing !== 'full');
-    const [first] = resting;
-    if (first === undefined && status !== 'down') return [];
-    const why = first?.why ?? null;
-    const because = why === null ? '' : `: ${why}`;
-    const back = first?.backAtMs ?? null;
-    const until = back === null ? '' : `, back ${within(back - nowMs)}`;
-    if (status === 'down') return [problem(`The provider ${name} is down${because}${until}.`, 'providers', name)];
-    const which = first === undefined ? '' : ` for ${first.target.slice(name.length + 1)}`;
+    const asked = lanes.get(name) ?? [];
+    const [first] = asked.filter(({ standing }) => standing !== 'ready' && standing !== 'full');
+    // Of a provider with many models few were asked: what failed for each of them fails for all.
+    const allFailed =
+      asked.length > 0 &&
+      asked.every(({ standing }) => closedOut.includes(standing)) &&
+      asked.some(({ why }) => why !== 'model unavailable');
+    const isDown = allFailed || (own.length > 0 && health.status(own, nowMs) === 'down');
+    if (first === undefined && !isDown) return [];
+    const because = first === undefined ? '' : `: ${first.why}, ${backAgain(first, nowMs)}`;
+    if (isDown) return [problem(`The provider ${name} is down${because}.`, 'providers', name)];
     const word = first?.standing === 'cooling' ? 'is cooling down' : 'is closed out';
-    return [warning(`The provider ${name} ${word}${which}${because}${until}.`, 'providers', name)];
+    const which = first?.target.slice(name.length + 1);
+    return [warning(`The provider ${name} ${word} for ${which}${because}.`, 'providers', name)];
   });
 }
 
-function modelTroubles({ snapshot, health, clock }: AdminParts): Found[] {
+function backAgain({ standing, backAtMs }: LaneSnapshot, nowMs: number): string {
+  if (standing === 'due' || standing === 'probing') return 'the next request tries it again';
+  return backAtMs === null ? 'until it answers' : `back ${within(backAtMs - nowMs)}`;
+}
+
+function modelTroubles({ snapshot, health, clock }: AdminParts): Trouble[] {
   const nowMs = clock.monotonicMs();
   const { models } = snapshot();
+  const standings = new Map(
+    health.snapshot(nowMs).map(({ target, credential, standing }) => [`${target} ${credential}`, standing]),
+  );
+  const failed = ({ id, credentials }: Target) =>
+    credentials.every((credential) => closedOut.includes(standings.get(`${id} ${credential.id}`) ?? 'ready'));
   const down = models.named.filter((alias) => {
     const targets: Target[] = alias.candidates.map(({ target }) => target);
-    return targets.length === 0 || health.status(targets, nowMs) === 'down';
+    return targets.every(failed) || health.status(targets, nowMs) === 'down';
   });
   const unheard = models.unheard.map((name) =>
     warning(`The provider ${name} has not told its models yet.`, 'providers', name),
@@ -123,7 +150,7 @@ function modelTroubles({ snapshot, health, clock }: AdminParts): Found[] {
 }
 
 /** Stored plans that a later version cannot read: their accounts have the default plan meanwhile. */
-function planTroubles({ plans }: AdminParts, { stored, config }: Directory): Found[] {
+function planTroubles({ plans }: AdminParts, { stored, config }: Directory): Trouble[] {
   const book = plans();
   return stored.plans
     .filter(({ name }) => !book.has(name))
@@ -137,36 +164,41 @@ function planTroubles({ plans }: AdminParts, { stored, config }: Directory): Fou
 }
 
 /** Providers and models that were set up at run time and cannot be used. */
-function keptTroubles({ setup }: AdminParts): Found[] {
+function keptTroubles({ setup }: AdminParts): Trouble[] {
   return [...setup.report().problems].map(([key, sentence]) => {
     const [kind, name = ''] = key.split(' ');
     return problem(sentence, kind?.startsWith('model') ? 'models' : 'providers', name);
   });
 }
 
-async function fullWindows(parts: AdminParts, directory: Directory): Promise<Found[]> {
-  const { ledger, counters, clock, plans } = parts;
-  if (counters === null) return [];
-  const nowMs = clock.wallMs();
+async function accountTroubles(parts: AdminParts, records: Records): Promise<Trouble[]> {
   try {
-    const used = await ledger.usage({
-      accounts: null,
-      where: {},
-      groupBy: 'account',
-      splitBy: null,
-      fromMs: nowMs - monthMs,
-      toMs: nowMs + 1,
-    });
-    const accounts = used.slice(0, accountsMax).flatMap(({ group }) => directory.account(group) ?? []);
-    const found = await Promise.all(accounts.map((account) => fullOf(account)));
-    return found.flat();
+    const directory = await records.current(null);
+    return [...planTroubles(parts, directory), ...(await fullWindows(parts, directory))];
   } catch (error) {
-    // Counters or books that cannot be asked are told as stores that are in trouble.
+    // Accounts, counters or books that cannot be asked are told as stores that are in trouble.
     if (error instanceof FailureError) return [];
     throw error;
   }
+}
 
-  async function fullOf({ id, plan: planName }: KnownAccount): Promise<Found[]> {
+async function fullWindows(parts: AdminParts, directory: Directory): Promise<Trouble[]> {
+  const { ledger, counters, clock, plans } = parts;
+  if (counters === null) return [];
+  const nowMs = clock.wallMs();
+  const used = await ledger.usage({
+    accounts: null,
+    where: {},
+    groupBy: 'account',
+    splitBy: null,
+    fromMs: nowMs - monthMs,
+    toMs: nowMs + 1,
+  });
+  const accounts = used.slice(0, accountsMax).flatMap(({ group }) => directory.account(group) ?? []);
+  const found = await Promise.all(accounts.map((account) => fullOf(account)));
+  return found.flat();
+
+  async function fullOf({ id, plan: planName }: KnownAccount): Promise<Trouble[]> {
     const plan = plans().plan(planName);
     const whole = { account: id, plan, own: null };
     if (plan.scope === 'account') {
@@ -182,8 +214,8 @@ async function fullWindows(parts: AdminParts, directory: Directory): Promise<Fou
 
 type Readings = Awaited<ReturnType<typeof readLimits>>;
 
-function fullIn(who: string, account: string, { windows, tokens, budget }: Readings, nowMs: number): Found[] {
-  const say = (reading: LimitReading, what: string, amounts: (used: number, allowed: number) => string): Found[] => {
+function fullIn(who: string, account: string, { windows, tokens, budget }: Readings, nowMs: number): Trouble[] {
+  const say = (reading: LimitReading, what: string, amounts: (used: number, allowed: number) => string): Trouble[] => {
     const { used, allowed, resets_at: freesAt } = reading;
     if (allowed === null || allowed <= 0 || used < allowed * fullShare) return [];
     const share = Math.floor((used / allowed) * 100);
@@ -209,10 +241,18 @@ function within(ms: number): string {
   return ms < 172_800_000 ? `in ${Math.round(ms / 3_600_000)} h` : `in ${Math.round(ms / 86_400_000)} days`;
 }
 
-function problem(text: string, page: Wrong['page'], id: string | null): Found {
-  return { severity: 'problem', text, page, id, account: null };
+/** What to do, by the page that shows more. */
+const fixes: Readonly<Record<Trouble['page'], string>> = {
+  providers: 'Test it: its page does, and POST /admin/v1/providers/{name}/test.',
+  models: 'Give it a target that answers.',
+  plans: 'Write it anew.',
+  accounts: 'Wait, or give the account a plan that allows more.',
+};
+
+function problem(message: string, page: Trouble['page'], id: string): Trouble {
+  return { check: `${page.slice(0, -1)} ${id}`, state: 'problem', message, fix: fixes[page], page, id, account: null };
 }
 
-function warning(text: string, page: Wrong['page'], id: string | null): Found {
-  return { severity: 'warning', text, page, id, account: null };
+function warning(message: string, page: Trouble['page'], id: string): Trouble {
+  return { ...problem(message, page, id), state: 'warning' };
 }

@@ -141,9 +141,9 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     checkConfig: (text) => checkConfigText(text, 'culvert.yaml', process.env),
     reload: async () => ({ ok: true, config }),
     troubles: () => ({ ledger: ledger.trouble() }),
-    disk: () => null,
     bodies: () => null,
     findings: async () => [],
+    capabilities: async () => [],
     backup: () => Promise.reject(new FailureError(invalid(null, 'culvert backup makes one without a server.'))),
     onStoreError: (error) => console.error(String(error)),
   });

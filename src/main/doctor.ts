@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Finding } from '../admin/doctor.ts';
+import type { Finding } from '../admin/finding.ts';
 import { capabilityFindings, toolFindings } from '../cli/doctor/capabilities.ts';
 import { ok, problem, warning } from '../cli/doctor/finding.ts';
 import { diskFinding, folderFinding, newestFileMs, secretFileFinding } from '../cli/doctor/folder.ts';
@@ -9,20 +9,20 @@ import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { secretBytesMin } from '../kernel/seal.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
-import type { Setup } from './setup.ts';
 
-/** What `culvert doctor` finds, looked at by a server that runs: its stores tell themselves, nothing is opened twice. */
+/**
+ * What `culvert doctor` finds, looked at by a server that runs: its stores tell themselves, nothing is opened twice.
+ * What requests run into, such as a provider that is down, `admin/wrong` adds.
+ */
 export function runningFindings({
   folder,
   snapshot: now,
   troubles,
-  setup,
   clock,
 }: {
   folder: DataFolder;
   snapshot(): Snapshot;
   troubles(): Readonly<Record<string, string | null>>;
-  setup: Pick<Setup, 'report'>;
   clock: Clock;
 }): Finding[] {
   const snapshot = now();
@@ -48,11 +48,14 @@ export function runningFindings({
     nodeFinding(process.versions.node),
     clockFinding(clock.wallMs(), newestFileMs(folder)),
     folderFinding(folder),
-    diskFinding(folder),
+    diskFinding(folder, storage.reserve ?? null),
     ...secrets,
     ...stores,
-    ...providerFindings(snapshot, [...setup.report().problems.values()]),
-    ...capabilityFindings(snapshot),
-    ...toolFindings(process.env.PATH ?? '', config),
+    ...providerFindings(snapshot, []),
   ];
+}
+
+/** Who answers for each thing that callers can ask for, and which programs are there for them. */
+export function runningCapabilities(snapshot: Snapshot): Finding[] {
+  return [...capabilityFindings(snapshot), ...toolFindings(process.env.PATH ?? '', snapshot.config)];
 }

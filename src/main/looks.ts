@@ -4,22 +4,24 @@ import { FailureError } from '../kernel/failure.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 import type { createBackupDownload } from './backup-download.ts';
 import type { KeptBodies } from './kept-bodies.ts';
-import type { Setup } from './setup.ts';
 import type { Storage } from './storage.ts';
 
 /** What a running server can tell of itself, and nobody else. */
 export function serverLooks(
-  { storage, keptBodies, setup }: { storage: Storage; keptBodies: KeptBodies; setup: Setup },
+  { storage, keptBodies }: { storage: Storage; keptBodies: KeptBodies },
   parts: { folder: DataFolder; clock: Clock; version: string } & Pick<AdminParts, 'snapshot' | 'troubles'>,
-): Pick<AdminParts, 'disk' | 'bodies' | 'findings' | 'backup'> {
+): Pick<AdminParts, 'bodies' | 'findings' | 'capabilities' | 'backup'> {
   const { folder, clock, version, snapshot } = parts;
   let download: ReturnType<typeof createBackupDownload> | null = null;
   return {
-    disk: storage.room.known,
     bodies: keptBodies.find,
     async findings() {
       const { runningFindings } = await import('./doctor.ts');
-      return runningFindings({ ...parts, setup });
+      return runningFindings(parts);
+    },
+    async capabilities() {
+      const { runningCapabilities } = await import('./doctor.ts');
+      return runningCapabilities(snapshot());
     },
     async backup() {
       const full = storage.room.refusal();

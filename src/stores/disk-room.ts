@@ -6,14 +6,20 @@ const lookIntervalMs = 1_000;
 /** What the reserve is where none is configured: enough for the books of some hours, and no more than this share. */
 const reserveDefaultBytes = 512 * 1024 * 1024;
 const reserveShare = 0.05;
+/** Beside the reserve, what is left when a disk counts as filling: this share of it, and no more than this. */
+const fillingShare = 0.1;
+const fillingMaxBytes = 10_000_000_000;
 /** A write goes into a log first, and from there into its database. */
 const writtenTwice = 2;
+
+export interface DiskReading {
+  freeBytes: number;
+  sizeBytes: number;
+}
 
 export interface DiskRoom {
   /** Why nothing large may be written now; null while more than the reserve is free. */
   refusal(): Failure | null;
-  /** As of the last look. */
-  known(): { freeBytes: number; sizeBytes: number };
   /** Bytes written since, which the next look sees by itself. */
   taken(bytes: number): void;
   stop(): void;
@@ -24,7 +30,7 @@ export interface DiskRoom {
  * refused, so that the ledger can always write. `reserve`: as configured, in bytes; null for the default.
  */
 export function createDiskRoom(path: string, reserve: () => number | null): DiskRoom {
-  let known = readingOf(statfsSync(path));
+  let known = diskReading(path);
   let takenBytes = 0;
   let looking = false;
 
@@ -47,13 +53,12 @@ export function createDiskRoom(path: string, reserve: () => number | null): Disk
 
   return {
     refusal() {
-      const reserveBytes = reserve() ?? Math.min(reserveDefaultBytes, known.sizeBytes * reserveShare);
+      const reserveBytes = reserveOf(known, reserve());
       const freeBytes = Math.max(0, known.freeBytes - takenBytes * writtenTwice);
       if (freeBytes > reserveBytes) return null;
       const message = `The disk of this server has ${Math.round(freeBytes / 1_000_000)} MB free, which are kept for its books (storage.reserve), so nothing was kept of this request. Reads go on. Retry when there is room.`;
       return { kind: 'overloaded', message };
     },
-    known: () => known,
     taken(bytes) {
       takenBytes += Math.max(0, bytes);
     },
@@ -61,6 +66,30 @@ export function createDiskRoom(path: string, reserve: () => number | null): Disk
   };
 }
 
-function readingOf({ bavail, blocks, bsize }: { bavail: number; blocks: number; bsize: number }) {
+/** Of the file system that `path`, which must exist, is on. */
+export function diskReading(path: string): DiskReading {
+  return readingOf(statfsSync(path));
+}
+
+/**
+ * How full a disk is: `full` refuses whatever is large, `filling` is near it. `reserve`: as configured, in bytes; null
+ * for the default.
+ */
+export function diskStanding(
+  reading: DiskReading,
+  reserve: number | null,
+): { standing: 'roomy' | 'filling' | 'full'; reserveBytes: number } {
+  const { freeBytes, sizeBytes } = reading;
+  const reserveBytes = reserveOf(reading, reserve);
+  if (freeBytes <= reserveBytes) return { standing: 'full', reserveBytes };
+  const filling = freeBytes - reserveBytes < Math.min(fillingMaxBytes, sizeBytes * fillingShare);
+  return { standing: filling ? 'filling' : 'roomy', reserveBytes };
+}
+
+function reserveOf({ sizeBytes }: DiskReading, reserve: number | null): number {
+  return reserve ?? Math.min(reserveDefaultBytes, sizeBytes * reserveShare);
+}
+
+function readingOf({ bavail, blocks, bsize }: { bavail: number; blocks: number; bsize: number }): DiskReading {
   return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
 }

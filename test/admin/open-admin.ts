@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import type { AdminMethod } from '../../src/admin/admin-api.ts';
 import { createAdminApi } from '../../src/admin/create-admin-api.ts';
+import type { Finding } from '../../src/admin/finding.ts';
 import type { Reloaded } from '../../src/admin/parts.ts';
 import type { Stored } from '../../src/auth/account-store.ts';
 import { declaredKeys } from '../../src/auth/declared-keys.ts';
@@ -73,7 +74,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
   });
   let reloaded: Reloaded | null = null;
   const storeErrors: unknown[] = [];
-  let disk = { freeBytes: 50e9, sizeBytes: 100e9 };
+  let findings: readonly Finding[] = [{ check: 'disk', state: 'ok', message: '50 GB are free', fix: null }];
 
   const sessionStore = openSqliteSessionStore(join(folder, 'culvert.db'));
   const rules = { session_idle: 3_600_000, session_max: 86_400_000 };
@@ -124,10 +125,10 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     checkConfig: (text) => checkConfigText(text, 'culvert.yaml', {}),
     reload: async () => reloaded ?? { ok: true, config: current },
     troubles: () => ({ database: ledger.trouble(), state: null }),
-    disk: () => disk,
     bodies: () => null,
     backup: () => Promise.reject(new Error('there is no backup here')),
-    findings: async () => [{ check: 'disk', state: 'ok', message: '50 GB free', fix: null }],
+    findings: async () => findings,
+    capabilities: async () => [{ check: 'speech', state: 'warning', message: 'simulated: nobody', fix: 'Add one.' }],
     onStoreError: (error) => storeErrors.push(error),
   });
 
@@ -197,8 +198,9 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
       snapshot = snapshotOf(setup.inForce());
       ring.declare(declaredKeys(current, 'sk-cv-admin-of-tests'));
     },
-    setDisk(room: typeof disk) {
-      disk = room;
+    /** What machine, folder and stores are found to be. */
+    setFindings(next: readonly Finding[]) {
+      findings = next;
     },
     /** What the next reload comes to. */
     setReload(result: Reloaded) {

@@ -76,18 +76,27 @@ test('what is wrong right now is said in sentences that lead somewhere', async (
     return (await admin.ok('GET', '/overview')).wrong;
   };
   assert.deepEqual(await wrong(), []);
-  admin.setDisk({ freeBytes: 2e9, sizeBytes: 100e9 });
+  const fix = 'Free some.';
+  admin.setFindings([
+    { check: 'disk', state: 'warning', message: '2.0 GB of 100 GB are free for the data folder', fix },
+    { check: 'provider up', state: 'warning', message: 'has no credential', fix, page: 'providers', id: 'up' },
+    { check: 'ledger', state: 'problem', message: 'it is locked', fix },
+    { check: 'node', state: 'ok', message: 'Node 24', fix: null },
+  ]);
   await settle(admin, { costMilli: 9_500 });
   const found = await wrong();
   assert.deepEqual(
     found.map(({ severity, page, id }: Record<string, unknown>) => [severity, page, id]),
     [
+      ['problem', 'settings', null],
       ['warning', 'settings', null],
+      ['warning', 'providers', 'up'],
       ['warning', 'accounts', 'dev'],
     ],
   );
-  assert.match(found[0].text, /disk of the data folder is filling: 2\.0 GB of 100 GB are free/);
-  assert.match(found[1].text, /^dev has used 95 % of its 5-hour window \(9\.5 of 10 units; the next/);
+  assert.equal(found[0].text, 'Ledger: it is locked.');
+  assert.equal(found[1].text, 'Disk: 2.0 GB of 100 GB are free for the data folder.');
+  assert.match(found[3].text, /^dev has used 95 % of its 5-hour window \(9\.5 of 10 units; the next/);
 });
 
 test('a window and a budget that are full are problems, said before what is only near', async (t) => {

@@ -43,11 +43,13 @@ test('a data folder that cannot be used, that others can read, or that is not th
   assert.ok(newestFileMs(dataFolderAt(path))! > 0);
 });
 
-test('a full disk is a problem, a nearly full one a warning', () => {
-  assert.deepEqual(
-    [50 * 1024 ** 3, 512 * 1024 ** 2, 10 * 1024 ** 2].map((bytes) => freeDiskFinding(bytes).state),
-    ['ok', 'warning', 'problem'],
-  );
+test('a disk without more than the reserve is a problem, one that is near it a warning', () => {
+  const states = (sizeBytes: number, reserve: number | null, ...free: readonly number[]) =>
+    free.map((freeBytes) => freeDiskFinding({ freeBytes, sizeBytes }, reserve).state);
+  assert.deepEqual(states(100e9, null, 50e9, 10e9, 0.53e9), ['ok', 'warning', 'problem']);
+  assert.deepEqual(states(8e12, null, 12e9, 10e9), ['ok', 'warning'], 'a large disk is not filling with much left');
+  assert.deepEqual(states(1e9, null, 0.16e9, 0.14e9, 0.05e9), ['ok', 'warning', 'problem']);
+  assert.deepEqual(states(100e9, 30e9, 41e9, 39e9, 30e9), ['ok', 'warning', 'problem'], 'as storage.reserve says');
 });
 
 test('a secret that others can read, or that is cut short, is a problem', (t) => {

@@ -49,7 +49,11 @@ export async function doctor(flags: DoctorFlags, parts: CliParts): Promise<numbe
 async function serverFindings(config: Config, flags: DoctorFlags, parts: CliParts): Promise<Finding[]> {
   const folder = dataFolderAt(config.storage.data_dir);
   const standing = folderFinding(folder);
-  const findings = [clockFinding(Date.now(), newestFileMs(folder)), standing, diskFinding(folder)];
+  const findings = [
+    clockFinding(Date.now(), newestFileMs(folder)),
+    standing,
+    diskFinding(folder, config.storage.reserve ?? null),
+  ];
   // Without its folder nothing else can be looked at.
   if (standing.state === 'problem') return findings;
   const owner = existsSync(folder.lockFile) ? lockOwner(folder) : null;

@@ -1,12 +1,6 @@
-/** One line of `culvert doctor`. */
-export interface Finding {
-  /** What was looked at: `config`, `database`, … */
-  check: string;
-  state: 'ok' | 'warning' | 'problem';
-  message: string;
-  /** What to do about it; null where nothing is to be done. */
-  fix: string | null;
-}
+import type { Finding } from '../../admin/finding.ts';
+
+export type { Finding };
 
 export function ok(check: string, message: string): Finding {
   return { check, state: 'ok', message, fix: null };

@@ -1,5 +1,6 @@
-import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { type DiskReading, diskReading, diskStanding } from '../../stores/disk-room.ts';
 import type { DataFolder } from '../../stores/sqlite/data-folder.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 
@@ -24,20 +25,23 @@ export function folderFinding(folder: DataFolder): Finding {
   return ok('data folder', path);
 }
 
-const gibibyte = 1024 ** 3;
-const diskBytesMin = gibibyte / 10;
-const diskBytesGood = gibibyte;
-
-export function diskFinding(folder: DataFolder): Finding {
-  const { bavail, bsize } = statfsSync(nearestExisting(folder.path));
-  return freeDiskFinding(bavail * bsize);
+/** Whether the disk of the folder has room. `reserve`: as configured, in bytes; null for the default. */
+export function diskFinding(folder: DataFolder, reserve: number | null): Finding {
+  return freeDiskFinding(diskReading(nearestExisting(folder.path)), reserve);
 }
 
-export function freeDiskFinding(freeBytes: number): Finding {
-  const message = `${(freeBytes / gibibyte).toFixed(1)} GB free for the data folder`;
-  const fix = 'Free some: a full disk refuses every request, since none could be booked.';
-  if (freeBytes < diskBytesMin) return problem('disk', message, fix);
-  return freeBytes < diskBytesGood ? warning('disk', message, fix) : ok('disk', message);
+export function freeDiskFinding(reading: DiskReading, reserve: number | null): Finding {
+  const { standing, reserveBytes } = diskStanding(reading, reserve);
+  const message = `${gigabytes(reading.freeBytes)} of ${gigabytes(reading.sizeBytes)} are free for the data folder`;
+  if (standing === 'roomy') return ok('disk', message);
+  const fix = `Free some: below ${gigabytes(reserveBytes)} (storage.reserve) nothing large is kept, and a full disk refuses every request.`;
+  return standing === 'full'
+    ? problem('disk', `${message}, so vectors, pages, pictures and uploads are refused`, fix)
+    : warning('disk', `${message}: it is filling`, fix);
+}
+
+function gigabytes(bytes: number): string {
+  return bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(bytes < 1e11 ? 1 : 0)} GB`;
 }
 
 /** When anything in the folder was last written, wall-clock ms; null when there is nothing, or it cannot be listed. */

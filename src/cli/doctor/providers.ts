@@ -13,12 +13,13 @@ export function providerFindings(snapshot: Snapshot, problems: readonly string[]
     if (credentials > 0)
       return ok(`provider ${name}`, credentials === 1 ? 'one credential' : `${credentials} credentials`);
     if (provider.envKey === null) return ok(`provider ${name}`, 'needs no credential');
-    return warning(`provider ${name}`, 'has no credential', `Set its api_key, such as \${${provider.envKey}}.`);
+    const fix = `Set its api_key, such as \${${provider.envKey}}.`;
+    return { ...warning(`provider ${name}`, 'has no credential', fix), page: 'providers', id: name };
   });
-  if (real.length === 0)
-    findings.push(
-      warning('providers', 'none is configured', 'Set OPENAI_API_KEY or another, or name one in culvert.yaml.'),
-    );
+  if (real.length === 0) {
+    const fix = 'Set OPENAI_API_KEY or another, or name one in culvert.yaml.';
+    findings.push({ ...warning('providers', 'none is configured', fix), page: 'providers', id: null });
+  }
   return [...findings, ...problems.map((message) => problem('providers', message, 'Correct it in the configuration.'))];
 }
 

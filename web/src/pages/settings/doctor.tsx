@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { CircleAlert, CircleCheck, RefreshCw, TriangleAlert } from 'lucide-react';
 import type { DoctorReply } from '../../../../src/admin/doctor.ts';
 import { get } from '../../api/request.ts';
@@ -51,12 +52,23 @@ export function Doctor() {
   );
 }
 
-function Line({ finding: { check, state, message, fix } }: { finding: Finding }) {
+function Line({ finding: { check, state, message, fix, page, id } }: { finding: Finding }) {
   return (
     <li className="flex gap-2.5 px-4 py-2">
       {icons[state]}
       <div className="grid min-w-0 flex-1 gap-x-4 [overflow-wrap:anywhere] sm:grid-cols-[10rem_minmax(0,1fr)]">
-        <p className="font-medium">{check}</p>
+        <p className="font-medium">
+          {page === undefined || page === 'settings' ? (
+            check
+          ) : (
+            <Link
+              to={`/dashboard/${page}${id == null ? '' : `/${encodeURIComponent(id)}`}`}
+              className="underline decoration-line-strong underline-offset-2 hover:decoration-current"
+            >
+              {check}
+            </Link>
+          )}
+        </p>
         <div>
           <p>{message}</p>
           {fix !== null && <p className="text-muted">{fix}</p>}

@@ -1,0 +1,16 @@
+import { z } from 'zod';
+
+/** Where the dashboard shows more of what is wrong. */
+export const pageField = z.enum(['providers', 'models', 'accounts', 'plans', 'settings']);
+
+export const findingSchema = z.object({
+  check: z.string().describe('What was looked at.'),
+  state: z.enum(['ok', 'warning', 'problem']).describe('problem: requests fail, or the next start would be refused.'),
+  message: z.string(),
+  fix: z.string().nullable().describe('What to do about it; null where nothing is to be done.'),
+  page: pageField.optional().describe('The page of the dashboard that shows more.'),
+  id: z.string().nullable().optional().describe('Which one there; null: the page as a whole.'),
+});
+
+/** One thing that was looked at. */
+export type Finding = z.output<typeof findingSchema>;

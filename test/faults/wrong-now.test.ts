@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { DoctorReply } from '../../src/admin/doctor.ts';
+import type { Wrong } from '../../src/admin/wrong.ts';
+import { adminKey, noLimits, overUpstreams, startGateway, type TestGateway } from '../start-gateway.ts';
+import { closedPort } from '../start-process.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { mountSmallDisk } from './small-disk.ts';
+
+async function read<T>(gateway: TestGateway, path: string, key = adminKey): Promise<T> {
+  const answer = await gateway.fetch(`/admin/v1${path}`, { headers: { authorization: `Bearer ${key}` } });
+  assert.equal(answer.status, 200);
+  return (await answer.json()) as T;
+}
+
+/** What the doctor finds now, and the overview then; each thing that is wrong stands in both. */
+async function look(gateway: TestGateway, key = adminKey): Promise<Wrong[]> {
+  const { findings } = await read<DoctorReply>(gateway, '/doctor', key);
+  const { wrong } = await read<{ wrong: Wrong[] }>(gateway, '/overview', key);
+  const told = findings
+    .filter(({ check, state }) => state !== 'ok' && !capabilities.includes(check))
+    .map(({ state, page = 'settings', id = null }) => `${state} ${page} ${id}`);
+  const said = wrong.map(({ severity, page, id }) => `${severity} ${page} ${id}`);
+  assert.deepEqual(said.toSorted(), told.toSorted());
+  for (const { text } of wrong) assert.match(text, /^[A-Z0-9].*\.$|^\S+ has used/);
+  return wrong;
+}
+
+/** What nobody does yet is no fault of this moment: the doctor alone tells it. */
+const capabilities = [
+  'chat',
+  'embeddings',
+  'speech',
+  'transcription',
+  'images',
+  'vectors',
+  'search',
+  'ffmpeg',
+  'chromium',
+];
+
+async function chat(gateway: TestGateway): Promise<number> {
+  const json = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
+  const answer = await gateway.fetch('/v1/chat/completions', { json });
+  await answer.text();
+  return answer.status;
+}
+
+async function upstreamOf(t: TestContext): Promise<string> {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  return upstream.url;
+}
+
+test('nothing is wrong with a server that serves', async (t) => {
+  const gateway = await startGateway(t, overUpstreams(await upstreamOf(t)));
+  assert.equal(await chat(gateway), 200);
+  assert.deepEqual(await look(gateway), []);
+});
+
+test('a provider that refuses connections is down, with its model; the doctor says no "one credential" beside it', async (t) => {
+  const gateway = await startGateway(t, overUpstreams(`http://127.0.0.1:${await closedPort()}`));
+  for (let at = 0; at < 4; at += 1) assert.ok((await chat(gateway)) >= 502);
+  const first = await look(gateway);
+  assert.match(first[0]!.text, /^The provider up1 is down: unreachable, back in /);
+  // By then it may be tried again, and nobody has.
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  const wrong = await look(gateway);
+  assert.deepEqual(
+    wrong.slice(0, 2).map(({ severity, page, id }) => [severity, page, id]),
+    [
+      ['problem', 'providers', 'up1'],
+      ['problem', 'models', 'chat'],
+    ],
+  );
+  assert.match(wrong[0]!.text, /^The provider up1 is down: unreachable, the next request tries it again\.$/);
+  const { ok, findings } = await read<DoctorReply>(gateway, '/doctor');
+  assert.equal(ok, false);
+  assert.deepEqual(
+    findings.filter(({ check }) => check === 'provider up1').map(({ state }) => state),
+    wrong.filter(({ page }) => page === 'providers').map(({ severity }) => severity),
+  );
+});
+
+test('a window that is 90 % used is a warning with its account, a full one a problem', async (t) => {
+  const gateway = await startGateway(t, {
+    ...overUpstreams(await upstreamOf(t)),
+    plans: { default: { windows: { '5h': 10 }, rpm: 'off' } },
+  });
+  for (let at = 0; at < 8; at += 1) assert.equal(await chat(gateway), 200);
+  assert.deepEqual(await look(gateway), []);
+  assert.equal(await chat(gateway), 200);
+  const [near] = await look(gateway);
+  assert.deepEqual([near?.severity, near?.page, near?.id], ['warning', 'accounts', 'dev']);
+  assert.match(near!.text, /90 % of its 5-hour window \(9 of 10 units; the next of it frees in 5 h\)\.$/);
+  assert.equal(await chat(gateway), 200);
+  assert.equal((await look(gateway))[0]?.severity, 'problem');
+
+  const made = await gateway.fetch('/admin/v1/operators', {
+    headers: { authorization: `Bearer ${adminKey}` },
+    json: { name: 'Other', role: 'viewer', accounts: ['other'] },
+  });
+  const { key } = (await made.json()) as { key: string };
+  assert.deepEqual(await look(gateway, key), [], 'what is of another account is as if it were not there');
+});
+
+test('a disk fills, is full, and has room again; what is refused is what the doctor says', async (t) => {
+  const disk = mountSmallDisk(t, 100);
+  if (disk === null) return t.skip('no file system can be mounted here');
+  const gateway = await startGateway(t, {
+    ...overUpstreams(await upstreamOf(t)),
+    plans: noLimits,
+    storage: { data_dir: join(disk, 'data'), reserve: '20mb' },
+  });
+  const ballast = (sizeMb: number) => writeFileSync(join(disk, 'ballast'), Buffer.alloc(sizeMb * 1_000_000));
+  const collection = () =>
+    gateway.fetch(`/v1/vectors/collections/c${Math.random()}`, {
+      method: 'PUT',
+      body: JSON.stringify({ vectors: { size: 4, distance: 'Dot' } }),
+      headers: { 'content-type': 'application/json' },
+    });
+  assert.deepEqual(await look(gateway), []);
+  ballast(75);
+  const [filling] = await look(gateway);
+  assert.deepEqual([filling?.severity, filling?.page, filling?.id], ['warning', 'settings', null]);
+  assert.match(filling!.text, /^Disk: \d+ MB of 105 MB are free for the data folder: it is filling\.$/);
+  ballast(88);
+  const [full] = await look(gateway);
+  assert.equal(full?.severity, 'problem');
+  // Room is looked at every second.
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  assert.equal((await collection()).status, 503);
+  rmSync(join(disk, 'ballast'));
+  assert.deepEqual(await look(gateway), []);
+});
