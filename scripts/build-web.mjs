@@ -1,5 +1,6 @@
-// The dashboard, web/ → web/dist: built by Vite, compressed beforehand, with a stamp of what it was made of. `npm start`
-// runs this when the stamp differs (scripts/setup.mjs); `npm run build` puts the same into dist/web.
+// The dashboard, web/ → web/dist: built by Vite, compressed beforehand, with a stamp of what it was made of, and the site of
+// docs/ in web/dist/docs. `npm start` runs this when the stamp differs (scripts/setup.mjs); `npm run build` puts the same
+// into dist/web.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -9,8 +10,8 @@ import { webStamp, webStampFile } from './web-stamp.mjs';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /**
- * Writes the built dashboard into `folder`, which is there whole or as before. Resolves to the sizes of its chunks and
- * to the files of packages that are in it, for their licences.
+ * Writes the built dashboard and documentation into `folder`, which is there whole or as before. Resolves to the sizes of
+ * the chunks and to the files of packages that are in it, for their licences.
  */
 export async function buildWeb(folder) {
   const { build } = await import('vite');
@@ -22,15 +23,35 @@ export async function buildWeb(folder) {
       logLevel: 'warn',
       build: { outDir: fresh, emptyOutDir: true },
     });
+    const site = await buildDocs(join(fresh, 'docs'));
     const files = compress(fresh, '');
     writeFileSync(join(fresh, webStampFile), stamp);
     mkdirSync(dirname(folder), { recursive: true });
     replace(folder, fresh);
     const chunks = built.output.filter(({ type }) => type === 'chunk');
-    return { files, chunks, modules: chunks.flatMap(({ moduleIds }) => moduleIds) };
+    return { files, chunks, modules: [...chunks.flatMap(({ moduleIds }) => moduleIds), ...site] };
   } finally {
     rmSync(fresh, { recursive: true, force: true });
   }
+}
+
+/** Writes the site of docs/ into `outDir`. Resolves to the files that its scripts are made of; a dead link is an error. */
+async function buildDocs(outDir) {
+  const { build } = await import('vitepress');
+  const modules = [];
+  const noting = {
+    name: 'note-modules',
+    generateBundle(_options, bundle) {
+      for (const { moduleIds = [] } of Object.values(bundle)) modules.push(...moduleIds);
+    },
+  };
+  await build(join(root, 'web', 'docs'), {
+    outDir,
+    onAfterConfigResolve(config) {
+      config.vite = { ...config.vite, plugins: [...(config.vite?.plugins ?? []), noting] };
+    },
+  });
+  return modules;
 }
 
 /** Several may build the same at once, such as tests: the last one stays. */

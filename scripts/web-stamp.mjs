@@ -9,14 +9,22 @@ export const webStampFile = 'stamp';
 /** Of src/, what runs in the pages too (web/src/api/rights.ts). */
 const shared = 'src/admin/roles.ts';
 
-/** A digest of every source below web/, of the lockfile and of the build itself. */
+/** A digest of every source below web/ and docs/, of the lockfile and of the build itself. */
 export function webStamp(root) {
   const digest = createHash('sha1');
-  for (const file of ['package-lock.json', 'scripts/build-web.mjs', shared, ...filesIn(root, 'web')]) {
+  for (const file of [
+    'package-lock.json',
+    'scripts/build-web.mjs',
+    shared,
+    ...filesIn(root, 'web'),
+    ...filesIn(root, 'docs'),
+  ]) {
     digest.update(`${file}\n`).update(readFileSync(join(root, file)));
   }
   return digest.digest('hex');
 }
+
+const notSources = new Set(['node_modules', 'cache']);
 
 function filesIn(root, folder) {
   return readdirSync(join(root, folder), { withFileTypes: true })
@@ -24,6 +32,6 @@ function filesIn(root, folder) {
     .flatMap((entry) => {
       const path = `${folder}/${entry.name}`;
       if (!entry.isDirectory()) return [path];
-      return entry.name.startsWith('dist') || entry.name === 'node_modules' ? [] : filesIn(root, path);
+      return entry.name.startsWith('dist') || notSources.has(entry.name) ? [] : filesIn(root, path);
     });
 }

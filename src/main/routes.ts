@@ -2,6 +2,7 @@ import type { AdminApi } from '../admin/admin-api.ts';
 import type { Route } from '../http/exchange.ts';
 import { adminRoutes } from '../http/routes/admin.ts';
 import { chatRoute } from '../http/routes/chat.ts';
+import { docsRoutes } from '../http/routes/docs.ts';
 import { embeddingsRoute } from '../http/routes/embeddings.ts';
 import { firecrawlAccountRoutes } from '../http/routes/firecrawl-account.ts';
 import { forwardedRoutes } from '../http/routes/forwarded.ts';
@@ -163,6 +164,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ...adminRoutes({ handle: async (request) => (await adminApi()).handle(request) }, clock),
     openApiRoute({ admin: async () => (await adminApi()).openApi(), routes: () => all }),
     ...(parts.dashboard?.routes ?? []),
+    ...docsRoutes(options.pagesFolder ?? null),
     ...statusRoutes({
       services,
       version,

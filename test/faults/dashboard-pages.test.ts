@@ -100,5 +100,5 @@ test('pages that are not built say which command builds them', async () => {
   const { status, headers, bytes } = await get('/dashboard', {}, empty.url);
   assert.equal(status, 503);
   assert.equal(headers['content-type'], 'text/plain; charset=utf-8');
-  assert.match(bytes.toString(), /npm run build/);
+  assert.match(bytes.toString(), /npm run build:web/);
 });

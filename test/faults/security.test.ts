@@ -128,6 +128,8 @@ const withoutKey: Record<string, readonly string[]> = {
     'GET /dashboard/*',
     'GET /account',
     'GET /account/*',
+    'GET /docs',
+    'GET /docs/*',
   ],
   'a signed link to a picture is its own key': ['GET /v1/files-signed/:name'],
 };
@@ -136,6 +138,8 @@ const refusedOtherwise: ReadonlyMap<string, number> = new Map([
   ['GET /v1/files-signed/:name', 404],
   // Whoever logs in sends what proves who they are.
   ['POST /dashboard/session', 415],
+  // There is no page x.
+  ['GET /docs/*', 404],
   // Nothing of the kind is configured.
   ['GET /dashboard/oidc/start', 404],
   ['GET /dashboard/oidc/callback', 404],

@@ -9,9 +9,9 @@ import { FailureError } from '../../kernel/failure.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { Exchange } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
+import { pageHeaders } from '../static-files.ts';
 import { cookieValue } from './cookie.ts';
 import { createLoginThrottle } from './login-throttle.ts';
-import { pageHeaders } from './pages.ts';
 import type { DoorParts } from './session-door.ts';
 import type { OpenedSession } from './sign-in.ts';
 
