@@ -12,6 +12,7 @@ import type { Exchange, Route } from './exchange.ts';
 import { LoggedSink, logsBodiesOf } from './log-bodies.ts';
 import { readJsonBody } from './read-body.ts';
 import { type Multipart, readMultipart } from './read-multipart.ts';
+import { tagOf } from './tag.ts';
 
 /** What an endpoint is asked: a body, and what of the request's meaning stands outside of it. */
 export type InputOf<I, Body> = (exchange: Exchange, body: Body) => I | Failure;
@@ -90,6 +91,7 @@ function modelCallOf(exchange: Exchange): ModelCall | null {
     client,
     sink: client,
     callerHeaders: headers,
+    tag: tagOf(headers),
     wishes,
     idempotencyKey,
     atMs,

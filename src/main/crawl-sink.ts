@@ -43,7 +43,10 @@ export function createCrawlSink({ engine, services, ring }: CrawlSinkParts): Cra
     const startedMs = clock.monotonicMs();
     const requestId = newRequestId(atMs);
     const held = await meter
-      .hold({ requestId, clientRequestId: null, principal, admitted: admittedBefore, atMs, startedMs }, prepared)
+      .hold(
+        { requestId, clientRequestId: null, tag: null, principal, admitted: admittedBefore, atMs, startedMs },
+        prepared,
+      )
       .catch((error: unknown) => {
         prepared.drop();
         throw error;

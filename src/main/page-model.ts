@@ -45,6 +45,7 @@ export function createPageModel(services: Services, ring: Pick<KeyRing, 'princip
           admitted: { ...admittedBefore },
           ...{ delivery: client, client, sink: client },
           callerHeaders: {},
+          tag: null,
           wishes: { timeoutMs: question.timeoutMs, fallback: 'allowed', session: null },
           idempotencyKey: null,
           atMs,

@@ -3,6 +3,7 @@ import type { Delivery } from '../../inference/spine/sink.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { Admitted } from '../../metering/admission.ts';
 import type { Exchange } from '../exchange.ts';
+import { tagOf } from '../tag.ts';
 
 /** A call of what answers by itself, vectors or tools, as its meter knows it. */
 export interface MeteredCall {
@@ -11,6 +12,7 @@ export interface MeteredCall {
   principal: Principal;
   admitted: Admitted;
   client: Delivery;
+  tag: string | null;
   /** Wall-clock and monotonic ms of arrival. */
   atMs: number;
   startedMs: number;
@@ -20,7 +22,8 @@ export interface MeteredCall {
 export function meteredCallOf(exchange: Exchange): MeteredCall {
   const { requestId, clientRequestId, atMs, startedMs } = exchange;
   const { principal, admitted, client } = exchange;
-  return { requestId, clientRequestId, principal: principal!, admitted: admitted!, client, atMs, startedMs };
+  const tag = tagOf(exchange.request.headers);
+  return { requestId, clientRequestId, principal: principal!, admitted: admitted!, client, tag, atMs, startedMs };
 }
 
 /** How such a call is settled. */

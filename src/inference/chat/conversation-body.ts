@@ -86,6 +86,7 @@ function bodyOf(
       n: request.n,
       seed: request.seed,
       user: request.user,
+      tag: request.tag ?? null,
       fallbackModels: request.fallbackModels,
       conversationStart: request.conversationStart,
       needs: request.needs,

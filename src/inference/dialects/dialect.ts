@@ -55,6 +55,8 @@ export interface CallerRequest {
   needs: RequestNeeds;
   /** End-user id for ledger and log. */
   user: string | null;
+  /** What the body says that its use is summed by; null or absent: nothing. */
+  tag?: string | null;
   /** Other aliases that the caller wants tried after the first, in order. */
   fallbackModels: readonly string[];
   /** How the conversation begins, as text of bounded length: equal for all its turns, for affinity. */

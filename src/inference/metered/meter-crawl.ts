@@ -59,7 +59,7 @@ export function createCrawlMeter(
           progress.status = got ? 200 : 502;
           progress.class = failure?.kind ?? 'ok';
           if (end !== 'nothing') progress.usage = { inputTokens: 0, outputTokens: 0 };
-          const call = { clientRequestId: null, startedMs };
+          const call = { clientRequestId: null, startedMs, tag: null };
           const client = { gone: false, committed: got };
           settleCall(services, call, claim, reserved, {
             user: null,

@@ -10,7 +10,7 @@ import { settleCall } from '../spine/settle-call.ts';
 /** One call of a web tool, its caller known and admitted. */
 export type ToolMeterCall = Pick<
   ModelCall,
-  'requestId' | 'clientRequestId' | 'principal' | 'admitted' | 'atMs' | 'startedMs'
+  'requestId' | 'clientRequestId' | 'principal' | 'admitted' | 'tag' | 'atMs' | 'startedMs'
 >;
 
 /** The tool, and how many pages it may scrape beside. */

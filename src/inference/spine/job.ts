@@ -43,6 +43,8 @@ export interface Job<C = Bytes> {
   query: RouteQuery;
   /** End-user id, for the ledger. */
   user: string | null;
+  /** What its body says that its use is summed by; null or absent: nothing. */
+  tag?: string | null;
   client: Client;
   /** Where the answer goes. */
   sink: Sink<C>;

@@ -15,6 +15,8 @@ export interface ModelCall {
   sink: Sink;
   /** The caller's own, lower-case names; of them only an allow-list reaches an upstream. */
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
+  /** What its use is summed by, of `x-culvert-tag`; null: its body may say so. */
+  tag: string | null;
   wishes: RoutingWishes;
   /** Of `Idempotency-Key`; a stream is run whatever it says. */
   idempotencyKey: string | null;

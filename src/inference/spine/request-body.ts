@@ -7,6 +7,8 @@ export interface RequestFacts {
   stream: boolean;
   /** End-user id, for the ledger. */
   user: string | null;
+  /** What it is summed by, where its body may say so; null or absent: it does not. */
+  tag?: string | null;
   needs: RequestNeeds;
 }
 

@@ -5,7 +5,7 @@ import { costHeaders } from './answer.ts';
 import type { Endpoint, Plan } from './endpoint.ts';
 import { type Job, newProgress } from './job.ts';
 import type { ModelCall, RunCall } from './model-call.ts';
-import type { RequestBody } from './request-body.ts';
+import type { RequestBody, RequestFacts } from './request-body.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { SpineServices } from './services.ts';
 import { settleCall } from './settle-call.ts';
@@ -70,7 +70,7 @@ async function run<I, R extends RequestBody, P extends Plan>(
   const reserved = await services.admission.reserve(claim);
   if (reserved.kind !== 'reserved') return refuse(sink, reserved, admitted.headers);
 
-  const job = jobOf(snapshot, call, plan, reserved, request.facts.user);
+  const job = jobOf(snapshot, call, plan, reserved, request.facts);
   const trials = endpoint.trials({ call, snapshot, request, plan }, job);
   try {
     if (form === 'events') call.delivery.expect(costHeaders(job));
@@ -87,12 +87,13 @@ export function jobOf(
   { principal, client, sink, startedMs, wishes, callerHeaders }: RunCall,
   { alias, query, form, bound = null, given, calls, headers }: Omit<Plan, 'charged'>,
   { headers: limits, costMilli }: Reservation,
-  user: string | null,
+  { user, tag = null }: Pick<RequestFacts, 'user' | 'tag'>,
 ): Job {
   return {
     tenant: principal.tenant,
     query,
     user,
+    tag,
     client,
     sink,
     stream: form !== 'whole',

@@ -6,7 +6,7 @@ import type { SpineServices } from './services.ts';
 import type { Client } from './sink.ts';
 
 /** What settlement reads of a job. */
-export type EndedJob = Pick<Job, 'user' | 'stream' | 'progress'> & {
+export type EndedJob = Pick<Job, 'user' | 'tag' | 'stream' | 'progress'> & {
   client: Pick<Client, 'gone' | 'committed'>;
   /** Of its tokens, where several models had them; absent: that of the target that answered. */
   price?: TokenPrice | null;
@@ -15,10 +15,10 @@ export type EndedJob = Pick<Job, 'user' | 'stream' | 'progress'> & {
 /** Exactly once for every reservation, whatever way the request ended. `doneMilli`: as settlement's, less than was held. */
 export function settleCall(
   services: Pick<SpineServices, 'settlement' | 'clock' | 'finished'>,
-  call: Pick<ModelCall, 'clientRequestId' | 'startedMs'> & Partial<Pick<ModelCall, 'callerHeaders'>>,
+  call: Pick<ModelCall, 'clientRequestId' | 'startedMs' | 'tag'>,
   claim: Claim,
   reserved: Reservation,
-  { progress, client, user, stream, price }: EndedJob,
+  { progress, client, user, tag = null, stream, price }: EndedJob,
   doneMilli?: number,
 ): void {
   const aborted = client.gone && progress.delivered !== 'whole';
@@ -39,7 +39,7 @@ export function settleCall(
     usage: progress.usage,
     usageSource: progress.usageSource,
     user,
-    tag: tagOf(call.callerHeaders?.['x-culvert-tag']),
+    tag: call.tag ?? tag,
     route: {
       alias: claim.alias,
       verdicts: progress.verdicts,
@@ -56,16 +56,4 @@ function deliveryOf(progress: JobProgress, aborted: boolean): Delivered {
   if (progress.delivered === 'whole') return 'whole';
   if (progress.delivered === 'partial') return 'part';
   return aborted && progress.attempts.length > 0 ? 'abandoned' : 'nothing';
-}
-
-/** Longer tags are cut. */
-const tagCharsMax = 64;
-
-/** What callers sum their use by, from the header `x-culvert-tag`; null without one. */
-function tagOf(header: string | string[] | undefined): string | null {
-  if (header === undefined) return null;
-  const text = typeof header === 'string' ? header : (header[0] ?? '');
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
-  const clean = text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '').trim();
-  return clean === '' ? null : clean.slice(0, tagCharsMax).toWellFormed();
 }

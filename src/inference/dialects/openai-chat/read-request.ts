@@ -2,6 +2,7 @@ import { isObject, type JsonObject, type JsonScan, type JsonValue } from '../../
 import { estimatedInput } from '../../neutral/estimate-input.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
+import { tagInMetadata } from '../../neutral/tag.ts';
 import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
 import { cleanUser, placeFields } from '../fields.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
@@ -26,6 +27,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
       seed: typeof request.seed === 'number' ? request.seed : null,
       needs: needsOf(request, raw.length),
       user: cleanUser(request.user),
+      tag: tagInMetadata(request.metadata),
       fallbackModels: request.models ?? [],
       conversationStart: conversationStart(request),
       ...(vendors !== null && { nativeOnly: vendors }),

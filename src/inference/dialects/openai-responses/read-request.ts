@@ -4,6 +4,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import { estimatedInput } from '../../neutral/estimate-input.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
+import { tagInMetadata } from '../../neutral/tag.ts';
 import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
 import { cleanUser, isGiven, placeFields } from '../fields.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
@@ -50,6 +51,7 @@ function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, r
     seed: null,
     needs: needsOf(request, raw.length),
     user: cleanUser(request.user),
+    tag: tagInMetadata(request.metadata),
     fallbackModels: request.models ?? [],
     conversationStart: conversationStart(request),
     echo: echoOf(request),

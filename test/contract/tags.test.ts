@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { adminKey, overUpstreams, startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { startAwkwardSite } from '../tools/awkward-site.ts';
+
+const upstream = await startUpstream();
+after(() => upstream.close());
+const site = await startAwkwardSite({ after });
+const gateway = await startGateway(
+  { after: after as never },
+  { ...overUpstreams(upstream.url), fetch: { allow_private: [site.place] } },
+);
+
+/** The tag that the ledger has of a call. */
+async function tagOf(path: string, json: object, headers: Record<string, string> = {}): Promise<string | null> {
+  const answer = await gateway.fetch(path, { json, headers });
+  assert.ok(answer.status < 300, await answer.clone().text());
+  await answer.arrayBuffer();
+  const id = answer.headers.get('x-culvert-request-id');
+  const record = await gateway.fetch(`/admin/v1/requests/${id}`, { headers: { authorization: `Bearer ${adminKey}` } });
+  return ((await record.json()) as { tag: string | null }).tag;
+}
+
+const messages = [{ role: 'user', content: 'Hello' }];
+const chat = (body: object, headers?: Record<string, string>) =>
+  tagOf('/v1/chat/completions', { model: 'chat', messages, ...body }, headers);
+const responses = (body: object, headers?: Record<string, string>) =>
+  tagOf('/v1/responses', { model: 'chat', input: 'Hello', ...body }, headers);
+
+for (const [name, call] of Object.entries({ chat, responses })) {
+  test(`${name}: metadata.tag, or the first of metadata.tags, is the tag of a request`, async () => {
+    assert.equal(await call({}), null);
+    assert.equal(await call({ metadata: { run: '7' } }), null);
+    assert.equal(await call({ metadata: { tag: 'nightly' } }), 'nightly');
+    assert.equal(await call({ metadata: { tags: 'nightly' } }), 'nightly');
+    assert.equal(await call({ metadata: { tag: 'one', tags: 'two' } }), 'one');
+  });
+
+  test(`${name}: the header wins, and has the same limits`, async () => {
+    assert.equal(await call({ metadata: { tag: 'body' } }, { 'x-culvert-tag': 'header' }), 'header');
+    assert.equal(await call({ metadata: { tag: 'body' } }, { 'x-culvert-tag': ' ' }), 'body');
+    assert.equal(await call({ metadata: { tag: ` a\u0007b${'x'.repeat(100)}` } }), `ab${'x'.repeat(62)}`);
+  });
+}
+
+test("the first of a list of tags, as LiteLLM's clients send it, is the tag where the vendor takes it", async () => {
+  assert.equal(await chat({ metadata: { tags: ['job:7', 'eu'] } }), 'job:7');
+  assert.equal(await chat({ metadata: { tags: [7] } }), null);
+});
+
+test('a body that is read in a thread has its tag too', async () => {
+  const long = [{ role: 'user', content: 'x'.repeat(1_200_000) }];
+  assert.equal(await chat({ messages: long, metadata: { tag: 'large' } }), 'large');
+});
+
+test('calls of vectors and web tools have the tag of the header', async () => {
+  const headers = { 'x-culvert-tag': 'index' };
+  const made = { name: 'docs', vectors: { size: 4, distance: 'Dot' } };
+  assert.equal(await tagOf('/v1/vectors/collections', made, headers), 'index');
+  assert.equal(await tagOf('/v1/tools/scrape', { url: `${site.url}/article` }, headers), 'index');
+});
+
+test('metadata of the Messages format has no tag: Anthropic takes its user_id alone', async () => {
+  const body = { model: 'chat', max_tokens: 9, messages, metadata: { user_id: 'anna', tag: 'no' } };
+  assert.equal(await tagOf('/v1/messages', body), null);
+  assert.equal(await tagOf('/v1/messages', body, { 'x-culvert-tag': 'yes' }), 'yes');
+});
