@@ -1,4 +1,4 @@
-// node bench/run.mjs dashboard [sqlite|postgres…] [--events=10000000] [--keep]
+// node bench/run.mjs dashboard [sqlite|postgres|pages…] [--events=10000000] [--keep]
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,19 +9,24 @@ import { bucketsOf } from '../../src/metering/scope.ts';
 import { connect } from '../../src/stores/postgres/database.ts';
 import { openPostgresLedger } from '../../src/stores/postgres/ledger.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
+import { findChromium } from '../../src/tools/render/find-chromium.ts';
+import { chromiumMissing } from '../../test/chromium.ts';
 import { postgresMissing, startPostgres } from '../../test/start-postgres.ts';
 import { writeSection } from '../results.ts';
 import { judged, printed, type Row, told } from '../rows.ts';
 import { percentile } from '../vectors/percentile.ts';
 import { accounts } from './events.ts';
 import { fillPostgres, fillSqlite } from './fill.ts';
+import { chatUpstream, measureChats, measurePages } from './pages.ts';
 import { adminKey, startServer } from './server.ts';
 
 const given = process.argv.slice(2);
 const flags = given.filter((argument) => argument.startsWith('--'));
 const named = given.filter((argument) => !argument.startsWith('--'));
 const events = Number(flags.find((flag) => flag.startsWith('--events='))?.slice(9) ?? 10_000_000);
-const known = ['sqlite', 'postgres'] as const;
+const known = ['sqlite', 'postgres', 'pages'] as const;
+/** What pages are looked at over. */
+const eventsOfPages = 100_000;
 const wanted = named.length > 0 ? known.filter((name) => named.includes(name)) : known;
 const rounds = 5;
 
@@ -52,6 +57,10 @@ const requests = [
 
 const rows: Row[] = [];
 for (const name of wanted) {
+  if (name === 'pages' && chromiumMissing !== false) {
+    console.error(chromiumMissing);
+    continue;
+  }
   if (name === 'postgres' && postgresMissing) {
     console.error(postgresMissing);
     continue;
@@ -66,7 +75,8 @@ if (named.length === 0)
     subject: 'dashboard',
     command: ['node bench/run.mjs dashboard', ...flags].join(' '),
     how: `${events.toLocaleString('en')} requests of 90 days, 50 accounts, 150 keys, 8 models, 400 users, with the sums that
-settlements make of them, days added up. Each question ${rounds} times over HTTP, one after the other.`,
+settlements make of them, days added up. Each question ${rounds} times over HTTP, one after the other. Pages in Chromium on
+the same machine, over ${eventsOfPages.toLocaleString('en')} requests; chats beside what ten open pages ask, in turns.`,
     rows,
   });
 process.exit(0);
@@ -80,18 +90,26 @@ async function measure(name: (typeof known)[number]): Promise<Row[]> {
     const nowMs = Date.now();
     const fillMs = await timed(() =>
       postgres === null
-        ? fillSqlite(join(dataDir, 'ledger.db'), events, nowMs)
+        ? fillSqlite(join(dataDir, 'ledger.db'), name === 'pages' ? eventsOfPages : events, nowMs)
         : fillPostgres(postgres.url, events, nowMs),
     );
     const sumMs = await timed(() => addUpDays(dataDir, postgres?.url ?? null));
     const config = join(folder, 'culvert.yaml');
+    const upstream = await chatUpstream();
     const storage = { data_dir: dataDir, ...(postgres !== null && { database: postgres.url }) };
     writeFileSync(
       config,
-      stringify({ admin: { key: adminKey }, storage, accounts: Object.fromEntries(accounts.map((id) => [id, {}])) }),
+      stringify({
+        admin: { key: adminKey },
+        storage,
+        accounts: Object.fromEntries(accounts.map((id) => [id, {}])),
+        ...upstream.config,
+      }),
     );
     const server = await startServer(config);
     try {
+      if (name === 'pages')
+        return [...(await measurePages(server, findChromium(undefined)!)), ...(await measureChats(server))];
       const ask = async (paths: readonly string[]) => {
         const all: number[] = [];
         for (const path of paths) {
@@ -118,6 +136,7 @@ async function measure(name: (typeof known)[number]): Promise<Row[]> {
       ];
     } finally {
       await server.stop();
+      upstream.stop();
     }
   } finally {
     await postgres?.stop('SIGINT');

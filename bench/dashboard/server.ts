@@ -5,7 +5,11 @@ import { fileURLToPath } from 'node:url';
 
 export const adminKey = 'sk-cv-admin-of-the-bench-0001';
 
+/** Of the account that chats are measured with. */
+export const benchKey = 'sk-cv-of-the-bench-000000000001';
+
 export interface Server {
+  url: string;
   /** A path below /admin/v1; throws unless it answers 200. */
   get(path: string): Promise<unknown>;
   stop(): Promise<void>;
@@ -39,6 +43,7 @@ export async function startServer(config: string): Promise<Server> {
     }
   }
   return {
+    url: `http://127.0.0.1:${port}`,
     get,
     async stop() {
       if (child.exitCode === null) {
