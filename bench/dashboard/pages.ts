@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { inPage } from '../../test/browser/open-browser.ts';
 import { loggedIn } from '../../test/browser-login.ts';
 import { startOpenLoop } from '../availability/chat-thread.ts';
 import { startMock } from '../availability/processes.ts';
@@ -28,7 +27,7 @@ export async function measurePages(server: Server, executablePath: string): Prom
       await page.goto('/dashboard');
       await page.locator('main canvas').first().waitFor();
       shown.push(performance.now() - startMs);
-      const [paint, sent] = (await inPage(page, paintAndBytes)) as [number, number];
+      const [paint, sent] = await page.evaluate<[number, number]>(paintAndBytes);
       paints.push(paint);
       bytes = sent;
       await page.context().close();
@@ -89,7 +88,7 @@ async function interact(page: Page): Promise<{ handled: number[]; answered: numb
   await page.goto('/dashboard/requests');
   const first = page.locator('tbody tr').first();
   await first.waitFor();
-  await inPage(page, watchInteractions);
+  await page.evaluate(watchInteractions);
   const answered: number[] = [];
   for (let nth = 0; nth < interactions; nth += 1) {
     const before = await first.textContent();
@@ -105,7 +104,7 @@ async function interact(page: Page): Promise<{ handled: number[]; answered: numb
     await first.waitFor();
   }
   await pause(500);
-  const handled = (await inPage(page, '[...durations.values()]')) as number[];
+  const handled = await page.evaluate<number[]>('[...durations.values()]');
   await page.context().close();
   return { handled, answered };
 }
