@@ -37,7 +37,8 @@ const shared = {
   // Each page has data of its own.
   keys: pages.map((name, at) => ({ key: keyOf(name), account: `page-${at}`, name: 'docs' })),
 };
-/** The README's reader has just started it; those of the other pages have configured what these speak of. */
+/** Readers of these pages have just started it; those of the others have configured what these speak of. */
+const firstPages = ['README.md', 'docs/start.md'];
 const newcomers = await startGateway(file, shared);
 const gateway = await startGateway(file, {
   ...shared,
@@ -75,7 +76,7 @@ const env = {
 };
 
 async function runs(program: string, input: string, { page }: Snippet, cwd: string): Promise<void> {
-  const { url } = page === 'README.md' ? newcomers : gateway;
+  const { url } = firstPages.includes(page) ? newcomers : gateway;
   const options = { cwd, env: { ...env, CULVERT_URL: url, CULVERT_API_KEY: keyOf(page) }, timeout: 60_000 };
   const running = promisify(execFile)(program, program === 'node' ? ['--input-type=module', '-'] : ['-'], options);
   running.child.stdin!.end(input);
