@@ -111,7 +111,7 @@ test('a crawl is begun, followed to its end, and shows its pages and errors', { 
   await dialog.locator('input[name=limit][aria-invalid=true]').waitFor();
   await dialog.getByRole('textbox', { name: 'Most pages' }).fill('20');
   await dialog.getByRole('button', { name: 'Begin' }).click();
-  await page.getByRole('heading', { name: 'Done' }).waitFor();
+  await page.getByText('Done', { exact: true }).waitFor();
   assert.match(page.url(), /crawl=/);
   const errors = page.getByRole('region', { name: 'Pages that could not be read' });
   await errors.getByText('robots.txt').waitFor();
@@ -121,7 +121,7 @@ test('a crawl is begun, followed to its end, and shows its pages and errors', { 
   await page.getByRole('dialog').getByText('A second paragraph follows').waitFor();
   await assertAccessible(page);
   await page.keyboard.press('Escape');
-  await page.getByRole('button', { name: 'Crawls', exact: true }).click();
+  await page.getByRole('link', { name: 'Crawls', exact: true }).click();
   await page.getByRole('region', { name: 'Crawls' }).getByText('Done').waitFor();
 });
 
@@ -132,8 +132,8 @@ test('a crawl that runs can be cancelled', { skip }, async (t) => {
   const { id } = (await answer.json()) as { id: string };
   const page = await openPage(t, gateway, `${path}?tool=crawls&crawl=${id}`);
   await page.getByRole('button', { name: /^Waiting/ }).waitFor();
-  await page.getByRole('heading', { name: 'Running' }).waitFor();
+  await page.getByText('Running', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Cancel' }).click();
-  await page.getByRole('heading', { name: 'Cancelled' }).waitFor();
+  await page.getByText('Cancelled', { exact: true }).waitFor();
   assert.equal(await page.getByRole('button', { name: 'Cancel' }).count(), 0);
 });

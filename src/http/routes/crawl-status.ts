@@ -28,6 +28,7 @@ export async function showCrawl(parts: CrawlParts, exchange: Exchange, place: Cr
   const body: JsonObject = {
     success: true,
     id: crawl.id,
+    ...(place.api === 'culvert' && { url: crawl.url, collection: crawl.options.collection?.name ?? null }),
     ...stateOf(crawl),
     ...(place.api === 'culvert' || crawl.expiresMs !== null ? {} : { expiresAt: expiryIfEndedNow(parts) }),
     // Firecrawl's first SDK takes any `next` for an address.

@@ -1,5 +1,6 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { useFilters } from '../parts/filters.ts';
 import { type Listed, pageSize } from './pages.ts';
 import { get } from './request.ts';
 import { whyNot } from './rights.ts';
@@ -32,12 +33,13 @@ export interface Callers {
 }
 
 /**
- * The key that calls are made with, and for an operator the others to choose from; the choice is kept. Where its role
- * makes no calls, `error` says so.
+ * The key that calls are made with, and for an operator the others to choose from: `key` of the address, or the last
+ * choice. Where its role makes no calls, `error` says so. `ofKey`: filters of the page that say nothing of another key.
  */
-export function useCaller(): Callers {
+export function useCaller(ofKey: readonly string[] = []): Callers {
   const session = useSession();
-  const [chosen, setChosen] = useState(() => localStorage.getItem(chosenKey));
+  const [{ key: named }, setFilters] = useFilters<string>();
+  const [kept, setKept] = useState(() => localStorage.getItem(chosenKey));
   const refused = session.kind === 'operator' ? whyNot(session, 'calls', 'write') : null;
   const { data, error } = useQuery({
     queryKey: ['/admin/v1/keys', 'active'],
@@ -50,10 +52,11 @@ export function useCaller(): Callers {
   }
   if (refused !== null) return { caller: undefined, keys: [], choose: () => {}, error: new Error(refused) };
   const keys = data?.data ?? [];
-  const key = keys.find(({ id }) => id === chosen) ?? keys[0];
+  const key = keys.find(({ id }) => id === named) ?? keys.find(({ id }) => id === kept) ?? keys[0];
   const choose = (id: string) => {
     localStorage.setItem(chosenKey, id);
-    setChosen(id);
+    setKept(id);
+    setFilters({ ...Object.fromEntries(ofKey.map((name) => [name, ''])), key: id });
   };
   const caller = data === undefined ? undefined : key === undefined ? null : callerOf(session, key);
   return { caller, keys, choose, error };

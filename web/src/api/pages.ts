@@ -1,11 +1,11 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, type QueryKey, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { get, type Query } from './request.ts';
 
 /** A list's answer, as every list of `/admin/v1` gives it. */
-export interface Listed<Row> {
+export interface Listed<Row, Cursor = string> {
   data: Row[];
-  next_cursor: string | null;
+  next_cursor: Cursor | null;
 }
 
 export interface Pages<Row> {
@@ -22,29 +22,48 @@ export interface Pages<Row> {
 
 export const pageSize = 50;
 
-/** One page of a list at a time, by the server's cursors. Begins again when `query` changes. */
+/** One page of a list of `/admin/v1` at a time, by the server's cursors. Begins again when `query` changes. */
 export function usePages<Row>(
   path: string,
   query: Query = {},
-  options: { limit?: number; everyMs?: number } = {},
+  { limit = pageSize, everyMs = false }: { limit?: number; everyMs?: number | false } = {},
 ): Pages<Row> {
-  const asked = JSON.stringify(query);
-  const [place, setPlace] = useState<{ asked: string; cursors: string[] }>({ asked, cursors: [] });
+  const ask: Asking<Row, string> = (cursor, signal) => get<Listed<Row>>(path, { limit, ...query, cursor }, signal);
+  return usePagesOf([path, query], ask, { everyMs: () => everyMs });
+}
+
+type Asking<Row, Cursor> = (cursor: Cursor | undefined, signal: AbortSignal) => Promise<Listed<Row, Cursor>>;
+
+interface Asked<Row> {
+  everyMs?: (rows: readonly Row[] | undefined) => number | false;
+  /** A page is asked for anew, and stays what it is meanwhile, when this is another one for it. */
+  revisionOf?: (page: number) => unknown;
+}
+
+/** The same of any other list. Begins again when `key` changes. */
+export function usePagesOf<Row, Cursor extends string | number>(
+  key: QueryKey,
+  ask: Asking<Row, Cursor>,
+  { everyMs = () => false, revisionOf }: Asked<Row> = {},
+): Pages<Row> {
+  const asked = JSON.stringify(key);
+  const [place, setPlace] = useState<{ asked: string; cursors: Cursor[] }>({ asked, cursors: [] });
   const cursors = place.asked === asked ? place.cursors : [];
   const cursor = cursors.at(-1);
+  const page = cursors.length + 1;
   const { data, error, isPlaceholderData, refetch } = useQuery({
-    queryKey: [path, query, cursor ?? null],
-    queryFn: ({ signal }) => get<Listed<Row>>(path, { limit: options.limit ?? pageSize, ...query, cursor }, signal),
+    queryKey: [...key, cursor ?? null, revisionOf?.(page) ?? null],
+    queryFn: ({ signal }) => ask(cursor, signal),
     placeholderData: keepPreviousData,
-    refetchInterval: options.everyMs ?? false,
+    refetchInterval: ({ state }) => everyMs(state.data?.data),
   });
   const next = data?.next_cursor ?? null;
   return {
     rows: data?.data,
     error,
-    waiting: isPlaceholderData,
+    waiting: isPlaceholderData && revisionOf === undefined,
     refetch: () => void refetch(),
-    page: cursors.length + 1,
+    page,
     next: next === null || isPlaceholderData ? null : () => setPlace({ asked, cursors: [...cursors, next] }),
     previous: cursors.length === 0 ? null : () => setPlace({ asked, cursors: cursors.slice(0, -1) }),
   };

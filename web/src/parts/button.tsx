@@ -6,7 +6,7 @@ type Look = 'plain' | 'main' | 'quiet' | 'danger';
 
 const looks: Record<Look, string> = {
   plain: 'border border-line-strong bg-panel hover:bg-hover',
-  main: 'border border-transparent bg-accent text-accent-ink hover:opacity-90',
+  main: 'border border-transparent bg-accent text-accent-ink hover:brightness-95',
   quiet: 'border border-transparent text-muted hover:bg-hover hover:text-ink',
   danger: 'border border-line-strong bg-panel text-bad hover:bg-bad-soft',
 };

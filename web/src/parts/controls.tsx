@@ -11,6 +11,20 @@ export function Input({ className = 'w-full', ...rest }: ComponentProps<'input'>
   return <input className={classes(control, 'h-8', className)} {...rest} />;
 }
 
+/** Picks files of this machine. */
+export function FileInput({ className = 'w-full', ...rest }: ComponentProps<'input'>) {
+  return (
+    <input
+      type="file"
+      className={classes(
+        'min-w-0 text-muted text-sm file:mr-3 file:h-8 file:rounded-md file:border file:border-line-strong file:bg-panel file:px-3 file:font-medium file:text-ink hover:file:bg-hover',
+        className,
+      )}
+      {...rest}
+    />
+  );
+}
+
 export function TextArea({ className = 'w-full', ...rest }: ComponentProps<'textarea'>) {
   return <textarea className={classes(control, 'py-1.5 leading-5', className)} {...rest} />;
 }
@@ -52,7 +66,7 @@ export function SearchInput({
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
   useEffect(() => {
-    if (text === value) return;
+    if (text.trim() === value) return;
     const timer = setTimeout(() => onValue(text.trim()), restMs);
     return () => clearTimeout(timer);
   }, [text, value, onValue]);

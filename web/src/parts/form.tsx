@@ -37,7 +37,7 @@ export function Form({ error, onSubmit, children, className, footer }: FormProps
   const home = param === null ? null : fieldOf(param, names);
   const facts = useMemo<FormFacts>(
     () => ({
-      faultOf: (name) => (error !== null && home === name ? withoutParam(error.message, param) : null),
+      faultOf: (name) => (error !== null && home === name ? saidAt(name, error.message, param) : null),
       claim(name) {
         setNames((before) => new Set(before).add(name));
         return () =>
@@ -76,9 +76,10 @@ function fieldOf(param: string, names: ReadonlySet<string>): string | null {
   return null;
 }
 
-/** The message stands beside the field's name already. */
-function withoutParam(message: string, param: string | null): string {
-  const rest = param !== null && message.startsWith(`${param}: `) ? message.slice(param.length + 2) : message;
+/** The message stands beside the field's name already; where it is about a part of it, that is named. */
+function saidAt(name: string, message: string, param: string | null): string {
+  if (name !== param) return message;
+  const rest = message.startsWith(`${param}: `) ? message.slice(param.length + 2) : message;
   return rest.charAt(0).toUpperCase() + rest.slice(1);
 }
 

@@ -1,3 +1,5 @@
+import { numberOrText } from '../../parts/typed.ts';
+
 /** A plan as it is typed: '' is unlimited, and for lists: all. */
 export interface TypedPlan {
   windows: TypedWindows;
@@ -81,11 +83,6 @@ export function definitionOf(plan: TypedPlan): Record<string, unknown> {
 function windowsField(name: string, typed: TypedWindows): Record<string, unknown> {
   const entries = windowKeys.filter((key) => typed[key].trim() !== '').map((key) => [key, numberOrText(typed[key])]);
   return entries.length === 0 ? {} : { [name]: Object.fromEntries(entries) };
-}
-
-function numberOrText(text: string): number | string {
-  const value = Number(text.trim().replaceAll(',', ''));
-  return Number.isNaN(value) ? text.trim() : value;
 }
 
 function jsonOrText(text: string): unknown {

@@ -12,6 +12,7 @@ import { span } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
 import { NoKey } from '../../parts/speaks-as.tsx';
 import { Badge } from '../../parts/status.tsx';
+import { faultInJson } from '../../parts/typed.ts';
 import { examples } from './examples.ts';
 import { exampleOf } from './fields-of.ts';
 import { bodyOf, type Document, type Operation } from './open-api.ts';
@@ -35,7 +36,7 @@ export function TryIt({ document, operation, callers: { caller, error } }: TryIt
       ? ''
       : JSON.stringify(examples[id] ?? exampleOf(document, body.schema), null, 2),
   );
-  const fault = body?.type.includes('json') === true ? faultIn(text) : null;
+  const fault = body?.type.includes('json') === true ? faultInJson(text) : null;
   const byKey = security.some((one) => 'apiKey' in one);
   const missing = parameters.filter(({ name, required }) => required === true && !values[name]);
   const send = useMutation({
@@ -119,16 +120,6 @@ function Answer({ answer: { status, ms, type, text, cut } }: { answer: TrialAnsw
       {text !== '' && <Code text={text} label="Answer" wrap />}
     </section>
   );
-}
-
-function faultIn(text: string): string | null {
-  if (text.trim() === '') return null;
-  try {
-    JSON.parse(text);
-    return null;
-  } catch (error) {
-    return `This is no JSON: ${(error as Error).message}`;
-  }
 }
 
 function pathOf({ path, parameters = [] }: Operation, values: Readonly<Record<string, string>>): string {

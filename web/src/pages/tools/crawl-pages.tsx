@@ -1,6 +1,6 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Caller } from '../../api/caller.ts';
+import { usePagesOf } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
@@ -21,19 +21,16 @@ interface CrawlPagesTableProps {
 
 /** The pages of a crawl, in the order in which they were read. */
 export function CrawlPagesTable({ caller, path, completed }: CrawlPagesTableProps) {
-  const [cursors, setCursors] = useState<readonly string[]>([]);
   const [opened, setOpened] = useState<ScrapedPage | null>(null);
-  // A page of the list that is full, and has one after it, stays as it is.
-  const known = Math.min(completed, (cursors.length + 1) * shownAtOnce + 1);
-  const { data, error, isPlaceholderData, refetch } = useQuery({
-    queryKey: [path, caller.key.id, 'pages', cursors.at(-1) ?? '', known],
-    queryFn: ({ signal }) =>
-      get<CrawlPages>(path, { cursor: cursors.at(-1), limit: shownAtOnce }, signal, caller.headers),
-    placeholderData: keepPreviousData,
-    // While a crawl runs there is a new one with each page.
-    gcTime: 0,
-  });
-  const next = data?.next == null ? null : new URL(data.next, location.origin).searchParams.get('cursor');
+  const pages = usePagesOf(
+    [path, caller.key.id, 'pages'],
+    async (cursor: string | undefined, signal) => {
+      const { data, next } = await get<CrawlPages>(path, { cursor, limit: shownAtOnce }, signal, caller.headers);
+      return { data, next_cursor: next && new URL(next, location.origin).searchParams.get('cursor') };
+    },
+    // A page of the list that is full, and has one after it, stays as it is.
+    { revisionOf: (page) => Math.min(completed, page * shownAtOnce + 1) },
+  );
   const columns: Column<ScrapedPage>[] = [
     {
       head: 'Page',
@@ -56,15 +53,7 @@ export function CrawlPagesTable({ caller, path, completed }: CrawlPagesTableProp
         label="Pages"
         columns={columns}
         keyOf={({ metadata }) => String(metadata.sourceURL ?? metadata.url)}
-        pages={{
-          rows: data?.data.slice(),
-          error,
-          waiting: false,
-          refetch: () => void refetch(),
-          page: cursors.length + 1,
-          next: next === null || isPlaceholderData ? null : () => setCursors([...cursors, next]),
-          previous: cursors.length === 0 ? null : () => setCursors(cursors.slice(0, -1)),
-        }}
+        pages={pages}
         empty={<Empty title="No page was read yet." />}
       />
       <Dialog

@@ -1,8 +1,9 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { ChevronLeft, Square } from 'lucide-react';
 import type { Caller } from '../../api/caller.ts';
 import { call, get } from '../../api/request.ts';
-import { Button } from '../../parts/button.tsx';
+import { Button, buttonClass } from '../../parts/button.tsx';
 import { ErrorNote, Note } from '../../parts/error-note.tsx';
 import { Ago } from '../../parts/figures.tsx';
 import { count, plural } from '../../parts/format.ts';
@@ -16,7 +17,7 @@ import type { CrawlPages } from './tool-answers.ts';
 const everyMs = 1_500;
 
 /** One crawl: how far it is, its pages and what could not be read. */
-export function CrawlView({ caller, id, onBack }: { caller: Caller; id: string; onBack: () => void }) {
+export function CrawlView({ caller, id }: { caller: Caller; id: string }) {
   const path = `/v1/tools/crawl/${encodeURIComponent(id)}`;
   const client = useQueryClient();
   const { data, error, refetch } = useQuery({
@@ -32,26 +33,33 @@ export function CrawlView({ caller, id, onBack }: { caller: Caller; id: string; 
   return (
     <>
       <div>
-        <Button look="quiet" className="-ml-3 px-2" onClick={onBack}>
+        <Link
+          to="/dashboard/tools"
+          search={{ tool: 'crawls', key: caller.key.id } as never}
+          className={buttonClass('quiet', '-ml-3 px-2')}
+        >
           <ChevronLeft className="size-4" aria-hidden /> Crawls
-        </Button>
+        </Link>
       </div>
       {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
       {data === undefined && error === null && <SkeletonRows />}
       {data !== undefined && (
         <>
           <Section
-            title={<CrawlStatus crawl={data} />}
+            title={data.url}
             actions={
-              data.status === 'scraping' && (
-                <Button
-                  icon={<Square className="size-3.5 fill-current" aria-hidden />}
-                  busy={cancel.isPending}
-                  onClick={() => cancel.mutate()}
-                >
-                  Cancel
-                </Button>
-              )
+              <>
+                <CrawlStatus crawl={data} />
+                {data.status === 'scraping' && (
+                  <Button
+                    icon={<Square className="size-3.5 fill-current" aria-hidden />}
+                    busy={cancel.isPending}
+                    onClick={() => cancel.mutate()}
+                  >
+                    Cancel
+                  </Button>
+                )}
+              </>
             }
           >
             <div className="flex flex-col gap-3">
@@ -61,7 +69,7 @@ export function CrawlView({ caller, id, onBack }: { caller: Caller; id: string; 
                 value={data.completed + data.failed}
                 max={Math.max(1, data.total)}
               />
-              <p className="text-muted text-sm">
+              <p className="text-muted text-sm [overflow-wrap:anywhere]">
                 {count(data.completed)} of {plural(data.total, 'page')} read, {count(data.failed)} failed,{' '}
                 {plural(data.creditsUsed, 'unit')}; begun <Ago at={data.createdAt} />
                 {data.expiresAt !== undefined && (
@@ -70,6 +78,22 @@ export function CrawlView({ caller, id, onBack }: { caller: Caller; id: string; 
                   </>
                 )}
                 .
+                {data.collection !== null && (
+                  <>
+                    {' '}
+                    Its pages are added to{' '}
+                    <Link
+                      to="/dashboard/vectors"
+                      search={{ collection: data.collection, key: caller.key.id } as never}
+                      // What was looked at before the crawl is another one now.
+                      onClick={() => void client.invalidateQueries({ queryKey: ['/v1/vectors/collections'] })}
+                      className="text-accent underline underline-offset-2"
+                    >
+                      {data.collection}
+                    </Link>
+                    .
+                  </>
+                )}
               </p>
               {data.error !== undefined && <Note tone="bad">{data.error}</Note>}
               {cancel.error !== null && <ErrorNote error={cancel.error} />}

@@ -1,13 +1,14 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { Globe, Plus } from 'lucide-react';
 import { useState } from 'react';
 import type { Caller } from '../../api/caller.ts';
+import { usePagesOf } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Ago, Count } from '../../parts/figures.tsx';
 import { count } from '../../parts/format.ts';
-import { type Column, Table } from '../../parts/table.tsx';
+import { type Column, PagedTable } from '../../parts/table.tsx';
 import { CrawlStatus } from './crawl-status.tsx';
 import { NewCrawl } from './new-crawl.tsx';
 import type { ListedCrawl } from './tool-answers.ts';
@@ -16,29 +17,31 @@ const shownAtOnce = 25;
 const everyMs = 3_000;
 
 /** Crawls of a key, newest first. */
-export function CrawlsView({ caller, onOpen }: { caller: Caller; onOpen: (id: string) => void }) {
+export function CrawlsView({ caller, onBegun }: { caller: Caller; onBegun: (id: string) => void }) {
   const [making, setMaking] = useState(false);
-  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
-    queryKey: ['/v1/tools/crawl', caller.key.id],
-    queryFn: async ({ pageParam: before, signal }) =>
-      (await get<{ crawls: ListedCrawl[] }>('/v1/tools/crawl', { before, limit: shownAtOnce }, signal, caller.headers))
-        .crawls,
-    initialPageParam: '',
-    getNextPageParam: (crawls) => (crawls.length < shownAtOnce ? undefined : crawls.at(-1)!.id),
-    refetchInterval: ({ state }) =>
-      state.data?.pages.some((page) => page.some(({ status }) => status === 'scraping')) ? everyMs : false,
-  });
+  const pages = usePagesOf(
+    ['/v1/tools/crawl', caller.key.id],
+    async (before: string | undefined, signal) => {
+      // One more says whether there are older ones.
+      const query = { before, limit: shownAtOnce + 1 };
+      const { crawls } = await get<{ crawls: ListedCrawl[] }>('/v1/tools/crawl', query, signal, caller.headers);
+      const data = crawls.slice(0, shownAtOnce);
+      return { data, next_cursor: crawls.length > data.length ? data.at(-1)!.id : null };
+    },
+    { everyMs: (rows) => (rows?.some(({ status }) => status === 'scraping') ? everyMs : false) },
+  );
   const columns: Column<ListedCrawl>[] = [
     {
       head: 'Site',
+      className: '[overflow-wrap:anywhere]',
       cell: ({ id, url }) => (
-        <button
-          type="button"
-          onClick={() => onOpen(id)}
-          className="text-left font-medium underline underline-offset-2 [overflow-wrap:anywhere]"
+        <Link
+          to="/dashboard/tools"
+          search={{ tool: 'crawls', crawl: id, key: caller.key.id } as never}
+          className="font-medium underline underline-offset-2"
         >
           {url}
-        </button>
+        </Link>
       ),
     },
     { head: 'State', cell: (crawl) => <CrawlStatus crawl={crawl} /> },
@@ -47,7 +50,6 @@ export function CrawlsView({ caller, onOpen }: { caller: Caller; onOpen: (id: st
     { head: 'Units', align: 'right', from: 'sm', cell: ({ creditsUsed }) => <Count value={creditsUsed} /> },
     { head: 'Begun', align: 'right', from: 'sm', cell: ({ createdAt }) => <Ago at={createdAt} /> },
   ];
-  const rows = data?.pages.flat();
   const make = (
     <Button look="main" icon={<Plus className="size-4" aria-hidden />} onClick={() => setMaking(true)}>
       New crawl
@@ -55,30 +57,19 @@ export function CrawlsView({ caller, onOpen }: { caller: Caller; onOpen: (id: st
   );
   return (
     <>
-      {rows !== undefined && rows.length > 0 && <div className="flex justify-end">{make}</div>}
-      <Table
+      {pages.rows !== undefined && pages.rows.length > 0 && <div className="flex justify-end">{make}</div>}
+      <PagedTable
         label="Crawls"
         columns={columns}
-        rows={rows}
+        pages={pages}
         keyOf={({ id }) => id}
-        error={error}
-        retry={() => void refetch()}
         empty={
           <Empty icon={<Globe />} title="This key has no crawls." action={make}>
             A crawl reads the pages of a site, one after the other. They are kept for some days after its end.
           </Empty>
         }
-        footer={
-          hasNextPage && (
-            <div className="flex justify-center border-line border-t p-2">
-              <Button look="quiet" busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-                Older ones
-              </Button>
-            </div>
-          )
-        }
       />
-      {making && <NewCrawl caller={caller} onClose={() => setMaking(false)} onBegun={onOpen} />}
+      {making && <NewCrawl caller={caller} onClose={() => setMaking(false)} onBegun={onBegun} />}
     </>
   );
 }

@@ -6,16 +6,35 @@ import { Input, TextArea } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field, Form } from '../../parts/form.tsx';
 import { useKept } from '../../parts/kept.ts';
+import { numberOrText } from '../../parts/typed.ts';
 
-interface NewCrawlProps {
+interface CrawlFormProps {
   caller: Caller;
+  /** Name of the collection that gets the pages; without one they are only listed. */
+  collection?: string;
   onClose: () => void;
   onBegun: (id: string) => void;
 }
 
-export function NewCrawl({ caller, onClose, onBegun }: NewCrawlProps) {
-  const [asked, setAsked] = useKept('tools.crawl', { url: '', limit: '50', depth: '5', only: '', without: '' });
-  const { url, limit, depth, only, without } = asked;
+export function NewCrawl(props: CrawlFormProps) {
+  return (
+    <Dialog open onClose={props.onClose} title="New crawl" description="Each page that is read costs as one.">
+      <CrawlForm {...props} />
+    </Dialog>
+  );
+}
+
+/** What to crawl, and how far. */
+export function CrawlForm({ caller, collection, onClose, onBegun }: CrawlFormProps) {
+  const [asked, setAsked] = useKept('tools.crawl', {
+    url: '',
+    limit: '50',
+    depth: '5',
+    only: '',
+    without: '',
+    whole: false,
+  });
+  const { url, limit, depth, only, without, whole } = asked;
   const client = useQueryClient();
   const begin = useMutation({
     mutationFn: () =>
@@ -23,11 +42,12 @@ export function NewCrawl({ caller, onClose, onBegun }: NewCrawlProps) {
         headers: caller.headers,
         body: {
           url,
-          // What is no number is sent as it is: the server says so at its field.
-          limit: numberOr(limit),
-          maxDiscoveryDepth: numberOr(depth),
+          ...(limit.trim() !== '' && { limit: numberOrText(limit) }),
+          ...(depth.trim() !== '' && { maxDiscoveryDepth: numberOrText(depth) }),
+          ...(whole && { crawlEntireDomain: true }),
           ...(only.trim() !== '' && { includePaths: linesOf(only) }),
           ...(without.trim() !== '' && { excludePaths: linesOf(without) }),
+          ...(collection !== undefined && { collection }),
         },
       }),
     async onSuccess({ id }) {
@@ -35,50 +55,46 @@ export function NewCrawl({ caller, onClose, onBegun }: NewCrawlProps) {
       onBegun(id);
     },
   });
-  const field = (name: keyof typeof asked) => ({
+  const field = (name: Exclude<keyof typeof asked, 'whole'>) => ({
     value: asked[name],
     onChange: (event: { target: { value: string } }) => setAsked({ ...asked, [name]: event.target.value }),
   });
   return (
-    <Dialog open onClose={onClose} title="New crawl" description="Each page that is read costs as one.">
-      <Form
-        error={begin.error}
-        onSubmit={() => begin.mutate()}
-        footer={
-          <>
-            <Button onClick={onClose}>Cancel</Button>
-            <Button type="submit" look="main" busy={begin.isPending} disabled={url.trim() === ''}>
-              Begin
-            </Button>
-          </>
-        }
-      >
-        <Field name="url" label="Address" hint="Pages of the site that it leads to are read, too.">
-          {(control) => <Input {...control} inputMode="url" placeholder="https://" {...field('url')} />}
+    <Form
+      error={begin.error}
+      onSubmit={() => begin.mutate()}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="main" busy={begin.isPending} disabled={url.trim() === ''}>
+            Begin
+          </Button>
+        </>
+      }
+    >
+      <Field name="url" label="Address" hint="Pages below its path that it leads to are read, too.">
+        {(control) => <Input {...control} inputMode="url" placeholder="https://" {...field('url')} />}
+      </Field>
+      <label className="inline-flex min-h-6 items-center gap-2 text-sm">
+        <input type="checkbox" checked={whole} onChange={() => setAsked({ ...asked, whole: !whole })} />
+        Pages of the whole site
+      </label>
+      <div className="grid grid-cols-2 gap-3">
+        <Field name="limit" label="Most pages">
+          {(control) => <Input {...control} inputMode="numeric" {...field('limit')} />}
         </Field>
-        <div className="grid grid-cols-2 gap-3">
-          <Field name="limit" label="Most pages">
-            {(control) => <Input {...control} inputMode="numeric" {...field('limit')} />}
-          </Field>
-          <Field name="maxDiscoveryDepth" label="Most clicks away">
-            {(control) => <Input {...control} inputMode="numeric" {...field('depth')} />}
-          </Field>
-        </div>
-        <Field name="includePaths" label="Only these paths" hint="Regular expressions, one a line.">
-          {(control) => <TextArea {...control} rows={2} {...field('only')} />}
+        <Field name="maxDiscoveryDepth" label="Most clicks away">
+          {(control) => <Input {...control} inputMode="numeric" {...field('depth')} />}
         </Field>
-        <Field name="excludePaths" label="Not these paths" hint="Regular expressions, one a line.">
-          {(control) => <TextArea {...control} rows={2} {...field('without')} />}
-        </Field>
-      </Form>
-    </Dialog>
+      </div>
+      <Field name="includePaths" label="Only these paths" hint="Regular expressions, one a line.">
+        {(control) => <TextArea {...control} rows={2} {...field('only')} />}
+      </Field>
+      <Field name="excludePaths" label="Not these paths" hint="Regular expressions, one a line.">
+        {(control) => <TextArea {...control} rows={2} {...field('without')} />}
+      </Field>
+    </Form>
   );
-}
-
-function numberOr(text: string): number | string | undefined {
-  const trimmed = text.trim();
-  if (trimmed === '') return undefined;
-  return Number.isNaN(Number(trimmed)) ? trimmed : Number(trimmed);
 }
 
 function linesOf(text: string): string[] {

@@ -15,10 +15,9 @@ const tools = ['scrape', 'search', 'map', 'crawls'];
 
 /** `/v1/tools`, called as a key. */
 export default function ToolsPage() {
-  const [{ tool = 'scrape', crawl }, setFilters] = useFilters<'tool' | 'crawl'>();
-  const callers = useCaller();
+  const [{ tool = 'scrape', crawl }, setFilters] = useFilters<'tool' | 'crawl' | 'key'>();
+  const callers = useCaller(['crawl']);
   const { caller } = callers;
-  const open = (id: string) => setFilters({ crawl: id });
   return (
     <Page title="Web tools" actions={<SpeaksAs {...callers} />}>
       {callers.error !== null && <ErrorNote error={callers.error} />}
@@ -40,9 +39,9 @@ export default function ToolsPage() {
               label: 'Crawls',
               content: () =>
                 crawl === undefined ? (
-                  <CrawlsView caller={caller} onOpen={open} />
+                  <CrawlsView caller={caller} onBegun={(id) => setFilters({ crawl: id, key: caller.key.id })} />
                 ) : (
-                  <CrawlView key={crawl} caller={caller} id={crawl} onBack={() => open('')} />
+                  <CrawlView key={crawl} caller={caller} id={crawl} />
                 ),
             },
           ]}

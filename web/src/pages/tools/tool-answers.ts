@@ -58,11 +58,13 @@ export interface CrawlState {
 
 export interface ListedCrawl extends CrawlState {
   url: string;
-  options: { limit: number; collection: string | null };
 }
 
 export interface CrawlPages extends CrawlState {
-  data: readonly ScrapedPage[];
+  url: string;
+  /** That gets its pages. */
+  collection: string | null;
+  data: ScrapedPage[];
   /** Address of what follows. */
   next: string | null;
 }
