@@ -103,11 +103,8 @@ test('from an empty folder to a colleague’s key, its cost and documents that a
   await page.getByRole('dialog').getByRole('button', { name: 'Add', exact: true }).click();
   await page.getByText('2 points added.').waitFor();
   await page.getByRole('searchbox').fill('how bread is baked');
-  const first = page.getByRole('list', { name: 'Points' }).getByRole('listitem').first();
-  await first
-    .getByText(/^0\.\d{3}$/)
-    .first()
-    .waitFor();
+  const first = page.getByRole('region', { name: 'Points' }).getByRole('row').nth(1);
+  await first.getByRole('cell', { name: /^0\.\d{3}$/ }).waitFor();
   assert.match(await first.innerText(), /Rye bread/);
   await shoot(page, 'first-visit-vectors');
 });

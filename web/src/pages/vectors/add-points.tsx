@@ -1,14 +1,17 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Caller } from '../../api/caller.ts';
-import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
-import { Input, Segments, TextArea } from '../../parts/controls.tsx';
+import { FileInput, Input, Segments, TextArea } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
+import { Note } from '../../parts/error-note.tsx';
 import { Field, Form } from '../../parts/form.tsx';
-import { plural } from '../../parts/format.ts';
+import { count, plural } from '../../parts/format.ts';
 import { toast } from '../../parts/toast.tsx';
-import { vectors } from './vectors-api.ts';
+import { faultInJson } from '../../parts/typed.ts';
+import { CrawlForm } from '../tools/new-crawl.tsx';
+import { collectionsKey, vectors } from './vectors-api.ts';
 
 /** Points of one call; a long file goes in several. */
 const batchMax = 100;
@@ -23,9 +26,13 @@ interface AddPointsProps {
 
 /** Adds what is pasted, a file, or the pages of a crawl. */
 export function AddPoints(props: AddPointsProps) {
+  const { caller, name, onClose } = props;
   const [from, setFrom] = useState<'texts' | 'crawl'>('texts');
+  const navigate = useNavigate();
+  const follow = (crawl: string) =>
+    void navigate({ to: '/dashboard/tools', search: { tool: 'crawls', crawl, key: caller.key.id } as never });
   return (
-    <Dialog open onClose={props.onClose} title="Add points" width="wide">
+    <Dialog open onClose={onClose} title={`Add points to ${name}`} width="wide">
       <div className="flex flex-col items-start gap-4 [&>form]:w-full">
         <Segments
           label="Where from"
@@ -36,7 +43,11 @@ export function AddPoints(props: AddPointsProps) {
           ]}
           onValue={setFrom}
         />
-        {from === 'texts' ? <Texts {...props} /> : <Crawl {...props} />}
+        {from === 'texts' ? (
+          <Texts {...props} />
+        ) : (
+          <CrawlForm caller={caller} collection={name} onClose={onClose} onBegun={follow} />
+        )}
       </div>
     </Dialog>
   );
@@ -45,21 +56,31 @@ export function AddPoints(props: AddPointsProps) {
 function Texts({ caller, path, onClose }: AddPointsProps) {
   const [text, setText] = useState('');
   const [source, setSource] = useState('');
+  // What failed goes on where it stopped: each of its points has its id already.
+  const [begun, setBegun] = useState<{ points: unknown[]; added: number } | null>(null);
   const client = useQueryClient();
   const add = useMutation({
     async mutationFn() {
-      const points = pointsIn(text, source);
-      for (let at = 0; at < points.length; at += batchMax) {
-        await vectors(caller, 'POST', `${path}/points`, { points: points.slice(at, at + batchMax) });
+      const { points, added: from } = begun ?? { points: pointsIn(text, source), added: 0 };
+      for (let added = from; added < points.length; added += batchMax) {
+        setBegun({ points, added });
+        await vectors(caller, 'POST', `${path}/points`, { points: points.slice(added, added + batchMax) });
       }
       return points.length;
     },
-    async onSuccess(added) {
-      await client.invalidateQueries({ queryKey: ['/v1/vectors/collections'] });
+    onSuccess(added) {
       toast(`${plural(added, 'point')} added.`);
       onClose();
     },
+    onSettled: () => client.invalidateQueries({ queryKey: [collectionsKey] }),
   });
+  const change = (set: (value: string) => void) => (value: string) => {
+    setBegun(null);
+    set(value);
+  };
+  const changeText = change(setText);
+  const changeSource = change(setSource);
+  const fault = faultIn(text);
   return (
     <Form
       error={add.error}
@@ -67,7 +88,7 @@ function Texts({ caller, path, onClose }: AddPointsProps) {
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={add.isPending} disabled={text.trim() === ''}>
+          <Button type="submit" look="main" busy={add.isPending} disabled={text.trim() === '' || fault !== null}>
             Add
           </Button>
         </>
@@ -76,6 +97,7 @@ function Texts({ caller, path, onClose }: AddPointsProps) {
       <Field
         name="points"
         label="Texts, or points as JSON"
+        fault={fault}
         hint={'A text each line, or an array or lines of {"id", "payload", "vector"}.'}
       >
         {(control) => (
@@ -84,104 +106,67 @@ function Texts({ caller, path, onClose }: AddPointsProps) {
             rows={10}
             className="max-h-[50dvh] w-full"
             value={text}
-            onChange={(event) => setText(event.target.value)}
+            disabled={add.isPending}
+            onChange={(event) => changeText(event.target.value)}
           />
         )}
       </Field>
       <div className="grid gap-3 sm:grid-cols-2">
         <Field name="file" label="Or a file" hint="txt, md, json or jsonl.">
           {(control) => (
-            <input
+            <FileInput
               {...control}
-              type="file"
               accept=".txt,.md,.json,.jsonl,text/plain,application/json"
-              className="text-sm"
               onChange={async (event) => {
                 const file = event.target.files?.[0];
                 if (file === undefined) return;
-                setText(await file.text());
-                setSource(file.name);
+                changeText(await file.text());
+                changeSource(file.name);
               }}
             />
           )}
         </Field>
         <Field name="source" label="Source" hint="Goes into the payload of texts, to filter by.">
-          {(control) => <Input {...control} value={source} onChange={(event) => setSource(event.target.value)} />}
+          {(control) => <Input {...control} value={source} onChange={(event) => changeSource(event.target.value)} />}
         </Field>
       </div>
+      {begun !== null && begun.added > 0 && (
+        <Note tone="plain">
+          {count(begun.added)} of {plural(begun.points.length, 'point')} are added
+          {add.error !== null && '. Add goes on with the next, which places in the message count from'}.
+        </Note>
+      )}
     </Form>
   );
 }
 
-function Crawl({ caller, name, onClose }: AddPointsProps) {
-  const [address, setAddress] = useState('');
-  const [limit, setLimit] = useState('50');
-  const crawl = useMutation({
-    mutationFn: () =>
-      call('POST', '/v1/tools/crawl', {
-        headers: caller.headers,
-        body: { url: address, limit: Number(limit), collection: name },
-      }),
-    onSuccess() {
-      toast('The crawl has begun. Its pages appear as they come.');
-      onClose();
-    },
-  });
-  return (
-    <Form
-      error={crawl.error}
-      onSubmit={() => crawl.mutate()}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={crawl.isPending} disabled={address === ''}>
-            Begin
-          </Button>
-        </>
-      }
-    >
-      <Field name="url" label="Address" hint="Pages that it leads to are read too; each costs as a crawled page.">
-        {(control) => (
-          <Input
-            {...control}
-            inputMode="url"
-            placeholder="https://"
-            value={address}
-            onChange={(event) => setAddress(event.target.value.trim())}
-          />
-        )}
-      </Field>
-      <Field name="limit" label="Most pages">
-        {(control) => (
-          <Input
-            {...control}
-            inputMode="numeric"
-            className="w-32"
-            value={limit}
-            onChange={(event) => setLimit(event.target.value)}
-          />
-        )}
-      </Field>
-    </Form>
-  );
-}
-
-function pointsIn(text: string, source: string): unknown[] {
-  const lines = text
+function linesOf(text: string): string[] {
+  return text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');
-  const asJson = jsonOf(text) ?? (lines[0]?.startsWith('{') ? lines.map(jsonOf) : undefined);
-  if (Array.isArray(asJson)) return asJson;
-  if (typeof asJson === 'object' && asJson !== null) return [asJson];
-  const more = source === '' ? {} : { source };
-  return lines.map((line) => ({ id: crypto.randomUUID(), payload: { text: line, ...more } }));
 }
 
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+/** Points, one or an array of them, or one a line; any other text is texts. */
+function isJson(text: string): boolean {
+  return /^\s*(\[\s*)?\{/.test(text);
+}
+
+function faultIn(text: string): string | null {
+  if (!isJson(text)) return null;
+  const fault = faultInJson(text);
+  if (fault === null) return null;
+  const lines = linesOf(text);
+  const at = lines.findIndex((line) => faultInJson(line) !== null);
+  return at === -1 ? null : lines.length > 1 && at > 0 ? `Point ${at + 1}: ${faultInJson(lines[at]!)}` : fault;
+}
+
+function pointsIn(text: string, source: string): unknown[] {
+  if (!isJson(text)) {
+    const more = source === '' ? {} : { source };
+    return linesOf(text).map((line) => ({ id: crypto.randomUUID(), payload: { text: line, ...more } }));
   }
+  if (faultInJson(text) !== null) return linesOf(text).map((line) => JSON.parse(line));
+  const parsed: unknown = JSON.parse(text);
+  return Array.isArray(parsed) ? parsed : [parsed];
 }

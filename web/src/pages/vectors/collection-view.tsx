@@ -1,89 +1,120 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Plus, X } from 'lucide-react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { Plus, Trash2 } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import type { Caller } from '../../api/caller.ts';
 import { Button } from '../../parts/button.tsx';
-import { SearchInput } from '../../parts/controls.tsx';
-import { Empty } from '../../parts/empty.tsx';
+import { SearchInput, Select } from '../../parts/controls.tsx';
+import { Confirm } from '../../parts/dialog.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { useFilters } from '../../parts/filters.ts';
-import { count, plural } from '../../parts/format.ts';
+import { plural } from '../../parts/format.ts';
 import { Skeleton, SkeletonRows } from '../../parts/skeleton.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
+import { toast } from '../../parts/toast.tsx';
 import { AddPoints } from './add-points.tsx';
-import { PointCard } from './point-card.tsx';
-import { type Collection, type Condition, collectionPath, filterOf, type Point, vectors } from './vectors-api.ts';
+import { type Condition, conditionsIn, filterOf, textOf } from './conditions.ts';
+import { FilterBar } from './filter-bar.tsx';
+import { PointDialog } from './point-dialog.tsx';
+import { PointsTable } from './points-table.tsx';
+import {
+  type CollectionInfo,
+  collectionPath,
+  collectionsKey,
+  type VectorKind,
+  vectorKindsOf,
+  vectors,
+} from './vectors-api.ts';
 
 const Projection = lazy(() => import('./projection.tsx'));
 
-/** Points of one answer. */
-const shownMax = 30;
+/** Longer than an address may be, as vectors are of many numbers: it is looked for, and not kept there. */
+const addressCharsMax = 2_000;
 
 /** One collection: its points, found by text or vector and by what their payload holds, and a map of them. */
 export function CollectionView({ caller, name }: { caller: Caller; name: string }) {
-  const [{ tab = 'points', text = '' }, setFilters] = useFilters<'tab' | 'text'>();
-  const [conditions, setConditions] = useState<readonly Condition[]>([]);
-  const [adding, setAdding] = useState(false);
   const path = collectionPath(name);
-  const about = useQuery({
-    queryKey: ['/v1/vectors/collections', caller.key.id, name],
-    queryFn: ({ signal }) => vectors<Collection & { points_count: number }>(caller, 'GET', path, undefined, signal),
+  const { data, error, refetch } = useQuery({
+    queryKey: [collectionsKey, caller.key.id, name],
+    queryFn: ({ signal }) => vectors<CollectionInfo>(caller, 'GET', path, undefined, signal),
   });
+  if (error !== null) return <ErrorNote error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <SkeletonRows />;
+  return <Shown caller={caller} path={path} collection={data} />;
+}
+
+function Shown({ caller, path, collection }: { caller: Caller; path: string; collection: CollectionInfo }) {
+  const [filters, setFilters] = useFilters<'tab' | 'text' | 'using' | 'where' | 'point'>();
+  const { tab = 'points', where, point } = filters;
+  const [long, setLong] = useState('');
+  const [adding, setAdding] = useState(false);
+  const { name, points_count } = collection;
+  const kinds = vectorKindsOf(collection);
+  const compared = kinds.filter(({ form }) => form === 'dense');
+  const using = compared.find((kind) => kind.name === filters.using) ?? compared[0];
+  const text = long || (filters.text ?? '');
+  const conditions = conditionsIn(where);
   const filter = filterOf(conditions);
-  const found = useQuery({
-    queryKey: ['/v1/vectors/collections', caller.key.id, name, 'points', text, filter],
-    queryFn: ({ signal }) => pointsOf(caller, path, { text, filter }, signal),
-    placeholderData: keepPreviousData,
-  });
-  const toggle = (condition: Condition) =>
-    setConditions((before) => [
-      ...before.filter(({ key, value }) => key !== condition.key || value !== condition.value),
-      condition,
-    ]);
-  const { data } = about;
+  const change = (next: readonly Condition[]) => setFilters({ where: textOf(next) });
+  const bar = <FilterBar caller={caller} name={name} conditions={conditions} onChange={change} />;
+  const look = (asked: string) => {
+    setLong(asked.length > addressCharsMax ? asked : '');
+    setFilters({ text: asked.length > addressCharsMax ? '' : asked });
+  };
   return (
     <>
       <div className="flex flex-wrap items-center gap-2">
-        <span className="min-w-0 flex-1 text-muted text-sm">
-          {data !== undefined &&
-            `${plural(data.points_count, 'point')}, ${count(data.vector_size)} numbers each, ${data.distance}, ${data.embedding_model ?? 'vectors of the caller'}`}
-        </span>
+        <p className="w-full text-muted text-sm [overflow-wrap:anywhere] sm:w-auto sm:flex-1">
+          {plural(points_count, 'point')}; {kinds.map(factsOf).join('; ')}
+        </p>
+        <DeleteCollection caller={caller} path={path} name={name} points={points_count} />
         <Button look="main" icon={<Plus className="size-4" aria-hidden />} onClick={() => setAdding(true)}>
           Add
         </Button>
       </div>
-      {about.error !== null && <ErrorNote error={about.error} retry={() => void about.refetch()} />}
+      <Compared
+        kinds={kinds}
+        compared={compared}
+        using={using?.name ?? ''}
+        onUsing={(next) => setFilters({ using: next })}
+      />
       <Tabs
         label="Collection"
-        value={tab}
-        onValue={(value) => setFilters({ tab: value })}
+        value={tab === 'map' ? 'map' : 'points'}
+        onValue={(value) => setFilters({ tab: value === 'points' ? '' : value })}
         tabs={[
           {
             value: 'points',
             label: 'Points',
             content: () => (
               <>
-                <SearchInput
-                  className="w-full max-w-xl"
-                  label="Find by text, or by a vector such as [0.1, 0.2]"
-                  value={text}
-                  onValue={(value) => setFilters({ text: value })}
-                />
-                <Chosen conditions={conditions} onChange={setConditions} />
-                {found.error !== null && <ErrorNote error={found.error} retry={() => void found.refetch()} />}
-                {found.data === undefined && found.error === null && <SkeletonRows />}
-                {found.data?.length === 0 && (
-                  <Empty title={text === '' && filter === undefined ? 'No points yet.' : 'No point is like that.'}>
-                    Add texts, one a line, or points as JSON.
-                  </Empty>
+                {using !== undefined && (
+                  <SearchInput
+                    className="w-full max-w-xl"
+                    label={
+                      using.model === null
+                        ? 'Find by a vector, such as [0.1, 0.2]'
+                        : 'Find by text, or by a vector such as [0.1, 0.2]'
+                    }
+                    value={text}
+                    onValue={look}
+                  />
                 )}
-                <ul className="flex flex-col gap-2" aria-label="Points">
-                  {found.data?.map((point) => (
-                    <li key={String(point.id)}>
-                      <PointCard point={point} onCondition={toggle} />
-                    </li>
-                  ))}
-                </ul>
+                {long !== '' && (
+                  <p className="text-muted text-sm">This vector is too long for an address: a link does not hold it.</p>
+                )}
+                {bar}
+                <PointsTable
+                  caller={caller}
+                  path={path}
+                  text={using === undefined ? '' : text}
+                  using={using?.name ?? ''}
+                  filter={filter}
+                  onOpen={(id) => setFilters({ point: String(id) })}
+                  onCondition={(condition) =>
+                    change([...conditions.filter((one) => !isSame(one, condition)), condition])
+                  }
+                />
               </>
             ),
           },
@@ -91,73 +122,124 @@ export function CollectionView({ caller, name }: { caller: Caller; name: string 
             value: 'map',
             label: 'Map',
             content: () => (
-              <Suspense fallback={<Skeleton className="h-96" />}>
-                <Projection caller={caller} path={path} />
-              </Suspense>
+              <>
+                {bar}
+                <Suspense fallback={<Skeleton className="h-96" />}>
+                  <Projection
+                    caller={caller}
+                    path={path}
+                    using={using?.name ?? null}
+                    filter={filter}
+                    onOpen={(id) => setFilters({ point: String(id) })}
+                  />
+                </Suspense>
+              </>
             ),
           },
         ]}
       />
       {adding && <AddPoints caller={caller} name={name} path={path} onClose={() => setAdding(false)} />}
+      {point !== undefined && (
+        <PointDialog
+          key={point}
+          caller={caller}
+          path={path}
+          kinds={kinds}
+          id={point}
+          onClose={() => setFilters({ point: '' })}
+        />
+      )}
     </>
   );
 }
 
-async function pointsOf(
-  caller: Caller,
-  path: string,
-  { text, filter }: { text: string; filter: object | undefined },
-  signal: AbortSignal,
-): Promise<Point[]> {
-  const shared = { limit: shownMax, with_payload: true, ...(filter !== undefined && { filter }) };
-  if (text === '') {
-    return (await vectors<{ points: Point[] }>(caller, 'POST', `${path}/points/scroll`, shared, signal)).points;
-  }
-  const asked = text.startsWith('[') ? { vector: numbersOf(text) } : { text };
-  return vectors<Point[]>(caller, 'POST', `${path}/points/search`, { ...shared, ...asked }, signal);
+function isSame(a: Condition, b: Condition): boolean {
+  return a.key === b.key && a.value === b.value;
 }
 
-function numbersOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Error('This is no vector: expected numbers between brackets, such as [0.1, 0.2].');
-  }
+/** `title: 384 dimensions, Cosine, embedded by embed`. */
+function factsOf({ name, form, size, distance, model }: VectorKind): string {
+  const facts = [
+    form === 'sparse' ? 'sparse' : plural(size!, 'dimension'),
+    form === 'multivector' && 'a multivector',
+    distance,
+    model === null ? name === '' && 'vectors of the caller' : `embedded by ${model}`,
+  ];
+  return `${name === '' ? '' : `${name}: `}${facts.filter(Boolean).join(', ')}`;
 }
 
-interface ChosenProps {
-  conditions: readonly Condition[];
-  onChange: (conditions: readonly Condition[]) => void;
+interface ComparedProps {
+  kinds: readonly VectorKind[];
+  /** Those that a search and the map can compare. */
+  compared: readonly VectorKind[];
+  using: string;
+  onUsing: (name: string) => void;
 }
 
-function Chosen({ conditions, onChange }: ChosenProps) {
-  if (conditions.length === 0) return null;
+/** Which vector is compared where there are several, and which ones are not. */
+function Compared({ kinds, compared, using, onUsing }: ComparedProps) {
+  const out = kinds.filter((kind) => !compared.includes(kind));
+  if (kinds.length < 2 && out.length === 0) return null;
   return (
-    <ul className="flex flex-wrap items-center gap-1.5" aria-label="Filters">
-      {conditions.map((condition) => (
-        <li
-          key={`${condition.key} ${condition.value}`}
-          className="inline-flex h-7 max-w-full items-center rounded-md border border-line-strong bg-panel text-sm"
-        >
-          <button
-            type="button"
-            title="Turn it round"
-            className="min-w-0 truncate px-2"
-            onClick={() => onChange(conditions.map((one) => (one === condition ? { ...one, not: !one.not } : one)))}
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-2 text-muted text-sm">
+      {compared.length > 1 && (
+        <span className="inline-flex items-center gap-2">
+          Vector
+          <Select
+            aria-label="Vector"
+            className="w-auto max-w-48 text-ink"
+            value={using}
+            onChange={(event) => onUsing(event.target.value)}
           >
-            {condition.key} {condition.not ? 'is not' : 'is'}{' '}
-            <span className="font-medium">{String(condition.value)}</span>
-          </button>
-          <button
-            type="button"
-            aria-label={`Remove the filter of ${condition.key}`}
-            className="flex h-full items-center px-1.5 text-muted hover:text-ink"
-            onClick={() => onChange(conditions.filter((one) => one !== condition))}
-          >
-            <X className="size-3.5" aria-hidden />
-          </button>
-        </li>
-      ))}
-    </ul>
+            {compared.map(({ name }) => (
+              <option key={name} value={name}>
+                {name || 'without a name'}
+              </option>
+            ))}
+          </Select>
+        </span>
+      )}
+      {out.length > 0 && (
+        <span>
+          {out.map(({ name, form }) => `${name || 'The one without a name'} (${form})`).join(', ')}{' '}
+          {out.length === 1 ? 'is' : 'are'} compared by calls of the API alone.
+        </span>
+      )}
+    </div>
+  );
+}
+
+interface DeleteCollectionProps {
+  caller: Caller;
+  path: string;
+  name: string;
+  points: number;
+}
+
+function DeleteCollection({ caller, path, name, points }: DeleteCollectionProps) {
+  const [open, setOpen] = useState(false);
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  return (
+    <>
+      <Button look="danger" icon={<Trash2 className="size-4" aria-hidden />} onClick={() => setOpen(true)}>
+        Delete
+      </Button>
+      <Confirm
+        open={open}
+        onClose={() => setOpen(false)}
+        title={`Delete the collection ${name}?`}
+        action="Delete it"
+        onConfirm={async () => {
+          await vectors(caller, 'DELETE', path);
+          toast(`The collection ${name} is deleted.`);
+          await navigate({ to: '/dashboard/vectors', search: { key: caller.key.id } as never, replace: true });
+          await client.invalidateQueries({ queryKey: [collectionsKey, caller.key.id] });
+        }}
+      >
+        It goes with its {plural(points, 'point')} and its aliases, and does not come back. Programs that ask for it get
+        404.
+      </Confirm>
+    </>
   );
 }

@@ -2,10 +2,14 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Caller, modelsQuery } from '../../api/caller.ts';
 import { Button } from '../../parts/button.tsx';
-import { Input, Select } from '../../parts/controls.tsx';
+import { Input, Segments, Select } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field, Form } from '../../parts/form.tsx';
-import { vectors } from './vectors-api.ts';
+import { numberOrText } from '../../parts/typed.ts';
+import { collectionsKey, vectors } from './vectors-api.ts';
+
+const distances = ['Cosine', 'Dot', 'Euclid', 'Manhattan'];
+const builtIn = 'culvert-lexical-1024';
 
 interface NewCollectionProps {
   caller: Caller;
@@ -15,18 +19,25 @@ interface NewCollectionProps {
 
 export function NewCollection({ caller, onClose, onMade }: NewCollectionProps) {
   const [name, setName] = useState('');
+  const [holds, setHolds] = useState<'texts' | 'vectors'>('texts');
   const [chosen, setModel] = useState('');
+  const [size, setSize] = useState('');
+  const [distance, setDistance] = useState('Cosine');
   const client = useQueryClient();
   const { data } = useQuery(modelsQuery(caller));
   const models = data?.filter(({ model_type }) => model_type === 'embedding').map(({ id }) => id) ?? [];
-  const model = chosen || (models.includes('culvert-lexical-1024') ? 'culvert-lexical-1024' : (models[0] ?? ''));
+  const model = chosen || (models.includes(builtIn) ? builtIn : (models[0] ?? ''));
   const make = useMutation({
-    mutationFn: () => vectors(caller, 'POST', '/collections', { name, embedding_model: model }),
+    mutationFn: () => {
+      const kind = holds === 'texts' ? { embedding_model: model } : { vector_size: numberOrText(size) };
+      return vectors(caller, 'POST', '/collections', { name, distance, ...kind });
+    },
     async onSuccess() {
-      await client.invalidateQueries({ queryKey: ['/v1/vectors/collections'] });
+      await client.invalidateQueries({ queryKey: [collectionsKey] });
       onMade(name);
     },
   });
+  const missing = name === '' || (holds === 'texts' ? model === '' : size === '');
   return (
     <Dialog open onClose={onClose} title="New collection">
       <Form
@@ -35,24 +46,64 @@ export function NewCollection({ caller, onClose, onMade }: NewCollectionProps) {
         footer={
           <>
             <Button onClick={onClose}>Cancel</Button>
-            <Button type="submit" look="main" busy={make.isPending} disabled={name === '' || model === ''}>
+            <Button type="submit" look="main" busy={make.isPending} disabled={missing}>
               Make it
             </Button>
           </>
         }
       >
-        <Field name="name" label="Name">
+        <Field name="name" label="Name" hint="Letters, digits, _, - and .">
           {(control) => <Input {...control} value={name} onChange={(event) => setName(event.target.value.trim())} />}
         </Field>
-        <Field
-          name="embedding_model"
-          label="Texts are embedded by"
-          hint="culvert-lexical-1024 is built in and finds by words; a provider's model knows meanings."
-        >
+        <div>
+          <Segments
+            label="What it holds"
+            value={holds}
+            options={[
+              { value: 'texts', label: 'Texts' },
+              { value: 'vectors', label: 'Vectors of your own' },
+            ]}
+            onValue={setHolds}
+          />
+        </div>
+        {holds === 'texts' ? (
+          <Field
+            name="embedding_model"
+            label="Texts are embedded by"
+            hint={`${builtIn} is built in and finds by words; a provider's model knows meanings.`}
+          >
+            {(control) => (
+              <Select {...control} value={model} onChange={(event) => setModel(event.target.value)}>
+                {models.map((id) => (
+                  <option key={id}>{id}</option>
+                ))}
+              </Select>
+            )}
+          </Field>
+        ) : (
+          <Field name="vector_size" label="Dimensions">
+            {(control) => (
+              <Input
+                {...control}
+                inputMode="numeric"
+                placeholder="1,536"
+                className="w-32"
+                value={size}
+                onChange={(event) => setSize(event.target.value)}
+              />
+            )}
+          </Field>
+        )}
+        <Field name="distance" label="Distance" hint="Model, dimensions and distance never change later.">
           {(control) => (
-            <Select {...control} value={model} onChange={(event) => setModel(event.target.value)}>
-              {models.map((id) => (
-                <option key={id}>{id}</option>
+            <Select
+              {...control}
+              className="w-32"
+              value={distance}
+              onChange={(event) => setDistance(event.target.value)}
+            >
+              {distances.map((one) => (
+                <option key={one}>{one}</option>
               ))}
             </Select>
           )}

@@ -1,32 +1,43 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { Boxes, ChevronLeft, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { type Caller, useCaller } from '../../api/caller.ts';
-import { Button } from '../../parts/button.tsx';
+import { Button, buttonClass } from '../../parts/button.tsx';
+import { SearchInput } from '../../parts/controls.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { useFilters } from '../../parts/filters.ts';
+import { plural } from '../../parts/format.ts';
 import { Page } from '../../parts/page.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { NoKey, SpeaksAs } from '../../parts/speaks-as.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { CollectionView } from './collection-view.tsx';
 import { NewCollection } from './new-collection.tsx';
-import { type Collection, vectors } from './vectors-api.ts';
+import { type Collection, collectionsKey, vectorKindsOf, vectors } from './vectors-api.ts';
+
+/** Filters of one collection. */
+const ofCollection = ['collection', 'tab', 'text', 'using', 'where', 'point', 'colour'];
 
 /** Collections of a key, and one of them. */
 export default function VectorsPage() {
-  const [{ collection }, setFilters] = useFilters<'collection' | 'tab'>();
-  const callers = useCaller();
+  const [{ collection }, setFilters] = useFilters<'collection' | 'key'>();
+  const callers = useCaller(ofCollection);
   const { caller } = callers;
+  const open = (name: string) => setFilters({ collection: name, key: caller!.key.id });
   return (
     <Page
       title={collection ?? 'Vectors'}
       before={
         collection !== undefined && (
-          <Button look="quiet" className="-ml-3 px-2" onClick={() => setFilters({ collection: '', tab: '' })}>
+          <Link
+            to="/dashboard/vectors"
+            search={{ key: caller?.key.id } as never}
+            className={buttonClass('quiet', '-ml-3 px-2')}
+          >
             <ChevronLeft className="size-4" aria-hidden /> Vectors
-          </Button>
+          </Link>
         )
       }
       actions={<SpeaksAs {...callers} />}
@@ -36,7 +47,7 @@ export default function VectorsPage() {
       {caller === null && <NoKey />}
       {caller != null &&
         (collection === undefined ? (
-          <Collections key={caller.key.id} caller={caller} onOpen={(name) => setFilters({ collection: name })} />
+          <Collections key={caller.key.id} caller={caller} onMade={open} />
         ) : (
           <CollectionView key={`${caller.key.id} ${collection}`} caller={caller} name={collection} />
         ))}
@@ -44,48 +55,88 @@ export default function VectorsPage() {
   );
 }
 
-function Collections({ caller, onOpen }: { caller: Caller; onOpen: (name: string) => void }) {
+function Collections({ caller, onMade }: { caller: Caller; onMade: (name: string) => void }) {
+  const [{ name: asked = '' }, setFilters] = useFilters<'name'>();
   const [making, setMaking] = useState(false);
   const { data, error, refetch } = useQuery({
-    queryKey: ['/v1/vectors/collections', caller.key.id],
+    queryKey: [collectionsKey, caller.key.id],
     queryFn: async ({ signal }) =>
       (await vectors<{ collections: Collection[] }>(caller, 'GET', '/collections', undefined, signal)).collections,
   });
   const columns: Column<Collection>[] = [
     {
       head: 'Collection',
+      className: '[overflow-wrap:anywhere]',
       cell: ({ name }) => (
-        <button type="button" onClick={() => onOpen(name)} className="font-medium underline underline-offset-2">
+        <Link
+          to="/dashboard/vectors"
+          search={{ collection: name, key: caller.key.id } as never}
+          className="font-medium underline underline-offset-2"
+        >
           {name}
-        </button>
+        </Link>
       ),
     },
-    { head: 'Texts embedded by', from: 'sm', cell: ({ embedding_model }) => embedding_model ?? 'the caller' },
-    { head: 'Numbers', align: 'right', cell: ({ vector_size }) => vector_size },
-    { head: 'Distance', from: 'sm', cell: ({ distance }) => distance },
+    {
+      head: 'Texts embedded by',
+      from: 'sm',
+      cell: (collection) => listOf(vectorKindsOf(collection).map(({ model }) => model)) || 'the caller',
+    },
+    {
+      head: 'Vectors',
+      cell(collection) {
+        const kinds = vectorKindsOf(collection);
+        return kinds.map(({ name, size }) => name || (size === null ? 'sparse' : plural(size, 'dimension'))).join(', ');
+      },
+    },
+    {
+      head: 'Distance',
+      from: 'md',
+      cell: (collection) => listOf(vectorKindsOf(collection).map(({ distance }) => distance)),
+    },
   ];
   const make = (
     <Button look="main" icon={<Plus className="size-4" aria-hidden />} onClick={() => setMaking(true)}>
       New collection
     </Button>
   );
+  const some = data !== undefined && data.length > 0;
   return (
     <>
-      {data !== undefined && data.length > 0 && <div className="flex justify-end">{make}</div>}
+      {some && (
+        <div className="flex flex-wrap items-center justify-between gap-2">
+          <SearchInput
+            label="Find by name"
+            value={asked}
+            onValue={(value) => setFilters({ name: value })}
+            className="w-full sm:w-64"
+          />
+          {make}
+        </div>
+      )}
       <Table
         label="Collections"
         columns={columns}
-        rows={data}
+        rows={data?.filter(({ name }) => name.toLowerCase().includes(asked.toLowerCase()))}
         keyOf={({ name }) => name}
         error={error}
         retry={() => void refetch()}
         empty={
-          <Empty icon={<Boxes />} title="This key has no collections yet." action={make}>
-            A collection keeps texts as vectors, and finds them by meaning or by words.
-          </Empty>
+          some ? (
+            <Empty title="No collection is called like that." />
+          ) : (
+            <Empty icon={<Boxes />} title="This key has no collections yet." action={make}>
+              A collection keeps texts as vectors, and finds them by meaning or by words.
+            </Empty>
+          )
         }
       />
-      {making && <NewCollection caller={caller} onClose={() => setMaking(false)} onMade={onOpen} />}
+      {making && <NewCollection caller={caller} onClose={() => setMaking(false)} onMade={onMade} />}
     </>
   );
+}
+
+/** Each once. */
+function listOf(names: readonly (string | null)[]): string {
+  return [...new Set(names.filter((name) => name !== null))].join(', ');
 }

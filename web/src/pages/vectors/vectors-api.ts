@@ -1,11 +1,27 @@
 import type { Caller } from '../../api/caller.ts';
 import { call } from '../../api/request.ts';
 
-export interface Collection {
-  name: string;
-  vector_size: number;
+/** One vector that each point of a collection may have. */
+interface VectorParams {
+  size: number;
   distance: string;
   embedding_model?: string;
+  multivector_config?: object;
+}
+
+export interface Collection {
+  name: string;
+  /** Of the vector without a name; absent where all have one. */
+  vector_size?: number;
+  distance?: string;
+  embedding_model?: string;
+  vectors?: Readonly<Record<string, VectorParams>>;
+  sparse_vectors?: Readonly<Record<string, { embedding_model?: string }>>;
+}
+
+export interface CollectionInfo extends Collection {
+  points_count: number;
+  payload_schema: Readonly<Record<string, unknown>>;
 }
 
 export interface Point {
@@ -16,11 +32,33 @@ export interface Point {
   score?: number;
 }
 
-/** One condition that was clicked together: a field of the payload with a value. */
-export interface Condition {
-  key: string;
-  value: string | number | boolean;
-  not: boolean;
+/** A kind of vector of a collection. */
+export interface VectorKind {
+  /** '' for the one without a name. */
+  name: string;
+  form: 'dense' | 'multivector' | 'sparse';
+  /** Numbers; null for a sparse one. */
+  size: number | null;
+  distance: string | null;
+  /** That embeds texts; null: the caller brings vectors. */
+  model: string | null;
+}
+
+/** The one without a name first. */
+export function vectorKindsOf(collection: Collection): VectorKind[] {
+  const { vector_size, distance, embedding_model: model = null, vectors = {}, sparse_vectors = {} } = collection;
+  return [
+    ...(vector_size === undefined
+      ? []
+      : [{ name: '', form: 'dense' as const, size: vector_size, distance: distance ?? null, model }]),
+    ...Object.entries(vectors).map(([name, one]): VectorKind => {
+      const form = one.multivector_config === undefined ? 'dense' : 'multivector';
+      return { name, form, size: one.size, distance: one.distance, model: one.embedding_model ?? null };
+    }),
+    ...Object.entries(sparse_vectors).map(([name, one]): VectorKind => {
+      return { name, form: 'sparse', size: null, distance: null, model: one.embedding_model ?? null };
+    }),
+  ];
 }
 
 /** A call of `/v1/vectors`; what is under `result` of the answer. */
@@ -36,21 +74,8 @@ export async function vectors<Result>(
   return result;
 }
 
+export const collectionsKey = '/v1/vectors/collections';
+
 export function collectionPath(name: string): string {
   return `/collections/${encodeURIComponent(name)}`;
-}
-
-/** The filter of a search; undefined where nothing is asked. */
-export function filterOf(conditions: readonly Condition[]): object | undefined {
-  if (conditions.length === 0) return undefined;
-  const written = (not: boolean) =>
-    conditions
-      .filter((one) => one.not === not)
-      // What is no whole number has no `match`.
-      .map(({ key, value }) =>
-        typeof value === 'number' && !Number.isInteger(value)
-          ? { key, range: { gte: value, lte: value } }
-          : { key, match: { value } },
-      );
-  return { must: written(false), must_not: written(true) };
 }

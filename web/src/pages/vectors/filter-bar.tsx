@@ -1,0 +1,171 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Trash2, X } from 'lucide-react';
+import { useState } from 'react';
+import type { Caller } from '../../api/caller.ts';
+import { Button } from '../../parts/button.tsx';
+import { Choose } from '../../parts/choose.tsx';
+import { Confirm } from '../../parts/dialog.tsx';
+import { ErrorNote } from '../../parts/error-note.tsx';
+import { plural } from '../../parts/format.ts';
+import { toast } from '../../parts/toast.tsx';
+import { type Condition, filterOf, turned, wordsOf } from './conditions.ts';
+import { isLongText, shownValue, valuesIn } from './payload-values.ts';
+import { collectionPath, collectionsKey, type Point, vectors } from './vectors-api.ts';
+
+interface FilterBarProps {
+  caller: Caller;
+  /** Of the collection. */
+  name: string;
+  conditions: readonly Condition[];
+  onChange: (conditions: readonly Condition[]) => void;
+}
+
+/** Conditions that are clicked together, how many points fulfil them, and a way to delete those. */
+export function FilterBar({ caller, name, conditions, onChange }: FilterBarProps) {
+  const [deleting, setDeleting] = useState(false);
+  const client = useQueryClient();
+  const path = collectionPath(name);
+  const filter = filterOf(conditions);
+  const { data: matched, error } = useQuery({
+    queryKey: [collectionsKey, caller.key.id, path, 'count', filter],
+    queryFn: async ({ signal }) =>
+      (await vectors<{ count: number }>(caller, 'POST', `${path}/points/count`, { filter }, signal)).count,
+    enabled: filter !== undefined,
+  });
+  return (
+    <div className="flex flex-wrap items-center gap-2 empty:hidden">
+      <AddCondition caller={caller} path={path} onAdd={(condition) => onChange([...conditions, condition])} />
+      {conditions.length > 0 && (
+        <ul className="contents" aria-label="Filters">
+          {conditions.map((condition, at) => (
+            <li
+              key={JSON.stringify(condition)}
+              className="inline-flex h-8 max-w-full items-center rounded-md border border-line-strong bg-panel text-sm"
+            >
+              <button
+                type="button"
+                title="Change what it means"
+                className="min-w-0 truncate px-2"
+                onClick={() => onChange(conditions.with(at, turned(condition)))}
+              >
+                <span className="text-muted">{wordsOf(condition)}</span>{' '}
+                <span className="font-medium">{String(condition.value)}</span>
+              </button>
+              <button
+                type="button"
+                aria-label={`Remove the filter of ${condition.key}`}
+                className="flex h-full items-center px-1.5 text-muted hover:text-ink"
+                onClick={() => onChange(conditions.toSpliced(at, 1))}
+              >
+                <X className="size-3.5" aria-hidden />
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {filter !== undefined && matched !== undefined && (
+        <>
+          <span className="text-muted text-sm">{plural(matched, 'point')}</span>
+          {matched > 0 && (
+            <Button
+              look="danger"
+              icon={<Trash2 className="size-4" aria-hidden />}
+              title="Delete every point that the filters leave"
+              onClick={() => setDeleting(true)}
+            >
+              Delete them
+            </Button>
+          )}
+        </>
+      )}
+      {error !== null && <ErrorNote error={error} />}
+      <Confirm
+        open={deleting}
+        onClose={() => setDeleting(false)}
+        title={`Delete ${plural(matched ?? 0, 'point')} of ${name}?`}
+        action="Delete them"
+        onConfirm={async () => {
+          await vectors(caller, 'POST', `${path}/points/delete`, { filter });
+          await client.invalidateQueries({ queryKey: [collectionsKey] });
+          toast(`${plural(matched ?? 0, 'point')} deleted.`);
+        }}
+      >
+        <p>Every point of which this is true is deleted, whatever is searched for. They do not come back.</p>
+        <ul className="mt-2 list-disc pl-5 [overflow-wrap:anywhere]">
+          {conditions.map((condition) => (
+            <li key={JSON.stringify(condition)}>
+              {wordsOf(condition)} <span className="font-medium">{String(condition.value)}</span>
+            </li>
+          ))}
+        </ul>
+      </Confirm>
+    </div>
+  );
+}
+
+/** Points that are looked at for their fields. */
+const lookedAtMax = 20;
+const valuesMax = 100;
+
+/** A field, then one of the values that points have. */
+function AddCondition({
+  caller,
+  path,
+  onAdd,
+}: {
+  caller: Caller;
+  path: string;
+  onAdd: (condition: Condition) => void;
+}) {
+  const [field, setField] = useState<string | null>(null);
+  const fields = useQuery({
+    queryKey: [collectionsKey, caller.key.id, path, 'fields'],
+    async queryFn({ signal }) {
+      const body = { query: { sample: 'random' }, limit: lookedAtMax, with_payload: true };
+      const { points } = await vectors<{ points: Point[] }>(caller, 'POST', `${path}/points/query`, body, signal);
+      const values = points.flatMap(({ payload }) => valuesIn(payload ?? {}));
+      return [...new Set(values.flatMap((one) => (one.path === null || isLongText(one.value) ? [] : [one.path])))];
+    },
+    staleTime: 60_000,
+  });
+  const values = useQuery({
+    queryKey: [collectionsKey, caller.key.id, path, 'values', field],
+    queryFn: async ({ signal }) => {
+      const body = { key: field, limit: valuesMax };
+      type Facet = { hits: { value: Condition['value']; count: number }[] };
+      return (await vectors<Facet>(caller, 'POST', `${path}/facet`, body, signal)).hits;
+    },
+    enabled: field !== null,
+  });
+  if (fields.data === undefined || fields.data.length === 0) return null;
+  return (
+    <>
+      <Choose
+        label="Field to filter by"
+        placeholder="Filter by…"
+        value={field}
+        options={fields.data.toSorted().map((one) => ({ value: one, label: one }))}
+        onValue={setField}
+        className="w-32"
+      />
+      {field !== null && (
+        <Choose
+          label={`Value of ${field}`}
+          placeholder="Value…"
+          value={null}
+          options={(values.data ?? []).map(({ value, count }) => ({
+            value: JSON.stringify(value),
+            label: shownValue(value).slice(0, 200),
+            hint: plural(count, 'point'),
+          }))}
+          onValue={(text) => {
+            setField(null);
+            onAdd({ key: field, how: 'is', value: JSON.parse(text) as Condition['value'] });
+          }}
+          className="w-40"
+        />
+      )}
+      {values.error !== null && <ErrorNote error={values.error} />}
+    </>
+  );
+}

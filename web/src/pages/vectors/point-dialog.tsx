@@ -1,0 +1,187 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import type { Caller } from '../../api/caller.ts';
+import { Button } from '../../parts/button.tsx';
+import { Code } from '../../parts/code.tsx';
+import { TextArea } from '../../parts/controls.tsx';
+import { Confirm, Dialog } from '../../parts/dialog.tsx';
+import { ErrorNote } from '../../parts/error-note.tsx';
+import { Field, Form } from '../../parts/form.tsx';
+import { plural } from '../../parts/format.ts';
+import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { faultInJson } from '../../parts/typed.ts';
+import { collectionsKey, type Point, type VectorKind, vectors } from './vectors-api.ts';
+
+interface PointDialogProps {
+  caller: Caller;
+  /** Of the collection. */
+  path: string;
+  kinds: readonly VectorKind[];
+  id: string;
+  onClose: () => void;
+}
+
+/** Everything that a point holds; its payload can be changed, and the point deleted. */
+export function PointDialog({ caller, path, kinds, id, onClose }: PointDialogProps) {
+  const [deleting, setDeleting] = useState(false);
+  const client = useQueryClient();
+  const { data, error, refetch } = useQuery({
+    queryKey: [collectionsKey, caller.key.id, path, 'point', id],
+    queryFn: ({ signal }) =>
+      vectors<Point>(caller, 'GET', `${path}/points/${encodeURIComponent(id)}`, undefined, signal),
+    // What is typed into it must not be replaced.
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  });
+  return (
+    <>
+      <Dialog open onClose={onClose} title={`Point ${id}`} place="side">
+        {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
+        {data === undefined && error === null && <SkeletonRows />}
+        {data !== undefined && (
+          <div className="flex flex-col gap-5">
+            <PayloadForm
+              caller={caller}
+              path={path}
+              kinds={kinds}
+              point={data}
+              onSaved={onClose}
+              onDelete={() => setDeleting(true)}
+            />
+            <Vectors vector={data.vector} />
+          </div>
+        )}
+      </Dialog>
+      {data !== undefined && (
+        <Confirm
+          open={deleting}
+          onClose={() => setDeleting(false)}
+          title={`Delete the point ${id}?`}
+          action="Delete it"
+          onConfirm={async () => {
+            await vectors(caller, 'POST', `${path}/points/delete`, { points: [data.id] });
+            onClose();
+            toast(`The point ${id} is deleted.`);
+            await client.invalidateQueries({ queryKey: [collectionsKey] });
+          }}
+        >
+          It goes with its payload and its vectors, and does not come back.
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+interface PayloadFormProps extends Pick<PointDialogProps, 'caller' | 'path' | 'kinds'> {
+  point: Point;
+  onSaved: () => void;
+  onDelete: () => void;
+}
+
+function PayloadForm({ caller, path, kinds, point: { id, payload }, onSaved, onDelete }: PayloadFormProps) {
+  const [before] = useState(() => JSON.stringify(payload ?? {}, null, 2));
+  const [text, setText] = useState(before);
+  const client = useQueryClient();
+  const embedded = kinds.filter(({ model }) => model !== null);
+  const fault = faultInJson(text) ?? (/^\s*\{/.test(text) ? null : 'Expected an object, such as {}.');
+  const save = useMutation({
+    mutationFn() {
+      const after: unknown = JSON.parse(text);
+      const said = textIn(after);
+      const anew = embedded.length > 0 && said !== null && said !== textIn(payload);
+      const operations = [
+        { overwrite_payload: { payload: after, points: [id] } },
+        // A payload alone leaves vectors as they are.
+        ...(anew ? [{ update_vectors: { points: [{ id, vector: vectorOf(embedded, said) }] } }] : []),
+      ];
+      return vectors(caller, 'POST', `${path}/points/batch`, { operations });
+    },
+    async onSuccess() {
+      toast(`The point ${id} is saved.`);
+      onSaved();
+      await client.invalidateQueries({ queryKey: [collectionsKey] });
+    },
+  });
+  return (
+    <Form
+      error={save.error}
+      onSubmit={() => save.mutate()}
+      footer={
+        <>
+          <Button look="danger" icon={<Trash2 className="size-4" aria-hidden />} onClick={onDelete}>
+            Delete
+          </Button>
+          <span className="flex-1" />
+          <Button type="submit" look="main" busy={save.isPending} disabled={text === before || fault !== null}>
+            Save
+          </Button>
+        </>
+      }
+    >
+      {/* Of the call that saves both. */}
+      <Field
+        name="operations"
+        label="Payload"
+        fault={fault}
+        hint={embedded.length > 0 ? 'A changed text is embedded anew.' : 'The vectors stay as they are.'}
+      >
+        {(control) => (
+          <TextArea
+            {...control}
+            rows={8}
+            spellCheck={false}
+            className="field-sizing-content max-h-[50dvh] min-h-40 w-full font-mono"
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+          />
+        )}
+      </Field>
+    </Form>
+  );
+}
+
+/** What is embedded of a payload; null for none. */
+function textIn(payload: unknown): string | null {
+  const text = typeof payload === 'object' && payload !== null && 'text' in payload ? payload.text : null;
+  return typeof text === 'string' && text !== '' ? text : null;
+}
+
+/** As a point has it: by name, unless it is the only one and has none. */
+function vectorOf(kinds: readonly VectorKind[], text: string): object {
+  if (kinds.length === 1 && kinds[0]!.name === '') return { text };
+  return Object.fromEntries(kinds.map(({ name }) => [name, { text }]));
+}
+
+function Vectors({ vector }: { vector: unknown }) {
+  const named = typeof vector === 'object' && vector !== null && !Array.isArray(vector);
+  const all = Object.entries(named ? vector : { '': vector });
+  return (
+    <section className="flex flex-col gap-2 text-sm" aria-label="Vectors">
+      <h3 className="font-medium">{all.length === 1 ? 'Vector' : 'Vectors'}</h3>
+      {all.length === 0 && <p className="text-muted">It has none.</p>}
+      {all.map(([name, value]) => (
+        <details key={name}>
+          <summary className="cursor-default">
+            {name} <span className="text-muted">{lengthOf(value)}</span>
+          </summary>
+          <div className="mt-2">
+            <Code text={JSON.stringify(value)} label="Vector" wrap />
+          </div>
+        </details>
+      ))}
+    </section>
+  );
+}
+
+/** `1,024 dimensions`, `3 vectors of 128 dimensions`, `12 numbers that are not 0`. */
+function lengthOf(value: unknown): string {
+  if (Array.isArray(value)) {
+    const [first] = value as unknown[];
+    if (!Array.isArray(first)) return plural(value.length, 'dimension');
+    return `${plural(value.length, 'vector')} of ${plural(first.length, 'dimension')}`;
+  }
+  const { indices } = value as { indices: unknown[] };
+  return `${plural(indices.length, 'number')} that ${indices.length === 1 ? 'is' : 'are'} not 0`;
+}
