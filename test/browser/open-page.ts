@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext } from 'node:test';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { findChromium } from '../../src/tools/render/find-chromium.ts';
 import { chromiumMissing } from '../chromium.ts';
 import { adminKey, type TestGateway } from '../start-gateway.ts';
@@ -30,6 +30,7 @@ function browser(): Promise<Browser> {
     executablePath: findChromium(undefined)!,
     args: [
       '--no-sandbox',
+      '--process-per-site',
       '--use-fake-device-for-media-stream',
       '--use-fake-ui-for-media-stream',
       '--autoplay-policy=no-user-gesture-required',
@@ -61,20 +62,12 @@ export async function openPage(
   path: string,
   { login = { admin_key: adminKey }, size = 'desktop', scheme = 'light', refusals = 'expected', record }: Opening = {},
 ): Promise<Page> {
-  const context = await (await browser()).newContext({
-    baseURL: gateway.url,
-    viewport: sizes[size],
-    colorScheme: scheme,
-    hasTouch: size === 'phone',
-    reducedMotion: 'reduce',
-    locale: 'en-GB',
-    timezoneId: 'UTC',
-    permissions: ['clipboard-read', 'clipboard-write', 'microphone'],
-  });
+  const context = free.get(`${gateway.url} ${size}`)?.pop() ?? (await newContext(gateway.url, size));
   const faults: string[] = [];
+  const page = await context.newPage();
   t.after(async () => {
     if (record !== undefined) await context.tracing.stop({ path: join(shots, `${record}.zip`) });
-    await context.close();
+    await leave(page, gateway.url, size);
     assert.deepEqual(faults, []);
   });
   if (login !== null) {
@@ -82,14 +75,59 @@ export async function openPage(
     assert.equal(answer.status(), 200, await answer.text());
   }
   if (record !== undefined) await context.tracing.start({ screenshots: true, snapshots: true });
-  const page = await context.newPage();
-  page.on('pageerror', (error) => faults.push(String(error)));
+  page.on('pageerror', (error) => faults.push(`${page.url()}: ${error}`));
   page.on('console', (message) => {
     const refusal = message.text().startsWith('Failed to load resource');
-    if (message.type() === 'error' && (refusals === 'faults' || !refusal)) faults.push(message.text());
+    const isFault = message.type() === 'error' && (refusals === 'faults' || !refusal);
+    if (isFault) faults.push(`${page.url()}: ${message.text()}`);
   });
+  if (scheme === 'dark') await page.emulateMedia({ colorScheme: scheme });
   await page.goto(path);
   return page;
+}
+
+/**
+ * Emptied contexts, by gateway and size. Another page in one costs less than half of one in a new context, whose
+ * process compiles every script anew.
+ */
+const free = new Map<string, BrowserContext[]>();
+
+async function newContext(baseURL: string, size: keyof typeof sizes): Promise<BrowserContext> {
+  const context = await (await browser()).newContext({
+    baseURL,
+    viewport: sizes[size],
+    colorScheme: 'light',
+    hasTouch: size === 'phone',
+    reducedMotion: 'reduce',
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+    permissions: ['clipboard-read', 'clipboard-write', 'microphone'],
+  });
+  // The process ends with its last page.
+  const parked = await context.newPage();
+  await parked.goto('/healthz');
+  return context;
+}
+
+/** Closes the page, and leaves its context as a new one is. */
+async function leave(page: Page, origin: string, size: keyof typeof sizes): Promise<void> {
+  const context = page.context();
+  await page.close();
+  await context.setOffline(false);
+  const session = await context.newCDPSession(context.pages()[0]!);
+  await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'cookies,local_storage' });
+  await session.detach();
+  const place = `${origin} ${size}`;
+  free.set(place, [...(free.get(place) ?? []), context]);
+}
+
+/** Goes to another page as a link does, without loading the scripts again. */
+export async function followTo(page: Page, path: string): Promise<void> {
+  await page.evaluate(`new Promise((done) => {
+    const stop = __TSR_ROUTER__.subscribe('onRendered', () => { stop(); done(); });
+    __TSR_ROUTER__.history.push(${JSON.stringify(path)});
+  })`);
+  await settled(page);
 }
 
 /** Waits until the page is there and nothing of it is loading any more. */
