@@ -24,7 +24,7 @@ const requestErrors = {
   },
   forbidden: {
     cause:
-      'The key is known and may not do this. Its account is suspended, its network is not allowed, it is an admin key where an API key is needed (or the reverse), or the role of the operator does not include the operation.',
+      'The key is known and may not do this. Its account is suspended, or its network is not allowed. It may also be an admin key where an API key is needed (or the reverse), or its role does not include the operation.',
     remedy:
       'Read `message`: it says which of these it is. Use a key of the right kind, or ask an operator to activate the account (`culvert accounts activate`), to allow the address, or to change the role.',
   },
@@ -159,7 +159,7 @@ const providerErrors = {
   },
   'answer-broken-off': {
     cause:
-      'The answer had begun when the provider broke it off. What was already sent cannot be taken back, so no other provider was asked.',
+      'The answer had begun when the provider broke it off. Culvert cannot take back the part that it already sent, so it asked no other provider.',
     remedy: 'Send the request again, and drop what was received.',
   },
   'upstreams-limited': {

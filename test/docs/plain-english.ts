@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs';
+import nlp from 'compromise';
+import { lexer, type Token } from 'marked';
+import { root } from './snippets.ts';
+
+/*
+ * The measurable part of plain language (ISO 24495-1, and the guidelines of plainlanguage.gov): short sentences, each with
+ * a verb, mostly active, none that must be turned round to be understood.
+ */
+
+export const wordsMax = 30;
+/** Of the whole sentences of one page. */
+export const passiveShareMax = 0.3;
+
+export interface Sentence {
+  /** From 1. */
+  line: number;
+  text: string;
+  /** Cells of tables are labels as often as sentences: only their length counts. */
+  place: 'prose' | 'cell';
+}
+
+const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
+
+/** The sentences of a page, without code blocks, headings and comments. Code and links are one word each. */
+export function sentencesOf(file: string): Sentence[] {
+  const text = readFileSync(`${root}/${file}`, 'utf8');
+  const sentences: Sentence[] = [];
+  let from = 0;
+  const add = (raw: string, inline: string, place: Sentence['place']) => {
+    const at = text.indexOf(raw, from);
+    if (at !== -1) from = at;
+    const line = text.slice(0, from).split('\n').length;
+    for (const one of splitSentences(plain(inline))) sentences.push({ line, text: one, place });
+  };
+  const visit = (tokens: readonly Token[]) => {
+    for (const token of tokens) {
+      if (token.type === 'paragraph' || token.type === 'text') add(token.raw, token.raw, 'prose');
+      else if (token.type === 'list') for (const item of token.items) visit(item.tokens);
+      else if (token.type === 'blockquote') visit(token.tokens ?? []);
+      else if (token.type === 'table')
+        for (const row of token.rows) for (const cell of row) add(cell.text.slice(0, 20), cell.text, 'cell');
+    }
+  };
+  visit(lexer(text));
+  return sentences;
+}
+
+/** Code, links and pictures as the words that a reader says in their place. */
+function plain(markdown: string): string {
+  return markdown
+    .replace(/<!--[\s\S]*?-->/g, '')
+    .replace(/!\[[^\]]*\]\([^)]*\)/g, '')
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/`[^`]*`/g, 'Code')
+    .replace(/<[^>]+>/g, '')
+    .replace(/\*\*|__|\*/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+/** A colon ends a thought as a full stop does: a list or an example follows. */
+function splitSentences(text: string): string[] {
+  return [...segmenter.segment(text)]
+    .flatMap(({ segment }) => segment.split(/(?<=:)\s/))
+    .map((one) => one.trim())
+    .filter((one) => /\p{L}/u.test(one));
+}
+
+export const wordsIn = (text: string): number => text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
+
+/** `What stands where is a test.`: a clause in place of the subject. */
+const clauseAsSubject = /^(?:What|Who|Whom|Whose|Which|Whoever|Whatever|Whichever)\b.*[^?]$/;
+/** `Free are models.`, `Also served: …`, `Beside it stands …`: the verb before its subject. */
+const turnedRound =
+  /^(?:Free|Also|Never|Not|Beside|Behind|Above|Below|Within|Among|Here|There too)\b[\w ,’'-]{0,30}? (?:are|is|stands?|lies?|goes|go|comes?|has|have) (?:the|an?|all|its?|their|no|some|every|each|Code|\w+s)\b/;
+
+export interface Judged {
+  /** What is wrong; null: nothing that can be measured. */
+  fault: string | null;
+  passive: boolean;
+}
+
+export function judge({ text, place }: Sentence): Judged {
+  const words = wordsIn(text);
+  const long = words > wordsMax ? `${words} words` : null;
+  if (place === 'cell' || !text.endsWith('.') || words < 3) return { fault: long, passive: false };
+  const read = nlp(text);
+  return { fault: long ?? oddity(text, read.has('#Verb')), passive: read.has('#Passive') };
+}
+
+function oddity(text: string, hasVerb: boolean): string | null {
+  if (clauseAsSubject.test(text)) return 'a clause in place of the subject';
+  if (turnedRound.test(text)) return 'the verb before its subject';
+  // After a colon comes a list as often as a sentence.
+  const mayLackVerb = /^\p{Ll}/u.test(text) || /\bCode\b/.test(text);
+  return hasVerb || mayLackVerb ? null : 'no verb';
+}
