@@ -5,13 +5,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib';
+import { licencesOf } from './licences.mjs';
 import { webStamp, webStampFile } from './web-stamp.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /**
- * Writes the built dashboard and documentation into `folder`, which is there whole or as before. Resolves to the sizes of
- * the chunks and to the files of packages that are in it, for their licences.
+ * Writes the built dashboard and documentation into `folder`, which is there whole or as before. Resolves to its
+ * chunks and to the sizes of its files.
  */
 export async function buildWeb(folder) {
   const { build } = await import('vite');
@@ -25,11 +26,12 @@ export async function buildWeb(folder) {
     });
     const site = await buildDocs(join(fresh, 'docs'));
     const files = compress(fresh, '');
+    const chunks = built.output.filter(({ type }) => type === 'chunk');
+    writeFileSync(join(fresh, 'LICENSES.txt'), licencesOf([...chunks.flatMap(({ moduleIds }) => moduleIds), ...site]));
     writeFileSync(join(fresh, webStampFile), stamp);
     mkdirSync(dirname(folder), { recursive: true });
     replace(folder, fresh);
-    const chunks = built.output.filter(({ type }) => type === 'chunk');
-    return { files, chunks, modules: [...chunks.flatMap(({ moduleIds }) => moduleIds), ...site] };
+    return { files, chunks };
   } finally {
     rmSync(fresh, { recursive: true, force: true });
   }

@@ -1,10 +1,11 @@
 // `npm run build`: src/ and the packages it uses as one bundle in dist/, and the dashboard in dist/web. That is what
 // `npm pack` ships, and what `bin/culvert.mjs` runs as long as the sources have not changed since.
-import { copyFileSync, globSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
-import { buildWeb } from './build-web.mjs';
+import { ensureWeb } from './build-web.mjs';
+import { licencesOf } from './licences.mjs';
 import { isTestFile, sourceStamp } from './source-stamp.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -32,16 +33,14 @@ export async function buildBundle(folder) {
 async function writeBundle(folder) {
   const named = filesNamedInSources();
   const entries = named.filter((file) => file.endsWith('.ts'));
-  const packages = new Set();
+  const modules = [];
   // Each by itself: what two of them share would be split into hundreds of files, and a start would read most.
   for (const entry of ['src/main.ts', ...entries])
-    for (const { moduleIds } of await bundle(entry, folder))
-      for (const id of moduleIds ?? []) packages.add(packageOf(id));
-  const { modules } = await buildWeb(join(folder, 'web'));
-  for (const id of modules) packages.add(packageOf(id));
+    for (const { moduleIds = [] } of await bundle(entry, folder)) modules.push(...moduleIds);
+  await ensureWeb();
+  cpSync(join(root, 'web', 'dist'), join(folder, 'web'), { recursive: true });
   for (const file of named) if (!entries.includes(file)) copyFileSync(join(root, file), join(folder, basename(file)));
-  packages.delete(null);
-  writeFileSync(join(folder, 'LICENSES.txt'), [...packages].sort().map(licenceOf).join('\n'));
+  writeFileSync(join(folder, 'LICENSES.txt'), licencesOf(modules));
 }
 
 /** All entries of threads and processes, and all data, relative to the root. Their names alone say which is which in dist/. */
@@ -102,19 +101,6 @@ function load(id) {
       : whole;
   });
   return { code, moduleType: 'ts' };
-}
-
-/** The folder of the package that a bundled file is of; null for our own. */
-function packageOf(id) {
-  return /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? null;
-}
-
-/** Their licences ask to go along with them. */
-function licenceOf(folder) {
-  const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
-  const text = file === undefined ? '' : readFileSync(join(folder, file), 'utf8').trim();
-  return `${name} ${version} (${license})\n\n${text}\n\n${'-'.repeat(80)}\n`;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) await buildBundle(join(root, 'dist'));

@@ -21,6 +21,8 @@ export interface ProcessOptions {
   cwd?: string;
   /** The program; default: this repository's. */
   bin?: string;
+  /** One that needs no Node, instead of `bin`. */
+  executable?: string;
 }
 
 export interface Exit {
@@ -68,7 +70,8 @@ export function launch(
   args: readonly string[],
   options: ProcessOptions = {},
 ): Omit<StartedProcess, 'url'> {
-  const child = spawn(process.execPath, [options.bin ?? culvertBin, ...args], {
+  const [program, ...first] = programOf(options);
+  const child = spawn(program, [...first, ...args], {
     cwd: options.cwd ?? temporaryFolder(t),
     env: cleanEnv(options.env),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -121,6 +124,10 @@ export function launch(
   };
 }
 
+function programOf({ bin = culvertBin, executable }: ProcessOptions): [string, ...string[]] {
+  return executable === undefined ? [process.execPath, bin] : [executable];
+}
+
 export interface Ran {
   code: number | null;
   stdout: string;
@@ -130,11 +137,11 @@ export interface Ran {
 /** Runs one command to its end; `input` is its standard input. */
 export function runCommand(
   args: readonly string[],
-  options: { cwd: string; env?: Readonly<Record<string, string>>; input?: string; bin?: string },
+  options: Pick<ProcessOptions, 'env' | 'bin' | 'executable'> & { cwd: string; input?: string },
 ): Promise<Ran> {
   return new Promise((resolve, reject) => {
-    const program = options.bin ?? culvertBin;
-    const child = spawn(process.execPath, [program, ...args], { cwd: options.cwd, env: cleanEnv(options.env) });
+    const [program, ...first] = programOf(options);
+    const child = spawn(program, [...first, ...args], { cwd: options.cwd, env: cleanEnv(options.env) });
     let stdout = '';
     let stderr = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -17,6 +17,11 @@ for (const [form, program, env] of [
   ['node "/opt/my tools/culvert.mjs"', '/opt/my tools/culvert.mjs', {}],
   ['culvert', 'C:\\npm\\node_modules\\culvert-gateway\\bin\\culvert.mjs', {}],
   ['culvert', '', {}],
+  // The one executable.
+  ['./culvert-linux-x64', './culvert-linux-x64', {}],
+  ['culvert', 'culvert', {}],
+  ['/opt/culvert-linux-x64', '/opt/culvert-linux-x64', {}],
+  ['"./my tools/culvert"', './my tools/culvert', {}],
 ] as const) {
   test(`hints of ${program || 'another program'} ${JSON.stringify(env)} say ${form}`, () => {
     assert.equal(commandForm({ program, env, cwd: '/home/me' }), form);

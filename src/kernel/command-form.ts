@@ -1,11 +1,11 @@
-import { basename, relative } from 'node:path';
+import { basename, isAbsolute, relative } from 'node:path';
 
 /** Name of the package; its command is `culvert`. */
 export const packageName = 'culvert-gateway';
 
 /** How a process was called, as far as that says how its user calls commands. */
 export interface Called {
-  /** Path of the program, links not followed. */
+  /** Path of the program, links not followed; of the one executable, what its user typed. */
   program: string;
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
@@ -13,7 +13,7 @@ export interface Called {
 
 /**
  * What stands before a command's name so that its user can paste it: `culvert`, `npx culvert-gateway`,
- * `npm run culvert --` in a clone, or `node bin/culvert.mjs`.
+ * `npm run culvert --` in a clone, `node bin/culvert.mjs`, or `./culvert-linux-x64` for the one executable.
  */
 export function commandForm({ program, env, cwd }: Called): string {
   const script = env.npm_lifecycle_event;
@@ -22,10 +22,17 @@ export function commandForm({ program, env, cwd }: Called): string {
   if (path.includes('/_npx/')) return `npx ${packageName}`;
   if (path.endsWith('/node_modules/.bin/culvert')) return 'npx culvert';
   // Where links are no links (Windows, pnpm), an installed command is its package's own file.
-  if (basename(path) !== 'culvert.mjs' || path.includes(`/node_modules/${packageName}/`)) return 'culvert';
+  if (path === '' || path.includes(`/node_modules/${packageName}/`)) return 'culvert';
+  const name = basename(path);
+  if (name === 'culvert' && isAbsolute(path)) return name;
+  if (name !== 'culvert.mjs') return pasted(program);
   const fromHere = relative(cwd, program);
-  const shown = fromHere.startsWith('..') ? program : fromHere;
-  return `node ${/^[\w./\\:-]+$/.test(shown) ? shown : JSON.stringify(shown)}`;
+  return `node ${pasted(fromHere.startsWith('..') ? program : fromHere)}`;
+}
+
+/** As one word of a shell. */
+function pasted(path: string): string {
+  return /^[\w./\\:-]+$/.test(path) ? path : JSON.stringify(path);
 }
 
 /** The form in which this process was called, for whatever tells its user of a command. */

@@ -22,10 +22,9 @@ export async function installPackage(t: Lifetime): Promise<InstalledPackage> {
   const clone = join(place, 'clone');
   const manifest = readFileSync(join(root, 'package.json'), 'utf8');
   const { files } = JSON.parse(manifest) as { files: string[] };
-  const repository = ['src', 'scripts', 'package.json', 'package-lock.json', 'tsconfig.json'];
+  const repository = ['src', 'web', 'scripts', 'package.json', 'package-lock.json', 'tsconfig.json'];
   const copied = [...files.filter((file) => file !== 'dist'), ...repository];
   for (const file of copied) cpSync(join(root, file), join(clone, file), { recursive: true });
-  cpSync(join(root, 'web'), join(clone, 'web'), { recursive: true, filter: (file) => file !== join(root, 'web/dist') });
   symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));
 
   const packing = ['pack', '--json', '--foreground-scripts=false', '--pack-destination', place];

@@ -1,0 +1,81 @@
+// Where the one executable begins (scripts/build-executable.mjs). It holds the package, compressed, and unpacks it once
+// beside the user's other caches: threads, WASM and V8's cache of compiled code want files.
+const { lstatSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } = require('node:fs');
+const { homedir } = require('node:os');
+const { dirname, isAbsolute, join } = require('node:path');
+const { getAsset, getRawAsset } = require('node:sea');
+const { pathToFileURL } = require('node:url');
+const { zstdDecompressSync } = require('node:zlib');
+
+/** No unpacking takes as long. */
+const forgottenMs = 86_400_000;
+
+// A child that `fork` starts: this program, with the file that it is to run.
+const [, , first] = process.argv;
+const forked = process.send !== undefined && first !== undefined && isAbsolute(first);
+const run = forked ? first : join(unpacked(), 'bin', 'culvert.mjs');
+import(pathToFileURL(run));
+
+/** The folder of the package, which is there whole when this returns. */
+function unpacked() {
+  const { name, files } = JSON.parse(getAsset('list', 'utf8'));
+  const folder = join(cacheFolder(), name);
+  try {
+    if (!isWhole(folder, files)) unpack(folder, files);
+    return folder;
+  } catch (error) {
+    console.error(
+      `culvert could not unpack itself into ${folder}: ${error.message}. Set CULVERT_CACHE_DIR to a folder of your own that can be written.`,
+    );
+    process.exit(1);
+  }
+}
+
+function cacheFolder() {
+  const { CULVERT_CACHE_DIR, LOCALAPPDATA, XDG_CACHE_HOME } = process.env;
+  if (CULVERT_CACHE_DIR) return CULVERT_CACHE_DIR;
+  const { platform } = process;
+  const local = platform === 'win32' ? LOCALAPPDATA : platform === 'darwin' ? null : XDG_CACHE_HOME;
+  return join(local || join(homedir(), platform === 'darwin' ? 'Library/Caches' : '.cache'), 'culvert');
+}
+
+/** By names and sizes: what a crash of the machine cut short is not. Throws where another user could change it. */
+function isWhole(folder, files) {
+  const owner = lstatSync(folder, { throwIfNoEntry: false })?.uid;
+  if (owner === undefined) return false;
+  if (process.getuid !== undefined && owner !== process.getuid()) throw new Error('it belongs to another user');
+  return files.every(([path, size]) => statSync(join(folder, path), { throwIfNoEntry: false })?.size === size);
+}
+
+/** Written beside its place and moved there, so that nobody sees half of it, whoever else unpacks meanwhile. */
+function unpack(folder, files) {
+  mkdirSync(dirname(folder), { recursive: true, mode: 0o700 });
+  removeForgotten(dirname(folder));
+  const fresh = `${folder}.new-${process.pid}-${Date.now()}`;
+  const broken = `${fresh}-broken`;
+  try {
+    const bytes = zstdDecompressSync(getRawAsset('files'));
+    let at = 0;
+    for (const [path, size] of files) {
+      mkdirSync(dirname(join(fresh, path)), { recursive: true, mode: 0o700 });
+      writeFileSync(join(fresh, path), bytes.subarray(at, at + size));
+      at += size;
+    }
+    if (lstatSync(folder, { throwIfNoEntry: false }) !== undefined) renameSync(folder, broken);
+    renameSync(fresh, folder);
+  } catch (error) {
+    // Another was whole between our steps.
+    if (!isWhole(folder, files)) throw error;
+  } finally {
+    for (const left of [fresh, broken]) rmSync(left, { recursive: true, force: true });
+  }
+}
+
+/** What was left by one that was killed. */
+function removeForgotten(place) {
+  for (const name of readdirSync(place)) {
+    const seen = name.includes('.new-') ? statSync(join(place, name), { throwIfNoEntry: false }) : undefined;
+    if (seen !== undefined && seen.mtimeMs < Date.now() - forgottenMs)
+      rmSync(join(place, name), { recursive: true, force: true });
+  }
+}
