@@ -3,7 +3,7 @@ import type { Operator } from '../auth/operator.ts';
 import { invalid } from '../kernel/failure.ts';
 import { requestIdMs } from '../kernel/ids.ts';
 import type { RequestQuery, UsageEvent } from '../metering/ledger.ts';
-import { csvCells, csvNames, requestRecord } from '../metering/request-record.ts';
+import { csvCells, csvNames, recordLine, requestRecord } from '../metering/request-record.ts';
 import { csvLine } from './csv.ts';
 import { filter, given, listLimitMax, noQuery, pageFields, pastInstant } from './fields.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
@@ -131,7 +131,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
       query: z.strictObject(exportFields),
       contentType: 'application/x-ndjson',
       run: async ({ query: asked, operator }) =>
-        begun(exported(asked, operator, (event) => `${JSON.stringify(recordOf(event))}\n`, '')),
+        begun(exported(asked, operator, (event) => recordLine(event, null), '')),
     }),
     jsonOperation({
       method: 'GET',
@@ -185,11 +185,16 @@ function lastEnded(events: readonly UsageEvent[]): string | null {
   return last?.requestId ?? null;
 }
 
+/** Bodies as people and sinks get them. */
+export function shownBodies(kept: NonNullable<ReturnType<AdminParts['bodies']>>) {
+  const { status, request, answer, error = null } = kept;
+  return { status, request, answer, error };
+}
+
 function bodiesOf({ bodies, snapshot }: AdminParts, { requestId, tenant }: UsageEvent) {
   const kept = bodies(requestId);
   if (kept !== null) {
-    const { status, request, answer, error = null } = kept;
-    return { bodies: { status, request, answer, error }, bodies_note: null };
+    return { bodies: shownBodies(kept), bodies_note: null };
   }
   const named = snapshot().config.telemetry.log.bodies;
   const note =

@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { duration, httpUrl, network, networkOrPlace, secret, signingSecret, size } from './scalars.ts';
+import {
+  duration,
+  httpUrl,
+  name,
+  network,
+  networkOrPlace,
+  secret,
+  signingSecret,
+  size,
+  webhookSecret,
+} from './scalars.ts';
 
 const origin = z
   .string({ error: 'expected an origin such as https://app.example.org' })
@@ -167,6 +177,34 @@ export const storageSchema = z
   })
   .describe('Where things are kept.');
 
+const sinkSchema = z
+  .strictObject({
+    name: name('a sink').describe('Under which its place in the ledger is kept: another name begins anew.'),
+    s3: bucketUrl()
+      .optional()
+      .describe('`s3://BUCKET/FOLDER`, reached as `storage.s3` says: an object for each batch.'),
+    webhook: httpUrl().optional().describe('Gets each batch by POST.'),
+    secret: webhookSecret().optional().describe('Signs what the webhook gets (Standard Webhooks), ≥ 32 bytes.'),
+    folder: z.string().min(1).optional().describe('Folder on this machine: a file for each batch.'),
+    bodies: z
+      .boolean()
+      .default(false)
+      .describe('Whether records hold the bodies of the keys that `telemetry.log.bodies` names.'),
+    batch_records: z.int().min(1).max(10_000).default(1_000).describe('Records in a batch, at most.'),
+    batch_size: size({ max: '64mb' }).prefault('4mb').describe('Bytes of a batch; a longer record goes alone.'),
+    every: duration({ min: '100ms', max: '1d' })
+      .prefault('30s')
+      .describe('From a batch to the next. Full ones follow each other at once.'),
+  })
+  .refine(
+    ({ s3, webhook, folder }) => [s3, webhook, folder].filter((place) => place !== undefined).length === 1,
+    'a sink has one of s3, webhook and folder',
+  )
+  .refine(({ webhook, secret }) => (webhook === undefined) === (secret === undefined), {
+    error: 'webhook and secret need each other',
+    path: ['secret'],
+  });
+
 /** Logs and metrics. */
 export const telemetrySchema = z
   .strictObject({
@@ -187,6 +225,12 @@ export const telemetrySchema = z
       })
       .prefault({})
       .describe('The log on standard output.'),
+    sinks: z
+      .array(sinkSchema)
+      .max(10)
+      .refine((sinks) => new Set(sinks.map((sink) => sink.name)).size === sinks.length, 'two sinks have the same name')
+      .default([])
+      .describe('Where the record of every request goes, as JSON lines, at least once. Read at the start.'),
     prometheus: z.boolean().default(true).describe('Serve /metrics to the admin key.'),
   })
   .describe('Logs and metrics.');

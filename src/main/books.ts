@@ -4,6 +4,7 @@ import { urlOf } from '../http/listening.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { type BooksTrouble, booksClosed, troubleOf } from '../metering/quota.ts';
+import type { RecordOrder } from '../metering/record-store.ts';
 import { type DataFolder, openDataFolder } from '../stores/sqlite/data-folder.ts';
 import { lockDataFolder } from '../stores/sqlite/data-folder-lock.ts';
 import { watchDataFolder } from '../stores/sqlite/data-folder-watch.ts';
@@ -27,17 +28,19 @@ export interface BooksOptions {
   config: Config;
   clock: Clock;
   onTrouble(message: string): void;
+  /** What the ledger writes for sinks. */
+  order?: RecordOrder | undefined;
   /** Called at once with how each part is closed. */
   opened(close: () => Promise<void> | void): void;
 }
 
 /** Locks the data folder and opens what is in it. Throws `StartRefused` for what the operator can mend. */
-export async function openBooks({ config, clock, onTrouble, opened }: BooksOptions): Promise<Books> {
+export async function openBooks({ config, clock, order, onTrouble, opened }: BooksOptions): Promise<Books> {
   const folder = openDataFolder(config.storage.data_dir);
   const lock = lockDataFolder(folder, urlOf(config.server.host, config.server.port));
   if (lock.kind === 'held') throw new StartRefused(lock.message);
   opened(lock.release);
-  const stores = await openStores({ config, folder, clock, onTrouble });
+  const stores = await openStores({ config, folder, clock, order, onTrouble });
   opened(stores.close);
   const folderWatch = watchDataFolder({ folder, tell: onTrouble, clock });
   opened(folderWatch.stop);

@@ -9,11 +9,15 @@ export interface BucketParts {
   proxyOf: ProxyOf;
 }
 
+/** Whoever waits for a picture is told soon. */
+const defaultTimeoutMs = 10_000;
+
 /**
  * How the bucket of `url` (`s3://bucket/folder`) is opened. `field` names it in messages. Throws `StartRefused` when there
  * are no keys for it, or not what signs with them.
  */
-export function bucketOpener(url: string, s3: S3Config, field: string, { env, proxyOf }: BucketParts) {
+export function bucketOpener(url: string, s3: S3Config, field: string, parts: BucketParts & { timeoutMs?: number }) {
+  const { env, proxyOf, timeoutMs = defaultTimeoutMs } = parts;
   const { hostname: bucket, pathname } = new URL(url);
   const folder = pathname.replace(/^\/|\/$/g, '');
   const accessKeyId = s3.access_key_id ?? env.AWS_ACCESS_KEY_ID;
@@ -37,7 +41,14 @@ export function bucketOpener(url: string, s3: S3Config, field: string, { env, pr
   return async (): Promise<Bucket> => {
     const { createBucket } = await import('../stores/s3/bucket.ts');
     return createBucket(
-      { bucket, prefix: folder === '' ? '' : `${folder}/`, endpoint, region, style: isPath ? 'path' : 'host' },
+      {
+        bucket,
+        prefix: folder === '' ? '' : `${folder}/`,
+        endpoint,
+        region,
+        style: isPath ? 'path' : 'host',
+        timeoutMs,
+      },
       { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) },
       proxyOf(new URL(endpoint)),
     );

@@ -8,7 +8,11 @@ import { providerFindings } from '../cli/doctor/providers.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { secretBytesMin } from '../kernel/seal.ts';
+import type { SinkStanding } from '../metering/record-delivery.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
+
+/** A sink that is not this far behind is in time, whatever `every` is. */
+const sinkLateMs = 15 * 60_000;
 
 /**
  * What `culvert doctor` finds, looked at by a server that runs: its stores tell themselves, nothing is opened twice.
@@ -18,11 +22,13 @@ export function runningFindings({
   folder,
   snapshot: now,
   troubles,
+  sinks,
   clock,
 }: {
   folder: DataFolder;
   snapshot(): Snapshot;
   troubles(): Readonly<Record<string, string | null>>;
+  sinks(): readonly SinkStanding[];
   clock: Clock;
 }): Finding[] {
   const snapshot = now();
@@ -51,8 +57,19 @@ export function runningFindings({
     diskFinding(folder, storage.reserve ?? null),
     ...secrets,
     ...stores,
+    ...sinks().map(sinkFinding),
     ...providerFindings(snapshot, []),
   ];
+}
+
+/** Records wait in the ledger, and are gone with `storage.retention`. */
+function sinkFinding({ name, at, why, lagMs }: SinkStanding): Finding {
+  const check = `sink ${name}`;
+  const behind = `its oldest record waits for ${Math.round(lagMs / 60_000)} min`;
+  if (at === 'failing')
+    return warning(check, `takes no records, ${behind}: ${why}`, 'Mend it before storage.retention.');
+  if (lagMs >= sinkLateMs) return warning(check, `falls behind, ${behind}`, 'Give it larger batches (batch_records).');
+  return ok(check, at === 'elsewhere' ? 'another process sends' : 'gets its records');
 }
 
 /** Who answers for each thing that callers can ask for, and which programs are there for them. */

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { AdminParts } from '../admin/parts.ts';
 import type { Config } from '../config/schema.ts';
 import type { Route } from '../http/exchange.ts';
@@ -6,7 +5,6 @@ import { urlOf, whyNotListening } from '../http/listening.ts';
 import { createBodyRoom } from '../http/read-body.ts';
 import { createGatewayServer } from '../http/server.ts';
 import { createProviderObjects } from '../inference/chat/provider-objects.ts';
-import { createHostedFiles } from '../inference/images/hosted-files.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
 import { createWebhookPost } from '../inference/transport/post-webhook.ts';
@@ -27,9 +25,10 @@ import { createKeptBodies } from './kept-bodies.ts';
 import { openRoutes, type RoutesParts } from './routes.ts';
 import { openServices } from './services.ts';
 import { createSetup } from './setup.ts';
+import { openSinks, orderFor } from './sinks.ts';
 import { openStorage } from './storage.ts';
 import { StartRefused } from './stores.ts';
-import { createAliasWatch, tellFinished, tellRefused } from './tell.ts';
+import { createAliasWatch, measure, tellFinished, tellRefused } from './tell.ts';
 import { openUpstreams } from './upstreams.ts';
 
 export interface GatewayOptions {
@@ -104,7 +103,8 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const clock = systemClock;
   const proxyOf = proxiesOf(env);
   const onTrouble = (message: string) => log.error(message);
-  const books = await openBooks({ config, clock, onTrouble, opened });
+  const keptBodies = createKeptBodies();
+  const books = await openBooks({ config, clock, order: orderFor(config, keptBodies), onTrouble, opened });
   const { folder, stores, secrets } = books;
   const { ledger } = stores;
   const setup = createSetup({ config, env, secrets, log });
@@ -145,20 +145,14 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
     transport.destroy();
     await notices.stop();
   });
-  const files = createHostedFiles({
-    store: openFiles({ config, folder: join(folder.path, 'files'), env, proxyOf, onTrouble, opened }),
-    signer: secrets.signer('signed links'),
-    clock,
-  });
+  const sinks = await openSinks({ config, store: ledger.records, post, env, proxyOf, clock, onTrouble });
+  const files = openFiles({ config, books, env, proxyOf, clock, onTrouble, opened });
   const finished = tellFinished(log, metrics, snapshot, aliases);
-  const keptBodies = createKeptBodies();
-  const shared = { ...upstreams, keptBodies, books, clock, plans, storage, resolve, proxyOf, log, onTrouble, opened };
+  const common = { ...upstreams, keptBodies, books, clock, plans, storage, sinks };
+  const shared = { ...common, resolve, proxyOf, log, onTrouble, opened };
   const services = await openServices({ ...shared, files, notices, objects, finished });
   const { server, routes, dashboard } = await openServer({ ...shared, options, services, callers, setup, metrics });
-  metrics.gauge('culvert_ledger_queued_rows', 'Ledger rows waiting for a commit.', () => ledger.gauges().queued);
-  metrics.gauge('culvert_open_reservations', 'Reservations that are not settled.', () => ledger.gauges().open);
-  metrics.gauges('culvert_model_down', '1 while no target of the model answers.', 'model', aliases.down);
-
+  measure(metrics, { ledger, aliases, sinks });
   const { host, port } = config.server;
   const address = await server.listen(host, port).catch((error: unknown) => {
     throw new StartRefused(whyNotListening(error, host, port));
@@ -166,6 +160,8 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const url = urlOf(host, address.port);
   books.announce(url);
   void notices.start();
+  sinks.start();
+  opened(sinks.stop);
   const stopPruning = pruneByTime({
     prune(nowMs) {
       const beforeMs = nowMs - snapshot().config.storage.retention;

@@ -1,6 +1,7 @@
 import type { AdminParts } from '../admin/parts.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
+import type { RecordDelivery } from '../metering/record-delivery.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 import type { createBackupDownload } from './backup-download.ts';
 import type { KeptBodies } from './kept-bodies.ts';
@@ -8,7 +9,7 @@ import type { Storage } from './storage.ts';
 
 /** What a running server can tell of itself, and nobody else. */
 export function serverLooks(
-  { storage, keptBodies }: { storage: Storage; keptBodies: KeptBodies },
+  { storage, keptBodies, sinks }: { storage: Storage; keptBodies: KeptBodies; sinks: Pick<RecordDelivery, 'standing'> },
   parts: { folder: DataFolder; clock: Clock; version: string } & Pick<AdminParts, 'snapshot' | 'troubles'>,
 ): Pick<AdminParts, 'bodies' | 'findings' | 'capabilities' | 'backup'> {
   const { folder, clock, version, snapshot } = parts;
@@ -17,7 +18,7 @@ export function serverLooks(
     bodies: keptBodies.find,
     async findings() {
       const { runningFindings } = await import('./doctor.ts');
-      return runningFindings(parts);
+      return runningFindings({ ...parts, sinks: sinks.standing });
     },
     async capabilities() {
       const { runningCapabilities } = await import('./doctor.ts');

@@ -27,6 +27,7 @@ import { createVectorMeter } from '../inference/metered/meter-vectors.ts';
 import type { ProxyOf } from '../inference/transport/proxy.ts';
 import type { Room } from '../kernel/sharing/room.ts';
 import type { Ledger } from '../metering/ledger.ts';
+import type { RecordDelivery } from '../metering/record-delivery.ts';
 import type { Refusals } from '../metering/refusals.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -50,6 +51,7 @@ export interface RoutesParts {
   services: Services;
   books: Books;
   storage: Storage;
+  sinks: Pick<RecordDelivery, 'standing'>;
   keptBodies: KeptBodies;
   callers: Callers;
   setup: Setup;

@@ -12,6 +12,7 @@ import type { Ledger } from '../metering/ledger.ts';
 import { MemoryCounters } from '../metering/memory-counters.ts';
 import type { NoticeStore } from '../metering/notice-store.ts';
 import { crashedEvent } from '../metering/quota.ts';
+import type { RecordOrder } from '../metering/record-store.ts';
 import type { ReplyStore } from '../metering/reply-store.ts';
 import { bucketsOf, callMilliIn, scopesOf } from '../metering/scope.ts';
 import { booksWithOpen, createLocalOnLoss } from '../metering/state-loss.ts';
@@ -82,6 +83,8 @@ export interface StoreOptions {
   config: Config;
   folder: DataFolder;
   clock: Clock;
+  /** Absent: no sink is to get records. */
+  order?: RecordOrder | undefined;
   /** For the operator's log. */
   onTrouble(message: string): void;
 }
@@ -94,7 +97,7 @@ export function openStores(options: StoreOptions): Promise<Stores> {
   return options.config.storage.database === 'sqlite' ? openEmbedded(options) : openShared(options);
 }
 
-async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise<Stores> {
+async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): Promise<Stores> {
   const bootId = randomUUID();
   // What is damaged is met by a statement that does not know of which file it is.
   const accounts = naming(folder.culvertDb, () => openSqliteAccountStore(folder.culvertDb));
@@ -105,6 +108,7 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
       clock,
       chargeCrashed: crashedEvent,
       bucketsOf,
+      ...(order !== undefined && { order }),
       onTrouble,
     }),
   );
@@ -169,7 +173,7 @@ const reachRetryMs = 1_000;
 /** What dead replicas left open is looked for so often, by every replica. */
 const recoverIntervalMs = 10_000;
 
-async function openShared({ config, folder, clock, onTrouble }: StoreOptions): Promise<Stores> {
+async function openShared({ config, folder, clock, order, onTrouble }: StoreOptions): Promise<Stores> {
   const { storage } = config;
   const bootId = randomUUID();
   const database = await reachPostgres(storage.database, onTrouble);
@@ -188,6 +192,7 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
     clock,
     chargeCrashed: crashedEvent,
     bucketsOf,
+    ...(order !== undefined && { order }),
     onTrouble,
   });
   /** For a part of every limit, while Redis is lost. */

@@ -4,7 +4,8 @@ import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { Health } from '../inference/routing/health.ts';
 import type { Target } from '../inference/routing/target.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { UsageEvent } from '../metering/ledger.ts';
+import type { Ledger, UsageEvent } from '../metering/ledger.ts';
+import type { RecordDelivery } from '../metering/record-delivery.ts';
 import type { Refusal } from '../metering/refusal.ts';
 import type { Refusals } from '../metering/refusals.ts';
 import { type Log, requestLog } from '../observe/log.ts';
@@ -170,6 +171,25 @@ export function createAliasWatch(parts: {
       if (back.length > 0) log.warn({ models: back.slice(0, namesToldMax) }, saidOf(back, 'back'));
     },
   };
+}
+
+/** What each scrape asks for. */
+export function measure(
+  metrics: Metrics,
+  parts: {
+    ledger: Pick<Ledger, 'gauges'>;
+    aliases: Pick<AliasWatch, 'down'>;
+    sinks: Pick<RecordDelivery, 'standing'>;
+  },
+): void {
+  const { ledger, aliases, sinks } = parts;
+  metrics.gauge('culvert_ledger_queued_rows', 'Ledger rows waiting for a commit.', () => ledger.gauges().queued);
+  metrics.gauge('culvert_open_reservations', 'Reservations that are not settled.', () => ledger.gauges().open);
+  metrics.gauges('culvert_model_down', '1 while no target of the model answers.', 'model', aliases.down);
+  const help = 'Age of the oldest record that a sink has not got, where this process sends.';
+  metrics.gauges('culvert_sink_lag_seconds', help, 'sink', () =>
+    sinks.standing().map(({ name, lagMs }) => [name, lagMs / 1_000] as const),
+  );
 }
 
 function newlyWatched(): Watched {

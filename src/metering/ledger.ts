@@ -2,6 +2,7 @@ import type { ReservationRow, UsageEvent } from '../ledger/columns.ts';
 import type { TrafficPoint, TrafficQuery } from '../ledger/traffic.ts';
 import type { MeteredUsage } from './admission.ts';
 import type { QuotaBooks } from './counters.ts';
+import type { RecordStore } from './record-store.ts';
 
 export type { BookedRequest, ReservationRow, UsageEvent } from '../ledger/columns.ts';
 export type { TrafficPoint, TrafficQuery } from '../ledger/traffic.ts';
@@ -51,6 +52,8 @@ export interface Ledger extends QuotaBooks {
   traffic(query: TrafficQuery): Promise<readonly TrafficPoint[]>;
   /** Removes requests older than `beforeMs` and dead quota buckets; roll-ups stay. Resolves to how many requests. */
   prune(beforeMs: number): Promise<number>;
+  /** What goes to sinks. */
+  records: RecordStore;
   /** Why nothing can be booked right now, in words for the operator; null when it can. */
   trouble(): string | null;
   gauges(): { queued: number; open: number; dropped: number };

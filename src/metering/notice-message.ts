@@ -46,7 +46,11 @@ export function thresholdNotice(
  * Headers of one try, as Standard Webhooks has them: the signature covers id, time and body. The time is that of the
  * try, so that a receiver can refuse old ones. Throws for a secret that is too short to sign with.
  */
-export function webhookHeaders(notice: Notice, secret: string, nowMs: number): Record<string, string> {
+export function webhookHeaders(
+  notice: Pick<Notice, 'id' | 'body'>,
+  secret: string,
+  nowMs: number,
+): Record<string, string> {
   const key = webhookKey(secret);
   if (key === null) throw new Error('the secret of the webhook is too short to sign with');
   const timestamp = String(Math.floor(nowMs / 1_000));

@@ -21,6 +21,12 @@ export function requestRecord(event: UsageEvent, reader: Reader): JsonObject {
   return { ...rest, route: route ?? null };
 }
 
+/** The record for operators as a JSON line with its end. `bodies`: JSON of what was asked and answered; null: without. */
+export function recordLine(event: UsageEvent, bodies: string | null): string {
+  const record = JSON.stringify(requestRecord(event, 'operator'));
+  return bodies === null ? `${record}\n` : `${record.slice(0, -1)},"bodies":${bodies}}\n`;
+}
+
 /** Names of the cells of a CSV, for its first line. */
 export function csvNames(): string[] {
   return shownColumns.map(({ name, type, shown }) => {

@@ -26,3 +26,5 @@ export function notRecorded(reason: string, cause?: 'disk-full'): FailureError {
     message: `The usage ledger cannot record the request now, so it was not sent (${reason}). Retry it.`,
   });
 }
+/** A sink that no process took for so long holds back nothing any more. */
+export const sinkForgottenMs = 7 * 86_400_000;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { adminKey, overUpstreams, startGateway } from '../start-gateway.ts';
+import { temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 
 test('docs/metrics.md names every metric of ours with its labels, and no other', async (t) => {
@@ -9,6 +10,7 @@ test('docs/metrics.md names every metric of ours with its labels, and no other',
   t.after(() => upstream.close());
   const gateway = await startGateway(t, {
     ...overUpstreams(upstream.url),
+    telemetry: { sinks: [{ name: 'disk', folder: temporaryFolder(t) }] },
     tools: { search: { providers: [{ type: 'searxng', base_url: upstream.url }] } },
   });
   const answer = await gateway.fetch('/v1/chat/completions', {

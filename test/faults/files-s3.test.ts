@@ -135,7 +135,13 @@ test('a sweep removes the files that are old from the folder, of several pages, 
   skip: s3Missing,
 }, async (t) => {
   const storage = await startS3(t, 'pics');
-  const place = { bucket: 'pics', endpoint: storage.url, region: 'us-east-1', style: 'path' } as const;
+  const place = {
+    bucket: 'pics',
+    endpoint: storage.url,
+    region: 'us-east-1',
+    style: 'path',
+    timeoutMs: 10_000,
+  } as const;
   const keys = { accessKeyId: s3Keys.access_key_id, secretAccessKey: s3Keys.secret_access_key };
   const open = (prefix: string) => {
     const bucket = createBucket({ ...place, prefix }, keys, null);

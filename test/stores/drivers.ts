@@ -9,6 +9,7 @@ import { FailureError } from '../../src/kernel/failure.ts';
 import type { Ledger } from '../../src/metering/ledger.ts';
 import type { NoticeStore } from '../../src/metering/notice-store.ts';
 import { crashedEvent } from '../../src/metering/quota.ts';
+import type { RecordOrder } from '../../src/metering/record-store.ts';
 import type { ReplyStore } from '../../src/metering/reply-store.ts';
 import { bucketsOf } from '../../src/metering/scope.ts';
 import type { PageBounds } from '../../src/stores/page-rows.ts';
@@ -45,7 +46,7 @@ export interface StoreUnderTest {
   /** For child processes: what `driverNamed(name).over(place)` opens again. */
   place: string;
   accounts(): AccountStore | Promise<AccountStore>;
-  ledger(bootId: string, clock?: Clock): Ledger | Promise<Ledger>;
+  ledger(bootId: string, clock?: Clock, order?: RecordOrder): Ledger | Promise<Ledger>;
   replies(bootId: string): Closable<ReplyStore> | Promise<Closable<ReplyStore>>;
   notices(): Closable<NoticeStore> | Promise<Closable<NoticeStore>>;
   providerObjects(): ProviderObjectStore | Promise<ProviderObjectStore>;
@@ -78,13 +79,14 @@ const sqlite: StoreDriver = {
   over: (place) => ({
     place,
     accounts: () => openSqliteAccountStore(join(place, 'culvert.db')),
-    ledger: (bootId, clock = systemClock) =>
+    ledger: (bootId, clock = systemClock, order) =>
       openSqliteLedger({
         file: join(place, 'ledger.db'),
         bootId,
         clock,
         chargeCrashed: crashedEvent,
         bucketsOf,
+        ...(order !== undefined && { order }),
         onTrouble: () => {},
       }),
     replies: (bootId) => openSqliteReplyStore({ file: join(place, 'culvert.db'), bootId, onTrouble: () => {} }),
@@ -125,7 +127,7 @@ const postgres: StoreDriver = {
         const database = await openPostgres(place);
         return untilRemoved(createPostgresAccountStore(database), database.close);
       },
-      async ledger(bootId, clock = systemClock) {
+      async ledger(bootId, clock = systemClock, order) {
         const database = await openPostgres(place);
         const ledger = await openPostgresLedger({
           database,
@@ -133,6 +135,7 @@ const postgres: StoreDriver = {
           clock,
           chargeCrashed: crashedEvent,
           bucketsOf,
+          ...(order !== undefined && { order }),
           onTrouble: () => {},
         });
         const { close } = untilRemoved({}, () => ledger.shutdown().then(database.close));

@@ -3,6 +3,7 @@ import { trafficGrainsMs, trafficKeptMs } from '../../ledger/traffic.ts';
 import { deadBefore, quotaGrainsMs } from '../quota-grains.ts';
 import type { Run } from './database.ts';
 import { requestIdAt } from './ledger-reader.ts';
+import { pruneRecordOrder } from './record-order.ts';
 
 const batchRows = 1_000;
 /** Between two batches, so that requests get in. */
@@ -11,6 +12,7 @@ const pauseMs = 20;
 /** Removes events that came before and quota buckets that count no more, in small commits; resolves to how many events. */
 export async function pruneLedger(run: Run, beforeMs: number, nowMs: number): Promise<number> {
   const events = await inBatches(run, deleteEvents, [requestIdAt(beforeMs)]);
+  await run(pruneRecordOrder, [requestIdAt(beforeMs)]);
   for (const grainMs of quotaGrainsMs) await inBatches(run, deleteBuckets, [grainMs, deadBefore(grainMs, nowMs)]);
   for (const grain of ['minute', 'hour'] as const) {
     const grainMs = trafficGrainsMs[grain];

@@ -2,6 +2,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { BucketsOf } from '../../ledger/batch-sums.ts';
 import { readReservation } from '../../ledger/columns.ts';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
+import type { RecordOrder } from '../../metering/record-store.ts';
 import { type Boots, bootIsOver, bootSaidGoodbye, forgetOldBoots } from './boots.ts';
 import type { Connections, Statement } from './database.ts';
 import { writeEvents } from './ledger-writer.ts';
@@ -19,6 +20,7 @@ export async function recoverReservations(
   rules: {
     chargeCrashed: (reservation: ReservationRow) => UsageEvent;
     bucketsOf: BucketsOf;
+    order?: RecordOrder;
     clock: Pick<Clock, 'wallMs'>;
   },
   onWritten: (events: readonly UsageEvent[]) => void,
@@ -29,7 +31,7 @@ export async function recoverReservations(
     const charged = await connections.transaction('write', async (run) => {
       const { rows } = await run(take, [bootId, batchRows]);
       const events = rows.map((row) => rules.chargeCrashed(readReservation(row)));
-      await writeEvents(run, events, rules.bucketsOf, rules.clock.wallMs());
+      await writeEvents(run, events, { ...rules, nowMs: rules.clock.wallMs() });
       if (rows.length < batchRows) await forgetOldBoots(run);
       return events;
     });

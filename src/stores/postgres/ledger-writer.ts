@@ -14,9 +14,11 @@ import { eventTable, reservationTable } from '../../ledger/columns.ts';
 import { type TrafficRow, trafficKey, trafficSums, trafficTable } from '../../ledger/traffic.ts';
 import type { BucketRow } from '../../metering/counters.ts';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
+import type { RecordOrder } from '../../metering/record-store.ts';
 import { bulkInsert } from './bulk-insert.ts';
 import type { Connections, Run } from './database.ts';
 import { writeLate } from './ledger-days.ts';
+import { orderRecords } from './record-order.ts';
 import { inOrder, onConflictAdd } from './row-order.ts';
 
 /**
@@ -27,6 +29,12 @@ export function writeReservations(run: Run, rows: readonly ReservationRow[]): Pr
   return insertReservations.into(run, rows);
 }
 
+export interface EventRules {
+  bucketsOf: BucketsOf;
+  order?: RecordOrder;
+  nowMs: number;
+}
+
 /**
  * Swaps reservations for their events in one commit; resolves to those that were written. Of a request whose reservation is not there (any more) nothing is
  * written. Again after a lost answer changes nothing, since the reservations went with the first commit.
@@ -34,14 +42,13 @@ export function writeReservations(run: Run, rows: readonly ReservationRow[]): Pr
 export function writeCloses(
   connections: Connections,
   events: readonly UsageEvent[],
-  bucketsOf: BucketsOf,
-  nowMs: number,
+  rules: EventRules,
 ): Promise<readonly UsageEvent[]> {
   return connections.transaction('write', async (run) => {
     const { rows } = await run<{ request_id: string }>(deleteReservations, [events.map((event) => event.requestId)]);
     const open = new Set(rows.map((row) => row.request_id));
     const known = events.filter((event) => open.has(event.requestId) || isRefusal(event));
-    await writeEvents(run, known, bucketsOf, nowMs);
+    await writeEvents(run, known, rules);
     return known;
   });
 }
@@ -53,8 +60,7 @@ export function writeCloses(
 export async function writeEvents(
   run: Run,
   events: readonly UsageEvent[],
-  bucketsOf: BucketsOf,
-  nowMs: number,
+  { bucketsOf, order, nowMs }: EventRules,
 ): Promise<void> {
   await insertEvents.into(run, events);
   const sums = new BatchSums(bucketsOf);
@@ -63,6 +69,7 @@ export async function writeEvents(
   await addBuckets.into(run, inOrder(sums.buckets(), bucketKey));
   await addRollups.into(run, inOrder(sums.rollups(), rollupKey));
   await writeLate(run, counted, bucketsOf, nowMs);
+  if (order !== undefined) await orderRecords(run, counted, order);
 }
 
 /** Adds to what is there, all of it in one statement, in the order that every replica has. */

@@ -2,6 +2,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { createLoopClock } from '../../kernel/loop-clock.ts';
 import { type BucketsOf, isRefusal } from '../../ledger/batch-sums.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
+import type { RecordOrder } from '../../metering/record-store.ts';
 import { closeRetryMs, notRecorded } from '../ledger-waits.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
 import { createBoots } from './boots.ts';
@@ -24,6 +25,7 @@ import {
 import { recoverReservations } from './ledger-recovery.ts';
 import { createTrafficBook, readTraffic } from './ledger-traffic.ts';
 import { writeCloses, writeReservations } from './ledger-writer.ts';
+import { createPostgresRecords } from './record-order.ts';
 import { reasonOf, unavailable } from './unavailable.ts';
 import { readUsage } from './usage-rows.ts';
 
@@ -37,6 +39,8 @@ export interface PostgresLedgerOptions {
   chargeCrashed: (reservation: ReservationRow) => UsageEvent;
   /** The quota buckets that an event moves; a rule of metering. */
   bucketsOf: BucketsOf;
+  /** Absent: no sink is to get records. */
+  order?: RecordOrder;
   /**
    * `look`: for a process that serves nobody, such as the CLI. It opens nothing and is not counted among the boots that
    * live. Default `serve`.
@@ -80,7 +84,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
   });
   const traffic = createTrafficBook(run);
   const writeAll = async (events: readonly UsageEvent[]) =>
-    traffic.add(await writeCloses(database.closes, events, options.bucketsOf, clock.wallMs()));
+    traffic.add(await writeCloses(database.closes, events, { ...options, nowMs: clock.wallMs() }));
   const closes = createCloseQueue(writeAll, clock, {
     onOutcome: hear,
     onDropped(given, reason) {
@@ -142,6 +146,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
         // Before what is too old goes: users and tags are known from single requests alone.
         sumDays(database.rest, clock.wallMs()).then(() => pruneLedger(run, beforeMs, clock.wallMs())),
       ),
+    records: createPostgresRecords(database, bootId),
     trouble: () => fault,
     gauges: () => ({ queued: opens.queued() + closes.queued(), open: reserved.size, dropped }),
     async flush() {

@@ -7,6 +7,7 @@ import { leaseMigration } from './lease-schema.ts';
 import { ledgerMigration, nameTablesMigration, trafficMigration, usageSourceMigration } from './ledger-schema.ts';
 import { pageMigration, pageVariantMigration } from './page-schema.ts';
 import { providerObjectMigration } from './provider-object-schema.ts';
+import { recordOrderMigration } from './record-order.ts';
 import { sessionMigration } from './session-schema.ts';
 import { namedVectorMigration, vectorMigration, vectorSettingsMigration } from './vector-schema.ts';
 
@@ -29,4 +30,5 @@ export const migrations: readonly Migration[] = [
   trafficMigration,
   vectorSettingsMigration,
   nameTablesMigration,
+  recordOrderMigration,
 ];

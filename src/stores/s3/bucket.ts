@@ -24,6 +24,8 @@ export interface BucketPlace {
   region: string;
   /** `path`: https://endpoint/bucket/key. `host`: https://bucket.endpoint/key. */
   style: 'path' | 'host';
+  /** Of a whole call with its retries, of a read until its headers. */
+  timeoutMs: number;
 }
 
 export interface S3Credentials {
@@ -43,8 +45,6 @@ export class S3Error extends Error {
 }
 
 const connectTimeoutMs = 3_000;
-/** A whole call with its retries, of a read until its headers: whoever waits for a picture is told soon. */
-const callTimeoutMs = 10_000;
 const bodyTimeoutMs = 30_000;
 const retries = { maxRetries: 2, minTimeout: 100, maxTimeout: 1_000, throwOnError: false };
 
@@ -56,7 +56,7 @@ export function createBucket(
 ): Bucket {
   const timeouts = {
     connect: { timeout: connectTimeoutMs },
-    headersTimeout: callTimeoutMs,
+    headersTimeout: place.timeoutMs,
     bodyTimeout: bodyTimeoutMs,
   };
   const agent =
@@ -88,7 +88,10 @@ export function createBucket(
     });
     const { url, headers } = await signer.sign();
     const late = new AbortController();
-    const timer = setTimeout(() => late.abort(new Error(`no answer within ${callTimeoutMs / 1_000} s`)), callTimeoutMs);
+    const timer = setTimeout(
+      () => late.abort(new Error(`no answer within ${place.timeoutMs / 1_000} s`)),
+      place.timeoutMs,
+    );
     try {
       return await request(url, {
         method,

@@ -13,6 +13,9 @@ export interface Housekeeper {
   /** Removes a tenant's oldest objects at providers beyond `keepMax`, and those that expired; resolves to how many. */
   trimObjects(tenant: string, keepMax: number): Promise<number>;
   sweepObjects(nowMs: number): Promise<number>;
+  /** See the port `metering/record-store`. */
+  readRecords(after: number, limit: number): Promise<Jobs['readRecords']['answer']>;
+  recordsArrived(sink: string, position: number, nowMs: number): Promise<number>;
   list(query: RequestQuery): Promise<Jobs['list']['answer']>;
   usage(query: UsageQuery): Promise<Jobs['usage']['answer']>;
   traffic(query: TrafficQuery): Promise<Jobs['traffic']['answer']>;
@@ -79,6 +82,8 @@ export function createHousekeeper(file: string): Housekeeper {
     prune: (beforeKey, nowMs) => run('prune', { beforeKey, nowMs }),
     trimObjects: (tenant, keepMax) => run('trimObjects', { tenant, keepMax }),
     sweepObjects: (nowMs) => run('sweepObjects', { nowMs }),
+    readRecords: (after, limit) => run('readRecords', { after, limit }),
+    recordsArrived: (sink, position, nowMs) => run('recordsArrived', { sink, position, nowMs }),
     list: (query) => run('list', { query }),
     usage: (query) => run('usage', { query }),
     traffic: (query) => run('traffic', { query }),

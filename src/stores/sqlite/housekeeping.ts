@@ -9,13 +9,16 @@ import type {
   UsageQuery,
   UsageRow,
 } from '../../metering/ledger.ts';
+import type { OrderedRecord } from '../../metering/record-store.ts';
 import { type Database, openDatabase } from './database.ts';
 import { sumDays } from './ledger-days.ts';
 import { listRequests } from './ledger-history.ts';
 import { pruneBuckets, pruneEvents } from './ledger-prune.ts';
 import { pruneTraffic, readTraffic } from './ledger-traffic.ts';
 import { sumUsage } from './ledger-usage.ts';
+import { patiently } from './patient-transaction.ts';
 import { sweepObjects, trimObjects } from './provider-object-prune.ts';
+import { pruneRecordOrder, readRecords, recordsArrived } from './record-order.ts';
 
 /** What the worker thread of a database can be asked, and what it answers. */
 export interface Jobs {
@@ -24,6 +27,8 @@ export interface Jobs {
   prune: { asked: { beforeKey: number; nowMs: number }; answer: number };
   trimObjects: { asked: { tenant: string; keepMax: number }; answer: number };
   sweepObjects: { asked: { nowMs: number }; answer: number };
+  readRecords: { asked: { after: number; limit: number }; answer: OrderedRecord[] };
+  recordsArrived: { asked: { sink: string; position: number; nowMs: number }; answer: number };
   list: { asked: { query: RequestQuery }; answer: { events: UsageEvent[]; next: string | null } };
   usage: { asked: { query: UsageQuery }; answer: UsageRow[] };
   traffic: { asked: { query: TrafficQuery }; answer: TrafficPoint[] };
@@ -88,6 +93,7 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
           // Before what is too old goes: users and tags are known from single requests alone.
           await sumDays(reader(), database, job.nowMs, nextTurn);
           const removed = await pruneEvents(database, job.beforeKey);
+          await patiently(database, () => pruneRecordOrder(database, job.beforeKey));
           await pruneBuckets(database, job.nowMs);
           await pruneTraffic(database, job.nowMs);
           return removed;
@@ -96,6 +102,10 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
         return inTurn(() => trimObjects(database, job.tenant, job.keepMax));
       case 'sweepObjects':
         return inTurn(() => sweepObjects(database, job.nowMs));
+      case 'readRecords':
+        return readRecords(reader(), job.after, job.limit);
+      case 'recordsArrived':
+        return inTurn(() => patiently(database, () => recordsArrived(database, job.sink, job.position, job.nowMs)));
       case 'list':
         return listRequests(reader(), job.query, nextTurn);
       case 'usage':

@@ -3,6 +3,7 @@ import { firstTokenBins, totalBins } from '../../ledger/traffic.ts';
 import { nameTablesSql } from '../day-sums.ts';
 import type { Migration } from '../migration.ts';
 import { trafficOfPast } from '../traffic-of-past.ts';
+import { recordOrderSql } from './record-order.ts';
 
 const sumColumns = rollupSums.map(({ name }) => `${name} INTEGER NOT NULL`).join(', ');
 
@@ -229,5 +230,10 @@ export const ledgerMigrations: readonly Migration[] = [
     version: 5,
     name: 'sums by day of users and of tags',
     sql: nameTablesSql('', 'INTEGER', 'STRICT, WITHOUT ROWID'),
+  },
+  {
+    version: 6,
+    name: 'order of records and positions of sinks',
+    sql: recordOrderSql,
   },
 ];

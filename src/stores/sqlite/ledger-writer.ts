@@ -22,6 +22,7 @@ import {
 import { dayTables, lateAfterMs, lateSums } from '../../ledger/day-sums.ts';
 import { type TrafficRow, TrafficSums, trafficSums, trafficTable } from '../../ledger/traffic.ts';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
+import type { RecordOrder } from '../../metering/record-store.ts';
 import { type Database, sqliteExtendedCode } from './database.ts';
 import { summedMs } from './summed.ts';
 import { undo } from './transaction.ts';
@@ -54,6 +55,7 @@ export function createLedgerWriter(
   database: Database,
   bucketsOf: BucketsOf,
   clock: Pick<Clock, 'wallMs'>,
+  order: RecordOrder | null = null,
 ): LedgerWriter {
   const begin = database.prepare('BEGIN IMMEDIATE');
   const commit = database.prepare('COMMIT');
@@ -61,6 +63,7 @@ export function createLedgerWriter(
   const reservations = insertInto(database, 'reservation', reservationTable);
   const deleteReservation = database.prepare('DELETE FROM reservation WHERE key = ?');
   const events = insertInto(database, 'usage_event', eventTable);
+  const append = database.prepare('INSERT INTO record_order (event, bodies) VALUES (?, ?)');
   const addToBucket = addInto(database, 'quota_bucket', bucketTable, bucketSums);
   const addToRollup = addInto(database, 'rollup', rollupTable, rollupSums);
   const addToDays = dayTables.map(({ name, key }) => addInto(database, name, [...key, ...rollupSums], rollupSums));
@@ -119,7 +122,8 @@ export function createLedgerWriter(
     },
     writeEvent(reservationKey, event) {
       if (deleteReservation.run(reservationKey).changes !== 1) return false;
-      events(reservationKey, event);
+      const key = events(reservationKey, event);
+      if (order !== null) append.run(key, order.bodiesOf(event.requestId));
       sums.add(event);
       written.push(event);
       if (event.atMs < lateMs) late.push(event);

@@ -1,6 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { BucketsOf } from '../../ledger/batch-sums.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
+import type { RecordOrder } from '../../metering/record-store.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
 import { openDatabase } from './database.ts';
 import { createHousekeeper, type Housekeeper } from './housekeeper.ts';
@@ -10,6 +11,7 @@ import { createLedgerReader } from './ledger-reader.ts';
 import { recoverReservations } from './ledger-recovery.ts';
 import { createLedgerWriter, ledgerKeyAt, WalSync } from './ledger-writer.ts';
 import { RecentCalls } from './recent-calls.ts';
+import { beginSinks, sinkPosition } from './record-order.ts';
 
 export interface SqliteLedgerOptions {
   file: string;
@@ -20,6 +22,8 @@ export interface SqliteLedgerOptions {
   chargeCrashed: (reservation: ReservationRow) => UsageEvent;
   /** How an event moves the quota buckets; a rule of metering. */
   bucketsOf: BucketsOf;
+  /** Absent: no sink is to get records. */
+  order?: RecordOrder;
   /** Hears of what no caller is told: dropped closes, housekeeping that failed. For the log. */
   onTrouble: (message: string) => void;
 }
@@ -59,7 +63,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   openLedgerDatabase(file).close();
   const database = openDatabase(file, 'os', 0);
   database.exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${walCheckpointBytes * 2}`);
-  const writer = createLedgerWriter(database, options.bucketsOf, clock);
+  const writer = createLedgerWriter(database, options.bucketsOf, clock, options.order ?? null);
   const reader = createLedgerReader(database);
   const housekeeper = createHousekeeper(file);
   const calls = new RecentCalls(callsKeptMs);
@@ -144,6 +148,15 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       await walSync.sync();
     },
     prune: (beforeMs) => housekeeper.prune(ledgerKeyAt(beforeMs), clock.wallMs()),
+    records: {
+      begin: async (sinks) => beginSinks(database, sinks, clock.wallMs()),
+      take: async (sink) => sinkPosition(database, sink),
+      letGo: async () => {},
+      read: (after, limit) => housekeeper.readRecords(after, limit),
+      async arrived(sink, position) {
+        await housekeeper.recordsArrived(sink, position, clock.wallMs());
+      },
+    },
     trouble: () => queue.trouble(),
     gauges: () => ({ ...queue.gauges(), walBytes: walSync.pendingBytes }),
     async shutdown() {

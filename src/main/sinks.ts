@@ -1,0 +1,111 @@
+import { mkdir, open, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { shownBodies } from '../admin/requests.ts';
+import type { Config, SinkConfig } from '../config/schema.ts';
+import type { PostWebhook } from '../inference/transport/post-webhook.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { webhookHeaders } from '../metering/notice-message.ts';
+import { type Batch, createRecordDelivery, type RecordDelivery } from '../metering/record-delivery.ts';
+import type { RecordOrder, RecordStore } from '../metering/record-store.ts';
+import type { Bucket } from '../stores/s3/bucket.ts';
+import { type BucketParts, bucketOpener } from './buckets.ts';
+import type { KeptBodies } from './kept-bodies.ts';
+
+const jsonLines = 'application/x-ndjson';
+const postTimeoutMs = 10_000;
+const putTimeoutMs = 15_000;
+
+/** What the ledger writes beside each record for sinks; undefined where there are none. */
+export function orderFor({ telemetry: { sinks } }: Config, bodies: Pick<KeptBodies, 'find'>): RecordOrder | undefined {
+  if (sinks.length === 0) return undefined;
+  const wantsBodies = sinks.some((sink) => sink.bodies);
+  return {
+    bodiesOf(requestId) {
+      const kept = wantsBodies ? bodies.find(requestId) : null;
+      return kept === null ? null : JSON.stringify(shownBodies(kept));
+    },
+  };
+}
+
+/** What sends records to `telemetry.sinks`, known to the ledger and not yet started. */
+export async function openSinks(
+  parts: BucketParts & {
+    config: Config;
+    store: RecordStore;
+    post: PostWebhook;
+    clock: Clock;
+    onTrouble(message: string): void;
+  },
+): Promise<RecordDelivery> {
+  const { config, store, clock, onTrouble } = parts;
+  const { sinks } = config.telemetry;
+  if (sinks.length > 0) await store.begin(sinks.map(({ name }) => name));
+  const buckets: Bucket[] = [];
+  const sending = sinks.map((sink) => ({
+    name: sink.name,
+    bodies: sink.bodies,
+    batchRecordsMax: sink.batch_records,
+    batchBytesMax: sink.batch_size,
+    everyMs: sink.every,
+    send: senderTo(sink, parts, (bucket) => buckets.push(bucket)),
+  }));
+  const delivery = createRecordDelivery({ store, sinks: sending, clock, onTrouble });
+  return {
+    ...delivery,
+    async stop() {
+      await delivery.stop();
+      for (const bucket of buckets) await bucket.close();
+    },
+  };
+}
+
+function senderTo(
+  sink: SinkConfig,
+  parts: Parameters<typeof openSinks>[0],
+  opened: (bucket: Bucket) => void,
+): (batch: Batch) => Promise<void> {
+  const { config, post, clock } = parts;
+  const { webhook, secret, folder, s3 } = sink;
+  if (webhook !== undefined) {
+    return async ({ firstId, records, lines }) => {
+      // Another number of records under the first id is another batch.
+      const message = { id: `${firstId}_${records}`, body: lines };
+      const headers = { ...webhookHeaders(message, secret!, clock.wallMs()), 'content-type': jsonLines };
+      const status = await post(webhook, headers, lines, postTimeoutMs);
+      // The path of a webhook is often a secret.
+      if (status < 200 || status > 299) throw new Error(`${new URL(webhook).host} answers ${status}`);
+    };
+  }
+  if (folder !== undefined) return (batch) => writeFile(folder, batch);
+  const opening = bucketOpener(s3!, config.storage.s3, `telemetry.sinks ${sink.name}`, {
+    ...parts,
+    timeoutMs: putTimeoutMs,
+  });
+  let bucket: ReturnType<typeof opening> | null = null;
+  return async (batch) => {
+    bucket ??= opening().then((made) => {
+      opened(made);
+      return made;
+    });
+    await (await bucket).put(placeOf(batch), Buffer.from(batch.lines), jsonLines);
+  };
+}
+
+/** The same for a batch that is sent again: what is there is replaced by it. */
+function placeOf({ atMs, firstId }: Batch): string {
+  return `${new Date(atMs).toISOString().slice(0, 10)}/${firstId}.jsonl`;
+}
+
+/** Whole and on the disk, or not there: whoever reads the folder sees no half of a line. */
+async function writeFile(folder: string, batch: Batch): Promise<void> {
+  const path = join(folder, placeOf(batch));
+  await mkdir(join(path, '..'), { recursive: true });
+  const file = await open(`${path}.part`, 'w', 0o640);
+  try {
+    await file.writeFile(batch.lines);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(`${path}.part`, path);
+}
