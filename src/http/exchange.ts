@@ -44,6 +44,12 @@ export interface Exchange {
 }
 
 /** One row of the route table: everything the server must enforce before a handler runs, in one place. */
+/** By name what a field of a form is; it takes others as well. */
+export interface FormFields {
+  fields: Readonly<Record<string, 'text' | 'file' | 'files'>>;
+  required: readonly string[];
+}
+
 export interface Route {
   method: 'GET' | 'POST' | 'HEAD' | 'PUT' | 'PATCH' | 'DELETE';
   /** find-my-way's pattern. */
@@ -63,6 +69,8 @@ export interface Route {
   dialect: Pick<CallerDialect, 'errorBody' | 'errorFrame'>;
   /** What it does, in a few words, for /openapi.json. */
   summary?: string;
+  /** For /openapi.json, too: its body is a form of these fields. */
+  form?: FormFields;
   handle(exchange: Exchange): Promise<void> | void;
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { chromiumMissing } from '../chromium.ts';
 import { startGateway } from '../start-gateway.ts';
-import { assertAccessible, assertFits, openPage, shoot } from './open-page.ts';
+import { assertAccessible, assertFits, assertLooksRight, openPage, shoot } from './open-page.ts';
 
 const hooks = { after: after as never };
 const skip = chromiumMissing;
@@ -43,4 +43,75 @@ test('it can be tried as the key that one speaks as, and as the operator', { ski
   await assertFits(page);
   await assertAccessible(page);
   await shoot(page, 'reference-phone-light');
+});
+
+test('what changes something asks first, and what only asks does not', { skip }, async (t) => {
+  await gateway.fetch('/v1/vectors/collections', { json: { name: 'gone', embedding_model: 'culvert-lexical-1024' } });
+  const there = async () => (await gateway.fetch('/v1/vectors/collections/gone')).status;
+  const page = await openPage(t, gateway, `${path}?operation=DELETE+/v1/vectors/collections/{collection}`);
+  const answer = page.getByRole('region', { name: 'Answer of the call' });
+  await page.getByRole('textbox', { name: 'collection' }).fill('gone');
+  await page.getByRole('button', { name: 'Send' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Send it for real?' });
+  await dialog.getByText('DELETE /v1/vectors/collections/gone', { exact: true }).waitFor();
+  await dialog.getByText('as the key test of dev').waitFor();
+  await assertLooksRight(page, 'reference-confirm');
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  assert.equal(await there(), 200, 'nothing was sent');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await dialog.getByRole('button', { name: 'Send DELETE' }).click();
+  await answer.getByText('200', { exact: true }).waitFor();
+  assert.equal(await there(), 404);
+  for (const [operation, asks] of [
+    ['POST /v1/vectors/collections', true],
+    ['POST /v1/vectors/collections/{collection}/points', true],
+    ['POST /v1/vectors/collections/{collection}/points/search/batch', false],
+    ['POST /v1/tools/batch/scrape', true],
+    ['POST /v1/tools/search', false],
+    ['PATCH /admin/v1/accounts/{id}', true],
+    ['POST /admin/v1/keys', true],
+    ['POST /admin/v1/plans/{name}/preview', false],
+    ['POST /admin/v1/explain', false],
+  ] as const) {
+    await page.goto(`${path}?operation=${encodeURIComponent(operation)}`);
+    const form = page.getByRole('article', { name: operation });
+    await form.waitFor();
+    for (const field of await form.locator('input:not([type=file])').all()) await field.fill('nobody');
+    await form.getByRole('button', { name: 'Send' }).click();
+    const asked = page.getByRole('dialog', { name: 'Send it for real?' });
+    await asked.or(answer).first().waitFor();
+    assert.equal(await asked.count(), asks ? 1 : 0, operation);
+  }
+});
+
+test('a form is sent with its files, and sound that comes back can be saved', { skip }, async (t) => {
+  const page = await openPage(t, gateway, `${path}?operation=POST+/v1/audio/speech`);
+  const answer = page.getByRole('region', { name: 'Answer of the call' });
+  const body = { model: 'tts-1', voice: 'alloy', input: 'Hello.', response_format: 'wav' };
+  await page.getByRole('textbox', { name: 'Body' }).fill(JSON.stringify(body));
+  await page.getByRole('button', { name: 'Send' }).click();
+  await answer.getByText(/audio\/wav · \d/).waitFor();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    answer.getByRole('link', { name: 'Save it' }).click(),
+  ]);
+  assert.equal(download.suggestedFilename(), 'answer.wav');
+  const sound = await download.path();
+  await page.goto(`${path}?operation=POST+/v1/audio/transcriptions`);
+  assert.ok(await page.getByRole('button', { name: 'Send' }).isDisabled(), 'a file and a model are missing');
+  await page.locator('input[type=file]').setInputFiles(sound);
+  await page.getByRole('textbox', { name: 'model', exact: true }).fill('stt-1');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await answer.getByText('200', { exact: true }).waitFor();
+  assert.match(await answer.innerText(), /"text": "/);
+  await assertLooksRight(page, 'reference-form');
+  await page.goto(`${path}?operation=POST+/v1/images/edits`);
+  const png = Buffer.from('not a picture');
+  const image = page.getByLabel('image', { exact: true });
+  await image.setInputFiles([1, 2].map((at) => ({ name: `${at}.png`, mimeType: 'image/png', buffer: png })));
+  await page.getByRole('textbox', { name: 'model', exact: true }).fill('sim/image');
+  await page.getByRole('textbox', { name: 'prompt', exact: true }).fill('A culvert.');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await answer.getByText('400', { exact: true }).waitFor();
+  assert.match(await answer.innerText(), /'image' is no picture/);
 });

@@ -6,6 +6,19 @@ import type { Exchange, Route } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { bodyHandler, uploadHandler } from '../model-call.ts';
 
+const editFields = {
+  image: 'files',
+  mask: 'file',
+  model: 'text',
+  prompt: 'text',
+  n: 'text',
+  size: 'text',
+  quality: 'text',
+  background: 'text',
+  output_format: 'text',
+  response_format: 'text',
+} as const;
+
 /** `POST /v1/images/generations` and `/v1/images/edits`: OpenAI's format over any provider that makes pictures. */
 export function imageRoutes(services: Services): Route[] {
   const shared = {
@@ -30,6 +43,7 @@ export function imageRoutes(services: Services): Route[] {
       ...shared,
       path: '/v1/images/edits',
       endpoint: 'image-edit',
+      form: { fields: editFields, required: ['image', 'model', 'prompt'] },
       handle: uploadHandler(services, imageEditsEndpoint(services), editFilesMax, (exchange, form) => ({
         form,
         linkBase: linkBase(exchange),

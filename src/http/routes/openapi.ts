@@ -1,6 +1,6 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import { identityHeaders } from '../delivery.ts';
-import type { Route } from '../exchange.ts';
+import type { FormFields, Route } from '../exchange.ts';
 
 export interface OpenApiParts {
   /** OpenAPI of the admin API: a document whose `paths` and `components` are there. */
@@ -80,7 +80,7 @@ function described(route: Route, path: string): Json {
       schema: { type: 'string' },
     })),
     ...(route.method !== 'GET' && route.method !== 'HEAD' && route.method !== 'DELETE'
-      ? { requestBody: { content: { 'application/json': { schema: { type: 'object' } } } } }
+      ? { requestBody: { content: contentOf(route.form) } }
       : {}),
     responses: {
       200: { description: 'OK' },
@@ -90,4 +90,13 @@ function described(route: Route, path: string): Json {
       },
     },
   };
+}
+
+function contentOf(form: FormFields | undefined): Json {
+  if (form === undefined) return { 'application/json': { schema: { type: 'object' } } };
+  const text = { type: 'string' };
+  const file = { type: 'string', format: 'binary' };
+  const schemas = { text, file, files: { type: 'array', items: file } };
+  const properties = Object.fromEntries(Object.entries(form.fields).map(([name, kind]) => [name, schemas[kind]]));
+  return { 'multipart/form-data': { schema: { type: 'object', required: form.required, properties } } };
 }

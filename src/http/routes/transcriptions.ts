@@ -4,6 +4,12 @@ import { transcriptionEndpoint } from '../../inference/transcription/endpoint.ts
 import type { Route } from '../exchange.ts';
 import { asReceived, uploadHandler } from '../model-call.ts';
 
+const shared = { file: 'file', model: 'text', prompt: 'text', response_format: 'text', temperature: 'text' } as const;
+const fields = {
+  transcription: { ...shared, language: 'text', stream: 'text', timestamp_granularities: 'text' },
+  translation: shared,
+} as const;
+
 /** `POST /v1/audio/transcriptions` and `/v1/audio/translations`: OpenAI's forms over anybody who writes down speech. */
 export function transcriptionRoutes(services: Services): Route[] {
   const route = (id: 'transcription' | 'translation'): Route => {
@@ -15,6 +21,7 @@ export function transcriptionRoutes(services: Services): Route[] {
       limitForm: 'openai',
       endpoint: id,
       dialect: openAiChat,
+      form: { fields: fields[id], required: ['file', 'model'] },
       handle: uploadHandler(services, transcriptionEndpoint(services, id), 1, asReceived),
     };
   };

@@ -1,5 +1,5 @@
 import { Mic, Square, Upload } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import type { Caller, Model } from '../../api/caller.ts';
 import { Button } from '../../parts/button.tsx';
 import { Choose } from '../../parts/choose.tsx';
@@ -8,6 +8,7 @@ import { Input, Select } from '../../parts/controls.tsx';
 import { Field } from '../../parts/form.tsx';
 import { bytes } from '../../parts/format.ts';
 import { useKept } from '../../parts/kept.ts';
+import { useObjectUrl } from '../../parts/object-url.ts';
 import { Section } from '../../parts/page.tsx';
 import { modelChoices } from './model-choices.tsx';
 import { Trial } from './trial.tsx';
@@ -180,15 +181,4 @@ async function transcriptOf(response: Response, reply: string): Promise<Transcri
 function placeOf(seconds: number): string {
   const rest = (seconds % 60).toFixed(1);
   return `${Math.floor(seconds / 60)}:${rest.padStart(4, '0')}`;
-}
-
-function useObjectUrl(file: File | null): string | null {
-  const [url, setUrl] = useState<string | null>(null);
-  useEffect(() => {
-    if (file === null) return setUrl(null);
-    const made = URL.createObjectURL(file);
-    setUrl(made);
-    return () => URL.revokeObjectURL(made);
-  }, [file]);
-  return url;
 }

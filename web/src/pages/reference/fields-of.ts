@@ -46,9 +46,10 @@ export function fieldsOf(document: Document, schema: Schema): FieldRow[] {
 
 /** `string | null`, `array of integer`, `"a" | "b"`. */
 export function typeOf(document: Document, schema: Schema, depth = 0): string {
-  const { type, items, anyOf, oneOf, const: only, enum: values } = resolved(document, schema);
+  const { type, format, items, anyOf, oneOf, const: only, enum: values } = resolved(document, schema);
   if (depth > depthMax) return 'any';
   if (only !== undefined) return JSON.stringify(only);
+  if (format === 'binary') return 'file';
   if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(' | ');
   const choices = anyOf ?? oneOf;
   if (choices !== undefined) {

@@ -3,6 +3,8 @@
 export interface Schema {
   $ref?: string;
   type?: string | readonly string[];
+  /** `binary`: a file of a form. */
+  format?: string;
   enum?: readonly unknown[];
   const?: unknown;
   anyOf?: readonly Schema[];
@@ -79,6 +81,20 @@ export function isFound({ id, summary = '', tags = [] }: Operation, text: string
 export function bodyOf({ requestBody }: Operation): { type: string; schema: Schema } | null {
   const [found] = Object.entries(requestBody?.content ?? {});
   return found === undefined ? null : { type: found[0], schema: found[1].schema ?? {} };
+}
+
+/** POSTs that ask for something, and leave what is kept as it is. */
+const asking = [
+  /^\/v1(beta)?\/(chat|messages|responses|completions|models|embeddings|moderations|rerank|audio|images)\b/,
+  /\/points\/(search|recommend|discover|query|scroll|count)\b/,
+  /\/facet$/,
+  /^(?!.*\/batch\/).*\/(scrape|map|search)$/,
+  /^\/admin\/v1\/.*(test|preview|check|explain)$/,
+];
+
+/** Whether a call may change or delete what Culvert keeps; one that nobody knows may. */
+export function changesSomething({ method, path }: Operation): boolean {
+  return method !== 'GET' && method !== 'HEAD' && !(method === 'POST' && asking.some((known) => known.test(path)));
 }
 
 /** Of what a call that went well answers. */

@@ -4,44 +4,58 @@ export interface TrialAnswer {
   status: number;
   ms: number;
   type: string;
-  text: string;
-  /** More came than is kept. */
-  cut: boolean;
+  body: Body;
 }
 
+/** What is no text can be saved. `cut`: more came than is kept, and of bytes nothing is. */
+type Body = { kind: 'text'; text: string; cut: boolean } | { kind: 'bytes'; blob: Blob; cut: boolean };
+
 /** A backup or a stream may be of any size. */
-const charsMax = 200_000;
+const textBytesMax = 200_000;
+const bytesMax = 50_000_000;
 
 /** Sends a call as it was put together; an error of the server is an answer, too. Throws ConnectionError. */
 export async function sendTrial(path: string, init: RequestInit): Promise<TrialAnswer> {
   const startedMs = Date.now();
   try {
     const response = await fetch(path, init);
-    const { text, cut } = await beginning(response);
     const type = response.headers.get('content-type') ?? '';
-    return { status: response.status, ms: Date.now() - startedMs, type, text: readable(text, type, cut), cut };
+    const body = await bodyOf(response, type);
+    return { status: response.status, ms: Date.now() - startedMs, type, body };
   } catch {
     throw new ConnectionError();
   }
 }
 
-async function beginning({ body }: Response): Promise<{ text: string; cut: boolean }> {
-  if (body === null) return { text: '', cut: false };
-  const reader = body.getReader();
-  const decoder = new TextDecoder();
-  let text = '';
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return { text: text + decoder.decode(), cut: false };
-    text += decoder.decode(value, { stream: true });
-    if (text.length <= charsMax) continue;
-    await reader.cancel();
-    return { text: text.slice(0, charsMax), cut: true };
+async function bodyOf(response: Response, type: string): Promise<Body> {
+  if (/^(audio|image|video)\/|octet-stream|zip/.test(type)) {
+    const { parts, cut } = await beginning(response, bytesMax);
+    return { kind: 'bytes', blob: new Blob(cut ? [] : parts, { type }), cut };
   }
+  const { parts, cut } = await beginning(response, textBytesMax);
+  const text = await new Blob(parts).text();
+  return { kind: 'text', text: cut ? text : readable(text, type), cut };
 }
 
-function readable(text: string, type: string, cut: boolean): string {
-  if (cut || !type.includes('json')) return text;
+async function beginning(
+  { body }: Response,
+  most: number,
+): Promise<{ parts: Uint8Array<ArrayBuffer>[]; cut: boolean }> {
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  if (body === null) return { parts, cut: false };
+  const reader = body.getReader();
+  for (let size = 0; size <= most; ) {
+    const { done, value } = await reader.read();
+    if (done) return { parts, cut: false };
+    parts.push(value);
+    size += value.byteLength;
+  }
+  await reader.cancel();
+  return { parts, cut: true };
+}
+
+function readable(text: string, type: string): string {
+  if (!type.includes('json')) return text;
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
   } catch {

@@ -3,19 +3,22 @@ import { Send } from 'lucide-react';
 import { useState } from 'react';
 import type { Callers } from '../../api/caller.ts';
 import { useSession } from '../../api/session.ts';
-import { Button } from '../../parts/button.tsx';
+import { Button, buttonClass } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
 import { Input, TextArea } from '../../parts/controls.tsx';
+import { Confirm } from '../../parts/dialog.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { Field, Form } from '../../parts/form.tsx';
-import { span } from '../../parts/format.ts';
+import { bytes, span } from '../../parts/format.ts';
+import { useObjectUrl } from '../../parts/object-url.ts';
 import { Section } from '../../parts/page.tsx';
 import { NoKey } from '../../parts/speaks-as.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { faultInJson } from '../../parts/typed.ts';
 import { examples } from './examples.ts';
 import { exampleOf } from './fields-of.ts';
-import { bodyOf, type Document, type Operation } from './open-api.ts';
+import { FormFields, type FormValues, formDataOf, missingIn } from './form-fields.tsx';
+import { bodyOf, changesSomething, type Document, type Operation } from './open-api.ts';
 import { sendTrial, type TrialAnswer } from './send-trial.ts';
 
 interface TryItProps {
@@ -24,13 +27,16 @@ interface TryItProps {
   callers: Callers;
 }
 
-/** Sends the operation for real: as the key that one speaks as, or as the operator. */
+/** Sends the operation for real: as the key that one speaks as, or as the operator. What changes something asks first. */
 export function TryIt({ document, operation, callers: { caller, error } }: TryItProps) {
   const { id, method, parameters = [], security = [] } = operation;
   const session = useSession();
   const client = useQueryClient();
   const body = bodyOf(operation);
+  const isForm = body?.type === 'multipart/form-data';
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
+  const [form, setForm] = useState<FormValues>({});
+  const [asking, setAsking] = useState(false);
   const [text, setText] = useState(() =>
     body === null || !body.type.includes('json')
       ? ''
@@ -38,16 +44,21 @@ export function TryIt({ document, operation, callers: { caller, error } }: TryIt
   );
   const fault = body?.type.includes('json') === true ? faultInJson(text) : null;
   const byKey = security.some((one) => 'apiKey' in one);
-  const missing = parameters.filter(({ name, required }) => required === true && !values[name]);
+  const missing = [
+    ...parameters.filter(({ name, required }) => required === true && !values[name]),
+    ...(isForm ? missingIn(body.schema, form) : []),
+  ];
+  const path = pathOf(operation, values);
   const send = useMutation({
     mutationFn: () =>
-      sendTrial(pathOf(operation, values), {
+      sendTrial(path, {
         method,
         headers: {
           ...(byKey ? caller?.headers : { 'x-culvert-csrf': session.csrf }),
-          ...(body !== null && text !== '' && { 'content-type': body.type }),
+          // That of a form has a boundary, which the browser makes.
+          ...(body !== null && !isForm && text !== '' && { 'content-type': body.type }),
         },
-        body: body === null || text === '' ? null : text,
+        body: isForm ? formDataOf(form) : body === null || text === '' ? null : text,
       }),
     onSuccess: ({ status }) => {
       // What other pages show may have changed.
@@ -60,7 +71,7 @@ export function TryIt({ document, operation, callers: { caller, error } }: TryIt
     <Section title="Try it">
       <Form
         error={send.error}
-        onSubmit={() => send.mutate()}
+        onSubmit={() => (changesSomething(operation) ? setAsking(true) : send.mutate())}
         footer={
           <Button
             type="submit"
@@ -90,7 +101,8 @@ export function TryIt({ document, operation, callers: { caller, error } }: TryIt
             ))}
           </div>
         )}
-        {body !== null && (
+        {isForm && <FormFields schema={body.schema} values={form} onChange={setForm} />}
+        {body !== null && !isForm && (
           <Field name="request body" label="Body" hint={body.type} fault={fault}>
             {(control) => (
               <TextArea
@@ -105,20 +117,48 @@ export function TryIt({ document, operation, callers: { caller, error } }: TryIt
           </Field>
         )}
       </Form>
+      <Confirm
+        open={asking}
+        onClose={() => setAsking(false)}
+        title="Send it for real?"
+        action={`Send ${method}`}
+        onConfirm={() => send.mutateAsync()}
+      >
+        <p className="font-mono text-xs [overflow-wrap:anywhere]">
+          {method} {path}
+        </p>
+        <p className="mt-2">
+          It is sent {byKey ? `as the key ${caller?.key.name} of ${caller?.key.account}` : 'as yourself'}, and what it
+          changes or deletes stays so.
+        </p>
+      </Confirm>
       {send.data !== undefined && <Answer answer={send.data} />}
     </Section>
   );
 }
 
-function Answer({ answer: { status, ms, type, text, cut } }: { answer: TrialAnswer }) {
+function Answer({ answer: { status, ms, type, body } }: { answer: TrialAnswer }) {
   return (
     <section className="mt-4 flex flex-col gap-2" aria-label="Answer of the call">
       <p className="flex flex-wrap items-center gap-2 text-muted text-xs">
         <Badge tone={status < 400 ? 'ok' : 'bad'}>{status}</Badge> {span(ms)} · {type || 'no content'}
-        {cut && ' · only its beginning is shown'}
+        {body.kind === 'bytes' && !body.cut && ` · ${bytes(body.blob.size)}`}
+        {body.cut && (body.kind === 'text' ? ' · only its beginning is shown' : ' · too large to be kept here')}
       </p>
-      {text !== '' && <Code text={text} label="Answer" wrap />}
+      {body.kind === 'bytes' && !body.cut && <Save blob={body.blob} />}
+      {body.kind === 'text' && body.text !== '' && <Code text={body.text} label="Answer" wrap />}
     </section>
+  );
+}
+
+function Save({ blob }: { blob: Blob }) {
+  const url = useObjectUrl(blob);
+  return url === null ? null : (
+    <div>
+      <a href={url} download={`answer.${blob.type.replace(/.*\/|;.*/g, '') || 'bin'}`} className={buttonClass()}>
+        Save it
+      </a>
+    </div>
   );
 }
 
