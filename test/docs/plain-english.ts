@@ -48,15 +48,19 @@ export function sentencesOf(file: string): Sentence[] {
 
 /** Code, links and pictures as the words that a reader says in their place. */
 function plain(markdown: string): string {
-  return markdown
-    .replace(/<!--[\s\S]*?-->/g, '')
-    .replace(/!\[[^\]]*\]\([^)]*\)/g, '')
-    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .replace(/`[^`]*`/g, 'Code')
-    .replace(/<[^>]+>/g, '')
-    .replace(/\*\*|__|\*/g, '')
-    .replace(/\s+/g, ' ')
-    .trim();
+  return (
+    markdown
+      .replace(/<!--[\s\S]*?-->/g, '')
+      .replace(/!\[[^\]]*\]\([^)]*\)/g, '')
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .replace(/`[^`]*`/g, 'Code')
+      .replace(/<[^>]+>/g, '')
+      // A bold beginning is a heading.
+      .replace(/^\*\*[^*]+\.\*\* /, '')
+      .replace(/\*\*|__|\*/g, '')
+      .replace(/\s+/g, ' ')
+      .trim()
+  );
 }
 
 /** A colon ends a thought as a full stop does: a list or an example follows. */
@@ -71,9 +75,13 @@ export const wordsIn = (text: string): number => text.split(/\s+/).filter((word)
 
 /** `What stands where is a test.`: a clause in place of the subject. */
 const clauseAsSubject = /^(?:What|Who|Whom|Whose|Which|Whoever|Whatever|Whichever)\b.*[^?]$/;
-/** `Free are models.`, `Also served: …`, `Beside it stands …`: the verb before its subject. */
+/** `Free are models.`, `Beside it stands the key.`: the verb before its subject. */
 const turnedRound =
-  /^(?:Free|Also|Never|Not|Beside|Behind|Above|Below|Within|Among|Here|There too)\b[\w ,’'-]{0,30}? (?:are|is|stands?|lies?|goes|go|comes?|has|have) (?:the|an?|all|its?|their|no|some|every|each|Code|\w+s)\b/;
+  /^(?:(?:Free|Never|Also|Not)|(?:Beside|Behind|Above|Below|Within|Among)(?: (?:it|them|that|this|these))?) (?:are|is|stands?|lies?|goes|go|comes?|has|have)\b/;
+
+// Verbs that are taken for nouns otherwise.
+const verbs = ['answers', 'costs', 'counts', 'embeds', 'leads', 'links', 'pays', 'take', 'works'];
+nlp.addWords(Object.fromEntries(verbs.map((verb) => [verb, 'PresentTense'])));
 
 export interface Judged {
   /** What is wrong; null: nothing that can be measured. */
