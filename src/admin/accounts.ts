@@ -1,12 +1,18 @@
 import { z } from 'zod';
-import type { AccountRow } from '../auth/account-store.ts';
+import type { AccountFacts, AccountRow } from '../auth/account-store.ts';
 import { accountIdFault } from '../auth/issue-key.ts';
 import { isoOrNull } from '../auth/key-facts.ts';
 import type { Operator } from '../auth/operator.ts';
 import { type Failure, invalid } from '../kernel/failure.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import { didYouMean } from '../kernel/nearest.ts';
-import { checkContentVersion, contentVersion, contentVersionField, knownContentVersion } from './content-version.ts';
+import {
+  checkContentVersion,
+  contentVersion,
+  contentVersionField,
+  knownContentVersion,
+  refuseChanged,
+} from './content-version.ts';
 import type { Directory, KnownAccount, Records } from './directory.ts';
 import { filter, holds, listOf, noQuery, pageFields, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
@@ -149,7 +155,8 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
         if (body.plan !== undefined) checkPlanName(directory, body.plan);
         const set = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
         const next: AccountRow = { ...row, ...set };
-        const done = await records.apply([{ kind: 'update-account', id: row.id, set }], {
+        const was = version === undefined ? null : facts(row);
+        const done = await records.apply([{ kind: 'update-account', id: row.id, set, was }], {
           atMs: clock.wallMs(),
           actor: operator.name,
           action: 'account.update',
@@ -157,7 +164,10 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
           before: facts(row),
           after: facts(next),
         });
-        if (done !== 'done') return refuse(noAccount(directory, params.id));
+        if (done !== 'done') {
+          const now = accountOf(await records.current(operator.accounts), row.id);
+          return refuseChanged(shown(now), `account '${row.id}'`);
+        }
         return shown({ ...next, from: 'admin api', row: next });
       },
     }),
@@ -185,7 +195,7 @@ function shown({ id, name, plan, status, from, row }: KnownAccount): z.input<typ
   return { id, name, plan, status, from, created_at: isoOrNull(row?.createdMs ?? null), version };
 }
 
-function facts({ name, plan, status }: AccountRow): Record<string, unknown> {
+function facts({ name, plan, status }: AccountRow): AccountFacts {
   return { name, plan, status };
 }
 

@@ -24,8 +24,12 @@ export const knownContentVersion = z
 
 /** Two people change the same thing: the second one is told what the first one made of it. */
 export function checkContentVersion(known: string | undefined, current: { version: string }, what: string): void {
-  if (known === undefined || known === current.version) return;
-  refuseWith(
+  if (known !== undefined && known !== current.version) refuseChanged(current, what);
+}
+
+/** For a change that the store refuses too: another one was written between the look at the version and this. */
+export function refuseChanged(current: { version: string }, what: string): never {
+  return refuseWith(
     { kind: 'conflict', message: `The ${what} was changed by somebody else meanwhile. Nothing of yours was written.` },
     { current },
   );

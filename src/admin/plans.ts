@@ -7,7 +7,13 @@ import { name } from '../config/scalars.ts';
 import { planSchema } from '../config/schema-plans.ts';
 import { invalid } from '../kernel/failure.ts';
 import { declaredConflict } from './accounts.ts';
-import { checkContentVersion, contentVersion, contentVersionField, knownContentVersion } from './content-version.ts';
+import {
+  checkContentVersion,
+  contentVersion,
+  contentVersionField,
+  knownContentVersion,
+  refuseChanged,
+} from './content-version.ts';
 import type { Directory, KnownPlan, Records } from './directory.ts';
 import { listOf, noQuery, pageFields, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
@@ -81,6 +87,7 @@ export function planOperations(parts: AdminParts, records: Records): Operation[]
         const before = directory.plan(params.name);
         if (before?.from === 'configuration') refuse(declaredConflict(parts, 'plan', params.name));
         if (before !== null) checkContentVersion(query.version, shown(directory, before), `plan '${params.name}'`);
+        else if (query.version !== undefined) refuse(noPlan(params.name));
         const body = query.keep === 'notify' ? withNotices(written, before) : written;
         if (!name('a plan').safeParse(params.name).success) {
           refuse(invalid('name', 'name: a plan is named by 1 to 64 letters, digits, dots, _ or -'));
@@ -91,7 +98,9 @@ export function planOperations(parts: AdminParts, records: Records): Operation[]
           refuse(invalid(param, `${param}: ${problem.message}`));
         }
         const nowMs = clock.wallMs();
-        await records.apply([{ kind: 'put-plan', plan: { name: params.name, definition: body, updatedMs: nowMs } }], {
+        const plan = { name: params.name, definition: body, updatedMs: nowMs };
+        const was = query.version === undefined ? null : (before?.definition ?? null);
+        const done = await records.apply([{ kind: 'put-plan', plan, was }], {
           atMs: nowMs,
           actor: operator.name,
           action: before === null ? 'plan.create' : 'plan.update',
@@ -99,7 +108,11 @@ export function planOperations(parts: AdminParts, records: Records): Operation[]
           before: before === null ? null : redactPart(before.definition),
           after: redactPart(body),
         });
-        return shown(directory, { name: params.name, from: 'admin api', definition: body, updatedMs: nowMs });
+        if (done !== 'done') {
+          const later = await records.current(operator.accounts);
+          refuseChanged(shown(later, planOf(later, plan.name)), `plan '${plan.name}'`);
+        }
+        return shown(directory, { ...plan, from: 'admin api' });
       },
     }),
     jsonOperation({

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   type AccountRow,
   type AccountStore,
@@ -61,15 +62,18 @@ function applied(held: Stored, change: Change): Stored | 'exists' | 'absent' {
       if (held.accounts.some(({ id }) => id === change.account.id)) return 'exists';
       return { ...held, accounts: [...held.accounts, change.account] };
     case 'update-account':
-      return replaced<AccountRow>(held, 'accounts', ({ id }) => id === change.id, change.set);
+      return replaced<AccountRow>(held, 'accounts', (row) => isHeld(row, { id: change.id, ...change.was }), change.set);
     case 'create-key':
       return keyTaken(held.keys, change.key) ? 'exists' : { ...held, keys: [...held.keys, change.key] };
     case 'replace-secrets':
       return replaced<KeyRow>(held, 'keys', isLiving(change.id), { secrets: change.secrets });
     case 'revoke-key':
       return replaced<KeyRow>(held, 'keys', isLiving(change.id), { revokedMs: change.atMs });
-    case 'put-plan':
-      return { ...held, plans: [...without(held.plans, change.plan.name), change.plan] };
+    case 'put-plan': {
+      const { plan, was } = change;
+      if (was !== null && !held.plans.some((row) => isHeld(row, { name: plan.name, definition: was }))) return 'absent';
+      return { ...held, plans: [...without(held.plans, plan.name), plan] };
+    }
     case 'delete-plan':
       if (!held.plans.some(({ name }) => name === change.name)) return 'absent';
       return { ...held, plans: without(held.plans, change.name) };
@@ -104,6 +108,11 @@ function applied(held: Stored, change: Change): Stored | 'exists' | 'absent' {
     case 'reseal-credential':
       return replaced<CredentialRow>(held, 'credentials', isCredential(change), { sealed: change.sealed });
   }
+}
+
+/** Whether a row holds just that in these fields. */
+function isHeld<Row extends object>(row: Row, fields: Partial<Row>): boolean {
+  return isDeepStrictEqual({ ...row, ...fields }, row);
 }
 
 type Named = Pick<KeptRow, 'kind' | 'name'>;

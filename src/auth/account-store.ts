@@ -12,7 +12,7 @@ export interface AccountStore {
   /**
    * All of these changes and their audit row in one transaction, or none. `exists`: what is created is there already
    * (an account's id, a living key's account and name, a secret's hash, a kept row's name, a credential's id).
-   * `absent`: what is changed is not there, is revoked, or has another version than `was`.
+   * `absent`: what is changed is not there, is revoked, or is not what it `was`.
    */
   apply(changes: readonly Change[], audit: AuditEntry): Promise<'done' | 'exists' | 'absent'>;
   /** Newest first. */
@@ -51,12 +51,14 @@ export const nothingStored: Stored = { accounts: [], keys: [], plans: [], kept: 
 
 export type Change =
   | { kind: 'create-account'; account: AccountRow }
-  | { kind: 'update-account'; id: string; set: Partial<Pick<AccountRow, 'name' | 'plan' | 'status'>> }
+  /** `was`: only where it holds just that; null: whatever it holds. */
+  | { kind: 'update-account'; id: string; set: Partial<AccountFacts>; was: AccountFacts | null }
   | { kind: 'create-key'; key: KeyRow }
   /** Replaces all its secrets; only while it is not revoked. */
   | { kind: 'replace-secrets'; id: string; secrets: readonly KeySecret[] }
   | { kind: 'revoke-key'; id: string; atMs: number }
-  | { kind: 'put-plan'; plan: PlanRow }
+  /** `was`: only where it holds just that; null: whatever it holds, or where it is not there yet. */
+  | { kind: 'put-plan'; plan: PlanRow; was: PlanRow['definition'] | null }
   | { kind: 'delete-plan'; name: string }
   | { kind: 'create-kept'; row: KeptRow }
   | { kind: 'replace-kept'; row: KeptRow; was: number }
@@ -71,6 +73,9 @@ export type Change =
   | { kind: 'update-operator'; operator: OperatorRow }
   /** With its sessions. */
   | { kind: 'delete-operator'; id: string };
+
+/** Of an account, what can be changed. */
+export type AccountFacts = Pick<AccountRow, 'name' | 'plan' | 'status'>;
 
 /** Who pays. Times in wall-clock ms, here and below. */
 export interface AccountRow {

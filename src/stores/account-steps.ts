@@ -47,7 +47,7 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): Step[] {
           queries
             .updateTable('account')
             .set({ id: change.id, ...change.set })
-            .where('id', '=', change.id),
+            .where((row) => row.and({ id: change.id, ...change.was })),
         ),
       ];
     case 'create-key': {
@@ -76,18 +76,8 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): Step[] {
       ];
     case 'revoke-key':
       return [must(living(queries, change.id).set({ revoked_ms: change.atMs }))];
-    case 'put-plan': {
-      const definition = JSON.stringify(change.plan.definition);
-      const row = { definition, updated_ms: change.plan.updatedMs };
-      return [
-        may(
-          queries
-            .insertInto('plan')
-            .values({ name: change.plan.name, ...row })
-            .onConflict((conflict) => conflict.column('name').doUpdateSet(row)),
-        ),
-      ];
-    }
+    case 'put-plan':
+      return [planStep(queries, change)];
     case 'delete-plan':
       return [must(queries.deleteFrom('plan').where('name', '=', change.name))];
     case 'create-kept':
@@ -137,6 +127,25 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): Step[] {
         ),
       ];
   }
+}
+
+function planStep(queries: Kysely<AccountTables>, { plan, was }: Extract<Change, { kind: 'put-plan' }>): Step {
+  const row = { definition: JSON.stringify(plan.definition), updated_ms: plan.updatedMs };
+  if (was !== null) {
+    const held = { name: plan.name, definition: JSON.stringify(was) };
+    return must(
+      queries
+        .updateTable('plan')
+        .set(row)
+        .where((plans) => plans.and(held)),
+    );
+  }
+  return may(
+    queries
+      .insertInto('plan')
+      .values({ name: plan.name, ...row })
+      .onConflict((conflict) => conflict.column('name').doUpdateSet(row)),
+  );
 }
 
 function keptColumns({ createdMs, updatedMs, updatedBy, definition, ...row }: KeptRow): KeptColumns {

@@ -109,6 +109,26 @@ test('who changes an account or a plan that another one changed meanwhile is tol
   assert.equal(second.status, 409);
   assert.equal(JSON.parse(second.text).current.definition.rpm, 4);
   assert.equal((await admin.ok('GET', '/plans/team')).definition.rpm, 4);
+  await admin.ok('DELETE', '/plans/team');
+  const gone = await admin.refused('PUT', `/plans/team?version=${plan.version}`, { rpm: 5 });
+  assert.equal(gone[0], 404, 'what was removed meanwhile is not made again');
+});
+
+test('of changes that begin at one time with the same version exactly one is done', async (t) => {
+  const admin = await openAdmin(t, config);
+  const { version } = await admin.ok('POST', '/accounts', { id: 'acme', plan: 'pro' });
+  const names = ['one', 'two', 'three'];
+  const renames = await Promise.all(names.map((name) => admin.call('PATCH', '/accounts/acme', { name, version })));
+  assert.deepEqual(renames.map(({ status }) => status).toSorted(), [200, 409, 409]);
+  const { name } = await admin.ok('GET', '/accounts/acme');
+  assert.equal(name, names[renames.findIndex(({ status }) => status === 200)]);
+  for (const { status, text } of renames) if (status === 409) assert.equal(JSON.parse(text).current.name, name);
+
+  const plan = await admin.ok('PUT', '/plans/team', { rpm: 3 });
+  const limits = await Promise.all(
+    [4, 5].map((rpm) => admin.call('PUT', `/plans/team?version=${plan.version}`, { rpm })),
+  );
+  assert.deepEqual(limits.map(({ status }) => status).toSorted(), [200, 409]);
 });
 
 test('a plan is changed without knowing the secret of its notices', async (t) => {

@@ -47,6 +47,21 @@ async function world(t: TestContext) {
   return { postgres, redis: redis!, late, provider };
 }
 
+test('of two people who change one account on two gateways at one time one is told of the other', {
+  skip,
+}, async (t) => {
+  const { postgres, redis } = await world(t);
+  const { urls } = await startReplicas(t, 2, { postgres, redis });
+  const made = await admin(urls[0]!, 'POST', '/accounts', { id: 'acme' });
+  const { version } = made.json;
+  const answers = await Promise.all(
+    urls.map((url, at) => admin(url, 'PATCH', '/accounts/acme', { name: `by ${at}`, version })),
+  );
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409]);
+  const winner = answers.findIndex(({ status }) => status === 200);
+  assert.equal(answers[1 - winner]!.json.current.name, `by ${winner}`);
+});
+
 test('what is set up on one gateway serves on the other within a second, and is gone as soon', { skip }, async (t) => {
   const { late, provider, ...stores } = await world(t);
   const { urls } = await startReplicas(t, 2, { ...stores });

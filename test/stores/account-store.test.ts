@@ -89,6 +89,7 @@ for (const driver of drivers) {
     const done = await apply(first, createAccount(account), createKey(key), createKey(other), {
       kind: 'put-plan',
       plan,
+      was: null,
     });
     assert.equal(done, 'done');
     await first.close();
@@ -111,10 +112,10 @@ for (const driver of drivers) {
     const versions = [await server.version()];
     const steps: Change[] = [
       createAccount(account),
-      { kind: 'update-account', id: 'dev', set: { status: 'suspended' } },
+      { kind: 'update-account', id: 'dev', set: { status: 'suspended' }, was: null },
       createKey(key),
       { kind: 'replace-secrets', id: key.id, secrets: [{ hash: 'ff', untilMs: null }] },
-      { kind: 'put-plan', plan },
+      { kind: 'put-plan', plan, was: null },
       { kind: 'delete-plan', name: 'pro' },
       { kind: 'revoke-key', id: key.id, atMs: 1_750_000_000_002 },
     ];
@@ -149,13 +150,13 @@ for (const driver of drivers) {
       ['an account twice', 'exists', createAccount(account)],
       ['one identity twice', 'exists', createKey({ ...other, name: key.name })],
       ['one secret twice', 'exists', createKey({ ...other, secrets: key.secrets })],
-      ['nobody', 'absent', { kind: 'update-account', id: 'nobody', set: { plan: 'x' } }],
+      ['nobody', 'absent', { kind: 'update-account', id: 'nobody', set: { plan: 'x' }, was: null }],
       ['no such key', 'absent', { kind: 'revoke-key', id: 'nobody', atMs: 3 }],
       ['no such key', 'absent', { kind: 'replace-secrets', id: 'nobody', secrets: [{ hash: '11', untilMs: null }] }],
       ['no such plan', 'absent', { kind: 'delete-plan', name: 'nobody' }],
     ];
     for (const [why, answer, change] of refused) {
-      assert.equal(await apply(accounts, { kind: 'put-plan', plan }, change), answer, why);
+      assert.equal(await apply(accounts, { kind: 'put-plan', plan, was: null }, change), answer, why);
     }
     assert.equal(await accounts.version(), version);
     assert.deepEqual(await accounts.load(), before);
@@ -205,10 +206,32 @@ for (const driver of drivers) {
     t.after(() => store.remove());
     const accounts = await store.accounts();
     const later: PlanRow = { name: 'pro', definition: { tokens: { month: 1e12 } }, updatedMs: 1_750_000_000_009 };
-    assert.equal(await apply(accounts, { kind: 'put-plan', plan }), 'done');
-    assert.equal(await apply(accounts, { kind: 'put-plan', plan: later }), 'done');
+    assert.equal(await apply(accounts, { kind: 'put-plan', plan, was: null }), 'done');
+    assert.equal(await apply(accounts, { kind: 'put-plan', plan: later, was: null }), 'done');
     assert.deepEqual((await accounts.load()).plans, [later]);
     await accounts.close();
+  });
+
+  test(`${driver.name}: of two changes of what both have seen, by two processes at one time, one is done`, {
+    skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const processes = await Promise.all([store.accounts(), store.accounts()]);
+    await apply(processes[0]!, createAccount(account), { kind: 'put-plan', plan, was: null });
+    const { name, plan: planName, status } = account;
+    const was = { name, plan: planName, status };
+    const renames = processes.map((one, at) =>
+      apply(one, { kind: 'update-account', id: account.id, set: { name: `by ${at}` }, was }),
+    );
+    assert.deepEqual((await Promise.all(renames)).toSorted(), ['absent', 'done']);
+    const limits = processes.map((one, at) =>
+      apply(one, { kind: 'put-plan', plan: { ...plan, definition: { rpm: at + 1 } }, was: plan.definition }),
+    );
+    assert.deepEqual((await Promise.all(limits)).toSorted(), ['absent', 'done']);
+    const gone: Change = { kind: 'put-plan', plan: { ...plan, name: 'gone' }, was: plan.definition };
+    assert.equal(await apply(processes[0]!, gone), 'absent');
+    await Promise.all(processes.map((one) => one.close()));
   });
 
   test(`${driver.name}: what was set up at run time comes back as it was kept`, { skip }, async (t) => {
@@ -271,7 +294,7 @@ for (const driver of drivers) {
         before: at === 1 ? null : { at: at - 1 },
         after: { at },
       });
-      await accounts.apply([{ kind: 'put-plan', plan }], written);
+      await accounts.apply([{ kind: 'put-plan', plan, was: null }], written);
     }
     const first = await accounts.audit({ limit: 3, before: null });
     assert.deepEqual(
@@ -317,14 +340,17 @@ for (const driver of drivers) {
     const hostile = `'); DROP TABLE api_key; --"$1%_?\\`;
     await apply(accounts, createAccount({ ...account, id: hostile, name: hostile }));
     await accounts.apply(
-      [{ kind: 'put-plan', plan: { ...plan, name: hostile } }],
+      [{ kind: 'put-plan', plan: { ...plan, name: hostile }, was: null }],
       entry({ subject: hostile, after: hostile }),
     );
     const stored = await accounts.load();
     assert.equal(stored.accounts[0]?.name, hostile);
     assert.equal(stored.plans[0]?.name, hostile);
     assert.equal((await accounts.audit({ limit: 1, before: null }))[0]?.after, hostile);
-    assert.equal(await apply(accounts, { kind: 'update-account', id: `' OR '1'='1`, set: { plan: 'x' } }), 'absent');
+    assert.equal(
+      await apply(accounts, { kind: 'update-account', id: `' OR '1'='1`, set: { plan: 'x' }, was: null }),
+      'absent',
+    );
     await accounts.close();
   });
 

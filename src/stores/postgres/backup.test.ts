@@ -80,7 +80,7 @@ test('a backup of PostgreSQL', { skip: postgresMissing }, async (t) => {
     assert.ok(Math.abs(facts.clockAheadMs) < 1_000);
 
     // It goes on where it was: ids of the audit trail, and open requests of a server that is no more.
-    await restored.apply([{ kind: 'put-plan', plan: { name: 'p', definition: {}, updatedMs: 2 } }], entry);
+    await restored.apply([{ kind: 'put-plan', plan: { name: 'p', definition: {}, updatedMs: 2 }, was: null }], entry);
     assert.deepEqual(
       (await restored.audit({ limit: 5, before: null })).map((row) => row.id),
       [2, 1],

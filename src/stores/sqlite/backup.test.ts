@@ -69,7 +69,7 @@ async function filled(t: TestContext) {
     [
       { kind: 'create-account', account },
       { kind: 'create-key', key },
-      { kind: 'put-plan', plan },
+      { kind: 'put-plan', plan, was: null },
     ],
     entry,
   );
