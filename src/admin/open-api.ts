@@ -29,9 +29,10 @@ const errorSchema: Json = {
 /** OpenAPI 3.1 of a table of operations: the schemas that check are those that describe. */
 export function openApiOf(operations: readonly Operation[], version: string): Json {
   const paths: Record<string, Json> = {};
+  const shared = new SharedSchemas();
   for (const operation of operations) {
     const path = `${adminPrefix}${operation.path}`;
-    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: described(operation) };
+    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: described(operation, shared) };
   }
   return {
     openapi: '3.1.0',
@@ -42,7 +43,7 @@ export function openApiOf(operations: readonly Operation[], version: string): Js
     },
     paths,
     components: {
-      schemas: { Error: errorSchema },
+      schemas: { Error: errorSchema, ...shared.all },
       securitySchemes: {
         adminKey: {
           type: 'http',
@@ -54,7 +55,7 @@ export function openApiOf(operations: readonly Operation[], version: string): Js
   };
 }
 
-function described(operation: Operation): Json {
+function described(operation: Operation, shared: SharedSchemas): Json {
   const { method, path, area, summary, query, body, reply } = operation;
   return {
     operationId: operationId(method, path),
@@ -62,14 +63,14 @@ function described(operation: Operation): Json {
     summary,
     description: `For operators of the role ${rolesThatMay(area, accessOf(operation)).join(', ')}.`,
     security: [{ adminKey: [] }, { session: [] }],
-    parameters: [...pathParameters(path), ...queryParameters(query)],
-    ...(body === null ? {} : { requestBody: requestBody(body) }),
+    parameters: [...pathParameters(path), ...queryParameters(query, shared)],
+    ...(body === null ? {} : { requestBody: requestBody(body, shared) }),
     responses: {
       [reply.kind === 'json' ? reply.status : 200]: {
         description: 'OK',
         content:
           reply.kind === 'json'
-            ? { 'application/json': { schema: schemaOf(reply.schema) } }
+            ? { 'application/json': { schema: shared.schemaOf(reply.schema) } }
             : { [reply.contentType.split(';')[0]!]: { schema: { type: 'string' } } },
       },
       default: {
@@ -98,8 +99,8 @@ function pathParameters(path: string): Json[] {
   }));
 }
 
-function queryParameters(query: z.ZodType): Json[] {
-  const { properties = {}, required = [] } = schemaOf(query) as {
+function queryParameters(query: z.ZodType, shared: SharedSchemas): Json[] {
+  const { properties = {}, required = [] } = shared.schemaOf(query) as {
     properties?: Record<string, Json>;
     required?: string[];
   };
@@ -112,15 +113,47 @@ function queryParameters(query: z.ZodType): Json[] {
   }));
 }
 
-function requestBody(body: z.ZodType | 'yaml'): Json {
+function requestBody(body: z.ZodType | 'yaml', shared: SharedSchemas): Json {
   if (body === 'yaml') return { required: true, content: { 'application/yaml': { schema: { type: 'string' } } } };
-  return { required: !body.safeParse(undefined).success, content: { 'application/json': { schema: schemaOf(body) } } };
+  return {
+    required: !body.safeParse(undefined).success,
+    content: { 'application/json': { schema: shared.schemaOf(body) } },
+  };
 }
 
-/** What people write, for replies too: they are given as their schema takes them. */
-function schemaOf(schema: z.ZodType): Json {
-  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json;
-  return withoutKinds(rest) as Json;
+/** Schemas that lead back to themselves stand in `components`, since a reference counts from the root of the document. */
+class SharedSchemas {
+  readonly all: Record<string, unknown> = {};
+  readonly #names = new Map<string, string>();
+
+  /** What people write, for replies too: they are given as their schema takes them. */
+  schemaOf(schema: z.ZodType): Json {
+    const made = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json;
+    const { $schema: _dialect, $defs: defs = {}, ...rest } = withoutKinds(made) as { $schema: unknown; $defs?: Json };
+    const names = new Map(Object.keys(defs).map((name) => [`#/$defs/${name}`, this.#nameOf(name, defs)]));
+    for (const [name, def] of Object.entries(defs)) {
+      this.all[names.get(`#/$defs/${name}`)!] = withReferences(def, names);
+    }
+    return withReferences(rest, names) as Json;
+  }
+
+  #nameOf(name: string, defs: Json): string {
+    const key = JSON.stringify([name, defs]);
+    const known = this.#names.get(key) ?? `Shared${this.#names.size + 1}`;
+    this.#names.set(key, known);
+    return known;
+  }
+}
+
+function withReferences(value: unknown, names: ReadonlyMap<string, string>): unknown {
+  if (Array.isArray(value)) return value.map((item) => withReferences(item, names));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, child]) => {
+      const shared = name === '$ref' && typeof child === 'string' ? names.get(child) : undefined;
+      return [name, shared === undefined ? withReferences(child, names) : `#/components/schemas/${shared}`];
+    }),
+  );
 }
 
 /** `kind` is a word of our own for the reference of the configuration. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Operator } from '../auth/operator.ts';
 import type { Principal } from '../auth/principal.ts';
+import type { JsonSchema } from '../inference/dialects/described-check.ts';
 import type { CallerDialect } from '../inference/dialects/dialect.ts';
 import type { Delivery } from '../inference/spine/sink.ts';
 import type { RoomHold } from '../kernel/sharing/room.ts';
@@ -43,13 +44,13 @@ export interface Exchange {
   readonly onRefused: (refusal: Refusal) => void;
 }
 
-/** One row of the route table: everything the server must enforce before a handler runs, in one place. */
-/** By name what a field of a form is; it takes others as well. */
-export interface FormFields {
-  fields: Readonly<Record<string, 'text' | 'file' | 'files'>>;
-  required: readonly string[];
+/** Of a request: JSON unless a form is said. `schema` is JSON Schema, made when it is asked for. */
+export interface RouteBody {
+  form?: 'multipart/form-data';
+  schema(): JsonSchema | Promise<JsonSchema>;
 }
 
+/** One row of the route table: everything the server must enforce before a handler runs, in one place. */
 export interface Route {
   method: 'GET' | 'POST' | 'HEAD' | 'PUT' | 'PATCH' | 'DELETE';
   /** find-my-way's pattern. */
@@ -69,8 +70,8 @@ export interface Route {
   dialect: Pick<CallerDialect, 'errorBody' | 'errorFrame'>;
   /** What it does, in a few words, for /openapi.json. */
   summary?: string;
-  /** For /openapi.json, too: its body is a form of these fields. */
-  form?: FormFields;
+  /** What it takes, for the same. */
+  body?: RouteBody;
   handle(exchange: Exchange): Promise<void> | void;
 }
 

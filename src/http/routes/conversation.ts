@@ -28,6 +28,7 @@ export function conversationRoute(
     limitForm,
     endpoint,
     dialect,
+    body: { schema: () => dialect.requestSchema('answer') },
     handle: bodyHandler(services, chatEndpoint(services, endpoint, dialect.id), readBody),
   };
 }

@@ -30,6 +30,7 @@ export function countingRoute(services: Services, place: CountingPlace): Route {
     limitForm,
     endpoint: 'count-tokens',
     dialect,
+    body: { schema: () => dialect.requestSchema('count') },
     handle: countingHandler(services, place),
   };
 }

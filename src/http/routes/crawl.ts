@@ -10,6 +10,7 @@ import { runningMax } from '../../tools/crawl/crawls.ts';
 import { type ReadBatch, readBatch } from '../../tools/crawl/read-batch-options.ts';
 import { type ReadCrawl, readCrawl } from '../../tools/crawl/read-crawl-options.ts';
 import { crawlFromV1, scrapeFromV1 } from '../../tools/firecrawl-v1.ts';
+import { schemaOfReads } from '../../tools/read-schema.ts';
 import { ToolFields } from '../../tools/tool-fields.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
@@ -62,6 +63,10 @@ function routesAt(parts: CrawlParts, place: CrawlPlace, dialect: Route['dialect'
     // Whoever asks how far it is asks often: pages are what costs.
     quota: method === 'POST' ? 'one' : 'free',
     ...(method === 'POST' && { endpoint: 'crawl' }),
+    ...(method === 'POST' &&
+      place.api !== 'firecrawl-v1' && {
+        body: { schema: () => schemaOfReads((fields) => readFor(parts, place.kind, fields)) },
+      }),
     dialect,
     summary,
     async handle(exchange) {
@@ -94,14 +99,8 @@ async function beginCrawl(parts: CrawlParts, exchange: Exchange, place: CrawlPla
   const body = bodyIn(raw);
   const { kind, api, at } = place;
   const v1 = api === 'firecrawl-v1';
-  const { crawl: configured } = parts.config().tools;
-  const rules = {
-    pagesMax: configured.max_pages,
-    delayMs: configured.delay,
-    concurrencyMax: configured.max_concurrency,
-  };
   const fields = new ToolFields(v1 ? inV2[kind](body) : body);
-  const read = kind === 'batch' ? readBatch(fields, rules) : readCrawl(fields, rules);
+  const read = readFor(parts, kind, fields);
   const { urls, options } = read;
   const { tenant, account, keyId } = exchange.principal!;
   const owner = { tenant, account, keyId };
@@ -119,6 +118,12 @@ async function beginCrawl(parts: CrawlParts, exchange: Exchange, place: CrawlPla
   const base = linkBaseOf(exchange.request, parts.config().server);
   writeJson(exchange, 200, begun(read, fields, made.id, `${base}${at}/${made.id}`), exchange.admitted?.headers);
   return null;
+}
+
+function readFor({ config }: CrawlParts, kind: CrawlKind, fields: ToolFields): ReadCrawl | ReadBatch {
+  const { max_pages: pagesMax, delay: delayMs, max_concurrency: concurrencyMax } = config().tools.crawl;
+  const rules = { pagesMax, delayMs, concurrencyMax };
+  return kind === 'batch' ? readBatch(fields, rules) : readCrawl(fields, rules);
 }
 
 const inV2 = { crawl: crawlFromV1, batch: scrapeFromV1 };

@@ -1,3 +1,4 @@
+import { embeddingSchema } from '../../inference/dialects/embeddings/read-request.ts';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import { embeddingsEndpoint } from '../../inference/embeddings/endpoint.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
@@ -14,6 +15,7 @@ export function embeddingsRoute(services: Services): Route {
     limitForm: 'openai',
     endpoint: 'embeddings',
     dialect: openAiChat,
+    body: { schema: embeddingSchema },
     handle: bodyHandler(services, embeddingsEndpoint(services, 'embeddings'), asReceived),
   };
 }

@@ -7,7 +7,7 @@ import { asReceived, bodyHandler } from '../model-call.ts';
 
 /** `POST /v1/completions`, `/v1/moderations`, `/v1/rerank`: one format each, whatever provider serves them. */
 export function forwardedRoutes(services: Services): Route[] {
-  return Object.values(forwardedEndpoints).map(({ id, path }) => {
+  return Object.values(forwardedEndpoints).map(({ id, path, requestSchema }) => {
     const endpoint = forwardedEndpoint(services, id);
     return {
       method: 'POST',
@@ -17,6 +17,7 @@ export function forwardedRoutes(services: Services): Route[] {
       limitForm: 'openai',
       endpoint: id,
       dialect: openAiChat,
+      body: { schema: requestSchema },
       handle: bodyHandler(services, endpoint, asReceived),
     };
   });

@@ -1,3 +1,4 @@
+import { imageEditSchema, imageSchema } from '../../inference/dialects/images/read-request.ts';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { imageEditsEndpoint, imagesEndpoint } from '../../inference/images/endpoint.ts';
@@ -5,19 +6,6 @@ import { editFilesMax } from '../../inference/images/image-edit.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { bodyHandler, uploadHandler } from '../model-call.ts';
-
-const editFields = {
-  image: 'files',
-  mask: 'file',
-  model: 'text',
-  prompt: 'text',
-  n: 'text',
-  size: 'text',
-  quality: 'text',
-  background: 'text',
-  output_format: 'text',
-  response_format: 'text',
-} as const;
 
 /** `POST /v1/images/generations` and `/v1/images/edits`: OpenAI's format over any provider that makes pictures. */
 export function imageRoutes(services: Services): Route[] {
@@ -34,6 +22,7 @@ export function imageRoutes(services: Services): Route[] {
       ...shared,
       path: '/v1/images/generations',
       endpoint: 'image',
+      body: { schema: imageSchema },
       handle: bodyHandler(services, imagesEndpoint(services), (exchange, body) => ({
         body,
         linkBase: linkBase(exchange),
@@ -43,7 +32,7 @@ export function imageRoutes(services: Services): Route[] {
       ...shared,
       path: '/v1/images/edits',
       endpoint: 'image-edit',
-      form: { fields: editFields, required: ['image', 'model', 'prompt'] },
+      body: { form: 'multipart/form-data', schema: imageEditSchema },
       handle: uploadHandler(services, imageEditsEndpoint(services), editFilesMax, (exchange, form) => ({
         form,
         linkBase: linkBase(exchange),

@@ -1,6 +1,6 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import { identityHeaders } from '../delivery.ts';
-import type { FormFields, Route } from '../exchange.ts';
+import type { Route } from '../exchange.ts';
 
 export interface OpenApiParts {
   /** OpenAPI of the admin API: a document whose `paths` and `components` are there. */
@@ -34,14 +34,14 @@ export function openApiRoute(parts: OpenApiParts): Route {
   };
 }
 
-/** The admin API by its schemas; of the others, which exist and what key they take: their bodies are their vendors'. */
+/** The admin API by its schemas; of the others, which exist, what key they take, and what bodies by the tables that check them. */
 async function documentOf({ admin, routes }: OpenApiParts): Promise<Json> {
   const { paths, components, ...rest } = (await admin()) as { paths: Json; components: Json };
   const others: Record<string, Json> = {};
   for (const route of routes()) {
     if (route.path.startsWith('/admin/')) continue;
     const path = route.path.replace(/:(\w+)/g, '{$1}').replace('*', '{id}');
-    others[path] = { ...others[path], [route.method.toLowerCase()]: described(route, path) };
+    others[path] = { ...others[path], [route.method.toLowerCase()]: await described(route, path) };
   }
   const schemes = components.securitySchemes as Json;
   const apiKey = {
@@ -69,7 +69,7 @@ const security = {
   none: [],
 } as const;
 
-function described(route: Route, path: string): Json {
+async function described(route: Route, path: string): Promise<Json> {
   return {
     ...(route.summary !== undefined && { summary: route.summary }),
     security: security[route.auth],
@@ -80,7 +80,7 @@ function described(route: Route, path: string): Json {
       schema: { type: 'string' },
     })),
     ...(route.method !== 'GET' && route.method !== 'HEAD' && route.method !== 'DELETE'
-      ? { requestBody: { content: contentOf(route.form) } }
+      ? { requestBody: await bodyOf(route) }
       : {}),
     responses: {
       200: { description: 'OK' },
@@ -92,11 +92,7 @@ function described(route: Route, path: string): Json {
   };
 }
 
-function contentOf(form: FormFields | undefined): Json {
-  if (form === undefined) return { 'application/json': { schema: { type: 'object' } } };
-  const text = { type: 'string' };
-  const file = { type: 'string', format: 'binary' };
-  const schemas = { text, file, files: { type: 'array', items: file } };
-  const properties = Object.fromEntries(Object.entries(form.fields).map(([name, kind]) => [name, schemas[kind]]));
-  return { 'multipart/form-data': { schema: { type: 'object', required: form.required, properties } } };
+async function bodyOf({ body }: Route): Promise<Json> {
+  const schema = body === undefined ? { type: 'object' } : await body.schema();
+  return { required: body !== undefined, content: { [body?.form ?? 'application/json']: { schema } } };
 }

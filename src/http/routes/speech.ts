@@ -1,4 +1,5 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { speechSchema } from '../../inference/dialects/speech/read-request.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { speechEndpoint } from '../../inference/speech/endpoint.ts';
 import { listVoices } from '../../inference/speech/list-voices.ts';
@@ -19,6 +20,7 @@ export function speechRoutes(services: Services): Route[] {
       endpoint: 'speech',
       dialect: openAiChat,
       summary: 'Speak a text; the answer is the sound',
+      body: { schema: speechSchema },
       handle: bodyHandler(services, speechEndpoint(services), asReceived),
     },
     {

@@ -1,8 +1,10 @@
+import type { Principal } from '../../auth/principal.ts';
 import { type Delivery, refuse, sendWhole } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, invalid, statusOf } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { isPaid } from '../../tools/page-reader.ts';
+import { schemaOfReads } from '../../tools/read-schema.ts';
 import type { ToolEnd, ToolHold, ToolJob, ToolMeter, ToolName } from '../../tools/tool-call.ts';
 import { ToolFields } from '../../tools/tool-fields.ts';
 import type { Exchange, Route } from '../exchange.ts';
@@ -30,6 +32,9 @@ export interface Tool {
   };
 }
 
+/** Of a request that is read for its fields alone. */
+const nobody: ToolCaller = { requestId: '', principal: { tenant: '', keyId: '' } as Principal, startedMs: 0 };
+
 /** A request names one address and a few wishes. */
 const toolBodyBytesMax = 1024 * 1024;
 
@@ -42,6 +47,10 @@ export function toolRoutes(parts: ToolParts, tool: Tool): Route[] {
     quota: 'one',
     endpoint: tool.name,
     summary: tool.summary,
+    // Firecrawl's first API has words of its own.
+    ...(mount.api !== 'firecrawl-v1' && {
+      body: { schema: () => schemaOfReads((fields) => tool.prepare(fields, nobody)) },
+    }),
     dialect: mount.dialect,
     handle: (exchange) => answerToolCall(parts, tool, mount, exchange),
   }));

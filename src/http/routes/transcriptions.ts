@@ -1,14 +1,9 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { transcriptionSchema } from '../../inference/dialects/transcription/read-request.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { transcriptionEndpoint } from '../../inference/transcription/endpoint.ts';
 import type { Route } from '../exchange.ts';
 import { asReceived, uploadHandler } from '../model-call.ts';
-
-const shared = { file: 'file', model: 'text', prompt: 'text', response_format: 'text', temperature: 'text' } as const;
-const fields = {
-  transcription: { ...shared, language: 'text', stream: 'text', timestamp_granularities: 'text' },
-  translation: shared,
-} as const;
 
 /** `POST /v1/audio/transcriptions` and `/v1/audio/translations`: OpenAI's forms over anybody who writes down speech. */
 export function transcriptionRoutes(services: Services): Route[] {
@@ -21,7 +16,7 @@ export function transcriptionRoutes(services: Services): Route[] {
       limitForm: 'openai',
       endpoint: id,
       dialect: openAiChat,
-      form: { fields: fields[id], required: ['file', 'model'] },
+      body: { form: 'multipart/form-data', schema: transcriptionSchema },
       handle: uploadHandler(services, transcriptionEndpoint(services, id), 1, asReceived),
     };
   };

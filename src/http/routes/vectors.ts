@@ -62,8 +62,14 @@ function verbRoute(parts: VectorParts, at: string, verb: VectorVerb): Route {
     endpoint: 'vectors',
     dialect: vectorErrors,
     summary: vectorSummaries[verb],
+    ...(method !== 'GET' && method !== 'DELETE' && { body: { schema: () => bodySchemaOf(verb) } }),
     handle: (exchange) => answerVectorCall(parts, verb, exchange),
   };
+}
+
+/** The module reads bodies too, which is the threads' work: it is loaded for the description alone. */
+async function bodySchemaOf(verb: VectorVerb): Promise<JsonObject> {
+  return (await import('../../vectors/wire/body-schemas.ts')).vectorBodySchema(verb);
 }
 
 function unsupportedRoutes(at: string): Route[] {

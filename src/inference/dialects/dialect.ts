@@ -5,6 +5,7 @@ import type { Loss } from '../neutral/loss.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import type { NeutralRequest, RequestNeeds } from '../neutral/request.ts';
 import type { Usage } from '../neutral/usage.ts';
+import type { JsonSchema } from './described-check.ts';
 import type { BodyObjects, GivenId } from './named-objects.ts';
 
 /** A wire format by its name in configuration and explanations. */
@@ -23,6 +24,8 @@ export interface CallerDialect {
   readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest>;
   /** `readRequest` for a body whose tokens are only counted, where that lets more be left out. */
   readForCount?(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CountedRequest>;
+  /** JSON Schema of the bodies that `readRequest`, or `readForCount`, takes: of the same table that checks them. */
+  requestSchema(wanted: 'answer' | 'count'): JsonSchema;
   /** What a body, as it was written, says of objects that live at providers. Throws for no body that was parsed. */
   objectsIn(body: JsonObject): BodyObjects;
   encodeStream(head: AnswerHead): StreamEncoder;

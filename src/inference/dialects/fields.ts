@@ -1,8 +1,11 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import type { NeutralRequest } from '../neutral/request.ts';
+import { type Check, described, type JsonSchema, schemaOf } from './described-check.ts';
 import type { Result } from './dialect.ts';
 import { gatewayOnlyFields } from './forward-body.ts';
+
+export type { Check } from './described-check.ts';
 
 /** One fault in a request: where, what stands there, what should. */
 export interface Complaint {
@@ -13,9 +16,6 @@ export interface Complaint {
   /** Ends the sentence "send …". */
   send: string;
 }
-
-/** Null when the value is as it should be. Checks allocate only when they complain. */
-export type Check = (value: JsonValue) => Complaint | null;
 
 export function complain(path: string, got: JsonValue | undefined, send: string): Complaint {
   return { path, got, send };
@@ -51,7 +51,9 @@ function shown(value: JsonValue): string {
 /** A finite number; JSON's 1e999 reads as Infinity and is refused. */
 export function numberIn(min: number, max: number): Check {
   const send = `a number from ${min} to ${max}`;
-  return (value) => (typeof value === 'number' && value >= min && value <= max ? null : complain('', value, send));
+  return described({ type: 'number', ...boundsOf(min, max) }, (value) =>
+    typeof value === 'number' && value >= min && value <= max ? null : complain('', value, send),
+  );
 }
 
 export function integerIn(min: number, max: number): Check {
@@ -61,15 +63,28 @@ export function integerIn(min: number, max: number): Check {
         ? 'a positive integer'
         : 'an integer'
       : `an integer from ${min} to ${max}`;
-  return (value) =>
+  return described({ type: 'integer', ...boundsOf(min, max) }, (value) =>
     typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max
       ? null
-      : complain('', value, send);
+      : complain('', value, send),
+  );
 }
 
-export const boolean: Check = (value) => (typeof value === 'boolean' ? null : complain('', value, 'true or false'));
+/** What no double tells apart is no bound. */
+function boundsOf(minimum: number, maximum: number): JsonSchema {
+  return {
+    ...(minimum > -Number.MAX_SAFE_INTEGER && { minimum }),
+    ...(maximum < Number.MAX_SAFE_INTEGER && { maximum }),
+  };
+}
 
-export const string: Check = (value) => (typeof value === 'string' ? null : complain('', value, 'a string'));
+export const boolean: Check = described({ type: 'boolean' }, (value) =>
+  typeof value === 'boolean' ? null : complain('', value, 'true or false'),
+);
+
+export const string: Check = described({ type: 'string' }, (value) =>
+  typeof value === 'string' ? null : complain('', value, 'a string'),
+);
 
 /** `lengthMin` and `lengthMax` in UTF-16 units. */
 export function stringOf(lengthMin: number, lengthMax: number): Check {
@@ -77,18 +92,27 @@ export function stringOf(lengthMin: number, lengthMax: number): Check {
     lengthMin === 0
       ? `a string of at most ${lengthMax} characters`
       : `a string of ${lengthMin} to ${lengthMax} characters`;
-  return (value) =>
+  const lengths = {
+    ...(lengthMin > 0 && { minLength: lengthMin }),
+    ...(lengthMax < Number.MAX_SAFE_INTEGER && { maxLength: lengthMax }),
+  };
+  return described({ type: 'string', ...lengths }, (value) =>
     typeof value === 'string' && value.length >= lengthMin && value.length <= lengthMax
       ? null
-      : complain('', value, send);
+      : complain('', value, send),
+  );
 }
 
 export function oneOf(...words: readonly string[]): Check {
   const send = `one of ${words.map((word) => `'${word}'`).join(', ')}`;
-  return (value) => (typeof value === 'string' && words.includes(value) ? null : complain('', value, send));
+  return described({ type: 'string', enum: [...words] }, (value) =>
+    typeof value === 'string' && words.includes(value) ? null : complain('', value, send),
+  );
 }
 
-export const object: Check = (value) => (isObject(value) ? null : complain('', value, 'an object'));
+export const object: Check = described({ type: 'object' }, (value) =>
+  isObject(value) ? null : complain('', value, 'an object'),
+);
 
 export function arrayOf(item: Check, lengthMin: number, lengthMax: number, what: string): Check {
   const send =
@@ -97,10 +121,103 @@ export function arrayOf(item: Check, lengthMin: number, lengthMax: number, what:
         ? `an array of ${what}`
         : `an array of at least ${lengthMin} ${what}`
       : `an array of ${lengthMin} to ${lengthMax} ${what}`;
-  return (value) => {
+  const lengths = {
+    ...(lengthMin > 0 && { minItems: lengthMin }),
+    ...(lengthMax !== Number.POSITIVE_INFINITY && { maxItems: lengthMax }),
+  };
+  return described({ type: 'array', items: schemaOf(item), ...lengths }, (value) => {
     if (!Array.isArray(value) || value.length < lengthMin || value.length > lengthMax) return complain('', value, send);
     return eachOf(value, item);
+  });
+}
+
+/** A member that must be there; `send`: what to send where it is not. */
+export interface Needed {
+  needed: Check;
+  send: string;
+}
+
+export function needed(check: Check, send: string): Needed {
+  return { needed: check, send };
+}
+
+/** An object with these members, others beside them; `send`: what to send for what is none. Members may be null. */
+export function members(send: string, rules: Readonly<Record<string, Check | Needed>>): Check {
+  const entries = Object.entries(rules).map(([name, rule]) =>
+    'needed' in rule ? { name, check: rule.needed, send: rule.send } : { name, check: rule, send: null },
+  );
+  const must = entries.filter((entry) => entry.send !== null).map(({ name }) => name);
+  const schema = {
+    type: 'object',
+    properties: Object.fromEntries(entries.map(({ name, check }) => [name, schemaOf(check)])),
+    ...(must.length > 0 && { required: must }),
   };
+  return described(schema, (value) => {
+    if (!isObject(value)) return complain('', value, send);
+    for (const entry of entries) {
+      const { name, check } = entry;
+      const complaint = entry.send === null ? optional(value, name, check) : required(value, name, check, entry.send);
+      if (complaint !== null) return complaint;
+    }
+    return null;
+  });
+}
+
+/**
+ * Objects of several kinds, told apart by their `type`; null: one that has nothing else. `send`, `sendType`: what to send
+ * for what is no object, and for a type that is none of these, unless others `pass`.
+ */
+export function byType(
+  send: string,
+  sendType: string,
+  kinds: Readonly<Record<string, Check | null>>,
+  others: 'refused' | 'pass' = 'refused',
+): Check {
+  const choices = Object.entries(kinds).map(([type, check]): JsonSchema => {
+    const { properties, required } = check === null ? {} : schemaOf(check);
+    return {
+      type: 'object',
+      properties: { type: { const: type }, ...(properties as JsonObject | undefined) },
+      required: ['type', ...((required as string[] | undefined) ?? [])],
+    };
+  });
+  const anyOther = { type: 'object', properties: { type: { type: 'string' } }, required: ['type'] };
+  const schema = { anyOf: others === 'pass' ? [...choices, anyOther] : choices };
+  return described(schema, (value) => {
+    if (!isObject(value)) return complain('', value, send);
+    const { type } = value;
+    if (typeof type === 'string' && Object.hasOwn(kinds, type)) return kinds[type]?.(value) ?? null;
+    return others === 'pass' && typeof type === 'string' ? null : complain('type', type, sendType);
+  });
+}
+
+/** One of these words, or what `other` takes, which also says what to send. */
+export function wordOr(words: readonly string[], other: Check): Check {
+  return described({ anyOf: [{ type: 'string', enum: [...words] }, schemaOf(other)] }, (value) =>
+    typeof value === 'string' && words.includes(value) ? null : other(value),
+  );
+}
+
+/** A text, or what `other` takes, which also says what to send. */
+export function textOr(other: Check): Check {
+  return described({ anyOf: [{ type: 'string' }, schemaOf(other)] }, (value) =>
+    typeof value === 'string' ? null : other(value),
+  );
+}
+
+/** An object with members of any name. */
+export function mapOf(item: Check, membersMax: number, what: string): Check {
+  const sizes = membersMax === Number.POSITIVE_INFINITY ? {} : { maxProperties: membersMax };
+  return described({ type: 'object', additionalProperties: schemaOf(item), ...sizes }, (value) => {
+    if (!isObject(value)) return complain('', value, `an object of ${what}`);
+    const names = Object.keys(value);
+    if (names.length > membersMax) return complain('', value, `an object of at most ${membersMax} members`);
+    for (const name of names) {
+      const complaint = item(value[name]!);
+      if (complaint !== null) return within(name.slice(0, 64), complaint);
+    }
+    return null;
+  });
 }
 
 /** The first complaint of `item` about one of these, with its index. */
@@ -138,10 +255,11 @@ export function required(holder: { [key: string]: JsonValue | undefined }, name:
 
 const functionNamePattern = /^[a-zA-Z0-9_-]{1,64}$/;
 
-export const functionName: Check = (value) =>
+export const functionName: Check = described({ type: 'string', pattern: functionNamePattern.source }, (value) =>
   typeof value === 'string' && functionNamePattern.test(value)
     ? null
-    : complain('', value, 'a name of 1 to 64 letters, digits, _ or -');
+    : complain('', value, 'a name of 1 to 64 letters, digits, _ or -'),
+);
 
 /** What no rule knows may be anything, but for what JSON could not say again: 1e999. */
 export const anyJson: Check = (value) =>

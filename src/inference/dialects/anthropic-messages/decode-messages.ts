@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { MediaSource, NeutralPart } from '../../neutral/request.ts';
+import { described } from '../described-check.ts';
 import { stringOr } from '../event-data.ts';
 import {
   boolean,
@@ -20,10 +21,24 @@ import { type CallerBlock, vendor } from './wire.ts';
 
 const rolesSend = "one of 'user', 'assistant', 'system'";
 
-export const messages: Check = (value) => {
-  if (!Array.isArray(value) || value.length === 0) return complain('', value, 'an array of at least one message');
-  return eachOf(value, message);
-};
+const blockSchema = { type: 'object', properties: { type: { type: 'string' } }, required: ['type'] };
+const contentSchema = { anyOf: [{ type: 'string' }, { type: 'array', items: blockSchema }] };
+
+export const messages = described(
+  {
+    type: 'array',
+    minItems: 1,
+    items: {
+      type: 'object',
+      properties: { role: { type: 'string', enum: ['user', 'assistant', 'system'] }, content: contentSchema },
+      required: ['role', 'content'],
+    },
+  },
+  (value) => {
+    if (!Array.isArray(value) || value.length === 0) return complain('', value, 'an array of at least one message');
+    return eachOf(value, message);
+  },
+);
 
 function message(value: JsonValue): Complaint | null {
   if (!isObject(value)) return complain('', value, "an object with 'role' and 'content'");
@@ -53,11 +68,11 @@ function content(holder: JsonObject, role: string): Complaint | null {
 }
 
 /** The `system` of a request. */
-export const systemContent: Check = (value) => {
+export const systemContent = described(contentSchema, (value) => {
   if (typeof value === 'string') return null;
   if (!Array.isArray(value)) return complain('', value, 'a string or an array of text blocks');
   return blocks(value, foreign.system!, "what 'system' may say");
-};
+});
 
 function blocks(list: readonly JsonValue[], refused: ReadonlySet<string>, send: string): Complaint | null {
   for (let i = 0; i < list.length; i += 1) {

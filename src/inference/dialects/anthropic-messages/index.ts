@@ -5,12 +5,14 @@ import { encodeRequest } from './encode-request.ts';
 import { errorBody, errorFrame, readError } from './errors.ts';
 import { readInPassing } from './read-in-passing.ts';
 import { objectsIn, readForCount, readRequest } from './read-request.ts';
+import { requestSchema } from './request-fields.ts';
 import { vendor } from './wire.ts';
 
 /** Anthropic's Messages format, as callers and as providers speak it. */
 export const anthropicMessages: CallerDialect & UpstreamDialect = {
   id: vendor,
   readRequest,
+  requestSchema,
   objectsIn,
   readForCount,
   encodeRequest,

@@ -1,23 +1,22 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralTool } from '../../neutral/request.ts';
+import { bodySchema, described, schemaOf } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
 import {
   anyJson,
   arrayOf,
   boolean,
-  type Check,
+  byType,
   type Checked,
   checkFields,
   cleanUser,
-  complain,
   fieldTable,
   integerIn,
   judged,
+  members,
+  needed,
   numberIn,
   object,
-  oneOf,
-  optional,
-  required,
   string,
   stringOf,
   turnsOf,
@@ -25,44 +24,52 @@ import {
 import { cacheOf, type Losses, messages, systemContent } from './decode-messages.ts';
 import { type CallerBody, type CallerTool, isCustomTool } from './wire.ts';
 
-const tool: Check = (value) => {
-  if (!isObject(value)) return complain('', value, "an object with 'name' and 'input_schema'");
-  const fault = optional(value, 'type', stringOf(1, 128)) ?? optional(value, 'cache_control', object);
-  if (fault !== null) return fault;
-  // Tools that Anthropic defines have whatever members they have.
-  if (typeof value.type === 'string' && value.type !== 'custom') return optional(value, 'name', string);
-  return (
-    required(value, 'name', stringOf(1, 256), 'the name of the tool') ??
-    optional(value, 'description', string) ??
-    required(value, 'input_schema', object, 'a JSON Schema of the input, an object')
-  );
-};
+const ownTool = members("an object with 'name' and 'input_schema'", {
+  type: stringOf(1, 128),
+  cache_control: object,
+  name: needed(stringOf(1, 256), 'the name of the tool'),
+  description: string,
+  input_schema: needed(object, 'a JSON Schema of the input, an object'),
+});
+/** Tools that Anthropic defines have whatever members they have. */
+const vendorTool = members("an object with 'type'", {
+  type: needed(stringOf(1, 128), 'the type of the tool'),
+  cache_control: object,
+  name: string,
+});
+const tool = described({ anyOf: [schemaOf(ownTool), schemaOf(vendorTool)] }, (value) =>
+  (isObject(value) && typeof value.type === 'string' && value.type !== 'custom' ? vendorTool : ownTool)(value),
+);
 
-const choiceType = oneOf('auto', 'any', 'tool', 'none');
+const choiceSend = 'an object such as {"type":"auto"}';
+const parallel = members(choiceSend, { disable_parallel_tool_use: boolean });
+const toolChoice = byType(choiceSend, "'auto', 'any', 'tool' or 'none'", {
+  auto: parallel,
+  any: parallel,
+  none: parallel,
+  tool: members(choiceSend, {
+    disable_parallel_tool_use: boolean,
+    name: needed(stringOf(1, 256), 'the name of the tool to call'),
+  }),
+});
 
-const toolChoice: Check = (value) => {
-  if (!isObject(value)) return complain('', value, 'an object such as {"type":"auto"}');
-  return (
-    required(value, 'type', choiceType, "'auto', 'any', 'tool' or 'none'") ??
-    optional(value, 'disable_parallel_tool_use', boolean) ??
-    (value.type === 'tool' ? required(value, 'name', stringOf(1, 256), 'the name of the tool to call') : null)
-  );
-};
+const thinkingSend = 'an object such as {"type":"adaptive"}';
+const thinking = byType(
+  thinkingSend,
+  "'enabled', 'adaptive' or 'disabled'",
+  {
+    adaptive: null,
+    disabled: null,
+    enabled: members(thinkingSend, {
+      budget_tokens: needed(integerIn(1, Number.MAX_SAFE_INTEGER), 'how many tokens it may think'),
+    }),
+  },
+  'pass',
+);
 
-const thinking: Check = (value) => {
-  if (!isObject(value)) return complain('', value, 'an object such as {"type":"adaptive"}');
-  const fault = required(value, 'type', string, "'enabled', 'adaptive' or 'disabled'");
-  if (fault !== null || value.type !== 'enabled') return fault;
-  return required(value, 'budget_tokens', integerIn(1, Number.MAX_SAFE_INTEGER), 'how many tokens it may think');
-};
+const metadata = members('an object such as {"user_id":"…"}', { user_id: string });
 
-const metadata: Check = (value) =>
-  isObject(value) ? optional(value, 'user_id', string) : complain('', value, 'an object such as {"user_id":"…"}');
-
-const outputConfig: Check = (value) =>
-  isObject(value)
-    ? (optional(value, 'effort', string) ?? optional(value, 'format', object))
-    : complain('', value, 'an object such as {"effort":"high"}');
+const outputConfig = members('an object such as {"effort":"high"}', { effort: string, format: object });
 
 /** Claude Code's stand-in for the tools that it loads later: there is nothing to call behind it. */
 const placeholderName = 'DeferredToolPlaceholder';
@@ -219,3 +226,6 @@ function named(id: string): string {
   }
   return id;
 }
+
+/** What `/openapi.json` says of such a body. */
+export const requestSchema = (wanted: RequestFor) => bodySchema(requestFields, requiredFields[wanted]);

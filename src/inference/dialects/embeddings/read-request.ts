@@ -1,10 +1,21 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { type EmbeddingInputs, type EmbeddingRequest, inputTypeOf } from '../../neutral/embedding.ts';
+import { described, type JsonSchema, schemaOf } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
-import { asFailure, type Complaint, cleanUser, complain, integerIn, oneOf, optional, stringOf } from '../fields.ts';
+import {
+  arrayOf,
+  asFailure,
+  type Complaint,
+  cleanUser,
+  complain,
+  integerIn,
+  oneOf,
+  optional,
+  stringOf,
+} from '../fields.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
-import { faultOf } from '../forwarded/read-fields.ts';
+import { faultOf, schemaBesideModel } from '../forwarded/read-fields.ts';
 
 /** Inputs of one request (design §6). */
 export const inputsMax = 2_048;
@@ -17,6 +28,18 @@ const rules = {
   encoding_format: oneOf('float', 'base64'),
   input_type: stringOf(1, 64),
 };
+
+const whatToSend = `a text, tokens, or an array of 1 to ${inputsMax} of either`;
+
+/** What `/openapi.json` says of such a body. */
+export function embeddingSchema(): JsonSchema {
+  const tokens = arrayOf(integerIn(0, tokenIdMax), 1, Number.POSITIVE_INFINITY, 'tokens');
+  const [texts, lists] = [stringOf(1, Number.POSITIVE_INFINITY), tokens].map((item) =>
+    schemaOf(arrayOf(item, 1, inputsMax, 'inputs')),
+  );
+  const input = described({ anyOf: [{ type: 'string', minLength: 1 }, texts!, schemaOf(tokens), lists!] }, () => null);
+  return schemaBesideModel({ input, ...rules }, { input: whatToSend });
+}
 
 /** The body of `POST /v1/embeddings`; the first fault found names its field. */
 export function readEmbeddingRequest(body: JsonObject): Result<EmbeddingRequest> {
@@ -48,8 +71,6 @@ export function readEmbeddingRequest(body: JsonObject): Result<EmbeddingRequest>
     },
   };
 }
-
-const whatToSend = `a text, tokens, or an array of 1 to ${inputsMax} of either`;
 
 function readInputs(input: JsonValue | undefined): Result<EmbeddingInputs> {
   if (typeof input === 'string') {

@@ -4,9 +4,10 @@ import type { Usage } from '../../neutral/usage.ts';
 import { estimatedTokens } from '../../neutral/usage.ts';
 import type { PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
 import { brokenLine, isEndMark, parsedData } from '../event-data.ts';
+import { anyJson, arrayOf, boolean, integerIn, object, string, textOr } from '../fields.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
-import { faultOf, forwardedRequest, streamOf } from './read-fields.ts';
+import { faultOf, forwardedRequest, schemaBesideModel, streamOf } from './read-fields.ts';
 import { errorInside, faultInList } from './read-whole.ts';
 
 /** OpenAI's older text completions: a prompt is continued. Base models and code infilling still live on it. */
@@ -28,6 +29,17 @@ export const completions: ForwardedEndpoint = {
     });
     return { ok: true, value };
   },
+  requestSchema: () =>
+    schemaBesideModel(
+      {
+        prompt: textOr(arrayOf(anyJson, 0, Number.POSITIVE_INFINITY, 'texts or tokens')),
+        suffix: string,
+        max_tokens: integerIn(0, Number.MAX_SAFE_INTEGER),
+        stream: boolean,
+        stream_options: object,
+      },
+      {},
+    ),
   readInPassing,
 };
 

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonScan } from '../../../kernel/json.ts';
+import type { JsonSchema } from '../described-check.ts';
 import type { CallerRequest, PassingReader, Result } from '../dialect.ts';
 
 /** Endpoints that have one format, whoever serves them: bodies go on as they came, answers come back as they are. */
@@ -13,6 +14,8 @@ export interface ForwardedEndpoint {
   path: `/v1/${string}`;
   /** Checks what routing and metering must know; all else is the upstream's to judge. */
   readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<ForwardedRequest>;
+  /** JSON Schema of its bodies, for `/openapi.json`: what `readRequest` leaves to the upstream is named, not checked. */
+  requestSchema(): JsonSchema;
   readInPassing(): PassingReader;
 }
 

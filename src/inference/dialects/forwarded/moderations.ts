@@ -1,12 +1,14 @@
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import { estimatedTokens } from '../../neutral/usage.ts';
+import { anyJson, arrayOf, textOr } from '../fields.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
-import { faultOf, forwardedRequest } from './read-fields.ts';
+import { faultOf, forwardedRequest, schemaBesideModel } from './read-fields.ts';
 import { faultInList, readWholeInPassing } from './read-whole.ts';
 
 /** What OpenAI takes when the body names none, and so what its clients may leave out. */
 const defaultModel = 'omni-moderation-latest';
+const anyLength = Number.POSITIVE_INFINITY;
 
 /** Whether texts or pictures are harmful, by categories. */
 export const moderations: ForwardedEndpoint = {
@@ -26,6 +28,8 @@ export const moderations: ForwardedEndpoint = {
     });
     return { ok: true, value };
   },
+  requestSchema: () =>
+    schemaBesideModel({ input: textOr(arrayOf(anyJson, 0, anyLength, 'texts or parts')) }, {}, 'optional'),
   readInPassing: () =>
     readWholeInPassing(
       (body) => faultInList(body, ['results'], 1),

@@ -2,7 +2,8 @@ import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonScan } from '../../../kernel/json.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { noNeeds } from '../../neutral/request.ts';
-import { asFailure, cleanUser, complain, stringOf, within } from '../fields.ts';
+import { bodySchema, type JsonSchema } from '../described-check.ts';
+import { asFailure, type Check, cleanUser, complain, stringOf, within } from '../fields.ts';
 import { prepareForTarget } from '../openai-chat/read-request.ts';
 import type { ForwardedRequest } from './endpoint.ts';
 
@@ -23,7 +24,7 @@ export function faultOf(body: JsonObject, defaultModel: string | null): Failure 
   const { model, user } = body;
   if (model === undefined || model === null) {
     if (defaultModel === null) {
-      return asFailure(complain('model', undefined, 'the name of a model (GET /v1/models lists them)'));
+      return asFailure(complain('model', undefined, modelSend));
     }
   } else {
     const wrong = modelName(model);
@@ -37,6 +38,18 @@ export function faultOf(body: JsonObject, defaultModel: string | null): Failure 
 
 const userCharsMax = 256;
 const modelName = stringOf(1, 256);
+const modelSend = 'the name of a model (GET /v1/models lists them)';
+
+/** JSON Schema of a body with such members beside its own; `required`: of those, with what is to be sent. */
+export function schemaBesideModel(
+  fields: Readonly<Record<string, Check>>,
+  required: Readonly<Record<string, string>>,
+  model: 'required' | 'optional' = 'required',
+): JsonSchema {
+  const needed = new Map(Object.entries(required));
+  if (model === 'required') needed.set('model', modelSend);
+  return bodySchema(Object.entries({ model: modelName, ...fields, user: stringOf(0, userCharsMax) }), needed);
+}
 
 export function forwardedRequest(
   raw: Buffer,

@@ -2,9 +2,10 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { estimatedTokens, toldCount } from '../../neutral/usage.ts';
+import { arrayOf, boolean, integerIn, object, string, textOr } from '../fields.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
-import { faultOf, forwardedRequest } from './read-fields.ts';
+import { faultOf, forwardedRequest, schemaBesideModel } from './read-fields.ts';
 import { faultInList, readWholeInPassing } from './read-whole.ts';
 
 /** Documents in the order in which they answer a query: Cohere's format, which Jina, vLLM and others took over. */
@@ -25,6 +26,16 @@ export const rerank: ForwardedEndpoint = {
     });
     return { ok: true, value };
   },
+  requestSchema: () =>
+    schemaBesideModel(
+      {
+        query: string,
+        documents: arrayOf(textOr(object), 1, Number.POSITIVE_INFINITY, 'texts'),
+        top_n: integerIn(1, Number.MAX_SAFE_INTEGER),
+        return_documents: boolean,
+      },
+      {},
+    ),
   readInPassing: () => readWholeInPassing(faultInRanking, usageOf),
 };
 

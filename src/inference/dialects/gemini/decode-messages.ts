@@ -7,6 +7,8 @@ import {
   type Check,
   type Complaint,
   complain,
+  members,
+  needed,
   object,
   oneOf,
   optional,
@@ -66,10 +68,9 @@ const content: Check = (value) =>
 export const contents = arrayOf(content, 1, anyLength, 'contents');
 
 /** The system instruction. */
-export const system: Check = (value) =>
-  isObject(value)
-    ? required(value, 'parts', arrayOf(part, 0, anyLength, 'parts'), 'an array of parts')
-    : complain('', value, "an object with 'parts'");
+export const system = members("an object with 'parts'", {
+  parts: needed(arrayOf(part, 0, anyLength, 'parts'), 'an array of parts'),
+});
 
 /** What is known of a part. */
 export const partMembers: ReadonlySet<string> = new Set([

@@ -6,11 +6,13 @@ import { encodeRequest, withOperatorFields } from './encode-request.ts';
 import { errorBody, errorFrame, readError } from './errors.ts';
 import { readInPassing } from './read-in-passing.ts';
 import { objectsIn, readRequest } from './read-request.ts';
+import { requestSchema } from './request-fields.ts';
 
 /** Google's Gemini API (`generateContent`), as callers and as its provider speak it. */
 export const gemini: CallerDialect & UpstreamDialect = {
   id: 'gemini',
   readRequest,
+  requestSchema,
   objectsIn,
   encodeRequest,
   withOperatorFields,

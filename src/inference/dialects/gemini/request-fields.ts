@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
+import { bodySchema, described, type JsonSchema, schemaOf } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
 import { stringOr } from '../event-data.ts';
 import {
@@ -14,12 +15,13 @@ import {
   fieldTable,
   integerIn,
   judged,
+  members,
+  needed,
   numberIn,
   object,
   oneOf,
   optional,
   placeFields,
-  required,
   string,
   turnsOf,
 } from '../fields.ts';
@@ -36,37 +38,35 @@ import { vendor } from './wire.ts';
 const anyLength = Number.POSITIVE_INFINITY;
 const anyInteger = integerIn(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
 
-const declaration: Check = (value) =>
-  isObject(value)
-    ? (required(value, 'name', string, 'the name of the function') ??
-      optional(value, 'description', string) ??
-      optional(value, 'parameters', object) ??
-      optional(value, 'parametersJsonSchema', object))
-    : complain('', value, "an object with 'name'");
+const declaration = members("an object with 'name'", {
+  name: needed(string, 'the name of the function'),
+  description: string,
+  parameters: object,
+  parametersJsonSchema: object,
+});
 
-const tool: Check = (value) =>
-  isObject(value)
-    ? optional(value, 'functionDeclarations', arrayOf(declaration, 0, anyLength, 'declarations'))
-    : complain('', value, "an object with 'functionDeclarations'");
+const tool = members("an object with 'functionDeclarations'", {
+  functionDeclarations: arrayOf(declaration, 0, anyLength, 'declarations'),
+});
 
 const modes = oneOf('MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED');
 /** Google takes them in small letters too. */
-const mode: Check = (value) => (typeof value === 'string' && modes(value.toUpperCase()) === null ? null : modes(value));
+const mode = described(schemaOf(modes), (value) =>
+  typeof value === 'string' && modes(value.toUpperCase()) === null ? null : modes(value),
+);
 
-const callingConfig: Check = (value) =>
-  isObject(value)
-    ? (optional(value, 'mode', mode) ?? optional(value, 'allowedFunctionNames', arrayOf(string, 0, anyLength, 'names')))
-    : complain('', value, 'an object such as {"mode":"AUTO"}');
+const toolConfig = members('an object', {
+  functionCallingConfig: members('an object such as {"mode":"AUTO"}', {
+    mode,
+    allowedFunctionNames: arrayOf(string, 0, anyLength, 'names'),
+  }),
+});
 
-const toolConfig: Check = (value) =>
-  isObject(value) ? optional(value, 'functionCallingConfig', callingConfig) : complain('', value, 'an object');
-
-const thinkingConfig: Check = (value) =>
-  isObject(value)
-    ? (optional(value, 'includeThoughts', boolean) ??
-      optional(value, 'thinkingBudget', anyInteger) ??
-      optional(value, 'thinkingLevel', string))
-    : complain('', value, 'an object such as {"thinkingBudget":1024}');
+const thinkingConfig = members('an object such as {"thinkingBudget":1024}', {
+  includeThoughts: boolean,
+  thinkingBudget: anyInteger,
+  thinkingLevel: string,
+});
 
 function putFormat(request: NeutralRequest, config: JsonObject): undefined {
   if (config.responseMimeType !== 'application/json') return;
@@ -130,8 +130,9 @@ const generationFields = fieldTable<JsonObject>({
 
 const noneRequired: ReadonlyMap<string, string> = new Map();
 
-const generationConfig: Check = (value) =>
-  isObject(value) ? checkFields(generationFields, value, noneRequired) : complain('', value, 'an object');
+const generationConfig = described(bodySchema(generationFields, noneRequired), (value) =>
+  isObject(value) ? checkFields(generationFields, value, noneRequired) : complain('', value, 'an object'),
+);
 
 /** What of it Culvert reads itself. */
 const ownConfig: Check = (value) =>
@@ -285,4 +286,14 @@ function namedSchemas(properties: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(properties).map(([name, one]) => [name, isObject(one) ? jsonSchemaOf(one) : one]),
   );
+}
+
+/**
+ * What `/openapi.json` says of such a body. `model` and `stream` stand in the path, and so does what is asked for: bodies of
+ * other methods have no `contents`.
+ */
+export function requestSchema(): JsonSchema {
+  const fields = [...requestFields].filter(([name]) => name !== 'model' && name !== 'stream');
+  const { required: _, ...schema } = bodySchema(fields, requiredFields);
+  return schema;
 }

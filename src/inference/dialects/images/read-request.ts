@@ -2,10 +2,22 @@ import { invalid } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { type ImageOutput, type ImageRequest, imagesMax } from '../../neutral/image.ts';
 import type { ImageSize } from '../../neutral/image-size.ts';
+import { described, type JsonSchema } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
-import { asFailure, boolean, cleanUser, complain, integerIn, oneOf, optional, required, stringOf } from '../fields.ts';
+import {
+  arrayOf,
+  asFailure,
+  boolean,
+  cleanUser,
+  complain,
+  integerIn,
+  oneOf,
+  optional,
+  required,
+  stringOf,
+} from '../fields.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
-import { faultOf } from '../forwarded/read-fields.ts';
+import { faultOf, schemaBesideModel } from '../forwarded/read-fields.ts';
 
 /** As OpenAI's newest models take. */
 const promptCharsMax = 32_000;
@@ -28,11 +40,32 @@ const rules = {
 } as const;
 const known = new Set(['model', 'prompt', 'size', 'user', 'image', 'mask', ...Object.keys(rules)]);
 
+const prompt = stringOf(1, promptCharsMax);
+const promptSend = 'a text that says what to draw';
+const sizePattern = /^([1-9]\d{0,4})x([1-9]\d{0,4})$/;
+const sizeSend = `'auto' or <width>x<height> such as '1024x1024', each side of ${sideMin} to ${sideMax} pixels`;
+const sizeWord = described({ type: 'string', pattern: `^auto$|${sizePattern.source}` }, () => null);
+/** A file of a form. */
+const file = described({ type: 'string', format: 'binary' }, () => null);
+const { input_fidelity: _ofEdits, ...ofGenerations } = rules;
+
+/** What `/openapi.json` says of the body of `/v1/images/generations`. */
+export function imageSchema(): JsonSchema {
+  return schemaBesideModel({ prompt, size: sizeWord, ...ofGenerations }, { prompt: promptSend });
+}
+
+/** And of the form of `/v1/images/edits`. */
+export function imageEditSchema(): JsonSchema {
+  const image = arrayOf(file, 1, Number.POSITIVE_INFINITY, 'pictures');
+  const required = { prompt: promptSend, image: 'the picture to change, or several: PNG, JPEG or WebP' };
+  return schemaBesideModel({ image, mask: file, prompt, size: sizeWord, ...rules }, required);
+}
+
 /** The fields of `POST /v1/images/generations` and `/v1/images/edits`; the first fault found names its field. */
 export function readImageRequest(body: JsonObject): Result<ImageRequest> {
   const wrong = faultOf(body, null);
   if (wrong !== null) return { ok: false, failure: wrong };
-  const missing = required(body, 'prompt', stringOf(1, promptCharsMax), 'a text that says what to draw');
+  const missing = required(body, 'prompt', prompt, promptSend);
   if (missing !== null) return { ok: false, failure: asFailure(missing) };
   for (const [name, rule] of Object.entries(rules)) {
     const complaint = optional(body, name, rule);
@@ -77,8 +110,6 @@ function requestOf(body: JsonObject, size: ImageSize | null): ImageRequest {
   };
 }
 
-const sizePattern = /^([1-9]\d{0,4})x([1-9]\d{0,4})$/;
-
 /** `<w>x<h>` or `auto`, which is the model's own. */
 function readSize(size: JsonValue | undefined): Result<ImageSize | null> {
   if (size === undefined || size === null || size === 'auto') return { ok: true, value: null };
@@ -86,6 +117,5 @@ function readSize(size: JsonValue | undefined): Result<ImageSize | null> {
   const [width, height] = [Number(sides?.[1]), Number(sides?.[2])];
   if ([width, height].every((side) => side >= sideMin && side <= sideMax))
     return { ok: true, value: { width, height } };
-  const send = `'auto' or <width>x<height> such as '1024x1024', each side of ${sideMin} to ${sideMax} pixels`;
-  return { ok: false, failure: asFailure(complain('size', size, send)) };
+  return { ok: false, failure: asFailure(complain('size', size, sizeSend)) };
 }

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
+import { described, type JsonSchema } from '../described-check.ts';
 import {
   arrayOf,
   type Check,
@@ -29,10 +30,24 @@ const partTypes: Readonly<Record<string, readonly string[]>> = {
   tool: ['text', 'image_url', 'file'],
 };
 
-export const messages: Check = (value) => {
+export const messages = described(messagesSchema(), (value) => {
   if (!Array.isArray(value) || value.length === 0) return complain('', value, 'an array of at least one message');
   return eachOf(value, message);
-};
+});
+
+/** Which members go with which role is beyond it. */
+function messagesSchema(): JsonSchema {
+  const types = [...new Set(Object.values(partTypes).flat())];
+  const part = { type: 'object', properties: { type: { type: 'string', enum: types } }, required: ['type'] };
+  const properties = {
+    role: { type: 'string', enum: [...roles] },
+    content: { anyOf: [{ type: 'string' }, { type: 'array', items: part }] },
+    name: { type: 'string' },
+    tool_call_id: { type: 'string', description: 'Of a message of role tool: the call that it answers.' },
+    tool_calls: { type: 'array', items: { type: 'object' }, description: 'Of a message of role assistant.' },
+  };
+  return { type: 'array', minItems: 1, items: { type: 'object', properties, required: ['role'] } };
+}
 
 function message(value: JsonValue): Complaint | null {
   if (!isObject(value)) return complain('', value, "an object with 'role' and 'content'");

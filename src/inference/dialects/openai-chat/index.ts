@@ -7,12 +7,14 @@ import { errorBody, errorFrame, readError } from './errors.ts';
 import { fold } from './fold-answer.ts';
 import { readInPassing } from './read-in-passing.ts';
 import { objectsIn, readRequest } from './read-request.ts';
+import { requestSchema } from './request-fields.ts';
 import { openAiChatId } from './wire.ts';
 
 /** OpenAI's chat completions, as callers and as providers speak them. */
 export const openAiChat: CallerDialect & UpstreamDialect = {
   id: openAiChatId,
   readRequest,
+  requestSchema,
   objectsIn,
   encodeRequest,
   encodeStream,

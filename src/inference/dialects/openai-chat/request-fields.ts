@@ -1,11 +1,12 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
+import { bodySchema } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
 import {
   anyJson,
   arrayOf,
   boolean,
-  type Check,
+  byType,
   type Checked,
   type Complaint,
   checkFields,
@@ -16,155 +17,114 @@ import {
   integerIn,
   isGiven,
   judged,
+  mapOf,
+  members,
+  needed,
   numberIn,
   object,
   oneOf,
-  optional,
-  required,
   string,
   stringOf,
+  textOr,
   turnsOf,
   within,
+  wordOr,
 } from '../fields.ts';
 import { messages } from './decode-messages.ts';
 import type { ChatFunction, ChatRequest } from './wire.ts';
 
 const toolsMax = 128;
 
-const functionDefinition: Check = (value) => {
-  if (!isObject(value)) return complain('', value, "an object with 'name'");
-  return (
-    required(value, 'name', functionName, 'the name of the function') ??
-    optional(value, 'description', string) ??
-    optional(value, 'parameters', object) ??
-    optional(value, 'strict', boolean)
-  );
-};
+const functionDefinition = members("an object with 'name'", {
+  name: needed(functionName, 'the name of the function'),
+  description: string,
+  parameters: object,
+  strict: boolean,
+});
 
-const customDefinition: Check = (value) => {
-  if (!isObject(value)) return complain('', value, "an object with 'name'");
-  return (
-    required(value, 'name', functionName, 'the name of the tool') ??
-    optional(value, 'description', string) ??
-    optional(value, 'format', object)
-  );
-};
+const customDefinition = members("an object with 'name'", {
+  name: needed(functionName, 'the name of the tool'),
+  description: string,
+  format: object,
+});
 
-const tool: Check = (value) => {
-  if (!isObject(value)) return complain('', value, "an object with 'type' and 'function'");
-  if (value.type === 'custom') return required(value, 'custom', customDefinition, "an object with 'name'");
-  if (value.type !== 'function') return complain('type', value.type, "'function' or 'custom'");
-  return required(value, 'function', functionDefinition, "an object with 'name', 'description' and 'parameters'");
-};
+const toolSend = "an object with 'type' and 'function'";
+const definitionSend = "an object with 'name', 'description' and 'parameters'";
+const tool = byType(toolSend, "'function' or 'custom'", {
+  function: members(toolSend, { function: needed(functionDefinition, definitionSend) }),
+  custom: members(toolSend, { custom: needed(customDefinition, "an object with 'name'") }),
+});
 
 const tools = arrayOf(tool, 0, toolsMax, 'tools');
 const functions = arrayOf(functionDefinition, 1, toolsMax, 'functions');
 
-const named: Check = (value) =>
-  isObject(value)
-    ? required(value, 'name', functionName, 'the name of a tool')
-    : complain('', value, "an object with 'name'");
+const named = needed(
+  members("an object with 'name'", { name: needed(functionName, 'the name of a tool') }),
+  "an object with 'name'",
+);
 
-const allowedTools: Check = (value) =>
-  isObject(value)
-    ? (required(value, 'mode', oneOf('auto', 'required'), "'auto' or 'required'") ??
-      required(value, 'tools', arrayOf(object, 0, toolsMax, 'tools'), 'the tools to choose from'))
-    : complain('', value, "an object with 'mode' and 'tools'");
+const allowedSend = "an object with 'mode' and 'tools'";
+const allowedTools = members(allowedSend, {
+  mode: needed(oneOf('auto', 'required'), "'auto' or 'required'"),
+  tools: needed(arrayOf(object, 0, toolsMax, 'tools'), 'the tools to choose from'),
+});
 
 const choiceSend = `'none', 'auto', 'required' or {"type":"function","function":{"name":…}}`;
+const toolChoice = wordOr(
+  ['none', 'auto', 'required'],
+  byType(choiceSend, "'function', 'custom' or 'allowed_tools'", {
+    function: members(choiceSend, { function: named }),
+    custom: members(choiceSend, { custom: named }),
+    allowed_tools: members(choiceSend, { allowed_tools: needed(allowedTools, allowedSend) }),
+  }),
+);
 
-const toolChoice: Check = (value) => {
-  if (value === 'none' || value === 'auto' || value === 'required') return null;
-  if (!isObject(value)) return complain('', value, choiceSend);
-  switch (value.type) {
-    case 'function':
-      return required(value, 'function', named, "an object with 'name'");
-    case 'custom':
-      return required(value, 'custom', named, "an object with 'name'");
-    case 'allowed_tools':
-      return required(value, 'allowed_tools', allowedTools, "an object with 'mode' and 'tools'");
-    default:
-      return complain('type', value.type, "'function', 'custom' or 'allowed_tools'");
-  }
-};
+const functionCallChoice = wordOr(
+  ['none', 'auto'],
+  members(`'none', 'auto' or {"name":…}`, { name: needed(functionName, 'the name of a tool') }),
+);
 
-const functionCallChoice: Check = (value) => {
-  if (value === 'none' || value === 'auto') return null;
-  return isObject(value) ? named(value) : complain('', value, `'none', 'auto' or {"name":…}`);
-};
+const jsonSchemaSend = "an object with 'name' and 'schema'";
+const jsonSchema = members(jsonSchemaSend, {
+  name: needed(functionName, 'a name for the format'),
+  schema: object,
+  description: string,
+  strict: boolean,
+});
 
-const jsonSchema: Check = (value) =>
-  isObject(value)
-    ? (required(value, 'name', functionName, 'a name for the format') ??
-      optional(value, 'schema', object) ??
-      optional(value, 'description', string) ??
-      optional(value, 'strict', boolean))
-    : complain('', value, "an object with 'name' and 'schema'");
-
-const responseFormat: Check = (value) => {
-  const send = `{"type":"text"}, {"type":"json_object"} or {"type":"json_schema","json_schema":{…}}`;
-  if (!isObject(value)) return complain('', value, send);
-  switch (value.type) {
-    case 'text':
-    case 'json_object':
-      return null;
-    case 'json_schema':
-      return required(value, 'json_schema', jsonSchema, "an object with 'name' and 'schema'");
-    default:
-      return complain('type', value.type, "'text', 'json_object' or 'json_schema'");
-  }
-};
+const formatSend = `{"type":"text"}, {"type":"json_object"} or {"type":"json_schema","json_schema":{…}}`;
+const responseFormat = byType(formatSend, "'text', 'json_object' or 'json_schema'", {
+  text: null,
+  json_object: null,
+  json_schema: members(formatSend, { json_schema: needed(jsonSchema, jsonSchemaSend) }),
+});
 
 const penalty = numberIn(-2, 2);
 const tokenLimit = integerIn(1, Number.MAX_SAFE_INTEGER);
 // The published bounds are those of a 64-bit integer, which a double only comes near to.
 const int64 = integerIn(-(2 ** 63), 2 ** 63);
 
-const stop: Check = (value) => {
-  if (typeof value === 'string') return null;
-  if (!Array.isArray(value) || value.length > 4)
-    return complain('', value, 'a string or an array of at most 4 strings');
-  const wrong = value.findIndex((item) => typeof item !== 'string');
-  return wrong < 0 ? null : complain(`[${wrong}]`, value[wrong], 'a string');
-};
+const stop = textOr(arrayOf(string, 0, 4, 'strings, or a string'));
 
-const streamOptions: Check = (value) =>
-  isObject(value)
-    ? (optional(value, 'include_usage', boolean) ?? optional(value, 'include_obfuscation', boolean))
-    : complain('', value, 'an object such as {"include_usage":true}');
+const streamOptions = members('an object such as {"include_usage":true}', {
+  include_usage: boolean,
+  include_obfuscation: boolean,
+});
 
-const bias = numberIn(-100, 100);
-const logitBias: Check = (value) => eachMember(value, bias, 'an object of token id to bias');
+const logitBias = mapOf(numberIn(-100, 100), Number.POSITIVE_INFINITY, 'token id to bias');
 
-const metadataValue = stringOf(0, 512);
-const metadata: Check = (value) => {
-  if (isObject(value) && Object.keys(value).length > 16) return complain('', value, 'an object of at most 16 members');
-  return eachMember(value, metadataValue, 'an object of strings');
-};
+const metadata = mapOf(stringOf(0, 512), 16, 'strings');
 
-function eachMember(value: JsonValue, check: Check, send: string): Complaint | null {
-  if (!isObject(value)) return complain('', value, send);
-  for (const name of Object.keys(value)) {
-    const complaint = check(value[name]!);
-    if (complaint !== null) return within(name.slice(0, 64), complaint);
-  }
-  return null;
-}
+const audio = members("an object with 'voice' and 'format'", {
+  voice: needed(textOr(object), 'the name of a voice'),
+  format: needed(string, "a format such as 'wav' or 'mp3'"),
+});
 
-const audio: Check = (value) => {
-  if (!isObject(value)) return complain('', value, "an object with 'voice' and 'format'");
-  if (typeof value.voice !== 'string' && !isObject(value.voice))
-    return complain('voice', value.voice, 'the name of a voice');
-  return typeof value.format === 'string' ? null : complain('format', value.format, "a format such as 'wav' or 'mp3'");
-};
-
-const prediction: Check = (value) => {
-  if (!isObject(value)) return complain('', value, "an object with 'type' and 'content'");
-  if (value.type !== 'content') return complain('type', value.type, "'content'");
-  return typeof value.content === 'string' || Array.isArray(value.content)
-    ? null
-    : complain('content', value.content, 'a string or an array of text parts');
-};
+const prediction = byType("an object with 'type' and 'content'", "'content'", {
+  content: members("an object with 'type' and 'content'", {
+    content: needed(textOr(arrayOf(anyJson, 0, Number.POSITIVE_INFINITY, 'text parts')), 'a string or text parts'),
+  }),
+});
 
 /* Where a field goes whose place in the neutral form is not simply its own. */
 
@@ -369,3 +329,6 @@ export function openAiAlone(request: NeutralRequest): { field: string; message: 
   }
   return null;
 }
+
+/** What `/openapi.json` says of such a body. */
+export const requestSchema = () => bodySchema(requestFields, requiredFields);

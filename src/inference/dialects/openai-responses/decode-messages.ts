@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
+import { described, type JsonSchema, schemaOf } from '../described-check.ts';
 import {
   type Check,
   type Complaint,
@@ -17,15 +18,26 @@ import { type ContentPart, type InputItem, openAiResponsesId } from './wire.ts';
 
 const inputSend = 'a string or an array of input items';
 
+const roles = ['user', 'assistant', 'system', 'developer'];
+const role = oneOf(...roles);
+
 /** The conversation: text, or items. Items and parts of types nobody here knows are kept: a provider may know them. */
-export const input: Check = (value) => {
+export const input = described(inputSchema(), (value) => {
   if (typeof value === 'string') return null;
   if (!Array.isArray(value)) return complain('', value, inputSend);
   return eachOf(value, item);
-};
+});
 
-const roles = ['user', 'assistant', 'system', 'developer'];
-const role = oneOf(...roles);
+function inputSchema(): JsonSchema {
+  const part = { type: 'object', properties: { type: { type: 'string' } }, required: ['type'] };
+  const properties = {
+    type: { type: 'string', description: 'message, where it is left out; function_call, function_call_output, …' },
+    role: schemaOf(role),
+    content: { anyOf: [{ type: 'string' }, { type: 'array', items: part }] },
+  };
+  return { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'object', properties } }] };
+}
+
 const callId = stringOf(1, 512);
 
 function item(value: JsonValue): Complaint | null {

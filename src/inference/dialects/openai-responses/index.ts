@@ -7,12 +7,14 @@ import { errorBody, errorFrame, readError } from './errors.ts';
 import { objectsIn } from './named-objects.ts';
 import { gatherWhole, readInPassing } from './read-in-passing.ts';
 import { readRequest } from './read-request.ts';
+import { requestSchema } from './request-fields.ts';
 import { openAiResponsesId } from './wire.ts';
 
 /** OpenAI's Responses, as callers and as providers speak them. */
 export const openAiResponses: CallerDialect & UpstreamDialect = {
   id: openAiResponsesId,
   readRequest,
+  requestSchema,
   objectsIn,
   encodeRequest,
   encodeStream,

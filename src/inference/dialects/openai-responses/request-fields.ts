@@ -1,11 +1,12 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
+import { bodySchema, described, type JsonSchema } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
 import {
   anyJson,
   arrayOf,
   boolean,
-  type Check,
+  byType,
   type Checked,
   type Complaint,
   checkFields,
@@ -16,14 +17,17 @@ import {
   integerIn,
   isGiven,
   judged,
+  mapOf,
+  members,
+  needed,
   numberIn,
   object,
   oneOf,
-  optional,
-  required,
   string,
   stringOf,
+  textOr,
   within,
+  wordOr,
 } from '../fields.ts';
 import { input, orphanOutput } from './decode-messages.ts';
 import type { ResponsesRequest, WireTool } from './wire.ts';
@@ -32,97 +36,72 @@ import type { ResponsesRequest, WireTool } from './wire.ts';
 const toolsMax = 1_024;
 const toolName = stringOf(1, 128);
 
-const tool: Check = (value) => {
-  if (!isObject(value) || typeof value.type !== 'string') {
-    return complain(isObject(value) ? 'type' : '', isObject(value) ? value.type : value, "a string such as 'function'");
-  }
-  switch (value.type) {
-    case 'function':
-      return (
-        required(value, 'name', toolName, 'the name of the function') ??
-        optional(value, 'description', string) ??
-        optional(value, 'parameters', object) ??
-        optional(value, 'strict', boolean)
-      );
-    case 'custom':
-      return (
-        required(value, 'name', toolName, 'the name of the tool') ??
-        optional(value, 'description', string) ??
-        optional(value, 'format', object)
-      );
-    // The provider's own tools have neither a name nor a form in common.
-    default:
-      return null;
-  }
-};
+const typeSend = "a string such as 'function'";
+// The provider's own tools have neither a name nor a form in common.
+const tool = byType(
+  typeSend,
+  typeSend,
+  {
+    function: members(typeSend, {
+      name: needed(toolName, 'the name of the function'),
+      description: string,
+      parameters: object,
+      strict: boolean,
+    }),
+    custom: members(typeSend, { name: needed(toolName, 'the name of the tool'), description: string, format: object }),
+  },
+  'pass',
+);
 
 const tools = arrayOf(tool, 0, toolsMax, 'tools');
 
-const toolChoice: Check = (value) => {
-  if (typeof value === 'string') return oneOf('none', 'auto', 'required')(value);
-  if (!isObject(value)) return complain('', value, `'none', 'auto', 'required' or {"type":"function","name":…}`);
-  switch (value.type) {
-    case 'function':
-    case 'custom':
-      return required(value, 'name', toolName, 'the name of a tool');
-    case 'allowed_tools':
-      return (
-        required(value, 'mode', oneOf('auto', 'required'), "'auto' or 'required'") ??
-        required(value, 'tools', arrayOf(object, 0, toolsMax, 'tools'), 'the tools to choose from')
-      );
-    default:
-      return typeof value.type === 'string'
-        ? null
-        : complain('type', value.type, "'function', 'custom', 'allowed_tools' or the type of a provider's tool");
-  }
-};
+const choiceSend = `'none', 'auto', 'required' or {"type":"function","name":…}`;
+const named = members(choiceSend, { name: needed(toolName, 'the name of a tool') });
+const toolChoice = wordOr(
+  ['none', 'auto', 'required'],
+  byType(
+    choiceSend,
+    "'function', 'custom', 'allowed_tools' or the type of a provider's tool",
+    {
+      function: named,
+      custom: named,
+      allowed_tools: members(choiceSend, {
+        mode: needed(oneOf('auto', 'required'), "'auto' or 'required'"),
+        tools: needed(arrayOf(object, 0, toolsMax, 'tools'), 'the tools to choose from'),
+      }),
+    },
+    'pass',
+  ),
+);
 
-const textFormat: Check = (value) => {
-  const send = `{"type":"text"}, {"type":"json_object"} or {"type":"json_schema","name":…,"schema":{…}}`;
-  if (!isObject(value)) return complain('', value, send);
-  switch (value.type) {
-    case 'text':
-    case 'json_object':
-      return null;
-    case 'json_schema':
-      return (
-        required(value, 'name', functionName, 'a name for the format') ??
-        required(value, 'schema', object, 'a JSON Schema') ??
-        optional(value, 'strict', boolean) ??
-        optional(value, 'description', string)
-      );
-    default:
-      return complain('type', value.type, "'text', 'json_object' or 'json_schema'");
-  }
-};
+const formatSend = `{"type":"text"}, {"type":"json_object"} or {"type":"json_schema","name":…,"schema":{…}}`;
+const textFormat = byType(formatSend, "'text', 'json_object' or 'json_schema'", {
+  text: null,
+  json_object: null,
+  json_schema: members(formatSend, {
+    name: needed(functionName, 'a name for the format'),
+    schema: needed(object, 'a JSON Schema'),
+    strict: boolean,
+    description: string,
+  }),
+});
 
-const text: Check = (value) =>
-  isObject(value)
-    ? (optional(value, 'format', textFormat) ?? optional(value, 'verbosity', oneOf('low', 'medium', 'high')))
-    : complain('', value, "an object with 'format' or 'verbosity'");
+const text = members("an object with 'format' or 'verbosity'", {
+  format: textFormat,
+  verbosity: oneOf('low', 'medium', 'high'),
+});
 
-const reasoning: Check = (value) =>
-  isObject(value)
-    ? (optional(value, 'effort', oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')) ??
-      optional(value, 'summary', oneOf('auto', 'concise', 'detailed', 'none')))
-    : complain('', value, "an object with 'effort' or 'summary'");
+const reasoning = members("an object with 'effort' or 'summary'", {
+  effort: oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'),
+  summary: oneOf('auto', 'concise', 'detailed', 'none'),
+});
 
 /** An answer in the background goes on, and costs, when nobody is connected; and there is nowhere to fetch it from. */
-const background: Check = (value) =>
-  value === false ? null : complain('', value, "false, and 'stream': true for an answer that takes long");
+const background = described({ const: false }, (value) =>
+  value === false ? null : complain('', value, "false, and 'stream': true for an answer that takes long"),
+);
 
-const metadataMembersMax = 16;
-const metadataValue = stringOf(0, 512);
-const metadata: Check = (value) => {
-  if (!isObject(value) || Object.keys(value).length > metadataMembersMax) {
-    return complain('', value, `an object of at most ${metadataMembersMax} strings`);
-  }
-  for (const name of Object.keys(value)) {
-    const complaint = metadataValue(value[name]!);
-    if (complaint !== null) return within(name.slice(0, 64), complaint);
-  }
-  return null;
-};
+const metadata = mapOf(stringOf(0, 512), 16, 'strings');
 
 /** Parts of the answer that a caller asks for: one that other dialects' answers have too. */
 export const outputLogprobs = 'message.output_text.logprobs';
@@ -171,7 +150,7 @@ const fallbacks = arrayOf(modelName, 0, 16, 'model names');
 const outputLimit = integerIn(1, Number.MAX_SAFE_INTEGER);
 const responseId = stringOf(1, 512);
 const items = arrayOf(object, 0, Number.POSITIVE_INFINITY, 'items');
-const itemsOrText: Check = (value) => (typeof value === 'string' ? null : items(value));
+const itemsOrText = textOr(items);
 
 /** What is not here is kept, and forwarded as it came to those who speak this dialect. */
 export const requestFields = fieldTable<ResponsesRequest>({
@@ -342,4 +321,10 @@ function choiceFitsTools(body: JsonObject): Complaint | null {
   if (!isObject(choice) || (choice.type !== 'function' && choice.type !== 'custom')) return null;
   const fits = offered.some((one) => isObject(one) && one.type === choice.type && one.name === choice.name);
   return fits ? null : within('tool_choice', complain('name', choice.name, "the name of one of 'tools'"));
+}
+
+/** What `/openapi.json` says of such a body. */
+export function requestSchema(): JsonSchema {
+  const choices = ['input', 'previous_response_id', 'conversation', 'prompt'].map((name) => ({ required: [name] }));
+  return { ...bodySchema(requestFields, requiredBeside), anyOf: choices };
 }

@@ -1,21 +1,44 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { type AudioFormat, audioFormats, type SpeechRequest, standardVoices } from '../../neutral/speech.ts';
+import type { JsonSchema } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
-import { asFailure, cleanUser, complain, numberIn, oneOf, optional, string, stringOf } from '../fields.ts';
+import {
+  asFailure,
+  cleanUser,
+  complain,
+  members,
+  needed,
+  numberIn,
+  oneOf,
+  optional,
+  string,
+  stringOf,
+  textOr,
+} from '../fields.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
-import { faultOf } from '../forwarded/read-fields.ts';
+import { faultOf, schemaBesideModel } from '../forwarded/read-fields.ts';
 
 const voiceCharsMax = 128;
 const instructionsCharsMax = 32_768;
 
-const known = new Set(['model', 'input', 'voice', 'response_format', 'speed', 'instructions', 'stream_format', 'user']);
 const rules = {
   response_format: oneOf(...audioFormats),
   speed: numberIn(0.25, 4),
   instructions: stringOf(0, instructionsCharsMax),
   stream_format: oneOf('audio', 'sse'),
 };
+const known = new Set(['model', 'input', 'voice', 'user', ...Object.keys(rules)]);
+
+const inputSend = 'the text to speak';
+const voiceSend = `a voice, such as ${standardVoices.map((name) => `'${name}'`).join(', ')} (GET /v1/audio/voices lists them)`;
+const voiceName = stringOf(1, voiceCharsMax);
+
+/** What `/openapi.json` says of such a body. */
+export function speechSchema(): JsonSchema {
+  const voice = textOr(members(voiceSend, { id: needed(voiceName, 'its id') }));
+  return schemaBesideModel({ input: string, voice, ...rules }, { input: inputSend, voice: voiceSend });
+}
 
 /** The body of `POST /v1/audio/speech`; the first fault found names its field. How long `input` may be is not looked at. */
 export function readSpeechRequest(body: JsonObject): Result<SpeechRequest> {
@@ -60,19 +83,17 @@ export function tooLong({ characters }: Pick<SpeechRequest, 'characters'>, chara
 }
 
 function faultOfInput(input: JsonValue | undefined): Failure | null {
-  const send = 'the text to speak';
-  if (input === undefined || string(input) !== null) return asFailure(complain('input', input, send));
+  if (input === undefined || string(input) !== null) return asFailure(complain('input', input, inputSend));
   return (input as string).trim() === ''
     ? invalid('input', "'input' is empty: there is nothing to speak. Send some text.")
     : null;
 }
 
 function readVoice(voice: JsonValue | undefined): Result<Pick<SpeechRequest, 'voice' | 'voiceKind'>> {
-  const send = `a voice, such as ${standardVoices.map((name) => `'${name}'`).join(', ')} (GET /v1/audio/voices lists them)`;
   const kind = isObject(voice) ? 'id' : 'name';
   const name = isObject(voice) ? voice.id : voice;
-  const fits = typeof name === 'string' && name !== '' && name.length <= voiceCharsMax && name.isWellFormed();
-  if (!fits) return refuse(asFailure(complain('voice', voice === null ? undefined : voice, send)));
+  const fits = typeof name === 'string' && voiceName(name) === null && name.isWellFormed();
+  if (!fits) return refuse(asFailure(complain('voice', voice === null ? undefined : voice, voiceSend)));
   return { ok: true, value: { voice: name, voiceKind: kind } };
 }
 

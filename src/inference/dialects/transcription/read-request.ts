@@ -6,19 +6,37 @@ import {
   type TranscriptionTask,
   transcriptFormats,
 } from '../../neutral/transcript.ts';
+import { described, type JsonSchema } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
-import { asFailure, cleanUser, complain } from '../fields.ts';
+import { arrayOf, asFailure, boolean, cleanUser, complain, numberIn, oneOf, string, stringOf } from '../fields.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
-import { faultOf } from '../forwarded/read-fields.ts';
+import { faultOf, schemaBesideModel } from '../forwarded/read-fields.ts';
 
 const languageCharsMax = 32;
 const promptCharsMax = 32_768;
 const includesMax = 16;
 
-/** Fields that may come once. */
-const single = new Set(['model', 'language', 'prompt', 'response_format', 'temperature', 'stream', 'user']);
+/** Fields that may come once, beside `model` and `user`. */
+const singleFields = {
+  language: described({ type: 'string', maxLength: languageCharsMax, examples: ['en'] }, () => null),
+  prompt: stringOf(0, promptCharsMax),
+  response_format: oneOf(...transcriptFormats),
+  temperature: numberIn(0, 1),
+  stream: boolean,
+};
 /** Fields that are lists; with and without `[]` they are the same. */
-const lists = new Set(['timestamp_granularities', 'include']);
+const listFields = {
+  timestamp_granularities: arrayOf(oneOf('word', 'segment'), 0, Number.POSITIVE_INFINITY, 'words'),
+  include: arrayOf(string, 0, includesMax, 'strings'),
+};
+const single = new Set(['model', 'user', ...Object.keys(singleFields)]);
+const lists = new Set(Object.keys(listFields));
+
+/** What `/openapi.json` says of such a form. */
+export function transcriptionSchema(): JsonSchema {
+  const file = described({ type: 'string', format: 'binary' }, () => null);
+  return schemaBesideModel({ file, ...singleFields, ...listFields }, { file: 'a file of sound' });
+}
 
 /**
  * The fields of a form to `/v1/audio/transcriptions` or `/translations`; the first fault found names its field. A field

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { overUpstreams, startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { wholeRequests } from './whole-requests.ts';
+
+interface Schema {
+  type?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+}
+interface Operation {
+  summary?: string;
+  requestBody?: { required: boolean; content: Record<string, { schema: Schema }> };
+}
+interface Document {
+  paths: Record<string, Record<string, Operation>>;
+  components: object;
+}
+
+const upstream = await startUpstream();
+after(() => upstream.close());
+const gateway = await startGateway({ after: after as never }, overUpstreams(upstream.url));
+const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as Document;
+
+function schemaOf(method: string, path: string): Schema {
+  const content = document.paths[path]?.[method]?.requestBody?.content;
+  assert.ok(content !== undefined, `${method} ${path} has no body`);
+  return Object.values(content)[0]!.schema;
+}
+
+test('/openapi.json is a valid OpenAPI 3.1 document, and each of its schemas a valid JSON Schema', async () => {
+  const { valid, errors } = await new Validator().validate(structuredClone(document) as never);
+  assert.deepEqual([valid, errors], [true, undefined]);
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  for (const methods of Object.values(document.paths)) {
+    for (const { requestBody } of Object.values(methods)) {
+      for (const { schema } of Object.values(requestBody?.content ?? {})) {
+        ajv.compile({ ...schema, components: document.components });
+      }
+    }
+  }
+});
+
+test('requests that use most of what each format has are as their schemas say', () => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  let checked = 0;
+  for (const { path, body } of wholeRequests) {
+    const described = path.startsWith('/v1beta/') ? '/v1beta/models/{id}' : path.split('?')[0]!;
+    const check = ajv.compile(schemaOf('post', described));
+    assert.ok(check(body), `${path}: ${ajv.errorsText(check.errors)}`);
+    checked += 1;
+  }
+  assert.ok(checked > 5);
+});
+
+const listed: Record<string, readonly [required: readonly string[], fields: readonly string[]]> = {
+  '/v1/chat/completions': [
+    ['model', 'messages'],
+    ['temperature', 'tools', 'stream', 'response_format', 'metadata'],
+  ],
+  '/v1/messages': [
+    ['model', 'messages', 'max_tokens'],
+    ['system', 'tools', 'thinking'],
+  ],
+  '/v1/messages/count_tokens': [['model', 'messages'], ['tools']],
+  '/v1/responses': [['model'], ['input', 'instructions', 'tools', 'reasoning']],
+  '/v1beta/models/{id}': [[], ['contents', 'generationConfig', 'tools']],
+  '/v1/completions': [['model'], ['prompt', 'stream', 'max_tokens']],
+  '/v1/embeddings': [
+    ['model', 'input'],
+    ['dimensions', 'encoding_format'],
+  ],
+  '/v1/audio/speech': [
+    ['model', 'input', 'voice'],
+    ['speed', 'response_format'],
+  ],
+  '/v1/audio/transcriptions': [
+    ['model', 'file'],
+    ['language', 'timestamp_granularities'],
+  ],
+  '/v1/images/generations': [
+    ['model', 'prompt'],
+    ['n', 'size', 'quality'],
+  ],
+  '/v1/images/edits': [
+    ['model', 'image', 'prompt'],
+    ['mask', 'input_fidelity'],
+  ],
+  '/v1/rerank': [['model'], ['query', 'documents', 'top_n']],
+  '/v1/moderations': [[], ['model', 'input']],
+  '/v1/tools/scrape': [['url'], ['formats', 'onlyMainContent', 'maxAge']],
+  '/v1/tools/search': [['query'], ['limit', 'includeDomains', 'scrapeOptions']],
+  '/v1/tools/map': [['url'], ['limit', 'sitemap']],
+  '/v1/tools/crawl': [['url'], ['limit', 'scrapeOptions', 'webhook']],
+  '/v1/tools/batch/scrape': [['urls'], ['maxConcurrency']],
+  '/v1/vectors/collections': [['name'], ['vector_size', 'distance']],
+  '/v1/vectors/collections/{collection}/points/search': [[], ['vector', 'text', 'filter', 'limit']],
+};
+
+for (const [path, [required, fields]] of Object.entries(listed)) {
+  test(`POST ${path} lists its fields, and those that must be there`, () => {
+    const { properties = {}, ...schema } = schemaOf('post', path);
+    assert.equal(schema.type, 'object');
+    assert.deepEqual([...(schema.required ?? [])].sort(), [...required].sort());
+    for (const name of [...required, ...fields]) assert.ok(name in properties, `${name} of ${path}`);
+  });
+}
+
+test("every body of /v1 has fields, but for what is not supported, and Firecrawl's first API", () => {
+  const firecrawlV1 = /^\/v1\/(tools\/v1\/)?(scrape|search|map|crawl|batch\/scrape)$/;
+  const without = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { requestBody, summary }]) => {
+      if (summary?.startsWith('Not supported') === true || firecrawlV1.test(path)) return [];
+      const schema = Object.values(requestBody?.content ?? {})[0]?.schema;
+      return path.startsWith('/v1') && schema !== undefined && schema.properties === undefined
+        ? [`${method} ${path}`]
+        : [];
+    }),
+  );
+  assert.deepEqual(without, []);
+});
