@@ -82,6 +82,12 @@ export const providerSchema = z.strictObject({
     .describe(
       'What it speaks: callers of one of these are asked through byte for byte, others in the first. Default: what its type speaks; type openai with a base_url of its own: openai-chat only.',
     ),
+  trace: z
+    .boolean()
+    .optional()
+    .describe(
+      "Whether it is told of the trace that a request belongs to (`traceparent`), as a service of your own should be. Default: where one of its keys is a Culvert's (`sk-cv-…`).",
+    ),
   shared_objects: z
     .array(z.string().min(1).max(200))
     .max(1_000)

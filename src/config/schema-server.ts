@@ -232,6 +232,31 @@ export const telemetrySchema = z
       .default([])
       .describe('Where the record of every request goes, as JSON lines, at least once. Read at the start.'),
     prometheus: z.boolean().default(true).describe('Serve /metrics to the admin key.'),
+    otlp: z
+      .strictObject({
+        endpoint: httpUrl()
+          .optional()
+          .describe(
+            'Base URL of a receiver of OTLP over HTTP, such as http://127.0.0.1:4318; /v1/traces and /v1/metrics are added. Default: what OTEL_EXPORTER_OTLP_ENDPOINT says. Without either nothing is sent.',
+          ),
+        headers: z
+          .record(
+            z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'expected the name of an HTTP header'),
+            z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'expected a value that an HTTP header can hold'),
+          )
+          .default({})
+          .describe('Headers sent to the receiver, such as Authorization.'),
+        traces: z.boolean().default(true).describe('Send traces.'),
+        metrics: z.boolean().default(true).describe('Send the metrics of the GenAI conventions, every minute.'),
+        sample: z
+          .number()
+          .min(0)
+          .max(1)
+          .default(1)
+          .describe("Share of the traces that are recorded, 0 to 1. A caller's `traceparent` decides for its own."),
+      })
+      .prefault({})
+      .describe('OpenTelemetry, by OTLP. Read at the start.'),
   })
   .describe('Logs and metrics.');
 

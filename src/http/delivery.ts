@@ -192,11 +192,16 @@ export function writeFailure(
   const { response } = exchange;
   if (response.headersSent || response.destroyed) return;
   const facts = factsOf(failure, nowMs);
-  if (exchange.admitted?.booked !== true) exchange.onRefused(refusalOf(exchange, failure, facts, nowMs));
+  const { trace } = exchange;
+  if (exchange.admitted?.booked !== true) {
+    if (trace !== null) trace.refused = failure.kind;
+    exchange.onRefused(refusalOf(exchange, failure, facts, nowMs));
+  }
   const told = JSON.stringify(dialect.errorBody(failure, exchange.requestId, nowMs));
   const body = Buffer.from(withPublicErrorLinks(told, exchange.publicUrl));
   const headers = [
     ...identityHeaders(exchange),
+    ...(trace === null ? [] : ['x-culvert-trace-id', trace.id]),
     'content-type',
     'application/json',
     'content-length',

@@ -5,6 +5,7 @@ import type { JsonSchema } from '../inference/dialects/described-check.ts';
 import type { CallerDialect } from '../inference/dialects/dialect.ts';
 import type { Delivery } from '../inference/spine/sink.ts';
 import type { RoomHold } from '../kernel/sharing/room.ts';
+import type { Trace } from '../kernel/trace.ts';
 import type { Admitted, AdmitWeight, LimitHeaderForm } from '../metering/admission.ts';
 import type { Refusal } from '../metering/refusal.ts';
 
@@ -36,6 +37,8 @@ export interface Exchange {
   /** Set before `handle` on every route with `auth: 'admin'`. */
   operator: Operator | null;
   admitted: Admitted | null;
+  /** Null: nobody traces it. Set before `handle`. */
+  trace: Trace | null;
   /** What of its body counts in the room for bodies, from `handle` to its end; null on routes without a key. */
   held: RoomHold | null;
   /** Its body is read to its end, and dropped: the answer does not wait for it. */

@@ -71,7 +71,7 @@ export function uploadHandler<I extends object, R extends RequestBody, P extends
 
 /** Null when its headers were refused. */
 function modelCallOf(exchange: Exchange): ModelCall | null {
-  const { request, client, requestId, clientRequestId, atMs, startedMs } = exchange;
+  const { request, client, requestId, clientRequestId, atMs, startedMs, trace } = exchange;
   const { headers } = request;
   const admitted = exchange.admitted!;
   const refused = (failure: Failure): null => {
@@ -82,6 +82,7 @@ function modelCallOf(exchange: Exchange): ModelCall | null {
   if ('kind' in wishes) return refused(wishes);
   const idempotencyKey = headers['idempotency-key'] === undefined ? null : readIdempotencyKey(headers);
   if (idempotencyKey !== null && typeof idempotencyKey === 'object') return refused(idempotencyKey);
+  if (trace !== null) trace.session = wishes.session;
   return {
     requestId,
     clientRequestId,
@@ -94,6 +95,7 @@ function modelCallOf(exchange: Exchange): ModelCall | null {
     tag: tagOf(headers),
     wishes,
     idempotencyKey,
+    trace,
     atMs,
     startedMs,
   };

@@ -9,6 +9,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { type Failure, invalid } from '../kernel/failure.ts';
 import { newRequestId } from '../kernel/ids.ts';
 import type { Room } from '../kernel/sharing/room.ts';
+import type { Trace, Traces } from '../kernel/trace.ts';
 import type { Admission } from '../metering/admission.ts';
 import type { Refusal } from '../metering/refusal.ts';
 import { createClientAddress } from './client-address.ts';
@@ -38,10 +39,12 @@ export interface ReceptionParts {
       >;
     };
   };
+  /** Null: nobody traces. */
+  traces: Traces | null;
   /** Told of every request that got an error before anything was held for it. */
   onRefused(refusal: Refusal): void;
   /** Told of errors that nobody expected; the caller got a 500 naming the request id. */
-  onUnexpected(error: unknown, requestId: string): void;
+  onUnexpected(error: unknown, requestId: string, trace: Trace | null): void;
 }
 
 /** Whose errors those get who name no route. */
@@ -105,6 +108,7 @@ export class Reception {
       principal: null,
       operator: null,
       admitted: null,
+      trace: null,
       held: null,
       dropsBody: false,
       onRefused: parts.onRefused,
@@ -122,6 +126,11 @@ export class Reception {
     const { route } = exchange;
     if (route === null) return this.refuse(exchange, this.unrouted(method, path));
     if (this.state !== 'open' && (this.state === 'closed' || route.auth === 'none')) response.shouldKeepAlive = false;
+    const { traces } = parts;
+    if (traces !== null && route.auth === 'key') {
+      const { atMs, startedMs } = exchange;
+      exchange.trace = traces.begin({ atMs, startedMs, headers: request.headers });
+    }
     void this.serve(exchange, route);
   }
 
@@ -167,10 +176,26 @@ export class Reception {
         if (this.running === 0 && this.onIdle !== null) this.onIdle();
       }
     } catch (error) {
-      onUnexpected(error, requestId);
+      onUnexpected(error, requestId, exchange.trace);
       if (response.headersSent) response.destroy();
       else this.refuse(exchange, { kind: 'internal' });
+    } finally {
+      if (exchange.trace !== null) this.endTrace(exchange.trace, exchange, route);
     }
+  }
+
+  private endTrace(trace: Trace, exchange: Exchange, route: Route): void {
+    const { requestId, request, response, client, principal } = exchange;
+    const end = {
+      requestId,
+      method: request.method ?? '',
+      route: route.path,
+      status: client.gone && !response.headersSent ? 499 : response.statusCode,
+      account: principal?.account ?? '',
+      keyId: principal?.keyId ?? '',
+      about: null,
+    };
+    trace.end(end, this.parts.clock.monotonicMs());
   }
 
   private refuse(exchange: Exchange, failure: Failure): void {

@@ -16,7 +16,7 @@ export function refusalOf(
   facts: FailureFacts,
   nowMs: number,
 ): Refusal {
-  const { requestId, clientRequestId, atMs, route, principal, admitted, params } = exchange;
+  const { requestId, clientRequestId, atMs, route, principal, admitted, params, trace } = exchange;
   return {
     ...whatFailed(failure, facts),
     requestId,
@@ -29,6 +29,7 @@ export function refusalOf(
     tenant: principal?.tenant ?? '',
     endpoint: route === null ? '' : (route.endpoint ?? route.path),
     model: admitted?.asked || modelOf(failure),
+    traceId: trace?.id ?? null,
   };
 }
 
@@ -45,6 +46,7 @@ export function rawRefusal(requestId: string, failure: Failure, nowMs: number): 
     tenant: '',
     endpoint: '',
     model: '',
+    traceId: null,
   };
 }
 

@@ -42,17 +42,25 @@ export function createCrawlSink({ engine, services, ring }: CrawlSinkParts): Cra
     const atMs = clock.wallMs();
     const startedMs = clock.monotonicMs();
     const requestId = newRequestId(atMs);
+    const trace = services.traces?.begin({ atMs, startedMs, headers: null }) ?? null;
+    const endTrace = (status: number) =>
+      trace?.end(
+        { requestId, method: null, route: 'crawl vectors', status, account, keyId: owner.keyId, about: null },
+        clock.monotonicMs(),
+      );
     const held = await meter
       .hold(
-        { requestId, clientRequestId: null, tag: null, principal, admitted: admittedBefore, atMs, startedMs },
+        { requestId, clientRequestId: null, tag: null, principal, admitted: admittedBefore, trace, atMs, startedMs },
         prepared,
       )
       .catch((error: unknown) => {
         prepared.drop();
+        endTrace(500);
         throw error;
       });
     if (held.kind !== 'held') {
       prepared.drop();
+      endTrace(statusOf(held));
       return held;
     }
     let failure: Failure | null = { kind: 'internal' };
@@ -67,7 +75,9 @@ export function createCrawlSink({ engine, services, ring }: CrawlSinkParts): Cra
       failure = answer.kind === 'answer' ? null : answer;
       return answer;
     } finally {
-      held.settle({ status: failure === null ? 200 : statusOf(failure), failure, aborted: false });
+      const status = failure === null ? 200 : statusOf(failure);
+      held.settle({ status, failure, aborted: false });
+      endTrace(status);
     }
   }
 

@@ -11,6 +11,7 @@ import { createWebhookPost } from '../inference/transport/post-webhook.ts';
 import { environmentProxies, type ProxyOf } from '../inference/transport/proxy.ts';
 import { createSystemResolver } from '../inference/transport/resolve-name.ts';
 import { systemClock } from '../kernel/clock.ts';
+import type { Trace } from '../kernel/trace.ts';
 import { createNotices } from '../metering/notices.ts';
 import { createRefusals } from '../metering/refusals.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
@@ -28,7 +29,9 @@ import { createSetup } from './setup.ts';
 import { openSinks, orderFor } from './sinks.ts';
 import { openStorage } from './storage.ts';
 import { StartRefused } from './stores.ts';
+import { startTelemetry } from './telemetry.ts';
 import { createAliasWatch, measure, tellFinished, tellRefused } from './tell.ts';
+import { tracedPost } from './traced-ports.ts';
 import { openUpstreams } from './upstreams.ts';
 
 export interface GatewayOptions {
@@ -122,6 +125,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   if (recovered > 0) log.warn({ requests: recovered }, 'requests of a crashed process were charged at their estimate');
 
   const metrics = createMetrics();
+  const { traces, close: closeTelemetry } = await startTelemetry(config, options);
   const upstreams = await openUpstreams({
     options: { ...options, config: setup.inForce() },
     folder,
@@ -132,7 +136,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   });
   setup.begin(upstreams.reconfigure);
   const { snapshot, transport, health } = upstreams;
-  const post = createWebhookPost(transport);
+  const post = tracedPost(createWebhookPost(transport), traces, clock);
   const notices = createNotices({ store: stores.notices, plans, clock, post, onTrouble });
   const resolver = createSystemResolver();
   const resolve = options.resolve ?? (async (hostname: string) => (await resolver(hostname)).addresses);
@@ -149,7 +153,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const files = openFiles({ config, books, env, proxyOf, clock, onTrouble, opened });
   const finished = tellFinished(log, metrics, snapshot, aliases);
   const common = { ...upstreams, keptBodies, books, clock, plans, storage, sinks };
-  const shared = { ...common, resolve, proxyOf, log, onTrouble, opened };
+  const shared = { ...common, resolve, proxyOf, log, onTrouble, opened, traces };
   const services = await openServices({ ...shared, files, notices, objects, finished });
   const { server, routes, dashboard } = await openServer({ ...shared, options, services, callers, setup, metrics });
   measure(metrics, { ledger, aliases, sinks });
@@ -162,16 +166,11 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   void notices.start();
   sinks.start();
   opened(sinks.stop);
+  const sweeps = (nowMs: number) => [stores.replies.sweep(nowMs), objects.sweep(nowMs), files.sweep()];
   const stopPruning = pruneByTime({
     prune(nowMs) {
       const beforeMs = nowMs - snapshot().config.storage.retention;
-      return [
-        ledger.prune(beforeMs),
-        stores.replies.sweep(nowMs),
-        objects.sweep(nowMs),
-        stores.pages.prune(beforeMs),
-        files.sweep(),
-      ];
+      return [ledger.prune(beforeMs), stores.pages.prune(beforeMs), ...sweeps(nowMs)];
     },
     clock,
     log,
@@ -195,8 +194,10 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
     async close(graceMs) {
       upstreams.stopLooking();
       stopPruning();
+      const untilMs = clock.monotonicMs() + graceMs;
       await server.drain(graceMs);
       await closeAll();
+      await closeTelemetry(untilMs - clock.monotonicMs());
     },
   };
 }
@@ -208,8 +209,11 @@ async function openServer(parts: Omit<RoutesParts, 'dashboard' | 'refusals' | 'b
   const { clock, admission, snapshot } = services;
   const refusals = createRefusals(books.stores.ledger);
   const bodies = createBodyRoom(snapshot);
-  const onUnexpected = (error: unknown, requestId: string) =>
-    log.error({ requestId, error: error instanceof Error ? error.stack : String(error) }, 'unexpected error');
+  const onUnexpected = (error: unknown, requestId: string, trace: Trace | null) =>
+    log.error(
+      { requestId, trace_id: trace?.id, error: error instanceof Error ? error.stack : String(error) },
+      'unexpected error',
+    );
   const { config, version, pagesFolder = null } = options;
   const { stores, secrets } = books;
   const dashboard = config.admin.dashboard
@@ -231,6 +235,7 @@ async function openServer(parts: Omit<RoutesParts, 'dashboard' | 'refusals' | 'b
     bodies,
     routes,
     snapshot,
+    traces: services.traces,
     onRefused: tellRefused(log, metrics, refusals),
     onDropped: (connections) =>
       log.warn(

@@ -35,11 +35,14 @@ export function createPageModel(services: Services, ring: Pick<KeyRing, 'princip
       const leave = () => client.leave();
       signal.addEventListener('abort', leave, { once: true });
       if (signal.aborted) leave();
+      const { clock, traces } = services;
+      const atMs = clock.wallMs();
+      const startedMs = clock.monotonicMs();
+      const requestId = newRequestId(atMs);
+      const trace = traces?.begin({ atMs, startedMs, headers: null }) ?? null;
       try {
-        const { clock } = services;
-        const atMs = clock.wallMs();
         const call = {
-          requestId: newRequestId(atMs),
+          requestId,
           clientRequestId: null,
           principal,
           admitted: { ...admittedBefore },
@@ -48,12 +51,19 @@ export function createPageModel(services: Services, ring: Pick<KeyRing, 'princip
           tag: null,
           wishes: { timeoutMs: question.timeoutMs, fallback: 'allowed', session: null },
           idempotencyKey: null,
+          trace,
           atMs,
-          startedMs: clock.monotonicMs(),
+          startedMs,
         } as const;
         await serve(services, endpoint, call, Buffer.from(JSON.stringify(bodyOf(question))));
       } finally {
         signal.removeEventListener('abort', leave);
+        const { account, keyId } = principal;
+        const status = client.outcome?.kind === 'answered' ? client.outcome.status : 502;
+        trace?.end(
+          { requestId, method: null, route: 'page model', status, account, keyId, about: null },
+          clock.monotonicMs(),
+        );
       }
       return writingIn(client.outcome);
     },

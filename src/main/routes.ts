@@ -26,6 +26,7 @@ import type { Services } from '../inference/endpoints/services.ts';
 import { createVectorMeter } from '../inference/metered/meter-vectors.ts';
 import type { ProxyOf } from '../inference/transport/proxy.ts';
 import type { Room } from '../kernel/sharing/room.ts';
+import type { Trace } from '../kernel/trace.ts';
 import type { Ledger } from '../metering/ledger.ts';
 import type { RecordDelivery } from '../metering/record-delivery.ts';
 import type { Refusals } from '../metering/refusals.ts';
@@ -65,7 +66,7 @@ export interface RoutesParts {
   proxyOf: ProxyOf;
   draining(): boolean;
   onTrouble(message: string): void;
-  onUnexpected(error: unknown, requestId: string): void;
+  onUnexpected(error: unknown, requestId: string, trace: Trace | null): void;
   /** Called at once with how each part is closed. */
   opened(close: () => Promise<void> | void): void;
 }

@@ -16,6 +16,7 @@ import { createIdempotency } from '../inference/spine/idempotency.ts';
 import { RefusedFormats } from '../inference/spine/refused-formats.ts';
 import type { SpineServices } from '../inference/spine/services.ts';
 import { systemRandom } from '../kernel/random.ts';
+import type { Traces } from '../kernel/trace.ts';
 import type { Notices } from '../metering/notices.ts';
 import { createLimitedAdmission, createSettledLimits, createSettlement } from '../metering/quota.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
@@ -25,6 +26,7 @@ import { accountOfTenant } from '../stores/sqlite/storage-sizes.ts';
 import type { Books } from './books.ts';
 import type { KeptBodies } from './kept-bodies.ts';
 import type { Storage } from './storage.ts';
+import { tracedAdmission, tracedSettlement } from './traced-ports.ts';
 
 export interface ServicesParts
   extends Pick<SpineServices, 'clock' | 'transport' | 'health' | 'silence' | 'snapshot' | 'finished'>,
@@ -33,6 +35,7 @@ export interface ServicesParts
   storage: Storage;
   notices: Notices;
   objects: ProviderObjects;
+  traces: Traces | null;
   engines: Engines;
   keptBodies: KeptBodies;
   log: Log;
@@ -46,10 +49,20 @@ export interface ServicesParts
 /** What the requests of all families run on. */
 export async function openServices(parts: ServicesParts): Promise<Services> {
   const { clock, transport, health, silence, snapshot, finished, plans, transcoder, files, objects } = parts;
-  const { books, storage, notices, engines, log, resolve, onTrouble } = parts;
+  const { books, storage, notices, engines, log, resolve, onTrouble, traces } = parts;
   const { counters, ledger, bootId, replies } = books.stores;
   const { observe } = notices;
   const fetching = { rules: () => snapshot().config.fetch, resolve };
+  const admission = createLimitedAdmission({
+    troubles: books.troubles,
+    counters,
+    ledger,
+    plans,
+    bootId,
+    clock,
+    observe,
+  });
+  const settlement = createSettlement(ledger, createSettledLimits({ counters, plans, observe }), plans);
   const services: Services = {
     clock,
     random: systemRandom,
@@ -58,8 +71,9 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     retryBudget: createRetryBudget(),
     silence,
     plans,
-    admission: createLimitedAdmission({ troubles: books.troubles, counters, ledger, plans, bootId, clock, observe }),
-    settlement: createSettlement(ledger, createSettledLimits({ counters, plans, observe }), plans),
+    admission: traces === null ? admission : tracedAdmission(admission, clock),
+    settlement: traces === null ? settlement : tracedSettlement(settlement, clock),
+    traces,
     idempotency: createIdempotency({
       store: replies,
       sealer: books.secrets.sealer('idempotent replies'),

@@ -19,20 +19,27 @@ export function tellFinished(
   aliases: Pick<AliasWatch, 'ended'>,
 ): Services['finished'] {
   const logRequest = requestLog(log);
-  return (event) => {
+  return (event, trace) => {
     const { modelOf, targetOf } = snapshot().models.labels;
     const model = modelOf(event.alias);
     metrics.finished(event, model, targetOf(event.target));
     aliases.ended(model, event);
     const attempts = event.route.attempts.length;
-    logRequest(event, attempts);
+    logRequest(event, attempts, trace?.id ?? null);
     if (event.class === 'ok' && attempts === 1) return;
     for (const attempt of event.route.attempts) {
       // Failover hides it from every caller, and no retry mends it: the operator must hear of it here.
       if (attempt.class === 'bad_credential' || attempt.class === 'quota_exhausted') {
         const { provider, credential, status: answered } = attempt;
         log.warn(
-          { requestId: event.requestId, provider, credential, status: answered, class: attempt.class },
+          {
+            requestId: event.requestId,
+            trace_id: trace?.id,
+            provider,
+            credential,
+            status: answered,
+            class: attempt.class,
+          },
           'a credential was refused',
         );
       }
@@ -59,10 +66,10 @@ export function tellRefused(
 
   return (refusal) => {
     metrics.refused(refusal);
-    const { requestId, account, keyId, endpoint, model, status, reason, limit, ms, message } = refusal;
+    const { requestId, account, keyId, endpoint, model, status, reason, limit, ms, message, traceId } = refusal;
     if (refusals.add(refusal) === 'line') {
       const what = { status, class: reason, ...(limit !== '' && { limit }), ms, message };
-      log.info({ requestId, account, keyId, endpoint, model, ...what }, 'refused');
+      log.info({ requestId, account, keyId, endpoint, model, ...what, trace_id: traceId ?? undefined }, 'refused');
       return;
     }
     if (more === null) {

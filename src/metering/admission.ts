@@ -1,6 +1,7 @@
 import type { Principal } from '../auth/principal.ts';
 import type { Config } from '../config/schema.ts';
 import type { Failure } from '../kernel/failure.ts';
+import type { Trace } from '../kernel/trace.ts';
 import type { Held, Limit, LimitState, Spent } from './counters.ts';
 import type { UsageEvent, UsageRoute } from './ledger.ts';
 
@@ -58,6 +59,8 @@ export interface Claim {
   costMilli: number;
   inputTokensEstimate: number;
   atMs: number;
+  /** Null: nobody traces it. */
+  trace: Trace | null;
 }
 
 /** Quota held for a running request; settlement ends it. */

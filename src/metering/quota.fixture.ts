@@ -65,6 +65,7 @@ export function metered(plan: Record<string, unknown>, more: Record<string, unkn
     costMilli,
     inputTokensEstimate: 10,
     atMs: clock.wallMs(),
+    trace: null,
   });
   return {
     clock,

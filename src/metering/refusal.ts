@@ -24,6 +24,8 @@ export interface Refusal {
   limit: string;
   /** What the caller was told, cut to `refusalMessageMax` characters. */
   message: string;
+  /** Null: nobody traces it. */
+  traceId: string | null;
 }
 
 export const refusalMessageMax = 500;

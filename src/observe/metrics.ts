@@ -228,35 +228,40 @@ function gaugesSeries(
   );
 }
 
-class Buckets implements HistogramCell {
-  readonly #labels: Record<string, string>;
-  readonly #bounds: readonly number[];
+/** Values by size. */
+export class Buckets implements HistogramCell {
+  readonly bounds: readonly number[];
   /** By bound, and above the last one. */
-  readonly #counts: number[];
-  #sum = 0;
+  readonly counts: number[];
+  sum = 0;
+  readonly #labels: Record<string, string>;
 
   constructor(labels: Record<string, string>, bounds: readonly number[]) {
     this.#labels = labels;
-    this.#bounds = bounds;
-    this.#counts = Array.from({ length: bounds.length + 1 }, () => 0);
+    this.bounds = bounds;
+    this.counts = Array.from({ length: bounds.length + 1 }, () => 0);
+  }
+
+  get count(): number {
+    return this.counts.reduce((all, one) => all + one, 0);
   }
 
   observe(value: number): void {
     let at = 0;
-    while (at < this.#bounds.length && value > this.#bounds[at]!) at += 1;
-    this.#counts[at]! += 1;
-    this.#sum += value;
+    while (at < this.bounds.length && value > this.bounds[at]!) at += 1;
+    this.counts[at]! += 1;
+    this.sum += value;
   }
 
   samples(name: string): Sample[] {
     const samples: Sample[] = [];
     let below = 0;
-    for (let at = 0; at < this.#counts.length; at += 1) {
-      below += this.#counts[at]!;
-      const labels = { le: this.#bounds[at] ?? '+Inf', ...this.#labels };
+    for (let at = 0; at < this.counts.length; at += 1) {
+      below += this.counts[at]!;
+      const labels = { le: this.bounds[at] ?? '+Inf', ...this.#labels };
       samples.push({ labels, value: below, metricName: `${name}_bucket` });
     }
-    samples.push({ labels: this.#labels, value: this.#sum, metricName: `${name}_sum` });
+    samples.push({ labels: this.#labels, value: this.sum, metricName: `${name}_sum` });
     samples.push({ labels: this.#labels, value: below, metricName: `${name}_count` });
     return samples;
   }

@@ -25,6 +25,7 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
   const unexpected: unknown[] = [];
   let handled = 0;
   const server = createGatewayServer({
+    traces: null,
     clock: parts.clock ?? systemClock,
     admission: {
       admit: () =>

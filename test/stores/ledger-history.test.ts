@@ -189,6 +189,7 @@ for (const driver of drivers) {
         reason: at === 0 ? 'quota-exceeded' : 'unauthenticated',
         limit: at === 0 ? '5h' : '',
         message: 'No.',
+        traceId: null,
       }),
     );
     ledger.note(first!);

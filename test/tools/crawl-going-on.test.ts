@@ -47,8 +47,8 @@ test('what passes, such as books that cannot be reached, is waited for', async (
   let asked = 0;
   const { meter } = countingMeter();
   const flaky: CrawlsParts['meter'] = {
-    hold: (by) =>
-      asked++ % 2 === 0 ? Promise.resolve({ kind: 'quota-unavailable', message: 'later' }) : meter.hold(by),
+    hold: (by, page) =>
+      asked++ % 2 === 0 ? Promise.resolve({ kind: 'quota-unavailable', message: 'later' }) : meter.hold(by, page),
   };
   const { crawl } = await crawled(t, { '/': { links: ['/a', '/b'] } }, {}, { meter: flaky });
   assert.deepEqual([crawl.status, crawl.done, crawl.charged], ['completed', 3, 3]);

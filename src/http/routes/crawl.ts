@@ -176,7 +176,7 @@ async function withoutCollection(
 
 /** Whoever could not pay the first page learns it now, not from a crawl that stopped. */
 async function withoutQuota({ meter }: CrawlParts, owner: CrawlOwner): Promise<Failure | null> {
-  const hold = await meter.hold(owner);
+  const hold = await meter.hold(owner, null);
   if (hold.kind !== 'held') return hold;
   hold.settle('nothing', null);
   return null;

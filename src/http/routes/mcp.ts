@@ -4,6 +4,7 @@ import { refuse, sendWhole } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, factsOf, invalid, statusOf } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { Trace } from '../../kernel/trace.ts';
 import type { Admission } from '../../metering/admission.ts';
 import type { ApiCall } from '../../tools/mcp/mcp-tools.ts';
 import { type Exchange, headerOf, type Route } from '../exchange.ts';
@@ -17,7 +18,7 @@ export interface McpParts {
   clock: Clock;
   version: string;
   /** Told of errors that nobody expected; the caller got a result naming the request id. */
-  onUnexpected(error: unknown, requestId: string): void;
+  onUnexpected(error: unknown, requestId: string, trace: Trace | null): void;
 }
 
 /** What an assistant writes; whole files go by the REST API. */
@@ -112,7 +113,7 @@ async function callApi(
   try {
     outcome = await keptAnswerOf(route, { ...outer, route, params, search, path, givenBody, admitted }, signal);
   } catch (error) {
-    onUnexpected(error, requestId);
+    onUnexpected(error, requestId, outer.trace);
     return refusal({ kind: 'internal' });
   } finally {
     admitted?.release();

@@ -1,6 +1,7 @@
 import type { Principal } from '../../auth/principal.ts';
 import type { Delivery } from '../../inference/spine/sink.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import type { Trace } from '../../kernel/trace.ts';
 import type { Admitted } from '../../metering/admission.ts';
 import type { Exchange } from '../exchange.ts';
 import { tagOf } from '../tag.ts';
@@ -13,6 +14,8 @@ export interface MeteredCall {
   admitted: Admitted;
   client: Delivery;
   tag: string | null;
+  /** Null: nobody traces it. */
+  trace: Trace | null;
   /** Wall-clock and monotonic ms of arrival. */
   atMs: number;
   startedMs: number;
@@ -20,10 +23,20 @@ export interface MeteredCall {
 
 /** Of a route with `auth: 'key'` that was admitted. */
 export function meteredCallOf(exchange: Exchange): MeteredCall {
-  const { requestId, clientRequestId, atMs, startedMs } = exchange;
+  const { requestId, clientRequestId, atMs, startedMs, trace } = exchange;
   const { principal, admitted, client } = exchange;
   const tag = tagOf(exchange.request.headers);
-  return { requestId, clientRequestId, principal: principal!, admitted: admitted!, client, tag, atMs, startedMs };
+  return {
+    requestId,
+    clientRequestId,
+    principal: principal!,
+    admitted: admitted!,
+    client,
+    tag,
+    trace,
+    atMs,
+    startedMs,
+  };
 }
 
 /** How such a call is settled. */

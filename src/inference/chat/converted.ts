@@ -23,6 +23,8 @@ export class ConvertedAnswer implements AnswerReader {
   fault: Fault | null = null;
   usage: Usage | null = null;
   done = false;
+  answeredAs: string | null = null;
+  finishReason: string | null = null;
   readonly #source: EventSource;
   readonly #inputTokensEstimate: number;
   readonly #onGiven: OnGiven | undefined;
@@ -98,9 +100,11 @@ export class ConvertedAnswer implements AnswerReader {
         this.contentEvents++;
         this.#contentChars += contentLength(event);
         if (event.type === 'audio-delta') this.#spoke(event.audio.id);
-      } else if (event.type === 'start' && event.id !== null) {
-        this.#onGiven?.([{ id: event.id, nameable: 'if-kept' }]);
+      } else if (event.type === 'start') {
+        this.answeredAs = event.model;
+        if (event.id !== null) this.#onGiven?.([{ id: event.id, nameable: 'if-kept' }]);
       } else if (tellsBeside(event) || mayBeSilent(event)) this.#tells = true;
+      if (event.type === 'finish') this.finishReason = event.reason;
       shown.push(this.#toolNames === undefined ? event : inCallersNames(event, this.#toolNames));
     }
     return shown.length === 0 ? null : shown;

@@ -50,6 +50,8 @@ test('a fault of ours in one choice ends the others first, and is told once they
   const client = new FakeClient();
   const progress = newProgress();
   const job: Job = {
+    endpoint: 'chat',
+    trace: null,
     tenant: 'dev/test',
     query: queryOf([targetOf('a/m')]),
     user: null,

@@ -268,6 +268,9 @@ export interface PassingFacts {
   closing?: string;
   /** Rough count of output tokens that passed, for when the upstream tells no usage. */
   outputTokensSeen: number;
+  /** What the answer calls itself, and why it ended, in its own words; null or absent: it has not said. */
+  answeredAs?: string | null;
+  finishReason?: string | null;
   /** Where the stream stands, for dialects whose error frame must know. */
   mark?: StreamMark | undefined;
 }

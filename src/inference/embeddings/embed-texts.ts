@@ -30,7 +30,7 @@ export interface EmbeddedTexts {
 /** For whom: what every admitted request knows of itself. */
 export type TextsCall = Pick<
   ModelCall,
-  'requestId' | 'clientRequestId' | 'principal' | 'admitted' | 'tag' | 'atMs' | 'startedMs'
+  'requestId' | 'clientRequestId' | 'principal' | 'admitted' | 'tag' | 'trace' | 'atMs' | 'startedMs'
 > & {
   /** Whose leaving ends the work. */
   client?: Client;
@@ -67,7 +67,7 @@ export async function embedTexts(
   const asked: RunCall = { ...call, client: call.client ?? kept, sink: kept, callerHeaders: {}, wishes };
   let vectors: EmbeddedTexts | null = null;
   const plan = embeddingPlan(way, body.facts, asked);
-  const job = jobOf(snapshot, asked, plan, reserved, { user: null });
+  const job = jobOf(snapshot, 'embeddings', asked, plan, reserved, { user: null });
   const { trial } = embeddingTrials(services, job, body, way.alias, 'single', async ({ rows, size }) => {
     vectors = { size, vectors: rows as Float32Array<ArrayBuffer> };
     return '';

@@ -23,7 +23,7 @@ export interface RankedBy {
 }
 
 /** For whom: what every admitted request knows of itself. */
-export type RankCall = Pick<ModelCall, 'requestId' | 'principal' | 'startedMs'> & {
+export type RankCall = Pick<ModelCall, 'requestId' | 'principal' | 'startedMs' | 'trace'> & {
   /** Whose leaving ends the work. */
   client?: Client;
 };
@@ -56,7 +56,7 @@ export async function rankTexts(
     const kept = new KeptAnswer();
     const asked: RunCall = { ...call, client: call.client ?? kept, sink: kept, callerHeaders: {}, wishes };
     const query = { ...plan.query, needs: body.facts.needs };
-    const job = jobOf(snapshot, asked, { ...plan, query }, reserved, { user: null });
+    const job = jobOf(snapshot, 'rerank', asked, { ...plan, query }, reserved, { user: null });
     const format = rerankOf(texts.length);
     await runAttempts(services, job, (answer) => forwardTrial(services, job, body, format, answer));
     return { outcome: ranksOf(kept, texts.length), progress: job.progress };

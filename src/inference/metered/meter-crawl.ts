@@ -1,5 +1,5 @@
 import type { Principal } from '../../auth/principal.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, statusOf } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import type { Admitted, Claim } from '../../metering/admission.ts';
 import { costMilliOf } from '../../metering/quota.ts';
@@ -17,7 +17,7 @@ export interface CrawlPageHold {
 
 /** What pages of crawls cost: the port that `src/tools/crawl/crawl-ports.ts` describes. */
 export interface CrawlPageMeter {
-  hold(owner: { keyId: string }): Promise<CrawlPageHold | Failure>;
+  hold(owner: { keyId: string }, page: string | null): Promise<CrawlPageHold | Failure>;
 }
 
 /** Nobody waits at the door: a crawl has its own pace, and was let in when it began. */
@@ -30,15 +30,26 @@ export function createCrawlMeter(
 ): CrawlPageMeter {
   const { clock, admission } = services;
   return {
-    async hold({ keyId }) {
+    async hold({ keyId }, page) {
       const principal = principalOf(keyId);
       if ('kind' in principal) return principal;
       const full = await services.storage.mayKeep(principal.account);
       if (full !== null) return full;
       const atMs = clock.wallMs();
       const startedMs = clock.monotonicMs();
+      const trace = page === null ? null : (services.traces?.begin({ atMs, startedMs, headers: null }) ?? null);
+      const requestId = newRequestId(atMs);
+      const { account } = principal;
+      function endTrace(status: number): void {
+        if (trace === null || page === null) return;
+        // What stands behind the path may be a secret.
+        const { origin, pathname } = new URL(page);
+        const about = origin + pathname;
+        const facts = { requestId, method: null, route: 'crawl page', status, account, keyId, about };
+        trace.end(facts, clock.monotonicMs());
+      }
       const claim: Claim = {
-        requestId: newRequestId(atMs),
+        requestId,
         principal,
         admitted: admittedBefore,
         endpoint: 'crawl-page',
@@ -47,9 +58,13 @@ export function createCrawlMeter(
         costMilli: costMilliOf(services.snapshot().config.costs, 'crawl_page'),
         inputTokensEstimate: 0,
         atMs,
+        trace,
       };
       const reserved = await admission.reserve(claim);
-      if (reserved.kind !== 'reserved') return reserved;
+      if (reserved.kind !== 'reserved') {
+        endTrace(statusOf(reserved));
+        return reserved;
+      }
       return {
         kind: 'held',
         settle(end, failure) {
@@ -67,6 +82,7 @@ export function createCrawlMeter(
             progress,
             client,
           });
+          endTrace(progress.status);
         },
       };
     },

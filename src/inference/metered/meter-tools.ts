@@ -10,7 +10,7 @@ import { settleCall } from '../spine/settle-call.ts';
 /** One call of a web tool, its caller known and admitted. */
 export type ToolMeterCall = Pick<
   ModelCall,
-  'requestId' | 'clientRequestId' | 'principal' | 'admitted' | 'tag' | 'atMs' | 'startedMs'
+  'requestId' | 'clientRequestId' | 'principal' | 'admitted' | 'tag' | 'trace' | 'atMs' | 'startedMs'
 >;
 
 /** The tool, and how many pages it may scrape beside. */
@@ -53,7 +53,7 @@ export function createToolMeter(services: SpineServices): ToolCallMeter {
 }
 
 function claimFor(costs: Costs, call: ToolMeterCall, { tool, pagesMax }: ToolCallCharge): Claim {
-  const { requestId, principal, admitted, atMs } = call;
+  const { requestId, principal, admitted, atMs, trace } = call;
   return {
     requestId,
     principal,
@@ -64,6 +64,7 @@ function claimFor(costs: Costs, call: ToolMeterCall, { tool, pagesMax }: ToolCal
     costMilli: milliOf(costs, tool, pagesMax),
     inputTokensEstimate: 0,
     atMs,
+    trace,
   };
 }
 

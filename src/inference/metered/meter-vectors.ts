@@ -137,7 +137,7 @@ function claimFor(
   embedding: Embedding | null,
   ranking: Ranking | null,
 ): Claim {
-  const { requestId, principal, admitted, atMs } = call;
+  const { requestId, principal, admitted, atMs, trace } = call;
   const runs = embedding !== null && embedding.size === null ? embedding : null;
   const embedder = runs?.way.alias;
   const embeddingMilli = embedder === undefined ? 0 : costMilliOf(config.costs, 'embeddings', embedder.cost);
@@ -152,5 +152,6 @@ function claimFor(
     costMilli: costMilliOf(config.costs, 'vectors') + embeddingMilli + (ranking?.costMilli ?? 0),
     inputTokensEstimate: (runs?.body.facts.needs.inputTokensEstimate ?? 0) + rankTokens,
     atMs,
+    trace,
   };
 }

@@ -4,6 +4,9 @@ import { providerTypes } from '../providers/catalog.ts';
 import { createConnection, type ProviderConnection } from '../providers/connection.ts';
 import { createRoute } from '../transport/create-route.ts';
 
+/** Of keys that another Culvert has issued. */
+const ownKeyPrefix = 'sk-cv-';
+
 /** A provider as configured and as it is called. */
 export interface ConfiguredProvider {
   connection: ProviderConnection;
@@ -48,6 +51,7 @@ export function connectProviders(
       headers: config.headers,
       apiVersion: config.api_version ?? null,
       dialects: config.dialects ?? null,
+      traced: config.trace ?? credentials.some(({ api_key }) => api_key.startsWith(ownKeyPrefix)),
     });
     if (made.ok) connected.set(name, { connection: made.connection, config, simulated: name === simulator });
     else problems.push(made.message);

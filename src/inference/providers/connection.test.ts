@@ -199,7 +199,8 @@ test('a local server may be written without its /v1, and needs no key', () => {
 });
 
 test('S2 of 200 header names of a caller only the listed ones reach the upstream', () => {
-  const passing = ['traceparent', 'x-session-id', 'x-session-affinity', 'x-grok-conv-id'];
+  const passing = ['x-session-id', 'x-session-affinity', 'x-grok-conv-id'];
+  const traced = ['traceparent', 'tracestate'];
   const names = [
     'x-portkey-custom-host',
     'x-forwarded-host',
@@ -218,12 +219,15 @@ test('S2 of 200 header names of a caller only the listed ones reach the upstream
   ];
   for (let i = names.length; i < 200; i++)
     names.push(`x-${i}-${['host', 'url', 'provider-url', 'target', 'base'][i % 5]}`);
-  const callerHeaders = Object.fromEntries([...names, ...passing].map((name) => [name, 'evil.example']));
+  const callerHeaders = Object.fromEntries([...names, ...traced, ...passing].map((name) => [name, 'evil.example']));
   const connection = connect({});
   const plain = encodeUpstream(connection, call);
   const address = encodeUpstream(connection, { ...call, callerHeaders });
   assert.equal(address.origin + address.path, plain.origin + plain.path);
-  assert.deepEqual(Object.keys(headersOf(address.headers)).slice(plain.headers.length / 2), passing);
+  const passed = (headers: readonly string[]) => Object.keys(headersOf(headers)).slice(plain.headers.length / 2);
+  assert.deepEqual(passed(address.headers), passing);
+  const own = encodeUpstream({ ...connection, traced: true }, { ...call, callerHeaders });
+  assert.deepEqual(passed(own.headers), [...traced, ...passing]);
 });
 
 test('S23 a caller’s value with CR, LF, NUL or beyond ASCII reaches no upstream header', () => {

@@ -47,6 +47,8 @@ export interface ProviderConnection {
   /** What it is asked in; the first one for callers of yet another. */
   dialects: readonly DialectId[];
   apiVersion: string | null;
+  /** A service of the operator's own, which is told of the trace of a request. */
+  traced: boolean;
   /** By credential id (`name#0`, `name#team-a`…). At least one, also for a service that needs no key. */
   credentials: ReadonlyMap<string, CredentialHeaders>;
   /** The operator's own `anthropic-beta`, joined with the caller's; null when none. */
@@ -72,6 +74,8 @@ export interface ConnectionFacts {
   apiVersion: string | null;
   /** The operator's word on what it speaks; null or absent takes what its type speaks. */
   dialects?: readonly DialectId[] | null;
+  /** As the connection's. Absent: false. */
+  traced?: boolean;
 }
 
 export type ConnectionResult = { ok: true; connection: ProviderConnection } | { ok: false; message: string };
@@ -121,6 +125,7 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     transcription: (isElsewhere(facts) ? provider.transcriptionElsewhere : undefined) ?? provider.transcription ?? null,
     dialects,
     apiVersion: facts.apiVersion,
+    traced: facts.traced ?? false,
     credentials,
     beta: extra.headers.get('anthropic-beta') ?? null,
     hosts: host === hostname ? [host] : [host, hostname],

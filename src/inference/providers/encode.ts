@@ -31,6 +31,8 @@ export interface UpstreamCallFacts {
   contentType?: string | undefined;
   /** The caller's headers, lower-case names. */
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
+  /** Of our own trace, flat, instead of the caller's; absent: there is none. */
+  traceHeaders?: readonly string[] | undefined;
 }
 
 /**
@@ -50,7 +52,7 @@ export function encodeUpstream(connection: ProviderConnection, call: UpstreamCal
     origin: connection.origin,
     route: connection.route,
     path: pathOf(connection, call),
-    headers: withCallerHeaders(connection, typed, call.callerHeaders, dialect),
+    headers: withCallerHeaders(connection, typed, call.callerHeaders, dialect, call.traceHeaders),
   };
 }
 
@@ -134,10 +136,11 @@ function modelPath(connection: ProviderConnection, { model, answer }: UpstreamCa
 }
 
 /**
- * What of the caller's headers reaches every upstream: the trace, and the session ids by which some services keep
- * a conversation on the machine that has its prompt cached. Everything else stays here (S2).
+ * What of the caller's headers reaches every upstream: the session ids by which some services keep a conversation on the
+ * machine that has its prompt cached. Everything else stays here (S2), and the trace with whoever is one of us.
  */
-const passedHeaders = ['traceparent', 'x-session-id', 'x-session-affinity', 'x-grok-conv-id'] as const;
+const passedHeaders = ['x-session-id', 'x-session-affinity', 'x-grok-conv-id'] as const;
+const tracedHeaders = ['traceparent', 'tracestate', ...passedHeaders] as const;
 const passedValueCharsMax = 512;
 
 function withCallerHeaders(
@@ -145,11 +148,12 @@ function withCallerHeaders(
   base: readonly string[],
   caller: UpstreamCallFacts['callerHeaders'],
   dialect: DialectId,
+  trace?: readonly string[],
 ): readonly string[] {
-  let joined: string[] | null = null;
+  let joined: string[] | null = trace === undefined ? null : [...base, ...trace];
   // Services of Anthropic's type have its version among their own headers.
-  if (dialect === 'anthropic-messages' && connection.provider.dialect !== dialect) joined = versioned(base);
-  for (const name of passedHeaders) {
+  if (dialect === 'anthropic-messages' && connection.provider.dialect !== dialect) joined = versioned(joined ?? base);
+  for (const name of connection.traced && trace === undefined ? tracedHeaders : passedHeaders) {
     const value = caller[name];
     if (typeof value !== 'string' || value.length > passedValueCharsMax || !printable(value)) continue;
     // What the operator fixed for this provider stays.

@@ -25,6 +25,8 @@ function speak(
   const target = { ...usual, timeouts: { ...usual.timeouts, firstTokenMs } };
   const progress = newProgress();
   const job = {
+    endpoint: 'speech',
+    trace: null,
     client,
     sink: client,
     progress,

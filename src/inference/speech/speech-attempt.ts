@@ -27,7 +27,10 @@ export interface SpeechRun {
 }
 
 type TrialServices = Pick<SpeechServices, 'clock' | 'transport' | 'transcoder' | 'refusedFormats'>;
-type TrialJob = Pick<Job, 'tenant' | 'deadlineMs' | 'inputTokensEstimate' | 'providers' | 'callerHeaders' | 'bound'>;
+type TrialJob = Pick<
+  Job,
+  'tenant' | 'deadlineMs' | 'inputTokensEstimate' | 'providers' | 'callerHeaders' | 'bound' | 'trace'
+>;
 
 /** One attempt at one target. Until the first sound has gone out another one may follow. */
 export function speechTrial(services: TrialServices, job: TrialJob, run: SpeechRun, answer: Answer): Trial {

@@ -30,6 +30,9 @@ export interface AnswerReader {
   readonly malformedLines: number;
   /** Rough count of output tokens that passed: for when the upstream never says. */
   readonly outputTokensSeen: number;
+  /** What the answer calls itself, and why it ended; null or absent: it has not said. */
+  readonly answeredAs?: string | null;
+  readonly finishReason?: string | null;
   /** Where the caller's stream stands, for dialects whose error frame must know. */
   readonly mark?: StreamMark | undefined;
 }

@@ -11,7 +11,7 @@ import type {
 } from '../dialects/dialect.ts';
 import { type Loss, lossComment, lossesOf, lossHeader, lossHeaderName } from '../neutral/loss.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
-import type { Route, RouteAttempt } from '../routing/route.ts';
+import type { HedgeReason, Route, RouteAttempt } from '../routing/route.ts';
 import type { Seen, Watched } from '../routing/silence.ts';
 import type { Job } from './job.ts';
 import type { AnswerForm, AttemptSink, AttemptSource, Bytes, Chunk, HeaderList, Pace } from './sink.ts';
@@ -45,15 +45,18 @@ export class Answer<C = Bytes> implements Watched {
   /** It is the client's: no other attempt can answer. */
   begun = false;
   readonly attempt: RouteAttempt;
+  /** Why it runs beside another one; null: it does not. */
+  readonly hedge: HedgeReason | null;
   /** What makes it; null: it does not run yet, or has ended. */
   trial: Trial | null = null;
   /** As silence is watched for; null: it says nothing. */
   seen: Seen | null = null;
   readonly #contest: AnswerContest<C>;
 
-  constructor(contest: AnswerContest<C>, attempt: RouteAttempt) {
+  constructor(contest: AnswerContest<C>, attempt: RouteAttempt, hedge: HedgeReason | null = null) {
     this.#contest = contest;
     this.attempt = attempt;
+    this.hedge = hedge;
   }
 
   get signs(): number {

@@ -18,7 +18,7 @@ import type { AttemptSeen, Trial } from './trial.ts';
 const lingerMs = 1_000;
 
 /** What an attempt knows of its request. */
-export type AttemptJob = Pick<Job, 'deadlineMs' | 'providers' | 'callerHeaders' | 'given' | 'bound'>;
+export type AttemptJob = Pick<Job, 'deadlineMs' | 'providers' | 'callerHeaders' | 'given' | 'bound' | 'trace'>;
 
 /**
  * One call of one target with one credential: a state machine fed by the transport, the timers and whoever stops it,
@@ -88,7 +88,8 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
   seen(served: boolean, outcome: Fault | null): AttemptSeen {
     const { status, bytes } = this;
     const used = usageOf(this.#body.inputTokensEstimate, this.#reader, served, outcome);
-    return { status, bytes, ...used, malformedLines: this.#reader?.malformedLines ?? 0 };
+    const { malformedLines = 0, answeredAs = null, finishReason = null } = this.#reader ?? {};
+    return { status, bytes, ...used, malformedLines, answeredAs, finishReason };
   }
 
   #start(): void {
@@ -117,6 +118,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
       path: this.#body.path,
       contentType: upload?.contentType,
       callerHeaders: this.#job.callerHeaders,
+      traceHeaders: this.#provider.connection.traced ? this.#job.trace?.passOn(this.#attempt) : undefined,
     });
     this.#call = this.#parts.transport.send(
       {

@@ -74,6 +74,8 @@ function setUp(names: readonly string[], encode: Encode = () => body) {
     return conversationTrial(parts, job, asked, answer, null);
   };
   const job: Job = {
+    endpoint: 'chat',
+    trace: null,
     tenant: 'dev/test',
     query,
     user: null,

@@ -55,13 +55,13 @@ export class Contest<C> implements Overdue, AnswerContest<C> {
     const attempt = this.route.hedge(reason, this.clock.monotonicMs());
     if (attempt === null) return false;
     this.#hedgedFor = reason;
-    void this.#join(attempt);
+    void this.#join(attempt, reason);
     return true;
   }
 
-  async #join(attempt: RouteAttempt): Promise<void> {
+  async #join(attempt: RouteAttempt, reason: HedgeReason): Promise<void> {
     try {
-      const answer = new Answer(this, attempt);
+      const answer = new Answer(this, attempt, reason);
       const trial = await this.#makeTrial(answer);
       if (this.#winner !== null || this.#decided) this.#giveBack(attempt, { class: 'cancelled', lost: true });
       else if (this.job.client.gone) this.#giveBack(attempt, { class: 'cancelled' });

@@ -1,4 +1,5 @@
 import type { Failure } from '../../kernel/failure.ts';
+import type { Trace } from '../../kernel/trace.ts';
 import { usdOf } from '../../metering/quota.ts';
 import type { StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
@@ -37,6 +38,10 @@ export interface PreparedBody {
 
 /** One logical request on its way: what stays the same over its attempts, and what they leave behind. */
 export interface Job<C = Bytes> {
+  /** As the ledger names what is asked. */
+  endpoint: string;
+  /** Null: nobody traces it. */
+  trace: Trace | null;
   /** Whose turns it takes. */
   tenant: string;
   /** What routing is asked. */
@@ -127,12 +132,14 @@ export type ContestParts = Pick<SpineServices, 'clock' | 'transport' | 'silence'
 
 /** Adds one ended attempt to the explanation; what it used is the request's if it served the client. */
 export function recordAttempt<C>(
-  { progress, startedMs: arrivedMs }: Pick<Job<C>, 'progress' | 'startedMs'>,
-  { attempt, firstTokenMs }: Pick<Answer<C>, 'attempt' | 'firstTokenMs'>,
+  job: TracedJob<C>,
+  answer: Pick<Answer<C>, 'attempt' | 'firstTokenMs' | 'hedge'>,
   seen: AttemptSeen,
   outcome: Fault | null,
   nowMs: number,
 ): void {
+  const { progress, trace, startedMs: arrivedMs } = job;
+  const { attempt, firstTokenMs } = answer;
   const { usage, usageSource, status, bytes } = seen;
   if (progress.answeredBy === attempt || (seen.kept === true && usage !== null)) {
     progress.usage = usage === null ? null : sumOf(progress.usage, usage);
@@ -145,7 +152,7 @@ export function recordAttempt<C>(
     progress.usageSource = 'upstream';
   }
   const { target, credential, startedMs } = attempt;
-  progress.attempts.push({
+  const record: AttemptRecord = {
     target: target.id,
     provider: target.provider,
     model: target.model,
@@ -160,6 +167,43 @@ export function recordAttempt<C>(
     usageSource,
     costUsd: usage === null ? null : usdOf(usage, target.price),
     message: outcome?.message ?? null,
+  };
+  progress.attempts.push(record);
+  if (trace !== null) traceAttempt(trace, job, answer, seen, record);
+}
+
+type TracedJob<C> = Pick<Job<C>, 'progress' | 'startedMs' | 'trace' | 'providers' | 'endpoint' | 'stream'>;
+
+function traceAttempt<C>(
+  trace: Trace,
+  { providers, endpoint, stream }: TracedJob<C>,
+  { attempt, hedge }: Pick<Answer<C>, 'attempt' | 'hedge'>,
+  { answeredAs = null, finishReason = null }: Pick<AttemptSeen, 'answeredAs' | 'finishReason'>,
+  record: AttemptRecord,
+): void {
+  const connection = providers.get(record.provider)?.connection;
+  trace.attempt({
+    part: attempt,
+    endpoint,
+    provider: record.provider,
+    type: connection?.provider.id ?? record.provider,
+    origin: connection?.origin ?? null,
+    credential: record.credential,
+    model: record.model,
+    answeredAs,
+    finishReason,
+    streamed: stream,
+    number: attempt.number,
+    hedge,
+    startedMs: attempt.startedMs,
+    ms: record.ms,
+    firstTokenMs: record.firstTokenMs,
+    status: record.status,
+    class: record.class,
+    message: record.message,
+    usage: record.usage,
+    usageSource: record.usageSource,
+    costUsd: record.costUsd,
   });
 }
 

@@ -1,4 +1,5 @@
 import type { Principal } from '../../auth/principal.ts';
+import type { Trace } from '../../kernel/trace.ts';
 import type { Admitted } from '../../metering/admission.ts';
 import type { RoutingWishes } from '../routing/route.ts';
 import type { Client, Delivery, Sink } from './sink.ts';
@@ -20,6 +21,8 @@ export interface ModelCall {
   wishes: RoutingWishes;
   /** Of `Idempotency-Key`; a stream is run whatever it says. */
   idempotencyKey: string | null;
+  /** Null: nobody traces it. */
+  trace: Trace | null;
   /** Wall-clock and monotonic ms of arrival. */
   atMs: number;
   startedMs: number;
@@ -28,5 +31,5 @@ export interface ModelCall {
 /** What attempts need to know of it. */
 export type RunCall = Pick<
   ModelCall,
-  'requestId' | 'principal' | 'client' | 'sink' | 'startedMs' | 'wishes' | 'callerHeaders'
+  'requestId' | 'principal' | 'client' | 'sink' | 'startedMs' | 'wishes' | 'callerHeaders' | 'trace'
 >;

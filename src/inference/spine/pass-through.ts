@@ -72,6 +72,14 @@ export class PassedStream implements AnswerReader {
     return this.#reader.seen.usage;
   }
 
+  get answeredAs(): string | null {
+    return this.#reader.seen.answeredAs ?? null;
+  }
+
+  get finishReason(): string | null {
+    return this.#reader.seen.finishReason ?? null;
+  }
+
   get outputTokensSeen(): number {
     return this.#reader.seen.outputTokensSeen;
   }
@@ -194,6 +202,14 @@ export class PassedWhole implements AnswerReader {
 
   get usage(): Usage | null {
     return this.#reader.seen.usage;
+  }
+
+  get answeredAs(): string | null {
+    return this.#reader.seen.answeredAs ?? null;
+  }
+
+  get finishReason(): string | null {
+    return this.#reader.seen.finishReason ?? null;
   }
 
   get outputTokensSeen(): number {

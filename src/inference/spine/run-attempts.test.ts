@@ -60,6 +60,8 @@ function routeOnce(ended: (outcome: string) => void): Route {
 
 function jobWith(client: FakeClient): Job {
   return {
+    endpoint: 'chat',
+    trace: null,
     tenant: 'dev/test',
     query: queryOf([]),
     user: null,

@@ -66,11 +66,12 @@ async function run<I, R extends RequestBody, P extends Plan>(
     costMilli: costMilliOf(snapshot.config.costs, endpoint.cost, charged.cost, calls),
     inputTokensEstimate: query.needs.inputTokensEstimate,
     atMs: call.atMs,
+    trace: call.trace,
   };
   const reserved = await services.admission.reserve(claim);
   if (reserved.kind !== 'reserved') return refuse(sink, reserved, admitted.headers);
 
-  const job = jobOf(snapshot, call, plan, reserved, request.facts);
+  const job = jobOf(snapshot, endpoint.id, call, plan, reserved, request.facts);
   const trials = endpoint.trials({ call, snapshot, request, plan }, job);
   try {
     if (form === 'events') call.delivery.expect(costHeaders(job));
@@ -84,13 +85,16 @@ async function run<I, R extends RequestBody, P extends Plan>(
 /** What attempts at a reserved request run on. */
 export function jobOf(
   { providers }: Snapshot,
-  { principal, client, sink, startedMs, wishes, callerHeaders }: RunCall,
+  endpoint: string,
+  { principal, client, sink, startedMs, wishes, callerHeaders, trace }: RunCall,
   { alias, query, form, bound = null, given, calls, headers }: Omit<Plan, 'charged'>,
   { headers: limits, costMilli }: Reservation,
   { user, tag = null }: Pick<RequestFacts, 'user' | 'tag'>,
 ): Job {
   return {
+    endpoint,
     tenant: principal.tenant,
+    trace,
     query,
     user,
     tag,

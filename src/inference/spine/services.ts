@@ -1,5 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Random } from '../../kernel/random.ts';
+import type { Trace, Traces } from '../../kernel/trace.ts';
 import type { Admission, Settlement } from '../../metering/admission.ts';
 import type { UsageEvent } from '../../metering/ledger.ts';
 import type { Snapshot } from '../models/snapshot.ts';
@@ -23,5 +24,7 @@ export interface SpineServices {
   /** The configuration in force. A request takes it once, at its beginning, and keeps it to its end. */
   snapshot(): Snapshot;
   /** Told of every settled request: log, metrics. */
-  finished(event: UsageEvent): void;
+  finished(event: UsageEvent, trace: Trace | null): void;
+  /** Null: nobody traces. */
+  traces: Traces | null;
 }

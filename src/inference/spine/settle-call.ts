@@ -49,7 +49,9 @@ export function settleCall(
       ...(progress.malformedLines > 0 ? { malformedLines: progress.malformedLines } : {}),
     } satisfies RouteRecord,
   });
-  if (event !== null) services.finished(event);
+  if (event === null) return;
+  claim.trace?.settled(event);
+  services.finished(event, claim.trace);
 }
 
 function deliveryOf(progress: JobProgress, aborted: boolean): Delivered {

@@ -30,4 +30,7 @@ export interface AttemptSeen {
   /** What it made is the request's even if another attempt makes the rest. */
   kept?: true;
   malformedLines?: number;
+  /** What the answer called itself, and why it ended; null or absent: it did not say. */
+  answeredAs?: string | null;
+  finishReason?: string | null;
 }

@@ -56,7 +56,7 @@ async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Pro
   const { meter, crawl, signal, store, lease } = run;
   if (signal.aborted) return null;
   // Paid by whoever died over it.
-  const hold = page.paid ? free : await meter.hold(crawl);
+  const hold = page.paid ? free : await meter.hold(crawl, page.url);
   if (hold.kind !== 'held') {
     if (isPassing(hold)) return null;
     await store.putBack(lease, page.seq, { charged: false });

@@ -2,8 +2,11 @@ import type { Failure, FailureKind } from '../../kernel/failure.ts';
 
 /** Given by the composition: what the page of a crawl costs, whose key began it. Never rejects. */
 export interface CrawlMeter {
-  /** A Failure that lasts (quota, key, account) stops the crawl; one that passes is asked again. */
-  hold(owner: CrawlOwner): Promise<CrawlHold | Failure>;
+  /**
+   * A Failure that lasts (quota, key, account) stops the crawl; one that passes is asked again. `page`: its URL; null: to
+   * know whether one could be paid.
+   */
+  hold(owner: CrawlOwner, page: string | null): Promise<CrawlHold | Failure>;
 }
 
 /** Who began it. */

@@ -4,7 +4,7 @@ import { fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { estimatedTokens } from '../../neutral/usage.ts';
 import type { PassingReader, PassingVerdict } from '../dialect.ts';
-import { brokenLine, isEndMark, looksWhole, parsedData } from '../event-data.ts';
+import { brokenLine, isEndMark, looksWhole, parsedData, stringOr } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { faultOfError, readError } from './errors.ts';
 import { UsageCounts } from './read-usage.ts';
@@ -25,7 +25,14 @@ const content: PassingVerdict = { content: true, fault: null, usageOnly: false }
 export function readInPassing(): PassingReader {
   const counts = new UsageCounts();
   const given: GivenId[] = [];
-  const seen = { usage: null as Usage | null, terminal: false, outputTokensSeen: 0, given };
+  const seen = {
+    usage: null as Usage | null,
+    terminal: false,
+    outputTokensSeen: 0,
+    given,
+    answeredAs: null as string | null,
+    finishReason: null as string | null,
+  };
   let contentSeen = false;
   let stopped = false;
   let failed = false;
@@ -37,7 +44,9 @@ export function readInPassing(): PassingReader {
   }
 
   function takeStop(message: JsonObject): void {
-    if (typeof message.stop_reason === 'string') stopped = true;
+    if (typeof message.stop_reason !== 'string') return;
+    stopped = true;
+    seen.finishReason = message.stop_reason;
   }
 
   function fails(found: Fault): PassingVerdict {
@@ -66,6 +75,7 @@ export function readInPassing(): PassingReader {
         if (isObject(event.message)) {
           takeUsage(event.message.usage);
           takeStop(event.message);
+          seen.answeredAs = stringOr(event.message.model, null);
           given.push(...answerGiven(event.message));
         }
         return nothing;
@@ -116,7 +126,9 @@ export function readInPassing(): PassingReader {
       if (!Array.isArray(body.content)) return fault('malformed', 'the answer has no content');
       takeUsage(body.usage);
       given.push(...answerGiven(body), ...filesGiven(body.content));
-      seen.terminal = typeof body.stop_reason === 'string';
+      takeStop(body);
+      seen.terminal = stopped;
+      seen.answeredAs = stringOr(body.model, null);
       seen.outputTokensSeen = counts.impossible ? estimatedTokens(JSON.stringify(body.content).length) : counts.output;
       return null;
     },

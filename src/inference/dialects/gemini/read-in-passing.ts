@@ -4,7 +4,7 @@ import { fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { estimatedTokens } from '../../neutral/usage.ts';
 import type { PassingReader, PassingVerdict } from '../dialect.ts';
-import { brokenLine, isEndMark, parsedData } from '../event-data.ts';
+import { brokenLine, isEndMark, parsedData, stringOr } from '../event-data.ts';
 import { tellsImpossible, usageOf } from './decode-answer.ts';
 import { faultOfError, readError } from './errors.ts';
 
@@ -14,16 +14,26 @@ const contentAndUsage: PassingVerdict = { ...content, usageBeside: true };
 
 /** Reads usage, errors and the end out of an answer that is forwarded as bytes; a chunk is many tokens here. */
 export function readInPassing(): PassingReader {
-  const seen = { usage: null as Usage | null, terminal: false, outputTokensSeen: 0 };
+  const seen = {
+    usage: null as Usage | null,
+    terminal: false,
+    outputTokensSeen: 0,
+    answeredAs: null as string | null,
+    finishReason: null as string | null,
+  };
   let textChars = 0;
 
   function look(data: JsonObject): boolean {
     seen.usage = usageOf(data.usageMetadata) ?? (tellsImpossible(data.usageMetadata) ? null : seen.usage);
     if (isObject(data.promptFeedback) && typeof data.promptFeedback.blockReason === 'string') seen.terminal = true;
+    seen.answeredAs ??= stringOr(data.modelVersion, null);
     let says = false;
     for (const candidate of Array.isArray(data.candidates) ? data.candidates : []) {
       if (!isObject(candidate)) continue;
-      if (typeof candidate.finishReason === 'string') seen.terminal = true;
+      if (typeof candidate.finishReason === 'string') {
+        seen.terminal = true;
+        seen.finishReason = candidate.finishReason;
+      }
       const parts = isObject(candidate.content) ? candidate.content.parts : undefined;
       for (const part of Array.isArray(parts) ? parts : []) {
         if (!isObject(part)) continue;

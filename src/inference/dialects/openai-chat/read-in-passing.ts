@@ -5,7 +5,7 @@ import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { estimatedTokens } from '../../neutral/usage.ts';
 import type { DecodeOptions, PassingFacts, PassingReader, PassingVerdict, UsageOf } from '../dialect.ts';
-import { brokenLine, isEndMark, looksWhole, parsedData } from '../event-data.ts';
+import { brokenLine, isEndMark, looksWhole, parsedData, stringOr } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { ChunkReader, faultInWhole, usual } from './decode-answer.ts';
 import { neutralUsage } from './read-usage.ts';
@@ -39,6 +39,8 @@ export function readInPassing({ usageOf = usual }: DecodeOptions = {}): PassingR
         seen.usage = event.usage;
         counted = true;
       } else if (event.type === 'failed') found = event.fault;
+      else if (event.type === 'start') seen.answeredAs = event.model;
+      else if (event.type === 'finish') seen.finishReason = event.reason;
       else if (isContent(event)) {
         content = true;
         seen.characters +=
@@ -81,8 +83,10 @@ export function readInPassing({ usageOf = usual }: DecodeOptions = {}): PassingR
       const answer = body as JsonObject;
       seen.usage = neutralUsage(usageOf(answer)) ?? seen.usage;
       seen.ended = true;
+      seen.answeredAs = stringOr(answer.model, null);
       seen.give(idsGivenIn(answer));
       for (const choice of answer.choices as JsonObject[]) {
+        seen.finishReason ??= stringOr(choice.finish_reason, null);
         const { content } = (choice.message ?? {}) as JsonObject;
         if (typeof content === 'string') seen.characters += content.length;
       }
@@ -100,6 +104,8 @@ class SeenInPassing implements PassingFacts {
   characters = 0;
   /** `characters` when what was used was told. */
   countedAt = -1;
+  answeredAs: string | null = null;
+  finishReason: string | null = null;
   given: GivenId[] | undefined = undefined;
   /** Keeps track of what began and what finished in the chunks that are parsed; a whole answer needs none. */
   #reader: ChunkReader | null = null;

@@ -3,7 +3,7 @@ import type { Fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { estimatedTokens } from '../../neutral/usage.ts';
 import type { PassingFacts, PassingReader, PassingVerdict, SseEvent, StreamMark, WholeGatherer } from '../dialect.ts';
-import { brokenLine, isEndMark, looksWhole, parsedData } from '../event-data.ts';
+import { brokenLine, isEndMark, looksWhole, parsedData, stringOr } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { faultInWhole } from './decode-answer.ts';
 import { faultInside } from './errors.ts';
@@ -35,7 +35,7 @@ export function readInPassing(): PassingReader {
         seen.began(response.id);
         seen.give(idsGivenBy(response));
         seen.usage = neutralUsage(response.usage) ?? seen.usage;
-        seen.terminal = true;
+        seen.ended(response);
         return nothing;
       case 'response.failed':
       case 'response.cancelled':
@@ -70,7 +70,7 @@ export function readInPassing(): PassingReader {
       if (wrong !== null) return wrong;
       const answer = body as JsonObject;
       seen.usage = neutralUsage(answer.usage) ?? seen.usage;
-      seen.terminal = true;
+      seen.ended(answer);
       seen.give(idsGivenBy(answer));
       if (seen.usage === null) seen.characters += JSON.stringify(answer.output).length;
       return null;
@@ -86,12 +86,22 @@ class SeenInPassing implements PassingFacts {
   failed = false;
   characters = 0;
   events = 0;
+  answeredAs: string | null = null;
+  finishReason: string | null = null;
   readonly given: GivenId[] = [];
   #id: string | null = null;
   #known: Set<string> | null = null;
 
   began(id: JsonValue | undefined): void {
     if (typeof id === 'string') this.#id ??= id;
+  }
+
+  /** As its last event has it, or whole. */
+  ended({ model, status, incomplete_details: details }: JsonObject): void {
+    this.terminal = true;
+    this.answeredAs = stringOr(model, null);
+    const reason = isObject(details) ? stringOr(details.reason, null) : null;
+    this.finishReason = status === 'completed' ? 'stop' : reason === 'max_output_tokens' ? 'length' : reason;
   }
 
   /** The last event repeats what came before. */

@@ -1,0 +1,117 @@
+/**
+ * The port of traces and GenAI metrics (docs/telemetry.md). Where OpenTelemetry is off there is no `Traces`, and `null`
+ * stands for every `Trace`. Nothing here throws, waits or is waited for. Times are monotonic ms unless they say otherwise.
+ */
+export interface Traces {
+  /** A request, or work of our own such as a page of a crawl, begins. It must be ended once. */
+  begin(start: TraceStart): Trace;
+}
+
+export interface TraceStart {
+  /** Wall-clock and monotonic ms of its beginning. */
+  atMs: number;
+  startedMs: number;
+  /** The caller's headers, of which `traceparent` and `tracestate` are read; null: the trace begins here. */
+  headers: Readonly<Record<string, string | string[] | undefined>> | null;
+}
+
+/** One request's place in a trace. */
+export interface Trace {
+  /** 32 hex digits: what logs and errors name. */
+  readonly id: string;
+  /** By which a conversation's requests are known as one; null: by nothing. */
+  session: string | null;
+  /** The kind of failure that the caller got before anything was booked; null: none. */
+  refused: string | null;
+  /** What was asked and answered, of keys whose content is captured, as JSON; null: of all others. */
+  content: TracedContent | null;
+  /** An attempt at a model has ended. */
+  attempt(attempt: TracedAttempt): void;
+  /** Another part has ended that may take its time: a store, a cache, a guard. */
+  step(step: TracedStep): void;
+  /** It has been settled: what its record says. */
+  settled(record: TracedRecord): void;
+  /** `traceparent` and what goes with it, flat: the call that takes them stands under `part`, an attempt that runs. */
+  passOn(part: object): readonly string[];
+  /** The last word, at `endedMs`. */
+  end(end: TraceEnd, endedMs: number): void;
+}
+
+/** Messages as the GenAI conventions write them. */
+export interface TracedContent {
+  input: string;
+  output: string;
+}
+
+/** What one call of a model came to, at a provider or in this process. */
+export interface TracedAttempt {
+  /** By which `passOn` was told of it. */
+  part: object;
+  /** As the ledger names what was asked: `chat`, `embeddings`… */
+  endpoint: string;
+  /** Its name in the configuration, and its type in the catalog. */
+  provider: string;
+  type: string;
+  /** Scheme, host and port; null: it runs in this process. */
+  origin: string | null;
+  credential: string;
+  model: string;
+  /** What the answer calls itself, and why it ended; null: it did not say. */
+  answeredAs: string | null;
+  finishReason: string | null;
+  streamed: boolean;
+  number: number;
+  /** Why it ran beside another one; null: it did not. */
+  hedge: string | null;
+  startedMs: number;
+  ms: number;
+  firstTokenMs: number | null;
+  /** HTTP status; null: none came. */
+  status: number | null;
+  /** `ok` or the fault's class, and its words, without secrets. */
+  class: string;
+  message: string | null;
+  usage: TracedUsage | null;
+  usageSource: string;
+  costUsd: number | null;
+}
+
+export interface TracedUsage {
+  inputTokens: number;
+  outputTokens: number;
+  cachedInputTokens?: number;
+  reasoningTokens?: number;
+}
+
+export interface TracedStep {
+  name: string;
+  startedMs: number;
+  endedMs: number;
+  /** The class of what went wrong; null: nothing. */
+  error: string | null;
+}
+
+/** Of a settled request's record. */
+export interface TracedRecord {
+  endpoint: string;
+  alias: string;
+  target: string | null;
+  class: string;
+  costMilli: number;
+  costUsd: number | null;
+  user: string | null;
+  tag: string | null;
+}
+
+export interface TraceEnd {
+  requestId: string;
+  /** Of HTTP; null: nobody asked for it by HTTP. */
+  method: string | null;
+  /** The route, such as `/v1/chat/completions`, or what is done. */
+  route: string;
+  status: number;
+  account: string;
+  keyId: string;
+  /** The page that it was about; null: the route says all. */
+  about: string | null;
+}

@@ -1,0 +1,121 @@
+import { lengthDelimited, type SharedPart, SpanWriter } from './span-writer.ts';
+
+/** What is sent at once, and what may wait for a receiver that is slow or gone: 8 MB. */
+const batchBytes = 256 * 1024;
+const waitingMax = 32;
+/** How long a span waits for others. */
+const gatherMs = 1_000;
+/** Batches whose buffers are kept to be written again. */
+const sparesMax = 2;
+
+/** One request of OTLP/HTTP: its body, and how many spans are in it. */
+export interface SpanBatch {
+  body: Uint8Array;
+  spans: number;
+}
+
+export interface SpanSenderParts {
+  /** Resource and scope, encoded. */
+  resource: Buffer;
+  scope: Buffer;
+  /** Resolves to null, or to why the batch was given up; with retries of its own. Never rejects. */
+  send(batch: SpanBatch): Promise<string | null>;
+  /** Told once when spans begin to be lost, and once when they are sent again with how many were lost meanwhile. */
+  onLost(why: string): void;
+  onBack(lost: number): void;
+}
+
+interface Filled {
+  writer: SpanWriter;
+  spans: number;
+}
+
+/** Gathers spans and sends them, a batch at a time. What finds no room is lost and counted: nobody waits for a receiver. */
+export class SpanSender {
+  readonly #parts: SpanSenderParts;
+  #writer = new SpanWriter(batchBytes);
+  #spans = 0;
+  readonly #waiting: Filled[] = [];
+  readonly #spares: SpanWriter[] = [];
+  readonly #timer: NodeJS.Timeout;
+  #sending: Promise<void> | null = null;
+  #lost = 0;
+  #inTrouble = false;
+
+  constructor(parts: SpanSenderParts) {
+    this.#parts = parts;
+    this.#timer = setInterval(() => this.#look(), gatherMs);
+    this.#timer.unref();
+  }
+
+  /** Where the next span is written, which has so many bytes at most beside its shared part; null: it is lost. */
+  take(shared: SharedPart, ownBytes: number): SpanWriter | null {
+    if (!this.#writer.hasRoom(shared, ownBytes) && !this.#next()) return this.#lose(1, 'the receiver is too slow');
+    // One of a very long prompt is larger than any batch.
+    if (!this.#writer.hasRoom(shared, ownBytes)) return this.#lose(1, 'a span is too large');
+    this.#spans += 1;
+    return this.#writer;
+  }
+
+  /** Sends what is there; resolves when nothing waits any more, or after `waitMs`. */
+  async close(waitMs: number): Promise<void> {
+    clearInterval(this.#timer);
+    this.#next();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, waitMs);
+    });
+    await Promise.race([this.#sending, late]);
+    clearTimeout(timer);
+  }
+
+  #lose(spans: number, why: string): null {
+    this.#lost += spans;
+    if (!this.#inTrouble) {
+      this.#inTrouble = true;
+      this.#parts.onLost(why);
+    }
+    return null;
+  }
+
+  /** While batches wait, this one is filled first. */
+  #look(): void {
+    if (this.#sending === null) this.#next();
+  }
+
+  /** Has the batch sent that was written, and begins another; false where too many wait. */
+  #next(): boolean {
+    if (this.#spans === 0) return true;
+    if (this.#waiting.length >= waitingMax) return false;
+    this.#waiting.push({ writer: this.#writer, spans: this.#spans });
+    this.#writer = this.#spares.pop() ?? new SpanWriter(batchBytes);
+    this.#writer.at = 0;
+    this.#spans = 0;
+    this.#sending ??= this.#send();
+    return true;
+  }
+
+  async #send(): Promise<void> {
+    for (let filled = this.#waiting[0]; filled !== undefined; filled = this.#waiting[0]) {
+      const { writer, spans } = filled;
+      const body = this.#bodyOf(writer.buffer.subarray(0, writer.at));
+      const why = await this.#parts.send({ body, spans });
+      this.#waiting.shift();
+      if (this.#spares.length < sparesMax) this.#spares.push(writer);
+      if (why !== null) this.#lose(spans, why);
+      else if (this.#inTrouble) {
+        this.#inTrouble = false;
+        this.#parts.onBack(this.#lost);
+        this.#lost = 0;
+      }
+    }
+    this.#sending = null;
+  }
+
+  /** ExportTraceServiceRequest { ResourceSpans { Resource, ScopeSpans { Scope, Span… } } } */
+  #bodyOf(spans: Uint8Array): Buffer {
+    const { resource, scope } = this.#parts;
+    const scoped = lengthDelimited(0x12, Buffer.concat([lengthDelimited(0x0a, scope), spans]));
+    return lengthDelimited(0x0a, Buffer.concat([lengthDelimited(0x0a, resource), scoped]));
+  }
+}

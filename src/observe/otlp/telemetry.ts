@@ -1,0 +1,121 @@
+import type { Traces } from '../../kernel/trace.ts';
+import { AttemptMetrics } from './genai-metrics.ts';
+import { type SpanBatch, SpanSender } from './span-sender.ts';
+import { lengthDelimited, resourceAttribute } from './span-writer.ts';
+import { createTraces } from './traces.ts';
+
+export interface TelemetryOptions {
+  /** Base URL of the receiver; null: as the variables of OpenTelemetry say. */
+  endpoint: string | null;
+  headers: Readonly<Record<string, string>>;
+  traces: boolean;
+  metrics: boolean;
+  sample: number;
+  version: string;
+  database: string;
+  /** For the operator's log; no secrets. */
+  onTrouble(message: string): void;
+  onBack(message: string): void;
+}
+
+export interface Telemetry {
+  traces: Traces;
+  /** Sends what is there; resolves after `waitMs` at the latest. */
+  close(waitMs: number): Promise<void>;
+}
+
+const metricsIntervalMs = 60_000;
+const protobuf = { 'Content-Type': 'application/x-protobuf' };
+
+/**
+ * OpenTelemetry's exporters, over what `traces` and `genai-metrics` gather. They know the receiver, its headers, retries,
+ * compression and the variables `OTEL_*`; they are loaded here, and here alone.
+ */
+export async function openTelemetry(options: TelemetryOptions): Promise<Telemetry> {
+  const [{ parseTraceParent }, resources] = await Promise.all([
+    import('@opentelemetry/core'),
+    import('@opentelemetry/resources'),
+  ]);
+  const { version, sample, database } = options;
+  const told = resources.detectResources({ detectors: [resources.envDetector] });
+  const resource = resources
+    .defaultResource()
+    .merge(resources.resourceFromAttributes({ 'service.name': 'culvert', 'service.version': version }))
+    .merge(told);
+  const sender = options.traces ? await openSender(options, resource.attributes) : null;
+  const metrics = options.metrics ? new AttemptMetrics() : null;
+  const reader = metrics === null ? null : await openReader(options, metrics, resource);
+  return {
+    traces: createTraces({ sender, metrics, sample, database, parse: parseTraceParent }),
+    async close(waitMs) {
+      await Promise.all([sender?.close(waitMs), reader?.close(waitMs)]);
+    },
+  };
+}
+
+type Attributes = ReturnType<typeof import('@opentelemetry/resources')['defaultResource']>['attributes'];
+
+async function openSender(options: TelemetryOptions, attributes: Attributes): Promise<SpanSender> {
+  const { convertLegacyHttpOptions, createOtlpHttpExportDelegate } = await import(
+    '@opentelemetry/otlp-exporter-base/node-http'
+  );
+  const settings = convertLegacyHttpOptions(ofSignal(options, 'v1/traces'), 'TRACES', 'v1/traces', protobuf);
+  const exporter = createOtlpHttpExportDelegate<SpanBatch, null>(
+    settings,
+    { serializeRequest: ({ body }) => body, deserializeResponse: () => null },
+    'otlp_http_span_exporter',
+    { name: 'span', countItems: ({ spans }) => spans },
+    undefined,
+  );
+  const shown = placeOf(settings.url);
+  return new SpanSender({
+    resource: Buffer.concat(
+      Object.entries(attributes).map(([key, value]) => resourceAttribute(key, value as string | number)),
+    ),
+    scope: Buffer.concat([
+      lengthDelimited(0x0a, Buffer.from('culvert')),
+      lengthDelimited(0x12, Buffer.from(options.version)),
+    ]),
+    send: (batch) =>
+      new Promise((resolve) => {
+        exporter.export(batch, ({ error, code }) => resolve(code === 0 ? null : (error?.message ?? 'it was refused')));
+      }),
+    onLost: (why) => options.onTrouble(`traces cannot be sent to ${shown}: ${why}; they are lost until it is back`),
+    onBack: (lost) => options.onBack(`traces are sent to ${shown} again; ${lost} spans were lost`),
+  });
+}
+
+async function openReader(
+  options: TelemetryOptions,
+  metrics: AttemptMetrics,
+  resource: ReturnType<typeof import('@opentelemetry/resources')['defaultResource']>,
+): Promise<{ close(waitMs: number): Promise<void> }> {
+  const [sdk, { OTLPMetricExporter }] = await Promise.all([
+    import('@opentelemetry/sdk-metrics'),
+    import('@opentelemetry/exporter-metrics-otlp-proto'),
+  ]);
+  const reader = new sdk.PeriodicExportingMetricReader({
+    exporter: new OTLPMetricExporter(ofSignal(options, 'v1/metrics')),
+    exportIntervalMillis: metricsIntervalMs,
+    metricProducers: [metrics.producer(sdk, resource, options.version)],
+  });
+  const provider = new sdk.MeterProvider({ resource, readers: [reader] });
+  return {
+    async close(waitMs) {
+      // A receiver that is gone has been told of, or is none of the shutdown's business.
+      await provider.shutdown({ timeoutMillis: waitMs }).catch(() => undefined);
+    },
+  };
+}
+
+/** What the configuration says wins over the variables, which the exporters read themselves. */
+function ofSignal({ endpoint, headers }: TelemetryOptions, path: string) {
+  const url = endpoint === null ? {} : { url: `${endpoint.replace(/\/+$/, '')}/${path}` };
+  return { ...url, ...(Object.keys(headers).length > 0 && { headers: { ...headers } }) };
+}
+
+/** For messages: without a user, a password or a query. */
+function placeOf(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return origin + pathname;
+}

@@ -1,0 +1,400 @@
+import { randomFillSync } from 'node:crypto';
+import type {
+  Trace,
+  TracedAttempt,
+  TracedContent,
+  TracedRecord,
+  TracedStep,
+  TraceEnd,
+  TraceStart,
+  Traces,
+} from '../../kernel/trace.ts';
+import type { GenAiMetrics } from './genai-metrics.ts';
+import { finishOf, names, operationOf, providerOf } from './names.ts';
+import type { SpanSender } from './span-sender.ts';
+import { attribute, Key, type SharedPart, type SpanPlace, type SpanWriter, sharedPart } from './span-writer.ts';
+
+export interface TracesParts {
+  /** Null: spans are not sent. */
+  sender: SpanSender | null;
+  /** Null: metrics are not. */
+  metrics: GenAiMetrics | null;
+  /** Share of the traces that are recorded, 0 to 1, where the caller's does not say. */
+  sample: number;
+  /** `db.system.name` of where requests are booked. */
+  database: string;
+  /** The SDK's reader of `traceparent`; null for what is none. */
+  parse(traceParent: string): { traceId: string; spanId: string; traceFlags: number } | null;
+}
+
+/** Bytes of one request's ids: of its trace, of its span, of its parent, of the part that is being written. */
+const idsBytes = 40;
+const spanIdAt = 16;
+const parentIdAt = 24;
+const partIdAt = 32;
+/** Requests whose ids are made at once. Few, since one that goes on keeps those of all. */
+const idsAtOnce = 64;
+/** As the W3C bounds it; longer ones may be dropped. */
+const traceStateCharsMax = 512;
+/** Shared parts that are kept; beyond it they are made again. */
+const sharedMax = 1_000;
+const messageCharsMax = 200;
+/** Room for the attributes that an attempt or a request has for itself alone. */
+const ownBytes = 512;
+
+export function createTraces(parts: TracesParts): Traces {
+  const tracer = new Tracer(parts);
+  return { begin: (start) => new RequestTrace(tracer, start) };
+}
+
+class Tracer {
+  readonly sender: SpanSender | null;
+  readonly metrics: GenAiMetrics | null;
+  readonly parse: TracesParts['parse'];
+  readonly #sample: number;
+  readonly #database: string;
+  readonly #steps = new SharedParts<TracedStep>(stepKey, (step) => stepPart(step, this.#database));
+  readonly #attempts = new SharedParts<TracedAttempt>(attemptKey, attemptPart);
+  readonly #requests = new SharedParts<RequestFacts>(requestKey, requestPart);
+  #ids = Buffer.alloc(0);
+  #idsAt = 0;
+
+  constructor({ sender, metrics, sample, database, parse }: TracesParts) {
+    this.sender = sender;
+    this.metrics = metrics;
+    this.parse = parse;
+    this.#sample = sample;
+    this.#database = database;
+  }
+
+  /** The next request's place in `ids`, which are random. */
+  takeIds(): { ids: Buffer; at: number } {
+    if (this.#idsAt === this.#ids.length) {
+      this.#ids = Buffer.allocUnsafeSlow(idsBytes * idsAtOnce);
+      randomFillSync(this.#ids);
+      this.#idsAt = 0;
+    }
+    const at = this.#idsAt;
+    this.#idsAt += idsBytes;
+    return { ids: this.#ids, at };
+  }
+
+  /** By the trace's id, so that all who sample by it choose the same ones. */
+  isSampled(ids: Buffer, at: number): boolean {
+    return this.#sample >= 1 || ids.readUInt32BE(at + 12) < this.#sample * 0x1_0000_0000;
+  }
+
+  ofStep(step: TracedStep): SharedPart {
+    return this.#steps.of(step);
+  }
+
+  ofAttempt(attempt: TracedAttempt): SharedPart {
+    return this.#attempts.of(attempt);
+  }
+
+  ofRequest(request: RequestFacts): SharedPart {
+    return this.#requests.of(request);
+  }
+}
+
+class RequestTrace implements Trace {
+  session: string | null = null;
+  refused: string | null = null;
+  content: TracedContent | null = null;
+  readonly #tracer: Tracer;
+  readonly #place: SpanPlace;
+  readonly #sampled: boolean;
+  /** What turns monotonic ms into those since the epoch. */
+  readonly #epochMs: number;
+  readonly #startedMs: number;
+  readonly #at: number;
+  readonly #hasParent: boolean;
+  #parts = 0;
+  /** Parts whose ids others know already; null: none. */
+  #known: { part: object; number: number }[] | null = null;
+  #record: TracedRecord | null = null;
+
+  constructor(tracer: Tracer, { atMs, startedMs, headers }: TraceStart) {
+    const { ids, at } = tracer.takeIds();
+    this.#tracer = tracer;
+    this.#at = at;
+    this.#startedMs = startedMs;
+    this.#epochMs = atMs - startedMs;
+    const sent = headers?.traceparent;
+    const parent = typeof sent === 'string' ? tracer.parse(sent) : null;
+    this.#hasParent = parent !== null;
+    let traceState = '';
+    if (parent !== null) {
+      ids.write(parent.traceId, at, 'hex');
+      ids.write(parent.spanId, at + parentIdAt, 'hex');
+      traceState = stateOf(headers?.tracestate);
+    }
+    const isSampled = parent === null ? tracer.isSampled(ids, at) : (parent.traceFlags & 1) === 1;
+    this.#sampled = isSampled && tracer.sender !== null;
+    this.#place = {
+      ids,
+      traceIdAt: at,
+      spanIdAt: at + spanIdAt,
+      parentIdAt: parent === null ? -1 : at + parentIdAt,
+      remoteParent: false,
+      traceState,
+      startMs: atMs,
+      endMs: atMs,
+    };
+  }
+
+  get id(): string {
+    return this.#place.ids.toString('hex', this.#at, this.#at + 16);
+  }
+
+  passOn(part: object): readonly string[] {
+    this.#known ??= [];
+    let known = this.#known.find((one) => one.part === part);
+    if (known === undefined) {
+      known = { part, number: this.#nextPart() };
+      this.#known.push(known);
+    }
+    const { ids, traceState } = this.#place;
+    this.#partId(known.number);
+    const spanId = ids.toString('hex', this.#at + partIdAt, this.#at + idsBytes);
+    const parent = `00-${this.id}-${spanId}-0${this.#sampled ? 1 : 0}`;
+    return traceState === '' ? ['traceparent', parent] : ['traceparent', parent, 'tracestate', traceState];
+  }
+
+  attempt(attempt: TracedAttempt): void {
+    const { metrics } = this.#tracer;
+    if (metrics !== null) metrics.attempt(attempt);
+    if (!this.#sampled) return;
+    const number = this.#known?.find(({ part }) => part === attempt.part)?.number ?? this.#nextPart();
+    const { startedMs, ms, firstTokenMs, usage, costUsd } = attempt;
+    const rare = this.#rareOf(attempt);
+    const writer = this.#beginPart(number, this.#tracer.ofAttempt(attempt), startedMs, startedMs + ms, rare);
+    if (writer === null) return;
+    if (usage !== null) {
+      writer.int(keys.inputTokens, usage.inputTokens);
+      writer.int(keys.outputTokens, usage.outputTokens);
+      const { cachedInputTokens = 0, reasoningTokens = 0 } = usage;
+      if (cachedInputTokens > 0) writer.int(keys.cachedInputTokens, cachedInputTokens);
+      if (reasoningTokens > 0) writer.int(keys.reasoningTokens, reasoningTokens);
+    }
+    if (attempt.streamed && firstTokenMs !== null) writer.double(keys.timeToFirstChunk, firstTokenMs / 1_000);
+    if (costUsd !== null) writer.double(keys.usageCost, costUsd);
+    if (rare !== null) writer.copy(rare);
+    writer.end();
+  }
+
+  step(step: TracedStep): void {
+    if (!this.#sampled) return;
+    const part = this.#tracer.ofStep(step);
+    this.#beginPart(this.#nextPart(), part, step.startedMs, step.endedMs, null)?.end();
+  }
+
+  settled(record: TracedRecord): void {
+    this.#record = record;
+  }
+
+  end(end: TraceEnd, endedMs: number): void {
+    if (!this.#sampled) return;
+    const record = this.#record;
+    const part = this.#tracer.ofRequest({ end, record, refused: this.refused });
+    const { session } = this;
+    const rare: Buffer[] = [];
+    if (record?.user != null) rare.push(attribute(names.userId, record.user));
+    if (record?.tag != null) rare.push(attribute(names.tag, record.tag));
+    if (session !== null) rare.push(attribute(names.sessionId, session));
+    if (end.about !== null) rare.push(attribute(names.url, end.about));
+    const beside = rare.length === 0 ? null : Buffer.concat(rare);
+    const place = this.#place;
+    place.spanIdAt = this.#at + spanIdAt;
+    place.parentIdAt = this.#hasParent ? this.#at + parentIdAt : -1;
+    place.remoteParent = this.#hasParent;
+    place.startMs = this.#epochMs + this.#startedMs;
+    place.endMs = this.#epochMs + endedMs;
+    const writer = this.#tracer.sender!.take(part, ownBytes + (beside?.length ?? 0));
+    if (writer === null) return;
+    writer.begin(place, part);
+    writer.ascii(keys.requestId, end.requestId);
+    if (record?.costUsd != null) writer.double(keys.costUsd, record.costUsd);
+    if (beside !== null) writer.copy(beside);
+    writer.end();
+  }
+
+  #rareOf({ class: end }: TracedAttempt): Buffer | null {
+    const { session, content } = this;
+    if (session === null && content === null) return null;
+    const rare: Buffer[] = [];
+    if (session !== null) rare.push(attribute(names.conversationId, session));
+    if (content !== null && end === 'ok') {
+      rare.push(attribute(names.inputMessages, content.input), attribute(names.outputMessages, content.output));
+      this.content = null;
+    }
+    return Buffer.concat(rare);
+  }
+
+  #nextPart(): number {
+    this.#parts += 1;
+    return this.#parts;
+  }
+
+  /** Ids of parts follow from the request's own: they are as random, and none is made again. */
+  #partId(number: number): void {
+    const { ids } = this.#place;
+    const at = this.#at;
+    for (let i = 0; i < 6; i += 1) ids[at + partIdAt + i] = ids[at + spanIdAt + i]!;
+    ids[at + partIdAt + 6] = ids[at + spanIdAt + 6]! ^ (number >> 8);
+    ids[at + partIdAt + 7] = ids[at + spanIdAt + 7]! ^ number;
+  }
+
+  /** Null: there is no room. */
+  #beginPart(
+    number: number,
+    part: SharedPart,
+    startedMs: number,
+    endedMs: number,
+    rare: Buffer | null,
+  ): SpanWriter | null {
+    const writer = this.#tracer.sender!.take(part, ownBytes + (rare?.length ?? 0));
+    if (writer === null) return null;
+    this.#partId(number);
+    const place = this.#place;
+    place.spanIdAt = this.#at + partIdAt;
+    place.parentIdAt = this.#at + spanIdAt;
+    place.remoteParent = false;
+    place.startMs = this.#epochMs + startedMs;
+    place.endMs = this.#epochMs + endedMs;
+    writer.begin(place, part);
+    return writer;
+  }
+}
+
+const keys = {
+  requestId: new Key(names.requestId),
+  costUsd: new Key(names.costUsd),
+  inputTokens: new Key(names.inputTokens),
+  outputTokens: new Key(names.outputTokens),
+  cachedInputTokens: new Key(names.cachedInputTokens),
+  reasoningTokens: new Key(names.reasoningTokens),
+  timeToFirstChunk: new Key(names.timeToFirstChunk),
+  usageCost: new Key(names.usageCost),
+} as const;
+
+function stateOf(header: string | string[] | undefined): string {
+  const text = Array.isArray(header) ? header.join(',') : (header ?? '');
+  return text.length <= traceStateCharsMax && /^[\x20-\x7e]*$/.test(text) ? text : '';
+}
+
+interface RequestFacts {
+  end: TraceEnd;
+  record: TracedRecord | null;
+  refused: string | null;
+}
+
+/** Encoded parts by what they are made of. */
+class SharedParts<T> {
+  readonly #keyOf: (facts: T) => string;
+  readonly #make: (facts: T) => SharedPart;
+  readonly #parts = new Map<string, SharedPart>();
+
+  constructor(keyOf: (facts: T) => string, make: (facts: T) => SharedPart) {
+    this.#keyOf = keyOf;
+    this.#make = make;
+  }
+
+  of(facts: T): SharedPart {
+    const key = this.#keyOf(facts);
+    let part = this.#parts.get(key);
+    if (part === undefined) {
+      if (this.#parts.size >= sharedMax) this.#parts.clear();
+      part = this.#make(facts);
+      this.#parts.set(key, part);
+    }
+    return part;
+  }
+}
+
+function stepKey({ name, error }: TracedStep): string {
+  return error === null ? name : `${name} ${error}`;
+}
+
+function stepPart({ name, error }: TracedStep, database: string): SharedPart {
+  const attributes = { [names.database]: name === 'reserve' || name === 'settle' ? database : null };
+  return sharedPart({ name, kind: 'internal', attributes: { ...attributes, [names.errorType]: error }, error });
+}
+
+function attemptKey(a: TracedAttempt): string {
+  return `${a.endpoint}\n${a.provider}\n${a.credential}\n${a.model}\n${a.answeredAs}\n${a.finishReason}\n${a.streamed}\n${a.number}\n${a.hedge}\n${a.status}\n${a.class}\n${a.message?.slice(0, messageCharsMax)}\n${a.usageSource}\n${a.origin}`;
+}
+
+function attemptPart(attempt: TracedAttempt): SharedPart {
+  const operation = operationOf(attempt.endpoint);
+  const { class: end, message, origin, finishReason } = attempt;
+  const failed = end !== 'ok';
+  return sharedPart({
+    name: `${operation.name} ${attempt.model}`,
+    kind: origin === null ? 'internal' : 'client',
+    attributes: {
+      [names.operation]: operation.name,
+      [names.outputType]: operation.output,
+      [names.provider]: providerOf(attempt.type),
+      [names.requestModel]: attempt.model,
+      [names.requestStream]: attempt.streamed,
+      [names.responseModel]: attempt.answeredAs,
+      [names.finishReasons]: finishReason === null ? null : [finishOf(finishReason)],
+      ...serverOf(origin),
+      [names.status]: attempt.status,
+      [names.errorType]: failed ? end : null,
+      [names.spanKind]: operation.kind,
+      [names.endpoint]: attempt.endpoint,
+      [names.upstream]: attempt.provider,
+      [names.credential]: attempt.credential,
+      [names.attempt]: attempt.number,
+      [names.hedge]: attempt.hedge,
+      [names.usageSource]: attempt.usageSource,
+    },
+    // One that was given up, since another was faster or the caller left, is no error.
+    error: failed && end !== 'cancelled' ? (message ?? '').slice(0, messageCharsMax) : null,
+  });
+}
+
+/** Address and port of the server behind an origin; nothing for what runs in this process. */
+export function serverOf(origin: string | null): Record<string, string | number> {
+  if (origin === null) return {};
+  const { hostname, port, protocol } = new URL(origin);
+  return {
+    [names.serverAddress]: hostname,
+    [names.serverPort]: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
+  };
+}
+
+function requestKey({ end, record, refused }: RequestFacts): string {
+  const { method, route, status, account, keyId } = end;
+  const own = `${method}\n${route}\n${status}\n${account}\n${keyId}\n${refused}`;
+  if (record === null) return own;
+  return `${own}\n${record.endpoint}\n${record.alias}\n${record.target}\n${record.class}\n${record.costMilli}`;
+}
+
+function requestPart({ end, record, refused }: RequestFacts): SharedPart {
+  const { method, route, status, account, keyId } = end;
+  const came = record?.class ?? refused ?? 'ok';
+  const failed = came !== 'ok';
+  return sharedPart({
+    name: method === null ? route : `${method} ${route}`,
+    kind: method === null ? 'internal' : 'server',
+    attributes: {
+      [names.method]: method,
+      [names.route]: method === null ? null : route,
+      [names.status]: method === null ? null : status,
+      [names.errorType]: failed ? came : status >= 500 ? String(status) : null,
+      [names.spanKind]: 'CHAIN',
+      [names.account]: account === '' ? null : account,
+      [names.keyId]: keyId === '' ? null : keyId,
+      [names.endpoint]: record?.endpoint,
+      [names.model]: record?.alias,
+      [names.target]: record?.target,
+      [names.class]: record?.class,
+      [names.units]: record === null ? null : record.costMilli / 1_000,
+    },
+    // What the caller got wrong is no error of this server's.
+    error: status >= 500 || (failed && came !== 'aborted' && status < 400) ? '' : null,
+  });
+}
