@@ -29,6 +29,7 @@ import { createSetup } from './setup.ts';
 import { openSinks, orderFor } from './sinks.ts';
 import { openStorage } from './storage.ts';
 import { StartRefused } from './stores.ts';
+import { addTargetGauges } from './target-gauges.ts';
 import { startTelemetry } from './telemetry.ts';
 import { createAliasWatch, measure, tellFinished, tellRefused } from './tell.ts';
 import { tracedPost } from './traced-ports.ts';
@@ -156,7 +157,9 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const shared = { ...common, resolve, proxyOf, log, onTrouble, opened, traces };
   const services = await openServices({ ...shared, files, notices, objects, finished });
   const { server, routes, dashboard } = await openServer({ ...shared, options, services, callers, setup, metrics });
-  measure(metrics, { ledger, aliases, sinks });
+  measure(metrics, { ledger, aliases, sinks, room: storage.room, version: options.version });
+  addTargetGauges(metrics, { health, snapshot, clock });
+
   const { host, port } = config.server;
   const address = await server.listen(host, port).catch((error: unknown) => {
     throw new StartRefused(whyNotListening(error, host, port));

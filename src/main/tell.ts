@@ -10,11 +10,12 @@ import type { Refusal } from '../metering/refusal.ts';
 import type { Refusals } from '../metering/refusals.ts';
 import { type Log, requestLog } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import type { DiskRoom } from '../stores/disk-room.ts';
 
 /** Who hears of every request that has ended: metrics, a line in the log, and the operator of refused credentials. */
 export function tellFinished(
   log: Log,
-  metrics: Pick<Metrics, 'finished'>,
+  metrics: Pick<Metrics, 'finished' | 'attemptFailed'>,
   snapshot: () => Pick<Snapshot, 'models'>,
   aliases: Pick<AliasWatch, 'ended'>,
 ): Services['finished'] {
@@ -28,6 +29,7 @@ export function tellFinished(
     logRequest(event, attempts, trace?.id ?? null);
     if (event.class === 'ok' && attempts === 1) return;
     for (const attempt of event.route.attempts) {
+      if (!isNoFailure.has(attempt.class)) metrics.attemptFailed(targetOf(attempt.target), attempt.class);
       // Failover hides it from every caller, and no retry mends it: the operator must hear of it here.
       if (attempt.class === 'bad_credential' || attempt.class === 'quota_exhausted') {
         const { provider, credential, status: answered } = attempt;
@@ -46,6 +48,9 @@ export function tellFinished(
     }
   };
 }
+
+/** Classes of attempts that say nothing bad of their target. */
+const isNoFailure: ReadonlySet<string> = new Set(['ok', 'cancelled', 'not_capable']);
 
 /** How long refusals without a line of their own are gathered into one. */
 const gatherMs = 1_000;
@@ -187,12 +192,16 @@ export function measure(
     ledger: Pick<Ledger, 'gauges'>;
     aliases: Pick<AliasWatch, 'down'>;
     sinks: Pick<RecordDelivery, 'standing'>;
+    room: Pick<DiskRoom, 'freeBytes'>;
+    version: string;
   },
 ): void {
-  const { ledger, aliases, sinks } = parts;
+  const { ledger, aliases, sinks, room, version } = parts;
   metrics.gauge('culvert_ledger_queued_rows', 'Ledger rows waiting for a commit.', () => ledger.gauges().queued);
   metrics.gauge('culvert_open_reservations', 'Reservations that are not settled.', () => ledger.gauges().open);
   metrics.gauges('culvert_model_down', '1 while no target of the model answers.', 'model', aliases.down);
+  metrics.gauge('culvert_data_free_bytes', 'Free on the disk of the data folder.', room.freeBytes);
+  metrics.gauges('culvert_build_info', '1; the version is in the label.', 'version', () => [[version, 1]]);
   const help = 'Age of the oldest record that a sink has not got, where this process sends.';
   metrics.gauges('culvert_sink_lag_seconds', help, 'sink', () =>
     sinks.standing().map(({ name, lagMs }) => [name, lagMs / 1_000] as const),

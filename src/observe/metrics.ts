@@ -22,6 +22,8 @@ export interface Metrics {
   finished(request: MeasuredRequest, model: string, target: string): void;
   /** A request got an error before anything was held for it. */
   refused(refusal: { endpoint: string; status: number; reason: string; limit: string }): void;
+  /** An attempt at a target failed, whatever its request came to; `end` is the class of its fault. */
+  attemptFailed(target: string, end: string): void;
   /** A search engine was asked; `end` is `ok` or the class of its fault. */
   searched(engine: string, end: string): void;
   /** A number asked for at each scrape. */
@@ -57,6 +59,7 @@ export function createMetrics(): Metrics {
     secondsBuckets,
   );
   const refusals = counterSeries(all, 'culvert_refused_requests_total', 'Requests refused before they were run.');
+  const failedAttempts = counterSeries(all, 'culvert_failed_attempts_total', 'Attempts at targets that failed.');
   const searches = counterSeries(all, 'culvert_search_attempts_total', 'Questions to search engines.');
   let prometheus: Promise<typeof import('prom-client')> | null = null;
   let registry: Registry | null = null;
@@ -104,6 +107,9 @@ export function createMetrics(): Metrics {
     },
     refused({ endpoint, status, reason, limit }) {
       refusals({ endpoint, status: String(status), reason, limit }).total += 1;
+    },
+    attemptFailed(target, end) {
+      failedAttempts({ target, class: end }).total += 1;
     },
     searched(engine, end) {
       searches({ engine, class: end }).total += 1;

@@ -20,6 +20,8 @@ export interface DiskReading {
 export interface DiskRoom {
   /** Why nothing large may be written now; null while more than the reserve is free. */
   refusal(): Failure | null;
+  /** As of the last look. */
+  freeBytes(): number;
   /** Bytes written since, which the next look sees by itself. */
   taken(bytes: number): void;
   stop(): void;
@@ -59,6 +61,7 @@ export function createDiskRoom(path: string, reserve: () => number | null): Disk
       const message = `The disk of this server has ${Math.round(freeBytes / 1_000_000)} MB free, which are kept for its books (storage.reserve), so nothing was kept of this request. Reads go on. Retry when there is room.`;
       return { kind: 'overloaded', message };
     },
+    freeBytes: () => known.freeBytes,
     taken(bytes) {
       takenBytes += Math.max(0, bytes);
     },
