@@ -30,11 +30,8 @@ const recoveryMaxMs = 90_000;
 const windowUnits = 20_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'culvert-replicas-'));
-const secrets = Object.fromEntries(
-  ['CULVERT_ADMIN_KEY', 'CULVERT_SECRET_KEY', 'TRIAL_KEY'].map((name) => [name, randomBytes(32).toString('hex')]),
-);
-const adminKey = `sk-cv-admin-${secrets.CULVERT_ADMIN_KEY}`;
-const trialKey = `sk-cv-${secrets.TRIAL_KEY}`;
+const adminKey = `sk-cv-admin-${randomBytes(32).toString('hex')}`;
+const secret = randomBytes(32).toString('hex');
 /** What runs, and the signal that ends it. @type {Map<import('node:child_process').ChildProcess, NodeJS.Signals>} */
 const children = new Map();
 let failed = 0;
@@ -60,6 +57,7 @@ function check(what, holds, found) {
 }
 
 const [pgPort, redisPort, upstreamPort, port1, port2, nginxPort] = await freePorts(6);
+const url = `http://127.0.0.1:${nginxPort}`;
 const bin = {
   initdb: postgresBinary('initdb'),
   postgres: postgresBinary('postgres'),
@@ -77,12 +75,12 @@ startReplica(1, port1);
 startReplica(2, port2);
 startNginx();
 for (const port of [port1, port2, nginxPort])
-  await until(() => answers(`http://127.0.0.1:${port}/readyz`), 30_000, `port ${port}`);
+  await until(() => answers(`http://127.0.0.1:${port}/healthz`), 30_000, `port ${port}`);
+const trialKey = await setUp();
 
 say(
   `${callers} callers use up ${windowUnits} units of the 5-hour window; replica 1 is killed every ${killEveryMs / 1_000} s …`,
 );
-const url = `http://127.0.0.1:${nginxPort}`;
 const seen = { ok: [], refused: [], cut: 0, other: new Map() };
 let kills = 0;
 let loading = true;
@@ -177,13 +175,35 @@ async function killAgainAndAgain() {
     await pause(downMs);
     startReplica(1, port1);
     // On a slow machine a start takes longer than the time between two kills.
-    await until(() => !loading || answers(`http://127.0.0.1:${port1}/readyz`), 30_000, 'the replica that was killed');
+    await until(() => !loading || answers(`http://127.0.0.1:${port1}/healthz`), 30_000, 'the replica that was killed');
   }
 }
 
-async function admin(path) {
+/** Provider, model, plan and account as an operator makes them while replicas run. Gives the account's key. */
+async function setUp() {
+  const upstream = `http://127.0.0.1:${upstreamPort}/v1`;
+  await admin('/admin/v1/providers', 'POST', { name: 'upstream', type: 'openai', base_url: upstream, api_key: 'none' });
+  await admin('/admin/v1/models', 'POST', { id: 'chat', targets: ['upstream/mock/delay=50ms'] });
+  const windows = { '5h': windowUnits, week: 2 * windowUnits, month: 4 * windowUnits };
+  await admin('/admin/v1/plans/trial', 'PUT', { windows, rpm: 'off' });
+  await admin('/admin/v1/accounts', 'POST', { id: 'trial', plan: 'trial' });
+  const { key } = await (await admin('/admin/v1/keys', 'POST', { account: 'trial', name: 'first' })).json();
+  // The other replica has all of it within a second.
+  const status = async () =>
+    (await fetch(`${url}/v1/models/chat`, { headers: { authorization: `Bearer ${key}` } })).status;
+  await until(
+    async () => (await status()) === 200 && (await status()) === 200,
+    5_000,
+    'both replicas to know the model',
+  );
+  return key;
+}
+
+async function admin(path, method = 'GET', body = undefined) {
   const response = await fetch(`http://127.0.0.1:${port2}${path}`, {
-    headers: { authorization: `Bearer ${adminKey}` },
+    method,
+    headers: { authorization: `Bearer ${adminKey}`, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
   });
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
   return response;
@@ -229,13 +249,12 @@ function startReplica(number, port) {
   return run(process.execPath, [culvert, 'start', '--config', join(here, 'culvert.yaml'), '--port', String(port)], {
     env: {
       ...process.env,
-      DATA_DIR: dataDir,
+      CULVERT_DATA_DIR: dataDir,
       DATABASE_URL: `postgres://postgres@127.0.0.1:${pgPort}/postgres`,
       REDIS_URL: `redis://127.0.0.1:${redisPort}`,
-      UPSTREAM_URL: `http://127.0.0.1:${upstreamPort}/v1`,
       CULVERT_ADMIN_KEY: adminKey,
-      CULVERT_SECRET_KEY: secrets.CULVERT_SECRET_KEY,
-      TRIAL_KEY: trialKey,
+      CULVERT_SECRET_KEY: secret,
+      LOG_LEVEL: 'warn',
     },
   });
 }
@@ -273,11 +292,12 @@ async function startPostgres() {
 
 function startNginx() {
   const file = join(folder, 'nginx.conf');
-  const text = readFileSync(join(here, 'nginx.conf'), 'utf8')
+  const text = readFileSync(join(here, 'nginx', 'trial.conf'), 'utf8')
     .replaceAll('FOLDER', folder)
     .replace('REPLICA_1', String(port1))
     .replace('REPLICA_2', String(port2))
-    .replace('PORT', String(nginxPort));
+    .replace('PORT', String(nginxPort))
+    .replace('LOCATION', join(here, 'nginx', 'location.conf'));
   writeFileSync(file, text);
   run(bin.nginx, ['-c', file, '-p', folder]);
 }
