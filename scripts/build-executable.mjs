@@ -1,5 +1,6 @@
 // `npm run build:executable`: the program with Node in one file, for this system, as build/culvert-PLATFORM-ARCH. It is
-// Node's single executable application; scripts/executable.cjs is what it runs first.
+// Node's single executable application; scripts/executable.cjs is what it runs first. With `-- --built` it takes dist/ as it
+// is: a release gives every system the same one.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -34,12 +35,12 @@ const driver = [
   'lib/{entry,server}/**',
 ];
 
-/** Writes the executable of this system and of the Node that runs this. */
-export async function buildExecutable(file) {
+/** Writes the executable of this system and of the Node that runs this. `dist` is a bundle; null has it made. */
+export async function buildExecutable(file, dist = null) {
   const work = mkdtempSync(join(tmpdir(), 'culvert-executable-'));
   try {
-    await buildBundle(join(work, 'dist'));
-    const { list, files } = packed(work);
+    if (dist === null) await buildBundle(join(work, 'dist'));
+    const { list, files } = packed(dist ?? join(work, 'dist'));
     writeFileSync(join(work, 'list'), list);
     writeFileSync(join(work, 'files'), files);
     const assets = { list: join(work, 'list'), files: join(work, 'files') };
@@ -62,7 +63,7 @@ export async function buildExecutable(file) {
 }
 
 /** What a package has, and the driver of Chromium: one after the other, with a list of their paths and sizes. */
-function packed(work) {
+function packed(dist) {
   const modules = join(root, 'node_modules', 'playwright-core');
   const manifest = packedManifest(readFileSync(join(root, 'package.json'), 'utf8'), process.env);
   const { version } = JSON.parse(manifest);
@@ -71,7 +72,7 @@ function packed(work) {
     ['LICENSE', readFileSync(join(root, 'LICENSE'))],
     ['LICENSE-node', readFileSync(licenceOfNode())],
     ['bin/culvert.mjs', readFileSync(join(root, 'bin', 'culvert.mjs'))],
-    ...contentsOf(work, ['dist/**'], ''),
+    ...contentsOf(dist, ['**'], 'dist/'),
     ...contentsOf(modules, driver, 'node_modules/playwright-core/'),
   ];
   const bytes = Buffer.concat(files.map(([, content]) => content));
@@ -118,6 +119,6 @@ async function quietly(work) {
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   const suffix = process.platform === 'win32' ? '.exe' : '';
   const file = join(root, 'build', `culvert-${process.platform}-${process.arch}${suffix}`);
-  await buildExecutable(file);
+  await buildExecutable(file, process.argv[2] === '--built' ? join(root, 'dist') : null);
   console.log(file);
 }

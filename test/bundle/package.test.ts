@@ -107,6 +107,30 @@ test('the package holds the bundle and its licences, and nothing for tests alone
   assert.doesNotMatch(licences, /^(fast-check|openai|@anthropic-ai\/sdk|typescript) /m);
 });
 
+test('the bill of materials names what the bundle holds, and nothing else', async () => {
+  interface Bill {
+    components: { name: string; 'bom-ref': string; hashes?: object[]; licenses?: object[] }[];
+    dependencies: { ref: string; dependsOn: string[] }[];
+  }
+  const { sbomOf } = (await import(String(new URL('../../scripts/sbom.mjs', import.meta.url)))) as {
+    sbomOf(dist: string, options: { executable: boolean }): Bill;
+  };
+  const { components, dependencies } = sbomOf(join(folder, 'dist'), { executable: false });
+  const names = components.map(({ name }) => name);
+  for (const name of ['zod', 'undici', 'react']) assert.ok(names.includes(name), name);
+  for (const name of ['typescript', 'openai', 'fast-check', 'playwright-core']) assert.ok(!names.includes(name), name);
+  const bare = components.filter(({ hashes, licenses }) => hashes === undefined || licenses === undefined);
+  assert.deepEqual(bare, [], 'each has a checksum and a licence');
+  const refs = new Set(['culvert-gateway', ...components.map((component) => component['bom-ref'])]);
+  for (const { dependsOn } of dependencies)
+    assert.deepEqual(
+      dependsOn.filter((ref) => !refs.has(ref)),
+      [],
+    );
+  const more = sbomOf(join(folder, 'dist'), { executable: true }).components.map(({ name }) => name);
+  assert.deepEqual(more.filter((name) => !names.includes(name)).sort(), ['node', 'playwright-core']);
+});
+
 test('the command that npm links starts it, and the dashboard has its pages', async () => {
   const linked = join(folder, '../.bin/culvert');
   const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };

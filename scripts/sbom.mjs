@@ -1,0 +1,49 @@
+// node scripts/sbom.mjs FILE [--executable]: what dist/ holds, as a CycloneDX bill of materials; with --executable also Node
+// and the driver of Chromium. npm knows the packages, and the lists of licences which of them the bundle holds.
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const developmentMark = 'cdx:npm:package:development';
+
+/** The bill of materials of the bundle in `dist`. */
+export function sbomOf(dist, { executable }) {
+  const options = { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024, shell: process.platform === 'win32' };
+  const sbom = JSON.parse(execFileSync('npm', ['sbom', '--sbom-format=cyclonedx', '--package-lock-only'], options));
+  const held = new Set([...listed(join(dist, 'LICENSES.txt')), ...listed(join(dist, 'web', 'LICENSES.txt'))]);
+  const driver = sbom.components.find(({ name }) => name === 'playwright-core');
+  if (executable) held.add(driver['bom-ref']);
+  const components = sbom.components.filter((component) => held.delete(component['bom-ref']));
+  if (held.size > 0) throw new Error(`package-lock.json does not name ${[...held].join(', ')}, which dist/ holds.`);
+  // Most are of development alone for npm, since nobody installs them: the bundle holds them.
+  for (const component of components)
+    component.properties = component.properties.filter(({ name }) => name !== developmentMark);
+  const { component } = sbom.metadata;
+  Object.assign(component, { type: 'application', name: 'culvert-gateway' });
+  const refs = new Set([component['bom-ref'], ...components.map((one) => one['bom-ref'])]);
+  const dependencies = sbom.dependencies
+    .filter(({ ref }) => refs.has(ref))
+    .map(({ ref, dependsOn = [] }) => ({ ref, dependsOn: dependsOn.filter((one) => refs.has(one)) }));
+  return { ...sbom, components: executable ? [...components, nodeItself()] : components, dependencies };
+}
+
+/** `name@version` of each package in a list of licences. */
+function listed(file) {
+  return [...readFileSync(file, 'utf8').matchAll(/^(\S+) (\d+\.\d+\.\d+\S*) \([^)\n]*\)$/gm)].map(
+    ([, name, version]) => `${name}@${version}`,
+  );
+}
+
+function nodeItself() {
+  const version = process.versions.node;
+  const purl = `pkg:generic/node@${version}`;
+  return { 'bom-ref': purl, type: 'platform', name: 'node', version, purl, licenses: [{ license: { id: 'MIT' } }] };
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const [, , file, option] = process.argv;
+  const sbom = sbomOf(join(root, 'dist'), { executable: option === '--executable' });
+  writeFileSync(file, `${JSON.stringify(sbom, null, 2)}\n`);
+}
