@@ -4,7 +4,7 @@ import { chromiumMissing } from '../chromium.ts';
 import { startGateway } from '../start-gateway.ts';
 import { startAwkwardSite } from '../tools/awkward-site.ts';
 import { searxngSays, startEngine } from '../tools/start-engine.ts';
-import { assertAccessible, assertFits, openPage, shoot } from './open-page.ts';
+import { assertAccessible, assertFits, assertLooksRight, openPage, shoot } from './open-page.ts';
 
 const hooks = { after: after as never };
 const skip = chromiumMissing;
@@ -22,7 +22,9 @@ const site = await startAwkwardSite(hooks, {
   '/': html(pageOf('Home', '<a href="/article">One</a> <a href="/500">Two</a> <a href="/secret">Three</a>')),
   '/robots.txt': (response) => response.end('User-agent: *\nDisallow: /secret\n'),
   '/hostile': html(pageOf(escaped, `<p>${escaped}</p><p><a href="javascript:alert(1)">Run</a></p>`)),
-  '/waiting': html(pageOf('Waiting', '<a href="/silent">Never</a>')),
+  '/waiting': html(
+    pageOf('Waiting', '<a href="/half">Broken</a> <a href="/hostile">Hostile</a> <a href="/silent">Never</a>'),
+  ),
 });
 const engine = await startEngine(hooks, () => searxngSays('https://a.example/1', 'https://a.example/2'));
 const gateway = await startGateway(hooks, {
@@ -82,6 +84,50 @@ test('what a scrape answers is text, whatever it holds, and no link runs anythin
   assert.equal(await page.locator('#page a[href^=javascript]').count(), 0);
 });
 
+test('a screenshot stands beside what was read', { skip }, async (t) => {
+  const page = await openPage(t, gateway, path);
+  await page.getByRole('textbox', { name: 'Address' }).fill(`${site.url}/article`);
+  await page.getByRole('checkbox', { name: 'Screenshot' }).check();
+  await page.getByRole('button', { name: 'Read', exact: true }).click();
+  const picture = page.getByRole('img', { name: 'The page as a browser shows it' });
+  await picture.waitFor();
+  const [text, image] = await Promise.all([page.getByText('A second paragraph').boundingBox(), picture.boundingBox()]);
+  assert.ok(image!.x > text!.x + text!.width, 'to the right of it');
+  await assertLooksRight(page, 'tools-screenshot');
+});
+
+test('titles and texts of hits, links and pages of a crawl are text', { skip }, async (t) => {
+  const page = await openPage(t, gateway, `${path}?tool=search`);
+  const script = 'javascript:document.title=1';
+  const harmless = async (where: string) => {
+    assert.equal(await page.locator('#page img, [role=dialog] img, a[href^=javascript]').count(), 0, where);
+    assert.match(await page.title(), /^Web tools/, where);
+  };
+  const hit = { url: script, title: attack, description: attack, markdown: `${attack} [Run](${script})` };
+  const found = { success: true, data: { web: [hit] }, provider: attack, cached: false, warning: attack };
+  await page.route('**/v1/tools/search', (route) => route.fulfill({ json: found }));
+  await page.getByRole('textbox', { name: 'Words' }).fill('otters');
+  await page.getByRole('button', { name: 'Search', exact: true }).last().click();
+  await page.getByRole('list', { name: 'Hits' }).getByText(attack).first().waitFor();
+  await page.getByText('The page', { exact: true }).click();
+  await page.getByText('Run', { exact: true }).waitFor();
+  await harmless('hits');
+  await page.route('**/v1/tools/map', (route) =>
+    route.fulfill({ json: { success: true, links: [{ url: script, title: attack }], warning: attack } }),
+  );
+  await page.getByRole('tab', { name: 'Map' }).click();
+  await page.getByRole('textbox', { name: 'Address of the site' }).fill(site.url);
+  await page.getByRole('button', { name: 'List the links' }).click();
+  await page.getByText(script).waitFor();
+  await harmless('links');
+  const answer = await gateway.fetch('/v1/tools/crawl', { json: { url: `${site.url}/hostile`, limit: 1 } });
+  const { id } = (await answer.json()) as { id: string };
+  await page.goto(`${path}?tool=crawls&crawl=${id}`);
+  await page.getByRole('button', { name: attack }).click();
+  await page.getByRole('dialog', { name: attack }).getByText(sentence).waitFor();
+  await harmless('a page of a crawl');
+});
+
 test('a search lists its hits, and a map the links of a site', { skip }, async (t) => {
   const page = await openPage(t, gateway, path);
   await page.getByRole('tab', { name: 'Search' }).click();
@@ -111,8 +157,8 @@ test('a crawl is begun, followed to its end, and shows its pages and errors', { 
   await dialog.locator('input[name=limit][aria-invalid=true]').waitFor();
   await dialog.getByRole('textbox', { name: 'Most pages' }).fill('20');
   await dialog.getByRole('button', { name: 'Begin' }).click();
+  await page.waitForURL(/crawl=/);
   await page.getByText('Done', { exact: true }).waitFor();
-  assert.match(page.url(), /crawl=/);
   const errors = page.getByRole('region', { name: 'Pages that could not be read' });
   await errors.getByText('robots.txt').waitFor();
   await assertAccessible(page);
@@ -125,15 +171,28 @@ test('a crawl is begun, followed to its end, and shows its pages and errors', { 
   await page.getByRole('region', { name: 'Crawls' }).getByText('Done').waitFor();
 });
 
-test('a crawl that runs can be cancelled', { skip }, async (t) => {
-  const answer = await gateway.fetch('/v1/tools/crawl', {
-    json: { url: `${site.url}/waiting`, crawlEntireDomain: true },
-  });
-  const { id } = (await answer.json()) as { id: string };
-  const page = await openPage(t, gateway, `${path}?tool=crawls&crawl=${id}`);
-  await page.getByRole('button', { name: /^Waiting/ }).waitFor();
+test('a crawl is begun on the page, shows how far it is and what went wrong, and is cancelled', { skip }, async (t) => {
+  const page = await openPage(t, gateway, `${path}?tool=crawls`);
+  await page.getByRole('button', { name: 'New crawl' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('textbox', { name: 'Address' }).fill(`${site.url}/waiting`);
+  await dialog.getByRole('checkbox', { name: 'Pages of the whole site' }).check();
+  await assertLooksRight(page, 'tools-new-crawl');
+  await dialog.getByRole('button', { name: 'Begin' }).click();
+  await page.getByText('2 of 4 pages read, 1 failed').waitFor();
+  assert.equal(await page.getByRole('progressbar').getAttribute('value'), '3');
   await page.getByText('Running', { exact: true }).waitFor();
+  await page.getByRole('button', { name: /^Waiting/ }).waitFor();
+  const errors = page.getByRole('region', { name: 'Pages that could not be read' });
+  assert.match(await errors.getByRole('row', { name: `${site.url}/half` }).innerText(), /connection|ended|broke/i);
+  await assertLooksRight(page, 'tools-crawl-running');
   await page.getByRole('button', { name: 'Cancel' }).click();
   await page.getByText('Cancelled', { exact: true }).waitFor();
   assert.equal(await page.getByRole('button', { name: 'Cancel' }).count(), 0);
+  await page.getByRole('link', { name: 'Crawls', exact: true }).click();
+  await page
+    .getByRole('row', { name: `${site.url}/waiting` })
+    .getByText('Cancelled')
+    .waitFor();
+  await assertLooksRight(page, 'tools-crawls-some');
 });

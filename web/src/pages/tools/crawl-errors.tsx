@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Caller } from '../../api/caller.ts';
 import { get } from '../../api/request.ts';
-import { Moment } from '../../parts/figures.tsx';
+import { Moment, None } from '../../parts/figures.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import type { CrawlErrors } from './tool-answers.ts';
 
@@ -32,7 +32,12 @@ export function CrawlErrorsTable({ caller, path, seen }: CrawlErrorsTableProps) 
   const columns: Column<FailedPage>[] = [
     { head: 'Could not be read', className: '[overflow-wrap:anywhere]', cell: ({ url }) => url },
     { head: 'Why', className: '[overflow-wrap:anywhere]', cell: (row) => row.error },
-    { head: 'When', from: 'sm', align: 'right', cell: ({ timestamp }) => timestamp && <Moment at={timestamp} /> },
+    {
+      head: 'When',
+      from: 'sm',
+      align: 'right',
+      cell: ({ timestamp }) => (timestamp === null ? <None /> : <Moment at={timestamp} />),
+    },
   ];
   if (error === null && (rows === undefined || rows.length === 0)) return null;
   return (

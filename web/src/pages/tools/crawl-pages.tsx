@@ -5,6 +5,7 @@ import { get } from '../../api/request.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { None } from '../../parts/figures.tsx';
+import { Badge } from '../../parts/status.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { PageContent } from './page-content.tsx';
 import type { CrawlPages, ScrapedPage } from './tool-answers.ts';
@@ -41,11 +42,11 @@ export function CrawlPagesTable({ caller, path, completed }: CrawlPagesTableProp
           className="flex min-w-0 flex-col text-left [overflow-wrap:anywhere]"
         >
           <span className="font-medium underline underline-offset-2">{titleOf(page)}</span>
-          <span className="text-muted text-xs">{page.metadata.url}</span>
+          {titleOf(page) !== page.metadata.url && <span className="text-muted text-xs">{page.metadata.url}</span>}
         </button>
       ),
     },
-    { head: 'Status', align: 'right', cell: ({ metadata }) => metadata.statusCode ?? <None /> },
+    { head: 'Status', align: 'right', cell: ({ metadata }) => <PageStatus status={metadata.statusCode} /> },
   ];
   return (
     <>
@@ -66,6 +67,10 @@ export function CrawlPagesTable({ caller, path, completed }: CrawlPagesTableProp
       </Dialog>
     </>
   );
+}
+
+function PageStatus({ status }: { status: number | undefined }) {
+  return status === undefined ? <None /> : <Badge tone={status < 400 ? 'plain' : 'warn'}>{status}</Badge>;
 }
 
 function titleOf({ metadata }: ScrapedPage): string {

@@ -71,10 +71,10 @@ export function CrawlView({ caller, id }: { caller: Caller; id: string }) {
               />
               <p className="text-muted text-sm [overflow-wrap:anywhere]">
                 {count(data.completed)} of {plural(data.total, 'page')} read, {count(data.failed)} failed,{' '}
-                {plural(data.creditsUsed, 'unit')}; begun <Ago at={data.createdAt} />
+                {plural(data.creditsUsed, 'unit')}. Begun <Ago at={data.createdAt} />
                 {data.expiresAt !== undefined && (
                   <>
-                    ; its pages go <Ago at={data.expiresAt} />
+                    ; its pages are deleted <Ago at={data.expiresAt} />
                   </>
                 )}
                 .

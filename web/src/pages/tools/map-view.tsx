@@ -52,14 +52,14 @@ export function MapView({ caller }: { caller: Caller }) {
           <Input {...control} value={search} onChange={(event) => setAsked({ ...asked, search: event.target.value })} />
         )}
       </Field>
-      <Field name="sitemap" label="Its sitemaps">
+      <Field name="sitemap" label="Sitemaps">
         {(control) => (
           <Select
             {...control}
             value={sitemap}
             onChange={(event) => setAsked({ ...asked, sitemap: event.target.value })}
           >
-            <option value="include">Beside its first page</option>
+            <option value="include">With the links of its page</option>
             <option value="only">Alone</option>
             <option value="skip">Not at all</option>
           </Select>

@@ -18,7 +18,7 @@ interface CrawlFormProps {
 
 export function NewCrawl(props: CrawlFormProps) {
   return (
-    <Dialog open onClose={props.onClose} title="New crawl" description="Each page that is read costs as one.">
+    <Dialog open onClose={props.onClose} title="New crawl" description="Each page that is read is charged.">
       <CrawlForm {...props} />
     </Dialog>
   );

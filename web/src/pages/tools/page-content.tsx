@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import { Away } from '../../parts/away.tsx';
+import { classes } from '../../parts/classes.ts';
 import { Code } from '../../parts/code.tsx';
 import { Segments } from '../../parts/controls.tsx';
 import { Note } from '../../parts/error-note.tsx';
@@ -10,7 +11,7 @@ import type { ScrapedPage } from './tool-answers.ts';
 /** Listed at once; a page may have thousands. */
 const linksShownMax = 500;
 
-/** A page that was read, one of its formats at a time. */
+/** A page that was read, one of its formats at a time, beside its screenshot where there is one. */
 export function PageContent({ page, warning }: { page: ScrapedPage; warning?: string }) {
   const views = viewsOf(page);
   const [chosen, setChosen] = useState('');
@@ -21,7 +22,18 @@ export function PageContent({ page, warning }: { page: ScrapedPage; warning?: st
       <div className="overflow-x-auto">
         <Segments label="Format" value={view.value} options={views} onValue={setChosen} />
       </div>
-      <div className="min-w-0">{view.content()}</div>
+      <div className="@container min-w-0">
+        <div className={classes('grid items-start gap-4', page.screenshot !== undefined && '@xl:grid-cols-2')}>
+          <div className="min-w-0">{view.content()}</div>
+          {page.screenshot !== undefined && (
+            <img
+              src={page.screenshot}
+              alt="The page as a browser shows it"
+              className="max-w-full rounded-md border border-line"
+            />
+          )}
+        </div>
+      </div>
     </div>
   );
 }
@@ -33,7 +45,7 @@ interface View {
 }
 
 function viewsOf(page: ScrapedPage): View[] {
-  const { markdown, text, html, rawHtml, summary, links, images, screenshot, metadata } = page;
+  const { markdown, text, html, rawHtml, summary, links, images, metadata } = page;
   const code = (label: string, value: string) => () => <Code text={value} label={label} wrap />;
   const views: (View | false)[] = [
     markdown !== undefined && { value: 'markdown', label: 'Page', content: () => <Markdown text={markdown} /> },
@@ -47,11 +59,6 @@ function viewsOf(page: ScrapedPage): View[] {
       value: 'images',
       label: `Images (${images.length})`,
       content: () => <Links urls={images} />,
-    },
-    screenshot !== undefined && {
-      value: 'screenshot',
-      label: 'Screenshot',
-      content: () => <img src={screenshot} alt="The page as a browser shows it" className="max-w-full rounded-md" />,
     },
     { value: 'metadata', label: 'Metadata', content: () => <Metadata metadata={metadata} /> },
   ];

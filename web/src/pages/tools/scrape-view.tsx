@@ -68,7 +68,7 @@ export function ScrapeView({ caller }: { caller: Caller }) {
           </fieldset>
         )}
       </Field>
-      <Field name="onlyMainContent" label="What of it">
+      <Field name="onlyMainContent" label="Content">
         {(control) => (
           <Select
             {...control}
@@ -80,7 +80,7 @@ export function ScrapeView({ caller }: { caller: Caller }) {
           </Select>
         )}
       </Field>
-      <Field name="render" label="By a browser">
+      <Field name="render" label="In a browser">
         {(control) => (
           <Select {...control} value={render} onChange={(event) => setAsked({ ...asked, render: event.target.value })}>
             <option value="auto">Where the page needs one</option>

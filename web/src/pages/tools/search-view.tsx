@@ -45,17 +45,17 @@ export function SearchView({ caller }: { caller: Caller }) {
           />
         )}
       </Field>
-      <Field name="sources" label="Among">
+      <Field name="sources" label="Kind">
         {(control) => (
           <Select {...control} value={source} onChange={(event) => setAsked({ ...asked, source: event.target.value })}>
             <option value="web">Web pages</option>
             <option value="news">News</option>
-            <option value="images">Pictures</option>
+            <option value="images">Images</option>
           </Select>
         )}
       </Field>
       <div className="grid grid-cols-2 gap-3">
-        <Field name="time_range" label="From">
+        <Field name="time_range" label="Published">
           {(control) => (
             <Select {...control} value={time} onChange={(event) => setAsked({ ...asked, time: event.target.value })}>
               <option value="">Any time</option>
@@ -78,7 +78,7 @@ export function SearchView({ caller }: { caller: Caller }) {
       </div>
       <label className="inline-flex min-h-6 items-center gap-2 text-sm">
         <input type="checkbox" checked={read} onChange={() => setAsked({ ...asked, read: !read })} />
-        Read the pages, too; each costs as one
+        Read the pages too; each costs like a scrape
       </label>
     </Trial>
   );
