@@ -28,6 +28,7 @@ const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string
   'settings-operators': '/dashboard/settings?tab=operators',
   'settings-sessions': '/dashboard/settings?tab=sessions',
   'settings-audit': '/dashboard/settings?tab=audit',
+  'settings-backup': '/dashboard/settings?tab=backup',
 };
 
 const skip = chromiumMissing;

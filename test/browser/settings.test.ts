@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, suite, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
 import { chromiumMissing } from '../chromium.ts';
 import { openPage, settled } from './open-page.ts';
 import { startSeededGateway } from './seeded-gateway.ts';
@@ -62,6 +66,45 @@ suite('the settings', { skip }, () => {
     await page.getByRole('row').filter({ hasText: 'lumen/reader' }).waitFor({ state: 'detached' });
     const answer = await another.context().request.get('/dashboard/session');
     assert.equal(answer.status(), 401);
+  });
+
+  test('download a backup, which opens and holds what was made', async (t) => {
+    await gateway.admin('/accounts', { method: 'POST', body: { id: 'saved', name: 'Saved for later' } });
+    const page = await openPage(t, gateway, '/dashboard/settings?tab=backup');
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download a backup' }).click();
+    const download = await downloading;
+    assert.match(download.suggestedFilename(), /^culvert-backup-\d{4}-\d\d-\d\d\.gz$/);
+    const lines = gunzipSync(readFileSync(await download.path()))
+      .toString('utf8')
+      .trimEnd()
+      .split('\n');
+    assert.ok(lines.some((line) => line.includes('Saved for later')));
+    assert.equal(JSON.parse(lines.at(-1)!).end, true, 'it is whole');
+    await page.getByText(/^The backup is downloaded: /).waitFor();
+  });
+
+  test('say why there is no backup, and that one that breaks off is not saved', async (t) => {
+    const page = await openPage(t, gateway, '/dashboard/settings?tab=backup');
+    const message = 'A backup is being made or read already; there is one at a time.';
+    const json = { error: { type: 'conflict', message } };
+    await page.route('**/admin/v1/backup', (route) => route.fulfill({ status: 409, json }));
+    await page.getByRole('button', { name: 'Download a backup' }).click();
+    await page.getByRole('alert').getByText(message).waitFor();
+    const cut = createServer((_, response) => response.write('begun', () => response.destroy())).listen(0);
+    t.after(() => cut.close());
+    const { port } = cut.address() as AddressInfo;
+    await page.route('**/admin/v1/backup', (route) => route.continue({ url: `http://127.0.0.1:${port}` }));
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('alert').getByText('Nothing was saved').waitFor();
+  });
+
+  test('offer a backup to owners alone', async (t) => {
+    const made = await gateway.admin('/operators', { method: 'POST', body: { name: 'adam', role: 'admin' } });
+    const { key } = (await made.json()) as { key: string };
+    const page = await openPage(t, gateway, '/dashboard/settings', { login: { admin_key: key } });
+    await page.getByRole('tab', { name: 'Operators' }).waitFor();
+    assert.equal(await page.getByRole('tab', { name: 'Backup' }).count(), 0);
   });
 
   test('say what the doctor finds', async (t) => {
