@@ -24,7 +24,7 @@ export interface OpenedDashboard {
 /** Routes and sessions of the dashboard; what serves them is loaded with the first request. */
 export function openDashboard(parts: {
   callers: Pick<Callers, 'ring' | 'refresh'>;
-  stores: Pick<Stores, 'sessions' | 'accounts'>;
+  stores: Pick<Stores, 'sessions' | 'accounts' | 'tally'>;
   /** Seals what a browser keeps while it logs in elsewhere. */
   secrets: Pick<Secrets, 'all'>;
   onTrouble(message: string): void;
@@ -44,6 +44,7 @@ export function openDashboard(parts: {
         ring,
         mayNotCall: (operator) => notAllowed(operator, 'calls', 'write'),
         clock,
+        tally: stores.tally,
         version: parts.version,
         pagesFolder: parts.pagesFolder,
         addressOf: createClientAddress(() => snapshot().config.server.trusted_proxies),

@@ -16,6 +16,7 @@ import type { RecordOrder } from '../metering/record-store.ts';
 import type { ReplyStore } from '../metering/reply-store.ts';
 import { bucketsOf, callMilliIn, scopesOf } from '../metering/scope.ts';
 import { booksWithOpen, createLocalOnLoss } from '../metering/state-loss.ts';
+import type { SharedTally } from '../metering/tally.ts';
 import { createPostgresAccountStore } from '../stores/postgres/account-store.ts';
 import { readBooksId } from '../stores/postgres/books-id.ts';
 import { createPostgresCrawlPace } from '../stores/postgres/crawl-pace.ts';
@@ -57,6 +58,8 @@ export interface Stores {
   accounts: AccountStore;
   ledger: Ledger;
   counters: Counters;
+  /** Counts that replicas share beside limits; null: there is one process. */
+  tally: SharedTally | null;
   replies: ReplyStore;
   notices: NoticeStore;
   /** Whose objects at providers are; opened when the first is given or named. */
@@ -141,6 +144,7 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
     },
     ledger: { ...ledger, recover: () => namingLate(folder.ledgerDb, ledger.recover()) },
     counters,
+    tally: null,
     replies,
     notices,
     bootId,
@@ -197,12 +201,12 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
   });
   /** For a part of every limit, while Redis is lost. */
   const memory = (share: () => number) => new MemoryCounters({ clock, books: booksWithOpen(ledger), share });
-  const counters =
+  const { counters, tally } =
     storage.state === 'memory'
-      ? new MemoryCounters({ clock, books: ledger, startMs: await ledger.newestBucketMs() })
+      ? { counters: new MemoryCounters({ clock, books: ledger, startMs: await ledger.newestBucketMs() }), tally: null }
       : await openRedisCounters();
 
-  async function openRedisCounters(): Promise<Counters> {
+  async function openRedisCounters(): Promise<Pick<Stores, 'counters' | 'tally'>> {
     const booksId = await readBooksId(database.rest.run);
     const redis = new RedisCounters({
       url: storage.state,
@@ -212,8 +216,10 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
       clock,
       onTrouble,
     });
-    if (storage.on_state_loss === 'deny') return redis;
-    return createLocalOnLoss({ shared: redis, local: memory, livingBoots: () => ledger.livingBoots() });
+    const { tally } = redis;
+    if (storage.on_state_loss === 'deny') return { counters: redis, tally };
+    const livingBoots = () => ledger.livingBoots();
+    return { counters: createLocalOnLoss({ shared: redis, local: memory, livingBoots }), tally };
   }
 
   const recoverTimer = setInterval(() => {
@@ -241,6 +247,7 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
     vectorRegistry: async () => createPostgresVectorRegistry(database),
     ledger,
     counters,
+    tally,
     replies: createPostgresReplyStore(database),
     notices: createPostgresNoticeStore(database),
     bootId,

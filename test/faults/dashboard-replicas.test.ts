@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type LoggedIn, loggedIn, logIn } from '../browser-login.ts';
 import { adminKey } from '../start-gateway.ts';
 import { postgresMissing, type StartedPostgres, startPostgres } from '../start-postgres.ts';
@@ -67,4 +68,20 @@ test('without its database a session is 503, no 500, and goes on when it is back
   await postgres.restart();
   const sinceMs = performance.now();
   while ((await admin.fetch('/admin/v1/config')).status !== 200) assert.ok(performance.now() - sinceMs < 15_000);
+});
+
+test('S36 logins that fail count on all replicas together, and a lost Redis locks nobody out', { skip }, async (t) => {
+  const [postgres, redis] = await servers();
+  const { urls } = await startReplicas(t, 2, { postgres, redis });
+  const statuses: number[] = [];
+  for (let at = 0; at < 12; at += 1) {
+    // Counted behind the answer: the next one must see it.
+    await pause(50);
+    statuses.push((await logIn({ url: urls[at % 2]! }, { admin_key: `sk-cv-admin-wrong-${at}` })).status);
+  }
+  assert.deepEqual(statuses, [...Array.from({ length: 10 }, () => 401), 429, 429]);
+  assert.equal((await logIn({ url: urls[1]! }, { admin_key: adminKey })).status, 429);
+  await redis.kill();
+  assert.equal((await logIn({ url: urls[1]! }, { admin_key: adminKey })).status, 200, 'it has counted five itself');
+  await redis.restart();
 });

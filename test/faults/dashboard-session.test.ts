@@ -158,6 +158,17 @@ test('an operator calls /v1 for the key that it names, which pays', async () => 
   assert.equal((await browser.fetch('/v1/models', { headers: { 'x-culvert-key': 'nobody' } })).status, 401);
 });
 
+test('an operator speaks for a key from elsewhere than its secret may be used', async (t) => {
+  const bound = { key: 'sk-cv-test-bound', account: 'dev', name: 'bound', ips: ['192.0.2.1'] };
+  const own = await startGateway(t, { ...overUpstreams(upstream.url), keys: [bound] });
+  const authorization = `Bearer ${bound.key}`;
+  assert.equal((await own.fetch('/v1/models', { headers: { authorization } })).status, 403);
+  assert.equal((await logIn(own, { key: bound.key })).status, 403);
+  const browser = await loggedIn(own, { admin_key: adminKey });
+  const headers = { 'x-culvert-key': 'sk-cv-declared:dev/bound' };
+  assert.equal((await browser.fetch('/v1/models', { headers })).status, 200);
+});
+
 test('S38 an operator calls /v1 for keys of its accounts alone, in the role of an admin or owner', async (t) => {
   const own = await startGateway(t, overUpstreams(upstream.url));
   const admin = await loggedIn(own, { admin_key: adminKey });

@@ -3,37 +3,37 @@ import { test } from 'node:test';
 import { fakeClock } from '../../kernel/clock.ts';
 import { createLoginThrottle, failuresMax, failuresOfAllMax } from './login-throttle.ts';
 
-test('S36 an address is closed after so many failures, until its minute is over, and no other with it', () => {
+test('S36 an address is closed after so many failures, until its minute is over, and no other with it', async () => {
   const clock = fakeClock();
-  const throttle = createLoginThrottle(clock);
+  const throttle = createLoginThrottle(clock, null);
   for (let i = 0; i < failuresMax; i++) {
-    assert.equal(throttle.refusal('192.0.2.7'), null);
+    assert.equal(await throttle.refusal('192.0.2.7'), null);
     throttle.failed('192.0.2.7');
     clock.advance(1_000);
   }
-  const refusal = throttle.refusal('192.0.2.7');
+  const refusal = await throttle.refusal('192.0.2.7');
   assert.ok(refusal?.kind === 'quota-exceeded');
   assert.equal(refusal.freeAtMs, clock.wallMs() + 50_000);
-  assert.equal(throttle.refusal('192.0.2.8'), null);
+  assert.equal(await throttle.refusal('192.0.2.8'), null);
   clock.advance(50_000);
-  assert.equal(throttle.refusal('192.0.2.7'), null);
+  assert.equal(await throttle.refusal('192.0.2.7'), null);
 });
 
-test('S36 the addresses of one IPv6 network are one, however they are written', () => {
-  const throttle = createLoginThrottle(fakeClock());
+test('S36 the addresses of one IPv6 network are one, however they are written', async () => {
+  const throttle = createLoginThrottle(fakeClock(), null);
   for (let i = 0; i < failuresMax; i++) throttle.failed(`2001:db8:0:7::${i.toString(16)}`);
   for (const address of ['2001:db8:0:7:ffff:1:2:3', '2001:0DB8::7:1:2:3:4', '2001:db8:0:7::']) {
-    assert.notEqual(throttle.refusal(address), null, address);
+    assert.notEqual(await throttle.refusal(address), null, address);
   }
-  assert.equal(throttle.refusal('2001:db8:0:8::1'), null);
-  assert.equal(throttle.refusal('::1'), null);
+  assert.equal(await throttle.refusal('2001:db8:0:8::1'), null);
+  assert.equal(await throttle.refusal('::1'), null);
 });
 
-test('S36 many addresses together close the login for all', () => {
+test('S36 many addresses together close the login for all', async () => {
   const clock = fakeClock();
-  const throttle = createLoginThrottle(clock);
+  const throttle = createLoginThrottle(clock, null);
   for (let i = 0; i < failuresOfAllMax; i++) throttle.failed(`10.0.${i >> 8}.${i & 255}`);
-  assert.notEqual(throttle.refusal('192.0.2.1'), null);
+  assert.notEqual(await throttle.refusal('192.0.2.1'), null);
   clock.advance(60_000);
-  assert.equal(throttle.refusal('192.0.2.1'), null);
+  assert.equal(await throttle.refusal('192.0.2.1'), null);
 });

@@ -1,5 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import type { SharedTally, Tallied } from '../../metering/tally.ts';
 
 /** Failed logins of one address, and of all together, until a window is over. */
 const windowMs = 60_000;
@@ -29,14 +30,17 @@ function neighbourhood(address: string | null): string {
     .join(':');
 }
 
-/** Keeps those out for a while who tried too often to log in with what is wrong. */
+/** Keeps those out for a while who tried too often to log in with what is wrong, at whichever replica. */
 export interface LoginThrottle {
   /** Null: they may try. `address` null is one address like any other. */
-  refusal(address: string | null): Failure | null;
+  refusal(address: string | null): Promise<Failure | null>;
   failed(address: string | null): void;
 }
 
-export function createLoginThrottle(clock: Clock): LoginThrottle {
+const bounds = [failuresMax, failuresOfAllMax] as const;
+
+/** `tally`: what replicas have counted together; null: there is one process. */
+export function createLoginThrottle(clock: Clock, tally: SharedTally | null): LoginThrottle {
   const byAddress = new Map<string, Failures>();
   let all: Failures = { count: 0, endsMs: 0 };
 
@@ -44,14 +48,18 @@ export function createLoginThrottle(clock: Clock): LoginThrottle {
     return failures !== undefined && failures.endsMs > nowMs ? failures : { count: 0, endsMs: nowMs + windowMs };
   }
 
+  /** Of an address and of all. */
+  function counted(address: string | null): Tallied[] {
+    const nowMs = clock.monotonicMs();
+    return [byAddress.get(neighbourhood(address)), all].map((failures) => {
+      const { count, endsMs } = current(failures, nowMs);
+      return { count, leftMs: endsMs - nowMs };
+    });
+  }
+
   return {
-    refusal(address) {
-      const nowMs = clock.monotonicMs();
-      const own = current(byAddress.get(neighbourhood(address)), nowMs);
-      const waitMs = Math.max(
-        own.count >= failuresMax ? own.endsMs - nowMs : 0,
-        current(all, nowMs).count >= failuresOfAllMax ? all.endsMs - nowMs : 0,
-      );
+    async refusal(address) {
+      const waitMs = waitOf(counted(address)) || waitOf((await tally?.read(namesOf(address))) ?? []);
       if (waitMs === 0) return null;
       return {
         kind: 'quota-exceeded',
@@ -73,6 +81,16 @@ export function createLoginThrottle(clock: Clock): LoginThrottle {
       byAddress.delete(key);
       byAddress.set(key, own);
       if (byAddress.size > addressesMax) byAddress.delete(byAddress.keys().next().value!);
+      void tally?.add(namesOf(address), windowMs);
     },
   };
+}
+
+function namesOf(address: string | null): string[] {
+  return [`logins:${neighbourhood(address)}`, 'logins'];
+}
+
+/** 0: nothing is in the way. */
+function waitOf(counted: readonly Tallied[]): number {
+  return Math.max(0, ...counted.map(({ count, leftMs }, at) => (count >= bounds[at]! ? leftMs : 0)));
 }

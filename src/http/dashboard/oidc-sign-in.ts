@@ -7,6 +7,7 @@ import { sendWhole } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { Sealer } from '../../kernel/seal.ts';
+import type { SharedTally } from '../../metering/tally.ts';
 import type { Exchange } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { pageHeaders } from '../static-files.ts';
@@ -17,6 +18,8 @@ import type { OpenedSession } from './sign-in.ts';
 
 export interface OidcSignInParts extends DoorParts {
   clock: Clock;
+  /** Of logins that failed on other replicas; null: there are none. */
+  tally: SharedTally | null;
   oidc(): OidcConfig | undefined;
   /** For what the browser keeps while it is at the provider: any replica may get it back. */
   sealer: Sealer;
@@ -49,7 +52,7 @@ interface Begun extends LoginSecrets {
 
 export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
   const { clock, sealer, server, addressOf } = parts;
-  const throttle = createLoginThrottle(clock);
+  const throttle = createLoginThrottle(clock, parts.tally);
   let known: { config: OidcConfig; login: OpenIdLogin } | null = null;
 
   function login(config: OidcConfig): OpenIdLogin {
@@ -100,7 +103,7 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
       const config = parts.oidc();
       if (config === undefined) return failed(exchange, 404, 'This server has no login by OpenID Connect.');
       const address = addressOf(exchange.request);
-      if (throttle.refusal(address) !== null) {
+      if ((await throttle.refusal(address)) !== null) {
         return failed(exchange, 429, 'Too many logins failed. Try again in a minute.');
       }
       const kept = begun(exchange);

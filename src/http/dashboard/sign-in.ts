@@ -6,6 +6,7 @@ import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import type { SharedTally } from '../../metering/tally.ts';
 import { type Exchange, headerOf } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { readJsonBody } from '../read-body.ts';
@@ -18,6 +19,8 @@ import { type DoorParts, sessionOf } from './session-door.ts';
 export interface SignInParts extends DoorParts {
   ring: Pick<KeyRing, 'principalOf' | 'opens'>;
   clock: Clock;
+  /** Of logins that failed on other replicas; null: there are none. */
+  tally: SharedTally | null;
   version: string;
   /** Login by an OpenID provider, as it is configured now. */
   oidc(): { name: string } | null;
@@ -66,7 +69,7 @@ const adminInPlaceOfKey: Failure = {
 
 export function createSignIn(parts: SignInParts): SignIn {
   const { sessions, ring, clock, addressOf, server } = parts;
-  const throttle = createLoginThrottle(clock);
+  const throttle = createLoginThrottle(clock, parts.tally);
   const isSecure = ({ request }: Exchange) => linkBaseOf(request, server()).startsWith('https:');
 
   async function proofOf({ way, secret }: Presented, address: string | null): Promise<Proof | Failure> {
@@ -101,7 +104,7 @@ export function createSignIn(parts: SignInParts): SignIn {
       const foreign = crossSiteFailure(exchange, server());
       if (foreign !== null) return deny(foreign);
       const address = addressOf(exchange.request);
-      const early = throttle.refusal(address);
+      const early = await throttle.refusal(address);
       if (early !== null) return deny(early);
       const presented = await presentedIn(exchange);
       if (presented === null) return;

@@ -15,6 +15,7 @@ import type {
   Spent,
   Unavailable,
 } from '../../metering/counters.ts';
+import type { SharedTally } from '../../metering/tally.ts';
 import { openKey, placesKey, scopeKey } from './keys.ts';
 import { createKnownOver, type KnownOver } from './known-over.ts';
 import { createLeases, type Leases } from './leases.ts';
@@ -28,6 +29,7 @@ import type { SeedFacts } from './seed-fields.ts';
 import { createSeeding, type Seeding } from './seeding.ts';
 import { createSettlements, type Settlements } from './settlements.ts';
 import { createSweep, type Sweep } from './sweep.ts';
+import { createRedisTally, tallyScript } from './tally.ts';
 import { commandTimeoutMs, type Reply } from './wire.ts';
 
 /** Milli-calls of a hold in a tier's calls a minute. */
@@ -49,6 +51,7 @@ const scripts: readonly Script[] = [
   seedScript,
   oldScript,
   forgetScript,
+  tallyScript,
 ];
 
 const full = 1;
@@ -80,6 +83,8 @@ export interface RedisCountersOptions {
  * Redis is away, slow or has lost its memory, the answer is `unavailable`: admission fails closed.
  */
 export class RedisCounters implements Counters {
+  /** Of what is counted apart from limits. */
+  readonly tally: SharedTally;
   readonly #loop: LoopClock;
   readonly #knownOver: KnownOver;
   readonly #leases: Leases;
@@ -107,6 +112,7 @@ export class RedisCounters implements Counters {
         this.#settlements.onReady();
       },
     });
+    this.tally = createRedisTally(this.#link);
     this.#seeding = createSeeding({ link: this.#link, books, rules, onTrouble });
     this.#settlements = createSettlements(this.#link, this.#seeding, () => clock.monotonicMs());
     this.#sweep = createSweep(this.#link, books, this.#settlements);
