@@ -80,7 +80,21 @@ const turnedRound =
   /^(?:(?:Free|Never|Also|Not)|(?:Beside|Behind|Above|Below|Within|Among)(?: (?:it|them|that|this|these))?) (?:are|is|stands?|lies?|goes|go|comes?|has|have)\b/;
 
 // Verbs that are taken for nouns otherwise.
-const verbs = ['answers', 'costs', 'counts', 'embeds', 'leads', 'links', 'pays', 'take', 'works'];
+const verbs = [
+  'answers',
+  'costs',
+  'count',
+  'counts',
+  'embeds',
+  'leads',
+  'links',
+  'logs',
+  'pays',
+  'return',
+  'runs',
+  'take',
+  'works',
+];
 nlp.addWords(Object.fromEntries(verbs.map((verb) => [verb, 'PresentTense'])));
 
 export interface Judged {
