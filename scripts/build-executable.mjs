@@ -25,15 +25,17 @@ import { packedManifest } from './packed-manifest.mjs';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** From Node's documentation: where postject finds the place of the blob. */
 const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
-/** Of playwright-core: what drives a Chromium. The rest are its own pages, commands and types. */
-const driver = [
-  '*.{json,mjs,txt}',
-  'index.js',
-  'LICENSE',
-  'NOTICE',
-  'lib/{*.js,*.wasm,*.LICENSE}',
-  'lib/{entry,server}/**',
-];
+/** Of a package that is an optional peer: what a program needs. Of playwright-core, its own pages and commands stay out. */
+const neededOf = {
+  'playwright-core': [
+    '*.{json,mjs,txt}',
+    'index.js',
+    'LICENSE',
+    'NOTICE',
+    'lib/{*.js,*.wasm,*.LICENSE}',
+    'lib/{entry,server}/**',
+  ],
+};
 
 /** Writes the executable of this system and of the Node that runs this. `dist` is a bundle; null has it made. */
 export async function buildExecutable(file, dist = null) {
@@ -62,18 +64,23 @@ export async function buildExecutable(file, dist = null) {
   }
 }
 
-/** What a package has, and the driver of Chromium: one after the other, with a list of their paths and sizes. */
+/**
+ * What a package has, and the optional peers, which nobody without npm could add: one after the other, with a list of their
+ * paths and sizes.
+ */
 function packed(dist) {
-  const modules = join(root, 'node_modules', 'playwright-core');
   const manifest = packedManifest(readFileSync(join(root, 'package.json'), 'utf8'), process.env);
-  const { version } = JSON.parse(manifest);
+  const { version, peerDependencies } = JSON.parse(manifest);
   const files = [
     ['package.json', Buffer.from(manifest)],
     ['LICENSE', readFileSync(join(root, 'LICENSE'))],
     ['LICENSE-node', readFileSync(licenceOfNode())],
     ['bin/culvert.mjs', readFileSync(join(root, 'bin', 'culvert.mjs'))],
     ...contentsOf(dist, ['**'], 'dist/'),
-    ...contentsOf(modules, driver, 'node_modules/playwright-core/'),
+    ...Object.keys(peerDependencies).flatMap((name) => {
+      const path = `node_modules/${name}`;
+      return contentsOf(join(root, path), neededOf[name] ?? ['**'], `${path}/`);
+    }),
   ];
   const bytes = Buffer.concat(files.map(([, content]) => content));
   const sizes = files.map(([path, { length }]) => [path, length]);

@@ -1,5 +1,5 @@
 // node scripts/sbom.mjs FILE [--executable]: what dist/ holds, as a CycloneDX bill of materials; with --executable also Node
-// and the driver of Chromium. npm knows the packages, and the lists of licences which of them the bundle holds.
+// and the optional peers. npm knows the packages, and the lists of licences which of them the bundle holds.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,8 +13,9 @@ export function sbomOf(dist, { executable }) {
   const options = { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024, shell: process.platform === 'win32' };
   const sbom = JSON.parse(execFileSync('npm', ['sbom', '--sbom-format=cyclonedx', '--package-lock-only'], options));
   const held = new Set([...listed(join(dist, 'LICENSES.txt')), ...listed(join(dist, 'web', 'LICENSES.txt'))]);
-  const driver = sbom.components.find(({ name }) => name === 'playwright-core');
-  if (executable) held.add(driver['bom-ref']);
+  const { peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  for (const component of sbom.components)
+    if (executable && component.name in peerDependencies) held.add(component['bom-ref']);
   const components = sbom.components.filter((component) => held.delete(component['bom-ref']));
   if (held.size > 0) throw new Error(`package-lock.json does not name ${[...held].join(', ')}, which dist/ holds.`);
   // Most are of development alone for npm, since nobody installs them: the bundle holds them.

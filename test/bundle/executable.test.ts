@@ -11,8 +11,10 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { stringify } from 'yaml';
 import { chromiumMissing } from '../chromium.ts';
 import { missingTool } from '../sound.ts';
@@ -60,6 +62,15 @@ test('it unpacks itself once, whole for each of those that start at the same tim
   const before = statSync(join(cache, unpacked[0]!, 'package.json')).ino;
   assert.deepEqual(await says(), fine);
   assert.equal(statSync(join(cache, unpacked[0]!, 'package.json')).ino, before);
+});
+
+test('it holds what would have to be installed beside the npm package', { skip }, async () => {
+  const { resolve } = createRequire(join(cache, readdirSync(cache)[0]!, 'package.json'));
+  const { peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { peerDependencies: object };
+  for (const name of Object.keys(peerDependencies)) {
+    assert.ok(resolve(name).startsWith(cache), name);
+    await import(String(pathToFileURL(resolve(name))));
+  }
 });
 
 test('what a crash cut short is unpacked again, and what one left behind is removed', { skip }, async () => {
