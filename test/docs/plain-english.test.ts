@@ -13,7 +13,6 @@ const notYet = new Set<string>([
   'docs/log.md',
   'docs/providers.md',
   'docs/vectors.md',
-  'docs/web-tools.md',
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',

@@ -80,22 +80,8 @@ const turnedRound =
   /^(?:(?:Free|Never|Also|Not)|(?:Beside|Behind|Above|Below|Within|Among)(?: (?:it|them|that|this|these))?) (?:are|is|stands?|lies?|goes|go|comes?|has|have)\b/;
 
 // Verbs that are taken for nouns otherwise.
-const verbs = [
-  'answers',
-  'costs',
-  'count',
-  'counts',
-  'embeds',
-  'leads',
-  'links',
-  'logs',
-  'pays',
-  'return',
-  'runs',
-  'take',
-  'works',
-];
-nlp.addWords(Object.fromEntries(verbs.map((verb) => [verb, 'PresentTense'])));
+const verbs = 'answers changes costs count counts embeds hold leads links logs pays return returns runs take works';
+nlp.addWords(Object.fromEntries(verbs.split(' ').map((verb) => [verb, 'PresentTense'])));
 
 export interface Judged {
   /** What is wrong; null: nothing that can be measured. */
@@ -115,6 +101,6 @@ function oddity(text: string, hasVerb: boolean): string | null {
   if (clauseAsSubject.test(text)) return 'a clause in place of the subject';
   if (turnedRound.test(text)) return 'the verb before its subject';
   // After a colon comes a list as often as a sentence.
-  const mayLackVerb = /^\p{Ll}/u.test(text) || /\bCode\b/.test(text);
+  const mayLackVerb = /^\P{Lu}/u.test(text) || /\bCode\b/.test(text);
   return hasVerb || mayLackVerb ? null : 'no verb';
 }
