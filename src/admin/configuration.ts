@@ -5,8 +5,8 @@ import { fragmentKey, mergeKept } from '../config/merge-kept.ts';
 import type { ConfigProblem } from '../config/problem.ts';
 import { redact } from '../config/redact.ts';
 import type { Config } from '../config/schema.ts';
+import type { Directory, Origin, Records } from './directory.ts';
 import { noQuery } from './fields.ts';
-import type { KeptRecords, KeptRows } from './kept.ts';
 import { jsonOperation, type Operation, refuse, refuseWith, textOperation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 import type { AccountScope } from './scope.ts';
@@ -21,7 +21,7 @@ const problemSchema = z.object({
 const checkedSchema = z.object({ ok: z.boolean(), errors: z.array(problemSchema), warnings: z.array(problemSchema) });
 
 /** `/config`: what is in force, and what a text would be. */
-export function configurationOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
+export function configurationOperations(parts: AdminParts, records: Records): Operation[] {
   return [
     jsonOperation({
       method: 'GET',
@@ -42,10 +42,10 @@ export function configurationOperations(parts: AdminParts, kept: KeptRecords): O
       area: 'settings',
       access: 'write',
       summary:
-        'The configuration file with everything that was set up at run time below it, as YAML; secrets as references to variables.',
+        'The configuration file with what was set up at run time below it, plans and accounts too, as YAML; secrets as references to variables. Its first lines name the variables, and what is not in it: keys and operators.',
       query: noQuery,
       contentType: 'application/yaml; charset=utf-8',
-      run: async () => exported(parts, await kept.rows()),
+      run: async () => exported(parts, await records.current(null)),
     }),
     jsonOperation({
       method: 'POST',
@@ -115,17 +115,24 @@ function within(config: Config, scope: AccountScope): Config {
 }
 
 /** Refuses where the file cannot be read as it stands. */
-function exported(parts: AdminParts, rows: KeptRows): string {
+function exported(parts: AdminParts, { stored, accounts, keys, plans }: Directory): string {
   const { setup, configFile } = parts;
   const text = parts.configText();
   if (text === null || (text !== '' && !parts.checkConfig(text).ok)) {
     const message = `${configFile ?? 'The configuration'} cannot be read as it stands now; look at it by culvert check.`;
     return refuse({ kind: 'conflict', message });
   }
-  const { fragments } = openKept(setup.sealer(), rows);
+  const { fragments } = openKept(setup.sealer(), stored);
   const { left, config } = mergeKept(setup.file(), fragments, setup.env);
   const used = fragments.filter((fragment) => !left.has(fragmentKey(fragment)));
-  return exportConfig({ text, file: setup.file(), inForce: config, fragments: used, env: setup.env }).text;
+  const made = <T extends { from: Origin }>(all: readonly T[]) => all.filter(({ from }) => from === 'admin api');
+  const beside = {
+    plans: made(plans),
+    accounts: made(accounts),
+    keys: made(keys).filter(({ revokedMs }) => revokedMs === null).length,
+    operators: stored.operators.length,
+  };
+  return exportConfig({ text, file: setup.file(), inForce: config, fragments: used, beside, env: setup.env }).text;
 }
 
 function shown({ line, column, path, message }: ConfigProblem): z.input<typeof problemSchema> {

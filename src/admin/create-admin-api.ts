@@ -61,7 +61,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...operatorOperations(parts, records),
     ...sessionOperations(parts, records),
     ...auditOperations(parts, records),
-    ...configurationOperations(parts, kept),
+    ...configurationOperations(parts, records),
     ...secretOperations(parts, records, kept),
     ...healthOperations(parts),
   ];

@@ -4,10 +4,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { stringify } from 'yaml';
 import { checkConfigText, type Env } from './check.ts';
-import { exportConfig } from './export-config.ts';
+import { exportConfig, type KeptBeside } from './export-config.ts';
 import { fragmentKey, type KeptFragment, mergeKept } from './merge-kept.ts';
 import { formatProblem } from './problem.ts';
 import type { Config } from './schema.ts';
+import { plansSchema } from './schema-plans.ts';
 
 function read(text: string, env: Env, implicitProviders: readonly string[] = []): Config {
   const checked = checkConfigText(text, 'culvert.yaml', env, { implicitProviders });
@@ -23,15 +24,17 @@ function assertSame(actual: Config, expected: Config): void {
   }
 }
 
+const nothingBeside: KeptBeside = { plans: [], accounts: [], keys: 0, operators: 0 };
+
 /** What is exported, and what a server that starts with it has. */
-function roundTrip(text: string, kept: readonly KeptFragment[], env: Env) {
+function roundTrip(text: string, kept: readonly KeptFragment[], env: Env, beside: KeptBeside = nothingBeside) {
   const implicit = env.OPENAI_API_KEY === undefined ? [] : ['openai'];
   const file = read(text, env, implicit);
   const { config: inForce, left } = mergeKept(file, kept, env);
   const fragments = kept.filter((fragment) => !left.has(fragmentKey(fragment)));
-  const exported = exportConfig({ text, file, inForce, fragments, env });
+  const exported = exportConfig({ text, file, inForce, fragments, beside, env });
   const again = read(exported.text, { ...env, ...Object.fromEntries(exported.variables) }, implicit);
-  return { exported, inForce, again };
+  return { exported, file, inForce, again };
 }
 
 test('the operator’s own file stays as it was written, with what is kept below it and every secret as a variable', () => {
@@ -153,5 +156,85 @@ test('whatever is kept under whatever file: importing what was exported gives th
       assertSame(again, inForce);
     }),
     { numRuns: 300 },
+  );
+});
+
+test('plans and accounts stand in the file, with secrets as variables; a comment says what does not', () => {
+  const secret = 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3JldA==';
+  const beside: KeptBeside = {
+    plans: [
+      { name: 'pro', definition: { windows: { '5h': 50 }, notify: { webhook: 'https://example.org/in', secret } } },
+      { name: 'broken', definition: { windows: 'often' } },
+    ],
+    accounts: [
+      { id: 'acme', name: 'Acme: the # first', plan: 'pro', status: 'suspended' },
+      { id: 'gone', name: 'gone', plan: 'broken', status: 'active' },
+      { id: 'anna@example.org', name: 'Anna', plan: 'pro', status: 'active' },
+    ],
+    keys: 2,
+    operators: 1,
+  };
+  const { exported, again } = roundTrip('# Ours.\naccounts: { dev: { plan: default } }\n', [], {}, beside);
+  assert.ok(!exported.text.includes(secret));
+  assert.deepEqual(again.plans.pro?.windows, { '5h': 50 });
+  assert.deepEqual(again.accounts.acme, { plan: 'pro', name: 'Acme: the # first', status: 'suspended' });
+  assert.deepEqual(Object.keys(again.accounts), ['dev', 'acme', 'gone']);
+  assert.equal(again.accounts.gone?.plan, undefined, 'it had the default plan');
+  assert.match(exported.text, /^# Not in this file, .*: 2 keys and an operator made at run time\. A backup/m);
+  assert.match(exported.text, /^# Not in this file, .*: the plan broken, the account anna@example\.org\.$/m);
+  assert.match(exported.text, /^# Ours\.$/m);
+});
+
+test('whatever plans and accounts are kept under whatever file: the imported ones are the same', () => {
+  const files = fc.constantFrom(
+    '',
+    'plans: { team: { rpm: 9 } }\naccounts: { dev: { plan: team } }\n',
+    'plans: &p { team: { rpm: 9 } }\naccounts:\n',
+  );
+  const plan = fc.record(
+    {
+      windows: fc.constantFrom('off' as const, { '5h': 3 }, { '5h': 3, month: 9.5 }),
+      rpm: fc.constantFrom('off' as const, 7),
+      models: fc.array(oddText, { minLength: 1, maxLength: 2 }),
+      budget: fc.constantFrom('off' as const, { month: 20 }),
+      scope: fc.constantFrom('account' as const, 'key' as const),
+    },
+    { requiredKeys: [] },
+  );
+  const plans = fc.dictionary(fc.constantFrom('pro', '1', 'a.b', 'null'), plan, { maxKeys: 3, noNullPrototype: true });
+  const accounts = fc.uniqueArray(
+    fc.record({
+      id: fc.constantFrom('acme', '7', 'x_y', 'true'),
+      name: oddText,
+      plan: fc.constantFrom('pro', '1', 'a.b', 'null', 'default', 'lost'),
+      status: fc.constantFrom('active' as const, 'suspended' as const),
+    }),
+    { selector: ({ id }) => id, maxLength: 3 },
+  );
+  fc.assert(
+    fc.property(files, plans, accounts, (text, made, kept) => {
+      const beside: KeptBeside = {
+        plans: Object.entries(made).map(([name, definition]) => ({ name, definition })),
+        accounts: kept,
+        keys: 0,
+        operators: 0,
+      };
+      const { file, again } = roundTrip(text, [], {}, beside);
+      const written = plansSchema.parse(made);
+      for (const name of Object.keys(made)) assert.deepEqual(again.plans[name], written[name]);
+      for (const name of Object.keys(file.plans)) {
+        if (name !== 'default') assert.deepEqual(again.plans[name], file.plans[name]);
+      }
+      for (const { id, name, plan, status } of kept) {
+        const account = again.accounts[id]!;
+        const known = Object.hasOwn(again.plans, plan);
+        assert.deepEqual(
+          [account.name ?? id, account.plan ?? again.default_plan, account.status],
+          [name, known ? plan : 'default', status],
+        );
+      }
+      assert.deepEqual(again.accounts.dev, file.accounts.dev);
+    }),
+    { numRuns: 200 },
   );
 });

@@ -6,6 +6,25 @@ import type { ConfigPath } from './problem.ts';
 import { holdsSecret, secretKeys } from './redact.ts';
 import { isMasked, maskReferences, restoreReferences } from './references.ts';
 import type { Config } from './schema.ts';
+import { accountsSchema, plansSchema } from './schema-plans.ts';
+
+/** An account that was made at run time. */
+export interface KeptAccount {
+  id: string;
+  name: string;
+  plan: string;
+  status: 'active' | 'suspended';
+}
+
+/** What was made at run time beside providers and models; the file's are not here. */
+export interface KeptBeside {
+  /** Definitions as under `plans.NAME`. */
+  plans: readonly { name: string; definition: Readonly<Record<string, unknown>> }[];
+  accounts: readonly KeptAccount[];
+  /** How many, of whose secrets only hashes are kept, which no file has a place for. */
+  keys: number;
+  operators: number;
+}
 
 export interface Exported {
   /** A culvert.yaml. */
@@ -16,7 +35,8 @@ export interface Exported {
 
 /**
  * All of a configuration as one file: that of the operator, comments and all, with the kept fragments that are in use
- * below it. Secrets stand as `${NAME}`; with these variables set, a server that starts with it serves the same.
+ * below it, plans and accounts too. Secrets stand as `${NAME}`; with these variables set, a server that starts with it
+ * serves the same. Its first lines name the variables, and what is not in it.
  */
 export function exportConfig(parts: {
   /** Of the operator's file; '' for none. Valid. */
@@ -25,9 +45,10 @@ export function exportConfig(parts: {
   inForce: Config;
   /** In use, in their order. */
   fragments: readonly KeptFragment[];
+  beside: KeptBeside;
   env: Env;
 }): Exported {
-  const { file, inForce, fragments, env } = parts;
+  const { file, inForce, fragments, beside, env } = parts;
   const masked = maskReferences(parts.text);
   const document = parseDocument(masked.text, { uniqueKeys: false, logLevel: 'error' }) as Document;
   if (!isMap(document.contents)) document.contents = document.createNode({}) as YAMLMap;
@@ -51,10 +72,51 @@ export function exportConfig(parts: {
   for (const [name, { all_models }] of Object.entries(inForce.providers)) {
     if (all_models !== file.providers[name]?.all_models) setIn(['providers', name, 'all_models'], all_models);
   }
+  const plans = beside.plans.filter(({ name, definition }) => isPlan(name, definition));
+  for (const { name, definition } of plans) setIn(['plans', name], writtenOf(definition, ['plans', name], names));
+  const known = new Set([...Object.keys(file.plans), ...plans.map(({ name }) => name)]);
+  const accounts = beside.accounts.filter(isAccount);
+  for (const { id, name, plan, status } of accounts) {
+    const written = {
+      // A plan that cannot be read any more is no plan: its accounts have the default one.
+      ...(known.has(plan) && { plan }),
+      ...(name !== id && { name }),
+      ...(status !== 'active' && { status }),
+    };
+    setIn(['accounts', id], writtenOf(written, ['accounts', id], names));
+  }
   const body = restoreReferences(document.toString({ lineWidth: 0 }), masked);
   const { variables } = names;
-  const head = variables.size === 0 ? '' : `# Set these variables first: ${[...variables.keys()].join(', ')}\n`;
-  return { text: head + body, variables };
+  const lost = [
+    ...beside.plans.filter((plan) => !plans.includes(plan)).map(({ name }) => `the plan ${name}`),
+    ...beside.accounts.filter((account) => !accounts.includes(account)).map(({ id }) => `the account ${id}`),
+  ];
+  const head = [
+    ...(variables.size === 0 ? [] : [`Set these variables first: ${[...variables.keys()].join(', ')}`]),
+    ...hashedOnly(beside),
+    ...(lost.length === 0 ? [] : [`Not in this file, whose form has no place for them: ${lost.join(', ')}.`]),
+  ];
+  return { text: head.map((line) => `# ${line}\n`).join('') + body, variables };
+}
+
+function isPlan(name: string, definition: Readonly<Record<string, unknown>>): boolean {
+  return plansSchema.safeParse({ [name]: definition }).success;
+}
+
+function isAccount({ id, name }: KeptAccount): boolean {
+  return accountsSchema.safeParse({ [id]: { name } }).success;
+}
+
+function hashedOnly({ keys, operators }: KeptBeside): string[] {
+  const counted = [
+    ...(keys === 0 ? [] : [keys === 1 ? 'a key' : `${keys} keys`]),
+    ...(operators === 0 ? [] : [operators === 1 ? 'an operator' : `${operators} operators`]),
+  ];
+  if (counted.length === 0) return [];
+  const what = counted.join(' and ');
+  return [
+    `Not in this file, since only hashes of their secrets are kept: ${what} made at run time. A backup holds them.`,
+  ];
 }
 
 /** Literal secrets of the file become references. */

@@ -141,6 +141,15 @@ describe('setting up by commands, run as programs', { concurrency: true }, () =>
       run('providers', 'add', 'acme', '--type', 'openai', '--base-url', `${upstream.url}/v1`, '--key-env', 'ACME_KEY'),
     );
     await json(run('models', 'add', 'smart', '--targets', 'acme/mock/ok'));
+    const admin = await startProcess(t, { cwd });
+    const authorization = `Bearer ${readFileSync(join(cwd, '.culvert', 'admin.key'), 'utf8').trim()}`;
+    const headers = { authorization, 'content-type': 'application/json' };
+    const call = (path: string, method: string, body: object) =>
+      fetch(`${admin.url}/admin/v1${path}`, { method, headers, body: JSON.stringify(body) });
+    assert.equal((await call('/plans/pro', 'PUT', { windows: { '5h': 7 } })).status, 200);
+    assert.equal((await call('/accounts', 'POST', { id: 'team', name: 'The team', plan: 'pro' })).status, 201);
+    assert.equal((await call('/keys', 'POST', { account: 'team', name: 'laptop' })).status, 201);
+    await admin.stop();
     const { code, stdout, stderr } = await run('config', 'export');
     assert.equal(code, 0, stderr);
     assert.ok(!stdout.includes(upstreamKey));
@@ -158,6 +167,10 @@ describe('setting up by commands, run as programs', { concurrency: true }, () =>
     const key = readFileSync(join(other, '.culvert', 'api.key'), 'utf8').trim();
     assert.equal(await ask(server.url, key, 'smart'), 200);
     assert.equal(await ask(server.url, key, 'acme/mock/ok'), 200, 'models of its list too');
+    const { data } = await json(runCommand(['accounts', 'list', '--json'], { cwd: other, env }));
+    const team = (data as Row[]).find(({ id }) => id === 'team');
+    assert.deepEqual([team?.name, team?.plan, team?.status], ['The team', 'pro', 'active']);
+    assert.match(stdout, /^# Not in this file, .*: \w+ keys? made at run time/m);
     await server.stop();
     assert.ok((await shown(cwd, {})).includes('smart'));
   });

@@ -10,7 +10,7 @@ export function declare(config: Command, run: Run, parts: CliParts): void {
   config
     .command('export')
     .description(
-      'print the configuration file with the providers and models that were set up at run time; secrets as variables',
+      'print the configuration file with what was set up at run time, but for keys and operators; secrets as variables',
     )
     .option(...urlOption)
     .option(...configOption)
