@@ -4,6 +4,7 @@ import { chromiumMissing } from '../chromium.ts';
 import { otherKey, startGateway } from '../start-gateway.ts';
 import { startAwkwardSite } from '../tools/awkward-site.ts';
 import { assertAccessible, assertFits, assertLooksRight, openPage, settled, shoot } from './open-page.ts';
+import { chances } from './past.ts';
 
 const hooks = { after: after as never };
 const skip = chromiumMissing;
@@ -202,7 +203,7 @@ test('what a filter leaves is deleted, and a whole collection, each after a ques
   await dialog.getByRole('button', { name: 'Delete them' }).click();
   await page.getByText('No point is like that.').waitFor();
   assert.equal(await countOf('emptied'), 1);
-  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByRole('button', { name: 'Delete collection' }).click();
   const naming = page.getByRole('dialog', { name: 'Delete the collection emptied?' });
   await naming.getByText('1 point and its aliases').waitFor();
   await naming.getByRole('button', { name: 'Delete it' }).click();
@@ -272,18 +273,47 @@ test('a collection of vectors of one’s own takes a size, and says what is wron
   await assertLooksRight(page, 'vectors-add');
 });
 
+/** Sentences of three subjects, as notes of a team may be. */
+function notes(): object[] {
+  const chance = chances(3);
+  const pick = (words: string) => words.split('|')[Math.floor(chance() * words.split('|').length)]!;
+  const subjects = [
+    () => `${pick('Rye|Wheat|Spelt')} bread is made of flour, ${pick('water|milk')} and ${pick('salt|sourdough')}.`,
+    () => `The central bank ${pick('raised|kept|cut')} its rates by ${pick('a quarter|a half')} of a percent.`,
+    () => `A train to ${pick('Aarhus|Hamburg|Malmö')} leaves from platform ${pick('one|four|nine')} at noon.`,
+  ];
+  return Array.from({ length: 90 }, (_, at) => ({
+    id: at + 1,
+    payload: {
+      text: subjects[at % 3]!(),
+      topic: ['food', 'money', 'travel'][at % 3],
+      price: Math.floor(chance() * 100) / 10,
+      metadata: { source: `notes/2026-${String((at % 12) + 1).padStart(2, '0')}.md` },
+      tags: at % 2 === 0 ? ['checked', 'short'] : ['short'],
+    },
+  }));
+}
+
 test('a map shows a sample, coloured by a field', { skip }, async (t) => {
-  await filled('mapped');
+  await filled('mapped', notes());
   const page = await openPage(t, gateway, `${path}?collection=mapped&tab=map`);
   await page.getByRole('combobox', { name: 'Coloured by' }).selectOption('topic');
   const colours = page.getByRole('list', { name: 'Colours' });
-  assert.deepEqual(await colours.getByRole('listitem').allInnerTexts(), ['food', 'money']);
+  assert.deepEqual((await colours.getByRole('listitem').allInnerTexts()).sort(), ['food', 'money', 'travel']);
   const fills = await page
     .getByRole('img', { name: 'Map of the points' })
     .locator('circle')
     .evaluateAll((all) => all.map((one) => (one as { getAttribute(name: string): string }).getAttribute('fill')));
-  assert.deepEqual(fills.sort(), ['var(--series-1)', 'var(--series-1)', 'var(--series-2)']);
+  assert.equal(fills.length, 90);
+  assert.equal(fills.filter((fill) => fill === 'var(--series-2)').length, 30);
   await assertLooksRight(page, 'vectors-map');
+  await page.getByRole('button', { name: 'Field to filter by' }).click();
+  await page.getByRole('listbox').getByRole('option', { name: 'topic', exact: true }).click();
+  await page.getByRole('button', { name: 'Value of topic' }).click();
+  await page.getByRole('option', { name: 'food 30 points' }).click();
+  await page.getByRole('img', { name: 'Map of the points' }).locator('circle').nth(30).waitFor({ state: 'detached' });
+  await page.getByRole('tab', { name: 'Points' }).click();
+  await assertLooksRight(page, 'vectors-points');
 });
 
 test('what a payload holds is text, and another key has none of it', { skip }, async (t) => {
@@ -318,6 +348,18 @@ test('what a payload holds is text, and another key has none of it', { skip }, a
   const other = await openPage(t, gateway, '/account', { login: { key: otherKey } });
   await other.goto(`/dashboard/vectors?collection=hostile`);
   await other.waitForURL('**/account');
+});
+
+test('an address names the key that a collection is of, and another key begins anew', { skip }, async (t) => {
+  const headers = { authorization: `Bearer ${otherKey}` };
+  await gateway.fetch('/v1/vectors/collections', { headers, json: { name: 'theirs', vector_size: 2 } });
+  const page = await openPage(t, gateway, `${path}?collection=theirs&key=sk-cv-declared:other/test`);
+  await page.getByText('0 points; 2 dimensions').waitFor();
+  await page.getByRole('button', { name: 'Key to speak as: other · test' }).click();
+  await page.getByRole('option', { name: /dev · test/ }).click();
+  await page.getByRole('heading', { name: 'Vectors' }).waitFor();
+  assert.equal(await page.getByRole('link', { name: 'theirs' }).count(), 0);
+  assert.match(page.url(), /vectors\?key=/);
 });
 
 test('the list of collections looks right, and a collection that is not there says so', { skip }, async (t) => {

@@ -223,7 +223,7 @@ function DeleteCollection({ caller, path, name, points }: DeleteCollectionProps)
   return (
     <>
       <Button look="danger" icon={<Trash2 className="size-4" aria-hidden />} onClick={() => setOpen(true)}>
-        Delete
+        Delete collection
       </Button>
       <Confirm
         open={open}

@@ -9,7 +9,7 @@ import { ErrorNote } from '../../parts/error-note.tsx';
 import { plural } from '../../parts/format.ts';
 import { toast } from '../../parts/toast.tsx';
 import { type Condition, filterOf, turned, wordsOf } from './conditions.ts';
-import { isLongText, shownValue, valuesIn } from './payload-values.ts';
+import { isFilterValue, shownValue, valuesIn } from './payload-values.ts';
 import { collectionPath, collectionsKey, type Point, vectors } from './vectors-api.ts';
 
 interface FilterBarProps {
@@ -107,56 +107,60 @@ export function FilterBar({ caller, name, conditions, onChange }: FilterBarProps
 const lookedAtMax = 20;
 const valuesMax = 100;
 
-/** A field, then one of the values that points have. */
-function AddCondition({
-  caller,
-  path,
-  onAdd,
-}: {
+type Hit = { value: Condition['value']; count?: number };
+
+interface AddConditionProps {
   caller: Caller;
+  /** Of the collection. */
   path: string;
   onAdd: (condition: Condition) => void;
-}) {
+}
+
+/** A field, then one of the values that points have. */
+function AddCondition({ caller, path, onAdd }: AddConditionProps) {
   const [field, setField] = useState<string | null>(null);
-  const fields = useQuery({
+  const { data: seen = [] } = useQuery({
     queryKey: [collectionsKey, caller.key.id, path, 'fields'],
     async queryFn({ signal }) {
       const body = { query: { sample: 'random' }, limit: lookedAtMax, with_payload: true };
       const { points } = await vectors<{ points: Point[] }>(caller, 'POST', `${path}/points/query`, body, signal);
       const values = points.flatMap(({ payload }) => valuesIn(payload ?? {}));
-      return [...new Set(values.flatMap((one) => (one.path === null || isLongText(one.value) ? [] : [one.path])))];
+      return values.flatMap(({ path: key, value }) => (key === null || !isFilterValue(value) ? [] : [{ key, value }]));
     },
     staleTime: 60_000,
   });
-  const values = useQuery({
+  const { data: values, error } = useQuery({
     queryKey: [collectionsKey, caller.key.id, path, 'values', field],
     queryFn: async ({ signal }) => {
       const body = { key: field, limit: valuesMax };
-      type Facet = { hits: { value: Condition['value']; count: number }[] };
-      return (await vectors<Facet>(caller, 'POST', `${path}/facet`, body, signal)).hits;
+      return (await vectors<{ hits: Hit[] }>(caller, 'POST', `${path}/facet`, body, signal)).hits;
     },
     enabled: field !== null,
   });
-  if (fields.data === undefined || fields.data.length === 0) return null;
+  if (seen.length === 0) return null;
+  const fields = [...new Set(seen.map(({ key }) => key))].toSorted();
+  // Fractions are not counted by value.
+  const known: readonly Hit[] | undefined =
+    values?.length === 0 ? seen.filter(({ key }, at) => key === field && at === placeOf(seen, at)) : values;
   return (
     <>
       <Choose
         label="Field to filter by"
         placeholder="Filter by…"
         value={field}
-        options={fields.data.toSorted().map((one) => ({ value: one, label: one }))}
+        options={fields.map((one) => ({ value: one, label: one }))}
         onValue={setField}
         className="w-32"
       />
-      {field !== null && (
+      {field !== null && known !== undefined && (
         <Choose
           label={`Value of ${field}`}
           placeholder="Value…"
           value={null}
-          options={(values.data ?? []).map(({ value, count }) => ({
+          options={known.map(({ value, count }) => ({
             value: JSON.stringify(value),
             label: shownValue(value).slice(0, 200),
-            hint: plural(count, 'point'),
+            hint: count === undefined ? undefined : plural(count, 'point'),
           }))}
           onValue={(text) => {
             setField(null);
@@ -165,7 +169,12 @@ function AddCondition({
           className="w-40"
         />
       )}
-      {values.error !== null && <ErrorNote error={values.error} />}
+      {error !== null && <ErrorNote error={error} />}
     </>
   );
+}
+
+/** Of the first that is the same. */
+function placeOf(seen: readonly Pick<Condition, 'key' | 'value'>[], at: number): number {
+  return seen.findIndex(({ key, value }) => key === seen[at]!.key && value === seen[at]!.value);
 }

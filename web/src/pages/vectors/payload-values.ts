@@ -48,6 +48,11 @@ export function isLongText(value: unknown): value is string {
   return typeof value === 'string' && value.length > valueCharsMax;
 }
 
+/** What a filter compares with. */
+export function isFilterValue(value: unknown): value is string | number | boolean {
+  return !isLongText(value) && ['string', 'number', 'boolean'].includes(typeof value);
+}
+
 /** A text as it is, anything else as JSON. */
 export function shownValue(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);

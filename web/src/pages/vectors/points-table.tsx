@@ -4,7 +4,7 @@ import { type Listed, usePagesOf } from '../../api/pages.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import type { Condition } from './conditions.ts';
-import { isLongText, shownValue, valuesIn } from './payload-values.ts';
+import { isFilterValue, isLongText, shownValue, valuesIn } from './payload-values.ts';
 import { collectionsKey, type Point, vectors } from './vectors-api.ts';
 
 /** They come with their payloads. */
@@ -153,7 +153,7 @@ function Value({ name, path, value, onCondition }: ValueProps) {
       <span className="text-muted">{name}</span> {shownValue(value)}
     </>
   );
-  if (path === null || (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')) {
+  if (path === null || !isFilterValue(value)) {
     return <span className={look}>{shown}</span>;
   }
   return (

@@ -109,7 +109,8 @@ export default function Projection({ caller, path, using, filter, onOpen }: Proj
           <p className="min-h-10 text-sm [overflow-wrap:anywhere]">
             {shown === undefined ? (
               <span className="text-muted">
-                They lie along the two axes on which they differ most. Point at one to read it; a click opens it.
+                Similar points lie close together, along the two axes on which they differ most. Point at one to read
+                it, and click to open it.
               </span>
             ) : (
               textOf(shown)
