@@ -6,13 +6,9 @@ import { pages } from './snippets.ts';
 const documents = [...pages, 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
 /** Pages from before the rules, which are rewritten one by one: take a line away with each. */
 const notYet = new Set<string>([
-  'docs/admin-api.md',
-  'docs/cli.md',
   'docs/configuration.md',
   'docs/dialects.md',
-  'docs/log.md',
   'docs/providers.md',
-  'docs/vectors.md',
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
