@@ -18,10 +18,17 @@ export interface SchemaState {
 
 /** Tables that a later version made. Its message is a sentence for the operator. */
 export class NewerSchema extends Error {
-  /** `place`: the file, or the database without user and password. */
-  constructor(place: string, found: number, known: number) {
+  /**
+   * `place`: the file, or the database without user and password. `copy`: a file of the schema that this program knows,
+   * which a newer one kept; null where there is none.
+   */
+  constructor(place: string, found: number, known: number, copy: string | null) {
+    const back =
+      copy === null
+        ? 'restore a backup that was made before the upgrade'
+        : `put ${copy} in its place and remove its -wal file`;
     super(
-      `${place} was written by a newer Culvert (schema ${found}, this one knows ${known}); run that version or restore a backup`,
+      `${place} was written by a newer Culvert (schema ${found}, this one knows ${known}); run that version, or ${back}`,
     );
   }
 }

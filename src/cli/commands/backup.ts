@@ -1,4 +1,5 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { culvert } from '../../kernel/command-form.ts';
 import { type BackupSize, sizeInWords, writeBackupFile } from '../backup-file.ts';
 import { CommandFailed } from '../command-failed.ts';
 import type { CliParts } from '../parts.ts';
@@ -16,6 +17,7 @@ export async function backup(file: string, flags: BackupFlags, parts: CliParts):
   const config = readConfig(flags.config);
   if (existsSync(file) && !isGzip(file))
     throw new CommandFailed(`${file} exists and is no backup; it is left as it is. Name another file.`);
+  await refuseOlderSchema(config, parts);
   const database = config.storage.database === 'sqlite' ? 'sqlite' : 'postgres';
   const head = { culvert: parts.version, format: 2, at: new Date().toISOString(), database } as const;
   const progress = createProgress('rows and pieces of files');
@@ -30,6 +32,15 @@ export async function backup(file: string, flags: BackupFlags, parts: CliParts):
   if (flags.json) printJson({ file, ...size, bytes, database });
   else note(`Wrote ${file}: ${sizeInWords(size)}, ${bytes.toLocaleString('en')} bytes.`);
   return 0;
+}
+
+/** Its rows would be brought up to date first, under a server of the earlier version, which could then not be gone back to. */
+async function refuseOlderSchema(config: Parameters<CliParts['migrations']>[0], parts: CliParts): Promise<void> {
+  const older = (await parts.migrations(config)).find(({ current, pending }) => current > 0 && pending.length > 0);
+  if (older === undefined) return;
+  throw new CommandFailed(
+    `${older.database} was written by an earlier Culvert (schema ${older.current}). Make the backup with that version, or run ${culvert} migrate first.`,
+  );
 }
 
 /** Yesterday's backup may be replaced; a file that somebody named by mistake may not. */

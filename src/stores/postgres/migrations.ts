@@ -21,7 +21,7 @@ export async function migrate(
     await run(`SET LOCAL statement_timeout = ${migrationTimeoutMs}`);
     await run('SELECT pg_advisory_xact_lock($1)', [lockId]);
     const current = await currentVersion(run);
-    if (current > steps.length) throw new NewerSchema(`The database ${place}`, current, steps.length);
+    if (current > steps.length) throw new NewerSchema(`The database ${place}`, current, steps.length, null);
     const pending = steps.filter((step) => step.version > current);
     if (current === 0) await createSchema(run);
     for (const step of pending) {

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts';
 import { type Database, type Durability, openDatabase } from './database.ts';
-import { migrate } from './migrations.ts';
+import { migrateKept } from './migrations.ts';
 
 /** Longest wait of a start for another that migrates. */
 const migrationBusyTimeoutMs = 10_000;
@@ -9,7 +9,7 @@ const migrationBusyTimeoutMs = 10_000;
 export function openCulvertDatabase(file: string, durability: Durability): Database {
   const database = openDatabase(file, durability, migrationBusyTimeoutMs);
   try {
-    migrate(database, culvertMigrations);
+    migrateKept(database, culvertMigrations);
     database.exec('PRAGMA busy_timeout = 0');
     return database;
   } catch (error) {

@@ -1,6 +1,6 @@
 import { type Database, openDatabase } from './database.ts';
 import { ledgerMigrations } from './ledger-schema.ts';
-import { migrate } from './migrations.ts';
+import { migrateKept } from './migrations.ts';
 
 /** Longest wait of a start for another that migrates. */
 const migrationBusyTimeoutMs = 10_000;
@@ -14,7 +14,7 @@ const pageBytes = 2_048;
 export function openLedgerDatabase(file: string): Database {
   const database = openDatabase(file, 'fsync', migrationBusyTimeoutMs, pageBytes);
   try {
-    migrate(database, ledgerMigrations);
+    migrateKept(database, ledgerMigrations);
     return database;
   } catch (error) {
     database.close();

@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { type Migration, NewerSchema } from '../migration.ts';
+import { copyBeforeSchema, keepCopy } from './copy-before-schema.ts';
 import { type Database, naming } from './database.ts';
 import { undo } from './transaction.ts';
 
@@ -14,6 +16,16 @@ export function migrationState(database: Pick<Database, 'prepare'>, migrations: 
 }
 
 /**
+ * As `migrate`, for a file that cannot be made again: what an earlier version left is copied first, so that its program
+ * can be gone back to. Throws what `whyUnusable` puts into words where the disk has no room for the copy.
+ */
+export function migrateKept(database: Database, migrations: readonly Migration[]): string[] {
+  const { current, pending } = migrationState(database, migrations);
+  if (current > 0 && pending.length > 0) keepCopy(database, current, () => userVersion(database));
+  return migrate(database, migrations);
+}
+
+/**
  * Brings the file up to date; returns the names of the steps taken. Safe when two processes start at once: the write
  * lock is taken before the version is read, so the second finds the work done. Refuses a file of a newer Culvert.
  */
@@ -24,7 +36,8 @@ export function migrate(database: Database, migrations: readonly Migration[]): s
   try {
     const { current, pending } = migrationState(database, migrations);
     if (current > migrations.length) {
-      throw new NewerSchema(database.file, current, migrations.length);
+      const copy = copyBeforeSchema(database.file, migrations.length);
+      throw new NewerSchema(database.file, current, migrations.length, existsSync(copy) ? copy : null);
     }
     for (const migration of pending) {
       database.exec(migration.sql);
