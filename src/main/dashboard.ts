@@ -5,7 +5,6 @@ import type { Dashboard } from '../http/dashboard/create-dashboard.ts';
 import type { SessionDoor } from '../http/dashboard/session-door.ts';
 import type { Route } from '../http/exchange.ts';
 import { dashboardRoutes } from '../http/routes/dashboard.ts';
-import { openAiChat } from '../inference/dialects/openai-chat/index.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createSealer } from '../kernel/seal.ts';
@@ -49,7 +48,6 @@ export function openDashboard(parts: {
         pagesFolder: parts.pagesFolder,
         addressOf: createClientAddress(() => snapshot().config.server.trusted_proxies),
         server: () => snapshot().config.server,
-        errorBody: openAiChat.errorBody,
         oidc: () => snapshot().config.dashboard.oidc,
         sealer: () => createSealer(parts.secrets.all(), 'logins'),
         store: stores.accounts,

@@ -56,7 +56,7 @@ test('every page fits every screen, can be used by everybody, and runs without a
 });
 
 test('login fits every screen, and can be used by everybody', { skip }, async (t) => {
-  const page = await openPage(t, gateway, '/dashboard', { login: null });
+  const page = await openPage(t, gateway, '/dashboard', { login: null, refusals: 'faults' });
   await page.getByRole('button', { name: 'Log in' }).waitFor();
   await assertLooksRight(page, 'login');
 });

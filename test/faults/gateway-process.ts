@@ -41,13 +41,13 @@ export async function startGatewayProcess(
   writeFileSync(
     file,
     stringify({
-      server: { port: Number(new URL(url).port), shutdown_grace: `${graceMs}ms` },
       admin: { key: adminKey },
       storage: { data_dir: join(folder, 'data') },
       autodetect: 'off',
       plans: noLimits,
       keys: [{ key: testKey, account: 'dev', name: 'test' }],
       ...config,
+      server: { port: Number(new URL(url).port), shutdown_grace: `${graceMs}ms`, ...(config.server as object) },
     }),
   );
   const [command = '', ...args] = [...under, process.execPath, bin, 'start', '--config', file];

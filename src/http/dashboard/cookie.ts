@@ -1,10 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 
-export const cookieName = 'culvert_session';
-
-/** The secret of the session that a browser sends; null: none. */
-export function sessionSecret(request: Pick<IncomingMessage, 'headers'>): string | null {
-  return cookieValue(request, cookieName);
+/**
+ * A browser sends the cookies of a host to every port of it: two servers there would log each other's people out. So the
+ * name says the port of the address that the browser has, unless it is that of http or https.
+ */
+export function cookieName(of: 'session' | 'oidc', address: string): string {
+  const port = URL.parse(address)?.port ?? '';
+  return port === '' ? `culvert_${of}` : `culvert_${of}_${port}`;
 }
 
 /** Null: it did not come, or twice: another site of this domain may have set one of the two. */
@@ -19,9 +21,12 @@ export function cookieValue({ headers }: Pick<IncomingMessage, 'headers'>, name:
   return values.length === 1 ? values[0]!.slice(beginning.length) : null;
 }
 
-/** `Set-Cookie` for a secret, or to drop it: null. No page can read it, no other site can send it. */
-export function sessionCookie(secret: string | null, options: { maxAgeMs: number; secure: boolean }): string {
-  const seconds = secret === null ? 0 : Math.floor(options.maxAgeMs / 1_000);
-  const secure = options.secure ? '; Secure' : '';
-  return `${cookieName}=${secret ?? ''}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
+/**
+ * `Set-Cookie` for a secret, or to drop it: null, for a browser that has this server at `address`. No page can read it, no
+ * other site can send it.
+ */
+export function sessionCookie(secret: string | null, maxAgeMs: number, address: string): string {
+  const seconds = Math.floor(maxAgeMs / 1_000);
+  const secure = address.startsWith('https:') ? '; Secure' : '';
+  return `${cookieName('session', address)}=${secret ?? ''}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
 }

@@ -11,7 +11,7 @@ import type { SharedTally } from '../../metering/tally.ts';
 import type { Exchange } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { pageHeaders } from '../static-files.ts';
-import { cookieValue } from './cookie.ts';
+import { cookieName, cookieValue } from './cookie.ts';
 import { createLoginThrottle } from './login-throttle.ts';
 import type { DoorParts } from './session-door.ts';
 import type { OpenedSession } from './sign-in.ts';
@@ -38,7 +38,6 @@ export interface OidcSignIn {
   endSessionUrl(exchange: Exchange): string | null;
 }
 
-const cookieName = 'culvert_oidc';
 const cookiePath = '/dashboard/oidc';
 const callbackPath = `${cookiePath}/callback`;
 const sealedFor = 'login';
@@ -61,7 +60,7 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
   }
 
   function begun(exchange: Exchange): Begun | null {
-    const sealed = cookieValue(exchange.request, cookieName);
+    const sealed = cookieValue(exchange.request, cookieName('oidc', linkBaseOf(exchange.request, server())));
     const opened = sealed === null ? null : sealer.open(Buffer.from(sealed, 'base64url'), sealedFor);
     if (opened === null) return null;
     const kept = JSON.parse(opened.toString()) as Begun;
@@ -70,10 +69,11 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
 
   /** Lax: the browser comes back from another site. */
   function keep(exchange: Exchange, value: string, maxAgeS: number): void {
-    const secure = linkBaseOf(exchange.request, server()).startsWith('https:') ? '; Secure' : '';
+    const address = linkBaseOf(exchange.request, server());
+    const secure = address.startsWith('https:') ? '; Secure' : '';
     exchange.response.appendHeader(
       'set-cookie',
-      `${cookieName}=${value}; Path=${cookiePath}; Max-Age=${maxAgeS}; HttpOnly; SameSite=Lax${secure}`,
+      `${cookieName('oidc', address)}=${value}; Path=${cookiePath}; Max-Age=${maxAgeS}; HttpOnly; SameSite=Lax${secure}`,
     );
   }
 

@@ -6,7 +6,8 @@ import { isCsrf, type Session, type Sessions } from '../../auth/sessions.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { type Exchange, headerOf } from '../exchange.ts';
-import { sessionSecret } from './cookie.ts';
+import { linkBaseOf } from '../link-base.ts';
+import { cookieName, cookieValue } from './cookie.ts';
 import { crossSiteFailure } from './same-site.ts';
 
 /** Lets in browsers that send no key, but the dashboard's cookie. */
@@ -43,6 +44,11 @@ export interface DoorParts {
   server(): Config['server'];
 }
 
+/** The secret of the session that a browser sends; null: none. */
+export function sessionSecret(request: Exchange['request'], server: Config['server']): string | null {
+  return cookieValue(request, cookieName('session', linkBaseOf(request, server)));
+}
+
 /** The session of a browser, and proof that a page of ours sent this. */
 export async function sessionOf(
   { sessions, addressOf, server }: DoorParts,
@@ -50,7 +56,7 @@ export async function sessionOf(
   csrf: 'needed' | 'not-needed',
 ): Promise<Session | Failure> {
   const { request } = exchange;
-  const secret = sessionSecret(request);
+  const secret = sessionSecret(request, server());
   if (secret === null) return noKeySent;
   const foreign = crossSiteFailure(exchange, server());
   if (foreign !== null) return foreign;

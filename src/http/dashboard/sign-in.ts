@@ -11,10 +11,10 @@ import { type Exchange, headerOf } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
-import { sessionCookie, sessionSecret } from './cookie.ts';
+import { sessionCookie } from './cookie.ts';
 import { createLoginThrottle } from './login-throttle.ts';
 import { crossSiteFailure } from './same-site.ts';
-import { type DoorParts, sessionOf } from './session-door.ts';
+import { type DoorParts, sessionOf, sessionSecret } from './session-door.ts';
 
 export interface SignInParts extends DoorParts {
   ring: Pick<KeyRing, 'principalOf' | 'opens'>;
@@ -28,8 +28,6 @@ export interface SignInParts extends DoorParts {
   onOperator(operator: Operator, session: Session, address: string | null): Promise<void>;
   /** Where a browser that has logged out here logs out there; null: nowhere. */
   endSessionUrl(exchange: Exchange): string | null;
-  /** Error bodies. */
-  errorBody(failure: Failure, requestId: string, nowMs: number): unknown;
 }
 
 /** `/dashboard/session`: who is logged in, logging in and out. */
@@ -70,7 +68,7 @@ const adminInPlaceOfKey: Failure = {
 export function createSignIn(parts: SignInParts): SignIn {
   const { sessions, ring, clock, addressOf, server } = parts;
   const throttle = createLoginThrottle(clock, parts.tally);
-  const isSecure = ({ request }: Exchange) => linkBaseOf(request, server()).startsWith('https:');
+  const addressFor = ({ request }: Exchange) => linkBaseOf(request, server());
 
   async function proofOf({ way, secret }: Presented, address: string | null): Promise<Proof | Failure> {
     if (way === 'token') return (await sessions.redeemToken(secret)) ?? refused.token;
@@ -85,14 +83,14 @@ export function createSignIn(parts: SignInParts): SignIn {
 
   /** A new secret each time, and the one that the browser had before is over: nobody can have given it to them. */
   async function open(exchange: Exchange, proof: Proof, address: string | null): Promise<OpenedSession> {
-    const before = sessionSecret(exchange.request);
+    const before = sessionSecret(exchange.request, server());
     const agent = headerOf(exchange, 'user-agent') ?? '';
     const opened = await sessions.open(proof, { address, agent });
     if ('kind' in opened) return opened;
     if (before !== null) await sessions.end(before);
     const { secret, session } = opened;
     if (session.who.to === 'admin') await parts.onOperator(session.who.operator, session, address);
-    const cookie = sessionCookie(secret, { maxAgeMs: session.endsMs - clock.wallMs(), secure: isSecure(exchange) });
+    const cookie = sessionCookie(secret, session.endsMs - clock.wallMs(), addressFor(exchange));
     exchange.response.appendHeader('set-cookie', cookie);
     return session;
   }
@@ -122,14 +120,14 @@ export function createSignIn(parts: SignInParts): SignIn {
       const session = await sessionOf(parts, exchange, 'not-needed');
       if (!('kind' in session)) return writeJson(exchange, 200, shown(session, parts.version), noStore);
       if (session.kind !== 'unauthenticated') return refuse(exchange.client, session, noStore);
-      const error = parts.errorBody(session, exchange.requestId, clock.wallMs()) as JsonObject;
-      writeJson(exchange, 401, { ...error, login: { oidc: parts.oidc() } }, noStore);
+      // Every visit of the login page asks this: a 401 would stand in its browser's console as an error.
+      writeJson(exchange, 200, { kind: 'nobody', login: { oidc: parts.oidc() } }, noStore);
     },
     async end(exchange) {
       const session = await sessionOf(parts, exchange, 'needed');
       if ('kind' in session) return refuse(exchange.client, session, noStore);
-      await sessions.end(sessionSecret(exchange.request)!);
-      exchange.response.setHeader('set-cookie', sessionCookie(null, { maxAgeMs: 0, secure: isSecure(exchange) }));
+      await sessions.end(sessionSecret(exchange.request, server())!);
+      exchange.response.setHeader('set-cookie', sessionCookie(null, 0, addressFor(exchange)));
       const elsewhere = session.login === 'oidc' ? parts.endSessionUrl(exchange) : null;
       writeJson(exchange, 200, { ended: true, end_session_url: elsewhere }, noStore);
     },

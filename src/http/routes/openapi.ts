@@ -53,7 +53,8 @@ async function documentOf({ admin, routes }: OpenApiParts): Promise<Json> {
     type: 'apiKey',
     in: 'cookie',
     name: 'culvert_session',
-    description: 'A browser that is logged in; what changes something needs x-culvert-csrf, too.',
+    description:
+      'A browser that is logged in; at another port than that of http or https the name ends in it, as in culvert_session_4141. What changes something needs x-culvert-csrf, too.',
   };
   return {
     ...rest,

@@ -1,6 +1,6 @@
 import { queryOptions, useQueryClient } from '@tanstack/react-query';
 import { createContext, useContext } from 'react';
-import { ApiError, call, setCsrf } from './request.ts';
+import { call, setCsrf } from './request.ts';
 
 export type Role = 'owner' | 'admin' | 'viewer' | 'billing';
 
@@ -24,9 +24,15 @@ export interface KeySession extends SessionFacts {
 }
 export type Session = OperatorSession | KeySession;
 
-/** How one can log in, as the answer to somebody without a session says. */
+/** How one can log in. */
 export interface LoginWays {
   oidc: { name: string } | null;
+}
+
+/** The answer to somebody without a session. */
+interface Nobody {
+  kind: 'nobody';
+  login: LoginWays;
 }
 
 /** What a person logs in with. */
@@ -40,16 +46,10 @@ export const sessionQuery = queryOptions({
   queryKey: sessionKey,
   staleTime: 60_000,
   async queryFn({ signal }): Promise<Known> {
-    try {
-      const session = await call<Session>('GET', '/dashboard/session', { signal });
-      setCsrf(session.csrf);
-      return { session };
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 401) throw error;
-      setCsrf(null);
-      const login = error.members.login as LoginWays | undefined;
-      return { session: null, login: login ?? { oidc: null } };
-    }
+    const reply = await call<Session | Nobody>('GET', '/dashboard/session', { signal });
+    const isNobody = reply.kind === 'nobody';
+    setCsrf(isNobody ? null : reply.csrf);
+    return isNobody ? { session: null, login: reply.login } : { session: reply };
   },
 });
 
