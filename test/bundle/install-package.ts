@@ -28,7 +28,9 @@ export async function installPackage(t: Lifetime): Promise<InstalledPackage> {
   symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));
 
   const packing = ['pack', '--json', '--foreground-scripts=false', '--pack-destination', place];
-  const { stdout } = await run('npm', packing, { cwd: clone, maxBuffer: 16 * 1024 * 1024 });
+  // As the release does, whose proof of provenance names the repository.
+  const env = { ...process.env, GITHUB_SERVER_URL: 'https://git.example', GITHUB_REPOSITORY: 'someone/culvert' };
+  const { stdout } = await run('npm', packing, { cwd: clone, env, maxBuffer: 16 * 1024 * 1024 });
   if (readFileSync(join(clone, 'package.json'), 'utf8') !== manifest) throw new Error('npm pack changed package.json.');
   const [packed] = JSON.parse(stdout) as { filename: string; files: { path: string }[] }[];
   const app = join(place, 'app');

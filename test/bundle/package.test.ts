@@ -93,15 +93,16 @@ test('the package holds the bundle and its licences, and nothing for tests alone
     'package.json',
   ]);
   assert.deepEqual(installed, ['culvert-gateway'], 'no other package came with it');
-  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as object;
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { repository: object };
   const names = ['name', 'version', 'description', 'license', 'type', 'bin', 'files', 'engines'];
-  const published = [...names, 'peerDependencies', 'peerDependenciesMeta'];
+  const published = [...names, 'peerDependencies', 'peerDependenciesMeta', 'repository'];
   assert.deepEqual(
     Object.keys(manifest)
       .filter((key) => !key.startsWith('_'))
       .sort(),
     published.sort(),
   );
+  assert.deepEqual(manifest.repository, { type: 'git', url: 'git+https://git.example/someone/culvert.git' });
   const licences = readFileSync(join(folder, 'dist', 'LICENSES.txt'), 'utf8');
   assert.match(licences, /^zod \d\S+ \(MIT\)$/m);
   assert.doesNotMatch(licences, /^(fast-check|openai|@anthropic-ai\/sdk|typescript) /m);
