@@ -114,8 +114,9 @@ async function leave(page: Page, origin: string, size: keyof typeof sizes): Prom
   const context = page.context();
   await page.close();
   await context.setOffline(false);
+  await context.clearCookies();
   const session = await context.newCDPSession(context.pages()[0]!);
-  await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'cookies,local_storage' });
+  await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'local_storage' });
   await session.detach();
   const place = `${origin} ${size}`;
   free.set(place, [...(free.get(place) ?? []), context]);

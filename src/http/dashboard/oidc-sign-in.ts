@@ -83,6 +83,12 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
     sendPage(exchange, status, message);
   }
 
+  function endSessionUrl(exchange: Exchange): string | null {
+    const config = parts.oidc();
+    if (config === undefined) return null;
+    return login(config).endSessionUrl(`${linkBaseOf(exchange.request, server())}/dashboard`);
+  }
+
   return {
     async start(exchange) {
       const config = parts.oidc();
@@ -117,7 +123,7 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
         await parts.refresh();
         if (operator === null) {
           const who = `${identity.name || identity.subject} is in none of the groups that may use this dashboard.`;
-          return failed(exchange, 403, who);
+          return sendPage(exchange, 403, who, endSessionUrl(exchange));
         }
         const opened = await parts.open(exchange, { login: 'oidc', operator: operator.id }, address);
         if ('kind' in opened) return failed(exchange, 403, 'This operator is no more.');
@@ -129,11 +135,7 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
         failed(exchange, 401, 'The OpenID provider did not confirm this login. Begin again.', error);
       }
     },
-    endSessionUrl(exchange) {
-      const config = parts.oidc();
-      if (config === undefined) return null;
-      return login(config).endSessionUrl(`${linkBaseOf(exchange.request, server())}/dashboard`);
-    },
+    endSessionUrl,
   };
 }
 
@@ -157,14 +159,14 @@ function sendTo({ client }: Exchange, location: string): void {
 
 const plain = ['content-type', 'text/plain; charset=utf-8', 'cache-control', 'no-store'];
 
-function sendPage({ client }: Exchange, status: number, message: string): void {
-  const escaped = message.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+/** `logout`: the provider would let the same person in again without asking; null: there is no such place. */
+function sendPage({ client }: Exchange, status: number, message: string, logout: string | null = null): void {
   const html = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>Log in to Culvert</title>
-<p>${escaped}</p>
+<p>${escaped(message)}</p>${logout === null ? '' : `\n<p><a href="${escaped(logout)}">Log in as somebody else</a></p>`}
 <p><a href="/dashboard">Back to the login</a></p>
 </html>
 `;
@@ -174,4 +176,8 @@ function sendPage({ client }: Exchange, status: number, message: string): void {
     html,
     status,
   );
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
