@@ -39,8 +39,8 @@ one: an unknown key or a wrong value is an error with its line and column.
 - **Without a file**, as in a container, variables stand in for keys that the file, if there is one, leaves out:
   \`CULVERT_HOST\` for \`server.host\`, \`PORT\` for \`server.port\`, \`CULVERT_DATA_DIR\` for \`storage.data_dir\`,
   \`CULVERT_ADMIN_KEY\` for \`admin.key\`, and \`CULVERT_API_KEY\` for \`keys\`: one key, \`sk-cv-\` and 8 or more letters or
-  digits, of the account \`default\`, unless the store knows that secret already. What \`--host\` and \`--port\` say comes
-  first.
+  digits, of the account \`default\`, unless the store knows that secret already. \`--host\` and \`--port\` override
+  all of them.
 - A key without a value (\`providers:\` with everything below it commented out) is left out.
 - The file is read again when it or a file it refers to changes, and on SIGHUP. It is checked whole first: a bad file
   changes nothing. Running streams finish on the old configuration.

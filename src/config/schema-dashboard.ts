@@ -68,6 +68,6 @@ export const dashboardSchema = z
       .describe('Every session of the dashboard is over after that.'),
     oidc: oidcSchema.optional(),
   })
-  .describe('Who may log in to the dashboard, and for how long.');
+  .describe('These keys say who may log in to the dashboard, and for how long.');
 
 export type OidcConfig = z.output<typeof oidcSchema>;

@@ -220,10 +220,10 @@ export const costsSchema = z
     scrape: cost(1, 'a scraped page'),
     crawl_page: cost(1, 'a crawled page'),
   })
-  .describe('Units of quota by kind of call.');
+  .describe('A call costs so many units of quota, by its kind.');
 
 export const limitsSchema = z
   .strictObject({
     speech_chars: positiveInt(1_000_000).default(4_096).describe('Most characters of one speech call.'),
   })
-  .describe('Bounds on single requests.');
+  .describe('These keys bound single requests.');

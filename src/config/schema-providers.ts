@@ -18,7 +18,7 @@ export const timeoutsSchema = z
       .boolean()
       .optional()
       .describe(
-        "true: a whole answer is asked as a stream and put together here, so that a provider's silence shows within seconds; fields that Culvert does not know are lost, but for responses, which streams hold whole. Built-in: false, the provider's own bytes pass.",
+        "true: Culvert asks for a whole answer as a stream and puts it together, so that a provider's silence shows within seconds. It loses fields that it does not know, except in Responses, whose streams hold the whole response. Built-in: false, the provider's own bytes pass.",
       ),
   })
   .describe("Timeouts. A target's win over its alias's, those over its provider's.");

@@ -59,21 +59,25 @@ export const serverSchema = z
       .describe(
         'What a conversation gets for a model that nobody has, such as `claude-…` of a coding assistant: the first chat model of the key, labelled `x-culvert-unknown-model`, or 404. Default: `nearest` while neither file nor environment names a provider or a model, else `refuse`.',
       ),
-    body_limit: size({ max: '512mb' }).prefault('32mb').describe('Largest JSON body; above it 413.'),
+    body_limit: size({ max: '512mb' }).prefault('32mb').describe('Largest JSON body. A larger one returns 413.'),
     body_memory: size({ max: '64gb' })
       .prefault('512mb')
       .describe(
-        'Bytes of JSON bodies, and of answers of the vector store, in memory at once; half of it for one account. Beyond: 503. Never less than twice `body_limit`.',
+        'Bytes of JSON bodies, and of answers of the vector store, in memory at once; half of it for one account. Beyond that a request returns 503. It is never less than twice `body_limit`.',
       ),
     upload_limit: size({ max: '4gb' })
       .prefault('100mb')
-      .describe('Largest multipart upload (audio, images); above it 413.'),
+      .describe('Largest multipart upload (audio, images). A larger one returns 413.'),
     cors_origins: z
       .array(origin)
       .max(1_000)
       .default([])
       .describe('Web origins that may call from a browser. Empty: CORS is off.'),
-    trusted_proxies: z.array(network()).max(1_000).default([]).describe('Proxies whose X-Forwarded-For is believed.'),
+    trusted_proxies: z
+      .array(network())
+      .max(1_000)
+      .default([])
+      .describe('Proxies whose X-Forwarded-For Culvert believes.'),
     connections_per_address: z
       .int()
       .min(1)
@@ -99,7 +103,7 @@ export const adminSchema = z
       .default(true)
       .describe('Serve the dashboard at /dashboard and the page of a caller at /account. Read at the start.'),
   })
-  .describe("The operator's own access.");
+  .describe('These keys are about the access of the operator.');
 
 const bucketForm = /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[\w.-]+)*\/?$/;
 
@@ -258,7 +262,7 @@ export const telemetrySchema = z
       .prefault({})
       .describe('OpenTelemetry, by OTLP. Read at the start.'),
   })
-  .describe('Logs and metrics.');
+  .describe('These keys are about logs and metrics.');
 
 /** What the guard of caller-given URLs lets through. */
 export const fetchSchema = z
@@ -274,4 +278,4 @@ export const fetchSchema = z
       .default([])
       .describe('Networks (CIDR) or host:port that are let through although they are private.'),
   })
-  .describe('What may be fetched when a caller gives a URL (pages, images).');
+  .describe('These keys say what Culvert may fetch when a caller gives a URL (pages, images).');

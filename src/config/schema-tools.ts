@@ -26,7 +26,7 @@ export const vectorsSchema = z
       .prefault({})
       .describe('Bounds on vector data.'),
   })
-  .describe('The vector store.');
+  .describe('These keys are about the vector store.');
 
 const searchProviderSchema = z.strictObject({
   type: z
