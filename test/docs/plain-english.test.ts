@@ -5,14 +5,7 @@ import { pages } from './snippets.ts';
 
 const documents = [...pages, 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
 /** Pages from before the rules, which are rewritten one by one: take a line away with each. */
-const notYet = new Set<string>([
-  'docs/configuration.md',
-  'docs/dialects.md',
-  'docs/providers.md',
-  'ARCHITECTURE.md',
-  'CONTRIBUTING.md',
-  'CHANGELOG.md',
-]);
+const notYet = new Set<string>(['CHANGELOG.md']);
 
 function findingsOf(page: string): string[] {
   const judged = sentencesOf(page).map((sentence) => ({ ...sentence, ...judge(sentence) }));
