@@ -1,4 +1,4 @@
-import { FileInput, Input } from '../../parts/controls.tsx';
+import { FileInput, Input, Select } from '../../parts/controls.tsx';
 import { Field } from '../../parts/form.tsx';
 import type { Schema } from './open-api.ts';
 
@@ -24,6 +24,17 @@ export function FormFields({ schema: { properties = {}, required = [] }, values,
                 multiple={property.type === 'array'}
                 onChange={(event) => set(name, [...(event.target.files ?? [])])}
               />
+            ) : choicesOf(property) !== null ? (
+              <Select
+                {...control}
+                value={String(values[name] ?? '')}
+                onChange={(event) => set(name, event.target.value)}
+              >
+                <option value="" />
+                {choicesOf(property)!.map((choice) => (
+                  <option key={choice}>{choice}</option>
+                ))}
+              </Select>
             ) : (
               <Input
                 {...control}
@@ -37,6 +48,12 @@ export function FormFields({ schema: { properties = {}, required = [] }, values,
       ))}
     </div>
   );
+}
+
+/** Null: any text. Of a list one is chosen. */
+function choicesOf({ type, enum: values, items }: Schema): readonly string[] | null {
+  if (type === 'boolean') return ['true', 'false'];
+  return (values ?? items?.enum)?.map(String) ?? null;
 }
 
 function isFile({ format, items }: Schema): boolean {
