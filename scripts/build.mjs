@@ -11,7 +11,7 @@ import { isTestFile, sourceStamp } from './source-stamp.mjs';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** Looked for when the program runs: optional peers, and what packages of ours try to load and do without. */
-const external = ['playwright-core', 'aws4fetch', 'pg-native', 'canvas', '@napi-rs/canvas'];
+const external = ['playwright-core', 'aws4fetch', 'nodemailer', 'pg-native', 'canvas', '@napi-rs/canvas'];
 
 /** How a source names a file beside it: the entry of a thread or a process, or data. */
 const place = /new URL\('(\.[^']*)', import\.meta\.url\)/g;

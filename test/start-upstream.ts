@@ -18,9 +18,13 @@ export interface Upstream {
   close(): Promise<void>;
 }
 
-export async function startUpstream(options: SimulatorOptions = {}): Promise<Upstream> {
+/** `port`: a free one otherwise. */
+export async function startUpstream({
+  port = 0,
+  ...options
+}: SimulatorOptions & { port?: number } = {}): Promise<Upstream> {
   const simulator = createSimulator({ otherFormats, ...options });
-  const { url } = await simulator.listen({ host: '127.0.0.1', port: 0 });
+  const { url } = await simulator.listen({ host: '127.0.0.1', port });
   return {
     url,
     script: (path, specs) => simulator.script({ [path]: specs }),

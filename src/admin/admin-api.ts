@@ -1,5 +1,6 @@
 import type { Operator } from '../auth/operator.ts';
 import type { Failure } from '../kernel/failure.ts';
+import type { SeenAlert } from '../metering/alerts.ts';
 
 /**
  * The admin API without a wire (design §16): the HTTP routes under /admin/v1 call it, and the CLI calls it in its own
@@ -7,6 +8,8 @@ import type { Failure } from '../kernel/failure.ts';
  */
 export interface AdminApi {
   handle(request: AdminRequest): Promise<AdminReply>;
+  /** What is wrong that an operator is to be called for, by the rules of the overview. */
+  alerts(): Promise<readonly SeenAlert[]>;
   /** OpenAPI 3.1 of these operations, paths beginning `/admin/v1`. */
   openApi(): Record<string, unknown>;
 }

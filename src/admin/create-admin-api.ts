@@ -75,6 +75,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
         return failed(error.failure, members, parts.clock.wallMs());
       }
     },
+    alerts: watch.alerts,
     openApi: () => openApiOf(operations, parts.version),
   };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** Where the dashboard shows more of what is wrong. */
-export const pageField = z.enum(['providers', 'models', 'accounts', 'plans', 'settings']);
+export const pageField = z.enum(['providers', 'models', 'accounts', 'plans', 'requests', 'settings']);
 
 export const findingSchema = z.object({
   check: z.string().describe('What was looked at.'),

@@ -4,6 +4,7 @@ import type { LaneSnapshot } from '../inference/routing/health-snapshot.ts';
 import type { Standing } from '../inference/routing/lane.ts';
 import type { Target } from '../inference/routing/target.ts';
 import { FailureError } from '../kernel/failure.ts';
+import type { SeenAlert } from '../metering/alerts.ts';
 import { type LimitReading, readLimits } from '../metering/limit-view.ts';
 import { type WindowName, windowLabels, windowNames } from '../metering/window.ts';
 import type { Directory, KnownAccount, Records } from './directory.ts';
@@ -25,6 +26,8 @@ export type Wrong = z.output<typeof wrongSchema>;
 export interface TroubleWatch {
   /** What the operator may see of it, of these accounts and of nobody's in particular; the worst first. */
   wrong(scope: AccountScope, operator: Operator): Promise<Wrong[]>;
+  /** Those of it that an operator is to be called for, looked at anew. */
+  alerts(): Promise<SeenAlert[]>;
   /** The same and what is well, looked at anew. */
   findings(operator: Operator): Promise<Finding[]>;
 }
@@ -32,14 +35,22 @@ export interface TroubleWatch {
 /** Something that requests run into. With whose it is; null: nobody's in particular. */
 interface Trouble extends Finding {
   state: 'problem' | 'warning';
-  page: 'providers' | 'models' | 'accounts' | 'plans';
+  page: 'providers' | 'models' | 'accounts' | 'plans' | 'requests';
   account: string | null;
+  alert?: string;
 }
 
-type Found = Finding & { account: string | null };
+/** `alert`: its name among alerts, where it is not `check`. */
+type Found = Finding & { account: string | null; alert?: string };
 
 const keptMs = 5_000;
 const fullShare = 0.9;
+/** Money is told sooner. */
+const spentShare = 0.8;
+const errorSpanMs = 5 * 60_000;
+/** Fewer requests say nothing of a rate. */
+const errorRequestsMin = 20;
+const errorRowsMax = 1_000;
 /** Those whose windows are looked at: who used most within a month. */
 const accountsMax = 50;
 const keysMax = 10;
@@ -50,8 +61,13 @@ export function createTroubleWatch(parts: AdminParts, records: Records): Trouble
   let known: { atMs: number; found: Promise<Found[]> } | null = null;
 
   async function look(): Promise<Found[]> {
-    const [looked, ofAccounts] = await Promise.all([parts.findings(), accountTroubles(parts, records)]);
-    const troubles = [...providerTroubles(parts), ...modelTroubles(parts), ...keptTroubles(parts), ...ofAccounts];
+    const [looked, ofAccounts, ofRequests] = await Promise.all([
+      parts.findings(),
+      accountTroubles(parts, records),
+      requestTroubles(parts),
+    ]);
+    const ofUpstreams = [...providerTroubles(parts), ...modelTroubles(parts), ...keptTroubles(parts)];
+    const troubles = [...ofUpstreams, ...ofAccounts, ...ofRequests];
     const troubled = new Set(troubles.map(({ check }) => check));
     const others = looked.filter(({ check, state }) => state !== 'ok' || !troubled.has(check));
     return [...others.map((finding) => ({ ...finding, account: null })), ...troubles];
@@ -71,16 +87,21 @@ export function createTroubleWatch(parts: AdminParts, records: Records): Trouble
       const isFresh = known !== null && parts.clock.monotonicMs() - known.atMs < keptMs;
       const found = await (isFresh ? known!.found : lookNow());
       return visible(found, scope, operator)
-        .flatMap(({ state, check, message, page = 'settings', id = null }): Wrong[] => {
-          if (state === 'ok') return [];
-          return [
-            { severity: state, text: isSentence(message) ? message : `${capital(check)}: ${message}.`, page, id },
-          ];
+        .flatMap((found): Wrong[] => {
+          const { state, page = 'settings', id = null } = found;
+          return state === 'ok' ? [] : [{ severity: state, text: sentenceOf(found), page, id }];
         })
         .sort((a, b) => (a.severity === b.severity ? 0 : a.severity === 'problem' ? -1 : 1));
     },
+    async alerts() {
+      return (await lookNow()).flatMap((found): SeenAlert[] => {
+        const { state, fix } = found;
+        const name = alertOf(found);
+        return state === 'ok' || name === null ? [] : [{ name, severity: state, text: sentenceOf(found), fix }];
+      });
+    },
     findings: async (operator) =>
-      visible(await lookNow(), operator.accounts, operator).map(({ account: _, ...finding }) => finding),
+      visible(await lookNow(), operator.accounts, operator).map(({ account: _, alert: __, ...finding }) => finding),
   };
 }
 
@@ -89,6 +110,20 @@ function visible(found: readonly Found[], scope: AccountScope, operator: Operato
     ({ account, page = 'settings' }) =>
       (scope === null || account === null || scope.includes(account)) && notAllowed(operator, page, 'read') === null,
   );
+}
+
+/**
+ * What stays the same while it lasts; null: nobody is called for it. Quota that is used up is the plan's business, and
+ * a warning of how Culvert is set up can wait.
+ */
+function alertOf({ alert, state, check, page }: Found): string | null {
+  if (alert !== undefined) return alert;
+  if (page === 'accounts') return null;
+  return state === 'problem' || check === 'disk' || check.startsWith('sink ') ? check : null;
+}
+
+function sentenceOf({ check, message }: Finding): string {
+  return isSentence(message) ? message : `${capital(check)}: ${message}.`;
 }
 
 function isSentence(text: string): boolean {
@@ -182,6 +217,31 @@ async function accountTroubles(parts: AdminParts, records: Records): Promise<Tro
   }
 }
 
+/** Requests that failed for no reason of their callers, such as broken streams. Those who left are none. */
+async function requestTroubles({ ledger, clock, snapshot }: AdminParts): Promise<Trouble[]> {
+  const nowMs = clock.wallMs();
+  const fromMs = nowMs - errorSpanMs;
+  const most = snapshot().config.telemetry.alerts.error_rate;
+  try {
+    const span = { fromMs, toMs: nowMs + 60_000, grain: 'minute', stepMs: errorSpanMs * 2 } as const;
+    const points = await ledger.traffic({ ...span, kind: 'all', names: [''] });
+    const requests = points.reduce((sum, point) => sum + point.requests, 0);
+    const errors = points.reduce((sum, point) => sum + point.errors, 0);
+    if (requests < errorRequestsMin || errors < requests * most) return [];
+    const where = { class: 'failed' };
+    const asked = { accounts: null, where, sinceMs: fromMs, untilMs: null, after: null, cursor: null };
+    const { events } = await ledger.list({ ...asked, limit: errorRowsMax });
+    const failed = events.filter((event) => !event.aborted && (event.status >= 500 || event.status < 400)).length;
+    if (failed < requests * most) return [];
+    const many = failed === errorRowsMax ? `${failed} and more` : String(failed);
+    const text = `${many} of ${requests} requests of the last five minutes failed.`;
+    return [{ ...warning(text, 'requests', ''), check: 'requests', id: null, alert: 'error rate' }];
+  } catch (error) {
+    if (error instanceof FailureError) return [];
+    throw error;
+  }
+}
+
 async function fullWindows(parts: AdminParts, directory: Directory): Promise<Trouble[]> {
   const { ledger, counters, clock, plans } = parts;
   if (counters === null) return [];
@@ -215,14 +275,19 @@ async function fullWindows(parts: AdminParts, directory: Directory): Promise<Tro
 type Readings = Awaited<ReturnType<typeof readLimits>>;
 
 function fullIn(who: string, account: string, { windows, tokens, budget }: Readings, nowMs: number): Trouble[] {
-  const say = (reading: LimitReading, what: string, amounts: (used: number, allowed: number) => string): Trouble[] => {
+  const say = (
+    reading: LimitReading,
+    what: string,
+    amounts: (used: number, allowed: number) => string,
+    { least = fullShare, ...more }: { least?: number; alert?: string } = {},
+  ): Trouble[] => {
     const { used, allowed, resets_at: freesAt } = reading;
-    if (allowed === null || allowed <= 0 || used < allowed * fullShare) return [];
+    if (allowed === null || allowed <= 0 || used < allowed * least) return [];
     const share = Math.floor((used / allowed) * 100);
     const frees = freesAt === null ? '' : `; the next of it frees ${within(Date.parse(freesAt) - nowMs)}`;
     const text = `${who} has used ${share} % of ${what} (${amounts(used, allowed)}${frees}).`;
     const make = used >= allowed ? problem : warning;
-    return [{ ...make(text, 'accounts', account), account }];
+    return [{ ...make(text, 'accounts', account), ...more, account }];
   };
   const shown = (value: number) => value.toLocaleString('en', { maximumFractionDigits: value < 100 ? 1 : 0 });
   const plain = (unit: string) => (used: number, allowed: number) => `${shown(used)} of ${shown(allowed)} ${unit}`;
@@ -230,7 +295,10 @@ function fullIn(who: string, account: string, { windows, tokens, budget }: Readi
   return windowNames.flatMap((window: WindowName) => [
     ...say(windows[window], `its ${windowLabels[window]}`, plain('units')),
     ...say(tokens[window], `the tokens of its ${windowLabels[window]}`, plain('tokens')),
-    ...say(budget[window], `the budget of its ${windowLabels[window]}`, usd),
+    ...say(budget[window], `the budget of its ${windowLabels[window]}`, usd, {
+      least: spentShare,
+      alert: `budget ${who} ${window}`,
+    }),
   ]);
 }
 
@@ -247,6 +315,7 @@ const fixes: Readonly<Record<Trouble['page'], string>> = {
   models: 'Give it a target that answers.',
   plans: 'Write it anew.',
   accounts: 'Wait, or give the account a plan that allows more.',
+  requests: 'See which failed, and why: culvert requests list --status 5.',
 };
 
 function problem(message: string, page: Trouble['page'], id: string): Trouble {

@@ -18,6 +18,7 @@ const urlKeys: ReadonlySet<string> = new Set([
   'database',
   'state',
   'webhook',
+  'slack',
   'url',
   'base_url',
   'public_url',
@@ -55,7 +56,12 @@ function redactValue(value: unknown, key: string): unknown {
 export function holdsSecret(key: string, value: string): boolean {
   if (!urlKeys.has(key) || !URL.canParse(value)) return false;
   const { username, password, search } = new URL(value);
-  return key === 'webhook' || [username, password, search].some((part) => part !== '');
+  return pathIsSecret(key) || [username, password, search].some((part) => part !== '');
+}
+
+/** Chat services put the token of an incoming webhook into its path. */
+function pathIsSecret(key: string): boolean {
+  return key === 'webhook' || key === 'slack';
 }
 
 function redactUrl(text: string, key: string): string {
@@ -64,7 +70,6 @@ function redactUrl(text: string, key: string): string {
   if (url.username !== '') url.username = 'user';
   if (url.password !== '') url.password = 'secret';
   if (url.search !== '') url.search = '?secret';
-  // Chat services put the token of an incoming webhook into its path.
-  if (key === 'webhook') url.pathname = '/secret';
+  if (pathIsSecret(key)) url.pathname = '/secret';
   return url.href;
 }

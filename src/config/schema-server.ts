@@ -5,6 +5,7 @@ import {
   name,
   network,
   networkOrPlace,
+  percentage,
   secret,
   signingSecret,
   size,
@@ -209,6 +210,57 @@ const sinkSchema = z
     path: ['secret'],
   });
 
+const alertReceiverSchema = z
+  .strictObject({
+    name: name('a receiver').describe('In the log, and for what still waits to be sent to it.'),
+    slack: httpUrl().optional().describe('Incoming webhook of Slack, or of a service that takes its format.'),
+    email: z.array(z.email('expected an address such as ops@example.org')).min(1).max(50).optional(),
+    webhook: httpUrl().optional().describe('Gets the alerts as JSON.'),
+    secret: webhookSecret().optional().describe('Signs what the webhook gets (Standard Webhooks), ≥ 32 bytes.'),
+  })
+  .refine(
+    ({ slack, email, webhook }) => [slack, email, webhook].filter((place) => place !== undefined).length === 1,
+    'a receiver has one of slack, email and webhook',
+  )
+  .refine(({ webhook, secret }) => (webhook === undefined) === (secret === undefined), {
+    error: 'webhook and secret need each other',
+    path: ['secret'],
+  });
+
+const alertsSchema = z
+  .strictObject({
+    to: z
+      .array(alertReceiverSchema)
+      .max(20)
+      .refine((list) => new Set(list.map((one) => one.name)).size === list.length, 'two receivers have the same name')
+      .default([])
+      .describe('Who is told when something goes wrong, and when it is over.'),
+    smtp: z
+      .strictObject({
+        url: z
+          .string()
+          .regex(/^smtps?:\/\/\S+$/, 'expected a URL such as smtps://user:password@mail.example.org')
+          .refine(isReadable, 'this URL cannot be read; characters such as @ in a password are written as %40')
+          .describe('`smtps://` speaks TLS from the start, `smtp://` as soon as the server offers it.'),
+        from: z.string().min(3).max(320).describe('Sender, such as `Culvert <culvert@example.org>`.'),
+      })
+      .optional()
+      .describe('The mail server for `email`.'),
+    error_rate: percentage()
+      .prefault('20%')
+      .describe('Share of the requests of five minutes that fail, of at least 20: from there on the overview warns.'),
+    every: duration({ min: '1s', max: '1h' })
+      .prefault('15s')
+      .describe('How often Culvert looks. What four looks in a row did not find is over.'),
+    quiet: duration({ max: '1d' })
+      .prefault('15m')
+      .describe('An alert that comes again sooner than that is told only then, if it still lasts.'),
+  })
+  .refine(({ to, smtp }) => smtp !== undefined || to.every(({ email }) => email === undefined), {
+    error: 'email needs smtp',
+    path: ['smtp'],
+  });
+
 /** Logs and metrics. */
 export const telemetrySchema = z
   .strictObject({
@@ -229,6 +281,7 @@ export const telemetrySchema = z
       })
       .prefault({})
       .describe('The log on standard output.'),
+    alerts: alertsSchema.prefault({}),
     sinks: z
       .array(sinkSchema)
       .max(10)

@@ -62,6 +62,7 @@ export type ModelType = ModelConfig['type'];
 export type TargetConfig = z.output<typeof targetSchema>;
 export type CapabilitiesConfig = z.output<typeof capabilitiesSchema>;
 export type PlanConfig = z.output<typeof planSchema>;
+export type AlertReceiver = Checked['telemetry']['alerts']['to'][number];
 export type SinkConfig = Checked['telemetry']['sinks'][number];
 export type S3Config = z.output<typeof s3Schema>;
 export type KeyLimitsConfig = z.output<typeof keyLimitsSchema>;

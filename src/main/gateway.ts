@@ -17,6 +17,7 @@ import { createRefusals } from '../metering/refusals.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import type { Log } from '../observe/log.ts';
 import { createMetrics } from '../observe/metrics.ts';
+import { checkMail, createAlertSender } from './alerts.ts';
 import { openBooks } from './books.ts';
 import { every, pruneByTime } from './by-time.ts';
 import { type KeptKey, openCallers } from './callers.ts';
@@ -104,6 +105,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 
 async function startGateway(options: GatewayOptions, opened: Opened, closeAll: () => Promise<void>): Promise<Gateway> {
   const { config, env, log } = options;
+  checkMail(config);
   const clock = systemClock;
   const proxyOf = proxiesOf(env);
   const onTrouble = (message: string) => log.error(message);
@@ -127,18 +129,13 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
 
   const metrics = createMetrics();
   const { traces, close: closeTelemetry } = await startTelemetry(config, options);
-  const upstreams = await openUpstreams({
-    options: { ...options, config: setup.inForce() },
-    folder,
-    plans,
-    proxyOf,
-    clock,
-    opened,
-  });
+  const inForce = { ...options, config: setup.inForce() };
+  const upstreams = await openUpstreams({ options: inForce, folder, plans, proxyOf, clock, opened });
   setup.begin(upstreams.reconfigure);
   const { snapshot, transport, health } = upstreams;
   const post = tracedPost(createWebhookPost(transport), traces, clock);
-  const notices = createNotices({ store: stores.notices, plans, clock, post, onTrouble });
+  const alert = createAlertSender(() => snapshot().config, post, clock);
+  const notices = createNotices({ store: stores.notices, plans, clock, post, alert, onTrouble });
   const resolver = createSystemResolver();
   const resolve = options.resolve ?? (async (hostname: string) => (await resolver(hostname)).addresses);
   const aliases = createAliasWatch({ models: () => snapshot().models, health, clock, log });
@@ -153,9 +150,9 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const sinks = await openSinks({ config, store: ledger.records, post, env, proxyOf, clock, onTrouble });
   const files = openFiles({ config, books, env, proxyOf, clock, onTrouble, opened });
   const finished = tellFinished(log, metrics, snapshot, aliases);
-  const common = { ...upstreams, keptBodies, books, clock, plans, storage, sinks };
+  const common = { ...upstreams, keptBodies, books, clock, plans, storage, sinks, notices };
   const shared = { ...common, resolve, proxyOf, log, onTrouble, opened, traces };
-  const services = await openServices({ ...shared, files, notices, objects, finished });
+  const services = await openServices({ ...shared, files, objects, finished });
   const { server, routes, dashboard } = await openServer({ ...shared, options, services, callers, setup, metrics });
   measure(metrics, { ledger, aliases, sinks, room: storage.room, version: options.version });
   addTargetGauges(metrics, { health, snapshot, clock });

@@ -28,11 +28,13 @@ import type { ProxyOf } from '../inference/transport/proxy.ts';
 import type { Room } from '../kernel/sharing/room.ts';
 import type { Trace } from '../kernel/trace.ts';
 import type { Ledger } from '../metering/ledger.ts';
+import type { Notices } from '../metering/notices.ts';
 import type { RecordDelivery } from '../metering/record-delivery.ts';
 import type { Refusals } from '../metering/refusals.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { createVectorOperator } from '../vectors/operator.ts';
+import { openAlerts } from './alerts.ts';
 import type { Books } from './books.ts';
 import type { Callers } from './callers.ts';
 import { createCrawlSink } from './crawl-sink.ts';
@@ -53,6 +55,7 @@ export interface RoutesParts {
   books: Books;
   storage: Storage;
   sinks: Pick<RecordDelivery, 'standing'>;
+  notices: Pick<Notices, 'deliver'>;
   keptBodies: KeptBodies;
   callers: Callers;
   setup: Setup;
@@ -115,6 +118,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   parts.opened(crawls.close);
 
   const troubles = () => ({ ...stores.troubles(), keys: callers.trouble(), vectors: vectors.trouble() });
+  const storeTrouble = () => Object.values(troubles()).find((trouble) => trouble !== null) ?? null;
   /** Loaded when it is first asked for: its schemas would cost every start some 25 ms. */
   let admin: Promise<AdminApi> | null = null;
   const adminApi = (): Promise<AdminApi> => {
@@ -144,6 +148,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     );
     return admin;
   };
+  openAlerts({ ...parts, store: stores.alerts, admin: adminApi, config: () => snapshot().config, clock });
   const all: readonly Route[] = [
     chatRoute(services),
     ...messagesRoutes(services),
@@ -168,13 +173,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     openApiRoute({ admin: async () => (await adminApi()).openApi(), routes: () => all }),
     ...(parts.dashboard?.routes ?? []),
     ...docsRoutes(options.pagesFolder ?? null),
-    ...statusRoutes({
-      services,
-      version,
-      dashboard: parts.dashboard !== null,
-      draining: parts.draining,
-      storeTrouble: () => Object.values(troubles()).find((trouble) => trouble !== null) ?? null,
-    }),
+    ...statusRoutes({ services, version, dashboard: parts.dashboard !== null, draining: parts.draining, storeTrouble }),
     ...(config.telemetry.prometheus ? [metricsRoute(() => metrics.render())] : []),
   ];
   return all;

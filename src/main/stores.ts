@@ -7,6 +7,7 @@ import type { ProviderObjectStore } from '../auth/provider-object-store.ts';
 import type { SessionStore } from '../auth/session-store.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
+import type { AlertStore } from '../metering/alert-store.ts';
 import type { Counters } from '../metering/counters.ts';
 import type { Ledger } from '../metering/ledger.ts';
 import { MemoryCounters } from '../metering/memory-counters.ts';
@@ -18,6 +19,7 @@ import { bucketsOf, callMilliIn, scopesOf } from '../metering/scope.ts';
 import { booksWithOpen, createLocalOnLoss } from '../metering/state-loss.ts';
 import type { SharedTally } from '../metering/tally.ts';
 import { createPostgresAccountStore } from '../stores/postgres/account-store.ts';
+import { createPostgresAlertStore } from '../stores/postgres/alert-store.ts';
 import { readBooksId } from '../stores/postgres/books-id.ts';
 import { createPostgresCrawlPace } from '../stores/postgres/crawl-pace.ts';
 import { createPostgresCrawlStore } from '../stores/postgres/crawl-store.ts';
@@ -34,6 +36,7 @@ import { mayPass, whyUnusable } from '../stores/postgres/unusable.ts';
 import { createPostgresVectorRegistry } from '../stores/postgres/vector-registry.ts';
 import { RedisCounters } from '../stores/redis/counters.ts';
 import { openSqliteAccountStore } from '../stores/sqlite/account-store.ts';
+import { openSqliteAlertStore } from '../stores/sqlite/alert-store.ts';
 import { openSqliteCrawlStore } from '../stores/sqlite/crawl-store.ts';
 import { type DataFolder, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
 import { naming } from '../stores/sqlite/database.ts';
@@ -62,6 +65,7 @@ export interface Stores {
   tally: SharedTally | null;
   replies: ReplyStore;
   notices: NoticeStore;
+  alerts: AlertStore;
   /** Whose objects at providers are; opened when the first is given or named. */
   providerObjects(): Promise<ProviderObjectStore>;
   /** Who is logged in to the dashboard; opened when the first is. */
@@ -119,6 +123,7 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
   const counters = new MemoryCounters({ clock, books: ledger, startMs });
   const replies = naming(folder.culvertDb, () => openSqliteReplyStore({ file: folder.culvertDb, bootId, onTrouble }));
   const notices = naming(folder.culvertDb, () => openSqliteNoticeStore(folder.culvertDb));
+  const alerts = naming(folder.culvertDb, () => openSqliteAlertStore(folder.culvertDb));
   let registry: SqliteVectorRegistry | null = null;
   let sessions: SessionStore | null = null;
   const pages = createSqlitePageThread(join(folder.path, 'pages.db'));
@@ -147,6 +152,7 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
     tally: null,
     replies,
     notices,
+    alerts,
     bootId,
     troubles: () => ({ ledger: ledger.trouble(), counters: counters.trouble() }),
     async close() {
@@ -154,6 +160,7 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
       await ledger.shutdown();
       await replies.close();
       await notices.close();
+      await alerts.close();
       await pages.close();
       await crawls?.close();
       await registry?.close();
@@ -250,6 +257,7 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
     tally,
     replies: createPostgresReplyStore(database),
     notices: createPostgresNoticeStore(database),
+    alerts: createPostgresAlertStore(database),
     bootId,
     troubles: () => ({ ledger: ledger.trouble() ?? lease.trouble(), counters: counters.trouble() }),
     async close() {

@@ -1,5 +1,6 @@
 import { setTimeout as rest } from 'node:timers/promises';
 import type { Clock } from '../kernel/clock.ts';
+import { receiverOf } from './alert-message.ts';
 import { webhookHeaders } from './notice-message.ts';
 import type { Notice, NoticeStore } from './notice-store.ts';
 import type { PlanBook } from './plan-book.ts';
@@ -21,11 +22,15 @@ export interface NoticeDelivery {
   stop(): Promise<void>;
 }
 
+/** Sends to a receiver of alerts; rejects with why it did not arrive. `gone`: nobody is called so any more. */
+export type SendAlert = (receiver: string, notice: Notice) => Promise<'sent' | 'gone'>;
+
 export interface DeliveryParts {
   store: NoticeStore;
   plans: () => PlanBook;
   clock: Clock;
   post: Post;
+  alert: SendAlert;
   onTrouble(message: string): void;
 }
 
@@ -52,7 +57,7 @@ export const retryGapsMs: readonly number[] = [
 ];
 
 export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
-  const { store, plans, clock, post, onTrouble } = parts;
+  const { store, plans, clock, post, alert, onTrouble } = parts;
   let timer: NodeJS.Timeout | null = null;
   let stopped = false;
   let taking: Promise<void> | null = null;
@@ -63,30 +68,36 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
   const underWay = new Set<Promise<void>>();
 
   async function deliver(notice: Notice): Promise<void> {
-    const book = plans();
-    const notify = book.has(notice.plan) ? book.plan(notice.plan).notify : null;
-    if (notify === null) {
-      onTrouble(`notice ${notice.id} was dropped: the plan ${notice.plan} has no webhook any more`);
-      return store.failed(notice.id, notice.tries, null);
-    }
+    const receiver = receiverOf(notice);
+    const whose = receiver === null ? `of plan ${notice.plan}` : `to ${receiver}`;
     let reason: string;
     try {
-      const headers = webhookHeaders(notice, notify.secret, clock.wallMs());
-      const status = await post(notify.webhook, headers, notice.body, postTimeoutMs);
-      // A redirect is no receipt: where it points was not configured.
-      if (status >= 200 && status <= 299) return store.delivered(notice.id);
-      reason = `answered ${status}`;
+      const sent = receiver === null ? await postOf(notice) : await alert(receiver, notice);
+      if (sent === 'sent') return store.delivered(notice.id);
+      onTrouble(`notice ${notice.id} was dropped: ${receiver ?? `the plan ${notice.plan}`} has no webhook any more`);
+      return store.failed(notice.id, notice.tries, null);
     } catch (error) {
       reason = error instanceof Error ? error.message : String(error);
     }
     const tries = notice.tries + 1;
     const gapMs = retryGapsMs[tries - 1] ?? null;
-    if (gapMs === null) {
-      // The path of a webhook is often a secret.
-      const { host } = new URL(notify.webhook);
-      onTrouble(`notice ${notice.id} of plan ${notice.plan} was given up after ${tries} tries: ${host} ${reason}`);
-    }
+    if (gapMs === null) onTrouble(`notice ${notice.id} ${whose} was given up after ${tries} tries: ${reason}`);
     return store.failed(notice.id, tries, gapMs === null ? null : clock.wallMs() + gapMs);
+  }
+
+  async function postOf(notice: Notice): Promise<'sent' | 'gone'> {
+    const book = plans();
+    const notify = book.has(notice.plan) ? book.plan(notice.plan).notify : null;
+    if (notify === null) return 'gone';
+    const headers = webhookHeaders(notice, notify.secret, clock.wallMs());
+    // The path of a webhook is often a secret.
+    const { host } = new URL(notify.webhook);
+    const status = await post(notify.webhook, headers, notice.body, postTimeoutMs).catch((error: Error) => {
+      throw new Error(`${host} ${error.message}`);
+    });
+    // A redirect is no receipt: where it points was not configured.
+    if (status < 200 || status > 299) throw new Error(`${host} answered ${status}`);
+    return 'sent';
   }
 
   async function takeDue(): Promise<void> {

@@ -2,7 +2,7 @@ import type { Principal } from '../auth/principal.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { ObserveLimits } from './admission.ts';
 import type { Limit, LimitState } from './counters.ts';
-import { createNoticeDelivery, type Post } from './notice-delivery.ts';
+import { createNoticeDelivery, type Post, type SendAlert } from './notice-delivery.ts';
 import { type Mover, thresholdNotice } from './notice-message.ts';
 import type { NoticeStore } from './notice-store.ts';
 import type { PlanBook } from './plan-book.ts';
@@ -11,6 +11,8 @@ import type { PlanBook } from './plan-book.ts';
 export interface Notices {
   /** Never throws, never waits. What is to be watched is worked out once a list of limits. */
   observe: ObserveLimits;
+  /** Something was queued beside it, which is to go out now. */
+  deliver(): void;
   /** Takes up what earlier processes have crossed and not delivered. */
   start(): Promise<void>;
   /** Nothing is begun any more; resolves when no try is under way, or after a second. */
@@ -22,6 +24,7 @@ export interface NoticeParts {
   plans: () => PlanBook;
   clock: Clock;
   post: Post;
+  alert: SendAlert;
   /** For the operator's log; no secrets. */
   onTrouble(message: string): void;
 }
@@ -151,10 +154,10 @@ export function createNotices(parts: NoticeParts): Notices {
         if (!gauge.busy) void deal(gauge);
       }
     },
+    deliver: () => void delivery.look(),
     async start() {
       await refresh();
-      refreshing = setInterval(() => void refresh(), refreshIntervalMs);
-      refreshing.unref();
+      refreshing = setInterval(() => void refresh(), refreshIntervalMs).unref();
       delivery.start();
     },
     async stop() {

@@ -19,6 +19,7 @@ function scripted(routes: Record<string, AdminReply | ((request: AdminRequest) =
       const answer = typeof route === 'function' ? route(request) : route;
       return answer ?? refusal(404, `There is no ${request.path}.`, null);
     },
+    alerts: async () => [],
     openApi: () => ({}),
   };
   return { api, asked };

@@ -72,7 +72,8 @@ async function setUp(webhook: string, parts: Partial<DeliveryParts> & { secret?:
   const troubles: string[] = [];
   const plans = () => book(webhook, parts.secret);
   const onTrouble = (message: string) => troubles.push(message);
-  const make = () => createNoticeDelivery({ store, plans, clock, post: postWebhook, onTrouble, ...parts });
+  const alert = () => assert.fail('no alert');
+  const make = () => createNoticeDelivery({ store, plans, clock, post: postWebhook, alert, onTrouble, ...parts });
   const queue = (id: string) => {
     const notice: Notice = { id, plan: 'pro', body: `{"id":"${id}"}`, createdMs: clock.wallMs(), tries: 0 };
     return store.cross({ scope: 'a:dev', limit: id, share: 0.8, crossedMs: clock.wallMs() }, notice);

@@ -6,6 +6,7 @@ import type { ProviderObjectStore } from '../../src/auth/provider-object-store.t
 import type { SessionStore } from '../../src/auth/session-store.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock.ts';
 import { FailureError } from '../../src/kernel/failure.ts';
+import type { AlertStore } from '../../src/metering/alert-store.ts';
 import type { Ledger } from '../../src/metering/ledger.ts';
 import type { NoticeStore } from '../../src/metering/notice-store.ts';
 import { crashedEvent } from '../../src/metering/quota.ts';
@@ -14,6 +15,7 @@ import type { ReplyStore } from '../../src/metering/reply-store.ts';
 import { bucketsOf } from '../../src/metering/scope.ts';
 import type { PageBounds } from '../../src/stores/page-rows.ts';
 import { createPostgresAccountStore } from '../../src/stores/postgres/account-store.ts';
+import { createPostgresAlertStore } from '../../src/stores/postgres/alert-store.ts';
 import { createPostgresCrawlStore } from '../../src/stores/postgres/crawl-store.ts';
 import { openPostgresLedger } from '../../src/stores/postgres/ledger.ts';
 import { createPostgresNoticeStore } from '../../src/stores/postgres/notice-store.ts';
@@ -24,6 +26,7 @@ import { createPostgresReplyStore } from '../../src/stores/postgres/reply-store.
 import { createPostgresSessionStore } from '../../src/stores/postgres/session-store.ts';
 import { createPostgresVectorRegistry } from '../../src/stores/postgres/vector-registry.ts';
 import { openSqliteAccountStore } from '../../src/stores/sqlite/account-store.ts';
+import { openSqliteAlertStore } from '../../src/stores/sqlite/alert-store.ts';
 import { openSqliteCrawlStore } from '../../src/stores/sqlite/crawl-store.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
 import { openSqliteNoticeStore } from '../../src/stores/sqlite/notice-store.ts';
@@ -49,6 +52,7 @@ export interface StoreUnderTest {
   ledger(bootId: string, clock?: Clock, order?: RecordOrder): Ledger | Promise<Ledger>;
   replies(bootId: string): Closable<ReplyStore> | Promise<Closable<ReplyStore>>;
   notices(): Closable<NoticeStore> | Promise<Closable<NoticeStore>>;
+  alerts(): Closable<AlertStore> | Promise<Closable<AlertStore>>;
   providerObjects(): ProviderObjectStore | Promise<ProviderObjectStore>;
   sessions(): SessionStore | Promise<SessionStore>;
   vectorRegistry(): Closable<VectorRegistry> | Promise<Closable<VectorRegistry>>;
@@ -91,6 +95,7 @@ const sqlite: StoreDriver = {
       }),
     replies: (bootId) => openSqliteReplyStore({ file: join(place, 'culvert.db'), bootId, onTrouble: () => {} }),
     notices: () => openSqliteNoticeStore(join(place, 'culvert.db')),
+    alerts: () => openSqliteAlertStore(join(place, 'culvert.db')),
     providerObjects: () => openSqliteProviderObjectStore({ file: join(place, 'culvert.db'), onTrouble: () => {} }),
     sessions: () => openSqliteSessionStore(join(place, 'culvert.db')),
     vectorRegistry: () => openSqliteVectorRegistry(join(place, 'culvert.db')),
@@ -148,6 +153,10 @@ const postgres: StoreDriver = {
       async notices() {
         const database = await openPostgres(place);
         return untilRemoved(createPostgresNoticeStore(database), database.close);
+      },
+      async alerts() {
+        const database = await openPostgres(place);
+        return untilRemoved(createPostgresAlertStore(database), database.close);
       },
       async providerObjects() {
         const database = await openPostgres(place);

@@ -1,4 +1,5 @@
 import type { Migration } from '../migration.ts';
+import { alertMigration } from './alert-store.ts';
 import { booksMigration } from './books-id.ts';
 import { crawlMigration, crawlTurnMigration } from './crawl-schema.ts';
 import { culvertMigration } from './culvert-schema.ts';
@@ -31,4 +32,5 @@ export const migrations: readonly Migration[] = [
   vectorSettingsMigration,
   nameTablesMigration,
   recordOrderMigration,
+  alertMigration,
 ];

@@ -269,4 +269,20 @@ export const culvertMigrations: readonly Migration[] = [
       ALTER TABLE vector_index ADD COLUMN params TEXT;
     `,
   },
+  {
+    version: 9,
+    name: 'alerts',
+    sql: `
+      CREATE TABLE alert (
+        name TEXT PRIMARY KEY,
+        severity TEXT NOT NULL,
+        text TEXT NOT NULL,
+        fix TEXT,
+        since_ms INTEGER NOT NULL,
+        seen_ms INTEGER NOT NULL,
+        told TEXT NOT NULL,
+        told_ms INTEGER
+      ) STRICT, WITHOUT ROWID;
+    `,
+  },
 ];

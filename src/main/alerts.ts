@@ -1,0 +1,89 @@
+import type { AdminApi } from '../admin/admin-api.ts';
+import type { AlertReceiver, Config } from '../config/schema.ts';
+import type { PostWebhook } from '../inference/transport/post-webhook.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { isInstalled } from '../kernel/optional-package.ts';
+import { type AlertMessage, alertSubject, alertText, slackBody } from '../metering/alert-message.ts';
+import type { AlertStore } from '../metering/alert-store.ts';
+import { createAlerts } from '../metering/alerts.ts';
+import type { SendAlert } from '../metering/notice-delivery.ts';
+import { webhookHeaders } from '../metering/notice-message.ts';
+import type { Notices } from '../metering/notices.ts';
+import { StartRefused } from './stores.ts';
+
+const sendTimeoutMs = 10_000;
+const mailTimeouts = { connectionTimeout: sendTimeoutMs, greetingTimeout: sendTimeoutMs, socketTimeout: sendTimeoutMs };
+
+/** Looks for alerts from now on, by the same rules as the overview and the doctor. */
+export function openAlerts(parts: {
+  store: AlertStore;
+  admin: () => Promise<AdminApi>;
+  config: () => Config;
+  clock: Clock;
+  notices: Pick<Notices, 'deliver'>;
+  onTrouble(message: string): void;
+  opened(close: () => Promise<void> | void): void;
+}): void {
+  const alerts = createAlerts({
+    ...parts,
+    onQueued: parts.notices.deliver,
+    look: async () => (await parts.admin()).alerts(),
+    settings() {
+      const { to, every, quiet } = parts.config().telemetry.alerts;
+      return { receivers: to.map(({ name }) => name), everyMs: every, quietMs: quiet };
+    },
+  });
+  alerts.start();
+  parts.opened(alerts.stop);
+}
+
+/** Refuses a start whose mails nobody could send. */
+export function checkMail({ telemetry }: Config): void {
+  if (telemetry.alerts.smtp === undefined || isInstalled('nodemailer')) return;
+  throw new StartRefused('telemetry.alerts.smtp needs the package nodemailer: npm install nodemailer, beside Culvert');
+}
+
+/** Sends a message in the receiver's own form. Rejects with why it did not arrive. */
+export function createAlertSender(config: () => Config, post: PostWebhook, clock: Clock): SendAlert {
+  return async (name, { id, body }) => {
+    const { to, smtp } = config().telemetry.alerts;
+    const receiver = to.find((one) => one.name === name);
+    if (receiver === undefined) return 'gone';
+    const message = JSON.parse(body) as AlertMessage;
+    if (receiver.email !== undefined) await mail(receiver.email, smtp!, id, message);
+    else await posted(receiver, id, body, message);
+    return 'sent';
+  };
+
+  async function posted(receiver: AlertReceiver, id: string, body: string, message: AlertMessage): Promise<void> {
+    const { slack, webhook, secret } = receiver;
+    const status =
+      slack === undefined
+        ? await post(webhook!, webhookHeaders({ id, body }, secret!, clock.wallMs()), body, sendTimeoutMs)
+        : await post(slack, { 'content-type': 'application/json' }, slackBody(message), sendTimeoutMs);
+    // The path of a webhook is often a secret.
+    if (status < 200 || status > 299) throw new Error(`${new URL((slack ?? webhook)!).host} answered ${status}`);
+  }
+}
+
+async function mail(
+  to: readonly string[],
+  { url, from }: NonNullable<Config['telemetry']['alerts']['smtp']>,
+  id: string,
+  message: AlertMessage,
+): Promise<void> {
+  const { createTransport } = await import('nodemailer');
+  const transport = createTransport({ url, ...mailTimeouts });
+  try {
+    await transport.sendMail({
+      from,
+      to: [...to],
+      // The same at every try: a mail that came twice is shown once.
+      messageId: `<${id}@culvert>`,
+      subject: `Culvert: ${alertSubject(message)}`,
+      text: alertText(message),
+    });
+  } finally {
+    transport.close();
+  }
+}

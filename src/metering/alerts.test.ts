@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AlertRow } from './alert-store.ts';
+import { nextAlerts, type SeenAlert } from './alerts.ts';
+
+const minuteMs = 60_000;
+const quietMs = 15 * minuteMs;
+
+/** The rows over time, and in words what was told; `lookAt(minute, …)` of what is wrong then. */
+function watched() {
+  let rows = new Map<string, AlertRow>();
+  const told: string[] = [];
+  return {
+    told,
+    rows: () => [...rows.keys()],
+    lookAt(minute: number, ...severities: readonly SeenAlert['severity'][]) {
+      const nowMs = minute * minuteMs;
+      const seen = severities.map((severity) => ({ name: 'provider a', severity, text: `${minute}`, fix: null }));
+      const change = nextAlerts([...rows.values()], seen, { nowMs, overMs: nowMs - minuteMs, quietMs });
+      for (const row of change.write) rows.set(row.name, row);
+      rows = new Map([...rows].filter(([name]) => !change.forget.includes(name)));
+      for (const { severity } of change.raised) told.push(`${minute} ${severity}`);
+      for (const { sinceMs } of change.resolved) told.push(`${minute} over since ${sinceMs / minuteMs}`);
+    },
+  };
+}
+
+test('an alert is told once until it is over, and then its end', () => {
+  const { told, lookAt } = watched();
+  lookAt(1, 'problem');
+  lookAt(2, 'problem');
+  lookAt(30, 'problem');
+  lookAt(31);
+  assert.deepEqual(told, ['1 problem'], 'another process may see it still');
+  lookAt(32);
+  lookAt(33);
+  assert.deepEqual(told, ['1 problem', '32 over since 1']);
+});
+
+test('a warning that becomes a problem is told at once, a problem that becomes a warning is not', () => {
+  const { told, lookAt } = watched();
+  lookAt(1, 'warning');
+  lookAt(2, 'problem');
+  lookAt(3, 'warning');
+  lookAt(4, 'problem');
+  assert.deepEqual(told, ['1 warning', '2 problem']);
+});
+
+test('what comes and goes is told as often as its quiet time allows, and its end only where its beginning was', () => {
+  const { told, lookAt } = watched();
+  lookAt(1, 'problem');
+  lookAt(3);
+  lookAt(5, 'problem');
+  lookAt(7);
+  lookAt(9, 'problem');
+  assert.deepEqual(told, ['1 problem', '3 over since 1']);
+  lookAt(15, 'problem');
+  assert.deepEqual(told, ['1 problem', '3 over since 1']);
+  lookAt(16, 'problem');
+  assert.deepEqual(told.at(-1), '16 problem', 'it lasts longer than that');
+  lookAt(18);
+  assert.deepEqual(told.at(-1), '18 over since 9');
+});
+
+test('nothing is over before it can be said, and what is over is forgotten some day', () => {
+  const { told, lookAt, rows } = watched();
+  lookAt(1, 'problem');
+  const row: AlertRow = {
+    name: 'provider a',
+    severity: 'problem',
+    text: '',
+    fix: null,
+    sinceMs: 0,
+    seenMs: 0,
+    told: 'problem',
+    toldMs: 0,
+  };
+  const change = nextAlerts([row], [], { nowMs: 10 * minuteMs, overMs: null, quietMs });
+  assert.deepEqual(change, { write: [], forget: [], raised: [], resolved: [] });
+  lookAt(3);
+  assert.equal(told.length, 2);
+  assert.deepEqual(rows(), ['provider a']);
+  lookAt(3 * 24 * 60);
+  assert.deepEqual(rows(), []);
+});

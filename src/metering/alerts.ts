@@ -1,0 +1,147 @@
+import type { Clock } from '../kernel/clock.ts';
+import { alertNotice } from './alert-message.ts';
+import type { AlertRow, AlertStore } from './alert-store.ts';
+
+/** Something that is wrong, which an operator is to be called for. */
+export interface SeenAlert {
+  /** The same as long as it lasts, such as `provider openai`. */
+  name: string;
+  severity: 'warning' | 'problem';
+  /** A sentence, with amounts of this moment. */
+  text: string;
+  fix: string | null;
+}
+
+export interface AlertSettings {
+  /** Names of those who are told; nobody is looked for while it is empty. */
+  receivers: readonly string[];
+  everyMs: number;
+  /** From telling of an alert to telling of the same again. */
+  quietMs: number;
+}
+
+/** Looks for what is wrong, and tells of it once, whichever process sees it first; and once that it is over. */
+export interface Alerts {
+  start(): void;
+  /** Resolves when no look is under way. */
+  stop(): Promise<void>;
+}
+
+export interface AlertParts {
+  store: AlertStore;
+  look(): Promise<readonly SeenAlert[]>;
+  settings(): AlertSettings;
+  clock: Clock;
+  /** Notices were queued. */
+  onQueued(): void;
+  onTrouble(message: string): void;
+}
+
+/** What so many looks did not find is over: other processes may see what this one does not. */
+const looksUntilOver = 4;
+/** Rows of what is over are kept so long for their `quietMs`. */
+const forgottenMs = 2 * 86_400_000;
+const idleMs = 15_000;
+
+export function createAlerts(parts: AlertParts): Alerts {
+  const { store, clock, onQueued, onTrouble } = parts;
+  let timer: NodeJS.Timeout | null = null;
+  let stopped = false;
+  let running = Promise.resolve();
+  let inTrouble = false;
+  /** A process that has only just begun knows nothing of what lasts. */
+  let looks = 0;
+
+  async function turn(): Promise<void> {
+    const settings = parts.settings();
+    if (settings.receivers.length === 0) return;
+    const seen = await parts.look();
+    looks += 1;
+    const nowMs = clock.wallMs();
+    const overMs = looks > looksUntilOver ? nowMs - settings.everyMs * looksUntilOver : null;
+    const queued = await store.change((rows) => {
+      const { write, forget, raised, resolved } = nextAlerts(rows, seen, { nowMs, overMs, quietMs: settings.quietMs });
+      const told = raised.length + resolved.length > 0;
+      const notices = told ? settings.receivers.map((to) => alertNotice(to, { raised, resolved }, nowMs)) : [];
+      return { write, forget, notices };
+    });
+    if (queued > 0) onQueued();
+  }
+
+  async function run(): Promise<void> {
+    try {
+      await turn();
+      inTrouble = false;
+    } catch (error) {
+      if (!inTrouble && !stopped) onTrouble(`alerts cannot be looked for: ${String(error)}`);
+      inTrouble = true;
+    }
+    if (!stopped) schedule();
+  }
+
+  function schedule(): void {
+    const { receivers, everyMs } = parts.settings();
+    const waitMs = receivers.length === 0 ? idleMs : everyMs;
+    timer = setTimeout(() => {
+      running = run();
+    }, waitMs).unref();
+  }
+
+  return {
+    start: schedule,
+    async stop() {
+      stopped = true;
+      if (timer !== null) clearTimeout(timer);
+      await running;
+    },
+  };
+}
+
+export interface AlertChange {
+  /** Rows that are new or changed. */
+  write: AlertRow[];
+  /** Names of rows that say nothing any more. */
+  forget: string[];
+  raised: AlertRow[];
+  resolved: AlertRow[];
+}
+
+const rank = { none: 0, warning: 1, problem: 2 } as const;
+
+/**
+ * What a look changes. `overMs`: what nobody has seen since is over; null while that cannot be said. An alert that comes
+ * again within `quietMs` of its last telling waits; one that becomes a problem is told at once, and so is its end.
+ */
+export function nextAlerts(
+  rows: readonly AlertRow[],
+  seen: readonly SeenAlert[],
+  { nowMs, overMs, quietMs }: { nowMs: number; overMs: number | null; quietMs: number },
+): AlertChange {
+  const change: AlertChange = { write: [], forget: [], raised: [], resolved: [] };
+  const known = new Map(rows.map((row) => [row.name, row]));
+  for (const { name, severity, text, fix } of new Map(seen.map((one) => [one.name, one])).values()) {
+    const before = known.get(name);
+    known.delete(name);
+    const lasts = before !== undefined && before.severity !== 'none';
+    const sinceMs = lasts ? before.sinceMs : nowMs;
+    const told = lasts ? before.told : 'none';
+    const row: AlertRow = { name, severity, text, fix, sinceMs, seenMs: nowMs, told, toldMs: before?.toldMs ?? null };
+    const isWorse = told !== 'none' && rank[severity] > rank[told];
+    const isQuiet = row.toldMs !== null && nowMs - row.toldMs < quietMs;
+    if (isWorse || (told === 'none' && !isQuiet)) {
+      row.told = severity;
+      row.toldMs = nowMs;
+      change.raised.push(row);
+    }
+    change.write.push(row);
+  }
+  for (const row of known.values()) {
+    if (row.severity === 'none') {
+      if (nowMs - row.seenMs > forgottenMs) change.forget.push(row.name);
+    } else if (overMs !== null && row.seenMs < overMs) {
+      if (row.told !== 'none') change.resolved.push(row);
+      change.write.push({ ...row, severity: 'none', told: 'none' });
+    }
+  }
+  return change;
+}
