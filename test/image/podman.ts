@@ -76,11 +76,7 @@ export async function imitateBases(): Promise<void> {
 }
 
 async function importDebian(tag: string): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'culvert-debian-'));
-  const system = join(folder, 'system');
-  const archive = join(folder, 'system.tar');
-  try {
-    execFileSync('debootstrap', ['--variant=minbase', 'trixie', system], { stdio: 'ignore' });
+  await bootstrap('trixie', [], `docker.io/library/debian:${tag}`, (system) => {
     const found = readFileSync(join(system, 'etc/debian_version'), 'utf8').trim();
     if (found !== tag.replace('-slim', ''))
       console.error(`FROM debian:${tag}, but Debian's newest of trixie is ${found}.`);
@@ -97,8 +93,35 @@ async function importDebian(tag: string): Promise<void> {
     writeFileSync(join(system, 'etc/dpkg/dpkg.cfg.d/docker'), left.map((path) => `path-exclude ${path}/*\n`).join(''));
     for (const path of [...left, '/var/cache/apt', '/var/lib/apt/lists'])
       rmSync(join(system, path), { recursive: true, force: true });
+  });
+}
+
+/** A Debian with systemd, and with what one-vm.sh would install: `localhost/machine:12`. */
+export async function imitateMachine(): Promise<void> {
+  mkdirSync(store, { recursive: true });
+  if ((await podman('image', 'exists', 'localhost/machine:12')).code === 0) return;
+  await bootstrap(
+    'bookworm',
+    ['systemd', 'systemd-sysv', 'dbus', 'procps', 'nginx', 'curl', 'openssl'],
+    'localhost/machine:12',
+  );
+}
+
+async function bootstrap(
+  suite: string,
+  packages: readonly string[],
+  image: string,
+  change: (system: string) => void = () => undefined,
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-debian-'));
+  const system = join(folder, 'system');
+  const archive = join(folder, 'system.tar');
+  try {
+    const include = packages.length === 0 ? [] : [`--include=${packages.join(',')}`];
+    execFileSync('debootstrap', ['--variant=minbase', ...include, suite, system], { stdio: 'ignore' });
+    change(system);
     execFileSync('tar', ['-C', system, '-cf', archive, '.']);
-    await podmanSays('import', '--quiet', archive, `docker.io/library/debian:${tag}`);
+    await podmanSays('import', '--quiet', archive, image);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
