@@ -20,6 +20,7 @@ const subjects = {
   availability: 'availability/run.ts',
   path: 'path/run.ts',
   dashboard: 'dashboard/run.ts',
+  telemetry: 'telemetry/run.ts',
 };
 /** With arguments of their own: run by name alone. */
 const byHand = { regress: 'regress/run.ts', pages: 'pages/run.ts' };

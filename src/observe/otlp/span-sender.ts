@@ -1,4 +1,4 @@
-import { lengthDelimited, type SharedPart, SpanWriter } from './span-writer.ts';
+import { lengthDelimited, type SharedPart, SpanWriter, tagged } from './span-writer.ts';
 
 /** What is sent at once, and what may wait for a receiver that is slow or gone: 8 MB. */
 const batchBytes = 256 * 1024;
@@ -33,7 +33,9 @@ interface Filled {
 /** Gathers spans and sends them, a batch at a time. What finds no room is lost and counted: nobody waits for a receiver. */
 export class SpanSender {
   readonly #parts: SpanSenderParts;
-  #writer = new SpanWriter(batchBytes);
+  /** Bytes before the spans of a batch, where its head is written once their length is known. */
+  readonly #headMax: number;
+  #writer: SpanWriter;
   #spans = 0;
   readonly #waiting: Filled[] = [];
   readonly #spares: SpanWriter[] = [];
@@ -44,6 +46,9 @@ export class SpanSender {
 
   constructor(parts: SpanSenderParts) {
     this.#parts = parts;
+    this.#headMax = headOf(parts, batchBytes).length;
+    this.#writer = new SpanWriter(batchBytes);
+    this.#writer.at = this.#headMax;
     this.#timer = setInterval(() => this.#look(), gatherMs);
     this.#timer.unref();
   }
@@ -89,7 +94,7 @@ export class SpanSender {
     if (this.#waiting.length >= waitingMax) return false;
     this.#waiting.push({ writer: this.#writer, spans: this.#spans });
     this.#writer = this.#spares.pop() ?? new SpanWriter(batchBytes);
-    this.#writer.at = 0;
+    this.#writer.at = this.#headMax;
     this.#spans = 0;
     this.#sending ??= this.#send();
     return true;
@@ -98,7 +103,7 @@ export class SpanSender {
   async #send(): Promise<void> {
     for (let filled = this.#waiting[0]; filled !== undefined; filled = this.#waiting[0]) {
       const { writer, spans } = filled;
-      const body = this.#bodyOf(writer.buffer.subarray(0, writer.at));
+      const body = this.#bodyOf(writer);
       const why = await this.#parts.send({ body, spans });
       this.#waiting.shift();
       if (this.#spares.length < sparesMax) this.#spares.push(writer);
@@ -112,10 +117,19 @@ export class SpanSender {
     this.#sending = null;
   }
 
-  /** ExportTraceServiceRequest { ResourceSpans { Resource, ScopeSpans { Scope, Span… } } } */
-  #bodyOf(spans: Uint8Array): Buffer {
-    const { resource, scope } = this.#parts;
-    const scoped = lengthDelimited(0x12, Buffer.concat([lengthDelimited(0x0a, scope), spans]));
-    return lengthDelimited(0x0a, Buffer.concat([lengthDelimited(0x0a, resource), scoped]));
+  /** In the batch's own buffer: copies of it would be garbage by the megabyte. */
+  #bodyOf({ buffer, at }: SpanWriter): Buffer {
+    const head = headOf(this.#parts, at - this.#headMax);
+    const from = this.#headMax - head.length;
+    buffer.set(head, from);
+    return buffer.subarray(from, at);
   }
+}
+
+/** Of ExportTraceServiceRequest { ResourceSpans { Resource, ScopeSpans { Scope, Span… } } }: all before the spans. */
+function headOf({ resource, scope }: Pick<SpanSenderParts, 'resource' | 'scope'>, spanBytes: number): Buffer {
+  const scoped = lengthDelimited(0x0a, scope);
+  const ofScope = Buffer.concat([tagged(0x12, scoped.length + spanBytes), scoped]);
+  const ofResource = Buffer.concat([lengthDelimited(0x0a, resource), ofScope]);
+  return Buffer.concat([tagged(0x0a, ofResource.length + spanBytes), ofResource]);
 }

@@ -84,7 +84,12 @@ function anyValue(value: AttributeValue): Buffer {
 }
 
 export function lengthDelimited(tag: number, bytes: Uint8Array): Buffer {
-  return Buffer.concat([Buffer.from([tag]), varint(bytes.length), bytes]);
+  return Buffer.concat([tagged(tag, bytes.length), bytes]);
+}
+
+/** What stands before so many bytes. */
+export function tagged(tag: number, bytes: number): Buffer {
+  return Buffer.concat([Buffer.from([tag]), varint(bytes)]);
 }
 
 function varint(value: number): Buffer {

@@ -53,9 +53,9 @@ class Tracer {
   readonly parse: TracesParts['parse'];
   readonly #sample: number;
   readonly #database: string;
-  readonly #steps = new SharedParts<TracedStep>(stepKey, (step) => stepPart(step, this.#database));
-  readonly #attempts = new SharedParts<TracedAttempt>(attemptKey, attemptPart);
-  readonly #requests = new SharedParts<RequestFacts>(requestKey, requestPart);
+  readonly #steps = new SharedParts<TracedStep>(stepFacts, (step) => stepPart(step, this.#database));
+  readonly #attempts = new SharedParts<TracedAttempt>(attemptFacts, attemptPart);
+  readonly #requests = new SharedParts<RequestFacts>(requestFacts, requestPart);
   #ids = Buffer.alloc(0);
   #idsAt = 0;
 
@@ -289,31 +289,43 @@ interface RequestFacts {
   refused: string | null;
 }
 
-/** Encoded parts by what they are made of. */
-class SharedParts<T> {
-  readonly #keyOf: (facts: T) => string;
-  readonly #make: (facts: T) => SharedPart;
-  readonly #parts = new Map<string, SharedPart>();
+type Fact = string | number | boolean | null | undefined;
 
-  constructor(keyOf: (facts: T) => string, make: (facts: T) => SharedPart) {
-    this.#keyOf = keyOf;
+/** Encoded parts by the facts that they are made of. Mostly they are those of the part before. */
+class SharedParts<T> {
+  readonly #factsOf: (of: T) => readonly Fact[];
+  readonly #make: (of: T) => SharedPart;
+  readonly #parts = new Map<string, SharedPart>();
+  #last: { facts: readonly Fact[]; part: SharedPart } | null = null;
+
+  constructor(factsOf: (of: T) => readonly Fact[], make: (of: T) => SharedPart) {
+    this.#factsOf = factsOf;
     this.#make = make;
   }
 
-  of(facts: T): SharedPart {
-    const key = this.#keyOf(facts);
+  of(one: T): SharedPart {
+    const facts = this.#factsOf(one);
+    if (this.#last !== null && areSame(this.#last.facts, facts)) return this.#last.part;
+    const key = facts.join('\n');
     let part = this.#parts.get(key);
     if (part === undefined) {
       if (this.#parts.size >= sharedMax) this.#parts.clear();
-      part = this.#make(facts);
+      part = this.#make(one);
       this.#parts.set(key, part);
     }
+    this.#last = { facts, part };
     return part;
   }
 }
 
-function stepKey({ name, error }: TracedStep): string {
-  return error === null ? name : `${name} ${error}`;
+function areSame(a: readonly Fact[], b: readonly Fact[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let at = 0; at < b.length; at += 1) if (a[at] !== b[at]) return false;
+  return true;
+}
+
+function stepFacts({ name, error }: TracedStep): readonly Fact[] {
+  return [name, error];
 }
 
 function stepPart({ name, error }: TracedStep, database: string): SharedPart {
@@ -321,8 +333,9 @@ function stepPart({ name, error }: TracedStep, database: string): SharedPart {
   return sharedPart({ name, kind: 'internal', attributes: { ...attributes, [names.errorType]: error }, error });
 }
 
-function attemptKey(a: TracedAttempt): string {
-  return `${a.endpoint}\n${a.provider}\n${a.credential}\n${a.model}\n${a.answeredAs}\n${a.finishReason}\n${a.streamed}\n${a.number}\n${a.hedge}\n${a.status}\n${a.class}\n${a.message?.slice(0, messageCharsMax)}\n${a.usageSource}\n${a.origin}`;
+function attemptFacts(a: TracedAttempt): readonly Fact[] {
+  const whose = [a.endpoint, a.provider, a.origin, a.credential, a.model, a.number, a.hedge, a.streamed];
+  return [...whose, a.answeredAs, a.finishReason, a.status, a.class, a.message, a.usageSource];
 }
 
 function attemptPart(attempt: TracedAttempt): SharedPart {
@@ -366,11 +379,10 @@ export function serverOf(origin: string | null): Record<string, string | number>
   };
 }
 
-function requestKey({ end, record, refused }: RequestFacts): string {
+function requestFacts({ end, record, refused }: RequestFacts): readonly Fact[] {
   const { method, route, status, account, keyId } = end;
-  const own = `${method}\n${route}\n${status}\n${account}\n${keyId}\n${refused}`;
-  if (record === null) return own;
-  return `${own}\n${record.endpoint}\n${record.alias}\n${record.target}\n${record.class}\n${record.costMilli}`;
+  const told = record === null ? [] : [record.endpoint, record.alias, record.target, record.class, record.costMilli];
+  return [method, route, status, account, keyId, refused, ...told];
 }
 
 function requestPart({ end, record, refused }: RequestFacts): SharedPart {
