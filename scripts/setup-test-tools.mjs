@@ -65,6 +65,22 @@ const go = spawnSync('go', ['install', 'github.com/versity/versitygw/cmd/versity
 });
 if (go.status !== 0) console.error('versitygw could not be built (it needs Go): tests over S3 will be skipped.');
 
+// OpenTelemetry's collector, put together by its own builder: 90 s of CPU.
+const collector = spawnSync(
+  'sh',
+  [
+    '-c',
+    `go install go.opentelemetry.io/collector/cmd/builder@v0.160.0 &&
+     "$GOBIN/builder" --config test/telemetry/collector-build.yaml && mv .test-tools/otelcol-sources/otelcol "$GOBIN"`,
+  ],
+  {
+    cwd: dirname(dirname(python)),
+    env: { ...process.env, GOBIN: join(dirname(python), 'bin') },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  },
+);
+if (collector.status !== 0) console.error('The collector could not be built (it needs Go): its test will be skipped.');
+
 // The packages that run models, as `culvert add` installs them: by the same lock, without any script of theirs.
 const transformers = join(dirname(python), 'transformers');
 const extras = join(dirname(dirname(python)), 'src', 'inference', 'engines', 'extras');

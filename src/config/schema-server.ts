@@ -311,6 +311,14 @@ export const telemetrySchema = z
           .max(1)
           .default(1)
           .describe("Share of the traces that are recorded, 0 to 1. A caller's `traceparent` decides for its own."),
+        content: z
+          .union([z.literal(false), z.array(z.string().min(1)).max(100)], {
+            error: 'expected false or a list of keys such as [dev/laptop]',
+          })
+          .default(false)
+          .describe(
+            'Keys (`account/name`) whose messages and answers stand in the spans of their conversations: up to 64 KB of each, without credentials. Default: none.',
+          ),
       })
       .prefault({})
       .describe('OpenTelemetry, by OTLP. Read at the start.'),

@@ -16,8 +16,8 @@ export interface BodyLogFacts {
   wallMs(): number;
 }
 
-/** Whether `telemetry.log.bodies` names this key. */
-export function logsBodiesOf({ account, keyName }: Principal, named: readonly string[]): boolean {
+/** Whether a list of the configuration, such as `telemetry.log.bodies`, names this key. */
+export function isNamed({ account, keyName }: Principal, named: readonly string[]): boolean {
   return named.includes(`${account}/${keyName}`);
 }
 
@@ -82,7 +82,7 @@ export class LoggedSink implements Sink {
 }
 
 /** The beginning of a body, and how long all of it was. */
-class KeptText {
+export class KeptText {
   #pieces: Buffer[] = [];
   #keptBytes = 0;
   #bytes = 0;
@@ -98,10 +98,15 @@ class KeptText {
     this.#keptBytes += piece.length;
   }
 
+  /** As far as it is kept. */
+  bytes(): Buffer {
+    return Buffer.concat(this.#pieces);
+  }
+
   /** `form`: its media type where that is no JSON and no events. */
   text(form: string): string {
     if (form !== '') return `[${this.#bytes} bytes of ${form}]`;
-    const text = withoutCredentials(Buffer.concat(this.#pieces).toString('utf8'));
+    const text = withoutCredentials(this.bytes().toString('utf8'));
     return this.#bytes > this.#keptBytes ? `${text}… [${this.#bytes} bytes in all]` : text;
   }
 }
@@ -121,7 +126,7 @@ const secretMemberInText = new RegExp(String.raw`(${secretName}\\{1,8}"\s*:\s*\\
 const secretText =
   /\b(?:sk|pk|rk|xai|gsk|hf|key)[-_][A-Za-z0-9_-]{12,}|\bAIza[A-Za-z0-9_-]{20,}|\bBearer\s+[A-Za-z0-9._~+/-]{8,}/g;
 
-function withoutCredentials(text: string): string {
+export function withoutCredentials(text: string): string {
   return text
     .replace(secretMember, '$1"[redacted]"')
     .replace(secretMemberInText, '$1[redacted]')

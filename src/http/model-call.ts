@@ -9,10 +9,11 @@ import { serve } from '../inference/spine/serve.ts';
 import { refuse } from '../inference/spine/sink.ts';
 import { type Failure, invalid } from '../kernel/failure.ts';
 import type { Exchange, Route } from './exchange.ts';
-import { LoggedSink, logsBodiesOf } from './log-bodies.ts';
+import { isNamed, LoggedSink } from './log-bodies.ts';
 import { readJsonBody } from './read-body.ts';
 import { type Multipart, readMultipart } from './read-multipart.ts';
 import { tagOf } from './tag.ts';
+import { TracedSink } from './traced-content.ts';
 
 /** What an endpoint is asked: a body, and what of the request's meaning stands outside of it. */
 export type InputOf<I, Body> = (exchange: Exchange, body: Body) => I | Failure;
@@ -38,7 +39,9 @@ export function bodyHandler<I extends object, R extends RequestBody, P extends P
     const input = inputOf(exchange, body);
     if ('kind' in input) return refuse(call.sink, input, call.admitted.headers);
     const { bodies } = telemetry.log;
-    await serve(services, endpoint, bodies === false ? call : logged(services, exchange, call, body, bodies), input);
+    const shown = bodies === false ? call : logged(services, exchange, call, body, bodies);
+    const { content } = telemetry.otlp;
+    await serve(services, endpoint, content === false ? shown : traced(endpoint, shown, input, content), input);
   };
 }
 
@@ -110,12 +113,24 @@ function logged(
   named: readonly string[],
 ): ModelCall {
   const { principal, requestId, delivery } = call;
-  if (!logsBodiesOf(principal, named)) return call;
+  if (!isNamed(principal, named)) return call;
   const write = services.logBodies;
   const wallMs = () => services.clock.wallMs();
   const sink = new LoggedSink(delivery, { requestId, path, principal, body, write, wallMs });
   response.once('close', () => sink.left());
   return { ...call, sink };
+}
+
+/** For keys that `named` holds, with a sink that gives the trace what was asked and answered. */
+function traced<I extends object, R extends RequestBody, P extends Plan>(
+  endpoint: Pick<Endpoint<I, R, P>, 'traced'>,
+  call: ModelCall,
+  input: I,
+  named: readonly string[],
+): ModelCall {
+  const { trace, principal, sink } = call;
+  if (trace === null || endpoint.traced === undefined || !isNamed(principal, named)) return call;
+  return { ...call, sink: new TracedSink(sink, trace, (answer) => endpoint.traced!(input, answer)) };
 }
 
 const timeoutMaxMs = 24 * 3_600_000;

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pino } from 'pino';
 import { levelInWords, timestamp } from '../../src/observe/log.ts';
-import { overUpstreams, startGateway, testKey } from '../start-gateway.ts';
+import { otherKey, overUpstreams, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from './otlp-receiver.ts';
 
@@ -322,6 +322,59 @@ test('no key of anybody stands in what is sent, and headers of the configuration
   for (const secret of ['upstream-secret', testKey, 'sk-cv-nobody', 'receiver-secret', 'Hello']) {
     assert.ok(!sent.includes(secret), secret);
   }
+});
+
+const answeredBy = (span: ReceivedSpan | undefined) => JSON.parse(String(span?.attributes['gen_ai.output.messages']));
+
+for (const { to, dialect } of [
+  { to: path, dialect: 'openai-chat' },
+  { to: '/v1/messages', dialect: 'anthropic-messages' },
+]) {
+  test(`messages of keys that allow it, and of no other, stand in the span that answered: ${dialect}`, async (t) => {
+    const receiver = await startOtlpReceiver(t);
+    const [upstream] = await upstreams(t, 1);
+    const gateway = await startGateway(t, {
+      ...overUpstreams(upstream!.url),
+      ...otlp(receiver, { content: ['dev/test'] }),
+    });
+    const messages = [{ role: 'user', content: 'Hello, my api_key is sk-proj-abcdefghijklmnop1234' }];
+    for (const stream of [false, true]) {
+      const json = { model: 'chat', max_tokens: 50, messages, stream };
+      await (await gateway.fetch(to, { json })).text();
+      const other = { headers: { authorization: `Bearer ${otherKey}` } };
+      await (await gateway.fetch(to, { json, ...other })).text();
+    }
+    const spans = await receiver.when(4, ({ name }) => name === 'chat mock/ok');
+    const captured = spans.filter(({ attributes }) => attributes['gen_ai.input.messages'] !== undefined);
+    assert.equal(captured.length, 2);
+    for (const span of captured) {
+      const asked = JSON.parse(String(span.attributes['gen_ai.input.messages']));
+      assert.deepEqual(asked, [
+        { role: 'user', parts: [{ type: 'text', content: 'Hello, my api_key is [redacted]' }] },
+      ]);
+      const [message] = answeredBy(span);
+      assert.equal(message.role, 'assistant');
+      assert.equal(message.finish_reason, 'stop');
+      assert.match(message.parts[0].content, /^Mock answer to: Hello/);
+    }
+  });
+}
+
+test('a tool call stands in the content of a span as the conventions have it', async (t) => {
+  const receiver = await startOtlpReceiver(t);
+  const [upstream] = await upstreams(t, 1);
+  const gateway = await startGateway(t, {
+    ...overUpstreams(upstream!.url),
+    ...otlp(receiver, { content: ['dev/test'] }),
+  });
+  const tools = [{ type: 'function', function: { name: 'get_weather', parameters: { type: 'object' } } }];
+  await (await gateway.fetch(path, { json: { ...chat, tools, tool_choice: 'required' } })).text();
+  const [span] = await receiver.when(1, ({ name }) => name === 'chat mock/ok');
+  const [message] = answeredBy(span);
+  const call = message.parts.find(({ type }: { type: string }) => type === 'tool_call');
+  assert.equal(call.name, 'get_weather');
+  assert.equal(typeof call.arguments, 'object');
+  assert.equal(message.finish_reason, 'tool_calls');
 });
 
 test('a receiver that is gone holds nobody up, is told of once, and what comes later is sent when it is back', async (t) => {

@@ -12,6 +12,7 @@ import type { Asked, Endpoint, Plan, Trials } from '../spine/endpoint.ts';
 import type { Job } from '../spine/job.ts';
 import type { ModelCall } from '../spine/model-call.ts';
 import { bindTo, keeperOf } from './bind-request.ts';
+import { contentOf } from './content-of.ts';
 import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
 import { type Conversation, conversationTrial } from './conversation-trial.ts';
 import { callsOf, runChoices } from './fan-out.ts';
@@ -35,6 +36,7 @@ export function chatEndpoint(services: ChatServices, id: ConversationEndpoint, d
     content: (raw) => raw,
     plan: (snapshot, call, { facts }) => planOf(services, snapshot, { ...call, dialect: dialectId }, facts),
     trials: (asked, job) => trialsOf(services, dialects[dialectId], idPrefixes[id], asked, job),
+    traced: (raw, answer) => contentOf(dialectId, raw, answer),
   };
 }
 

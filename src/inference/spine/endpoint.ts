@@ -1,4 +1,5 @@
 import type { Failure } from '../../kernel/failure.ts';
+import type { TracedContent } from '../../kernel/trace.ts';
 import type { CostLine } from '../../metering/admission.ts';
 import type { Result } from '../dialects/dialect.ts';
 import type { ChargedAs } from '../models/charged-as.ts';
@@ -50,6 +51,8 @@ export interface Endpoint<I, R extends RequestBody, P extends Plan = Plan> {
   plan(snapshot: Snapshot, call: ModelCall, request: R): P | Failure | Promise<P | Failure>;
   /** What its attempts do, once its cost is held. */
   trials(asked: Asked<R, P>, job: Job): Trials;
+  /** For the traces of keys that allow it: what was asked and answered; absent: nothing that a trace could show. */
+  traced?(input: I, answer: Buffer): TracedContent;
 }
 
 export interface Trials {

@@ -1,0 +1,40 @@
+import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../inference/spine/sink.ts';
+import type { Trace, TracedContent } from '../kernel/trace.ts';
+import { KeptText, withoutCredentials } from './log-bodies.ts';
+
+/** UTF-16 units of what was asked, and of what was answered, in a span. */
+const contentCharsMax = 64 * 1024;
+
+/** The same sink, which gives the trace of a request its content as soon as the answer is whole. */
+export class TracedSink implements Sink {
+  readonly #next: Sink;
+  readonly #trace: Trace;
+  readonly #contentOf: (answer: Buffer) => TracedContent;
+  readonly #answer = new KeptText();
+
+  constructor(next: Sink, trace: Trace, contentOf: (answer: Buffer) => TracedContent) {
+    this.#next = next;
+    this.#trace = trace;
+    this.#contentOf = contentOf;
+  }
+
+  start(form: AnswerForm, headers: HeaderList, status?: number): void {
+    this.#next.start(form, headers, status);
+  }
+
+  chunk(chunk: Bytes): Pace {
+    this.#answer.add(chunk);
+    return this.#next.chunk(chunk);
+  }
+
+  end(failed: Failed | null): void {
+    this.#next.end(failed);
+    if (failed !== null) return;
+    const { input, output } = this.#contentOf(this.#answer.bytes());
+    this.#trace.content = { input: shown(input), output: shown(output) };
+  }
+}
+
+function shown(text: string): string {
+  return withoutCredentials(text).slice(0, contentCharsMax);
+}
