@@ -196,7 +196,11 @@ export function clockOperations({ clock }: AdminParts): Operation[] {
 `,
   );
   before('src/admin/create-admin-api.ts', "from './configuration.ts'", "import { clockOperations } from './clock.ts';");
-  before('src/admin/create-admin-api.ts', '...configurationOperations(parts, kept),', '    ...clockOperations(parts),');
+  before(
+    'src/admin/create-admin-api.ts',
+    '...configurationOperations(parts, records),',
+    '    ...clockOperations(parts),',
+  );
   newFile(
     'src/cli/commands/clock.ts',
     `import type { Command } from 'commander';

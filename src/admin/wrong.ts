@@ -209,7 +209,7 @@ function keptTroubles({ setup }: AdminParts): Trouble[] {
 async function accountTroubles(parts: AdminParts, records: Records): Promise<Trouble[]> {
   try {
     const directory = await records.current(null);
-    return [...planTroubles(parts, directory), ...(await fullWindows(parts, directory))];
+    return [...planTroubles(parts, directory), ...(await records.asking(() => fullWindows(parts, directory)))];
   } catch (error) {
     // Accounts, counters or books that cannot be asked are told as stores that are in trouble.
     if (error instanceof FailureError) return [];

@@ -72,7 +72,7 @@ export interface Route {
   /** Whose error bodies it speaks. */
   dialect: Pick<CallerDialect, 'errorBody' | 'errorFrame'>;
   /** What it does, in a few words, for /openapi.json. */
-  summary?: string;
+  summary: string;
   /** What it takes, for the same. */
   body?: RouteBody;
   handle(exchange: Exchange): Promise<void> | void;

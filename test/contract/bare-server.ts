@@ -40,6 +40,7 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
         auth: 'key',
         quota: 'one',
         endpoint: 'chat',
+        summary: '',
         dialect: openAiChat,
         async handle(exchange) {
           handled++;

@@ -44,6 +44,12 @@ test('/openapi.json is a valid OpenAPI 3.1 document, and each of its schemas a v
   }
 });
 
+test('every operation says what it does', () => {
+  for (const [path, methods] of Object.entries(document.paths)) {
+    for (const [method, { summary = '' }] of Object.entries(methods)) assert.notEqual(summary, '', `${method} ${path}`);
+  }
+});
+
 test('requests that use most of what each format has are as their schemas say', () => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   let checked = 0;

@@ -32,6 +32,7 @@ export function adminRoutes(api: Pick<AdminApi, 'handle'>, clock: Clock): Route[
     auth: 'admin',
     quota: 'none',
     endpoint: 'admin',
+    summary: 'The admin API',
     dialect: openAiChat,
     handle: (exchange) => answer(api, clock, method, exchange),
   }));

@@ -7,6 +7,7 @@ import { conversationRoute } from './conversation.ts';
 export function chatRoute(services: Services): Route {
   return conversationRoute(services, {
     path: '/v1/chat/completions',
+    summary: "A conversation in OpenAI's format, over any provider",
     endpoint: 'chat',
     dialect: openAiChat,
     limitForm: 'openai',

@@ -8,6 +8,7 @@ import { asReceived, bodyHandler, type InputOf } from '../model-call.ts';
 /** Where a conversation is held, and in whose format. */
 export interface ConversationPlace {
   path: string;
+  summary: string;
   endpoint: ConversationEndpoint;
   dialect: CallerDialect;
   limitForm: LimitHeaderForm;
@@ -18,11 +19,12 @@ export interface ConversationPlace {
 /** A POST that any model answers, whatever its provider speaks. */
 export function conversationRoute(
   services: Services,
-  { path, endpoint, dialect, limitForm, readBody = asReceived }: ConversationPlace,
+  { path, summary, endpoint, dialect, limitForm, readBody = asReceived }: ConversationPlace,
 ): Route {
   return {
     method: 'POST',
     path,
+    summary,
     auth: 'key',
     quota: 'one',
     limitForm,

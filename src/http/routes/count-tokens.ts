@@ -25,6 +25,7 @@ export function countingRoute(services: Services, place: CountingPlace): Route {
   return {
     method: 'POST',
     path,
+    summary: 'Count the input tokens of a conversation; free',
     auth: 'key',
     quota: 'free',
     limitForm,

@@ -5,7 +5,7 @@ import type { Route } from '../exchange.ts';
 /** The dashboard's files and its sessions; `dashboard` is loaded with the first request. */
 export function dashboardRoutes(dashboard: () => Promise<Dashboard>): Route[] {
   const shared = { quota: 'none', dialect: openAiChat } as const;
-  const page: Omit<Route, 'path'> = {
+  const page: Omit<Route, 'path' | 'summary'> = {
     ...shared,
     method: 'GET',
     auth: 'none',
@@ -14,9 +14,9 @@ export function dashboardRoutes(dashboard: () => Promise<Dashboard>): Route[] {
   const session = { ...shared, path: '/dashboard/session', auth: 'session', endpoint: 'dashboard' } as const;
   return [
     { ...page, path: '/dashboard', summary: 'The dashboard, for browsers.' },
-    { ...page, path: '/dashboard/*' },
+    { ...page, path: '/dashboard/*', summary: 'A page of the dashboard.' },
     { ...page, path: '/account', summary: 'The own page of whoever holds an API key, for browsers.' },
-    { ...page, path: '/account/*' },
+    { ...page, path: '/account/*', summary: 'A file of that page.' },
     {
       ...session,
       method: 'POST',

@@ -10,6 +10,7 @@ export function embeddingsRoute(services: Services): Route {
   return {
     method: 'POST',
     path: '/v1/embeddings',
+    summary: 'Turn texts into vectors',
     auth: 'key',
     quota: 'one',
     limitForm: 'openai',

@@ -7,11 +7,12 @@ import { asReceived, bodyHandler } from '../model-call.ts';
 
 /** `POST /v1/completions`, `/v1/moderations`, `/v1/rerank`: one format each, whatever provider serves them. */
 export function forwardedRoutes(services: Services): Route[] {
-  return Object.values(forwardedEndpoints).map(({ id, path, requestSchema }) => {
+  return Object.values(forwardedEndpoints).map(({ id, path, summary, requestSchema }) => {
     const endpoint = forwardedEndpoint(services, id);
     return {
       method: 'POST',
       path,
+      summary,
       auth: 'key',
       quota: 'one',
       limitForm: 'openai',

@@ -23,6 +23,7 @@ export function geminiRoutes(services: Services): Route[] {
   const conversations = versions.map((version) => {
     const conversation = conversationRoute(services, {
       path: `/${version}/models/*`,
+      summary: "A conversation in Google's format, its tokens, or embeddings, by the method behind the model",
       endpoint: 'chat',
       dialect: gemini,
       limitForm: 'openai',
@@ -39,8 +40,18 @@ export function geminiRoutes(services: Services): Route[] {
   const shared = { method: 'GET', auth: 'key', quota: 'free', dialect: gemini } as const;
   return [
     ...conversations,
-    { ...shared, path: '/v1beta/models', handle: (exchange) => listGeminiModels(services, exchange) },
-    { ...shared, path: '/v1beta/models/*', handle: (exchange) => describeGeminiModel(services, exchange) },
+    {
+      ...shared,
+      path: '/v1beta/models',
+      summary: "The models of the key, in Google's format",
+      handle: (exchange) => listGeminiModels(services, exchange),
+    },
+    {
+      ...shared,
+      path: '/v1beta/models/*',
+      summary: "One model, in Google's format",
+      handle: (exchange) => describeGeminiModel(services, exchange),
+    },
   ];
 }
 

@@ -21,6 +21,7 @@ export function imageRoutes(services: Services): Route[] {
     {
       ...shared,
       path: '/v1/images/generations',
+      summary: 'Draw pictures',
       endpoint: 'image',
       body: { schema: imageSchema },
       handle: bodyHandler(services, imagesEndpoint(services), (exchange, body) => ({
@@ -31,6 +32,7 @@ export function imageRoutes(services: Services): Route[] {
     {
       ...shared,
       path: '/v1/images/edits',
+      summary: 'Change pictures',
       endpoint: 'image-edit',
       body: { form: 'multipart/form-data', schema: imageEditSchema },
       handle: uploadHandler(services, imageEditsEndpoint(services), editFilesMax, (exchange, form) => ({

@@ -17,6 +17,7 @@ async function startMcp(t: TestContext, handle: Route['handle']) {
     auth: 'key',
     quota: 'one',
     endpoint: 'scrape',
+    summary: '',
     dialect: toolErrors,
     handle,
   };

@@ -9,7 +9,11 @@ const place = { endpoint: 'messages', dialect: anthropicMessages, limitForm: 'an
 /** `POST /v1/messages`, with or without `?beta=true`, and its `count_tokens`: Anthropic's format over any provider. */
 export function messagesRoutes(services: Services): Route[] {
   return [
-    conversationRoute(services, { ...place, path: '/v1/messages' }),
+    conversationRoute(services, {
+      ...place,
+      path: '/v1/messages',
+      summary: "A conversation in Anthropic's format, over any provider",
+    }),
     countingRoute(services, {
       ...place,
       path: '/v1/messages/count_tokens',

@@ -14,6 +14,7 @@ export function metricsRoute(render: () => Promise<{ contentType: string; text: 
   return {
     method: 'GET',
     path: '/metrics',
+    summary: 'Metrics for Prometheus',
     auth: 'admin',
     quota: 'none',
     dialect: openAiChat,

@@ -13,9 +13,14 @@ import { describeGeminiModel, listGeminiModels } from './gemini-models.ts';
 export function modelRoutes(services: Services): Route[] {
   const shared = { method: 'GET', auth: 'key', quota: 'free', dialect: openAiChat } as const;
   return [
-    { ...shared, path: '/v1/models', handle: (exchange) => listModels(services, exchange) },
+    {
+      ...shared,
+      path: '/v1/models',
+      summary: 'The models of the key',
+      handle: (exchange) => listModels(services, exchange),
+    },
     // Ids may contain slashes, encoded or not.
-    { ...shared, path: '/v1/models/*', handle: (exchange) => describeModel(services, exchange) },
+    { ...shared, path: '/v1/models/*', summary: 'One model', handle: (exchange) => describeModel(services, exchange) },
   ];
 }
 

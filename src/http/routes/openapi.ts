@@ -17,6 +17,7 @@ export function openApiRoute(parts: OpenApiParts): Route {
   return {
     method: 'GET',
     path: '/openapi.json',
+    summary: 'This document',
     auth: 'none',
     quota: 'none',
     dialect: openAiChat,
@@ -72,7 +73,7 @@ const security = {
 
 async function described(route: Route, path: string): Promise<Json> {
   return {
-    ...(route.summary !== undefined && { summary: route.summary }),
+    summary: route.summary,
     security: security[route.auth],
     parameters: [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
       name,

@@ -10,6 +10,7 @@ export function requestRoute(ledger: Pick<Ledger, 'find'>): Route {
   return {
     method: 'GET',
     path: '/v1/requests/:id',
+    summary: 'Explain a request of the account afterwards',
     auth: 'key',
     quota: 'free',
     dialect: openAiChat,

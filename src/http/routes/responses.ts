@@ -9,7 +9,11 @@ const place = { endpoint: 'responses', dialect: openAiResponses, limitForm: 'ope
 /** `POST /v1/responses` and its `input_tokens`: OpenAI's newer format over any provider, without state of our own. */
 export function responsesRoutes(services: Services): Route[] {
   return [
-    conversationRoute(services, { ...place, path: '/v1/responses' }),
+    conversationRoute(services, {
+      ...place,
+      path: '/v1/responses',
+      summary: "A conversation in OpenAI's newer format, over any provider",
+    }),
     countingRoute(services, {
       ...place,
       path: '/v1/responses/input_tokens',

@@ -21,15 +21,28 @@ export interface StatusParts {
 export function statusRoutes(parts: StatusParts): Route[] {
   const open = { auth: 'none', quota: 'none', dialect: openAiChat } as const;
   return [
-    { ...open, method: 'GET', path: '/healthz', handle: (exchange) => writeJson(exchange, 200, { status: 'ok' }) },
-    { ...open, method: 'GET', path: '/readyz', handle: (exchange) => ready(parts, exchange) },
+    {
+      ...open,
+      method: 'GET',
+      path: '/healthz',
+      summary: 'Whether the process lives',
+      handle: (exchange) => writeJson(exchange, 200, { status: 'ok' }),
+    },
+    {
+      ...open,
+      method: 'GET',
+      path: '/readyz',
+      summary: 'Whether the server can serve',
+      handle: (exchange) => ready(parts, exchange),
+    },
     {
       ...open,
       method: 'GET',
       path: '/',
+      summary: 'What this is, for people',
       handle: (exchange) => writeFrontPage(exchange, parts, parts.services.snapshot().config.server),
     },
-    { ...open, method: 'HEAD', path: '/api/hello', handle: hello },
+    { ...open, method: 'HEAD', path: '/api/hello', summary: 'For Claude Code, which asks at its start', handle: hello },
   ];
 }
 

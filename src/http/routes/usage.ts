@@ -28,6 +28,7 @@ export function usageRoute(parts: UsageParts): Route {
   return {
     method: 'GET',
     path: '/v1/usage',
+    summary: 'What is left of the limits, and what was used',
     auth: 'key',
     quota: 'free',
     dialect: openAiChat,

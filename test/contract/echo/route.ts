@@ -12,6 +12,7 @@ export function echoRoute(services: Services): Route {
     auth: 'key',
     quota: 'one',
     endpoint: 'echo',
+    summary: 'Give back what was sent',
     dialect: openAiChat,
     handle: bodyHandler(services, echoEndpoint(services), asReceived),
   };

@@ -15,6 +15,7 @@ export const completions: ForwardedEndpoint = {
   id: 'completions',
   cost: 'chat',
   path: '/v1/completions',
+  summary: "Continue a text in OpenAI's older format",
   readRequest(raw, body, scan) {
     const wrong = faultOf(body, null);
     if (wrong !== null) return { ok: false, failure: wrong };

@@ -12,6 +12,8 @@ export interface ForwardedEndpoint {
   cost: 'chat' | 0 | 1;
   /** Where callers find it, for messages to them. */
   path: `/v1/${string}`;
+  /** What it does, in a few words. */
+  summary: string;
   /** Checks what routing and metering must know; all else is the upstream's to judge. */
   readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<ForwardedRequest>;
   /** JSON Schema of its bodies, for `/openapi.json`: what `readRequest` leaves to the upstream is named, not checked. */

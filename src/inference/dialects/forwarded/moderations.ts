@@ -15,6 +15,7 @@ export const moderations: ForwardedEndpoint = {
   id: 'moderations',
   cost: 0,
   path: '/v1/moderations',
+  summary: 'Judge whether texts or pictures are harmful',
   readRequest(raw, body, scan) {
     const wrong = faultOf(body, defaultModel);
     if (wrong !== null) return { ok: false, failure: wrong };

@@ -13,6 +13,7 @@ export const rerank: ForwardedEndpoint = {
   id: 'rerank',
   cost: 1,
   path: '/v1/rerank',
+  summary: 'Order documents by how well they answer a query',
   readRequest(raw, body, scan) {
     const wrong = faultOf(body, null);
     if (wrong !== null) return { ok: false, failure: wrong };
