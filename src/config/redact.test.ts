@@ -20,7 +20,20 @@ test('every key that the schema calls a secret is one that redaction knows', () 
 test('the effective configuration shows names and numbers, never a secret', () => {
   const config = configSchema.parse({
     admin: { key: 'SECRET-admin-key-1' },
-    storage: { secret: 'SECRET'.repeat(8), database: 'postgres://u:SECRET@h/db', state: 'redis://:SECRET@h' },
+    storage: {
+      secret: 'SECRET'.repeat(8),
+      database: 'postgres://u:SECRET@h/db',
+      state: 'redis://:SECRET@h',
+      files: 's3://pictures',
+      s3: { access_key_id: 'id', secret_access_key: 'SECRET', session_token: 'SECRET' },
+    },
+    telemetry: {
+      sinks: [{ name: 'bill', webhook: 'https://hooks.example/SECRET', secret: 'SECRET'.repeat(8) }],
+      alerts: {
+        to: [{ name: 'chat', slack: 'https://hooks.example/SECRET' }],
+        smtp: { url: 'smtps://u:SECRET@mail.example', from: 'culvert@example.org' },
+      },
+    },
     providers: {
       a: { type: 'openai', api_key: 'SECRET', base_url: 'https://a.example/v1', headers: { authorization: 'SECRET' } },
       b: {
@@ -40,6 +53,8 @@ test('the effective configuration shows names and numbers, never a secret', () =
   assert.ok(!shown.includes('SECRET'), shown);
   for (const text of [
     'laptop',
+    's3://pictures',
+    'culvert@example.org',
     'https://a.example/v1',
     '"weight":3',
     'postgres://user:secret@h/db',

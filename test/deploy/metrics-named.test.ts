@@ -7,6 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { parse } from 'yaml';
 import { adminKey, startGateway } from '../start-gateway.ts';
+import { temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { exposed, namedIn } from './promql.ts';
 
@@ -46,6 +47,7 @@ test('every metric and label that dashboards, alerts and the autoscaler name is 
       smart: { targets: [{ provider: 'up', model: 'mock/ok', price: { input: 1, output: 2 } }] },
       broken: { targets: ['up/mock/status=500'] },
     },
+    telemetry: { sinks: [{ name: 'disk', folder: temporaryFolder(t) }] },
     tools: { search: { providers: [{ type: 'searxng', base_url: upstream.url }] } },
   });
   await gateway.modelsKnown;
