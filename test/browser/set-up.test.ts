@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { chromiumMissing } from '../chromium.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
-import { assertAccessible, openPage, shoot } from './open-page.ts';
+import { assertAccessible, changes, openPage, shoot } from './open-page.ts';
 
 const skip = chromiumMissing;
 
@@ -76,9 +76,14 @@ test('a provider is tested, changed and removed, and its key is shown nowhere', 
   assert.equal(kept.status, 200);
   await page.getByLabel('Everything else').fill('{"all_models": true}');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('button', { name: 'Take over what is there now' }).click();
-  assert.match(await page.getByLabel('Everything else').inputValue(), /"http2": true/);
-  await page.getByRole('button', { name: 'Close' }).click();
+  await page.getByText('Somebody else changed this meanwhile.').waitFor();
+  assert.deepEqual(await changes(page), ['http2 true as it was', 'all_models as it was true']);
+  await shoot(page, 'provider-changed-desktop-light');
+  await page.getByRole('button', { name: 'Take theirs' }).click();
+  assert.deepEqual(JSON.parse(await page.getByLabel('Everything else').inputValue()), { http2: true });
+  await page.getByLabel('Everything else').fill('{"http2": true, "all_models": true}');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('second is changed.').waitFor();
 
   await page.reload();
   await page.getByRole('button', { name: 'Remove', exact: true }).click();
@@ -112,6 +117,25 @@ test('a model is made, refused at the field that is wrong, answers, and is found
     json: { model: 'smart', messages: [{ role: 'user', content: 'Hello' }] },
   });
   assert.equal(answer.status, 200);
+  await page.getByRole('link', { name: 'smart' }).click();
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await page.getByLabel('Tier').fill('mine');
+  const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
+  const body = '{"tier": "theirs", "cost": 3}';
+  const kept = await fetch(`${gateway.url}/admin/v1/models/smart`, { method: 'PATCH', headers, body });
+  assert.equal(kept.status, 200);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Somebody else changed this meanwhile.').waitFor();
+  assert.deepEqual(await changes(page), ['tier theirs mine', 'cost 3 as it was']);
+  await assertAccessible(page);
+  await shoot(page, 'model-changed-phone-dark');
+  const box = await page.getByRole('table', { name: 'What was changed' }).boundingBox();
+  assert.ok(box!.y >= 0 && box!.y < 700, 'it is in sight, though the button is at the end of a long form');
+  await page.getByRole('button', { name: 'Keep what I changed' }).click();
+  assert.equal(await page.getByLabel('Units a request costs').inputValue(), '3');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('smart is changed.').waitFor();
+  await page.goto('/dashboard/models');
   await page.getByLabel('Model or target').fill('SMART');
   await page.waitForURL('**/models?text=SMART');
   await page.getByRole('link', { name: 'smart' }).click();

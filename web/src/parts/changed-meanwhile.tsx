@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'react';
 import { ApiError } from '../api/request.ts';
 import { Button } from './button.tsx';
 import { Note } from './error-note.tsx';
@@ -8,39 +9,80 @@ export function currentOf<Thing>(error: Error | null): Thing | null {
   return (error.members.current as Thing | undefined) ?? null;
 }
 
+/** A thing as its form writes it, field by field. */
+export type Written = Readonly<Record<string, unknown>>;
+
 interface ChangedMeanwhileProps {
-  /** What the form began with, and what is there now, field by field. */
-  before: Readonly<Record<string, unknown>>;
-  now: Readonly<Record<string, unknown>>;
-  /** Takes what is there now as the new beginning, and keeps what was typed. */
-  onGoOn: () => void;
-  /** Takes what is there now, and throws away what was typed. */
-  onTake: () => void;
+  /** What the form began with. */
+  before: Written;
+  /** What is there now. */
+  theirs: Written;
+  /** What is typed. */
+  yours: Written;
+  /** Goes on over what is there now, with this in the form. */
+  onGoOn: (next: Written) => void;
 }
 
-/** Says what another person made of a thing while this one had it open. */
-export function ChangedMeanwhile({ before, now, onGoOn, onTake }: ChangedMeanwhileProps) {
-  const names = [...new Set([...Object.keys(before), ...Object.keys(now)])].filter(
-    (name) => text(before[name]) !== text(now[name]),
-  );
+/** Says which fields another person changed while this one had the form open, and what becomes of one's own. */
+export function ChangedMeanwhile({ before, theirs, yours, onGoOn }: ChangedMeanwhileProps) {
+  const note = useRef<HTMLDivElement>(null);
+  // In a long form it stands above what is in sight.
+  useEffect(() => note.current?.focus(), []);
+  const names = [...new Set([before, theirs, yours].flatMap(Object.keys))];
+  const changed = names.filter((name) => differ(before, theirs, name) || differ(before, yours, name));
+  const shown = (now: Written, name: string) => (differ(before, now, name) ? text(now[name]) : 'as it was');
+  const cell = 'py-1 pr-3 align-top [overflow-wrap:anywhere]';
   return (
-    <Note tone="warn">
-      <p className="font-medium">Somebody else changed this meanwhile. Nothing of yours was written.</p>
-      <ul className="mt-1">
-        {names.map((name) => (
-          <li key={name} className="[overflow-wrap:anywhere]">
-            <code className="font-mono text-xs">{name}</code>: {text(before[name])} → {text(now[name])}
-          </li>
-        ))}
-      </ul>
-      <div className="mt-2 flex flex-wrap gap-2">
-        <Button onClick={onGoOn}>Keep what I typed</Button>
-        <Button look="quiet" onClick={onTake}>
-          Take theirs
-        </Button>
-      </div>
-    </Note>
+    <div ref={note} tabIndex={-1} className="outline-none">
+      <Note tone="warn">
+        <p role="alert" className="font-medium">
+          Somebody else changed this meanwhile. Nothing of yours was written.
+        </p>
+        {changed.length === 0 ? (
+          <p className="mt-1">No field of this form differs.</p>
+        ) : (
+          <table aria-label="What was changed" className="mt-2 w-full table-fixed text-left text-xs">
+            <thead>
+              <tr>
+                {['Field', 'Theirs', 'Yours'].map((title) => (
+                  <th key={title} scope="col" className={`${cell} font-medium`}>
+                    {title}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {changed.map((name) => (
+                <tr key={name}>
+                  <th scope="row" className={`${cell} font-mono font-normal`}>
+                    {name}
+                  </th>
+                  <td className={cell}>{shown(theirs, name)}</td>
+                  <td className={cell}>{shown(yours, name)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+        <div className="mt-2 flex flex-wrap gap-2">
+          <Button onClick={() => onGoOn(mine(names))}>Keep what I changed</Button>
+          <Button look="quiet" onClick={() => onGoOn(theirs)}>
+            Take theirs
+          </Button>
+        </div>
+      </Note>
+    </div>
   );
+
+  /** What is there now, with the fields that were changed here: what was not touched stays theirs. */
+  function mine(all: readonly string[]): Written {
+    const fields = all.map((name) => [name, differ(before, yours, name) ? yours[name] : theirs[name]] as const);
+    return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
+  }
+}
+
+function differ(one: Written, other: Written, name: string): boolean {
+  return text(one[name]) !== text(other[name]);
 }
 
 function text(value: unknown): string {

@@ -58,15 +58,12 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
       {current !== null && (
         <ChangedMeanwhile
           before={facts(before)}
-          now={facts(current)}
-          onGoOn={() => {
+          theirs={facts(current)}
+          yours={facts({ ...before, name, plan })}
+          onGoOn={(next) => {
             setBefore(current);
-            change.reset();
-          }}
-          onTake={() => {
-            setBefore(current);
-            setName(current.name);
-            setPlan(current.plan);
+            setName(String(next.name));
+            setPlan(String(next.plan));
             change.reset();
           }}
         />

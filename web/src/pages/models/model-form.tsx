@@ -4,9 +4,9 @@ import type { ModelReply } from '../../../../src/admin/models.ts';
 import { mergePatch } from '../../api/merge-patch.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
+import { ChangedMeanwhile, currentOf } from '../../parts/changed-meanwhile.tsx';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
 import { Field, Form } from '../../parts/form.tsx';
-import { currentIn, StaleNote } from '../../parts/stale-note.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { definitionOf, draftOf, type ModelDraft, restIn } from './model-draft.ts';
 import { Targets } from './targets.tsx';
@@ -33,12 +33,7 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
       onDone();
     },
   });
-  const current = currentIn<ModelReply>(save.error);
-  const take = (newest: ModelReply) => {
-    setBase(newest);
-    setDraft(draftOf(newest));
-    save.reset();
-  };
+  const current = currentOf<ModelReply>(save.error);
   const text = (name: 'id' | 'tier' | 'cost' | 'fallbacks' | 'accounts' | 'plans') => ({
     value: draft[name],
     spellCheck: false,
@@ -49,12 +44,23 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
       error={current === null ? save.error : null}
       onSubmit={() => save.mutate()}
       footer={
-        <Button type="submit" look="main" busy={save.isPending} disabled={rest === null}>
+        <Button type="submit" look="main" busy={save.isPending} disabled={rest === null || current !== null}>
           {base === null ? 'Add model' : 'Save'}
         </Button>
       }
     >
-      {current !== null && save.error !== null && <StaleNote error={save.error} onTake={() => take(current)} />}
+      {current !== null && (
+        <ChangedMeanwhile
+          before={definitionOf(draftOf(base))}
+          theirs={definitionOf(draftOf(current))}
+          yours={definitionOf(draft)}
+          onGoOn={(definition) => {
+            setBase(current);
+            setDraft(draftOf({ ...current, definition }));
+            save.reset();
+          }}
+        />
+      )}
       <div className="grid gap-4 sm:grid-cols-[1fr_10rem]">
         <Field name="id" label="Name" hint="What callers write as model. One * makes a pattern.">
           {(control) => (

@@ -45,8 +45,14 @@ export function typedOf(definition: Definition): TypedPlan {
     storage: typeof storage === 'number' && storage % gb === 0 ? `${storage / gb}gb` : textOf(storage),
     scope: scope === 'key' ? 'key' : 'account',
     abandoned: abandoned === 'free' || abandoned === 'tokens' || abandoned === 'full' ? abandoned : '',
-    tierLimits: tier_limits === undefined ? '' : JSON.stringify(tier_limits, null, 2),
+    tierLimits: jsonOf(tier_limits),
   };
+}
+
+/** The other way round of `jsonOrText`. */
+function jsonOf(value: unknown): string {
+  if (value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 }
 
 function windowsOf(windows: unknown): TypedWindows {

@@ -39,10 +39,6 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
   const current = currentOf<PlanReply>(save.error);
   const set = (field: keyof TypedPlan) => (event: { target: { value: string } }) =>
     setTyped({ ...typed, [field]: event.target.value });
-  const goOn = (theirs: PlanReply) => {
-    setBefore(theirs);
-    save.reset();
-  };
   return (
     <div className="grid min-w-0 items-start gap-4 xl:grid-cols-[minmax(0,1fr)_24rem]">
       <Section>
@@ -59,12 +55,13 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
         >
           {current !== null && (
             <ChangedMeanwhile
-              before={before?.definition ?? {}}
-              now={current.definition}
-              onGoOn={() => goOn(current)}
-              onTake={() => {
-                goOn(current);
-                setTyped(typedOf(current.definition));
+              before={definitionOf(typedOf(before?.definition ?? {}))}
+              theirs={definitionOf(typedOf(current.definition))}
+              yours={definitionOf(typed)}
+              onGoOn={(next) => {
+                setBefore(current);
+                setTyped(typedOf(next));
+                save.reset();
               }}
             />
           )}

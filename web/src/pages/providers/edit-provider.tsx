@@ -4,13 +4,11 @@ import type { ProviderReply } from '../../../../src/admin/providers.ts';
 import { mergePatch } from '../../api/merge-patch.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
+import { ChangedMeanwhile, currentOf, type Written } from '../../parts/changed-meanwhile.tsx';
 import { Input, TextArea } from '../../parts/controls.tsx';
 import { Field, Form } from '../../parts/form.tsx';
-import { currentIn, StaleNote } from '../../parts/stale-note.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { addressOf, refreshProviders } from './use-providers.ts';
-
-type Definition = Record<string, unknown>;
 
 /** Changes what is kept of a provider; its credentials are changed beside it. */
 export function EditProvider({ provider, onDone }: { provider: ProviderReply; onDone: () => void }) {
@@ -19,25 +17,22 @@ export function EditProvider({ provider, onDone }: { provider: ProviderReply; on
   const [baseUrl, setBaseUrl] = useState(() => addressIn(provider));
   const [rest, setRest] = useState(() => restOf(provider));
   const parsed = parse(rest);
+  const before = base.definition ?? {};
+  const after = { type: before.type, ...(baseUrl.trim() !== '' && { base_url: baseUrl.trim() }), ...parsed };
   const save = useMutation({
-    mutationFn() {
-      const { type } = base.definition ?? {};
-      const after = { type, ...(baseUrl.trim() !== '' && { base_url: baseUrl.trim() }), ...parsed };
-      return call('PATCH', addressOf(base.name), {
-        body: { version: base.version, ...mergePatch(base.definition ?? {}, after) },
-      });
-    },
+    mutationFn: () =>
+      call('PATCH', addressOf(base.name), { body: { version: base.version, ...mergePatch(before, after) } }),
     async onSuccess() {
       toast(`${base.name} is changed.`);
       await refreshProviders(client);
       onDone();
     },
   });
-  const current = currentIn<ProviderReply>(save.error);
-  const take = (newest: ProviderReply) => {
+  const current = currentOf<ProviderReply>(save.error);
+  const goOn = (newest: ProviderReply, definition: Written) => {
     setBase(newest);
-    setBaseUrl(addressIn(newest));
-    setRest(restOf(newest));
+    setBaseUrl(addressIn({ definition }));
+    setRest(restOf({ definition }));
     save.reset();
   };
   return (
@@ -45,12 +40,19 @@ export function EditProvider({ provider, onDone }: { provider: ProviderReply; on
       error={current === null ? save.error : null}
       onSubmit={() => save.mutate()}
       footer={
-        <Button type="submit" look="main" busy={save.isPending} disabled={parsed === null}>
+        <Button type="submit" look="main" busy={save.isPending} disabled={parsed === null || current !== null}>
           Save
         </Button>
       }
     >
-      {current !== null && save.error !== null && <StaleNote error={save.error} onTake={() => take(current)} />}
+      {current !== null && (
+        <ChangedMeanwhile
+          before={before}
+          theirs={current.definition ?? {}}
+          yours={after}
+          onGoOn={(next) => goOn(current, next)}
+        />
+      )}
       <Field name="base_url" label="Address" hint="Empty: the kind’s own.">
         {(control) => (
           <Input
@@ -84,19 +86,23 @@ export function EditProvider({ provider, onDone }: { provider: ProviderReply; on
   );
 }
 
-function addressIn({ definition }: ProviderReply): string {
+interface Defined {
+  definition: Written | null;
+}
+
+function addressIn({ definition }: Defined): string {
   return String(definition?.base_url ?? '');
 }
 
-function restOf({ definition }: ProviderReply): string {
+function restOf({ definition }: Defined): string {
   const { type: _type, base_url: _address, ...rest } = definition ?? {};
   return JSON.stringify(rest, null, 2);
 }
 
-function parse(text: string): Definition | null {
+function parse(text: string): Written | null {
   try {
     const value: unknown = text.trim() === '' ? {} : JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Definition) : null;
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Written) : null;
   } catch {
     return null;
   }
