@@ -69,8 +69,8 @@ export async function withAdmin<T>(
   }
 }
 
-/** The generated key opens the server of its own data folder: it is not shown to a server that is elsewhere. */
-function adminKey(url: string, named: boolean, config: () => Config): string | null {
+/** Null: none is known here. The generated key opens the server of its own data folder: it is not shown to a server that is elsewhere. */
+export function adminKey(url: string, named: boolean, config: () => Config): string | null {
   const fromEnvironment = process.env.CULVERT_ADMIN_KEY;
   if (fromEnvironment) return fromEnvironment;
   const { admin, storage } = config();

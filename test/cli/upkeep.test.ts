@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { runCommand, startProcess, temporaryFolder } from '../start-process.ts';
+import { closedPort, runCommand, startProcess, temporaryFolder } from '../start-process.ts';
 
 interface Finding {
   check: string;
@@ -68,6 +68,30 @@ describe('what looks after an installation, run as programs', { concurrency: tru
     assert.equal(code, 1);
     assert.match(stderr, /^\S*secret holds fewer than 32 bytes: put back the one that was there[^\n]*\.\n$/);
     assert.equal(existsSync(join(cwd, '.culvert', 'lock')), false);
+  });
+
+  test('doctor says what the server that runs runs into: a provider that is down', async (t) => {
+    const cwd = temporaryFolder(t);
+    const gone = `http://127.0.0.1:${await closedPort()}/v1`;
+    const providers = `providers: { gone: { type: openai, base_url: '${gone}', api_key: none } }\n`;
+    writeFileSync(join(cwd, 'culvert.yaml'), `${free}${providers}models: { lost: { targets: [gone/m] } }\n`);
+    const server = await startProcess(t, { cwd });
+    await server.said(/sk-cv-|api\.key/);
+    assert.equal((await doctorIn(cwd)).find('provider gone').state, 'ok', 'nobody has asked it yet');
+    const authorization = `Bearer ${readFileSync(join(cwd, '.culvert', 'api.key'), 'utf8').trim()}`;
+    const headers = { authorization, 'content-type': 'application/json' };
+    const body = JSON.stringify({ model: 'lost', messages: [{ role: 'user', content: 'Hello' }] });
+    for (let at = 0; at < 4; at += 1) {
+      await (await fetch(`${server.url}/v1/chat/completions`, { method: 'POST', headers, body })).text();
+    }
+    const { code, findings } = await doctorIn(cwd);
+    assert.equal(code, 1);
+    const told = findings.filter(({ check }) => check === 'provider gone' || check === 'model lost');
+    assert.deepEqual(
+      told.map(({ state }) => state),
+      ['problem', 'problem'],
+    );
+    assert.match(told[0]!.message, /^The provider gone is down: unreachable/);
   });
 
   test('doctor knows the server that runs, and a database or state that is gone', async (t) => {

@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { DoctorReply } from '../../admin/doctor.ts';
 import { formatProblem } from '../../config/problem.ts';
 import type { Config } from '../../config/schema.ts';
 import { probeGet } from '../../inference/providers/probe-get.ts';
@@ -8,6 +10,7 @@ import { culvert } from '../../kernel/command-form.ts';
 import { secretBytesMin } from '../../kernel/seal.ts';
 import { type DataFolder, dataFolderAt } from '../../stores/sqlite/data-folder.ts';
 import { lockOwner } from '../../stores/sqlite/data-folder-lock.ts';
+import { adminKey, overHttp } from '../admin-client.ts';
 import { capabilityFindings, toolFindings } from '../doctor/capabilities.ts';
 import { type Finding, ok, problem, warning } from '../doctor/finding.ts';
 import { diskFinding, folderFinding, newestFileMs, secretFileFinding } from '../doctor/folder.ts';
@@ -71,7 +74,28 @@ async function serverFindings(config: Config, flags: DoctorFlags, parts: CliPart
     const { checkLive } = await import('./check-live.ts');
     findings.push(...liveFindings(await checkLive(snapshot)));
   }
-  return [...findings, ...localFindings(found, snapshot)];
+  const now = await troublesNow(owner?.url ?? null, config);
+  const troubled = new Set(now.map(({ check }) => check));
+  const others = findings.filter(({ check, state }) => state !== 'ok' || !troubled.has(check));
+  const known = new Set(others.map(({ check, message }) => `${check} ${message}`));
+  const more = now.filter(({ check, message }) => !known.has(`${check} ${message}`));
+  return [...others, ...more, ...localFindings(found, snapshot)];
+}
+
+const answerTimeoutMs = 3_000;
+
+/** What requests run into right now, as the server says that holds the folder; nothing where it cannot be asked. */
+async function troublesNow(url: string | null, config: Config): Promise<Finding[]> {
+  const key = url === null ? null : adminKey(url, false, () => config);
+  if (url === null || key === null) return [];
+  try {
+    const asked = overHttp(url, key).request('GET', '/doctor') as Promise<DoctorReply>;
+    const reply = await Promise.race([asked, pause(answerTimeoutMs, null, { ref: false })]);
+    return reply?.findings.filter(({ state, page }) => state !== 'ok' && page !== undefined) ?? [];
+  } catch {
+    // That it does not answer is a finding of its own.
+    return [];
+  }
 }
 
 function secretFindings({ admin, storage }: Config, folder: DataFolder): Finding[] {
