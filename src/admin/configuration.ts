@@ -106,6 +106,12 @@ function within(config: Config, scope: AccountScope): Config {
       }),
     },
     accounts: Object.fromEntries(Object.entries(config.accounts).filter(([id]) => scope.includes(id))),
+    models: Object.fromEntries(
+      Object.entries(config.models).map(([id, { only, ...model }]) => [
+        id,
+        { ...model, ...(only && { only: { ...only, ...(only.accounts && { accounts: ownOf(only.accounts) }) } }) },
+      ]),
+    ),
     keys: config.keys.filter(({ account }) => scope.includes(account)),
     telemetry: {
       ...config.telemetry,

@@ -58,6 +58,8 @@ const mine = operator('owner', ['alpha']);
 async function twoAccounts(t: { after(fn: () => unknown): void }) {
   const admin = await openAdmin(t, {
     accounts: { alpha: {}, bravo: { name: 'bravo Inc.' } },
+    providers: { up: { type: 'openai', base_url: 'http://127.0.0.1:9/v1', api_key: 'k' } },
+    models: { secretive: { targets: ['up/x'], only: { accounts: ['alpha', 'bravo'] } } },
     keys: [{ key: 'sk-cv-declared-bravo', account: 'bravo', name: 'bravo-declared' }],
     dashboard: {
       oidc: {
