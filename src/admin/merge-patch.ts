@@ -1,6 +1,6 @@
 import { secretMark } from '../config/redact.ts';
 
-type Members = Readonly<Record<string, unknown>>;
+export type Members = Readonly<Record<string, unknown>>;
 
 /**
  * A definition after a merge patch (RFC 7396): null takes a member out, objects are merged, the rest replaces. Where an

@@ -1,13 +1,13 @@
 import type { z } from 'zod';
 import type { Change, CredentialRow, KeptRow } from '../auth/account-store.ts';
-import { redactPart } from '../config/redact.ts';
+import { redactPart, secretMark } from '../config/redact.ts';
 import { name } from '../config/scalars.ts';
 import { providerSchema } from '../config/schema-providers.ts';
 import { invalid } from '../kernel/failure.ts';
 import { noQuery } from './fields.ts';
 import { credentialsIn, type KeptRecords, type Planned, withRow, writtenOf } from './kept.ts';
 import { newRow, nextOf, patchSchema, versionQuery } from './kept-row.ts';
-import { patched } from './merge-patch.ts';
+import { type Members, patched } from './merge-patch.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 import { credentialRow, type NewCredential } from './provider-credentials.ts';
@@ -66,7 +66,7 @@ export function providerSetupOperations(parts: AdminParts, kept: KeptRecords): O
         await kept.change(changeOf(params.name, version, actor), (row, rows) => {
           const before = writtenOf(parts, row);
           const after = patched(before, patch);
-          if (credentialsIn(rows, row.name).length > 0) refuseToSendElsewhere(before, after);
+          refuseToSendElsewhere(before, after, patch, credentialsIn(rows, row.name).length > 0);
           const next = nextOf(parts, row, after, actor);
           return {
             changes: [{ kind: 'replace-kept', row: next, was: row.version }],
@@ -134,10 +134,18 @@ function writtenOrBare({ definition, sealed }: KeptRow): Record<string, unknown>
   return sealed === null ? definition : { ...definition, sealed: '(secret)' };
 }
 
-/** Keys that nobody may read must not be sent to an address of the changer's choice either. */
-function refuseToSendElsewhere(before: Record<string, unknown>, after: Record<string, unknown>): void {
+/** Secrets that nobody may read must not be sent to an address of the changer's choice either. */
+function refuseToSendElsewhere(before: Members, after: Members, patch: Members, hasCredentials: boolean): void {
   const member = addressMembers.find((each) => JSON.stringify(before[each]) !== JSON.stringify(after[each]));
   if (member === undefined) return;
-  const message = `${member}: its credentials were given for another address; remove them, change this, and add them again`;
-  refuse(invalid(member, message));
+  if (hasCredentials) {
+    const message = `${member}: its credentials were given for another address; remove them, change this, and add them again`;
+    refuse(invalid(member, message));
+  }
+  const given = (patch.headers ?? {}) as Members;
+  const unread = Object.keys(after.headers ?? {}).find((header) => (given[header] ?? secretMark) === secretMark);
+  if (unread !== undefined) {
+    const message = `${member}: the header ${unread} was given for another address; send its value too, or null to remove it`;
+    refuse(invalid(member, message));
+  }
 }

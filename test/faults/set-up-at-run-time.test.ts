@@ -113,6 +113,27 @@ test('S40 a provider whose credentials nobody may read is not sent to another ad
   assert.deepEqual(same.definition.timeouts, { idle: '7s' });
 });
 
+test('S40 a header of a provider goes to another address only if its value comes with that address', async (t) => {
+  const { gateway, upstream } = await started(t);
+  const { api_key: _, ...keyless } = acme(upstream);
+  await ok(gateway, 'POST', '/providers', { ...keyless, headers: { 'x-key': secret } });
+  const base_url = `${upstream.url}/elsewhere/v1`;
+  for (const headers of [undefined, { 'x-key': '(secret)' }, { 'x-other': 'b' }]) {
+    const { status, json } = await call(gateway, 'PATCH', '/providers/acme', { base_url, headers });
+    assert.deepEqual([status, json.error.param], [400, 'base_url'], JSON.stringify(headers));
+    assert.match(json.error.message, /the header x-key was given for another address/);
+  }
+  upstream.clear();
+  await ok(gateway, 'PATCH', '/providers/acme', { base_url, headers: { 'x-key': 'anew' } });
+  await ok(gateway, 'PATCH', '/providers/acme', { base_url: `${upstream.url}/third/v1`, headers: { 'x-key': null } });
+  assert.deepEqual(
+    [...new Set(upstream.requests().map(({ path, headers }) => `${path} ${headers['x-key']}`))].filter(
+      (line) => !line.startsWith('/v1'),
+    ),
+    ['/elsewhere/v1/models anew', '/third/v1/models undefined'],
+  );
+});
+
 test('a draft is tested before it is kept: what the provider said of a wrong key, or its models', async (t) => {
   const { gateway, upstream } = await started(t);
   const draft = { type: 'openai', base_url: `${upstream.url}/v1`, api_key: secret };
