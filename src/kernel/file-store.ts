@@ -11,6 +11,8 @@ export interface FileStore {
   open(name: string): Promise<OpenedFile | null>;
   /** Removes what was put before `beforeMs`; resolves to how many. */
   sweep(beforeMs: number): Promise<number>;
+  /** Why nothing could be kept or read the last time, in words for the operator; null when it could. */
+  trouble(): string | null;
 }
 
 export interface OpenedFile {

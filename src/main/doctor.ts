@@ -5,6 +5,7 @@ import { ok, problem, warning } from '../cli/doctor/finding.ts';
 import { diskFinding, folderFinding, newestFileMs, secretFileFinding } from '../cli/doctor/folder.ts';
 import { clockFinding, nodeFinding } from '../cli/doctor/machine.ts';
 import { providerFindings } from '../cli/doctor/providers.ts';
+import type { HostedFiles } from '../inference/images/hosted-files.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { secretBytesMin } from '../kernel/seal.ts';
@@ -23,12 +24,14 @@ export function runningFindings({
   snapshot: now,
   troubles,
   sinks,
+  files,
   clock,
 }: {
   folder: DataFolder;
   snapshot(): Snapshot;
   troubles(): Readonly<Record<string, string | null>>;
   sinks(): readonly SinkStanding[];
+  files: Pick<HostedFiles, 'trouble'>;
   clock: Clock;
 }): Finding[] {
   const snapshot = now();
@@ -58,8 +61,14 @@ export function runningFindings({
     ...secrets,
     ...stores,
     ...sinks().map(sinkFinding),
+    ...(storage.files === 'local' ? [] : [bucketFinding(files.trouble())]),
     ...providerFindings(snapshot, []),
   ];
+}
+
+function bucketFinding(trouble: string | null): Finding {
+  const fix = 'Mend storage.files, or storage.s3: pictures by URL are refused until then.';
+  return trouble === null ? ok('bucket', 'keeps pictures by URL') : problem('bucket', trouble, fix);
 }
 
 /** Records wait in the ledger, and are gone with `storage.retention`. */

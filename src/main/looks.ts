@@ -1,4 +1,5 @@
 import type { AdminParts } from '../admin/parts.ts';
+import type { Services } from '../inference/endpoints/services.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
 import type { RecordDelivery } from '../metering/record-delivery.ts';
@@ -9,7 +10,17 @@ import type { Storage } from './storage.ts';
 
 /** What a running server can tell of itself, and nobody else. */
 export function serverLooks(
-  { storage, keptBodies, sinks }: { storage: Storage; keptBodies: KeptBodies; sinks: Pick<RecordDelivery, 'standing'> },
+  {
+    storage,
+    keptBodies,
+    sinks,
+    services,
+  }: {
+    storage: Storage;
+    keptBodies: KeptBodies;
+    sinks: Pick<RecordDelivery, 'standing'>;
+    services: Pick<Services, 'files'>;
+  },
   parts: { folder: DataFolder; clock: Clock; version: string } & Pick<AdminParts, 'snapshot' | 'troubles'>,
 ): Pick<AdminParts, 'bodies' | 'findings' | 'capabilities' | 'backup'> {
   const { folder, clock, version, snapshot } = parts;
@@ -18,7 +29,7 @@ export function serverLooks(
     bodies: keptBodies.find,
     async findings() {
       const { runningFindings } = await import('./doctor.ts');
-      return runningFindings({ ...parts, sinks: sinks.standing });
+      return runningFindings({ ...parts, sinks: sinks.standing, files: services.files });
     },
     async capabilities() {
       const { runningCapabilities } = await import('./doctor.ts');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import type { DoctorReply } from '../../src/admin/doctor.ts';
 import { fileName } from '../../src/kernel/file-store.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createS3Files } from '../../src/stores/files/s3-files.ts';
@@ -8,7 +9,7 @@ import { createBucket } from '../../src/stores/s3/bucket.ts';
 import { type Drawn, imagesPath, inBase64, png, startDrawing } from '../contract/image-world.ts';
 import type { ErrorBody } from '../contract/served.ts';
 import { listening, startForwardProxy } from '../forward-proxy.ts';
-import { startGateway, type TestGateway } from '../start-gateway.ts';
+import { adminKey, startGateway, type TestGateway } from '../start-gateway.ts';
 import { s3Keys, s3Missing, startS3 } from '../start-s3.ts';
 
 const secret = 'a secret of thirty-two bytes or more';
@@ -111,6 +112,11 @@ test('a bucket that is missing or refuses is 503 at no cost, base64 comes, and t
     assert.equal(said.length, 1, said.join('\n'));
     assert.match(said[0]!, why);
     assert.doesNotMatch(said[0]!, /wrong/);
+    const doctor = await gateway.fetch('/admin/v1/doctor', { headers: { authorization: `Bearer ${adminKey}` } });
+    const { findings } = (await doctor.json()) as DoctorReply;
+    const bucket = findings.find(({ check }) => check === 'bucket');
+    assert.equal(bucket?.state, 'problem');
+    assert.match(bucket!.message, why);
   }
 });
 

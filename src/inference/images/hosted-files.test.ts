@@ -17,6 +17,7 @@ function memoryFiles(): FileStore & { names(): string[] } {
       const file = files.get(name);
       return file === undefined ? null : { bytes: file.bytes.length, content: Readable.from([file.bytes]) };
     },
+    trouble: () => null,
     async sweep(beforeMs) {
       const old = [...files].filter(([, { atMs }]) => atMs < beforeMs);
       for (const [name] of old) files.delete(name);

@@ -12,6 +12,8 @@ export interface HostedFiles {
   open(name: string, expires: string, signature: string): Promise<HostedFile | null>;
   /** Removes what no link opens any more. */
   sweep(): Promise<number>;
+  /** As the store's. */
+  trouble(): string | null;
 }
 
 export interface HostedFile extends OpenedFile {
@@ -44,6 +46,7 @@ export function createHostedFiles(parts: { store: FileStore; signer: Signer; clo
       return opened === null ? null : { ...opened, type, leftS };
     },
     sweep: () => store.sweep(clock.wallMs() - hostedForMs),
+    trouble: store.trouble,
   };
 }
 

@@ -102,6 +102,8 @@ export function createLocalFiles(folder: string, bytesMax = folderBytesMax): Fil
       }
       return removed;
     },
+    // Of the disk others tell.
+    trouble: () => null,
   };
 }
 

@@ -8,7 +8,7 @@ import type { Bucket } from '../s3/bucket.ts';
  */
 export function createS3Files(open: () => Promise<Bucket>, tell: (message: string) => void): FileStore {
   let opening: Promise<Bucket> | null = null;
-  let inTrouble = false;
+  let trouble: string | null = null;
 
   function bucket(): Promise<Bucket> {
     opening ??= open();
@@ -18,12 +18,13 @@ export function createS3Files(open: () => Promise<Bucket>, tell: (message: strin
   async function told<T>(work: (bucket: Bucket) => Promise<T>): Promise<T> {
     try {
       const result = await work(await bucket());
-      if (inTrouble) tell('files can be kept in the bucket again');
-      inTrouble = false;
+      if (trouble !== null) tell('files can be kept in the bucket again');
+      trouble = null;
       return result;
     } catch (error) {
-      if (!inTrouble) tell(`files cannot be kept in the bucket: ${error instanceof Error ? error.message : error}`);
-      inTrouble = true;
+      const reason = error instanceof Error ? error.message : String(error);
+      if (trouble === null) tell(`files cannot be kept in the bucket: ${reason}`);
+      trouble = reason;
       throw new FailureError({ kind: 'overloaded', message: unreachable });
     }
   }
@@ -51,6 +52,7 @@ export function createS3Files(open: () => Promise<Bucket>, tell: (message: strin
         } while (after !== null);
         return removed;
       }),
+    trouble: () => trouble,
   };
 }
 
