@@ -129,7 +129,13 @@ function check(parts: AdminParts, before: KeptRows, after: KeptRows, focus: Pick
   }
   const provider = focus.kind === 'provider' ? config.providers[focus.name] : undefined;
   const [problem] = provider === undefined ? [] : connectProviders({ [focus.name]: provider }, null).problems;
-  if (problem !== undefined) refuse(invalid(/\bbase_url\b/.exec(problem)?.[0] ?? null, problem));
+  if (problem !== undefined) refuse(uncallable(problem));
+}
+
+/** Why a provider cannot be called, at the field that is to blame. */
+export function uncallable(problem: string): Failure {
+  const field = /\bAPI key\b/.test(problem) ? 'api_key' : (/\bbase_url\b/.exec(problem)?.[0] ?? null);
+  return invalid(field, problem);
 }
 
 function refuseUnfit(parts: AdminParts, { kind, name }: Pick<KeptRow, 'kind' | 'name'>, why: LeftOut): never {

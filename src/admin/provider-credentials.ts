@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { CredentialRow } from '../auth/account-store.ts';
 import { sealCredential } from '../auth/kept-secrets.ts';
 import { credentialSchema } from '../config/schema-providers.ts';
+import { invalid } from '../kernel/failure.ts';
 import { randomBase36 } from '../kernel/ids.ts';
 import { noQuery } from './fields.ts';
 import { credentialsIn, type KeptRecords, withRow, writtenOf } from './kept.ts';
@@ -103,6 +104,7 @@ export function credentialRow(
   others: readonly CredentialRow[],
 ): CredentialRow {
   const secret = api_key.trim();
+  if (secret === '') refuse(invalid('api_key', 'api_key: expected a secret'));
   const known = { provider, id: id ?? `k${randomBase36(idChars)}` };
   if (others.some((other) => other.id === known.id)) {
     refuse({ kind: 'conflict', message: `The provider '${provider}' has a credential '${known.id}' already.` });

@@ -5,8 +5,8 @@ import { providerSchema } from '../config/schema-providers.ts';
 import { connectProviders } from '../inference/models/connections.ts';
 import { lookAtProvider } from '../inference/models/live-look.ts';
 import { catalog } from '../inference/providers/catalog.ts';
-import { invalid } from '../kernel/failure.ts';
 import { noQuery } from './fields.ts';
+import { uncallable } from './kept.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 
@@ -124,7 +124,7 @@ export function providerDraftOperations(parts: AdminParts): Operation[] {
         const made = connected.get(draft);
         if (made === undefined) {
           const [problem = 'it cannot be called'] = problems;
-          return refuse(invalid(/\bbase_url\b/.exec(problem)?.[0] ?? null, problem));
+          return refuse(uncallable(problem));
         }
         const looks = await lookAtProvider(parts.transport, made.connection);
         const failed = looks.find(({ verdict }) => verdict !== 'ok' && verdict !== 'not listed');

@@ -8,8 +8,12 @@ export const modelName = z
   .string({ error: 'expected a model name' })
   .min(1, 'a model name cannot be empty')
   .max(256, 'a model name has at most 256 characters')
-  .regex(/^[^\p{Cc}\s*]*(\*[^\p{Cc}\s*]*)?$/u, 'a model name holds no spaces or control characters, and at most one *')
-  .refine((text) => text !== '__proto__', 'this name cannot be used');
+  .regex(
+    /^[^\p{Cc}\p{Cf}\p{Cs}\s*]*(\*[^\p{Cc}\p{Cf}\p{Cs}\s*]*)?$/u,
+    'a model name holds no spaces or control characters, and at most one *',
+  )
+  // No URL can hold the dots alone: such a model could not be removed.
+  .refine((text) => !['__proto__', '.', '..'].includes(text), 'this name cannot be used');
 
 const price = (unit: string) => z.number().min(0).max(1_000_000).optional().describe(`USD per ${unit}.`);
 
