@@ -5,7 +5,7 @@ import { fragmentKey, mergeKept } from '../config/merge-kept.ts';
 import type { ConfigProblem } from '../config/problem.ts';
 import { redact } from '../config/redact.ts';
 import type { Config } from '../config/schema.ts';
-import type { Directory, Origin, Records } from './directory.ts';
+import type { Directory, KnownPlan, Records } from './directory.ts';
 import { noQuery } from './fields.ts';
 import { jsonOperation, type Operation, refuse, refuseWith, textOperation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
@@ -131,7 +131,8 @@ function exported(parts: AdminParts, { stored, accounts, keys, plans }: Director
   const { fragments } = openKept(setup.sealer(), stored);
   const { left, config } = mergeKept(setup.file(), fragments, setup.env);
   const used = fragments.filter((fragment) => !left.has(fragmentKey(fragment)));
-  const made = <T extends { from: Origin }>(all: readonly T[]) => all.filter(({ from }) => from === 'admin api');
+  const made = <T extends { from: KnownPlan['from'] }>(all: readonly T[]) =>
+    all.filter(({ from }) => from === 'admin api');
   const beside = {
     plans: made(plans),
     accounts: made(accounts),

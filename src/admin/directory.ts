@@ -3,7 +3,7 @@ import { declaredKeys } from '../auth/declared-keys.ts';
 import { type Declared, declaredKeyId, keysInForce } from '../auth/key-ring.ts';
 import { accountsInForce } from '../config/declared.ts';
 import type { Config } from '../config/schema.ts';
-import { filePlans } from '../config/schema-plans.ts';
+import { filePlans, isBuiltInPlan } from '../config/schema-plans.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { refuse } from './operation.ts';
 import { inOrderOf } from './page.ts';
@@ -47,7 +47,8 @@ export interface KnownKey extends Omit<KeyRow, 'prefix' | 'secrets' | 'kind' | '
 
 export interface KnownPlan {
   name: string;
-  from: Origin;
+  /** `built-in`: the `default` that nobody wrote. */
+  from: Origin | 'built-in';
   /** As written, with its secrets. */
   definition: Readonly<Record<string, unknown>>;
   /** Null for one of the file. */
@@ -127,7 +128,8 @@ function directoryOf(config: Config, stored: Stored): Directory {
   const plans = new Map<string, KnownPlan>();
   for (const plan of stored.plans) plans.set(plan.name, { ...plan, from: 'admin api' });
   for (const [name, definition] of Object.entries(filePlans(config.plans, stored.plans.length))) {
-    plans.set(name, { name, definition, from: 'configuration', updatedMs: null });
+    const from = isBuiltInPlan(definition) ? 'built-in' : 'configuration';
+    plans.set(name, { name, definition, from, updatedMs: null });
   }
   return {
     config,

@@ -22,7 +22,9 @@ import type { AdminParts } from './parts.ts';
 
 const planReply = z.object({
   name: z.string(),
-  from: z.enum(['configuration', 'admin api']).describe('Those of the configuration are changed there.'),
+  from: z
+    .enum(['configuration', 'admin api', 'built-in'])
+    .describe('Those of the configuration are changed there; built-in: the `default` that nobody wrote.'),
   default: z.boolean().describe('Whether accounts that name none have it.'),
   accounts: z.int().describe('How many accounts have it.'),
   updated_at: timeField.nullable(),
@@ -85,7 +87,7 @@ export function planOperations(parts: AdminParts, records: Records): Operation[]
       async run({ params, query, body: written, operator }) {
         const directory = await records.current(operator.accounts);
         const before = directory.plan(params.name);
-        if (before?.from === 'configuration') refuse(declaredConflict(parts, 'plan', params.name));
+        if (before !== null) refuseReadOnly(parts, before);
         if (before !== null) checkContentVersion(query.version, shown(directory, before), `plan '${params.name}'`);
         else if (query.version !== undefined) refuse(noPlan(params.name));
         const body = query.keep === 'notify' ? withNotices(written, before) : written;
@@ -126,7 +128,7 @@ export function planOperations(parts: AdminParts, records: Records): Operation[]
       async run({ params, operator }) {
         const directory = await records.current(operator.accounts);
         const plan = planOf(directory, params.name);
-        if (plan.from === 'configuration') refuse(declaredConflict(parts, 'plan', params.name));
+        refuseReadOnly(parts, plan);
         const users = directory.accounts.filter((account) => account.plan === plan.name);
         if (users.length > 0) {
           const named = users.slice(0, 5).map(({ id }) => id);
@@ -167,6 +169,13 @@ function shown(directory: Directory, plan: KnownPlan): z.input<typeof planReply>
 
 function planOf(directory: Directory, name: string): KnownPlan {
   return directory.plan(name) ?? refuse(noPlan(name));
+}
+
+function refuseReadOnly(parts: AdminParts, { name, from }: KnownPlan): void {
+  if (from === 'configuration') refuse(declaredConflict(parts, 'plan', name));
+  if (from !== 'built-in') return;
+  const message = `The plan '${name}' is built in. Make a plan of another name, or write this one under plans in culvert.yaml.`;
+  refuse({ kind: 'conflict', message });
 }
 
 function noPlan(name: string) {

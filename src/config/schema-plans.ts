@@ -145,6 +145,11 @@ const planBesideOthers: PlanWritten = {
   scope: 'account',
 };
 
+/** Whether a plan is the `default` that nobody wrote. */
+export function isBuiltInPlan(plan: unknown): boolean {
+  return plan === planBeforeAny || plan === planBesideOthers;
+}
+
 /** The plans of the file as they are beside `others` of the store: limits begin with the first plan, wherever it stands. */
 export function filePlans(
   plans: Readonly<Record<string, PlanWritten>>,

@@ -191,6 +191,20 @@ test('plans of the file are changed there, the default plan too', async (t) => {
   }
 });
 
+test('the default plan that nobody wrote is built in, one of the file is not', async (t) => {
+  const admin = await openAdmin(t);
+  const from = async () => (await admin.ok('GET', '/plans/default')).from;
+  assert.equal(await from(), 'built-in');
+  assert.match(
+    (await admin.refused('PUT', '/plans/default', { rpm: 5 }))[2],
+    /is built in\. Make a plan of another name/,
+  );
+  await admin.ok('PUT', '/plans/team', { rpm: 5 });
+  assert.equal(await from(), 'built-in', 'with the limits that it has beside others');
+  admin.configure({ plans: { default: { rpm: 7 } } });
+  assert.equal(await from(), 'configuration');
+});
+
 test('an account that the file declares after all is shown as the file has it', async (t) => {
   const admin = await openAdmin(t, config);
   await admin.ok('POST', '/accounts', { id: 'acme', name: 'Stored' });

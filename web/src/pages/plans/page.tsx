@@ -15,6 +15,8 @@ import { Badge } from '../../parts/status.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { summaryOf } from './plan-fields.ts';
 
+const places = { configuration: 'culvert.yaml', 'admin api': 'the dashboard', 'built-in': 'built in' } as const;
+
 const columns: Column<PlanReply>[] = [
   {
     head: 'Plan',
@@ -30,9 +32,7 @@ const columns: Column<PlanReply>[] = [
   {
     head: 'Set up in',
     from: 'lg',
-    cell: ({ from }) => (
-      <span className="text-muted">{from === 'configuration' ? 'culvert.yaml' : 'the dashboard'}</span>
-    ),
+    cell: ({ from }) => <span className="text-muted">{places[from]}</span>,
   },
 ];
 

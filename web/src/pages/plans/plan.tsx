@@ -39,8 +39,14 @@ export default function PlanPage() {
           This plan stands in culvert.yaml, and is changed there. What is typed here can be tried.
         </Note>
       )}
+      {data?.from === 'built-in' && (
+        <Note tone="plain">
+          This plan is built in. Give accounts a plan of another name, or write this one in culvert.yaml. What is typed
+          here can be tried.
+        </Note>
+      )}
       {data !== undefined && (
-        <PlanForm key={name} name={name} plan={data} mayWrite={may && data?.from !== 'configuration'} />
+        <PlanForm key={name} name={name} plan={data} mayWrite={may && (data === null || data.from === 'admin api')} />
       )}
     </Page>
   );
