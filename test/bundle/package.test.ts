@@ -13,6 +13,7 @@ import { missingTool } from '../sound.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { cleanEnv, launch, runCommand, startProcess, temporaryFolder } from '../start-process.ts';
 import { redisMissing, startRedis } from '../start-redis.ts';
+import { startOtlpReceiver } from '../telemetry/otlp-receiver.ts';
 import { startAwkwardSite } from '../tools/awkward-site.ts';
 import { installPackage } from './install-package.ts';
 
@@ -55,7 +56,9 @@ writeFileSync(
     autodetect: 'off',
   }),
 );
-const gateway = await startProcess({ after }, { bin, cwd, args: [] });
+const receiver = await startOtlpReceiver({ after });
+const variables = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_RESOURCE_ATTRIBUTES: 'service.name=packed,a.b=c' };
+const gateway = await startProcess({ after }, { bin, cwd, args: [], env: variables });
 
 interface Asked {
   json?: unknown;
@@ -428,4 +431,13 @@ test('an unexpected error names the file and the line of the source, in threads 
   });
   assert.equal(answer.status, 500);
   await broken.said(/RangeError: broken.*src\/inference\/endpoints\/body-worker\.ts:\d+/);
+});
+
+test('traces leave by OTLP where a variable of OpenTelemetry names a receiver', async () => {
+  await textOf('/v1/chat/completions', { json: { model: 'sim/chat', messages } });
+  const [span] = await receiver.when(1, ({ name }) => name === 'POST /v1/chat/completions');
+  assert.equal(span!.resource['service.name'], 'packed');
+  assert.equal(span!.resource['a.b'], 'c');
+  const [attempt] = await receiver.when(1, ({ parentSpanId }) => parentSpanId === span!.spanId);
+  assert.equal(attempt!.traceId, span!.traceId);
 });

@@ -1,6 +1,5 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import protobuf from 'protobufjs';
 
@@ -104,7 +103,7 @@ const schema = protobuf.Root.fromJSON({
   },
 });
 
-export async function startOtlpReceiver(t: Pick<TestContext, 'after'>): Promise<OtlpReceiver> {
+export async function startOtlpReceiver(t: { after(fn: () => Promise<void>): void }): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = [];
   const points: ReceivedPoint[] = [];
   const headers: IncomingHttpHeaders[] = [];
