@@ -214,7 +214,12 @@ const alertReceiverSchema = z
   .strictObject({
     name: name('a receiver').describe('In the log, and for what still waits to be sent to it.'),
     slack: httpUrl().optional().describe('Incoming webhook of Slack, or of a service that takes its format.'),
-    email: z.array(z.email('expected an address such as ops@example.org')).min(1).max(50).optional(),
+    email: z
+      .array(z.email('expected an address such as ops@example.org'))
+      .min(1)
+      .max(50)
+      .optional()
+      .describe('Addresses that get the alerts by mail.'),
     webhook: httpUrl().optional().describe('Gets the alerts as JSON.'),
     secret: webhookSecret().optional().describe('Signs what the webhook gets (Standard Webhooks), ≥ 32 bytes.'),
   })
@@ -281,7 +286,7 @@ export const telemetrySchema = z
       })
       .prefault({})
       .describe('The log on standard output.'),
-    alerts: alertsSchema.prefault({}),
+    alerts: alertsSchema.prefault({}).describe('Messages about what goes wrong, to people and programs.'),
     sinks: z
       .array(sinkSchema)
       .max(10)
