@@ -57,6 +57,20 @@ test('one-vm.sh makes a machine that serves by TLS, and changes nothing when it 
     '301',
   );
 
+  // Chromium makes a sandbox of its own inside the service's.
+  const page = '<div id=root></div><script>root.innerHTML = "Written by a script."</script>';
+  await inside(`mkdir -p /var/www/page; echo '${page}' > /var/www/page/index.html
+    echo 'server { listen 8081; root /var/www/page; }' > /etc/nginx/conf.d/page.conf; nginx -s reload
+    echo 'fetch: { allow_private: ["127.0.0.1:8081"] }' >> /etc/culvert/culvert.yaml; systemctl reload culvert`);
+  const scrape = '{"url": "http://127.0.0.1:8081/", "render": "always"}';
+  let read = '';
+  // The reload takes a moment.
+  for (let tries = 0; tries < 20 && !read.includes('Written by'); tries += 1) {
+    await pause(500);
+    read = await ask('/v1/tools/scrape', `-d '${scrape}'`).catch((error) => String(error));
+  }
+  assert.match(read, /Written by a script/, await inside('journalctl -u culvert -n 5 --no-pager'));
+
   const state = () =>
     inside(
       `systemctl show culvert -P MainPID; md5sum /etc/culvert/* /etc/nginx/conf.d/culvert.conf; stat -c '%U %a %n' \

@@ -96,15 +96,19 @@ async function importDebian(tag: string): Promise<void> {
   });
 }
 
-/** A Debian with systemd, and with what one-vm.sh would install: `localhost/machine:12`. */
+/** A Debian with systemd, and with what one-vm.sh would install: `localhost/machine:12`. Made once. */
 export async function imitateMachine(): Promise<void> {
   mkdirSync(store, { recursive: true });
   if ((await podman('image', 'exists', 'localhost/machine:12')).code === 0) return;
-  await bootstrap(
-    'bookworm',
-    ['systemd', 'systemd-sysv', 'dbus', 'procps', 'nginx', 'curl', 'openssl'],
-    'localhost/machine:12',
-  );
+  const packages = ['systemd', 'systemd-sysv', 'dbus', 'procps', 'nginx', 'curl', 'openssl'];
+  await bootstrap('bookworm', packages, 'localhost/machine:12', (system) => {
+    // debootstrap cannot choose between packages that provide the same.
+    const install = ['apt-get', 'install', '-y', '-qq', '--no-install-recommends', 'chromium'];
+    execFileSync('chroot', [system, ...install], {
+      stdio: 'ignore',
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    });
+  });
 }
 
 async function bootstrap(
