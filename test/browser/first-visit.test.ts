@@ -36,10 +36,10 @@ test('from an empty folder to a colleague’s key, its cost and documents that a
 
   await page.getByRole('heading', { name: 'Welcome to Culvert' }).waitFor();
   await page.getByLabel('Key').fill('sk-proj-a-key-of-a-provider');
-  await page.getByLabel('Address').fill(`${upstream.url}/v1`);
+  await page.getByLabel('Base URL').fill(`${upstream.url}/v1`);
   await page.getByRole('button', { name: 'Connect' }).click();
   await page.getByLabel('Model').selectOption('openai/mock/ok');
-  await page.getByRole('link', { name: 'Talk to it' }).click();
+  await page.getByRole('link', { name: 'Try it in the playground' }).click();
   await ask(page, 'Are you there?');
 
   await go(page, 'Models');
@@ -54,9 +54,9 @@ test('from an empty folder to a colleague’s key, its cost and documents that a
   await go(page, 'Plans');
   await page.getByRole('button', { name: 'New plan' }).click();
   await page.getByLabel('Name').fill('team');
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('textbox', { name: 'Units in 5 hours' }).fill('4');
-  await page.getByRole('button', { name: 'Make the plan' }).click();
+  await page.getByRole('button', { name: 'Create plan' }).click();
   await page.getByText(/^Saved\./).waitFor();
 
   await go(page, 'Accounts');
@@ -64,16 +64,16 @@ test('from an empty folder to a colleague’s key, its cost and documents that a
   await page.getByRole('textbox', { name: 'Name' }).fill('Northwind');
   await page.getByRole('textbox', { name: 'Id' }).fill('northwind');
   await page.getByRole('combobox', { name: 'Plan' }).selectOption('team');
-  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('button', { name: 'Create account' }).click();
   await page.getByRole('button', { name: 'New key' }).click();
   await page.getByRole('textbox', { name: 'Name' }).fill('laptop');
-  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('button', { name: 'Create key' }).click();
   const secret = await page.getByRole('dialog').locator('pre').innerText();
   assert.match(secret, /^sk-cv-/);
   await page.getByRole('button', { name: 'I have copied it' }).click();
 
   await go(page, 'Playground');
-  await choose(page, /^Key to speak as/, 'northwind · laptop');
+  await choose(page, /^Key to use/, 'northwind · laptop');
   await choose(page, /^Model:/, 'smart');
   await ask(page, 'What does bread cost?');
 
@@ -96,7 +96,7 @@ test('from an empty folder to a colleague’s key, its cost and documents that a
   await go(page, 'Vectors');
   await page.getByRole('button', { name: 'New collection' }).click();
   await page.getByRole('textbox', { name: 'Name' }).fill('notes');
-  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('button', { name: 'Create collection' }).click();
   await page.getByRole('button', { name: 'Add', exact: true }).click();
   const texts = ['Rye bread needs sourdough.', 'The central bank raised its rates.'];
   await page.getByRole('textbox', { name: 'Texts, or points as JSON' }).fill(texts.join('\n'));

@@ -54,13 +54,13 @@ suite('logging in', { skip }, () => {
     await field.fill('models: {}');
     await page.context().setOffline(true);
     await page.getByRole('button', { name: 'Check', exact: true }).click();
-    const note = page.getByText('Trying again every two seconds');
+    const note = page.getByText('This page tries again every two seconds');
     await note.waitFor();
     assert.equal(await field.inputValue(), 'models: {}');
     await page.context().setOffline(false);
     await note.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Check', exact: true }).click();
-    await page.getByText('It could be used as it is').waitFor();
+    await page.getByText('The file is valid').waitFor();
   });
 
   test('logging out ends the session and its cookie', async (t) => {

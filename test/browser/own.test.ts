@@ -34,7 +34,7 @@ test('the holder of a key sees its windows and what its account used', { skip },
   const gauge = page.getByRole('meter', { name: 'Units in 5 hours' });
   await gauge.waitFor();
   assert.equal(await gauge.getAttribute('aria-valuenow'), '40');
-  await page.getByText(/A key of dev, whose plan is small/).waitFor();
+  await page.getByText(/belongs to the account dev, which has the plan small/).waitFor();
   await page.getByRole('cell', { name: 'chat', exact: true }).waitFor();
   await assertAccessible(page);
   await shoot(page, 'own-desktop-light');
@@ -65,7 +65,7 @@ test('the models that the key may use are listed, and found by name', { skip }, 
   const page = await openPage(t, gateway, '/account/models', { login });
   await page.getByRole('cell', { name: 'chat', exact: true }).first().waitFor();
   await page.getByRole('searchbox', { name: 'Find a model' }).fill('nothing like that');
-  await page.getByText('No model is called like that.').waitFor();
+  await page.getByText('No model matches.').waitFor();
   await assertAccessible(page);
 });
 
@@ -94,7 +94,7 @@ test('each client has a text to paste, with this address and a model of the key,
 test('a key that is revoked meanwhile asks for another login, and keeps the page', { skip }, async (t) => {
   const mortal = await startGateway(t, { ...overUpstreams(upstream.url) });
   const page = await openPage(t, mortal, '/account', { login });
-  await page.getByText(/A key of dev/).waitFor();
+  await page.getByText(/belongs to the account dev/).waitFor();
   await mortal.reload({ ...overUpstreams(upstream.url), keys: [{ key: otherKey, account: 'other', name: 'test' }] });
   await page.getByRole('link', { name: 'Models' }).first().click();
   await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();

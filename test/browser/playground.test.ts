@@ -55,7 +55,7 @@ async function ask(page: Page, text: string) {
 test('two models answer side by side, with time, tokens and cost, reasoning apart', { skip }, async (t) => {
   const page = await openPage(t, gateway, path);
   await choose(page, 'fast');
-  await page.getByRole('button', { name: 'Another model side by side' }).click();
+  await page.getByRole('button', { name: 'Compare with another model' }).click();
   await choose(page, 'thinks', 1);
   await ask(page, 'How is bread baked?');
   const [first, second] = ['fast', 'thinks'].map((model) =>
@@ -80,14 +80,14 @@ test('two models answer side by side, with time, tokens and cost, reasoning apar
 
 test('a call says which key it was made with, and belongs to its account', { skip }, async (t) => {
   const page = await openPage(t, gateway, path);
-  await page.getByRole('button', { name: /^Key to speak as/ }).click();
+  await page.getByRole('button', { name: /^Key to use/ }).click();
   await page.getByRole('option', { name: 'other · test' }).click();
   await choose(page, 'fast');
   await ask(page, 'Who pays?');
   await page.getByText('Mock answer to: Who pays?').waitFor();
   const id = /req_[\w-]+/.exec((await page.getByRole('link', { name: 'plain' }).getAttribute('href'))!)![0];
   assert.equal((await gateway.fetch(`/v1/requests/${id}`)).status, 404, 'it is not of the account dev');
-  await page.getByRole('button', { name: 'This call as code' }).click();
+  await page.getByRole('button', { name: 'View code' }).click();
   await page.getByText('the secret of the key “test”').first().waitFor();
   const shown = await page.getByRole('dialog').innerText();
   assert.match(shown, /curl http:\/\/127\.0\.0\.1:\d+\/v1\/chat\/completions/);
@@ -107,7 +107,7 @@ for (const format of ['chat', 'messages', 'responses']) {
     await page.getByRole('button', { name: 'Insert an example' }).click();
     await ask(page, 'Please call get_weather now.');
     await page.getByRole('textbox', { name: 'Result of get_weather' }).fill('{"degrees": 21}');
-    await page.getByRole('button', { name: 'Answer for the tool' }).click();
+    await page.getByRole('button', { name: 'Send the result' }).click();
     await page.getByText('Mock answer to: Please call get_weather now.').waitFor();
     const sent = JSON.stringify(upstream.requests().at(-1)!.body);
     assert.match(sent, /degrees.{0,6}: 21/);
@@ -120,10 +120,10 @@ test('Esc stops an answer, and a stream that is cut keeps what came and says so'
   await ask(page, 'Begin.');
   await page.getByText('water flows').waitFor();
   await page.keyboard.press('Escape');
-  await page.getByText('Stopped. What came is kept.').waitFor();
+  await page.getByText('Stopped. The answer so far is kept.').waitFor();
   await choose(page, 'breaks');
-  await page.getByRole('button', { name: 'Ask again' }).click();
-  await page.getByRole('alert').getByText('What came is kept.').waitFor();
+  await page.getByRole('button', { name: 'Regenerate' }).click();
+  await page.getByRole('alert').getByText('The answer so far is kept.').waitFor();
   await page.getByText('water flows').waitFor();
 });
 
@@ -135,7 +135,7 @@ test('a server that goes away in the middle of an answer leaves what came, and w
   await page.getByText('water flows').waitFor();
   await page.getByRole('textbox', { name: 'Message' }).fill('What I want to say next');
   await mortal.close(0);
-  await page.getByText(/What came is kept/).waitFor();
+  await page.getByText(/The answer so far is kept/).waitFor();
   await page.getByText('water flows').waitFor();
   assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(), 'What I want to say next');
 });
@@ -156,7 +156,7 @@ test('a picture goes along, and is shown', { skip }, async (t) => {
   await choose(page, 'fast');
   const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
   await page
-    .getByLabel('Pictures to send')
+    .getByLabel('Images to send')
     .setInputFiles({ name: 'dot.png', mimeType: 'image/png', buffer: Buffer.from(png, 'base64') });
   await page.getByRole('img', { name: 'dot.png' }).waitFor();
   await ask(page, 'What is this?');
@@ -173,7 +173,7 @@ test('what cannot be sent is said at its field, and the message stays', { skip }
   assert.equal(await page.getByRole('textbox', { name: 'Temperature' }).getAttribute('aria-invalid'), 'true');
   assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(), 'Hello');
   await page.getByRole('textbox', { name: 'Temperature' }).fill('');
-  await page.getByRole('textbox', { name: 'Most tokens' }).fill('-5');
+  await page.getByRole('textbox', { name: 'Max tokens' }).fill('-5');
   await ask(page, 'Hello');
   await page
     .getByRole('alert')
@@ -185,7 +185,7 @@ test('texts are compared, a text is spoken, the sound written down, a picture dr
   const page = await openPage(t, gateway, `${path}?mode=embeddings`);
   await choose(page, 'culvert-lexical-1024');
   await page.getByRole('button', { name: 'Compare' }).click();
-  await page.getByRole('heading', { name: 'Nearest pairs' }).waitFor();
+  await page.getByRole('heading', { name: 'Most similar pairs' }).waitFor();
   assert.equal(await page.getByRole('cell', { name: '1.00' }).count(), 4);
   await assertAccessible(page);
   await shoot(page, 'playground-embeddings-desktop-light');
@@ -207,7 +207,7 @@ test('texts are compared, a text is spoken, the sound written down, a picture dr
   await assertAccessible(page);
 
   await page.getByRole('tab', { name: 'Images' }).click();
-  await page.getByRole('button', { name: 'Draw' }).click();
+  await page.getByRole('button', { name: 'Generate' }).click();
   await page.getByText('$0.04').waitFor();
   assert.equal(await page.evaluate('document.images[0].naturalWidth'), 1024);
   await assertAccessible(page);
@@ -240,5 +240,5 @@ test('the holder of a key talks with that key alone', { skip }, async (t) => {
   await choose(page, 'fast');
   await ask(page, 'Hello');
   await page.getByText('Mock answer to: Hello').waitFor();
-  assert.equal(await page.getByRole('button', { name: /^Key to speak as/ }).count(), 0);
+  assert.equal(await page.getByRole('button', { name: /^Key to use/ }).count(), 0);
 });

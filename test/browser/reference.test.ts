@@ -23,7 +23,7 @@ test('an operation is found by words, and shows what it takes and answers', { sk
 
 test('it can be tried as the key that one speaks as, and as the operator', { skip }, async (t) => {
   const page = await openPage(t, gateway, `${path}?operation=POST+/v1/embeddings`);
-  const answer = page.getByRole('region', { name: 'Answer of the call' });
+  const answer = page.getByRole('region', { name: 'Response of the call' });
   await page.getByRole('button', { name: 'Send' }).click();
   await answer.getByText('200', { exact: true }).waitFor();
   assert.match(await answer.innerText(), /culvert-lexical-1024/);
@@ -31,7 +31,7 @@ test('it can be tried as the key that one speaks as, and as the operator', { ski
   await page.getByRole('button', { name: 'Send' }).click();
   await answer.getByText('400', { exact: true }).waitFor();
   await page.getByRole('textbox', { name: 'Body' }).fill('{');
-  await page.getByText(/This is no JSON/).waitFor();
+  await page.getByText(/This is not valid JSON/).waitFor();
   assert.ok(await page.getByRole('button', { name: 'Send' }).isDisabled());
   await page.goto(`${path}?operation=GET+/admin/v1/keys`);
   await page.getByRole('textbox', { name: 'account (optional)' }).fill('other');
@@ -49,10 +49,10 @@ test('what changes something asks first, and what only asks does not', { skip },
   await gateway.fetch('/v1/vectors/collections', { json: { name: 'gone', embedding_model: 'culvert-lexical-1024' } });
   const there = async () => (await gateway.fetch('/v1/vectors/collections/gone')).status;
   const page = await openPage(t, gateway, `${path}?operation=DELETE+/v1/vectors/collections/{collection}`);
-  const answer = page.getByRole('region', { name: 'Answer of the call' });
+  const answer = page.getByRole('region', { name: 'Response of the call' });
   await page.getByRole('textbox', { name: 'collection' }).fill('gone');
   await page.getByRole('button', { name: 'Send' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Send it for real?' });
+  const dialog = page.getByRole('dialog', { name: 'Send this call?' });
   await dialog.getByText('DELETE /v1/vectors/collections/gone', { exact: true }).waitFor();
   await dialog.getByText('as the key test of dev').waitFor();
   await assertLooksRight(page, 'reference-confirm');
@@ -78,7 +78,7 @@ test('what changes something asks first, and what only asks does not', { skip },
     await form.waitFor();
     for (const field of await form.locator('input:not([type=file])').all()) await field.fill('nobody');
     await form.getByRole('button', { name: 'Send' }).click();
-    const asked = page.getByRole('dialog', { name: 'Send it for real?' });
+    const asked = page.getByRole('dialog', { name: 'Send this call?' });
     await asked.or(answer).first().waitFor();
     assert.equal(await asked.count(), asks ? 1 : 0, operation);
   }
@@ -86,14 +86,14 @@ test('what changes something asks first, and what only asks does not', { skip },
 
 test('a form is sent with its files, and sound that comes back can be saved', { skip }, async (t) => {
   const page = await openPage(t, gateway, `${path}?operation=POST+/v1/audio/speech`);
-  const answer = page.getByRole('region', { name: 'Answer of the call' });
+  const answer = page.getByRole('region', { name: 'Response of the call' });
   const body = { model: 'tts-1', voice: 'alloy', input: 'Hello.', response_format: 'wav' };
   await page.getByRole('textbox', { name: 'Body' }).fill(JSON.stringify(body));
   await page.getByRole('button', { name: 'Send' }).click();
   await answer.getByText(/audio\/wav · \d/).waitFor();
   const [download] = await Promise.all([
     page.waitForEvent('download'),
-    answer.getByRole('link', { name: 'Save it' }).click(),
+    answer.getByRole('link', { name: 'Download' }).click(),
   ]);
   assert.equal(download.suggestedFilename(), 'answer.wav');
   const sound = await download.path();

@@ -68,12 +68,12 @@ suite('the requests', { skip }, () => {
     );
     assert.ok(answered!.x > silent!.x + 20, 'the second began later');
     assert.ok(answered!.x < silent!.x + silent!.width, 'while the first still ran');
-    await page.getByText('began after 1.2 s').waitFor();
+    await page.getByText('started after 1.2 s').waitFor();
     const earlier = await attemptsOf((all) => all.length > 0 && all[0]!.startMs === null);
     await page.goto(`/dashboard/requests/${earlier.id}`);
     await page.getByRole('heading', { name: 'Route' }).waitFor();
     assert.equal(await page.locator('ol > li').count(), earlier.list.length);
-    assert.equal(await page.getByText('began after').count(), 0);
+    assert.equal(await page.getByText('started after').count(), 0);
   });
 
   test('show their bodies where they are kept, and run again in the playground', async (t) => {

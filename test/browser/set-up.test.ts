@@ -23,18 +23,18 @@ test('an empty installation: a key is pasted, tried, its models appear, and one 
   await assertAccessible(page);
 
   await page.getByLabel('Key').fill('gsk_an-upstream-key');
-  assert.equal(await page.getByLabel('Kind').inputValue(), 'groq', 'a key says whose it is');
-  await page.getByLabel('Address').fill(`${upstream.url}/wrong/v1`);
+  assert.equal(await page.getByLabel('Type').inputValue(), 'groq', 'a key says whose it is');
+  await page.getByLabel('Base URL').fill(`${upstream.url}/wrong/v1`);
   await page.getByRole('button', { name: 'Connect' }).click();
   await page.getByText('Incorrect API key provided').waitFor();
   assert.equal(await page.getByLabel('Key').inputValue(), 'gsk_an-upstream-key', 'what was typed is kept');
 
-  await page.getByLabel('Address').fill(`${upstream.url}/v1`);
+  await page.getByLabel('Base URL').fill(`${upstream.url}/v1`);
   await page.getByRole('button', { name: 'Connect' }).click();
   await page.getByText('groq is connected.').waitFor();
   await page.getByText('mock/ok').first().waitFor();
   await shoot(page, 'welcome-connected-desktop-light');
-  await page.getByRole('link', { name: 'Talk to it' }).click();
+  await page.getByRole('link', { name: 'Try it in the playground' }).click();
   const message = page.getByRole('textbox', { name: 'Message' });
   await message.fill('Are you there?');
   await message.press('Control+Enter');
@@ -53,7 +53,7 @@ test('a provider is tested, changed and removed, and its key is shown nowhere', 
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Key').fill('a-secret-of-a-provider-0123456789');
   await dialog.getByLabel('Name').fill('up');
-  await dialog.getByLabel('Address').fill(`${upstream.url}/v1`);
+  await dialog.getByLabel('Base URL').fill(`${upstream.url}/v1`);
   await dialog.getByRole('button', { name: 'Add provider' }).click();
   await dialog.getByText('providers.up stands in the configuration').waitFor();
   await dialog.getByLabel('Name').fill('second');
@@ -67,21 +67,21 @@ test('a provider is tested, changed and removed, and its key is shown nowhere', 
   assert.ok(!(await page.content()).includes('a-secret-of-a-provider'), 'nor does the page hold it');
 
   await page.getByRole('button', { name: 'Edit' }).click();
-  await page.getByLabel('Everything else').fill('{"timeouts": {"first_token": "soon"}}');
+  await page.getByLabel('Other settings').fill('{"timeouts": {"first_token": "soon"}}');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText(/expected a duration/).waitFor();
   const address = `${gateway.url}/admin/v1/providers/second`;
   const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
   const kept = await fetch(address, { method: 'PATCH', headers, body: '{"http2": true}' });
   assert.equal(kept.status, 200);
-  await page.getByLabel('Everything else').fill('{"all_models": true}');
+  await page.getByLabel('Other settings').fill('{"all_models": true}');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Somebody else changed this meanwhile.').waitFor();
-  assert.deepEqual(await changes(page), ['http2 true as it was', 'all_models as it was true']);
+  await page.getByText('Somebody else has changed this.').waitFor();
+  assert.deepEqual(await changes(page), ['http2 true unchanged', 'all_models unchanged true']);
   await shoot(page, 'provider-changed-desktop-light');
-  await page.getByRole('button', { name: 'Take theirs' }).click();
-  assert.deepEqual(JSON.parse(await page.getByLabel('Everything else').inputValue()), { http2: true });
-  await page.getByLabel('Everything else').fill('{"http2": true, "all_models": true}');
+  await page.getByRole('button', { name: 'Use theirs' }).click();
+  assert.deepEqual(JSON.parse(await page.getByLabel('Other settings').inputValue()), { http2: true });
+  await page.getByLabel('Other settings').fill('{"http2": true, "all_models": true}');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('second is changed.').waitFor();
 
@@ -125,13 +125,13 @@ test('a model is made, refused at the field that is wrong, answers, and is found
   const kept = await fetch(`${gateway.url}/admin/v1/models/smart`, { method: 'PATCH', headers, body });
   assert.equal(kept.status, 200);
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Somebody else changed this meanwhile.').waitFor();
-  assert.deepEqual(await changes(page), ['tier theirs mine', 'cost 3 as it was']);
+  await page.getByText('Somebody else has changed this.').waitFor();
+  assert.deepEqual(await changes(page), ['tier theirs mine', 'cost 3 unchanged']);
   await assertAccessible(page);
   await shoot(page, 'model-changed-phone-dark');
   const box = await page.getByRole('table', { name: 'What was changed' }).boundingBox();
   assert.ok(box!.y >= 0 && box!.y < 700, 'it is in sight, though the button is at the end of a long form');
-  await page.getByRole('button', { name: 'Keep what I changed' }).click();
+  await page.getByRole('button', { name: 'Keep my changes' }).click();
   assert.equal(await page.getByLabel('Units a request costs').inputValue(), '3');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('smart is changed.').waitFor();

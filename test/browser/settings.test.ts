@@ -33,19 +33,19 @@ suite('the settings', { skip }, () => {
 
   test('make an operator: the server’s message stands at its field, the key is shown once, the audit log has it', async (t) => {
     const page = await openPage(t, gateway, '/dashboard/settings?tab=operators');
-    await page.getByRole('button', { name: 'Make an operator' }).first().click();
+    await page.getByRole('button', { name: 'Create an operator' }).first().click();
     const name = page.getByLabel('Name');
     await name.fill('admin');
-    await page.getByRole('button', { name: 'Make', exact: true }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByText('Expected another name than').waitFor();
     assert.equal(await name.getAttribute('aria-invalid'), 'true');
     await name.fill('Lena');
     await page.getByLabel('Accounts').fill('atlas, nobody');
-    await page.getByRole('button', { name: 'Make', exact: true }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByText('There is no account').waitFor();
     assert.equal(await page.getByLabel('Accounts').getAttribute('aria-invalid'), 'true');
     await page.getByLabel('Accounts').fill('atlas');
-    await page.getByRole('button', { name: 'Make', exact: true }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
     const key = await page.getByRole('dialog', { name: 'Key of Lena' }).locator('pre').innerText();
     await page.keyboard.press('Escape');
     await page.getByRole('cell', { name: 'Lena', exact: true }).waitFor();

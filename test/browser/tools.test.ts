@@ -35,9 +35,9 @@ const path = '/dashboard/tools';
 
 test('a page is read in its formats, with what it cost', { skip }, async (t) => {
   const page = await openPage(t, gateway, path);
-  await page.getByRole('textbox', { name: 'Address' }).fill(`${site.url}/article`);
+  await page.getByRole('textbox', { name: 'URL' }).fill(`${site.url}/article`);
   await page.getByRole('checkbox', { name: 'Raw HTML' }).check();
-  await page.getByRole('button', { name: 'Read', exact: true }).click();
+  await page.getByRole('button', { name: 'Scrape', exact: true }).click();
   await page.getByText('A second paragraph follows').waitFor();
   await page.getByText('1 unit', { exact: true }).waitFor();
   await assertAccessible(page);
@@ -54,12 +54,12 @@ test('a page is read in its formats, with what it cost', { skip }, async (t) => 
 
 test('what a page says is text, and an address that is wrong is said at its field', { skip }, async (t) => {
   const page = await openPage(t, gateway, path, { size: 'phone', scheme: 'dark' });
-  const address = page.getByRole('textbox', { name: 'Address' });
+  const address = page.getByRole('textbox', { name: 'URL' });
   await address.fill('ftp://example.org');
-  await page.getByRole('button', { name: 'Read', exact: true }).click();
+  await page.getByRole('button', { name: 'Scrape', exact: true }).click();
   await page.locator('input[name=url][aria-invalid=true]').waitFor();
   await address.fill(`${site.url}/hostile`);
-  await page.getByRole('button', { name: 'Read', exact: true }).click();
+  await page.getByRole('button', { name: 'Scrape', exact: true }).click();
   await page.getByText(attack).first().waitFor();
   assert.equal(await page.locator('#page img, #page a[href^=javascript]').count(), 0);
   assert.match(await page.title(), /^Web tools/);
@@ -74,8 +74,8 @@ test('what a scrape answers is text, whatever it holds, and no link runs anythin
   const script = 'javascript:document.title=1';
   const data = { markdown: `${attack}\n\n[Run](${script})`, links: [script], metadata: { title: attack } };
   await page.route('**/v1/tools/scrape', (route) => route.fulfill({ json: { success: true, data } }));
-  await page.getByRole('textbox', { name: 'Address' }).fill('https://example.org');
-  await page.getByRole('button', { name: 'Read', exact: true }).click();
+  await page.getByRole('textbox', { name: 'URL' }).fill('https://example.org');
+  await page.getByRole('button', { name: 'Scrape', exact: true }).click();
   await page.getByText('Run', { exact: true }).waitFor();
   assert.ok((await page.getByText(attack).count()) >= 2);
   assert.equal(await page.locator('#page img, #page a[href^=javascript]').count(), 0);
@@ -86,9 +86,9 @@ test('what a scrape answers is text, whatever it holds, and no link runs anythin
 
 test('a screenshot stands beside what was read', { skip }, async (t) => {
   const page = await openPage(t, gateway, path);
-  await page.getByRole('textbox', { name: 'Address' }).fill(`${site.url}/article`);
+  await page.getByRole('textbox', { name: 'URL' }).fill(`${site.url}/article`);
   await page.getByRole('checkbox', { name: 'Screenshot' }).check();
-  await page.getByRole('button', { name: 'Read', exact: true }).click();
+  await page.getByRole('button', { name: 'Scrape', exact: true }).click();
   const picture = page.getByRole('img', { name: 'The page as a browser shows it' });
   await picture.waitFor();
   const [text, image] = await Promise.all([page.getByText('A second paragraph').boundingBox(), picture.boundingBox()]);
@@ -106,17 +106,17 @@ test('titles and texts of hits, links and pages of a crawl are text', { skip }, 
   const hit = { url: script, title: attack, description: attack, markdown: `${attack} [Run](${script})` };
   const found = { success: true, data: { web: [hit] }, provider: attack, cached: false, warning: attack };
   await page.route('**/v1/tools/search', (route) => route.fulfill({ json: found }));
-  await page.getByRole('textbox', { name: 'Words' }).fill('otters');
+  await page.getByRole('textbox', { name: 'Query' }).fill('otters');
   await page.getByRole('button', { name: 'Search', exact: true }).last().click();
-  await page.getByRole('list', { name: 'Hits' }).getByText(attack).first().waitFor();
-  await page.getByText('The page', { exact: true }).click();
+  await page.getByRole('list', { name: 'Results' }).getByText(attack).first().waitFor();
+  await page.getByText('Page content', { exact: true }).click();
   await page.getByText('Run', { exact: true }).waitFor();
   await harmless('hits');
   await page.route('**/v1/tools/map', (route) =>
     route.fulfill({ json: { success: true, links: [{ url: script, title: attack }], warning: attack } }),
   );
   await page.getByRole('tab', { name: 'Map' }).click();
-  await page.getByRole('textbox', { name: 'Address of the site' }).fill(site.url);
+  await page.getByRole('textbox', { name: 'Site URL' }).fill(site.url);
   await page.getByRole('button', { name: 'List the links' }).click();
   await page.getByText(script).waitFor();
   await harmless('links');
@@ -131,16 +131,16 @@ test('titles and texts of hits, links and pages of a crawl are text', { skip }, 
 test('a search lists its hits, and a map the links of a site', { skip }, async (t) => {
   const page = await openPage(t, gateway, path);
   await page.getByRole('tab', { name: 'Search' }).click();
-  await page.getByRole('textbox', { name: 'Words' }).fill('otters');
-  await page.getByRole('textbox', { name: 'Words' }).press('Enter');
-  const hits = page.getByRole('list', { name: 'Hits' });
+  await page.getByRole('textbox', { name: 'Query' }).fill('otters');
+  await page.getByRole('textbox', { name: 'Query' }).press('Enter');
+  const hits = page.getByRole('list', { name: 'Results' });
   await hits.getByRole('link', { name: 'Title of https://a.example/2' }).waitFor();
   assert.equal(engine.asked.at(-1)!.url.searchParams.get('q'), 'otters');
   assert.match(page.url(), /tool=search/);
   await assertAccessible(page);
   await shoot(page, 'tools-search-desktop-light');
   await page.getByRole('tab', { name: 'Map' }).click();
-  await page.getByRole('textbox', { name: 'Address of the site' }).fill(`${site.url}/`);
+  await page.getByRole('textbox', { name: 'Site URL' }).fill(`${site.url}/`);
   await page.getByRole('button', { name: 'List the links' }).click();
   await page.getByRole('link', { name: `${site.url}/article` }).waitFor();
   await assertAccessible(page);
@@ -151,12 +151,12 @@ test('a crawl is begun, followed to its end, and shows its pages and errors', { 
   const page = await openPage(t, gateway, `${path}?tool=crawls`);
   await page.getByRole('button', { name: 'New crawl' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('textbox', { name: 'Address' }).fill(`${site.url}/`);
-  await dialog.getByRole('textbox', { name: 'Most pages' }).fill('many');
-  await dialog.getByRole('button', { name: 'Begin' }).click();
+  await dialog.getByRole('textbox', { name: 'URL' }).fill(`${site.url}/`);
+  await dialog.getByRole('textbox', { name: 'Page limit' }).fill('many');
+  await dialog.getByRole('button', { name: 'Start' }).click();
   await dialog.locator('input[name=limit][aria-invalid=true]').waitFor();
-  await dialog.getByRole('textbox', { name: 'Most pages' }).fill('20');
-  await dialog.getByRole('button', { name: 'Begin' }).click();
+  await dialog.getByRole('textbox', { name: 'Page limit' }).fill('20');
+  await dialog.getByRole('button', { name: 'Start' }).click();
   await page.waitForURL(/crawl=/);
   await page.getByText('Done', { exact: true }).waitFor();
   const errors = page.getByRole('region', { name: 'Pages that could not be read' });
@@ -175,10 +175,10 @@ test('a crawl is begun on the page, shows how far it is and what went wrong, and
   const page = await openPage(t, gateway, `${path}?tool=crawls`);
   await page.getByRole('button', { name: 'New crawl' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('textbox', { name: 'Address' }).fill(`${site.url}/waiting`);
-  await dialog.getByRole('checkbox', { name: 'Pages of the whole site' }).check();
+  await dialog.getByRole('textbox', { name: 'URL' }).fill(`${site.url}/waiting`);
+  await dialog.getByRole('checkbox', { name: 'Crawl the whole site' }).check();
   await assertLooksRight(page, 'tools-new-crawl');
-  await dialog.getByRole('button', { name: 'Begin' }).click();
+  await dialog.getByRole('button', { name: 'Start' }).click();
   await page.getByText('2 of 4 pages read, 1 failed').waitFor();
   assert.equal(await page.getByRole('progressbar').getAttribute('value'), '3');
   await page.getByText('Running', { exact: true }).waitFor();

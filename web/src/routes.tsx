@@ -57,7 +57,7 @@ function Broken({ error: thrown, reset }: ErrorComponentProps) {
     <Page title="This page could not be shown">
       <ErrorNote error={error} retry={() => void router.invalidate().then(reset)} />
       <div>
-        <Button onClick={() => location.reload()}>Load everything again</Button>
+        <Button onClick={() => location.reload()}>Reload the page</Button>
       </div>
     </Page>
   );
@@ -66,7 +66,9 @@ function Broken({ error: thrown, reset }: ErrorComponentProps) {
 function NotThere() {
   return (
     <Page title="Not found">
-      <Empty title="There is no such page">The address may be misspelt, or be of another version of Culvert.</Empty>
+      <Empty title="There is no such page">
+        The address may be misspelled, or belong to another version of Culvert.
+      </Empty>
     </Page>
   );
 }

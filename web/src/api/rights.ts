@@ -6,7 +6,7 @@ export type { Area } from '../../../src/admin/roles.ts';
 
 /** Why whoever is logged in may not, in the server's words; null where they may. The server decides: this only hides. */
 export function whyNot(session: Session, area: Area, access: Exclude<Access, 'none'>): string | null {
-  if (session.kind === 'key') return 'An API key administers nothing.';
+  if (session.kind === 'key') return 'An API key cannot administer the server.';
   const failure = notAllowed(session, area, access);
   return failure === null ? null : 'message' in failure ? String(failure.message) : 'Your role may not do that.';
 }

@@ -30,16 +30,16 @@ export function ChangedMeanwhile({ before, theirs, yours, onGoOn }: ChangedMeanw
   useEffect(() => note.current?.focus(), []);
   const names = [...new Set([before, theirs, yours].flatMap(Object.keys))];
   const changed = names.filter((name) => differ(before, theirs, name) || differ(before, yours, name));
-  const shown = (now: Written, name: string) => (differ(before, now, name) ? text(now[name]) : 'as it was');
+  const shown = (now: Written, name: string) => (differ(before, now, name) ? text(now[name]) : 'unchanged');
   const cell = 'py-1 pr-3 align-top [overflow-wrap:anywhere]';
   return (
     <div ref={note} tabIndex={-1} className="outline-none">
       <Note tone="warn">
         <p role="alert" className="font-medium">
-          Somebody else changed this meanwhile. Nothing of yours was written.
+          Somebody else has changed this. Your changes were not saved.
         </p>
         {changed.length === 0 ? (
-          <p className="mt-1">No field of this form differs.</p>
+          <p className="mt-1">No field of this form has changed.</p>
         ) : (
           <table aria-label="What was changed" className="mt-2 w-full table-fixed text-left text-xs">
             <thead>
@@ -65,9 +65,9 @@ export function ChangedMeanwhile({ before, theirs, yours, onGoOn }: ChangedMeanw
           </table>
         )}
         <div className="mt-2 flex flex-wrap gap-2">
-          <Button onClick={() => onGoOn(mine(names))}>Keep what I changed</Button>
+          <Button onClick={() => onGoOn(mine(names))}>Keep my changes</Button>
           <Button look="quiet" onClick={() => onGoOn(theirs)}>
-            Take theirs
+            Use theirs
           </Button>
         </div>
       </Note>

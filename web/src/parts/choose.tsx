@@ -115,7 +115,7 @@ function Finder({ label, value, options, onValue }: Pick<ChooseProps, 'label' | 
         onKeyDown={onKeyDown}
         className="h-9 w-full border-line border-b bg-transparent px-3 text-base outline-none sm:text-sm"
       />
-      {shown.length === 0 && <p className="px-3 py-4 text-center text-muted text-sm">Nothing is called like that.</p>}
+      {shown.length === 0 && <p className="px-3 py-4 text-center text-muted text-sm">Nothing matches.</p>}
       <div
         ref={list}
         id={`${id}-list`}

@@ -11,9 +11,9 @@ export function SpeaksAs({ caller, keys, choose }: Callers) {
   if (useSession().kind === 'key' || caller == null) return null;
   return (
     <div className="flex items-center gap-2 text-muted text-sm">
-      <span className="hidden sm:inline">speaks as</span>
+      <span className="hidden sm:inline">Key</span>
       <Choose
-        label="Key to speak as"
+        label="Key to use"
         value={caller.key.id}
         options={keys.map(({ id, name, account, prefix }) => ({
           value: id,
@@ -33,14 +33,14 @@ export function NoKey() {
   return (
     <Empty
       icon={<KeyRound />}
-      title="There is no key to speak as"
+      title="There are no keys yet."
       action={
         <Link to="/dashboard/keys" className={buttonClass('main')}>
-          Make a key
+          Create a key
         </Link>
       }
     >
-      Every call is made with a key and counts for its account. Make one, and come back.
+      Every call uses a key, and the account of the key pays. Create a key first.
     </Empty>
   );
 }

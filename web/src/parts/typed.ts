@@ -13,6 +13,6 @@ export function faultInJson(text: string): string | null {
     JSON.parse(text);
     return null;
   } catch (error) {
-    return `This is no JSON: ${(error as Error).message}`;
+    return `This is not valid JSON: ${(error as Error).message}`;
   }
 }

@@ -17,11 +17,11 @@ export interface WindowView {
   frees: number | null;
 }
 
-const spans = { minute: 'a minute', '5h': '5 hours', week: 'a week', month: '30 days' };
+const spans = { minute: 'per minute', '5h': 'in 5 hours', week: 'in a week', month: 'in 30 days' };
 const measures = { requests: 'Requests', units: 'Units', tokens: 'Tokens', usd: 'Budget' };
 
 export function windowName({ window, measure, tier }: Pick<WindowView, 'window' | 'measure' | 'tier'>): string {
-  return `${measures[measure]} in ${spans[window]}${tier === null ? '' : `, tier ${tier}`}`;
+  return `${measures[measure]} ${spans[window]}${tier === null ? '' : `, tier ${tier}`}`;
 }
 
 export function amount(value: number, measure: WindowView['measure']): string {
@@ -33,7 +33,7 @@ export function WindowGauges({ windows }: { windows: readonly WindowView[] }) {
   const limited = windows.filter(({ limit }) => limit !== null);
   const free = windows.filter(({ limit, used, window }) => limit === null && used > 0 && window === 'month');
   if (limited.length === 0 && free.length === 0) {
-    return <p className="text-muted text-sm">Nothing is limited, and nothing was used lately.</p>;
+    return <p className="text-muted text-sm">There are no limits, and there was no usage lately.</p>;
   }
   return (
     <div className="flex flex-col gap-4">
@@ -48,7 +48,7 @@ export function WindowGauges({ windows }: { windows: readonly WindowView[] }) {
       )}
       {free.length > 0 && (
         <p className="text-muted text-sm">
-          Without a limit:{' '}
+          Usage without a limit:{' '}
           {free
             .map(({ used, measure, tier }) =>
               [
@@ -80,7 +80,7 @@ function OneWindow({ view }: { view: WindowView }) {
       </div>
       <Gauge label={name} share={limit === 0 ? 1 : used / limit!} />
       <p className="text-muted text-xs">
-        {freesAt === null ? 'Nothing is counted now.' : <Frees view={view} at={freesAt} />}
+        {freesAt === null ? 'Nothing is used now.' : <Frees view={view} at={freesAt} />}
       </p>
     </div>
   );
@@ -94,7 +94,7 @@ function Frees({ view: { frees, measure }, at }: { view: WindowView; at: string 
   const atMs = Date.parse(at);
   const what =
     frees === null || frees === 0
-      ? 'The next frees'
+      ? 'The next one frees'
       : measure === 'usd'
         ? `${usd(frees)} frees`
         : `${count(frees)} ${frees === 1 ? `${measure.slice(0, -1)} frees` : `${measure} free`}`;

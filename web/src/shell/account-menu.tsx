@@ -4,7 +4,7 @@ import { Menu, MenuItem, MenuLabel, MenuLine } from '../parts/menu.tsx';
 import { setTheme, useTheme } from '../parts/theme.ts';
 
 export const themes = [
-  { value: 'system', label: 'As the system', icon: Monitor },
+  { value: 'system', label: 'System', icon: Monitor },
   { value: 'light', label: 'Light', icon: Sun },
   { value: 'dark', label: 'Dark', icon: Moon },
 ] as const;

@@ -10,7 +10,9 @@ export function ConnectionNote() {
   return (
     <div className="sticky top-0 z-30 bg-ground p-2">
       <Note tone="warn" icon={<Unplug />}>
-        <span role="status">Culvert does not answer. Trying again every two seconds; what you typed is kept.</span>
+        <span role="status">
+          Culvert does not answer. This page tries again every two seconds and keeps what you typed.
+        </span>
       </Note>
     </div>
   );

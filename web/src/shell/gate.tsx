@@ -40,7 +40,7 @@ export function Gate({ kind }: { kind: Session['kind'] }) {
           open
           onClose={() => {}}
           title="Your session has ended"
-          description="Log in to go on. What you typed is kept."
+          description="Log in to continue. What you typed is kept."
         >
           <LoginForm ways={data.login} />
         </Dialog>

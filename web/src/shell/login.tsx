@@ -70,7 +70,7 @@ export function LoginForm({ ways }: { ways: LoginWays }) {
         onSubmit={() => mutate(kind === 'admin_key' ? { admin_key: text } : { key: text })}
       >
         <Segments
-          label="What you log in with"
+          label="Log in with"
           value={kind}
           options={[
             { value: 'admin_key', label: 'Admin key' },
@@ -83,8 +83,8 @@ export function LoginForm({ ways }: { ways: LoginWays }) {
           label={kind === 'admin_key' ? 'Admin key' : 'API key'}
           hint={
             kind === 'admin_key'
-              ? 'Of the server, as .culvert/admin.key holds it, or of an operator.'
-              : 'Shows what this key may use and has used.'
+              ? 'The admin key of the server, from .culvert/admin.key, or the key of an operator.'
+              : 'You see the limits and the usage of this key.'
           }
         >
           {(control) => (

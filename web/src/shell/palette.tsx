@@ -87,7 +87,7 @@ function Finder({ onClose, places, session, go }: Omit<PaletteProps, 'open'>) {
         onKeyDown={onKeyDown}
         className="h-12 w-full border-line border-b bg-transparent px-4 text-base outline-none"
       />
-      {found.length === 0 && <p className="px-4 py-6 text-center text-muted">Nothing is called like that.</p>}
+      {found.length === 0 && <p className="px-4 py-6 text-center text-muted">Nothing matches.</p>}
       <div
         id={`${id}-list`}
         role="listbox"

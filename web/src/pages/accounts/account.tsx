@@ -74,9 +74,11 @@ function Facts({ account }: { account: LookedAt }) {
       </span>
       {open_requests > 0 && <span>{open_requests} running</span>}
       <Link to="/dashboard/requests" search={{ account: id } as never} className="underline underline-offset-2">
-        Its requests
+        Requests of this account
       </Link>
-      {from === 'configuration' && <span className="text-muted">Set up in culvert.yaml, and changed there.</span>}
+      {from === 'configuration' && (
+        <span className="text-muted">It is set in culvert.yaml, and you change it there.</span>
+      )}
     </div>
   );
 }
@@ -95,7 +97,7 @@ function Actions({ account }: { account: LookedAt }) {
   return (
     <>
       <Button icon={<Pencil className="size-4" aria-hidden />} onClick={() => setOpen('edit')}>
-        Change
+        Edit
       </Button>
       <Button
         look={active ? 'danger' : 'plain'}
@@ -109,11 +111,11 @@ function Actions({ account }: { account: LookedAt }) {
         open={open === 'status'}
         onClose={() => setOpen(null)}
         title={active ? `Suspend ${account.name}?` : `Activate ${account.name}?`}
-        action={active ? 'Suspend it' : 'Activate it'}
+        action={active ? 'Suspend account' : 'Activate account'}
         onConfirm={change}
       >
         {active
-          ? 'Every call with one of its keys is refused with 403 within a second, until it is active again. What runs is finished.'
+          ? 'Within a second, every call with one of its keys gets a 403, until you activate the account again. Running requests finish.'
           : 'Its keys work again within a second.'}
       </Confirm>
     </>
@@ -130,7 +132,9 @@ function Windows({ path }: { path: string }) {
     <Section title="Limits">
       {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
       {data === undefined && error === null && <Skeleton className="h-24" />}
-      {data?.data.length === 0 && <p className="text-muted text-sm">Its plan counts by key, and it has none.</p>}
+      {data?.data.length === 0 && (
+        <p className="text-muted text-sm">The limits of its plan count per key, and the account has no key.</p>
+      )}
       <div className="flex flex-col gap-6">
         {data?.data.map(({ key, name, windows }) => (
           <div key={key} className="flex flex-col gap-3">

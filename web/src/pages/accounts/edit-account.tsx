@@ -18,7 +18,7 @@ interface EditAccountProps {
 
 export function EditAccount({ account, open, onClose }: EditAccountProps) {
   return (
-    <Dialog open={open} onClose={onClose} title={`Change ${account.name}`}>
+    <Dialog open={open} onClose={onClose} title={`Edit ${account.name}`}>
       <EditForm account={account} onClose={onClose} />
     </Dialog>
   );
@@ -37,7 +37,7 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
       }),
     async onSuccess() {
       await client.invalidateQueries();
-      toast('Changed. Limits hold at once.');
+      toast('Saved. The limits apply at once.');
       onClose();
     },
   });
@@ -71,7 +71,7 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
       <Field name="name" label="Name">
         {(control) => <Input {...control} value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
-      <Field name="plan" label="Plan" hint="Its limits hold for what was used already, too.">
+      <Field name="plan" label="Plan" hint="Its limits also count what the account has used already.">
         {(control) => <PlanSelect control={control} value={plan} onValue={setPlan} />}
       </Field>
     </Form>

@@ -12,7 +12,12 @@ import { PlanSelect } from './plan-select.tsx';
 
 export function NewAccount({ open, onClose }: { open: boolean; onClose: () => void }) {
   return (
-    <Dialog open={open} onClose={onClose} title="New account" description="Somebody who pays: a team, a customer, you.">
+    <Dialog
+      open={open}
+      onClose={onClose}
+      title="New account"
+      description="An account is whoever pays: a team, a customer or you."
+    >
       <NewAccountForm onClose={onClose} />
     </Dialog>
   );
@@ -31,7 +36,7 @@ function NewAccountForm({ onClose }: { onClose: () => void }) {
       }),
     async onSuccess(account) {
       await client.invalidateQueries({ queryKey: ['/admin/v1/accounts'] });
-      toast(`The account ${account.name} is there.`);
+      toast(`The account ${account.name} was created.`);
       onClose();
       void navigate({ to: `/dashboard/accounts/${encodeURIComponent(account.id)}` });
     },
@@ -44,15 +49,15 @@ function NewAccountForm({ onClose }: { onClose: () => void }) {
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="main" busy={make.isPending} disabled={name === '' && id === ''}>
-            Make it
+            Create account
           </Button>
         </>
       }
     >
-      <Field name="name" label="Name" hint="What people call it.">
+      <Field name="name" label="Name" hint="People see this name.">
         {(control) => <Input {...control} value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
-      <Field name="id" label="Id" hint="Stands in usage and keys for ever. Left empty, one is made up.">
+      <Field name="id" label="Id" hint="It never changes. Leave it empty to generate one.">
         {(control) => (
           <Input {...control} spellCheck={false} value={id} onChange={(event) => setId(event.target.value.trim())} />
         )}

@@ -61,10 +61,10 @@ export default function AccountsPage() {
       cell: ({ id }) => <Money value={spent === undefined ? null : (spent.get(id)?.cost_usd ?? 0)} />,
     },
     {
-      head: 'Set up in',
+      head: 'Source',
       from: 'lg',
       cell: ({ from }) => (
-        <span className="text-muted">{from === 'configuration' ? 'culvert.yaml' : 'the dashboard'}</span>
+        <span className="text-muted">{from === 'configuration' ? 'culvert.yaml' : 'set up here'}</span>
       ),
     },
   ];
@@ -115,7 +115,7 @@ export default function AccountsPage() {
         empty={
           <Empty
             icon={<Users />}
-            title={text || plan || status ? 'No account is like that.' : 'There are no accounts yet.'}
+            title={text || plan || status ? 'No account matches these filters.' : 'There are no accounts yet.'}
           >
             An account pays for what its keys use, within the limits of its plan.
           </Empty>

@@ -57,18 +57,18 @@ export function KeysTable({ text, account, status, all }: KeysTableProps) {
       ),
     },
     {
-      head: 'May use',
+      head: 'Access',
       from: 'lg',
       cell: ({ models, ips }) => (
         <span className="text-muted" title={[...(models ?? []), ...(ips ?? [])].join('\n')}>
-          {models === null ? 'every model of its plan' : models.slice(0, 3).join(', ')}
+          {models === null ? 'all models of its plan' : models.slice(0, 3).join(', ')}
           {models !== null && models.length > 3 && ` and ${models.length - 3} more`}
           {ips !== null && ips.length > 0 && `, from ${ips.length === 1 ? ips[0] : `${ips.length} networks`}`}
         </span>
       ),
     },
     { head: 'Expires', from: 'md', cell: ({ expires }) => (expires === null ? <None /> : <Ago at={expires} />) },
-    { head: 'Made', from: 'sm', cell: ({ created_at }) => <Made at={created_at} /> },
+    { head: 'Created', from: 'sm', cell: ({ created_at }) => <Made at={created_at} /> },
     {
       head: 'Actions',
       align: 'right',
@@ -77,7 +77,7 @@ export function KeysTable({ text, account, status, all }: KeysTableProps) {
         may && key.from === 'admin api' && key.status !== 'revoked' ? (
           <Menu
             trigger={
-              <IconButton label={`What to do with ${key.name}`} className="-my-1.5">
+              <IconButton label={`Actions for ${key.name}`} className="-my-1.5">
                 <Ellipsis />
               </IconButton>
             }
@@ -106,8 +106,11 @@ export function KeysTable({ text, account, status, all }: KeysTableProps) {
         columns={columns}
         keyOf={({ id }) => id}
         empty={
-          <Empty icon={<KeyRound />} title={text || status ? 'No key is like that.' : 'There are no keys yet.'}>
-            A key calls models for its account. Its secret is shown once, when it is made.
+          <Empty
+            icon={<KeyRound />}
+            title={text || status ? 'No key matches these filters.' : 'There are no keys yet.'}
+          >
+            A program calls models with a key, and the account of the key pays.
           </Empty>
         }
       />

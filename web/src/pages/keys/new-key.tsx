@@ -38,7 +38,7 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
     setTyped({ ...typed, [name]: event.target.value });
   if (make.data !== undefined) {
     return (
-      <Dialog open onClose={() => {}} title={`The key ${make.data.name} of ${make.data.account}`}>
+      <Dialog open onClose={() => {}} title={`Key ${make.data.name} of ${make.data.account}`}>
         <Secret secret={make.data.key} onDone={onClose} />
       </Dialog>
     );
@@ -57,13 +57,13 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
               busy={make.isPending}
               disabled={typed.account === '' || typed.name === ''}
             >
-              Make it
+              Create key
             </Button>
           </>
         }
       >
         {account === undefined && (
-          <Field name="account" label="Account" hint="Who pays.">
+          <Field name="account" label="Account" hint="The account that pays.">
             {(control) => (
               <SuggestInput
                 {...control}
@@ -75,7 +75,7 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
             )}
           </Field>
         )}
-        <Field name="name" label="Name" hint="Where it is used: laptop, production, the name of a colleague.">
+        <Field name="name" label="Name" hint="Where the key is used: laptop, production, the name of a colleague.">
           {(control) => <Input {...control} value={typed.name} onChange={set('name')} />}
         </Field>
         <Field name="expires" label="Expires">
@@ -90,16 +90,20 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
           )}
         </Field>
         <details className="border-line border-t pt-3">
-          <summary className="font-medium text-sm">Limits of this key alone</summary>
+          <summary className="font-medium text-sm">Limits of this key</summary>
           <div className="mt-3 flex flex-col gap-4">
-            <Field name="models" label="Models" hint="One a line; * stands for any characters. Empty: all of the plan.">
+            <Field
+              name="models"
+              label="Models"
+              hint="One per line. * matches any characters. Leave it empty for all models of the plan."
+            >
               {(control) => <TextArea {...control} rows={2} value={typed.models} onChange={set('models')} />}
             </Field>
-            <Field name="ips" label="From where" hint="Addresses or networks, one a line. Empty: anywhere.">
+            <Field name="ips" label="Allowed IPs" hint="One address or network per line. Leave it empty to allow all.">
               {(control) => <TextArea {...control} rows={2} value={typed.ips} onChange={set('ips')} />}
             </Field>
             <div className="grid grid-cols-3 gap-3">
-              <Field name="limits.rpm" label="Requests a minute">
+              <Field name="limits.rpm" label="Requests per minute">
                 {(control) => <Input {...control} inputMode="numeric" value={typed.rpm} onChange={set('rpm')} />}
               </Field>
               <Field name="limits.windows.5h" label="Units in 5 hours">

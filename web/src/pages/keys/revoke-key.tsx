@@ -11,14 +11,14 @@ export function RevokeKey({ of, onClose }: { of: KeyReply; onClose: () => void }
       open
       onClose={onClose}
       title={`Revoke ${of.name} of ${of.account}?`}
-      action="Revoke it"
+      action="Revoke key"
       onConfirm={async () => {
         await call('POST', `/admin/v1/keys/${of.id}/revoke`);
         await client.invalidateQueries({ queryKey: ['/admin/v1/keys'] });
-        toast(`The key ${of.name} is revoked.`);
+        toast(`The key ${of.name} was revoked.`);
       }}
     >
-      New calls with it are refused within a second, for ever. What runs is finished.
+      New calls with this key are refused within a second. You cannot undo this. Running requests finish.
     </Confirm>
   );
 }

@@ -18,7 +18,7 @@ export function RotateKey({ of, onClose }: { of: KeyReply; onClose: () => void }
   });
   if (rotate.data !== undefined) {
     return (
-      <Dialog open onClose={() => {}} title={`The new secret of ${of.name}`}>
+      <Dialog open onClose={() => {}} title={`New secret of ${of.name}`}>
         <Secret secret={rotate.data.key} onDone={onClose} />
       </Dialog>
     );
@@ -28,7 +28,7 @@ export function RotateKey({ of, onClose }: { of: KeyReply; onClose: () => void }
       open
       onClose={onClose}
       title={`Rotate the secret of ${of.name}`}
-      description="The key stays the same, with its limits, its usage and its data."
+      description="The key keeps its limits, its usage and its data."
     >
       <Form
         error={rotate.error}
@@ -42,13 +42,13 @@ export function RotateKey({ of, onClose }: { of: KeyReply; onClose: () => void }
           </>
         }
       >
-        <Field name="grace" label="The old secret works on for" hint="Time to put the new one everywhere.">
+        <Field name="grace" label="Grace period" hint="How long the old secret still works.">
           {(control) => (
             <Select {...control} value={grace} onChange={(event) => setGrace(event.target.value)}>
-              <option value="0s">not at all</option>
-              <option value="1h">an hour</option>
-              <option value="24h">a day</option>
-              <option value="7d">a week</option>
+              <option value="0s">none</option>
+              <option value="1h">1 hour</option>
+              <option value="24h">1 day</option>
+              <option value="7d">1 week</option>
             </Select>
           )}
         </Field>

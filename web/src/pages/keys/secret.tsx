@@ -6,7 +6,7 @@ import { Note } from '../../parts/error-note.tsx';
 export function Secret({ secret, onDone }: { secret: string; onDone: () => void }) {
   return (
     <div className="flex flex-col gap-4">
-      <Note tone="warn">Copy it now: it is shown this once, and nobody can look it up later.</Note>
+      <Note tone="warn">Copy it now. It is shown only once, and nobody can look it up later.</Note>
       <Code text={secret} label="Secret" wrap />
       <div className="flex justify-end">
         <Button look="main" onClick={onDone}>

@@ -31,7 +31,9 @@ export function ExplainModel({ model: { id, type } }: { model: ModelReply }) {
     >
       <div className="flex flex-col gap-3">
         {ask.data === undefined && ask.error === null && (
-          <p className="text-muted">Which target would be asked first right now, and why. Nothing is sent.</p>
+          <p className="text-muted">
+            Shows the target that a request would try first right now, and why. Nothing is sent.
+          </p>
         )}
         {ask.error !== null && <ErrorNote error={ask.error} />}
         {ask.data !== undefined && <Explanation explained={ask.data} />}
@@ -54,13 +56,13 @@ function Explanation({ explained: { error, unmet, candidates, attempts_max: atte
             <p className="w-full pl-7 text-muted text-xs">
               {rank > 0 ? `fallback ${rank}, ` : ''}priority {priority}
               {sent !== null && `; ${sent.answer} as ${sent.dialect}`}
-              {sent?.dropped != null && `; left out: ${sent.dropped}`}
+              {sent?.dropped != null && `; dropped: ${sent.dropped}`}
               {why !== null && `; ${why}`}
             </p>
           </li>
         ))}
       </ol>
-      <p className="text-muted text-xs">At most {plural(attempts, 'attempt')}, the first included.</p>
+      <p className="text-muted text-xs">Culvert makes at most {plural(attempts, 'attempt')}.</p>
     </>
   );
 }

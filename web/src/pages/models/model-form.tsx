@@ -62,7 +62,7 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
         />
       )}
       <div className="grid gap-4 sm:grid-cols-[1fr_10rem]">
-        <Field name="id" label="Name" hint="What callers write as model. One * makes a pattern.">
+        <Field name="id" label="Name" hint="The model that callers ask for. A * makes it a pattern.">
           {(control) => (
             <Input
               {...control}
@@ -87,29 +87,29 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
       <Field
         name="fallbacks"
         label="Fallbacks"
-        hint="Other models, tried in order after all targets; commas between them."
+        hint="Models to try, in this order, when all targets fail. Separate them by commas."
       >
         {(control) => <Input {...control} {...text('fallbacks')} placeholder="None" />}
       </Field>
       <div className="grid gap-4 sm:grid-cols-2">
-        <Field name="tier" label="Tier" hint="A group of models with limits of its own.">
+        <Field name="tier" label="Tier" hint="A group of models that has its own limits.">
           {(control) => <Input {...control} {...text('tier')} placeholder="None" />}
         </Field>
-        <Field name="cost" label="Units a request costs">
+        <Field name="cost" label="Units per request">
           {(control) => <Input {...control} {...text('cost')} inputMode="decimal" placeholder="1" />}
         </Field>
-        <Field name="only.accounts" label="Only these accounts" hint="Ids, commas between them.">
-          {(control) => <Input {...control} {...text('accounts')} placeholder="Everybody" />}
+        <Field name="only.accounts" label="Allowed accounts" hint="Ids, separated by commas.">
+          {(control) => <Input {...control} {...text('accounts')} placeholder="All" />}
         </Field>
-        <Field name="only.plans" label="Only these plans">
-          {(control) => <Input {...control} {...text('plans')} placeholder="Every plan" />}
+        <Field name="only.plans" label="Allowed plans">
+          {(control) => <Input {...control} {...text('plans')} placeholder="All" />}
         </Field>
       </div>
       <Field
         name="definition"
-        label="Everything else"
-        hint="As in culvert.yaml, as JSON: timeouts, hedge, attempts, capabilities, context_window …"
-        fault={rest === null ? 'This is no JSON object.' : null}
+        label="Other settings"
+        hint="JSON with the keys of culvert.yaml: timeouts, hedge, attempts, capabilities, context_window …"
+        fault={rest === null ? 'This is not a JSON object.' : null}
       >
         {(control) => (
           <TextArea

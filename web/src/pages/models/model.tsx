@@ -58,12 +58,12 @@ const columns: readonly Column<Target>[] = [
   },
   { head: 'State', cell: ({ status }) => <Status tone={healthTones[status]}>{status}</Status> },
   {
-    head: 'Tried',
+    head: 'Order',
     cell: ({ rank, priority }) => (rank > 0 ? `fallback ${rank}, priority ${priority}` : `priority ${priority}`),
   },
   { head: 'Weight', from: 'sm', align: 'right', cell: ({ weight }) => weight },
   {
-    head: 'USD per million, in / out',
+    head: 'USD per 1M tokens, in / out',
     from: 'sm',
     align: 'right',
     cell: ({ price }) => (price === null ? <None /> : `${usd(price.input)} / ${usd(price.output)}`),
@@ -74,15 +74,16 @@ function Model({ model }: { model: ModelReply }) {
   const { only } = model;
   return (
     <>
-      {model.problem !== null && <Note tone="bad">What was set up here cannot be used: {model.problem}</Note>}
+      {model.problem !== null && <Note tone="bad">The settings made here cannot be used: {model.problem}</Note>}
       {model.shadowed && (
         <Note tone="warn">
-          The configuration file has a model of this name, which wins. What was set up here is kept and not used.
+          The configuration file has a model with this name, and Culvert uses that one. The settings made here are kept,
+          but not used.
         </Note>
       )}
-      <Section title="What it is">
+      <Section title="Details">
         <Facts>
-          <Fact name="Callers name it">
+          <Fact name="Name">
             <Id text={model.id} />
           </Fact>
           <Fact name="Type">{model.type}</Fact>
@@ -90,20 +91,20 @@ function Model({ model }: { model: ModelReply }) {
             <Status tone={healthTones[model.status]}>{model.status}</Status>
           </Fact>
           <Fact name="Tier">{model.tier ?? <None />}</Fact>
-          <Fact name="A request costs">
-            {model.cost} {model.cost === 1 ? 'unit' : 'units'}, times the endpoint’s own
+          <Fact name="Cost of a request">
+            {model.cost} {model.cost === 1 ? 'unit' : 'units'}, times the cost of the endpoint
           </Fact>
-          <Fact name="Attempts">{model.attempts}, the first included</Fact>
-          <Fact name="Who may use it">
+          <Fact name="Attempts">at most {model.attempts}</Fact>
+          <Fact name="Access">
             {only === null
-              ? 'Everybody whose plan and key have it'
+              ? 'All keys whose plan and limits allow it'
               : [...only.accounts, ...only.plans.map((plan) => `plan ${plan}`)].join(', ')}
           </Fact>
           <Fact name="Source">
             <Source of={model} />
           </Fact>
           {model.updated_at !== null && (
-            <Fact name="Changed">
+            <Fact name="Last change">
               <Ago at={model.updated_at} /> by {model.updated_by}
             </Fact>
           )}
@@ -114,7 +115,7 @@ function Model({ model }: { model: ModelReply }) {
         columns={columns}
         rows={model.targets}
         keyOf={({ target, rank }) => `${rank} ${target}`}
-        empty={<p className="p-4 text-muted">It has no target.</p>}
+        empty={<p className="p-4 text-muted">This model has no targets.</p>}
       />
       {(model.type === 'chat' || model.type === 'embedding') && !model.id.includes('*') && (
         <ExplainModel model={model} />
@@ -162,7 +163,7 @@ function Actions({ model }: { model: ModelReply }) {
               await refreshModels(client);
             }}
           >
-            Callers who name it get a 404 from then on. Requests that run finish.
+            Callers that ask for this model then get a 404. Running requests finish.
           </Confirm>
         </>
       )}

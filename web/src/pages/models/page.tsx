@@ -34,7 +34,7 @@ const columns: readonly Column<ModelReply>[] = [
   { head: 'Source', from: 'md', cell: (model) => <Source of={model} /> },
   { head: 'Tier', from: 'lg', cell: ({ tier }) => tier ?? <None /> },
   {
-    head: 'USD per million, in / out',
+    head: 'USD per 1M tokens, in / out',
     from: 'lg',
     align: 'right',
     cell({ targets }) {
@@ -89,10 +89,10 @@ export default function ModelsPage() {
         empty={
           <Empty
             icon={<Boxes />}
-            title={some ? 'No model is like that' : 'There is no model yet'}
+            title={some ? 'No model matches these filters.' : 'There are no models yet.'}
             action={!some && add}
           >
-            {some ? 'Fewer filters show more.' : 'Add a provider first; its models appear here.'}
+            {some ? 'Remove a filter to see more.' : 'Add a provider first. Its models appear here.'}
           </Empty>
         }
       />
@@ -101,7 +101,7 @@ export default function ModelsPage() {
         onClose={() => setAdding(false)}
         place="side"
         title="Add a model"
-        description="A name that callers use, and the targets that answer for it."
+        description="A model has a name that callers use, and targets that answer."
       >
         <ModelForm model={null} onDone={() => setAdding(false)} />
       </Dialog>

@@ -16,8 +16,8 @@ const offeredMax = 1_000;
 const figures = [
   { name: 'priority', label: 'Priority', placeholder: '1' },
   { name: 'weight', label: 'Weight', placeholder: '1' },
-  { name: 'input', label: 'USD in', placeholder: 'known' },
-  { name: 'output', label: 'USD out', placeholder: 'known' },
+  { name: 'input', label: 'USD in', placeholder: 'list price' },
+  { name: 'output', label: 'USD out', placeholder: 'list price' },
 ] as const;
 
 interface TargetsProps {
@@ -82,15 +82,15 @@ export function Targets({ targets, onTargets }: TargetsProps) {
         </div>
       ))}
       <p className="text-muted text-xs">
-        Targets of the lowest priority share requests by weight; others are tried when all of these failed. Prices are
-        USD per million tokens; empty, what Culvert knows counts.
+        Targets with the lowest priority number share requests by weight. The others are tried when all of these fail.
+        Prices are USD per 1M tokens. Leave them empty for the list price, if Culvert knows it.
       </p>
       <Button
         className="self-start"
         icon={<Plus className="size-4" />}
         onClick={() => onTargets([...targets, blankTarget()])}
       >
-        Another target
+        Add target
       </Button>
       <datalist id={listId}>
         {[...names].map((name) => (

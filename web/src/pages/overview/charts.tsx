@@ -40,10 +40,10 @@ export default function Charts({ overview: { series, step_s } }: { overview: Ove
           ]}
         />
       </Section>
-      <Section title="Time to the first token">
+      <Section title="Time to first token">
         <Chart
           {...shared}
-          label="Time to the first token over time"
+          label="Time to first token over time"
           kind="lines"
           format={span}
           series={[

@@ -31,7 +31,7 @@ export function Figures({ totals, before, range }: { totals: Totals; before: Tot
       <Figure name="First token, median" value={time(totals.first_token_p50_ms)}>
         95 % within {time(totals.first_token_p95_ms)}
       </Figure>
-      <Figure name="Whole answer, median" value={time(totals.total_p50_ms)}>
+      <Figure name="Total time, median" value={time(totals.total_p50_ms)}>
         95 % within {time(totals.total_p95_ms)}
       </Figure>
     </dl>
@@ -63,9 +63,9 @@ function Figure({ name, value, exact, tone, children }: FigureProps) {
 }
 
 function Change({ now, before, since }: { now: number; before: number; since: string }) {
-  if (before === 0) return now === 0 ? 'as before' : 'none before';
+  if (before === 0) return now === 0 ? 'no change' : 'none before';
   const share = now / before - 1;
-  if (Math.abs(share) < 0.005) return 'as before';
+  if (Math.abs(share) < 0.005) return 'no change';
   const size = Math.abs(share) >= 10 ? `${count(Math.round(now / before))} times` : percent(Math.abs(share));
   const text = `${share > 0 ? '+' : '−'}${size}`;
   return (

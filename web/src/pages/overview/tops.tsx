@@ -29,7 +29,7 @@ function Top({ title, by, rows }: { title: string; by: string; rows: Overview['t
       }
     >
       {rows.length === 0 ? (
-        <Empty title="Nobody has asked anything yet." />
+        <Empty title="There are no requests yet." />
       ) : (
         <ul className="py-1">
           {rows.map(({ group, requests, errors, cost_usd }) => (

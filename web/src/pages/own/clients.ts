@@ -5,7 +5,7 @@ interface Client {
   steps: readonly { say: string; text: string }[];
 }
 
-const setKey = { say: 'Once: your key', text: 'export CULVERT_API_KEY=…   # the secret of your key' };
+const setKey = { say: 'Set your key once', text: 'export CULVERT_API_KEY=…   # the secret of your key' };
 
 /** `origin` without a slash at its end; `model` is one that the key may use. */
 export function clientsFor(origin: string, model: string): Client[] {
@@ -21,7 +21,7 @@ function programs(origin: string, model: string): Client[] {
       steps: [
         setKey,
         {
-          say: 'A question',
+          say: 'Send a request',
           text: `curl ${origin}/v1/chat/completions \\
   -H "Authorization: Bearer $CULVERT_API_KEY" \\
   -H 'Content-Type: application/json' \\
@@ -84,7 +84,7 @@ export ANTHROPIC_AUTH_TOKEN=…   # the secret of your key
 claude --model ${/^[\w./:@-]+$/.test(model) ? model : `'${model.replaceAll("'", "'\\''")}'`}`,
         },
         {
-          say: 'Or for good, in ~/.claude/settings.json',
+          say: 'Or permanently, in ~/.claude/settings.json',
           text: JSON.stringify(
             {
               env: {

@@ -29,9 +29,9 @@ export default function ConnectPage() {
       }
     >
       <p className="max-w-prose text-muted text-sm">
-        <code className="font-mono text-ink">{location.origin}/v1</code> is the address, and the secret of your key the
-        password. It stands in none of these texts: <code className="font-mono text-ink">CULVERT_API_KEY</code> holds
-        it.
+        <code className="font-mono text-ink">{location.origin}/v1</code> is the base URL, and the secret of your key is
+        the API key. These examples do not contain it: they read it from{' '}
+        <code className="font-mono text-ink">CULVERT_API_KEY</code>.
       </p>
       <Tabs
         label="Client"

@@ -12,9 +12,9 @@ import { type Column, Table } from '../../parts/table.tsx';
 
 const columns: Column<Model>[] = [
   { head: 'Model', cell: ({ id }) => <span className="font-medium [overflow-wrap:anywhere]">{id}</span> },
-  { head: 'For', cell: ({ model_type }) => model_type },
+  { head: 'Type', cell: ({ model_type }) => model_type },
   {
-    head: 'Can',
+    head: 'Capabilities',
     from: 'md',
     cell: ({ capabilities }) => (
       <span className="flex flex-wrap gap-1">
@@ -28,12 +28,12 @@ const columns: Column<Model>[] = [
   },
   { head: 'Context', align: 'right', from: 'lg', cell: ({ context_window }) => <Count value={context_window} /> },
   {
-    head: 'USD per million, in / out',
+    head: 'USD per 1M tokens, in / out',
     align: 'right',
     from: 'sm',
     cell: ({ pricing }) => (pricing === null ? <None /> : `${usd(pricing.input)} / ${usd(pricing.output)}`),
   },
-  { head: 'Now', cell: ({ status }) => <Status tone={healthTones[status]}>{status}</Status> },
+  { head: 'State', cell: ({ status }) => <Status tone={healthTones[status]}>{status}</Status> },
 ];
 
 /** Models that the key may use. */
@@ -62,8 +62,8 @@ export default function OwnModelsPage() {
         error={error}
         retry={() => void refetch()}
         empty={
-          <Empty title={text === '' ? 'This key may use no model.' : 'No model is called like that.'}>
-            Whoever gave you the key says which it may use.
+          <Empty title={text === '' ? 'This key may not use any model.' : 'No model matches.'}>
+            Whoever gave you the key can change which models it may use.
           </Empty>
         }
       />

@@ -33,8 +33,8 @@ export default function OwnPage() {
   return (
     <Page title={session.key.name}>
       <p className="text-muted text-sm">
-        A key of {session.account}
-        {data !== undefined && `, whose plan is ${data.plan}`}.
+        This key belongs to the account {session.account}
+        {data !== undefined && `, which has the plan ${data.plan}`}.
       </p>
       {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
       {data === undefined && error === null && <SkeletonRows />}
@@ -47,11 +47,11 @@ export default function OwnPage() {
             </div>
           </Section>
           {key !== null && (
-            <Section title="Limits of this key alone">
+            <Section title="Limits of this key">
               <WindowGauges windows={windowsIn({ ...key, tiers: {} })} />
             </Section>
           )}
-          <Section title="Used by day">
+          <Section title="Usage by day">
             <Suspense fallback={<Skeleton className="h-44" />}>
               <DayChart rows={data.data} />
             </Suspense>
@@ -81,8 +81,8 @@ function Storage({ used_bytes, allowed_bytes }: OwnUsage['storage']) {
 const columns: Column<UsedRow>[] = [
   { head: 'Model', cell: ({ group }) => <span className="[overflow-wrap:anywhere]">{group}</span> },
   { head: 'Requests', align: 'right', cell: ({ requests }) => <Count value={requests} /> },
-  { head: 'Tokens in', align: 'right', from: 'sm', cell: ({ input_tokens }) => <Count value={input_tokens} /> },
-  { head: 'Tokens out', align: 'right', from: 'sm', cell: ({ output_tokens }) => <Count value={output_tokens} /> },
+  { head: 'Input tokens', align: 'right', from: 'sm', cell: ({ input_tokens }) => <Count value={input_tokens} /> },
+  { head: 'Output tokens', align: 'right', from: 'sm', cell: ({ output_tokens }) => <Count value={output_tokens} /> },
   { head: 'Units', align: 'right', from: 'md', cell: ({ units }) => <Count value={units} /> },
   { head: 'Cost', align: 'right', cell: ({ cost_usd }) => <Money value={cost_usd} /> },
 ];
@@ -94,15 +94,15 @@ function ByModel({ caller }: { caller: Caller }) {
   });
   return (
     <div className="flex flex-col gap-2">
-      <h2 className="font-medium text-sm">By model, 30 days</h2>
+      <h2 className="font-medium text-sm">Usage by model, last 30 days</h2>
       <Table
-        label="Used by model"
+        label="Usage by model"
         columns={columns}
         rows={data?.data}
         keyOf={({ group }) => group}
         error={error}
         retry={() => void refetch()}
-        empty={<Empty title="Nothing was used yet.">What this account calls appears here.</Empty>}
+        empty={<Empty title="There is no usage yet.">The requests of this account appear here.</Empty>}
       />
     </div>
   );

@@ -15,7 +15,7 @@ import { Badge } from '../../parts/status.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { summaryOf } from './plan-fields.ts';
 
-const places = { configuration: 'culvert.yaml', 'admin api': 'the dashboard', 'built-in': 'built in' } as const;
+const places = { configuration: 'culvert.yaml', 'admin api': 'set up here', 'built-in': 'built in' } as const;
 
 const columns: Column<PlanReply>[] = [
   {
@@ -23,14 +23,14 @@ const columns: Column<PlanReply>[] = [
     cell: (plan) => (
       <span className="inline-flex items-center gap-2">
         <span className="font-medium [overflow-wrap:anywhere]">{plan.name}</span>
-        {plan.default && <Badge title="Accounts that name no plan have this one">default</Badge>}
+        {plan.default && <Badge title="Accounts without a plan of their own have this one">default</Badge>}
       </span>
     ),
   },
-  { head: 'Allows', from: 'sm', cell: ({ definition }) => <span className="text-muted">{summaryOf(definition)}</span> },
+  { head: 'Limits', from: 'sm', cell: ({ definition }) => <span className="text-muted">{summaryOf(definition)}</span> },
   { head: 'Accounts', align: 'right', cell: ({ accounts }) => <Count value={accounts} /> },
   {
-    head: 'Set up in',
+    head: 'Source',
     from: 'lg',
     cell: ({ from }) => <span className="text-muted">{places[from]}</span>,
   },
@@ -67,7 +67,7 @@ export default function PlansPage() {
         open={naming}
         onClose={() => setNaming(false)}
         title="New plan"
-        description="How much an account may use. What it allows comes next."
+        description="A plan limits what an account may use. You set its limits next."
       >
         <NameForm />
       </Dialog>
@@ -87,11 +87,11 @@ function NameForm() {
       }}
       footer={
         <Button type="submit" look="main" disabled={name === '' || fault !== null}>
-          Go on
+          Continue
         </Button>
       }
     >
-      <Field name="name" label="Name" fault={fault} hint="Such as team or free.">
+      <Field name="name" label="Name" fault={fault} hint="For example team or free.">
         {(control) => (
           <Input
             {...control}

@@ -33,7 +33,7 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
     async onSuccess(saved) {
       setBefore(saved);
       await client.invalidateQueries({ queryKey: ['/admin/v1/plans'] });
-      toast('Saved. Its limits hold at once.');
+      toast('Saved. The limits apply at once.');
     },
   });
   const current = currentOf<PlanReply>(save.error);
@@ -48,7 +48,7 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
           footer={
             mayWrite && (
               <Button type="submit" look="main" busy={save.isPending} disabled={current !== null}>
-                {before === null ? 'Make the plan' : 'Save'}
+                {before === null ? 'Create plan' : 'Save'}
               </Button>
             )
           }
@@ -65,11 +65,11 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
               }}
             />
           )}
-          <p className="text-muted text-sm">An empty field does not limit.</p>
+          <p className="text-muted text-sm">An empty field means no limit.</p>
           <WindowFields
             name="windows"
             title="Units"
-            hint="A request is one unit, unless costs say otherwise."
+            hint="A request costs one unit, unless the configuration sets another cost."
             value={typed.windows}
             onValue={(windows) => setTyped({ ...typed, windows })}
           />
@@ -86,40 +86,44 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
             onValue={(tokens) => setTyped({ ...typed, tokens })}
           />
           <div className="grid grid-cols-2 gap-3 border-line border-t pt-4 sm:grid-cols-3">
-            <Field name="rpm" label="Requests a minute">
+            <Field name="rpm" label="Requests per minute">
               {(control) => <Input {...control} inputMode="numeric" value={typed.rpm} onChange={set('rpm')} />}
             </Field>
-            <Field name="tpm" label="Tokens a minute">
+            <Field name="tpm" label="Tokens per minute">
               {(control) => <Input {...control} inputMode="numeric" value={typed.tpm} onChange={set('tpm')} />}
             </Field>
-            <Field name="concurrency" label="At one time">
+            <Field name="concurrency" label="Concurrent requests">
               {(control) => (
                 <Input {...control} inputMode="numeric" value={typed.concurrency} onChange={set('concurrency')} />
               )}
             </Field>
-            <Field name="storage" label="Storage" hint="Vectors, pages, pictures.">
+            <Field name="storage" label="Storage" hint="For vectors, pages and images.">
               {(control) => <Input {...control} value={typed.storage} onChange={set('storage')} />}
             </Field>
-            <Field name="scope" label="Counted by">
+            <Field name="scope" label="Limits count">
               {(control) => (
                 <Select {...control} value={typed.scope} onChange={set('scope')}>
-                  <option value="account">account</option>
-                  <option value="key">key</option>
+                  <option value="account">per account</option>
+                  <option value="key">per key</option>
                 </Select>
               )}
             </Field>
-            <Field name="abandoned" label="Who leaves early pays">
+            <Field name="abandoned" label="Cancelled requests cost">
               {(control) => (
                 <Select {...control} value={typed.abandoned} onChange={set('abandoned')}>
                   <option value="">default</option>
                   <option value="free">nothing</option>
                   <option value="tokens">the input tokens</option>
-                  <option value="full">as for an answer</option>
+                  <option value="full">as much as an answer</option>
                 </Select>
               )}
             </Field>
           </div>
-          <Field name="models" label="Models" hint="One a line; * stands for any characters. Empty: all.">
+          <Field
+            name="models"
+            label="Models"
+            hint="One per line. * matches any characters. Leave it empty for all models."
+          >
             {(control) => (
               <TextArea
                 {...control}
@@ -137,7 +141,9 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
               <Field
                 name="tier_limits"
                 label="As JSON"
-                hint={'As in culvert.yaml: {"premium": {"rpm": 5, "5h": 100}}. Empty: the tiers’ own.'}
+                hint={
+                  'As in culvert.yaml: {"premium": {"rpm": 5, "5h": 100}}. Leave it empty for the limits of the tiers.'
+                }
               >
                 {(control) => (
                   <TextArea
@@ -153,7 +159,7 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
             </div>
           </details>
           {before?.definition.notify !== undefined && (
-            <p className="text-muted text-sm">Its notices are kept as they are.</p>
+            <p className="text-muted text-sm">The notices of the plan stay as they are.</p>
           )}
         </Form>
       </Section>

@@ -33,10 +33,10 @@ export default function PlanPage() {
     >
       {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
       {data === undefined && error === null && <SkeletonRows />}
-      {data === null && <Note tone="plain">There is no plan of this name yet. Saving makes it.</Note>}
+      {data === null && <Note tone="plain">There is no plan with this name yet. Save to create it.</Note>}
       {data?.from === 'configuration' && (
         <Note tone="plain">
-          This plan stands in culvert.yaml, and is changed there. What is typed here can be tried.
+          This plan is set in culvert.yaml, and you change it there. Here you can preview a change.
         </Note>
       )}
       {data?.from === 'built-in' && (
@@ -74,15 +74,15 @@ function Remove({ plan }: { plan: PlanReply }) {
         open={open}
         onClose={() => setOpen(false)}
         title={`Remove the plan ${plan.name}?`}
-        action="Remove it"
+        action="Remove plan"
         onConfirm={async () => {
           await call('DELETE', `/admin/v1/plans/${encodeURIComponent(plan.name)}`);
           await client.invalidateQueries({ queryKey: ['/admin/v1/plans'] });
-          toast(`The plan ${plan.name} is removed.`);
+          toast(`The plan ${plan.name} was removed.`);
           void navigate({ to: '/dashboard/plans' });
         }}
       >
-        A plan that an account has cannot be removed.
+        You cannot remove a plan while an account has it.
       </Confirm>
     </>
   );

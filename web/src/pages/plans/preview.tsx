@@ -26,7 +26,7 @@ export function Preview({ name, definition }: { name: string; definition: Record
     placeholderData: keepPreviousData,
   });
   return (
-    <Section title="If it were so now">
+    <Section title="Preview">
       <div role="status" aria-busy={isFetching} className="flex flex-col gap-3 text-sm">
         {error !== null && <p className="text-muted">{error.message}</p>}
         {error === null && data === undefined && <Skeleton className="h-12" />}
@@ -38,11 +38,11 @@ export function Preview({ name, definition }: { name: string; definition: Record
 
 function Stopped({ preview: { accounts, looked_at, data } }: { preview: PlanPreview }) {
   if (accounts === 0) return <p className="text-muted">No account has this plan.</p>;
-  const rest = looked_at < accounts ? ` The first ${plural(looked_at, 'account')} of ${accounts} were looked at.` : '';
+  const rest = looked_at < accounts ? ` Culvert checked the first ${looked_at} of ${accounts} accounts.` : '';
   if (data.length === 0) {
     return (
       <Note tone="ok" icon={<Check />}>
-        Nobody would be stopped; {plural(accounts, 'account has', 'accounts have')} this plan.{rest}
+        Nobody would be stopped. {plural(accounts, 'account has', 'accounts have')} this plan.{rest}
       </Note>
     );
   }

@@ -36,7 +36,7 @@ export const Answer = memo(function Answer({ turn, onAgain, onTool }: AnswerProp
         <FactsLine facts={facts}>
           {text !== '' && <Copy text={text} label="Copy the answer" className="size-7" />}
           {onAgain !== null && (
-            <IconButton label="Ask again" className="size-7" onClick={onAgain}>
+            <IconButton label="Regenerate" className="size-7" onClick={onAgain}>
               <RotateCw />
             </IconButton>
           )}
@@ -88,13 +88,13 @@ function Call({ call, open, onResult }: { call: ToolCall; open: boolean; onResul
             <TextArea
               aria-label={`Result of ${call.name}`}
               rows={2}
-              placeholder="What the tool answers"
+              placeholder="The result of the tool"
               className="w-full font-mono text-xs"
               value={text}
               onChange={(event) => setText(event.target.value)}
             />
             <Button type="submit" className="self-end">
-              Answer for the tool
+              Send the result
             </Button>
           </form>
         )}
@@ -121,21 +121,21 @@ function EndingNote({ ending, begun, onAgain }: EndingNoteProps): ReactNode {
   switch (ending.kind) {
     case 'complete':
       if (ending.finish === 'length' || ending.finish === 'max_tokens' || ending.finish === 'max_output_tokens') {
-        return <Note tone="plain">The answer ends here because it reached its most tokens.</Note>;
+        return <Note tone="plain">The answer reached its token limit.</Note>;
       }
       if (ending.finish === 'content_filter' || ending.finish === 'refusal') {
-        return <Note tone="plain">The provider ended the answer because of its content.</Note>;
+        return <Note tone="plain">The provider stopped the answer because of its content.</Note>;
       }
       return null;
     case 'stopped':
-      return <p className="text-muted text-xs">{begun ? 'Stopped. What came is kept.' : 'Stopped.'}</p>;
+      return <p className="text-muted text-xs">{begun ? 'Stopped. The answer so far is kept.' : 'Stopped.'}</p>;
     case 'cut':
       return (
         <Note tone="warn">
-          The stream broke off. {begun ? 'What came is kept.' : 'Nothing had come.'}{' '}
+          The stream broke off. {begun ? 'The answer so far is kept.' : 'There was no answer yet.'}{' '}
           {onAgain !== null && (
             <button type="button" onClick={onAgain} className="font-medium underline underline-offset-2">
-              Ask again
+              Regenerate
             </button>
           )}
         </Note>
@@ -143,7 +143,7 @@ function EndingNote({ ending, begun, onAgain }: EndingNoteProps): ReactNode {
     case 'failed':
       return (
         <ErrorNote
-          error={new Error(begun ? `${ending.message} What came is kept.` : ending.message)}
+          error={new Error(begun ? `${ending.message} The answer so far is kept.` : ending.message)}
           {...(onAgain !== null && { retry: onAgain })}
         />
       );

@@ -20,8 +20,8 @@ export function CodeDialog({ open, onClose, caller, call }: CodeDialogProps) {
     <Dialog
       open={open}
       onClose={onClose}
-      title="This call as code"
-      description={`Speaks as the key “${caller.key.name}” of ${caller.key.account}. Its secret is yours to fill in.`}
+      title="Code for this call"
+      description={`The call uses the key “${caller.key.name}” of ${caller.key.account}. Fill in its secret yourself.`}
       width="wide"
     >
       <Snippets caller={caller} call={call} />

@@ -29,7 +29,7 @@ export function Composer(props: ComposerProps) {
   const empty = text.trim() === '' && pictures.length === 0;
   const add = async (files: Iterable<File>) => {
     const found = [...files].filter(({ type }) => type.startsWith('image/'));
-    if (found.some(({ size }) => size > pictureBytesMax)) return toast('A picture may have 10 MB at most.');
+    if (found.some(({ size }) => size > pictureBytesMax)) return toast('An image may have at most 10 MB.');
     const read = await Promise.all(found.map(pictureOf));
     onPictures([...pictures, ...read].slice(0, picturesMax));
   };
@@ -49,7 +49,7 @@ export function Composer(props: ComposerProps) {
       }}
     >
       {pictures.length > 0 && (
-        <ul className="flex flex-wrap gap-2 px-3 pt-3" aria-label="Pictures">
+        <ul className="flex flex-wrap gap-2 px-3 pt-3" aria-label="Images">
           {pictures.map(({ name, dataUrl }, at) => (
             <li key={dataUrl.slice(-64) + name} className="relative">
               <img src={dataUrl} alt={name} className="size-16 rounded-md border border-line object-cover" />
@@ -69,7 +69,7 @@ export function Composer(props: ComposerProps) {
         data-search
         rows={2}
         value={text}
-        placeholder="Write to the model…"
+        placeholder="Write a message…"
         onChange={(event) => onText(event.target.value)}
         onPaste={(event) => {
           if (event.clipboardData.files.length === 0) return;
@@ -90,18 +90,18 @@ export function Composer(props: ComposerProps) {
           accept="image/*"
           multiple
           hidden
-          aria-label="Pictures to send"
+          aria-label="Images to send"
           onChange={(event) => {
             void add(event.target.files ?? []);
             event.target.value = '';
           }}
         />
-        <IconButton label="Add pictures" onClick={() => file.current?.click()}>
+        <IconButton label="Add images" onClick={() => file.current?.click()}>
           <ImagePlus />
         </IconButton>
         <div className="min-w-0 flex-1">{children}</div>
         <span className="mr-2 hidden text-faint text-xs sm:inline">
-          {running ? 'Esc stops' : `${commandKey} + Enter sends`}
+          {running ? 'Esc to stop' : `${commandKey} + Enter to send`}
         </span>
         {running ? (
           <Button icon={<Square className="size-3.5 fill-current" aria-hidden />} onClick={onStop}>

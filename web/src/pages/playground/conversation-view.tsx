@@ -106,13 +106,13 @@ export function ConversationView({ caller, models }: { caller: Caller; models: r
           >
             <div className="flex items-center gap-0.5">
               <IconButton
-                label="Another model side by side"
+                label="Compare with another model"
                 disabled={lanes.lanes.length >= lanesMax || models.length === 0}
                 onClick={() => lanes.add(nextModel(models, lanes))}
               >
                 <Columns2 />
               </IconButton>
-              <IconButton label="This call as code" onClick={() => setOpen('code')}>
+              <IconButton label="View code" onClick={() => setOpen('code')}>
                 <Code2 />
               </IconButton>
               <IconButton label="Settings" className="lg:hidden" onClick={() => setOpen('settings')}>

@@ -182,7 +182,7 @@ export function toolsOf(text: string): Tool[] {
 export function moreOf(text: string): Json {
   const more = jsonOf(text, 'more');
   if (typeof more !== 'object' || more === null || Array.isArray(more)) {
-    throw new FieldFault('more', 'Expected a JSON object, such as {"seed": 7}.');
+    throw new FieldFault('more', 'Expected a JSON object, for example {"seed": 7}.');
   }
   return more as Json;
 }
@@ -200,7 +200,7 @@ function jsonOf(text: string, field: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new FieldFault(field, `This is no JSON: ${(error as Error).message}`);
+    throw new FieldFault(field, `This is not valid JSON: ${(error as Error).message}`);
   }
 }
 

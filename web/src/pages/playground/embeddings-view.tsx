@@ -65,7 +65,7 @@ export function EmbeddingsView({ caller, models }: { caller: Caller; models: rea
           typescript: 'const vectors = answer.data.map(({ embedding }) => embedding);',
         },
       })}
-      hint="How alike the texts are is drawn here."
+      hint="The similarity of the texts appears here."
       result={call.answer === null ? null : <Similarities {...call.answer} />}
     >
       <Field name="model" label="Model">
@@ -83,8 +83,8 @@ export function EmbeddingsView({ caller, models }: { caller: Caller; models: rea
       <Field
         name="input"
         label="Texts"
-        hint={`One a line, ${textsMax} at most.`}
-        fault={texts.length > textsMax ? `These are ${texts.length} texts; ${textsMax} can be drawn.` : null}
+        hint={`One per line, at most ${textsMax}.`}
+        fault={texts.length > textsMax ? `There are ${texts.length} texts. At most ${textsMax} can be compared.` : null}
       >
         {(control) => (
           <TextArea

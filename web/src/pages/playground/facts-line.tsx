@@ -35,7 +35,7 @@ export function FactsLine({ facts, children }: { facts: Facts; children?: ReactN
         ) : (
           <span>{provider}</span>
         ))}
-      {dropped !== null && dropped !== '' && <span className="text-warn">Left out: {dropped}</span>}
+      {dropped !== null && dropped !== '' && <span className="text-warn">Dropped: {dropped}</span>}
       <span className="ml-auto flex">{children}</span>
     </div>
   );

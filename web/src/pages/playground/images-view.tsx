@@ -54,7 +54,7 @@ export function ImagesView({ caller, models }: { caller: Caller; models: readonl
     <Trial
       caller={caller}
       call={call}
-      action="Draw"
+      action="Generate"
       disabled={kept.prompt.trim() === ''}
       onRun={run}
       shown={() => ({
@@ -67,7 +67,7 @@ export function ImagesView({ caller, models }: { caller: Caller; models: readonl
           typescript: 'const pictures = answer.data?.map(({ b64_json }) => b64_json);',
         },
       })}
-      hint="The pictures appear here."
+      hint="The images appear here."
       result={call.answer === null ? null : <Pictures {...call.answer} />}
     >
       <Field name="model" label="Model">
@@ -113,7 +113,7 @@ export function ImagesView({ caller, models }: { caller: Caller; models: readonl
             </Select>
           )}
         </Field>
-        <Field name="n" label="How many" fault={fault}>
+        <Field name="n" label="Number" fault={fault}>
           {(control) => <Input {...control} inputMode="numeric" value={kept.n} onChange={set('n')} />}
         </Field>
       </div>

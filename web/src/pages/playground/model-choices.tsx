@@ -11,7 +11,7 @@ export function modelChoices(models: readonly Model[]): Choice[] {
       capabilities.reasoning && 'reasoning',
     ].filter((word) => word !== false);
     const price = pricing === null ? null : `${usd(pricing.input)} / ${usd(pricing.output)}`;
-    const facts = [status !== 'healthy' && status, dimensions !== null && `${dimensions} numbers`, price];
+    const facts = [status !== 'healthy' && status, dimensions !== null && `${dimensions} dimensions`, price];
     return {
       value: id,
       label: id,

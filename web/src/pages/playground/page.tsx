@@ -41,7 +41,7 @@ export default function PlaygroundPage() {
       {caller === null && <NoKey />}
       {caller != null && models !== undefined && (
         <Tabs
-          label="What to try"
+          label="Mode"
           value={modes.some(({ value }) => value === mode) ? mode : 'chat'}
           onValue={(value) => setFilters({ mode: value === 'chat' ? '' : value, model: '' })}
           tabs={modes.map(({ value, label, kind, View }) => ({
@@ -75,7 +75,7 @@ function OfKind({
   if (fitting.length > 0) return children(fitting);
   return (
     <Empty title={`No model for ${label.toLowerCase()}`}>
-      None of the models that this key may use does this. A provider that does brings some.
+      This key may not use a model of this type. A provider that offers one adds it.
     </Empty>
   );
 }

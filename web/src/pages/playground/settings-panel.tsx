@@ -38,7 +38,7 @@ export function SettingsPanel({ format, onFormat, settings, onSettings, fault }:
           <TextArea
             {...control}
             rows={3}
-            placeholder="Who answers, and how"
+            placeholder="Instructions for the model"
             className="w-full field-sizing-content max-h-60 min-h-20"
             value={settings.system}
             onChange={set('system')}
@@ -49,7 +49,7 @@ export function SettingsPanel({ format, onFormat, settings, onSettings, fault }:
         <Field name="temperature" label="Temperature" fault={faultOf('temperature')}>
           {(control) => <Input {...control} {...numeric} value={settings.temperature} onChange={set('temperature')} />}
         </Field>
-        <Field name="max_tokens" label="Most tokens" fault={faultOf('max_tokens')}>
+        <Field name="max_tokens" label="Max tokens" fault={faultOf('max_tokens')}>
           {(control) => <Input {...control} {...numeric} value={settings.maxTokens} onChange={set('maxTokens')} />}
         </Field>
         <Field name="reasoning" label="Reasoning">
@@ -82,7 +82,7 @@ export function SettingsPanel({ format, onFormat, settings, onSettings, fault }:
           name="tools"
           label="Tools, as JSON"
           fault={faultOf('tools')}
-          hint="The model calls one, you answer for it."
+          hint="When the model calls a tool, you enter the result."
         >
           {(control) => (
             <TextArea
@@ -106,17 +106,17 @@ export function SettingsPanel({ format, onFormat, settings, onSettings, fault }:
         )}
       </More>
       <More
-        title="Stops and other fields"
+        title="Stop sequences and other fields"
         open={settings.stop !== '' || settings.more !== '' || fault?.field === 'more'}
       >
-        <Field name="stop" label="Stop texts" hint="One a line.">
+        <Field name="stop" label="Stop sequences" hint="One per line.">
           {(control) => <TextArea {...control} rows={2} value={settings.stop} onChange={set('stop')} />}
         </Field>
         <Field
           name="more"
           label="Other fields, as JSON"
           fault={faultOf('more')}
-          hint='Go into the body as they are, such as {"seed": 7}.'
+          hint='They are added to the request body, for example {"seed": 7}.'
         >
           {(control) => (
             <TextArea

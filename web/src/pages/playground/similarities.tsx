@@ -6,7 +6,7 @@ interface SimilaritiesProps {
   vectors: readonly (readonly number[])[];
 }
 
-/** Cosines of all pairs as a table in colours, and the nearest pairs in words. */
+/** Cosine similarity of all pairs as a table in colours, and the nearest pairs in words. */
 export function Similarities({ texts, vectors }: SimilaritiesProps) {
   const cosines = vectors.map((a) => vectors.map((b) => cosine(a, b)));
   const pairs = texts
@@ -21,7 +21,7 @@ export function Similarities({ texts, vectors }: SimilaritiesProps) {
         actions={<span className="text-muted text-xs">{vectors[0]?.length ?? 0} numbers each</span>}
       >
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reached by the keyboard. */}
-        <section className="overflow-x-auto p-4" tabIndex={0} aria-label="Cosines of all pairs">
+        <section className="overflow-x-auto p-4" tabIndex={0} aria-label="Cosine similarity of all pairs">
           <table className="border-separate border-spacing-0.5 text-xs">
             <thead>
               <tr>
@@ -49,7 +49,7 @@ export function Similarities({ texts, vectors }: SimilaritiesProps) {
         </section>
       </Section>
       {pairs.length > 0 && (
-        <Section title="Nearest pairs" inside="flush">
+        <Section title="Most similar pairs" inside="flush">
           <ol>
             {pairs.map(({ a, b, value }) => (
               <li key={`${a} ${b}`} className="flex items-center gap-3 border-line border-b px-4 py-2 last:border-b-0">

@@ -79,7 +79,7 @@ export function SpeechView({ caller, models }: { caller: Caller; models: readonl
           typescript: `await writeFile('speech.${kept.format}', Buffer.from(await answer.arrayBuffer())); // of node:fs/promises`,
         },
       })}
-      hint="The sound plays here."
+      hint="The audio plays here."
       result={
         call.answer === null ? null : (
           <Section>
@@ -131,7 +131,7 @@ export function SpeechView({ caller, models }: { caller: Caller; models: readonl
         )}
       </Field>
       <div className="grid grid-cols-2 gap-3">
-        <Field name="response_format" label="File">
+        <Field name="response_format" label="Format">
           {(control) => (
             <Select {...control} value={kept.format} onChange={set('format')}>
               {fileFormats.map((format) => (
@@ -146,7 +146,7 @@ export function SpeechView({ caller, models }: { caller: Caller; models: readonl
           )}
         </Field>
       </div>
-      <Field name="instructions" label="Instructions" hint="How to say it, for services that take it.">
+      <Field name="instructions" label="Instructions" hint="How to say it. Not every model supports this.">
         {(control) => <Input {...control} value={kept.instructions} onChange={set('instructions')} />}
       </Field>
     </Trial>

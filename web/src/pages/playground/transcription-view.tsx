@@ -67,10 +67,10 @@ export function TranscriptionView({ caller, models }: { caller: Caller; models: 
         method: 'audio.transcriptions.create',
         use: { python: 'print(answer)', typescript: 'console.log(answer);' },
       })}
-      hint="What is said stands here."
+      hint="The transcript appears here."
       result={call.answer === null ? null : <Shown {...call.answer} />}
     >
-      <Field name="file" label="Sound" fault={recorder.fault} hint="mp3, wav, m4a, webm, ogg, flac and more.">
+      <Field name="file" label="Audio" fault={recorder.fault} hint="mp3, wav, m4a, webm, ogg, flac and more.">
         {(control) => (
           <div className="flex flex-col gap-2">
             <div className="flex flex-wrap gap-2">
@@ -128,7 +128,7 @@ export function TranscriptionView({ caller, models }: { caller: Caller; models: 
         )}
       </Field>
       <div className="grid grid-cols-2 gap-3">
-        <Field name="response_format" label="Reply">
+        <Field name="response_format" label="Format">
           {(control) => (
             <Select {...control} value={kept.reply} onChange={set('reply')}>
               {replies.map((reply) => (
@@ -138,10 +138,10 @@ export function TranscriptionView({ caller, models }: { caller: Caller; models: 
           )}
         </Field>
         <Field name="language" label="Language">
-          {(control) => <Input {...control} placeholder="found out" value={kept.language} onChange={set('language')} />}
+          {(control) => <Input {...control} placeholder="detected" value={kept.language} onChange={set('language')} />}
         </Field>
       </div>
-      <Field name="prompt" label="Prompt" hint="Names and words that may occur.">
+      <Field name="prompt" label="Prompt" hint="Names and words that may occur in it.">
         {(control) => <Input {...control} value={kept.prompt} onChange={set('prompt')} />}
       </Field>
     </Trial>

@@ -59,7 +59,7 @@ export function Trial({ caller, call, action, disabled, onRun, shown, children, 
               <>
                 {shown !== undefined && (
                   <Button look="quiet" icon={<Code2 className="size-4" aria-hidden />} onClick={() => setCode(true)}>
-                    As code
+                    View code
                   </Button>
                 )}
                 <span className="flex-1" />

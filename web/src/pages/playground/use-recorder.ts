@@ -20,7 +20,8 @@ export function useRecorder(onFile: (file: File) => void): Recorder {
     setState('asking');
     try {
       // Browsers hide it from pages that came over plain http from another machine.
-      if (navigator.mediaDevices === undefined) throw new Error('This page has no microphone over plain http.');
+      if (navigator.mediaDevices === undefined)
+        throw new Error('A browser offers the microphone only over https or on localhost.');
       const made = new MediaRecorder(await navigator.mediaDevices.getUserMedia({ audio: true }));
       const parts: Blob[] = [];
       made.ondataavailable = ({ data }) => parts.push(data);
@@ -36,7 +37,7 @@ export function useRecorder(onFile: (file: File) => void): Recorder {
     } catch (error) {
       setState('idle');
       const denied = error instanceof DOMException && error.name === 'NotAllowedError';
-      setFault(denied ? 'The browser does not let this page use the microphone.' : (error as Error).message);
+      setFault(denied ? 'The browser does not allow this page to use the microphone.' : (error as Error).message);
     }
   };
   const stop = () => {

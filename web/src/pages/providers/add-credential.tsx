@@ -23,7 +23,7 @@ export function AddCredential({ provider, onAdded }: { provider: string; onAdded
         },
       }),
     async onSuccess() {
-      toast('The credential is kept.');
+      toast('The credential was added.');
       await refreshProviders(client);
       onAdded();
     },
@@ -42,17 +42,17 @@ export function AddCredential({ provider, onAdded }: { provider: string; onAdded
         </Button>
       }
     >
-      <Field name="api_key" label="Key">
+      <Field name="api_key" label="API key">
         {(control) => <Input {...control} type="password" autoComplete="off" autoFocus {...field('api_key')} />}
       </Field>
       <div className="grid gap-4 sm:grid-cols-3">
-        <Field name="id" label="Name" hint="For lists and health.">
-          {(control) => <Input {...control} spellCheck={false} placeholder="Made for you" {...field('id')} />}
+        <Field name="id" label="Name" hint="Shown in lists and health.">
+          {(control) => <Input {...control} spellCheck={false} placeholder="Generated" {...field('id')} />}
         </Field>
         <Field name="weight" label="Weight">
           {(control) => <Input {...control} inputMode="decimal" placeholder="1" {...field('weight')} />}
         </Field>
-        <Field name="rpm" label="Requests a minute" hint="Above it another is used.">
+        <Field name="rpm" label="Requests per minute" hint="Beyond it, Culvert uses another credential.">
           {(control) => <Input {...control} inputMode="numeric" placeholder="No limit" {...field('rpm')} />}
         </Field>
       </div>

@@ -81,39 +81,39 @@ export function AddProvider({
         <>
           {refused !== null && (
             <Button busy={keep.isPending} onClick={() => keep.mutate()}>
-              Add it anyway
+              Add anyway
             </Button>
           )}
           <Button type="submit" look="main" busy={busy} disabled={kind?.needs_key === true && draft.key.trim() === ''}>
-            {trial.isPending ? 'Trying it' : action}
+            {trial.isPending ? 'Testing' : action}
           </Button>
         </>
       }
     >
       <FoundServers onPick={(server) => change({ type: server.type, baseUrl: server.base_url, key: '' })} />
-      <Field name="api_key" label="Key" hint={keyHint(kind)}>
+      <Field name="api_key" label="API key" hint={keyHint(kind)}>
         {(control) => (
           <Input
             {...control}
             type="password"
             autoComplete="off"
             autoFocus
-            placeholder={kind?.needs_key === false ? 'None needed' : 'Paste it here'}
+            placeholder={kind?.needs_key === false ? 'Not needed' : 'Paste it here'}
             value={draft.key}
             onChange={({ target }) => change({ key: target.value })}
           />
         )}
       </Field>
       <div className="grid gap-4 sm:grid-cols-2">
-        <Field name="type" label="Kind">
+        <Field name="type" label="Type">
           {(control) => (
             <Select {...control} value={type} onChange={({ target }) => change({ type: target.value, baseUrl: '' })}>
               <optgroup label="Services">{types.data.filter(({ local }) => !local).map(optionOf)}</optgroup>
-              <optgroup label="Servers of your own">{types.data.filter(({ local }) => local).map(optionOf)}</optgroup>
+              <optgroup label="Your own servers">{types.data.filter(({ local }) => local).map(optionOf)}</optgroup>
             </Select>
           )}
         </Field>
-        <Field name="name" label="Name" hint="What targets call it.">
+        <Field name="name" label="Name" hint="Targets begin with this name.">
           {(control) => (
             <Input
               {...control}
@@ -127,10 +127,8 @@ export function AddProvider({
       </div>
       <Field
         name="base_url"
-        label="Address"
-        hint={
-          kind?.base_url === null ? undefined : 'Only where it is another one; an address of your own network will do.'
-        }
+        label="Base URL"
+        hint={kind?.base_url === null ? undefined : 'Only if it differs. An address in your own network works, too.'}
       >
         {(control) => (
           <Input
@@ -143,7 +141,7 @@ export function AddProvider({
           />
         )}
       </Field>
-      {refused !== null && <ErrorNote error={new Error(refused.message || `It was tried: ${refused.verdict}.`)} />}
+      {refused !== null && <ErrorNote error={new Error(refused.message || `The test failed: ${refused.verdict}.`)} />}
     </Form>
   );
 }
@@ -158,7 +156,7 @@ function optionOf({ type, title }: ProviderType) {
 
 function keyHint(kind: ProviderType | undefined): string | undefined {
   if (kind?.env == null) return undefined;
-  return `The one that ${kind.env} holds elsewhere.`;
+  return `Other tools read it from ${kind.env}.`;
 }
 
 function bodyOf({ key, baseUrl, name }: Draft, type: string): Record<string, string> {
@@ -182,7 +180,7 @@ function FoundServers({ onPick }: { onPick: (server: FoundServer) => void }) {
               {server.title} <span className="text-muted">{server.base_url}</span>,{' '}
               {plural(server.models.length, 'model')}
             </span>
-            <Button onClick={() => onPick(server)}>Use it</Button>
+            <Button onClick={() => onPick(server)}>Use</Button>
           </li>
         ))}
       </ul>

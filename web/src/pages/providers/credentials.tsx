@@ -28,7 +28,7 @@ export function Credentials({ provider, removable }: { provider: ProviderReply; 
   const client = useQueryClient();
   const [removing, setRemoving] = useState<string | null>(null);
   if (provider.credentials.length === 0) {
-    return <p className="p-4 text-muted">None: it is asked without a key.</p>;
+    return <p className="p-4 text-muted">None. Culvert sends requests without a key.</p>;
   }
   return (
     <>
@@ -66,18 +66,18 @@ export function Credentials({ provider, removable }: { provider: ProviderReply; 
           const id = removing?.slice(provider.name.length + 1) ?? '';
           const path = `${addressOf(provider.name)}/credentials/${encodeURIComponent(id)}`;
           await call('DELETE', path, { query: { version: provider.version } });
-          toast('The credential is removed.');
+          toast('The credential was removed.');
           await refreshProviders(client);
         }}
       >
-        It is not asked with any more; requests that run finish. The key itself stays valid at the provider.
+        Culvert no longer uses it, and running requests finish. The key itself stays valid at the provider.
       </Confirm>
     </>
   );
 }
 
 function Lanes({ lanes }: { lanes: readonly Lane[] }) {
-  if (lanes.length === 0) return <p className="text-muted text-xs">Nothing was sent with it since the start.</p>;
+  if (lanes.length === 0) return <p className="text-muted text-xs">No request has used it since the server started.</p>;
   return (
     <ul className="flex flex-col gap-1">
       {lanes.map((lane) => (
@@ -85,7 +85,7 @@ function Lanes({ lanes }: { lanes: readonly Lane[] }) {
           <Badge tone={tones[lane.state]}>{lane.state}</Badge>
           <span className="min-w-0 flex-1 basis-40 truncate">{lane.model}</span>
           <span className="text-muted text-xs">
-            {percent(lane.success_share)} well, first token <Span ms={lane.first_token_ms} />,{' '}
+            {percent(lane.success_share)} succeed, first token <Span ms={lane.first_token_ms} />,{' '}
             <Count value={lane.in_flight} /> in flight
           </span>
           {lane.why !== null && (
@@ -94,7 +94,7 @@ function Lanes({ lanes }: { lanes: readonly Lane[] }) {
               {lane.back_at !== null && (
                 <>
                   {' '}
-                  Asked again <Ago at={lane.back_at} />.
+                  Culvert tries it again <Ago at={lane.back_at} />.
                 </>
               )}
             </span>

@@ -53,7 +53,7 @@ export function EditProvider({ provider, onDone }: { provider: ProviderReply; on
           onGoOn={(next) => goOn(current, next)}
         />
       )}
-      <Field name="base_url" label="Address" hint="Empty: the kind’s own.">
+      <Field name="base_url" label="Base URL" hint="Leave it empty for the default of the type.">
         {(control) => (
           <Input
             {...control}
@@ -67,9 +67,9 @@ export function EditProvider({ provider, onDone }: { provider: ProviderReply; on
       </Field>
       <Field
         name="definition"
-        label="Everything else"
-        hint="As in culvert.yaml, as JSON: timeouts, headers, all_models, http2, health, dialects …"
-        fault={parsed === null ? 'This is no JSON object.' : null}
+        label="Other settings"
+        hint="JSON with the keys of culvert.yaml: timeouts, headers, all_models, http2, health, dialects …"
+        fault={parsed === null ? 'This is not a JSON object.' : null}
       >
         {(control) => (
           <TextArea

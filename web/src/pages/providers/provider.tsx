@@ -50,14 +50,15 @@ function Provider({ provider }: { provider: ProviderReply }) {
   const kept = provider.source === 'kept';
   return (
     <>
-      {provider.problem !== null && <Note tone="bad">What was set up here cannot be used: {provider.problem}</Note>}
+      {provider.problem !== null && <Note tone="bad">The settings made here cannot be used: {provider.problem}</Note>}
       {provider.shadowed && (
         <Note tone="warn">
-          The configuration file has a provider of this name, which wins. What was set up here is kept and not used.
+          The configuration file has a provider with this name, and Culvert uses that one. The settings made here are
+          kept, but not used.
         </Note>
       )}
       <Section
-        title="What it is"
+        title="Details"
         actions={
           may && (
             <Button icon={<FlaskConical className="size-4" />} busy={test.isPending} onClick={() => test.mutate()}>
@@ -71,13 +72,13 @@ function Provider({ provider }: { provider: ProviderReply }) {
             <Fact name="State">
               <Status tone={healthTones[provider.status]}>{provider.status}</Status>
             </Fact>
-            <Fact name="Kind">{provider.type}</Fact>
-            <Fact name="Address">{provider.base_url}</Fact>
+            <Fact name="Type">{provider.type}</Fact>
+            <Fact name="Base URL">{provider.base_url}</Fact>
             <Fact name="Source">
               <Source of={provider} />
             </Fact>
             {provider.updated_at !== null && (
-              <Fact name="Changed">
+              <Fact name="Last change">
                 <Ago at={provider.updated_at} /> by {provider.updated_by}
               </Fact>
             )}
@@ -115,7 +116,7 @@ function Provider({ provider }: { provider: ProviderReply }) {
         open={adding}
         onClose={() => setAdding(false)}
         title="Add a credential"
-        description="Requests are shared among credentials by weight and health."
+        description="Culvert shares requests among credentials by weight and health."
       >
         <AddCredential provider={provider.name} onAdded={() => setAdding(false)} />
       </Dialog>
@@ -157,7 +158,7 @@ function Actions({ provider }: { provider: ProviderReply }) {
           await refreshProviders(client);
         }}
       >
-        Its credentials are removed with it, and models lose their targets here. Requests that run finish.
+        This also removes its credentials, and models lose their targets there. Running requests finish.
       </Confirm>
     </>
   );

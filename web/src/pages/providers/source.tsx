@@ -4,10 +4,13 @@ import { Badge } from '../../parts/status.tsx';
 type Kept = Pick<ProviderReply, 'source' | 'shadowed' | 'problem'>;
 
 const sources: Record<Kept['source'], { word: string; title: string }> = {
-  file: { word: 'file', title: 'Of the configuration file, and changed there.' },
-  kept: { word: 'set up here', title: 'Made in the dashboard, by the admin API or by the CLI.' },
-  detected: { word: 'detected', title: 'By a key in the environment, a server of this machine or a list of models.' },
-  'built-in': { word: 'built in', title: 'Of Culvert itself.' },
+  file: { word: 'file', title: 'It is set in the configuration file, and you change it there.' },
+  kept: { word: 'set up here', title: 'It was created in the dashboard, by the admin API or by the CLI.' },
+  detected: {
+    word: 'detected',
+    title: 'Culvert found it by a key in the environment, a server on this machine or a list of models.',
+  },
+  'built-in': { word: 'built in', title: 'It is a part of Culvert.' },
 };
 
 /** Where a provider or a model comes from, and what is wrong with what is kept of it. */
@@ -17,7 +20,7 @@ export function Source({ of: { source, shadowed, problem } }: { of: Kept }) {
     <span className="inline-flex gap-1">
       <Badge title={title}>{word}</Badge>
       {shadowed && (
-        <Badge tone="warn" title="What was set up here is not used: the configuration file has this name too.">
+        <Badge tone="warn" title="Culvert uses the one with this name in the configuration file, and not this one.">
           shadowed
         </Badge>
       )}

@@ -33,7 +33,7 @@ export function OperationView({ document, operation, callers }: OperationViewPro
         }))}
       />
       {body !== null && <FieldsTable title="Body" rows={fieldsOf(document, body.schema)} />}
-      {answer !== null && <FieldsTable title="Answer" rows={fieldsOf(document, answer)} />}
+      {answer !== null && <FieldsTable title="Response" rows={fieldsOf(document, answer)} />}
     </article>
   );
 }

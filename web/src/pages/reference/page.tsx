@@ -42,7 +42,7 @@ export default function ReferencePage() {
               onValue={(value) => setFilters({ text: value })}
               className="w-full"
             />
-            {found.length === 0 && <p className="px-2 text-muted text-sm">No operation is like that.</p>}
+            {found.length === 0 && <p className="px-2 text-muted text-sm">No operation matches.</p>}
             <OperationsList
               operations={found}
               chosen={operation?.id}
@@ -53,7 +53,7 @@ export default function ReferencePage() {
           {operation === undefined ? (
             <div className="hidden lg:block">
               <Empty icon={<BookOpen />} title="Choose an operation">
-                Each shows what it takes and answers, and can be tried. The document itself is /openapi.json.
+                You see its parameters and its response, and you can try it. The document is at /openapi.json.
               </Empty>
             </div>
           ) : (

@@ -120,7 +120,7 @@ export function TryIt({ document, operation, callers: { caller, error } }: TryIt
       <Confirm
         open={asking}
         onClose={() => setAsking(false)}
-        title="Send it for real?"
+        title="Send this call?"
         action={`Send ${method}`}
         onConfirm={() => send.mutateAsync()}
       >
@@ -128,8 +128,8 @@ export function TryIt({ document, operation, callers: { caller, error } }: TryIt
           {method} {path}
         </p>
         <p className="mt-2">
-          It is sent {byKey ? `as the key ${caller?.key.name} of ${caller?.key.account}` : 'as yourself'}, and what it
-          changes or deletes stays so.
+          Culvert runs it {byKey ? `as the key ${caller?.key.name} of ${caller?.key.account}` : 'as yourself'}. You
+          cannot undo what it changes or deletes.
         </p>
       </Confirm>
       {send.data !== undefined && <Answer answer={send.data} />}
@@ -139,14 +139,14 @@ export function TryIt({ document, operation, callers: { caller, error } }: TryIt
 
 function Answer({ answer: { status, ms, type, body } }: { answer: TrialAnswer }) {
   return (
-    <section className="mt-4 flex flex-col gap-2" aria-label="Answer of the call">
+    <section className="mt-4 flex flex-col gap-2" aria-label="Response of the call">
       <p className="flex flex-wrap items-center gap-2 text-muted text-xs">
         <Badge tone={status < 400 ? 'ok' : 'bad'}>{status}</Badge> {span(ms)} · {type || 'no content'}
         {body.kind === 'bytes' && !body.cut && ` · ${bytes(body.blob.size)}`}
-        {body.cut && (body.kind === 'text' ? ' · only its beginning is shown' : ' · too large to be kept here')}
+        {body.cut && (body.kind === 'text' ? ' · only its beginning is shown' : ' · too large to show')}
       </p>
       {body.kind === 'bytes' && !body.cut && <Save blob={body.blob} />}
-      {body.kind === 'text' && body.text !== '' && <Code text={body.text} label="Answer" wrap />}
+      {body.kind === 'text' && body.text !== '' && <Code text={body.text} label="Response" wrap />}
     </section>
   );
 }
@@ -156,7 +156,7 @@ function Save({ blob }: { blob: Blob }) {
   return url === null ? null : (
     <div>
       <a href={url} download={`answer.${blob.type.replace(/.*\/|;.*/g, '') || 'bin'}`} className={buttonClass()}>
-        Save it
+        Download
       </a>
     </div>
   );

@@ -24,12 +24,12 @@ type Values = Partial<Record<FilterName, string>>;
 
 const statuses = [
   ['', 'Any outcome'],
-  ['ok', 'Went well'],
+  ['ok', 'Succeeded'],
   ['failed', 'Failed'],
   ['2xx', '2xx'],
   ['4xx', '4xx'],
-  ['429', '429 limited'],
-  ['499', '499 caller left'],
+  ['429', '429 rate limited'],
+  ['499', '499 client disconnected'],
   ['5xx', '5xx'],
 ] as const;
 const times = [
@@ -67,7 +67,7 @@ export function FilterBar({ values, onValues }: FilterBarProps) {
       <Select
         aria-label="Outcome"
         value={outcome}
-        className="w-auto flex-1 sm:flex-none"
+        className="w-[calc(50%-4px)] sm:w-auto"
         onChange={({ target: { value } }) =>
           onValues(value === 'ok' || value === 'failed' ? { class: value, status: '' } : { class: '', status: value })
         }
@@ -82,7 +82,7 @@ export function FilterBar({ values, onValues }: FilterBarProps) {
       <Select
         aria-label="Time"
         value={values.until === undefined ? (values.since ?? '') : 'span'}
-        className="w-auto flex-1 sm:flex-none"
+        className="w-[calc(50%-4px)] sm:w-auto"
         onChange={({ target: { value } }) => onValues({ since: value, until: '' })}
       >
         {times.map(([value, label]) => (
@@ -112,7 +112,7 @@ export function FilterBar({ values, onValues }: FilterBarProps) {
           <FilterInput label="Key id" from="/admin/v1/keys" field="id" {...filter('key')} />
           <FilterInput label="User" from="/admin/v1/usage?group_by=user" field="group" {...filter('user')} />
           <FilterInput label="Tag" from="/admin/v1/usage?group_by=tag" field="group" {...filter('tag')} />
-          <FilterInput label="USD from" inputMode="decimal" {...filter('cost_min')} />
+          <FilterInput label="Min USD" inputMode="decimal" {...filter('cost_min')} />
         </>
       )}
       <Button

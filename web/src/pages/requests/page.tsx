@@ -51,10 +51,10 @@ const columns: readonly Column<RequestRow>[] = [
   },
   { head: 'Tag', from: '2xl', cell: ({ tag }) => tag ?? <None /> },
   { head: 'Attempts', from: '2xl', align: 'right', cell: ({ route }) => <Count value={route.attempts.length} /> },
-  { head: 'In', from: 'lg', align: 'right', cell: ({ usage }) => <Count value={usage.input_tokens} /> },
-  { head: 'Out', from: 'lg', align: 'right', cell: ({ usage }) => <Count value={usage.output_tokens} /> },
+  { head: 'Input', from: 'lg', align: 'right', cell: ({ usage }) => <Count value={usage.input_tokens} /> },
+  { head: 'Output', from: 'lg', align: 'right', cell: ({ usage }) => <Count value={usage.output_tokens} /> },
   { head: 'First token', from: 'lg', align: 'right', cell: ({ first_token_ms }) => <Span ms={first_token_ms} /> },
-  { head: 'Took', from: 'md', align: 'right', cell: ({ ms }) => <Span ms={ms} /> },
+  { head: 'Duration', from: 'md', align: 'right', cell: ({ ms }) => <Span ms={ms} /> },
   { head: 'Cost', align: 'right', cell: ({ cost_usd }) => <Money value={cost_usd} /> },
 ];
 
@@ -86,7 +86,7 @@ export default function RequestsPage() {
             icon={paused ? <Play className="size-4" /> : <Pause className="size-4" />}
             onClick={() => setPaused(!paused)}
             aria-pressed={!paused}
-            title={paused ? 'Show requests as they end' : 'Stop showing new ones'}
+            title={paused ? 'Show requests as they end' : 'Pause the list'}
           >
             {paused ? 'Go live' : 'Live'}
           </Button>
@@ -102,8 +102,8 @@ export default function RequestsPage() {
         keyOf={({ id }) => id}
         to={({ id }) => `/dashboard/requests/${id}`}
         empty={
-          <Empty title={some ? 'No request is like that.' : 'Nobody has asked anything yet.'}>
-            {some ? 'Fewer filters, or a longer time, show more.' : 'A request appears here once it has ended.'}
+          <Empty title={some ? 'No request matches these filters.' : 'There are no requests yet.'}>
+            {some ? 'Remove a filter or choose a longer time.' : 'A request appears here once it has ended.'}
           </Empty>
         }
       />

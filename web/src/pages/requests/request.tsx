@@ -41,7 +41,7 @@ export default function RequestPage() {
         canRunAgain(data) && (
           <Button
             icon={<FlaskConical className="size-4" />}
-            title={data.bodies === null ? 'With its model alone: its body is not kept.' : undefined}
+            title={data.bodies === null ? 'Only with its model, because its body is not kept.' : undefined}
             onClick={() => void navigate({ to: '/dashboard/playground', search: setUpAgain(data) as never })}
           >
             Run again in the playground
@@ -82,20 +82,20 @@ function Shown({ request }: { request: RequestReply }) {
               <p className="text-muted">{bodies_note ?? 'The bodies of this request are not kept.'}</p>
             ) : (
               <div className="flex flex-col gap-3">
-                <h3 className="font-medium">Asked</h3>
+                <h3 className="font-medium">Request</h3>
                 <Code label="Request" text={pretty(bodies.request)} wrap />
-                <h3 className="font-medium">Answered</h3>
-                <Code label="Answer" text={pretty(bodies.answer)} wrap />
+                <h3 className="font-medium">Response</h3>
+                <Code label="Response" text={pretty(bodies.answer)} wrap />
                 {bodies.error !== null && <p className="text-bad">{bodies.error}</p>}
               </div>
             )}
           </Section>
         </div>
         <div className="flex min-w-0 flex-col gap-4">
-          <Section title="Who">
+          <Section title="Details">
             <Who request={request} />
           </Section>
-          <Section title="Used">
+          <Section title="Usage">
             <Used request={request} />
           </Section>
         </div>
@@ -114,7 +114,7 @@ function Summary({ request }: { request: RequestReply }) {
         {request.class !== 'ok' && <span className="font-normal text-muted text-sm">{wordsOf(request.class)}</span>}
       </span>,
     ],
-    ['Took', <Span key="t" ms={request.ms} />],
+    ['Duration', <Span key="t" ms={request.ms} />],
     ['First token', <Span key="f" ms={request.first_token_ms} />],
     [
       'Tokens in, out',
@@ -153,11 +153,11 @@ function Who({ request }: { request: RequestReply }) {
         <Id text={request.id} />
       </Fact>
       {request.client_request_id !== null && (
-        <Fact name="Caller’s id">
+        <Fact name="Client request id">
           <Id text={request.client_request_id} />
         </Fact>
       )}
-      <Fact name="When">
+      <Fact name="Time">
         {instant(Date.parse(request.created_at))}{' '}
         <span className="text-muted">
           (<Ago at={request.created_at} />)
@@ -169,7 +169,7 @@ function Who({ request }: { request: RequestReply }) {
       <Fact name="Tag">{request.tag == null ? <None /> : listed({ tag: request.tag }, request.tag)}</Fact>
       <Fact name="Endpoint">
         {request.endpoint} {request.stream && <Badge>stream</Badge>}{' '}
-        {request.aborted && <Badge tone="warn">the caller left</Badge>}
+        {request.aborted && <Badge tone="warn">client disconnected</Badge>}
       </Fact>
       <Fact name="Model">{listed({ model: request.model }, request.model)}</Fact>
       {request.tier !== null && <Fact name="Tier">{request.tier}</Fact>}
@@ -179,12 +179,12 @@ function Who({ request }: { request: RequestReply }) {
 
 /** Who counted, by the record's word. */
 const sources: Readonly<Record<string, string>> = {
-  upstream: 'The provider',
-  counted: 'Culvert: the provider told none',
+  upstream: 'Reported by the provider',
+  counted: 'Counted by Culvert, because the provider reported none',
   estimated: 'Estimated from the request',
-  abandoned: 'Estimated: the caller left',
-  none: 'Nobody: nothing was used',
-  refused: 'Nobody: it was refused',
+  abandoned: 'Estimated, because the client disconnected',
+  none: 'Nothing was used',
+  refused: 'The request was refused',
 };
 
 function Used({ request: { usage, units, cost_usd } }: { request: RequestReply }) {
@@ -208,7 +208,7 @@ function Used({ request: { usage, units, cost_usd } }: { request: RequestReply }
           `$${Number(cost_usd.toPrecision(12))}`
         )}
       </Fact>
-      <Fact name="Counted by">{sources[source] ?? source}</Fact>
+      <Fact name="Tokens">{sources[source] ?? source}</Fact>
     </Facts>
   );
 }

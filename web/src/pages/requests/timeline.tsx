@@ -21,7 +21,7 @@ export function Timeline({ request: { route, ms, status, class: failure } }: { r
     <div className="flex flex-col gap-4">
       {attempts.length === 0 ? (
         <p className="text-muted">
-          No provider was asked: {wordsOf(failure)} ({status}).
+          No provider was tried: {wordsOf(failure)} ({status}).
         </p>
       ) : (
         <ol className="flex flex-col">
@@ -39,7 +39,7 @@ export function Timeline({ request: { route, ms, status, class: failure } }: { r
       )}
       {considered.length > 0 && (
         <div>
-          <h3 className="mb-1 font-medium text-muted text-xs">Considered, not asked</h3>
+          <h3 className="mb-1 font-medium text-muted text-xs">Considered, but not tried</h3>
           <ul className="divide-y divide-line rounded-md border border-line">
             {considered.map(({ target, verdict }) => (
               <li key={target} className="flex flex-wrap justify-between gap-x-4 px-3 py-1.5">
@@ -50,7 +50,9 @@ export function Timeline({ request: { route, ms, status, class: failure } }: { r
           </ul>
         </div>
       )}
-      {route.passThrough === true && <p className="text-muted text-xs">The provider’s bytes went out as they were.</p>}
+      {route.passThrough === true && (
+        <p className="text-muted text-xs">Culvert passed the bytes of the provider through unchanged.</p>
+      )}
     </div>
   );
 }
@@ -84,7 +86,7 @@ function AttemptLine({ attempt, last, wholeMs, verdict }: AttemptLineProps) {
         <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
           <span className="font-medium [overflow-wrap:anywhere]">{target}</span>
           <Badge tone={tone}>
-            {status ?? 'no answer'} {!well && wordsOf(outcome)}
+            {status ?? 'no response'} {!well && wordsOf(outcome)}
           </Badge>
           <span className="ml-auto whitespace-nowrap">{span(ms)}</span>
         </div>
@@ -100,7 +102,7 @@ function AttemptLine({ attempt, last, wholeMs, verdict }: AttemptLineProps) {
         </div>
         <p className="mt-1 flex flex-wrap gap-x-3 text-muted text-xs">
           {verdict !== undefined && <span>{verdict}</span>}
-          {startMs != null && <span>began after {span(startMs)}</span>}
+          {startMs != null && <span>started after {span(startMs)}</span>}
           <span>credential {credential}</span>
           {firstTokenMs !== null && <span>first token after {span(firstTokenMs)}</span>}
           <span>{bytes(attempt.bytes)}</span>

@@ -15,10 +15,10 @@ export function AuditLog() {
   const pages = usePages<AuditRow>('/admin/v1/audit');
   const [shown, setShown] = useState<AuditRow | null>(null);
   const columns: Column<AuditRow>[] = [
-    { head: 'When', cell: ({ at }) => <Moment at={at} />, className: 'w-px' },
-    { head: 'Who', cell: ({ actor }) => actor },
-    { head: 'What', cell: ({ action }) => <code className="font-mono text-xs">{action}</code> },
-    { head: 'Of', from: 'sm', cell: ({ subject }) => <span className="[overflow-wrap:anywhere]">{subject}</span> },
+    { head: 'Time', cell: ({ at }) => <Moment at={at} />, className: 'w-px' },
+    { head: 'Operator', cell: ({ actor }) => actor },
+    { head: 'Action', cell: ({ action }) => <code className="font-mono text-xs">{action}</code> },
+    { head: 'Subject', from: 'sm', cell: ({ subject }) => <span className="[overflow-wrap:anywhere]">{subject}</span> },
     { head: 'Fields', from: 'lg', cell: (row) => <span className="text-muted">{changedFields(row).join(', ')}</span> },
     {
       head: 'Change',
@@ -39,8 +39,8 @@ export function AuditLog() {
         columns={columns}
         keyOf={({ id }) => String(id)}
         empty={
-          <Empty title="Nothing has been changed yet.">
-            Every change of what is set up appears here, with who made it.
+          <Empty title="There are no changes yet.">
+            Every change to the setup appears here, with the operator who made it.
           </Empty>
         }
       />
@@ -64,7 +64,7 @@ function Change({ row }: { row: AuditRow }) {
   const before = fieldsOf(row.before);
   const after = fieldsOf(row.after);
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  if (names.length === 0) return <p className="text-muted">No field was written down.</p>;
+  if (names.length === 0) return <p className="text-muted">No field was recorded.</p>;
   return (
     <div className="overflow-x-auto">
       <table className="w-full text-left text-sm">

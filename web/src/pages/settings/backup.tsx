@@ -35,9 +35,9 @@ export function Backup() {
     <Section title="Backup" inside="padded">
       <div className="flex max-w-2xl flex-col gap-4">
         <p>
-          One file with accounts, keys (as hashes), plans, operators, the audit log, all requests and their cost, and
-          the providers and models that were set up here. From the data folder it holds vectors, pages, crawls and
-          pictures. <code className="font-mono text-sm">culvert restore FILE</code> brings all of it back.
+          The backup is one file with accounts, keys (as hashes), plans, operators, the audit log, all requests and
+          their cost, and the providers and models that were set up here. From the data folder it holds vectors, pages,
+          crawls and pictures. <code className="font-mono text-sm">culvert restore FILE</code> brings all of it back.
         </p>
         <Note tone="warn">
           Keep it as safe as a password: it holds the secret that opens the credentials that were set up here. It does
@@ -59,7 +59,7 @@ export function Backup() {
               </Button>
               <p role="status" className="text-muted text-sm tabular-nums">
                 {received === null
-                  ? 'The server writes it to its disk first, and serves on meanwhile.'
+                  ? 'The server writes it to its disk first and keeps serving.'
                   : `${bytes(received)} received`}
               </p>
             </>

@@ -45,7 +45,7 @@ export function CheckFile() {
         </>
       }
     >
-      <Field name="config" label="culvert.yaml" hint="It is checked as a start would check it. Nothing changes.">
+      <Field name="config" label="culvert.yaml" hint="Culvert checks it as it does when it starts. Nothing changes.">
         {(control) => (
           <TextArea
             {...control}
@@ -61,11 +61,11 @@ export function CheckFile() {
         <div className="flex flex-col gap-2">
           {check.data.ok ? (
             <Note tone="ok" icon={<CircleCheck />}>
-              It could be used as it is
+              The file is valid
               {check.data.warnings.length > 0 && `, with ${plural(check.data.warnings.length, 'warning')}`}.
             </Note>
           ) : (
-            <Note tone="bad">{plural(check.data.errors.length, 'error')}: a start would refuse it.</Note>
+            <Note tone="bad">{plural(check.data.errors.length, 'error')}. Culvert would not start with this file.</Note>
           )}
           <Problems problems={check.data.errors} tone="bad" />
           <Problems problems={check.data.warnings} tone="warn" />

@@ -15,7 +15,7 @@ const order = { problem: 0, warning: 1, ok: 2 };
 const icons = {
   problem: <CircleAlert className="mt-0.5 size-4 shrink-0 text-bad" aria-label="Problem" />,
   warning: <TriangleAlert className="mt-0.5 size-4 shrink-0 text-warn" aria-label="Warning" />,
-  ok: <CircleCheck className="mt-0.5 size-4 shrink-0 text-ok" aria-label="Well" />,
+  ok: <CircleCheck className="mt-0.5 size-4 shrink-0 text-ok" aria-label="OK" />,
 };
 
 /** What `culvert doctor` finds, by the server that runs. */
@@ -32,11 +32,10 @@ export function Doctor() {
     <>
       <div className="flex items-center gap-3">
         <p className="min-w-0 flex-1 text-muted">
-          {data !== undefined &&
-            (bad === 0 ? 'Everything that serving needs is well.' : `${plural(bad, 'thing')} to look at.`)}
+          {data !== undefined && (bad === 0 ? 'There are no problems.' : `${plural(bad, 'finding')}.`)}
         </p>
         <Button icon={<RefreshCw className="size-4" />} busy={isFetching} onClick={() => void refetch()}>
-          Look again
+          Check again
         </Button>
       </div>
       {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}

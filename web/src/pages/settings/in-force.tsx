@@ -39,7 +39,7 @@ export function InForce() {
       </div>
       {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
       {data === undefined && error === null && <SkeletonRows />}
-      {data !== undefined && sections.length === 0 && <Empty title="No setting is called like that." />}
+      {data !== undefined && sections.length === 0 && <Empty title="No setting matches." />}
       {sections.map(({ name, settings }) => (
         <Section key={name} title={name} inside="flush">
           <dl className="divide-y divide-line">
@@ -103,7 +103,7 @@ function Reload() {
     mutationFn: (force: boolean) => call('POST', '/admin/v1/config/reload', { body: { force } }),
     onSuccess() {
       setProblems([]);
-      toast('The configuration file was read and is in force.');
+      toast('The configuration file was reloaded.');
       void client.invalidateQueries();
     },
     onError(error) {
@@ -114,7 +114,7 @@ function Reload() {
   return (
     <>
       <Button icon={<RefreshCw className="size-4" />} busy={reload.isPending} onClick={() => reload.mutate(false)}>
-        Read the file again
+        Reload the file
       </Button>
       {reload.error !== null && (
         <div className="flex w-full flex-col gap-2">
@@ -123,7 +123,7 @@ function Reload() {
           {problems.some(({ message }) => message.includes('--force')) && (
             <div>
               <Button look="danger" onClick={() => reload.mutate(true)}>
-                Take it all the same
+                Reload anyway
               </Button>
             </div>
           )}

@@ -33,11 +33,11 @@ export function OperatorForm({ operator, onDone }: OperatorFormProps) {
       onSubmit={() => save.mutate()}
       footer={
         <Button type="submit" look="main" busy={save.isPending} disabled={name === ''}>
-          {operator === null ? 'Make' : 'Save'}
+          {operator === null ? 'Create' : 'Save'}
         </Button>
       }
     >
-      <Field name="name" label="Name" hint="Stands in the audit log.">
+      <Field name="name" label="Name" hint="The audit log shows it.">
         {(control) => (
           <Input {...control} autoComplete="off" value={name} onChange={({ target }) => setName(target.value)} />
         )}
@@ -45,14 +45,18 @@ export function OperatorForm({ operator, onDone }: OperatorFormProps) {
       <Field name="role" label="Role">
         {(control) => (
           <Select {...control} value={role} onChange={({ target }) => setRole(target.value as Role)}>
-            <option value="viewer">viewer: looks</option>
+            <option value="viewer">viewer: may only read</option>
             <option value="billing">billing: accounts, plans and usage</option>
-            <option value="admin">admin: everything but operators</option>
+            <option value="admin">admin: everything except operators</option>
             <option value="owner">owner: everything</option>
           </Select>
         )}
       </Field>
-      <Field name="accounts" label="Accounts" hint="Those that it sees and may change, with commas. Empty: all.">
+      <Field
+        name="accounts"
+        label="Accounts"
+        hint="Ids of the accounts it may see and change, separated by commas. Leave it empty for all."
+      >
         {(control) => (
           <Input
             {...control}

@@ -32,12 +32,12 @@ export function Operators() {
     { head: 'Role', cell: ({ role }) => <Badge tone={role === 'owner' ? 'accent' : 'plain'}>{role}</Badge> },
     { head: 'Accounts', from: 'sm', cell: ({ accounts }) => (accounts === null ? 'all' : accounts.join(', ')) },
     {
-      head: 'Logs in by',
+      head: 'Login',
       from: 'md',
       cell: ({ login, prefix }) =>
         login === 'oidc' ? 'OpenID Connect' : <code className="font-mono text-xs">{prefix}…</code>,
     },
-    { head: 'Since', from: 'md', cell: ({ created_at }) => <Ago at={created_at} /> },
+    { head: 'Created', from: 'md', cell: ({ created_at }) => <Ago at={created_at} /> },
   ];
   if (may) {
     columns.push({
@@ -53,7 +53,7 @@ export function Operators() {
           }
         >
           <MenuItem disabled={operator.login === 'oidc'} onSelect={() => setDoing({ what: 'change', operator })}>
-            Change
+            Edit
           </MenuItem>
           <MenuItem disabled={operator.login === 'oidc'} onSelect={() => setDoing({ what: 'rotate', operator })}>
             New key
@@ -69,12 +69,12 @@ export function Operators() {
     <>
       <div className="flex flex-wrap items-center gap-3">
         <p className="min-w-64 flex-1 text-muted">
-          Owners may do everything, admins everything but make operators; viewers look; billing sees accounts, plans and
-          usage.
+          Owners may do everything, and admins everything except manage operators. Viewers may only read. Billing sees
+          accounts, plans and usage.
         </p>
         {may && (
           <Button look="main" icon={<UserPlus className="size-4" />} onClick={() => setDoing({ what: 'make' })}>
-            Make an operator
+            Create an operator
           </Button>
         )}
       </div>
@@ -84,16 +84,14 @@ export function Operators() {
         columns={columns}
         keyOf={({ id }) => id}
         empty={
-          <Empty title="There are no operators yet.">
-            The holder of the admin key is the only one who administers.
-          </Empty>
+          <Empty title="There are no operators yet.">Only the holder of the admin key administers the server.</Empty>
         }
       />
       {(doing?.what === 'make' || doing?.what === 'change') && (
         <Dialog
           open
           onClose={close}
-          title={doing.what === 'make' ? 'Make an operator' : `Change ${doing.operator.name}`}
+          title={doing.what === 'make' ? 'Create an operator' : `Edit ${doing.operator.name}`}
         >
           <OperatorForm
             operator={doing.what === 'make' ? null : doing.operator}
@@ -110,14 +108,14 @@ export function Operators() {
           open
           onClose={close}
           title={`A new key for ${doing.operator.name}?`}
-          action="Make a new key"
+          action="Create a new key"
           onConfirm={async () => {
             const { key } = await call<{ key: string }>('POST', `/admin/v1/operators/${doing.operator.id}/rotate`);
             setSecret({ name: doing.operator.name, key });
             await renewed();
           }}
         >
-          The old key, and every session that it opened, is over at once.
+          The old key stops working at once, and its sessions end.
         </Confirm>
       )}
       {doing?.what === 'remove' && (
@@ -133,7 +131,7 @@ export function Operators() {
           }}
         >
           {doing.operator.login === 'oidc'
-            ? 'Its sessions end. It comes back with its next login, unless its groups are gone.'
+            ? 'Its sessions end. The next login creates it again, unless its groups no longer allow it.'
             : 'Its key stops working and its sessions end.'}
         </Confirm>
       )}
@@ -142,9 +140,9 @@ export function Operators() {
           open
           onClose={() => setSecret(null)}
           title={`Key of ${secret.name}`}
-          description="It is shown this once. It logs in to the dashboard and calls /admin/v1."
+          description="It is shown only once. It logs in to the dashboard and calls /admin/v1."
         >
-          <Code label="Operator’s key" text={secret.key} wrap />
+          <Code label="Operator key" text={secret.key} wrap />
         </Dialog>
       )}
     </>

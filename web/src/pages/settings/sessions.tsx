@@ -17,7 +17,7 @@ import { toast } from '../../parts/toast.tsx';
 const ways: Readonly<Record<string, string>> = {
   token: 'Login link',
   admin_key: 'Admin key',
-  operator_key: 'Operator’s key',
+  operator_key: 'Operator key',
   key: 'API key',
   oidc: 'OpenID Connect',
 };
@@ -30,18 +30,18 @@ export function Sessions() {
   const [ending, setEnding] = useState<SessionReply | null>(null);
   const columns: Column<SessionReply>[] = [
     {
-      head: 'Who',
+      head: 'Name',
       cell: ({ name, kind }) => (
         <>
           {name} {kind === 'key' && <span className="text-muted">(API key)</span>}
         </>
       ),
     },
-    { head: 'By', from: 'sm', cell: ({ login }) => ways[login] ?? login },
-    { head: 'From', from: 'md', cell: ({ address }) => address || 'unknown' },
+    { head: 'Login', from: 'sm', cell: ({ login }) => ways[login] ?? login },
+    { head: 'Address', from: 'md', cell: ({ address }) => address || 'unknown' },
     { head: 'Browser', from: 'lg', cell: ({ agent }) => <span title={agent}>{browserOf(agent)}</span> },
     { head: 'Last seen', cell: ({ seen_at }) => <Ago at={seen_at} /> },
-    { head: 'Ends', from: 'md', cell: ({ expires_at }) => <Ago at={expires_at} /> },
+    { head: 'Expires', from: 'md', cell: ({ expires_at }) => <Ago at={expires_at} /> },
   ];
   if (may) {
     columns.push({
@@ -68,7 +68,7 @@ export function Sessions() {
         pages={pages}
         columns={columns}
         keyOf={({ id }) => id}
-        empty={<Empty title="Nobody is logged in." />}
+        empty={<Empty title="There are no sessions." />}
       />
       {ending !== null && (
         <Confirm
@@ -82,7 +82,7 @@ export function Sessions() {
             await client.invalidateQueries({ queryKey: ['/admin/v1/sessions'] });
           }}
         >
-          The next request of that browser is refused, on every replica.
+          Every replica refuses the next request of that browser.
         </Confirm>
       )}
     </>
@@ -94,10 +94,10 @@ function LoginLink() {
   return (
     <div className="flex flex-wrap items-center gap-3">
       <p className="min-w-64 flex-1 text-muted">
-        A login link logs one browser in as the owner, once, within ten minutes.
+        A login link logs one browser in as an owner. It works once, within ten minutes.
       </p>
       <Button icon={<Link2 className="size-4" />} busy={make.isPending} onClick={() => make.mutate()}>
-        Make a login link
+        Create a login link
       </Button>
       {make.error !== null && <ErrorNote error={make.error} />}
       {make.data !== undefined && (
@@ -105,7 +105,7 @@ function LoginLink() {
           open
           onClose={make.reset}
           title="Login link"
-          description="Whoever opens it first is logged in as the owner. It is shown this once."
+          description="Whoever opens it first is logged in as an owner. It is shown only once."
         >
           <Code label="Login link" text={location.origin + make.data.path} wrap />
         </Dialog>

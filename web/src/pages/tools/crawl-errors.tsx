@@ -30,10 +30,10 @@ export function CrawlErrorsTable({ caller, path, seen }: CrawlErrorsTableProps) 
     ...data.robotsBlocked.map((url) => ({ url, error: "The site's robots.txt forbids it.", timestamp: null })),
   ];
   const columns: Column<FailedPage>[] = [
-    { head: 'Could not be read', className: '[overflow-wrap:anywhere]', cell: ({ url }) => url },
-    { head: 'Why', className: '[overflow-wrap:anywhere]', cell: (row) => row.error },
+    { head: 'Page', className: '[overflow-wrap:anywhere]', cell: ({ url }) => url },
+    { head: 'Error', className: '[overflow-wrap:anywhere]', cell: (row) => row.error },
     {
-      head: 'When',
+      head: 'Time',
       from: 'sm',
       align: 'right',
       cell: ({ timestamp }) => (timestamp === null ? <None /> : <Moment at={timestamp} />),

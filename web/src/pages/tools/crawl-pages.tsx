@@ -55,7 +55,7 @@ export function CrawlPagesTable({ caller, path, completed }: CrawlPagesTableProp
         columns={columns}
         keyOf={({ metadata }) => String(metadata.sourceURL ?? metadata.url)}
         pages={pages}
-        empty={<Empty title="No page was read yet." />}
+        empty={<Empty title="No pages have been read yet." />}
       />
       <Dialog
         open={opened !== null}

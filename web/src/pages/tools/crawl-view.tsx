@@ -71,7 +71,7 @@ export function CrawlView({ caller, id }: { caller: Caller; id: string }) {
               />
               <p className="text-muted text-sm [overflow-wrap:anywhere]">
                 {count(data.completed)} of {plural(data.total, 'page')} read, {count(data.failed)} failed,{' '}
-                {plural(data.creditsUsed, 'unit')}. Begun <Ago at={data.createdAt} />
+                {plural(data.creditsUsed, 'unit')}. Started <Ago at={data.createdAt} />
                 {data.expiresAt !== undefined && (
                   <>
                     ; its pages are deleted <Ago at={data.expiresAt} />
@@ -81,7 +81,7 @@ export function CrawlView({ caller, id }: { caller: Caller; id: string }) {
                 {data.collection !== null && (
                   <>
                     {' '}
-                    Its pages are added to{' '}
+                    Its pages are added to the collection{' '}
                     <Link
                       to="/dashboard/vectors"
                       search={{ collection: data.collection, key: caller.key.id } as never}

@@ -48,7 +48,7 @@ export function CrawlsView({ caller, onBegun }: { caller: Caller; onBegun: (id: 
     { head: 'Pages', align: 'right', cell: ({ completed, total }) => `${count(completed)} of ${count(total)}` },
     { head: 'Failed', align: 'right', from: 'sm', cell: ({ failed }) => <Count value={failed} /> },
     { head: 'Units', align: 'right', from: 'sm', cell: ({ creditsUsed }) => <Count value={creditsUsed} /> },
-    { head: 'Begun', align: 'right', from: 'sm', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+    { head: 'Started', align: 'right', from: 'sm', cell: ({ createdAt }) => <Ago at={createdAt} /> },
   ];
   const make = (
     <Button look="main" icon={<Plus className="size-4" aria-hidden />} onClick={() => setMaking(true)}>
@@ -65,7 +65,7 @@ export function CrawlsView({ caller, onBegun }: { caller: Caller; onBegun: (id: 
         keyOf={({ id }) => id}
         empty={
           <Empty icon={<Globe />} title="This key has no crawls." action={make}>
-            A crawl reads the pages of a site, one after the other. They are kept for some days after its end.
+            A crawl reads the pages of a site, one after the other. Culvert keeps them for some days.
           </Empty>
         }
       />

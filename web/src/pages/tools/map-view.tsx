@@ -35,7 +35,7 @@ export function MapView({ caller }: { caller: Caller }) {
         )
       }
     >
-      <Field name="url" label="Address of the site">
+      <Field name="url" label="Site URL">
         {(control) => (
           <Input
             {...control}
@@ -47,7 +47,7 @@ export function MapView({ caller }: { caller: Caller }) {
           />
         )}
       </Field>
-      <Field name="search" label="Words" hint="Links with them come first.">
+      <Field name="search" label="Search" hint="Links that match come first.">
         {(control) => (
           <Input {...control} value={search} onChange={(event) => setAsked({ ...asked, search: event.target.value })} />
         )}
@@ -59,9 +59,9 @@ export function MapView({ caller }: { caller: Caller }) {
             value={sitemap}
             onChange={(event) => setAsked({ ...asked, sitemap: event.target.value })}
           >
-            <option value="include">With the links of its page</option>
-            <option value="only">Alone</option>
-            <option value="skip">Not at all</option>
+            <option value="include">In addition to the first page</option>
+            <option value="only">Only the sitemaps</option>
+            <option value="skip">Ignore</option>
           </Select>
         )}
       </Field>

@@ -18,7 +18,7 @@ interface CrawlFormProps {
 
 export function NewCrawl(props: CrawlFormProps) {
   return (
-    <Dialog open onClose={props.onClose} title="New crawl" description="Each page that is read is charged.">
+    <Dialog open onClose={props.onClose} title="New crawl" description="Each page that is read costs units.">
       <CrawlForm {...props} />
     </Dialog>
   );
@@ -67,30 +67,30 @@ export function CrawlForm({ caller, collection, onClose, onBegun }: CrawlFormPro
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="main" busy={begin.isPending} disabled={url.trim() === ''}>
-            Begin
+            Start
           </Button>
         </>
       }
     >
-      <Field name="url" label="Address" hint="Pages below its path that it leads to are read, too.">
+      <Field name="url" label="URL" hint="Culvert also reads the pages below this path that it links to.">
         {(control) => <Input {...control} inputMode="url" placeholder="https://" {...field('url')} />}
       </Field>
       <label className="inline-flex min-h-6 items-center gap-2 text-sm">
         <input type="checkbox" checked={whole} onChange={() => setAsked({ ...asked, whole: !whole })} />
-        Pages of the whole site
+        Crawl the whole site
       </label>
       <div className="grid grid-cols-2 gap-3">
-        <Field name="limit" label="Most pages">
+        <Field name="limit" label="Page limit">
           {(control) => <Input {...control} inputMode="numeric" {...field('limit')} />}
         </Field>
-        <Field name="maxDiscoveryDepth" label="Most clicks away">
+        <Field name="maxDiscoveryDepth" label="Max depth">
           {(control) => <Input {...control} inputMode="numeric" {...field('depth')} />}
         </Field>
       </div>
-      <Field name="includePaths" label="Only these paths" hint="Regular expressions, one a line.">
+      <Field name="includePaths" label="Include paths" hint="Regular expressions, one per line.">
         {(control) => <TextArea {...control} rows={2} {...field('only')} />}
       </Field>
-      <Field name="excludePaths" label="Not these paths" hint="Regular expressions, one a line.">
+      <Field name="excludePaths" label="Exclude paths" hint="Regular expressions, one per line.">
         {(control) => <TextArea {...control} rows={2} {...field('without')} />}
       </Field>
     </Form>

@@ -32,7 +32,7 @@ export function ScrapeView({ caller }: { caller: Caller }) {
     <Trial
       caller={caller}
       call={call}
-      action="Read"
+      action="Scrape"
       disabled={url === '' || wanted.length === 0}
       onRun={() => call.run('/v1/tools/scrape', { url, formats: wanted, render, onlyMainContent: content === 'main' })}
       hint="The page is shown here."
@@ -44,7 +44,7 @@ export function ScrapeView({ caller }: { caller: Caller }) {
         )
       }
     >
-      <Field name="url" label="Address">
+      <Field name="url" label="URL">
         {(control) => (
           <Input
             {...control}
@@ -56,7 +56,7 @@ export function ScrapeView({ caller }: { caller: Caller }) {
           />
         )}
       </Field>
-      <Field name="formats" label="Formats" hint="A summary is written by a model, a screenshot needs a browser.">
+      <Field name="formats" label="Formats" hint="A model writes the summary. A screenshot needs a browser.">
         {({ id, 'aria-describedby': describedBy }) => (
           <fieldset id={id} aria-label="Formats" aria-describedby={describedBy} className="grid grid-cols-2 gap-1">
             {formats.map(([value, label]) => (
@@ -75,15 +75,15 @@ export function ScrapeView({ caller }: { caller: Caller }) {
             value={content}
             onChange={(event) => setAsked({ ...asked, content: event.target.value })}
           >
-            <option value="main">The main content</option>
-            <option value="all">Everything</option>
+            <option value="main">Main content</option>
+            <option value="all">Whole page</option>
           </Select>
         )}
       </Field>
-      <Field name="render" label="In a browser">
+      <Field name="render" label="Render in a browser">
         {(control) => (
           <Select {...control} value={render} onChange={(event) => setAsked({ ...asked, render: event.target.value })}>
-            <option value="auto">Where the page needs one</option>
+            <option value="auto">When needed</option>
             <option value="always">Always</option>
             <option value="never">Never</option>
           </Select>

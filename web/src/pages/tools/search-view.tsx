@@ -32,10 +32,10 @@ export function SearchView({ caller }: { caller: Caller }) {
       action="Search"
       disabled={query.trim() === ''}
       onRun={() => call.run('/v1/tools/search', body)}
-      hint="The hits are shown here."
+      hint="The results are shown here."
       result={call.answer === null ? null : <Hits answer={call.answer} />}
     >
-      <Field name="query" label="Words">
+      <Field name="query" label="Query">
         {(control) => (
           <Input
             {...control}
@@ -45,7 +45,7 @@ export function SearchView({ caller }: { caller: Caller }) {
           />
         )}
       </Field>
-      <Field name="sources" label="Kind">
+      <Field name="sources" label="Type">
         {(control) => (
           <Select {...control} value={source} onChange={(event) => setAsked({ ...asked, source: event.target.value })}>
             <option value="web">Web pages</option>
@@ -66,7 +66,7 @@ export function SearchView({ caller }: { caller: Caller }) {
             </Select>
           )}
         </Field>
-        <Field name="limit" label="Most hits">
+        <Field name="limit" label="Max results">
           {(control) => (
             <Select {...control} value={limit} onChange={(event) => setAsked({ ...asked, limit: event.target.value })}>
               {limits.map((one) => (
@@ -78,7 +78,7 @@ export function SearchView({ caller }: { caller: Caller }) {
       </div>
       <label className="inline-flex min-h-6 items-center gap-2 text-sm">
         <input type="checkbox" checked={read} onChange={() => setAsked({ ...asked, read: !read })} />
-        Read the pages too; each costs like a scrape
+        Also scrape the results. Each page costs as much as a scrape
       </label>
     </Trial>
   );
@@ -87,11 +87,11 @@ export function SearchView({ caller }: { caller: Caller }) {
 function Hits({ answer: { data, provider, cached, warning } }: { answer: SearchAnswer }) {
   const hits = Object.values(data).flat();
   return (
-    <Section title={`${plural(hits.length, 'hit')} of ${provider}${cached ? ', from memory' : ''}`}>
+    <Section title={`${plural(hits.length, 'result')} from ${provider}${cached ? ', cached' : ''}`}>
       <div className="flex flex-col gap-4">
         {warning !== undefined && <Note tone="warn">{warning}</Note>}
-        {hits.length === 0 && <p className="text-muted text-sm">Nothing was found.</p>}
-        <ol className="flex flex-col gap-4" aria-label="Hits">
+        {hits.length === 0 && <p className="text-muted text-sm">There are no results.</p>}
+        <ol className="flex flex-col gap-4" aria-label="Results">
           {hits.map((hit) => (
             <li key={`${hit.url} ${hit.imageUrl ?? ''}`}>
               <Hit hit={hit} />
@@ -117,7 +117,7 @@ function Hit({ hit: { url, title, description, publishedDate, imageUrl, markdown
       {metadata?.error !== undefined && <p className="text-bad text-xs">{metadata.error}</p>}
       {markdown !== undefined && (
         <details>
-          <summary className="cursor-default text-muted">The page</summary>
+          <summary className="cursor-default text-muted">Page content</summary>
           <div className="mt-2 border-line border-l-2 pl-3">
             <Markdown text={markdown} />
           </div>

@@ -68,7 +68,7 @@ export default function UsagePage() {
       bar={
         <>
           <Select
-            aria-label="Sum up by"
+            aria-label="Group by"
             value={group_by}
             className="w-[calc(50%-4px)] sm:w-auto"
             onChange={({ target: { value } }) => setFilters({ group_by: value })}
@@ -130,7 +130,7 @@ export default function UsagePage() {
         pages={{ ...pages, rows }}
         columns={columnsFor(title, rows ?? [], measure)}
         keyOf={({ group }) => group}
-        empty={<Empty title="Nothing was used.">A longer range, or fewer filters, may show something.</Empty>}
+        empty={<Empty title="There is no usage.">Choose a longer range or remove a filter.</Empty>}
       />
     </Page>
   );

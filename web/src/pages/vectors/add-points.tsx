@@ -35,7 +35,7 @@ export function AddPoints(props: AddPointsProps) {
     <Dialog open onClose={onClose} title={`Add points to ${name}`} width="wide">
       <div className="flex flex-col items-start gap-4 [&>form]:w-full">
         <Segments
-          label="Where from"
+          label="Input"
           value={from}
           options={[
             { value: 'texts', label: 'Paste or file' },
@@ -98,7 +98,7 @@ function Texts({ caller, path, onClose }: AddPointsProps) {
         name="points"
         label="Texts, or points as JSON"
         fault={fault}
-        hint={'A text each line, or an array or lines of {"id", "payload", "vector"}.'}
+        hint={'One text per line, or points as a JSON array or JSON lines: {"id", "payload", "vector"}.'}
       >
         {(control) => (
           <TextArea
@@ -126,14 +126,14 @@ function Texts({ caller, path, onClose }: AddPointsProps) {
             />
           )}
         </Field>
-        <Field name="source" label="Source" hint="Goes into the payload of texts, to filter by.">
+        <Field name="source" label="Source" hint="Added to the payload of each text, so that you can filter by it.">
           {(control) => <Input {...control} value={source} onChange={(event) => changeSource(event.target.value)} />}
         </Field>
       </div>
       {begun !== null && begun.added > 0 && (
         <Note tone="plain">
           {count(begun.added)} of {plural(begun.points.length, 'point')} are added
-          {add.error !== null && '. Add goes on with the next, which places in the message count from'}.
+          {add.error !== null && '. “Add” continues with the rest, and the message counts from there'}.
         </Note>
       )}
     </Form>

@@ -93,15 +93,17 @@ function Shown({ caller, path, collection }: { caller: Caller; path: string; col
                     className="w-full max-w-xl"
                     label={
                       using.model === null
-                        ? 'Find by a vector, such as [0.1, 0.2]'
-                        : 'Find by text, or by a vector such as [0.1, 0.2]'
+                        ? 'Search by a vector, such as [0.1, 0.2]'
+                        : 'Search by text, or by a vector such as [0.1, 0.2]'
                     }
                     value={text}
                     onValue={look}
                   />
                 )}
                 {long !== '' && (
-                  <p className="text-muted text-sm">This vector is too long for an address: a link does not hold it.</p>
+                  <p className="text-muted text-sm">
+                    This search is too long for the address, so a shared link does not contain it.
+                  </p>
                 )}
                 {bar}
                 <PointsTable
@@ -163,7 +165,7 @@ function factsOf({ name, form, size, distance, model }: VectorKind): string {
     form === 'sparse' ? 'sparse' : plural(size!, 'dimension'),
     form === 'multivector' && 'a multivector',
     distance,
-    model === null ? name === '' && 'vectors of the caller' : `embedded by ${model}`,
+    model === null ? name === '' && 'your own vectors' : `embedded by ${model}`,
   ];
   return `${name === '' ? '' : `${name}: `}${facts.filter(Boolean).join(', ')}`;
 }
@@ -193,7 +195,7 @@ function Compared({ kinds, compared, using, onUsing }: ComparedProps) {
           >
             {compared.map(({ name }) => (
               <option key={name} value={name}>
-                {name || 'without a name'}
+                {name || 'unnamed'}
               </option>
             ))}
           </Select>
@@ -201,8 +203,8 @@ function Compared({ kinds, compared, using, onUsing }: ComparedProps) {
       )}
       {out.length > 0 && (
         <span>
-          {out.map(({ name, form }) => `${name || 'The one without a name'} (${form})`).join(', ')}{' '}
-          {out.length === 1 ? 'is' : 'are'} compared by calls of the API alone.
+          {out.map(({ name, form }) => `${name || 'The unnamed vector'} (${form})`).join(', ')}{' '}
+          {out.length === 1 ? 'is' : 'are'} searched only through the API.
         </span>
       )}
     </div>
@@ -229,15 +231,15 @@ function DeleteCollection({ caller, path, name, points }: DeleteCollectionProps)
         open={open}
         onClose={() => setOpen(false)}
         title={`Delete the collection ${name}?`}
-        action="Delete it"
+        action="Delete collection"
         onConfirm={async () => {
           await vectors(caller, 'DELETE', path);
-          toast(`The collection ${name} is deleted.`);
+          toast(`The collection ${name} was deleted.`);
           await navigate({ to: '/dashboard/vectors', search: { key: caller.key.id } as never, replace: true });
           await client.invalidateQueries({ queryKey: [collectionsKey, caller.key.id] });
         }}
       >
-        It goes with its {plural(points, 'point')} and its aliases, and does not come back. Programs that ask for it get
+        This deletes its {plural(points, 'point')} and its aliases. You cannot undo it. Programs that use it then get a
         404.
       </Confirm>
     </>

@@ -44,7 +44,7 @@ export function FilterBar({ caller, name, conditions, onChange }: FilterBarProps
             >
               <button
                 type="button"
-                title="Change what it means"
+                title="Change the comparison"
                 className="min-w-0 truncate px-2"
                 onClick={() => onChange(conditions.with(at, turned(condition)))}
               >
@@ -70,10 +70,10 @@ export function FilterBar({ caller, name, conditions, onChange }: FilterBarProps
             <Button
               look="danger"
               icon={<Trash2 className="size-4" aria-hidden />}
-              title="Delete every point that the filters leave"
+              title="Delete all points that match the filters"
               onClick={() => setDeleting(true)}
             >
-              Delete them
+              Delete matching points
             </Button>
           )}
         </>
@@ -83,14 +83,14 @@ export function FilterBar({ caller, name, conditions, onChange }: FilterBarProps
         open={deleting}
         onClose={() => setDeleting(false)}
         title={`Delete ${plural(matched ?? 0, 'point')} of ${name}?`}
-        action="Delete them"
+        action="Delete matching points"
         onConfirm={async () => {
           await vectors(caller, 'POST', `${path}/points/delete`, { filter });
           await client.invalidateQueries({ queryKey: [collectionsKey] });
           toast(`${plural(matched ?? 0, 'point')} deleted.`);
         }}
       >
-        <p>Every point of which this is true is deleted, whatever is searched for. They do not come back.</p>
+        <p>This deletes every point that matches, whatever the search says. You cannot undo it.</p>
         <ul className="mt-2 list-disc pl-5 [overflow-wrap:anywhere]">
           {conditions.map((condition) => (
             <li key={JSON.stringify(condition)}>

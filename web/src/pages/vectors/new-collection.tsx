@@ -47,7 +47,7 @@ export function NewCollection({ caller, onClose, onMade }: NewCollectionProps) {
           <>
             <Button onClick={onClose}>Cancel</Button>
             <Button type="submit" look="main" busy={make.isPending} disabled={missing}>
-              Make it
+              Create collection
             </Button>
           </>
         }
@@ -57,11 +57,11 @@ export function NewCollection({ caller, onClose, onMade }: NewCollectionProps) {
         </Field>
         <div>
           <Segments
-            label="What it holds"
+            label="Content"
             value={holds}
             options={[
               { value: 'texts', label: 'Texts' },
-              { value: 'vectors', label: 'Vectors of your own' },
+              { value: 'vectors', label: 'Your own vectors' },
             ]}
             onValue={setHolds}
           />
@@ -69,8 +69,8 @@ export function NewCollection({ caller, onClose, onMade }: NewCollectionProps) {
         {holds === 'texts' ? (
           <Field
             name="embedding_model"
-            label="Texts are embedded by"
-            hint={`${builtIn} is built in and finds by words; a provider's model knows meanings.`}
+            label="Embedding model"
+            hint={`${builtIn} is built in and finds by words. A provider's model finds by meaning.`}
           >
             {(control) => (
               <Select {...control} value={model} onChange={(event) => setModel(event.target.value)}>
@@ -94,7 +94,7 @@ export function NewCollection({ caller, onClose, onMade }: NewCollectionProps) {
             )}
           </Field>
         )}
-        <Field name="distance" label="Distance" hint="Model, dimensions and distance never change later.">
+        <Field name="distance" label="Distance" hint="You cannot change model, dimensions and distance later.">
           {(control) => (
             <Select
               {...control}

@@ -78,9 +78,9 @@ function Collections({ caller, onMade }: { caller: Caller; onMade: (name: string
       ),
     },
     {
-      head: 'Texts embedded by',
+      head: 'Embedding model',
       from: 'sm',
-      cell: (collection) => listOf(vectorKindsOf(collection).map(({ model }) => model)) || 'the caller',
+      cell: (collection) => listOf(vectorKindsOf(collection).map(({ model }) => model)) || 'your own vectors',
     },
     {
       head: 'Vectors',
@@ -123,10 +123,10 @@ function Collections({ caller, onMade }: { caller: Caller; onMade: (name: string
         retry={() => void refetch()}
         empty={
           some ? (
-            <Empty title="No collection is called like that." />
+            <Empty title="No collection matches." />
           ) : (
             <Empty icon={<Boxes />} title="This key has no collections yet." action={make}>
-              A collection keeps texts as vectors, and finds them by meaning or by words.
+              A collection stores texts as vectors and finds them by meaning or by words.
             </Empty>
           )
         }

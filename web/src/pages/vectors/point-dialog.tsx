@@ -59,15 +59,15 @@ export function PointDialog({ caller, path, kinds, id, onClose }: PointDialogPro
           open={deleting}
           onClose={() => setDeleting(false)}
           title={`Delete the point ${id}?`}
-          action="Delete it"
+          action="Delete point"
           onConfirm={async () => {
             await vectors(caller, 'POST', `${path}/points/delete`, { points: [data.id] });
             onClose();
-            toast(`The point ${id} is deleted.`);
+            toast(`The point ${id} was deleted.`);
             await client.invalidateQueries({ queryKey: [collectionsKey] });
           }}
         >
-          It goes with its payload and its vectors, and does not come back.
+          This deletes its payload and its vectors. You cannot undo it.
         </Confirm>
       )}
     </>
@@ -99,7 +99,7 @@ function PayloadForm({ caller, path, kinds, point: { id, payload }, onSaved, onD
       return vectors(caller, 'POST', `${path}/points/batch`, { operations });
     },
     async onSuccess() {
-      toast(`The point ${id} is saved.`);
+      toast(`The point ${id} was saved.`);
       onSaved();
       await client.invalidateQueries({ queryKey: [collectionsKey] });
     },
@@ -125,7 +125,7 @@ function PayloadForm({ caller, path, kinds, point: { id, payload }, onSaved, onD
         name="operations"
         label="Payload"
         fault={fault}
-        hint={embedded.length > 0 ? 'A changed text is embedded anew.' : 'The vectors stay as they are.'}
+        hint={embedded.length > 0 ? 'A changed text is embedded again.' : 'The vectors stay as they are.'}
       >
         {(control) => (
           <TextArea
@@ -160,7 +160,7 @@ function Vectors({ vector }: { vector: unknown }) {
   return (
     <section className="flex flex-col gap-2 text-sm" aria-label="Vectors">
       <h3 className="font-medium">{all.length === 1 ? 'Vector' : 'Vectors'}</h3>
-      {all.length === 0 && <p className="text-muted">It has none.</p>}
+      {all.length === 0 && <p className="text-muted">This point has no vectors.</p>}
       {all.map(([name, value]) => (
         <details key={name}>
           <summary className="cursor-default">

@@ -48,10 +48,10 @@ export function PointsTable({ caller, path, text, using, filter, onOpen, onCondi
       pages={pages}
       keyOf={({ id }) => String(id)}
       empty={
-        <Empty icon={<Boxes />} title={all ? 'No points yet.' : 'No point is like that.'}>
+        <Empty icon={<Boxes />} title={all ? 'There are no points yet.' : 'No point matches.'}>
           {all
-            ? 'Add texts, one a line, or points as JSON, or the pages of a site.'
-            : 'Take a filter away, or look for something else.'}
+            ? 'Add texts, one per line, points as JSON, or the pages of a site.'
+            : 'Remove a filter, or search for something else.'}
         </Empty>
       }
     />
@@ -97,7 +97,7 @@ function numbersIn(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error('This is no vector: expected numbers between brackets, such as [0.1, 0.2].');
+    throw new Error('This is not a vector. Expected numbers between brackets, such as [0.1, 0.2].');
   }
 }
 
@@ -115,7 +115,7 @@ function PointCell({ point: { id, payload }, onOpen, onCondition }: PointCellPro
       <button
         type="button"
         onClick={onOpen}
-        title="Everything that this point holds"
+        title="Open this point"
         className="font-mono text-muted text-xs underline underline-offset-2 [overflow-wrap:anywhere] hover:text-ink"
       >
         {id}
@@ -159,7 +159,7 @@ function Value({ name, path, value, onCondition }: ValueProps) {
   return (
     <button
       type="button"
-      title={`Only those whose ${name} is this`}
+      title={`Filter by this ${name}`}
       className={`${look} hover:bg-accent-soft`}
       onClick={() => onCondition({ key: path, how: 'is', value })}
     >

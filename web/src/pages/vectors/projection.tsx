@@ -48,10 +48,11 @@ export default function Projection({ caller, path, using, filter, onOpen }: Proj
   });
   const points = useMemo(() => data?.filter((point) => numbersOf(point, using) !== undefined), [data, using]);
   const places = useMemo(() => flatten((points ?? []).map((point) => numbersOf(point, using)!)), [points, using]);
-  if (using === null) return <Empty title="No vector of this collection can be drawn." />;
+  if (using === null) return <Empty title="This collection has no vector that can be drawn." />;
   if (error !== null) return <ErrorNote error={error} retry={() => void refetch()} />;
   if (points === undefined) return <Skeleton className="h-96" />;
-  if (points.length < 3) return <Empty title="Too few points for a map.">It begins with three.</Empty>;
+  if (points.length < 3)
+    return <Empty title="There are too few points for a map.">A map needs at least three points.</Empty>;
   const fields = new Set(
     points.flatMap(({ payload }) =>
       valuesIn(payload ?? {})
@@ -66,7 +67,7 @@ export default function Projection({ caller, path, using, filter, onOpen }: Proj
       title={plural(points.length, 'point')}
       actions={
         <Select
-          aria-label="Coloured by"
+          aria-label="Colour by"
           className="w-40"
           value={field}
           onChange={(event) => setFilters({ colour: event.target.value })}

@@ -20,7 +20,7 @@ export default function WelcomePage() {
       title="Welcome to Culvert"
       actions={
         <Link to="/dashboard" onClick={skipWelcome} className={buttonClass('quiet')}>
-          {added === null ? 'Look around first' : 'To the overview'}
+          {added === null ? 'Skip for now' : 'To the overview'}
         </Link>
       }
     >
@@ -29,8 +29,8 @@ export default function WelcomePage() {
           {added === null ? (
             <>
               <p className="mb-4 text-muted">
-                Paste the key of a service that you use, or pick a model server of this machine. The key is tried now,
-                sealed, and shown nowhere again.
+                Paste the key of a service that you use, or pick a model server on this machine. Culvert tests the key,
+                encrypts it, and never shows it again.
               </p>
               <AddProvider action="Connect" onAdded={setAdded} />
             </>
@@ -38,10 +38,10 @@ export default function WelcomePage() {
             <p className="text-muted">{added.name} is connected.</p>
           )}
         </Step>
-        <Step number={2} title="See its models" done={added !== null}>
+        <Step number={2} title="Check its models" done={added !== null}>
           {added !== null && <Models added={added} />}
         </Step>
-        <Step number={3} title="Talk to one">
+        <Step number={3} title="Try a model">
           {added !== null && <Talk added={added} />}
         </Step>
       </ol>
@@ -99,7 +99,7 @@ function Models({ added: { name, models } }: { added: Added }) {
 function Talk({ added: { name, models } }: { added: Added }) {
   const chat = models.filter(({ type }) => type === 'chat').map(({ id }) => `${name}/${id}`);
   const [model, setModel] = useState(chat[0] ?? '');
-  if (chat.length === 0) return <p className="text-muted">None of its models talks.</p>;
+  if (chat.length === 0) return <p className="text-muted">It has no chat model.</p>;
   return (
     <div className="flex flex-wrap items-center gap-2">
       <Select
@@ -113,7 +113,7 @@ function Talk({ added: { name, models } }: { added: Added }) {
         ))}
       </Select>
       <Link to={'/dashboard/playground' as never} search={{ model } as never} className={buttonClass('main')}>
-        <MessagesSquare className="size-4" aria-hidden /> Talk to it
+        <MessagesSquare className="size-4" aria-hidden /> Try it in the playground
       </Link>
     </div>
   );
