@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { healthField, noQuery } from './fields.ts';
+import { noQuery } from './fields.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
+import { lanesByProvider, providerStatus, providerStatusField } from './provider-status.ts';
 
 const healthSchema = z.object({
   status: z.enum(['ok', 'degraded', 'down']).describe('down: nothing can be served.'),
@@ -10,7 +11,7 @@ const healthSchema = z.object({
   parts: z
     .array(z.object({ name: z.string(), ok: z.boolean(), trouble: z.string().nullable() }))
     .describe('What this process depends on.'),
-  providers: z.record(z.string(), healthField),
+  providers: z.record(z.string(), providerStatusField),
   models: z.int().describe('How many callers can name.'),
   unheard: z.array(z.string()).describe('Providers whose list of models could not be read yet.'),
 });
@@ -36,9 +37,9 @@ function healthOf({ clock, version, snapshot, health, troubles }: AdminParts): z
   const nowMs = clock.monotonicMs();
   const targets = models.targets();
   const byProvider = Map.groupBy(targets, ({ provider }) => provider);
+  const lanes = lanesByProvider(health, nowMs);
   const statuses = [...providers.keys()].map((name) => {
-    const own = byProvider.get(name) ?? [];
-    return [name, own.length === 0 ? 'healthy' : health.status(own, nowMs)] as const;
+    return [name, providerStatus(health, byProvider.get(name) ?? [], lanes.get(name) ?? [], nowMs)] as const;
   });
   const stores = Object.entries(troubles()).map(([name, trouble]) => ({ name, ok: trouble === null, trouble }));
   const named = models.namedTargets();

@@ -7,12 +7,13 @@ import { providerTypes } from '../inference/providers/catalog.ts';
 import type { LaneSnapshot } from '../inference/routing/health-snapshot.ts';
 import type { Failure } from '../kernel/failure.ts';
 import type { EngineState } from '../tools/search/engine-operator.ts';
-import { healthField, listOf, noQuery, pageFields, timeField } from './fields.ts';
+import { listOf, noQuery, pageFields, timeField } from './fields.ts';
 import { credentialsIn, type KeptRecords, type KeptRows, rowIn } from './kept.ts';
 import { keptFields, shownKept } from './kept-fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import { inOrderOf, pageByText } from './page.ts';
 import type { AdminParts } from './parts.ts';
+import { lanesByProvider, providerStatus, providerStatusField } from './provider-status.ts';
 
 const laneSchema = z.object({
   model: z.string().describe('Upstream model id.'),
@@ -36,7 +37,7 @@ export const providerSchema = z.object({
   type: z.string(),
   base_url: z.string().describe('Without user, password and query.'),
   simulated: z.boolean().describe('The zero-key simulator.'),
-  status: healthField.describe('Of all its targets together; one that was never tried is healthy.'),
+  status: providerStatusField,
   models: z.int().describe('Targets that models of the configuration name here; 0 of a search engine.'),
   credentials: z.array(
     z.object({
@@ -196,11 +197,12 @@ function showing(parts: AdminParts, rows: KeptRows): (provider: ConfiguredProvid
   const { health, clock, snapshot, setup } = parts;
   const inFile = setup.file().providers;
   const nowMs = clock.monotonicMs();
-  const lanes = Map.groupBy(health.snapshot(nowMs), ({ credential }) => credential);
+  const allLanes = lanesByProvider(health, nowMs);
   const targets = Map.groupBy(snapshot().models.targets(), ({ provider }) => provider);
   return ({ connection, config, simulated }) => {
     const { name } = connection;
     const own = targets.get(name) ?? [];
+    const lanes = Map.groupBy(allLanes.get(name) ?? [], ({ credential }) => credential);
     const row = rowIn(rows, 'provider', name);
     const inUse = row !== null && !setup.report().shadowed.has(fragmentKey(row));
     const source = Object.hasOwn(inFile, name) ? 'file' : inUse ? 'kept' : simulated ? 'built-in' : 'detected';
@@ -211,7 +213,7 @@ function showing(parts: AdminParts, rows: KeptRows): (provider: ConfiguredProvid
       type: config.type,
       base_url: `${connection.origin}${connection.basePath}`,
       simulated,
-      status: own.length === 0 ? 'healthy' : health.status(own, nowMs),
+      status: providerStatus(health, own, allLanes.get(name) ?? [], nowMs),
       models: new Set(own.map(({ id }) => id)).size,
       credentials: [...connection.credentials.keys()].map((id) => {
         const credential = known.get(id);

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Operator } from '../auth/operator.ts';
 import type { LaneSnapshot } from '../inference/routing/health-snapshot.ts';
-import type { Standing } from '../inference/routing/lane.ts';
 import type { Target } from '../inference/routing/target.ts';
 import { FailureError } from '../kernel/failure.ts';
 import type { SeenAlert } from '../metering/alerts.ts';
@@ -10,6 +9,7 @@ import { type WindowName, windowLabels, windowNames } from '../metering/window.t
 import type { Directory, KnownAccount, Records } from './directory.ts';
 import { type Finding, pageField } from './finding.ts';
 import type { AdminParts } from './parts.ts';
+import { closedOut, lanesByProvider, providerStatus, recentAttempts } from './provider-status.ts';
 import { notAllowed } from './roles.ts';
 import type { AccountScope } from './scope.ts';
 
@@ -134,29 +134,25 @@ function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Closed out: what was asked of it last failed, whether or not the next request may try it again. */
-const closedOut: readonly Standing[] = ['open', 'refused', 'due', 'probing'];
-
 function providerTroubles({ snapshot, health, clock }: AdminParts): Trouble[] {
   const { models, providers } = snapshot();
   const nowMs = clock.monotonicMs();
   const targets = Map.groupBy(models.targets(), ({ provider }) => provider);
-  const lanes = Map.groupBy(health.snapshot(nowMs), ({ target }) => target.slice(0, target.indexOf('/')));
+  const lanes = lanesByProvider(health, nowMs);
   return [...providers.keys()].flatMap((name): Trouble[] => {
-    const own = targets.get(name) ?? [];
     const asked = lanes.get(name) ?? [];
     const [first] = asked.filter(({ standing }) => standing !== 'ready' && standing !== 'full');
-    // Of a provider with many models few were asked: what failed for each of them fails for all.
-    const allFailed =
-      asked.length > 0 &&
-      asked.every(({ standing }) => closedOut.includes(standing)) &&
-      asked.some(({ why }) => why !== 'model unavailable');
-    const isDown = allFailed || (own.length > 0 && health.status(own, nowMs) === 'down');
-    if (first === undefined && !isDown) return [];
+    const status = providerStatus(health, targets.get(name) ?? [], asked, nowMs);
     const because = first === undefined ? '' : `: ${first.why}, ${backAgain(first, nowMs)}`;
-    if (isDown) return [problem(`The provider ${name} is down${because}.`, 'providers', name)];
-    const word = first?.standing === 'cooling' ? 'is cooling down' : 'is closed out';
-    const which = first?.target.slice(name.length + 1);
+    if (status === 'down') return [problem(`The provider ${name} is down${because}.`, 'providers', name)];
+    if (status === 'failing') {
+      const { failed, attempts } = recentAttempts(asked);
+      const share = `${failed} of its ${attempts} attempts within the last minute failed`;
+      return [warning(`The provider ${name} is failing: ${share}.`, 'providers', name)];
+    }
+    if (first === undefined) return [];
+    const word = first.standing === 'cooling' ? 'is cooling down' : 'is closed out';
+    const which = first.target.slice(name.length + 1);
     return [warning(`The provider ${name} ${word} for ${which}${because}.`, 'providers', name)];
   });
 }

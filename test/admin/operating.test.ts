@@ -47,6 +47,33 @@ test('providers are shown with the live health of their credentials, and without
   assert.ok(!text.includes('upstream-secret'));
 });
 
+test('a provider that mostly fails is failing before its breaker opens, as the overview says, too', async (t) => {
+  const admin = await openAdmin(t, over('http://127.0.0.1:9'));
+  const [target] = admin.snapshot().models.targets();
+  const [lane] = admin.health.lanes(target!);
+  const nowMs = admin.clock.monotonicMs();
+  const end = { retryAfterMs: null, afterMs: 10, content: 'none', tenant: 'dev/laptop' } as const;
+  const attempt = (outcome: 'ok' | 'transient') => {
+    const owner = {};
+    admin.health.began(lane!, owner, 60_000, nowMs);
+    admin.health.ended(lane!, owner, { ...end, class: outcome }, nowMs);
+  };
+  const statuses = async () => [
+    (await admin.ok('GET', '/providers/up')).status,
+    (await admin.ok('GET', '/health')).providers.up,
+  ];
+  for (const outcome of ['ok', 'transient', 'transient'] as const) attempt(outcome);
+  assert.deepEqual(await statuses(), ['healthy', 'healthy'], 'two failures may be chance');
+  attempt('transient');
+  assert.deepEqual(await statuses(), ['failing', 'failing']);
+  const { wrong } = await admin.ok('GET', '/overview');
+  const texts = wrong.map(({ text }: { text: string }) => text);
+  assert.ok(
+    texts.includes('The provider up is failing: 3 of its 4 attempts within the last minute failed.'),
+    texts.join('\n'),
+  );
+});
+
 test('a test of a provider asks it once with each credential', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());

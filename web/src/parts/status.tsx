@@ -44,9 +44,10 @@ export function Status({ tone, children }: { tone: Tone; children: ReactNode }) 
 }
 
 /** Of a provider, a target, a model. */
-export const healthTones: Record<'healthy' | 'degraded' | 'down', Tone> = {
+export const healthTones: Record<'healthy' | 'degraded' | 'failing' | 'down', Tone> = {
   healthy: 'ok',
   degraded: 'warn',
+  failing: 'bad',
   down: 'bad',
 };
 

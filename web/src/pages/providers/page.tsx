@@ -7,7 +7,7 @@ import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Count, None, Span } from '../../parts/figures.tsx';
-import { percent } from '../../parts/format.ts';
+import { count, percent } from '../../parts/format.ts';
 import { Page } from '../../parts/page.tsx';
 import { healthTones, Status } from '../../parts/status.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
@@ -37,7 +37,7 @@ const columns: readonly Column<ProviderReply>[] = [
     cell(provider) {
       const failed = sumOf(provider, 'failed');
       const all = failed + sumOf(provider, 'succeeded');
-      return all === 0 ? <None /> : <span title={`${failed} of ${all} attempts`}>{percent(failed / all)}</span>;
+      return all === 0 ? <None /> : <span title={percent(failed / all)}>{`${count(failed)} of ${count(all)}`}</span>;
     },
   },
 ];
@@ -61,8 +61,8 @@ export default function ProvidersPage() {
         keyOf={({ name }) => name}
         to={({ name }) => `/dashboard/providers/${encodeURIComponent(name)}`}
         empty={
-          <Empty icon={<Plug />} title="There is no provider yet" action={add}>
-            A provider answers requests: a service with a key, or a model server of your own.
+          <Empty icon={<Plug />} title="There are no providers yet." action={add}>
+            A provider answers requests: a service with an API key, or your own model server.
           </Empty>
         }
       />
@@ -70,7 +70,7 @@ export default function ProvidersPage() {
         open={adding}
         onClose={() => setAdding(false)}
         title="Add a provider"
-        description="Its key is tried before anything is kept, sealed, and shown nowhere again."
+        description="Culvert tests the key before it saves anything. It encrypts the key and never shows it again."
       >
         <AddProvider onAdded={() => setAdding(false)} />
       </Dialog>
