@@ -83,7 +83,7 @@ export function windowOperations(parts: AdminParts, records: Records): Operation
       path: '/plans/{name}/preview',
       area: 'plans',
       access: 'read',
-      summary: 'Whom a plan would stop if it were so, by what its accounts have used; changes nothing.',
+      summary: 'Previews a plan: whom it would stop, based on the usage of its accounts. Changes nothing.',
       query: noQuery,
       body: planSchema,
       reply: previewReply,

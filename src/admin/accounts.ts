@@ -20,7 +20,7 @@ import { pageByText } from './page.ts';
 import type { AdminParts } from './parts.ts';
 
 const status = z.enum(['active', 'suspended']);
-const displayName = z.string().min(1).max(200).describe('What people call it.');
+const displayName = z.string().min(1).max(200).describe('The name that people see.');
 const planName = z.string().min(1).max(64).describe('Name of its plan.');
 
 const accountSchema = z.object({
@@ -28,7 +28,7 @@ const accountSchema = z.object({
   name: z.string(),
   plan: z.string(),
   status,
-  from: z.enum(['configuration', 'admin api']).describe('Those of the configuration are changed there.'),
+  from: z.enum(['configuration', 'admin api']).describe('What comes from the configuration can be changed only there.'),
   created_at: timeField.nullable(),
   version: contentVersionField,
 });
@@ -37,7 +37,7 @@ const accountSchema = z.object({
 export type AccountReply = z.output<typeof accountSchema>;
 
 const lookedAtSchema = accountSchema.extend({
-  open_requests: z.int().describe('Requests that run, or whose server died and that are not charged yet.'),
+  open_requests: z.int().describe('Running requests, and those that are not charged yet because their server died.'),
 });
 
 const changeSchema = z
@@ -66,7 +66,7 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
       method: 'GET',
       path: '/accounts',
       area: 'accounts',
-      summary: 'Accounts of the configuration and the store, by id.',
+      summary: 'Lists the accounts of the configuration and the store, by id.',
       query: listQuerySchema,
       body: null,
       reply: listOf(accountSchema),
@@ -85,10 +85,10 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
       method: 'POST',
       path: '/accounts',
       area: 'accounts',
-      summary: 'Makes an account.',
+      summary: 'Creates an account.',
       query: noQuery,
       body: z.strictObject({
-        id: z.string().max(64).optional().describe('Default: one is made up.'),
+        id: z.string().max(64).optional().describe('Default: a generated id.'),
         name: displayName.optional(),
         plan: planName.optional().describe('Name of its plan. Default: default_plan of the configuration.'),
       }),
@@ -128,7 +128,7 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
       method: 'GET',
       path: '/accounts/{id}',
       area: 'accounts',
-      summary: 'One account.',
+      summary: 'Returns one account.',
       query: noQuery,
       body: null,
       reply: lookedAtSchema,
@@ -142,7 +142,7 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
       method: 'PATCH',
       path: '/accounts/{id}',
       area: 'accounts',
-      summary: "Changes an account's plan, status or name; live windows have the new plan's limits at once.",
+      summary: "Changes an account's plan, status or name. The limits of the new plan apply at once.",
       query: noQuery,
       body: changeSchema,
       reply: accountSchema,

@@ -39,7 +39,7 @@ export function auditOperations(parts: AdminParts, records: Records): Operation[
       method: 'GET',
       path: '/audit',
       area: 'audit',
-      summary: 'Every change of accounts, keys and plans, newest first, without secrets.',
+      summary: 'Lists every change of accounts, keys and plans, newest first, without secrets.',
       query: z.strictObject({
         ...pageFields,
         actor: filter('Only what this operator did.'),

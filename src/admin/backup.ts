@@ -10,7 +10,8 @@ export function backupOperations(parts: AdminParts): Operation[] {
       path: '/backup',
       area: 'operators',
       access: 'write',
-      summary: 'A backup of the stores and the data folder, as culvert backup writes it; one at a time.',
+      summary:
+        'Downloads a backup of the stores and the data folder, as culvert backup writes it. Only one runs at a time.',
       query: noQuery,
       contentType: 'application/gzip',
       run: () => parts.backup(),

@@ -27,7 +27,8 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
       method: 'GET',
       path: '/config',
       area: 'settings',
-      summary: 'The configuration in force, every default filled in, without secrets. Durations in ms, sizes in bytes.',
+      summary:
+        'Returns the configuration in force with all defaults and without secrets. Durations are in ms, sizes in bytes.',
       query: noQuery,
       body: null,
       reply: z.object({ file: z.string().nullable(), config: z.record(z.string(), z.unknown()) }),

@@ -16,7 +16,7 @@ export function doctorOperations(parts: AdminParts, watch: TroubleWatch): Operat
       method: 'GET',
       path: '/doctor',
       area: 'settings',
-      summary: 'Looks at everything that serving needs: machine, data folder, stores, providers. Changes nothing.',
+      summary: 'Checks everything that serving needs: machine, data folder, stores, providers. Changes nothing.',
       query: noQuery,
       body: null,
       reply: doctorReply,

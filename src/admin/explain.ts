@@ -59,7 +59,7 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
       path: '/explain',
       area: 'models',
       access: 'read',
-      summary: 'Where a request would go right now, and why; nothing is sent and nothing charged.',
+      summary: 'Explains where a request would go right now, and why. Nothing is sent and nothing is charged.',
       query: noQuery,
       body: z.strictObject({
         endpoint: z.enum(['chat', 'messages', 'responses', 'embeddings']).default('chat'),

@@ -15,8 +15,8 @@ export const pageFields = {
     .min(1)
     .max(listLimitMax)
     .default(listLimitDefault)
-    .describe('Most rows of one answer.'),
-  cursor: z.string().min(1).max(1_024).optional().describe('`next_cursor` of the answer before.'),
+    .describe('Maximum number of rows in a response.'),
+  cursor: z.string().min(1).max(1_024).optional().describe('The `next_cursor` of the previous response.'),
 };
 
 /** What a filter is compared with, byte for byte: `%`, `_` and `*` mean themselves. */
@@ -39,7 +39,7 @@ export function given<Value>(asked: Readonly<Record<string, Value | undefined>>)
 export function listOf<Row extends z.ZodType>(row: Row) {
   return z.object({
     data: z.array(row),
-    next_cursor: z.string().nullable().describe('For the next page; null at the end.'),
+    next_cursor: z.string().nullable().describe('The cursor of the next page; null at the end.'),
   });
 }
 

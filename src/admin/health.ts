@@ -10,9 +10,9 @@ const healthSchema = z.object({
   at: z.string(),
   parts: z
     .array(z.object({ name: z.string(), ok: z.boolean(), trouble: z.string().nullable() }))
-    .describe('What this process depends on.'),
+    .describe('The parts that this process depends on.'),
   providers: z.record(z.string(), providerStatusField),
-  models: z.int().describe('How many callers can name.'),
+  models: z.int().describe('Number of models that callers can use.'),
   unheard: z.array(z.string()).describe('Providers whose list of models could not be read yet.'),
 });
 
@@ -23,7 +23,7 @@ export function healthOperations(parts: AdminParts): Operation[] {
       method: 'GET',
       path: '/health',
       area: 'health',
-      summary: 'Stores, counters and providers of the process that answers.',
+      summary: 'Returns the state of the stores, counters and providers of the process that answers.',
       query: noQuery,
       body: null,
       reply: healthSchema,

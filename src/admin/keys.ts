@@ -25,10 +25,10 @@ const keyFields = {
   name: z.string(),
   plan: z.string().describe("Its account's."),
   status,
-  from: z.enum(['configuration', 'admin api']).describe('Those of the configuration are changed there.'),
+  from: z.enum(['configuration', 'admin api']).describe('What comes from the configuration can be changed only there.'),
   tenant: z.string().describe('Owner of its vector data.'),
-  models: z.array(z.string()).nullable().describe('Globs; null = every model of the plan.'),
-  ips: z.array(z.string()).nullable().describe('Where it may be used from; null = anywhere.'),
+  models: z.array(z.string()).nullable().describe('Globs; null: all models of the plan.'),
+  ips: z.array(z.string()).nullable().describe('Addresses that may use it; null: all.'),
   limits: z.record(z.string(), z.unknown()).nullable().describe("Its own limits beside its plan's."),
   expires: timeField.nullable(),
   old_secrets_until: timeField.nullable().describe('The end of the overlap of a rotation; null when there is none.'),
@@ -39,7 +39,7 @@ const keySchema = z.object(keyFields);
 
 /** For pages that show it. */
 export type KeyReply = z.output<typeof keySchema>;
-const keyWithSecretSchema = z.object({ ...keyFields, key: z.string().describe('The secret. Shown this once.') });
+const keyWithSecretSchema = z.object({ ...keyFields, key: z.string().describe('The secret. It is shown only once.') });
 
 const listQuerySchema = z.strictObject({
   ...pageFields,
@@ -54,8 +54,8 @@ const newKeySchema = z.strictObject({
   models: globs()
     .min(1)
     .nullish()
-    .describe('Models it may use; * stands for any characters. Default: all of the plan.'),
-  ips: z.array(network()).min(1).max(1_000).nullish().describe('Where it may be used from. Default: anywhere.'),
+    .describe('Models it may use; * matches any characters. Default: all models of the plan.'),
+  ips: z.array(network()).min(1).max(1_000).nullish().describe('Addresses that may use it. Default: all.'),
   limits: keyLimitsSchema.nullish(),
   share_vectors_with: z
     .string()
@@ -71,7 +71,7 @@ const rotationSchema = z
         error: `expected a duration of at most ${graceMax}, such as 24h, or 0s`,
       })
       .prefault('24h')
-      .describe('How long the old secrets go on working; 0s: not at all.'),
+      .describe('Grace period: how long the old secrets still work. 0s: not at all.'),
   })
   .prefault({});
 
@@ -96,7 +96,7 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
       method: 'GET',
       path: '/keys',
       area: 'keys',
-      summary: 'Keys of the configuration and the store, by account and name, without secrets.',
+      summary: 'Lists the keys of the configuration and the store, by account and name, without secrets.',
       query: listQuerySchema,
       body: null,
       reply: listOf(keySchema),
@@ -111,7 +111,7 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
       method: 'POST',
       path: '/keys',
       area: 'keys',
-      summary: 'Makes a key; its secret is in this answer and nowhere else.',
+      summary: 'Creates a key. Only this response contains its secret.',
       query: noQuery,
       body: newKeySchema,
       status: 201,
@@ -146,7 +146,7 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
       method: 'GET',
       path: '/keys/{id}',
       area: 'keys',
-      summary: 'One key, without its secret.',
+      summary: 'Returns one key, without its secret.',
       query: noQuery,
       body: null,
       reply: keySchema,
@@ -159,7 +159,7 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
       method: 'POST',
       path: '/keys/{id}/rotate',
       area: 'keys',
-      summary: 'A new secret for the same key; the old ones work until the grace is over.',
+      summary: 'Rotates the secret of a key. The old secrets work until the grace period is over.',
       query: noQuery,
       body: rotationSchema,
       reply: keyWithSecretSchema,
@@ -174,7 +174,7 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
       method: 'POST',
       path: '/keys/{id}/revoke',
       area: 'keys',
-      summary: 'Ends a key: new calls are refused within a second everywhere, running ones complete.',
+      summary: 'Revokes a key. New calls are refused within a second everywhere, and running ones finish.',
       query: noQuery,
       body: null,
       reply: keySchema,
@@ -184,7 +184,7 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
       method: 'DELETE',
       path: '/keys/{id}',
       area: 'keys',
-      summary: 'As revoke: a revoked key stays in lists, and its name is free again.',
+      summary: 'Revokes a key, as /revoke does. A revoked key stays in lists, and its name can be used again.',
       query: noQuery,
       body: null,
       reply: keySchema,

@@ -9,7 +9,9 @@ import { shownModel, modelSchema as shownSchema } from './models.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 
-const newModel = modelSchema.extend({ id: modelName.describe('What callers name; one * makes a pattern.') });
+const newModel = modelSchema.extend({
+  id: modelName.describe('The model name that callers use. A * makes it a pattern.'),
+});
 export type NewModel = z.input<typeof newModel>;
 
 /** `/models`: made, changed and removed while Culvert runs. */
@@ -44,7 +46,7 @@ export function modelSetupOperations(parts: AdminParts, kept: KeptRecords): Oper
       method: 'PATCH',
       path: '/models/{id}',
       area: 'models',
-      summary: 'Changes what is kept of a model; requests that run finish as they began.',
+      summary: 'Changes the stored settings of a model. Running requests finish as they began.',
       query: noQuery,
       body: patchSchema,
       reply: shownSchema,
@@ -66,7 +68,7 @@ export function modelSetupOperations(parts: AdminParts, kept: KeptRecords): Oper
       method: 'DELETE',
       path: '/models/{id}',
       area: 'models',
-      summary: 'Removes what is kept of a model; requests that run finish.',
+      summary: 'Removes the stored settings of a model. Running requests finish.',
       query: versionQuery,
       body: null,
       reply: shownSchema,

@@ -13,10 +13,10 @@ import { inOrderOf, pageByText } from './page.ts';
 import type { AdminParts } from './parts.ts';
 
 export const modelSchema = z.object({
-  id: z.string().describe('What callers name.'),
+  id: z.string().describe('The model name that callers use.'),
   type: z.string(),
   tier: z.string().nullable(),
-  cost: z.number().describe('Units a request costs, times the endpoint’s own.'),
+  cost: z.number().describe('Units per request, multiplied by the cost of the endpoint.'),
   attempts: z.int(),
   status: healthField,
   targets: z.array(
@@ -47,7 +47,7 @@ export function modelOperations(parts: AdminParts, kept: KeptRecords): Operation
       method: 'GET',
       path: '/models',
       area: 'models',
-      summary: 'Every model with its targets and their health, by id.',
+      summary: 'Lists every model with its targets and their health, by id.',
       query: z.strictObject({
         ...pageFields,
         provider: filter('Only those with a target of this provider.'),
@@ -66,7 +66,7 @@ export function modelOperations(parts: AdminParts, kept: KeptRecords): Operation
       method: 'GET',
       path: '/models/{id}',
       area: 'models',
-      summary: 'One model.',
+      summary: 'Returns one model.',
       query: noQuery,
       body: null,
       reply: modelSchema,

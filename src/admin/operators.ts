@@ -24,14 +24,14 @@ const nameField = z
   .refine((name) => !reservedOperators.includes(name), {
     error: `expected another name than ${reservedOperators.join(', ')}`,
   })
-  .describe('Stands in the audit trail.');
+  .describe('The name that the audit log shows.');
 const roleField = z.enum(roles).describe('What it may do (docs/dashboard.md).');
 const accountsField = z
   .array(z.string().min(1).max(64))
   .min(1)
   .max(accountsMax)
   .nullable()
-  .describe('Those that it sees and may change; null = all.');
+  .describe('Accounts that it may see and change; null: all.');
 
 const operatorFields = {
   id: z.string(),
@@ -41,11 +41,11 @@ const operatorFields = {
   login: z
     .enum(['key', 'oidc'])
     .describe('How it logs in; role and accounts of oidc come with its groups, at each login.'),
-  prefix: z.string().nullable().describe('What its key begins with.'),
+  prefix: z.string().nullable().describe('The beginning of its key.'),
   created_at: timeField.nullable(),
 };
 const operatorSchema = z.object(operatorFields);
-const withKeySchema = z.object({ ...operatorFields, key: z.string().describe('The secret. Shown this once.') });
+const withKeySchema = z.object({ ...operatorFields, key: z.string().describe('The secret. It is shown only once.') });
 
 /** For pages that show it. */
 export type OperatorReply = z.output<typeof operatorSchema>;
@@ -59,7 +59,7 @@ export function operatorOperations(parts: AdminParts, records: Records): Operati
       method: 'GET',
       path: '/operators',
       area: 'operators',
-      summary: 'Operators beside the holder of the admin key, by name.',
+      summary: 'Lists the operators by name, without the holder of the admin key.',
       query: z.strictObject(pageFields),
       body: null,
       reply: listOf(operatorSchema),
@@ -74,7 +74,7 @@ export function operatorOperations(parts: AdminParts, records: Records): Operati
       method: 'POST',
       path: '/operators',
       area: 'operators',
-      summary: 'Makes an operator who logs in by a key; the key is in this answer and nowhere else.',
+      summary: 'Creates an operator who logs in by a key. Only this response contains the key.',
       query: noQuery,
       body: z.strictObject({ name: nameField, role: roleField, accounts: accountsField.default(null) }),
       status: 201,
@@ -99,7 +99,8 @@ export function operatorOperations(parts: AdminParts, records: Records): Operati
       method: 'PATCH',
       path: '/operators/{id}',
       area: 'operators',
-      summary: 'Changes name, role or accounts of an operator who has a key; its sessions have them at once.',
+      summary:
+        'Changes name, role or accounts of an operator who has a key. The change applies to its sessions at once.',
       query: noQuery,
       body: z
         .strictObject({ name: nameField.optional(), role: roleField.optional(), accounts: accountsField.optional() })
@@ -121,7 +122,7 @@ export function operatorOperations(parts: AdminParts, records: Records): Operati
       method: 'POST',
       path: '/operators/{id}/rotate',
       area: 'operators',
-      summary: 'A new key; the old one, and every session that it opened, is over at once.',
+      summary: 'Creates a new key for an operator. The old key stops working at once, and its sessions end.',
       query: noQuery,
       body: null,
       reply: withKeySchema,

@@ -92,9 +92,9 @@ export function overviewOperations(parts: AdminParts, records: Records, watch: T
       method: 'GET',
       path: '/overview',
       area: 'usage',
-      summary: 'Requests, errors, tokens, spend and latency over a range, and what is wrong right now.',
+      summary: 'Returns requests, errors, tokens, spend and latency over a range, and what is wrong right now.',
       query: z.strictObject({
-        range: z.enum(['1h', '6h', '24h', '7d', '30d', '90d']).default('24h').describe('How far back.'),
+        range: z.enum(['1h', '6h', '24h', '7d', '30d', '90d']).default('24h').describe('The range that ends now.'),
         account: filter('Only what this account did.'),
       }),
       body: null,

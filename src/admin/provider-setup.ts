@@ -13,7 +13,9 @@ import type { AdminParts } from './parts.ts';
 import { credentialRow, type NewCredential } from './provider-credentials.ts';
 import { shownProvider, providerSchema as shownSchema } from './providers.ts';
 
-const newProvider = providerSchema.extend({ name: name("a provider's name").describe('What targets call it.') });
+const newProvider = providerSchema.extend({
+  name: name("a provider's name").describe('The name by which targets refer to it.'),
+});
 export type NewProvider = z.input<typeof newProvider>;
 
 /** Where a provider's credentials go; who changes one of these could read them there. */
@@ -54,7 +56,7 @@ export function providerSetupOperations(parts: AdminParts, kept: KeptRecords): O
       method: 'PATCH',
       path: '/providers/{name}',
       area: 'providers',
-      summary: 'Changes what is kept of a provider; requests that run finish on what it was.',
+      summary: 'Changes the stored settings of a provider. Running requests finish with the earlier ones.',
       query: noQuery,
       body: patchSchema,
       reply: shownSchema,
@@ -86,7 +88,7 @@ export function providerSetupOperations(parts: AdminParts, kept: KeptRecords): O
       method: 'DELETE',
       path: '/providers/{name}',
       area: 'providers',
-      summary: 'Removes what is kept of a provider, with its credentials; requests that run finish.',
+      summary: 'Removes the stored settings of a provider and its credentials. Running requests finish.',
       query: versionQuery,
       body: null,
       reply: shownSchema,

@@ -30,7 +30,7 @@ const routeSchema = z.looseObject({
   losses: z
     .array(z.object({ field: z.string(), why: z.string() }))
     .optional()
-    .describe('What the conversion between formats dropped.'),
+    .describe('Fields that the conversion between formats dropped.'),
   passThrough: z.boolean().optional().describe("The upstream's bytes went out as they were."),
 });
 
@@ -47,10 +47,10 @@ export const requestSchema = z
     target: z.string().nullable(),
     client_request_id: z.string().nullable(),
     tier: z.string().nullable(),
-    status: z.int().describe('As the caller got it; 499 where it left before.'),
+    status: z.int().describe('The status that the caller got; 499: the client disconnected before.'),
     class: z.string().describe('ok, or the failure.'),
     stream: z.boolean(),
-    aborted: z.boolean().describe('The caller left before the end.'),
+    aborted: z.boolean().describe('The client disconnected before the end.'),
     ms: z.int(),
     first_token_ms: z.int().nullable(),
     usage: z.looseObject({
@@ -78,8 +78,8 @@ const bodiesSchema = z.object({
 });
 
 export const lookedAtSchema = requestSchema.extend({
-  bodies: bodiesSchema.nullable().describe('What the caller sent and got, where `telemetry.log.bodies` names its key.'),
-  bodies_note: z.string().nullable().describe('Why there are none.'),
+  bodies: bodiesSchema.nullable().describe('What the caller sent and got, if `telemetry.log.bodies` names its key.'),
+  bodies_note: z.string().nullable().describe('Why there are no bodies.'),
 });
 
 export const requestListReply = listOf(requestSchema).extend({

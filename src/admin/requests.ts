@@ -21,16 +21,12 @@ const filters = {
   tag: filter('Only those that were tagged so.'),
   class: filter('Only those with this outcome: ok, failed (all but ok), or a failure such as rate_limited.'),
   stream: z.stringbool().optional().describe('Only streamed ones, or only others.'),
-  cost_min: z.coerce
-    .number({ error: 'expected USD such as 0.01' })
-    .min(0)
-    .optional()
-    .describe('Only those that cost at least so many USD.'),
+  cost_min: z.coerce.number({ error: 'expected USD such as 0.01' }).min(0).optional().describe('Minimum cost in USD.'),
   units_min: z.coerce
     .number({ error: 'expected units such as 2' })
     .min(0)
     .optional()
-    .describe('Only those that cost at least so many units.'),
+    .describe('Minimum cost in units.'),
   status: z
     .string()
     .regex(/^([1-5]|[1-5]\d\d|[1-5]xx)$/, 'expected an HTTP status such as 429, or a class such as 5xx')
@@ -117,7 +113,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
       method: 'GET',
       path: '/requests.csv',
       area: 'requests',
-      summary: 'The same as CSV, all of a time, newest first, without routes.',
+      summary: 'Exports the requests of a period as CSV, newest first, without routes.',
       query: z.strictObject(exportFields),
       contentType: 'text/csv; charset=utf-8; header=present',
       run: async ({ query: asked, operator }) =>
@@ -127,7 +123,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
       method: 'GET',
       path: '/requests.jsonl',
       area: 'requests',
-      summary: 'The same as JSON lines, all of a time, newest first, with routes.',
+      summary: 'Exports the requests of a period as JSON lines, newest first, with routes.',
       query: z.strictObject(exportFields),
       contentType: 'application/x-ndjson',
       run: async ({ query: asked, operator }) =>

@@ -13,11 +13,11 @@ const sessionSchema = z.object({
   kind: z.enum(['operator', 'key']),
   name: z.string().describe('Of the operator, or account/name of the key.'),
   account: z.string().nullable().describe("The key's; null for an operator."),
-  login: z.enum(['token', 'admin_key', 'operator_key', 'key', 'oidc']).describe('How it was opened.'),
+  login: z.enum(['token', 'admin_key', 'operator_key', 'key', 'oidc']).describe('How the browser logged in.'),
   address: z.string().describe("Where it was opened from; '' when unknown."),
   agent: z.string().describe('What the browser said that it is.'),
   created_at: timeField,
-  seen_at: timeField.describe('Of its last request, to the minute.'),
+  seen_at: timeField.describe('Time of its last request, to the minute.'),
   expires_at: timeField,
 });
 
@@ -44,7 +44,7 @@ export function sessionOperations(parts: AdminParts, records: Records): Operatio
       method: 'GET',
       path: '/sessions',
       area: 'operators',
-      summary: 'Browsers that are logged in to the dashboard, newest first.',
+      summary: 'Lists the browsers that are logged in to the dashboard, newest first.',
       query: z.strictObject(pageFields),
       body: null,
       reply: listOf(sessionSchema),

@@ -23,7 +23,7 @@ const usageFields = {
   endpoint: filter('Only this endpoint, such as chat.'),
   user: filter('Only what callers did for this end user.'),
   tag: filter('Only what callers tagged so.'),
-  group_by: z.enum(groups).default('day').describe('What each row sums up.'),
+  group_by: z.enum(groups).default('day').describe('What the rows are grouped by.'),
   split_by: z
     .enum(groups)
     .optional()
@@ -99,7 +99,7 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
       method: 'GET',
       path: '/usage',
       area: 'usage',
-      summary: 'Sums by group: days in order, others by units, the largest first.',
+      summary: 'Sums usage by group: days in order, others by units, the largest first.',
       query: z.strictObject({ ...pageFields, limit: pageFields.limit.prefault(listLimitMax), ...usageFields }),
       body: null,
       reply: usageReply,
@@ -120,7 +120,7 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
       method: 'GET',
       path: '/usage.csv',
       area: 'usage',
-      summary: 'The same as CSV, all rows.',
+      summary: 'Exports all rows as CSV.',
       query: z.strictObject(usageFields),
       contentType: 'text/csv; charset=utf-8; header=present',
       async run({ query, operator }) {

@@ -142,7 +142,7 @@ test('of two people who change an account the second one’s change leaves the f
 }, async (t) => {
   await made('/accounts', { id: 'shared', name: 'Shared', plan: 'team' });
   const page = await openPage(t, gateway, '/dashboard/accounts/shared');
-  await page.getByRole('button', { name: 'Change', exact: true }).click();
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
   await page.getByRole('textbox', { name: 'Name' }).fill('Renamed');
   await made('/accounts/shared', { plan: 'default' }, 'PATCH');
   await page.getByRole('button', { name: 'Save' }).click();

@@ -132,7 +132,7 @@ test('a model is made, refused at the field that is wrong, answers, and is found
   const box = await page.getByRole('table', { name: 'What was changed' }).boundingBox();
   assert.ok(box!.y >= 0 && box!.y < 700, 'it is in sight, though the button is at the end of a long form');
   await page.getByRole('button', { name: 'Keep my changes' }).click();
-  assert.equal(await page.getByLabel('Units a request costs').inputValue(), '3');
+  assert.equal(await page.getByLabel('Units per request').inputValue(), '3');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('smart is changed.').waitFor();
   await page.goto('/dashboard/models');

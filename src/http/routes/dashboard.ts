@@ -15,7 +15,7 @@ export function dashboardRoutes(dashboard: () => Promise<Dashboard>): Route[] {
   return [
     { ...page, path: '/dashboard', summary: 'The dashboard, for browsers.' },
     { ...page, path: '/dashboard/*', summary: 'A page of the dashboard.' },
-    { ...page, path: '/account', summary: 'The own page of whoever holds an API key, for browsers.' },
+    { ...page, path: '/account', summary: 'The page of the holder of an API key, for browsers.' },
     { ...page, path: '/account/*', summary: 'A file of that page.' },
     {
       ...session,

@@ -106,7 +106,7 @@ export function summaryOf(definition: Definition): string {
     ...windowKeys.map((key) => typed.windows[key] !== '' && `${withCommas(typed.windows[key])} units in ${spans[key]}`),
     ...windowKeys.map((key) => typed.budget[key] !== '' && `$${withCommas(typed.budget[key])} in ${spans[key]}`),
     ...windowKeys.map((key) => typed.tokens[key] !== '' && `${withCommas(typed.tokens[key])} tokens in ${spans[key]}`),
-    typed.rpm !== '' && `${withCommas(typed.rpm)} requests a minute`,
+    typed.rpm !== '' && `${withCommas(typed.rpm)} requests per minute`,
   ].filter((part) => part !== false);
   return parts.length === 0 ? 'Unlimited' : parts.join(', ');
 }

@@ -63,7 +63,7 @@ function Question({ turn, onEdit }: { turn: UserTurn; onEdit: () => void }) {
       )}
       <p className="whitespace-pre-wrap [overflow-wrap:anywhere]">{turn.text}</p>
       <IconButton
-        label="Edit and send again"
+        label="Edit message"
         onClick={onEdit}
         className="-left-9 absolute top-1 opacity-0 focus-visible:opacity-100 group-hover:opacity-100 [@media(hover:none)]:opacity-100"
       >
