@@ -297,7 +297,7 @@ function notes(): object[] {
 test('a map shows a sample, coloured by a field', { skip }, async (t) => {
   await filled('mapped', notes());
   const page = await openPage(t, gateway, `${path}?collection=mapped&tab=map`);
-  await page.getByRole('combobox', { name: 'Coloured by' }).selectOption('topic');
+  await page.getByRole('combobox', { name: 'Colour by' }).selectOption('topic');
   const colours = page.getByRole('list', { name: 'Colours' });
   assert.deepEqual((await colours.getByRole('listitem').allInnerTexts()).sort(), ['food', 'money', 'travel']);
   const fills = await page
@@ -342,7 +342,7 @@ test('what a payload holds is text, and another key has none of it', { skip }, a
   await harmless('the point');
   await page.keyboard.press('Escape');
   await page.getByRole('tab', { name: 'Map' }).click();
-  await page.getByRole('combobox', { name: 'Coloured by' }).selectOption('tag');
+  await page.getByRole('combobox', { name: 'Colour by' }).selectOption('tag');
   await page.getByRole('list', { name: 'Colours' }).getByText(attack).waitFor();
   await harmless('the map');
   const other = await openPage(t, gateway, '/account', { login: { key: otherKey } });
