@@ -355,7 +355,7 @@ test('an address names the key that a collection is of, and another key begins a
   await gateway.fetch('/v1/vectors/collections', { headers, json: { name: 'theirs', vector_size: 2 } });
   const page = await openPage(t, gateway, `${path}?collection=theirs&key=sk-cv-declared:other/test`);
   await page.getByText('0 points; 2 dimensions').waitFor();
-  await page.getByRole('button', { name: 'Key to speak as: other · test' }).click();
+  await page.getByRole('button', { name: 'Key to use: other · test' }).click();
   await page.getByRole('option', { name: /dev · test/ }).click();
   await page.getByRole('heading', { name: 'Vectors' }).waitFor();
   assert.equal(await page.getByRole('link', { name: 'theirs' }).count(), 0);
