@@ -103,7 +103,7 @@ test('a key that is revoked meanwhile asks for another login, and keeps the page
 for (const [name, path, wait] of [
   ['own', '/account', 'Units in 5 hours'],
   ['own-models', '/account/models', 'chat'],
-  ['connect', '/account/connect', 'A question'],
+  ['connect', '/account/connect', 'Send a request'],
 ] as const) {
   test(`${name} can be used on every screen`, { skip }, async (t) => {
     const page = await openPage(t, gateway, path, { login });
