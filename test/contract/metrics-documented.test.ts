@@ -17,6 +17,12 @@ test('docs/metrics.md names every metric of ours with its labels, and no other',
     json: { model: 'chat', messages: [{ role: 'user', content: 'Hi' }] },
   });
   assert.equal(answer.status, 200, await answer.text());
+  upstream.script('/v1/chat/completions', ['status=500']);
+  await (
+    await gateway.fetch('/v1/chat/completions', {
+      json: { model: 'chat', messages: [{ role: 'user', content: 'Hi' }] },
+    })
+  ).text();
   // It answers something else, which is an attempt too.
   await (await gateway.fetch('/v1/tools/search', { json: { query: 'otters' } })).text();
   assert.equal((await gateway.fetch('/v1/nothing')).status, 404);

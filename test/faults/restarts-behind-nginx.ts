@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { testKey } from '../start-gateway.ts';
 import { type Lifetime, temporaryFolder } from '../start-process.ts';
 import { closedPort } from './dead-places.ts';
@@ -87,7 +88,9 @@ async function startNginx(t: Lifetime, urls: readonly [string, string]): Promise
   const port = Number(new URL(await closedPort()).port);
   const [one, two] = urls.map((url) => new URL(url).port) as [string, string];
   const file = join(folder, 'nginx.conf');
-  const text = readFileSync(new URL('../../deploy/nginx.conf', import.meta.url), 'utf8')
+  const ours = new URL('../../deploy/nginx/', import.meta.url);
+  const text = readFileSync(new URL('trial.conf', ours), 'utf8')
+    .replaceAll('LOCATION', fileURLToPath(new URL('location.conf', ours)))
     .replaceAll('FOLDER', folder)
     .replaceAll('REPLICA_1', one)
     .replaceAll('REPLICA_2', two)

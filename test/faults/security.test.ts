@@ -138,6 +138,8 @@ const refusedOtherwise: ReadonlyMap<string, number> = new Map([
   ['GET /v1/files-signed/:name', 404],
   // Whoever logs in sends what proves who they are.
   ['POST /dashboard/session', 415],
+  // It says that nobody is logged in.
+  ['GET /dashboard/session', 200],
   // There is no page x.
   ['GET /docs/*', 404],
   // Nothing of the kind is configured.
