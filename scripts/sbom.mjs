@@ -11,7 +11,9 @@ const developmentMark = 'cdx:npm:package:development';
 /** The bill of materials of the bundle in `dist`. */
 export function sbomOf(dist, { executable }) {
   const options = { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024, shell: process.platform === 'win32' };
-  const sbom = JSON.parse(execFileSync('npm', ['sbom', '--sbom-format=cyclonedx', '--package-lock-only'], options));
+  const sbom = JSON.parse(
+    execFileSync('npm', ['sbom', '--sbom-format=cyclonedx', '--package-lock-only', '--include=dev'], options),
+  );
   const held = new Set([...listed(join(dist, 'LICENSES.txt')), ...listed(join(dist, 'web', 'LICENSES.txt'))]);
   const { peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   for (const component of sbom.components)

@@ -30,9 +30,6 @@ if (files.length === 0) {
   process.exit(1);
 }
 
-// Once, not by each of the files that open pages.
-if (files.some((file) => file.includes('test/browser/'))) await ensureWeb();
-
 const environment = testEnvironment(
   fuzz
     ? {
@@ -41,6 +38,8 @@ const environment = testEnvironment(
       }
     : {},
 );
+// Once, not by each of the files that open pages. Behind the line above: a build makes its process one of production.
+if (files.some((file) => file.includes('test/browser/'))) await ensureWeb();
 const notes = mkdtempSync(join(tmpdir(), 'culvert-test-'));
 const failedList = join(notes, 'failed.json');
 
