@@ -3,7 +3,7 @@ import type { DataPoint, Histogram, HistogramMetricData, MetricProducer } from '
 import type { TracedAttempt } from '../../kernel/trace.ts';
 import { Buckets, seriesCellsMax } from '../metrics.ts';
 import { metricBounds, metricNames, names, operationOf, providerOf } from './names.ts';
-import { serverOf } from './traces.ts';
+import { serverOf } from './span-parts.ts';
 
 /**
  * GenAI metrics of every attempt, sampled or not. The SDK's instruments look labels up for 6 µs a request; here one

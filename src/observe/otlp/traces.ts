@@ -10,9 +10,19 @@ import type {
   Traces,
 } from '../../kernel/trace.ts';
 import type { GenAiMetrics } from './genai-metrics.ts';
-import { finishOf, names, operationOf, providerOf } from './names.ts';
+import { names } from './names.ts';
+import {
+  attemptFacts,
+  attemptPart,
+  type RequestFacts,
+  requestFacts,
+  requestPart,
+  SharedParts,
+  stepFacts,
+  stepPart,
+} from './span-parts.ts';
 import type { SpanSender } from './span-sender.ts';
-import { attribute, Key, type SharedPart, type SpanPlace, type SpanWriter, sharedPart } from './span-writer.ts';
+import { attribute, Key, type SharedPart, type SpanPlace, type SpanWriter } from './span-writer.ts';
 
 export interface TracesParts {
   /** Null: spans are not sent. */
@@ -36,9 +46,6 @@ const partIdAt = 32;
 const idsAtOnce = 64;
 /** As the W3C bounds it; longer ones may be dropped. */
 const traceStateCharsMax = 512;
-/** Shared parts that are kept; beyond it they are made again. */
-const sharedMax = 1_000;
-const messageCharsMax = 200;
 /** Room for the attributes that an attempt or a request has for itself alone. */
 const ownBytes = 512;
 
@@ -281,132 +288,4 @@ const keys = {
 function stateOf(header: string | string[] | undefined): string {
   const text = Array.isArray(header) ? header.join(',') : (header ?? '');
   return text.length <= traceStateCharsMax && /^[\x20-\x7e]*$/.test(text) ? text : '';
-}
-
-interface RequestFacts {
-  end: TraceEnd;
-  record: TracedRecord | null;
-  refused: string | null;
-}
-
-type Fact = string | number | boolean | null | undefined;
-
-/** Encoded parts by the facts that they are made of. Mostly they are those of the part before. */
-class SharedParts<T> {
-  readonly #factsOf: (of: T) => readonly Fact[];
-  readonly #make: (of: T) => SharedPart;
-  readonly #parts = new Map<string, SharedPart>();
-  #last: { facts: readonly Fact[]; part: SharedPart } | null = null;
-
-  constructor(factsOf: (of: T) => readonly Fact[], make: (of: T) => SharedPart) {
-    this.#factsOf = factsOf;
-    this.#make = make;
-  }
-
-  of(one: T): SharedPart {
-    const facts = this.#factsOf(one);
-    if (this.#last !== null && areSame(this.#last.facts, facts)) return this.#last.part;
-    const key = facts.join('\n');
-    let part = this.#parts.get(key);
-    if (part === undefined) {
-      if (this.#parts.size >= sharedMax) this.#parts.clear();
-      part = this.#make(one);
-      this.#parts.set(key, part);
-    }
-    this.#last = { facts, part };
-    return part;
-  }
-}
-
-function areSame(a: readonly Fact[], b: readonly Fact[]): boolean {
-  if (a.length !== b.length) return false;
-  for (let at = 0; at < b.length; at += 1) if (a[at] !== b[at]) return false;
-  return true;
-}
-
-function stepFacts({ name, error }: TracedStep): readonly Fact[] {
-  return [name, error];
-}
-
-function stepPart({ name, error }: TracedStep, database: string): SharedPart {
-  const attributes = { [names.database]: name === 'reserve' || name === 'settle' ? database : null };
-  return sharedPart({ name, kind: 'internal', attributes: { ...attributes, [names.errorType]: error }, error });
-}
-
-function attemptFacts(a: TracedAttempt): readonly Fact[] {
-  const whose = [a.endpoint, a.provider, a.origin, a.credential, a.model, a.number, a.hedge, a.streamed];
-  return [...whose, a.answeredAs, a.finishReason, a.status, a.class, a.message, a.usageSource];
-}
-
-function attemptPart(attempt: TracedAttempt): SharedPart {
-  const operation = operationOf(attempt.endpoint);
-  const { class: end, message, origin, finishReason } = attempt;
-  const failed = end !== 'ok';
-  return sharedPart({
-    name: `${operation.name} ${attempt.model}`,
-    kind: origin === null ? 'internal' : 'client',
-    attributes: {
-      [names.operation]: operation.name,
-      [names.outputType]: operation.output,
-      [names.provider]: providerOf(attempt.type),
-      [names.requestModel]: attempt.model,
-      [names.requestStream]: attempt.streamed,
-      [names.responseModel]: attempt.answeredAs,
-      [names.finishReasons]: finishReason === null ? null : [finishOf(finishReason)],
-      ...serverOf(origin),
-      [names.status]: attempt.status,
-      [names.errorType]: failed ? end : null,
-      [names.spanKind]: operation.kind,
-      [names.endpoint]: attempt.endpoint,
-      [names.upstream]: attempt.provider,
-      [names.credential]: attempt.credential,
-      [names.attempt]: attempt.number,
-      [names.hedge]: attempt.hedge,
-      [names.usageSource]: attempt.usageSource,
-    },
-    // One that was given up, since another was faster or the caller left, is no error.
-    error: failed && end !== 'cancelled' ? (message ?? '').slice(0, messageCharsMax) : null,
-  });
-}
-
-/** Address and port of the server behind an origin; nothing for what runs in this process. */
-export function serverOf(origin: string | null): Record<string, string | number> {
-  if (origin === null) return {};
-  const { hostname, port, protocol } = new URL(origin);
-  return {
-    [names.serverAddress]: hostname,
-    [names.serverPort]: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
-  };
-}
-
-function requestFacts({ end, record, refused }: RequestFacts): readonly Fact[] {
-  const { method, route, status, account, keyId } = end;
-  const told = record === null ? [] : [record.endpoint, record.alias, record.target, record.class, record.costMilli];
-  return [method, route, status, account, keyId, refused, ...told];
-}
-
-function requestPart({ end, record, refused }: RequestFacts): SharedPart {
-  const { method, route, status, account, keyId } = end;
-  const came = record?.class ?? refused ?? 'ok';
-  const failed = came !== 'ok';
-  return sharedPart({
-    name: method === null ? route : `${method} ${route}`,
-    kind: method === null ? 'internal' : 'server',
-    attributes: {
-      [names.method]: method,
-      [names.route]: method === null ? null : route,
-      [names.status]: method === null ? null : status,
-      [names.errorType]: failed ? came : status >= 500 ? String(status) : null,
-      [names.spanKind]: 'CHAIN',
-      [names.account]: account === '' ? null : account,
-      [names.keyId]: keyId === '' ? null : keyId,
-      [names.endpoint]: record?.endpoint,
-      [names.model]: record?.alias,
-      [names.target]: record?.target,
-      [names.class]: record?.class,
-      [names.units]: record === null ? null : record.costMilli / 1_000,
-    },
-    // What the caller got wrong is no error of this server's.
-    error: status >= 500 || (failed && came !== 'aborted' && status < 400) ? '' : null,
-  });
 }
