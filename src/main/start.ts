@@ -129,16 +129,21 @@ function untilStopped(
       log.info(`${signal}: finishing running requests, at most ${graceMs / 1_000} s`);
       flush();
       reloads.close();
-      gateway.close(graceMs).then(
-        () => {
-          flush();
-          resolve(0);
-        },
-        (error: unknown) => {
-          console.error(error);
-          resolve(1);
-        },
-      );
+      // Idle threads do not keep the process, so it would end (with 13) before it hears that the last one is gone.
+      const alive = setInterval(() => undefined, graceMs + 1_000);
+      gateway
+        .close(graceMs)
+        .then(
+          () => {
+            flush();
+            resolve(0);
+          },
+          (error: unknown) => {
+            console.error(error);
+            resolve(1);
+          },
+        )
+        .finally(() => clearInterval(alive));
     };
     process.on('SIGTERM', () => stop('SIGTERM'));
     process.on('SIGINT', () => stop('SIGINT'));

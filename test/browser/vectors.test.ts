@@ -183,6 +183,8 @@ test('a point is read in full, changed, and deleted', { skip }, async (t) => {
   await page.getByRole('button', { name: '3', exact: true }).click();
   await dialog.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('dialog', { name: 'Delete the point 3?' }).getByRole('button', { name: 'Delete point' }).click();
+  // The list is hidden while the question is open: that its row is gone says nothing until the answer is there.
+  await page.getByText('The point 3 was deleted.').waitFor();
   await page.getByRole('button', { name: '3', exact: true }).waitFor({ state: 'detached' });
   assert.equal(await countOf('changed'), 2);
 });
