@@ -59,19 +59,19 @@ function straight(origin: URL, options: Certificates & Pick<ConnectOptions, 'loo
   return (timeoutMs, connected) => {
     const socket = secure === null ? net.connect(target) : secure(target);
     let tcpStands = false;
-    const timer = setTimeout(() => socket.destroy(new ConnectFailure('connect-timeout', 'ETIMEDOUT')), timeoutMs);
+    const stop = after(timeoutMs, () => socket.destroy(new ConnectFailure('connect-timeout', 'ETIMEDOUT')));
     const onError = (error: Error): void => connected(failureOf(error, tcpStands), null);
     socket.once('connect', () => {
       tcpStands = true;
     });
     socket.once(secure === null ? 'connect' : 'secureConnect', () => {
-      clearTimeout(timer);
+      stop();
       connected(null, socket);
       // Not before: a socket without any listener for its errors would end the process.
       socket.off('error', onError);
     });
     socket.once('error', onError);
-    socket.once('close', () => clearTimeout(timer));
+    socket.once('close', stop);
     return socket;
   };
 }
@@ -85,11 +85,11 @@ function tunnelled(origin: URL, proxy: ForwardProxy, toProxy: Connect, certifica
     const end: Connected = (error, socket) => {
       if (state === 'over') return;
       state = 'over';
-      clearTimeout(timer);
+      stop();
       if (error !== null) current.destroy();
       connected(error, socket);
     };
-    const timer = setTimeout(() => end(new ConnectFailure('connect-timeout', 'ETIMEDOUT'), null), timeoutMs);
+    const stop = after(timeoutMs, () => end(new ConnectFailure('connect-timeout', 'ETIMEDOUT'), null));
     current = toProxy(timeoutMs, (error, socket) => {
       if (socket === null) return end(error, null);
       askForTunnel({ socket, place, authorization: proxy.authorization }, (refused) => {
@@ -107,10 +107,25 @@ function tunnelled(origin: URL, proxy: ForwardProxy, toProxy: Connect, certifica
     return {
       destroy() {
         state = 'over';
-        clearTimeout(timer);
+        stop();
         current.destroy();
       },
     };
+  };
+}
+
+/**
+ * Calls `giveUp` after `ms`, unless what it returns is called before. Behind a long turn of the loop it first lets a
+ * connection be seen that stands already: no upstream is to blame for such a turn.
+ */
+function after(ms: number, giveUp: () => void): () => void {
+  let last: NodeJS.Immediate | undefined;
+  const timer = setTimeout(() => {
+    last = setImmediate(giveUp);
+  }, ms);
+  return () => {
+    clearTimeout(timer);
+    clearImmediate(last);
   };
 }
 

@@ -36,6 +36,17 @@ test('a socket on which somebody sent what nobody asked for is closed', async (t
   assert.equal(transport.counts.connections, 0);
 });
 
+test('a turn of the loop that is longer than the time to connect fails no upstream that took the connection', async (t) => {
+  const { origin } = await listenAndKeep(t, ok);
+  const transport = testTransport(t);
+  // So that undici is loaded.
+  assert.equal(await send(transport, origin).end, 'ended');
+  const second = await listenAndKeep(t, ok);
+  const told = send(transport, second.origin, { connectTimeoutMs: 100 });
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+  assert.equal(await told.end, 'ended');
+});
+
 test('a body of many sizes and letters arrives byte for byte, under its length', async (t) => {
   const { origin, heads, bodies } = await listenAndKeep(t, ok);
   const transport = testTransport(t);
