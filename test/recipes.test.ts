@@ -107,8 +107,8 @@ test('a provider that speaks a known dialect', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
   newFile(
-    'src/inference/providers/acme.ts',
-    `import { openAiLike } from './openai-like.ts';
+    'src/inference/providers/services/acme.ts',
+    `import { openAiLike } from '../openai-like.ts';
 
 export const acme = openAiLike({
   id: 'acme', title: 'Acme', baseUrl: '${upstream.url}/v1', envKey: 'ACME_API_KEY',
@@ -116,7 +116,7 @@ export const acme = openAiLike({
 });
 `,
   );
-  before('src/inference/providers/catalog.ts', 'import { anthropic }', "import { acme } from './acme.ts';");
+  before('src/inference/providers/catalog.ts', 'import { anthropic }', "import { acme } from './services/acme.ts';");
   before('src/inference/providers/catalog.ts', '  anthropic,', '  acme,');
   const gateway = await start(t, bin, { type: 'acme' });
   await gateway.ask();

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { anthropic } from './anthropic.ts';
-import { azureOpenAi } from './azure-openai.ts';
 import { catalog, providersInEnvironment, providerTypes } from './catalog.ts';
 import { type ConnectionFacts, createConnection, type ProviderConnection } from './connection.ts';
 import { encodeCountTokens, encodeGet, encodeUpstream } from './encode.ts';
-import { gemini } from './gemini.ts';
-import { ollama } from './ollama.ts';
-import { openai } from './openai.ts';
+import { anthropic } from './services/anthropic.ts';
+import { azureOpenAi } from './services/azure-openai.ts';
+import { gemini } from './services/gemini.ts';
+import { ollama } from './services/ollama.ts';
+import { openai } from './services/openai.ts';
 
 function connect(facts: Partial<ConnectionFacts>): ProviderConnection {
   const result = createConnection({

@@ -1,9 +1,9 @@
 import type { DialectId } from '../dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { UpstreamRoute } from '../transport/upstream-call.ts';
-import { anthropic } from './anthropic.ts';
 import type { ProviderConnection } from './connection.ts';
 import { printable } from './credential-headers.ts';
+import { anthropic } from './services/anthropic.ts';
 
 /** Where a request goes and with which headers: the parts of an `UpstreamRequest` that the provider decides. */
 export interface UpstreamAddress {

@@ -6,7 +6,6 @@ import { imageFormats } from '../dialects/images/index.ts';
 import type { ImageRequest } from '../neutral/image.ts';
 import { whyNotSize } from '../neutral/image-size.ts';
 import { unmetImage } from '../routing/capability.ts';
-import { gemini } from './gemini.ts';
 import {
   imagesLikeOpenAi,
   imagesOfA1111,
@@ -16,6 +15,7 @@ import {
   imagesOfTogether,
   imagesOfXai,
 } from './image-models.ts';
+import { gemini } from './services/gemini.ts';
 
 const request: ImageRequest = {
   model: 'pic',

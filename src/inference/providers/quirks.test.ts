@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../kernel/json.ts';
-import { cohere } from './cohere.ts';
-import { deepseek } from './deepseek.ts';
-import { groq } from './groq.ts';
-import { lmstudio } from './lmstudio.ts';
-import { mistral } from './mistral.ts';
 import { modelFacts } from './model-facts.ts';
-import { openai } from './openai.ts';
 import { applyQuirks, quirksOf } from './quirks.ts';
-import { xai } from './xai.ts';
+import { cohere } from './services/cohere.ts';
+import { deepseek } from './services/deepseek.ts';
+import { groq } from './services/groq.ts';
+import { lmstudio } from './services/lmstudio.ts';
+import { mistral } from './services/mistral.ts';
+import { openai } from './services/openai.ts';
+import { xai } from './services/xai.ts';
 
 const messages = [{ role: 'user', content: 'hi' }];
 

@@ -2,9 +2,9 @@ import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts'
 import type { DialectId } from '../dialects/dialect.ts';
 import { renameField } from '../dialects/forward-body.ts';
 import type { Loss } from '../neutral/loss.ts';
-import { anthropic } from './anthropic.ts';
 import { bareName } from './model-facts.ts';
 import type { ProviderQuirks } from './provider.ts';
+import { anthropic } from './services/anthropic.ts';
 
 const openAi: readonly string[] = ['openai', 'azure-openai'];
 

@@ -1,4 +1,4 @@
-import { openAiEmbeddings, openAiLike, openAiTranscription } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-like.ts';
 
 /** https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html: unknown fields are ignored. */
 export const vllm = openAiLike({

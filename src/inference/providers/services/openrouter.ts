@@ -1,4 +1,4 @@
-import { openAiEmbeddings, openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
 /**
  * https://openrouter.ai/docs. Fields that the routed model lacks are ignored there, so none is omitted here; which

@@ -1,5 +1,5 @@
-import { imagesOfAzure } from './image-models.ts';
-import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from './openai-like.ts';
+import { imagesOfAzure } from '../image-models.ts';
+import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
 
 /**
  * https://learn.microsoft.com/azure/ai-services/openai/reference. What callers name as the upstream model is the

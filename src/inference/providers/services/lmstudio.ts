@@ -1,4 +1,4 @@
-import { openAiEmbeddings, openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
 /** https://lmstudio.ai/docs: its own list tells chat from embedding models and the context size, OpenAI's does not. */
 export const lmstudio = openAiLike({

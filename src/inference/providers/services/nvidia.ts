@@ -1,4 +1,4 @@
-import { openAiEmbeddings, openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
 /** https://docs.api.nvidia.com/nim/reference: each model behind it has its own schema, all know `max_tokens`. */
 export const nvidia = openAiLike({

@@ -1,6 +1,6 @@
-import { unknownVoices } from '../dialects/speech/voices.ts';
-import { newImagesLikeOpenAi } from './image-models.ts';
-import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from './openai-like.ts';
+import { unknownVoices } from '../../dialects/speech/voices.ts';
+import { newImagesLikeOpenAi } from '../image-models.ts';
+import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
 
 /** https://localai.io: OpenAI's API over whatever backends its operator installed. */
 export const localai = openAiLike({

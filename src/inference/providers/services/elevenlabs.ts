@@ -1,7 +1,7 @@
-import { isObject } from '../../kernel/json.ts';
-import { openAiLike } from './openai-like.ts';
-import type { DiscoveredModel, Provider } from './provider.ts';
-import { listedModelsMax } from './read-model-list.ts';
+import { isObject } from '../../../kernel/json.ts';
+import { openAiLike } from '../openai-like.ts';
+import type { DiscoveredModel, Provider } from '../provider.ts';
+import { listedModelsMax } from '../read-model-list.ts';
 
 /** https://elevenlabs.io/docs: speech only. Its premade voices go by ids; any other of the account does too. */
 export const elevenLabs: Provider = {

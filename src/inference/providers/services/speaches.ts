@@ -1,5 +1,5 @@
-import { kokoroVoices, unknownVoices } from '../dialects/speech/voices.ts';
-import { openAiLike, openAiSpeech, openAiTranscription } from './openai-like.ts';
+import { kokoroVoices, unknownVoices } from '../../dialects/speech/voices.ts';
+import { openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
 
 /**
  * https://speaches.ai (once faster-whisper-server): Whisper, Kokoro and Piper behind OpenAI's audio API. Models are

@@ -1,4 +1,4 @@
-import { openAiEmbeddings, openAiLike, openAiTranscription } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-like.ts';
 
 /**
  * https://docs.mistral.ai/api. The body is checked strictly: a field it does not know is 422 `extra_forbidden`.

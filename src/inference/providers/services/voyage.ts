@@ -1,4 +1,4 @@
-import { openAiEmbeddings, openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
 /** https://docs.voyageai.com/reference/embeddings-api: embeddings and rerank only; it neither chats nor lists its models. */
 export const voyage = openAiLike({

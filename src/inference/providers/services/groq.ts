@@ -1,6 +1,6 @@
-import { isObject } from '../../kernel/json.ts';
-import { unknownVoices } from '../dialects/speech/voices.ts';
-import { openAiLike, openAiSpeech, openAiTranscription } from './openai-like.ts';
+import { isObject } from '../../../kernel/json.ts';
+import { unknownVoices } from '../../dialects/speech/voices.ts';
+import { openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
 
 /** https://console.groq.com/docs/openai: answers 400 to the omitted fields, and to `n` other than 1. */
 export const groq = openAiLike({

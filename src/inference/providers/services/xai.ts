@@ -1,5 +1,5 @@
-import { imagesOfXai } from './image-models.ts';
-import { openAiLike } from './openai-like.ts';
+import { imagesOfXai } from '../image-models.ts';
+import { openAiLike } from '../openai-like.ts';
 
 /** https://docs.x.ai/docs/api-reference */
 export const xai = openAiLike({

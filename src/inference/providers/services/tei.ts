@@ -1,6 +1,6 @@
-import { isObject } from '../../kernel/json.ts';
-import { openAiLike } from './openai-like.ts';
-import type { DiscoveredModel, Provider } from './provider.ts';
+import { isObject } from '../../../kernel/json.ts';
+import { openAiLike } from '../openai-like.ts';
+import type { DiscoveredModel, Provider } from '../provider.ts';
 
 /**
  * https://huggingface.github.io/text-embeddings-inference: one model a server, whatever it is called. Its API stands at

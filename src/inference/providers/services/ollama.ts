@@ -1,4 +1,4 @@
-import { openAiLike } from './openai-like.ts';
+import { openAiLike } from '../openai-like.ts';
 
 /** https://docs.ollama.com/api/openai-compatibility: what it does not list is ignored, not refused. */
 export const ollama = openAiLike({

@@ -1,5 +1,5 @@
-import { openAiQuirks } from './openai-like.ts';
-import type { Provider } from './provider.ts';
+import { openAiQuirks } from '../openai-like.ts';
+import type { Provider } from '../provider.ts';
 
 /**
  * https://docs.anthropic.com/en/api. The converter decides what can be said in Messages; the quirks only tell

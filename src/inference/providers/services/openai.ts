@@ -1,6 +1,6 @@
-import { sameStandardVoices, unknownVoices } from '../dialects/speech/voices.ts';
-import { imagesLikeOpenAi, imagesOfOpenAi } from './image-models.ts';
-import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from './openai-like.ts';
+import { sameStandardVoices, unknownVoices } from '../../dialects/speech/voices.ts';
+import { imagesLikeOpenAi, imagesOfOpenAi } from '../image-models.ts';
+import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
 
 const olderVoices = ['alloy', 'ash', 'coral', 'echo', 'fable', 'nova', 'onyx', 'sage', 'shimmer'];
 

@@ -1,5 +1,5 @@
-import { openAiQuirks } from './openai-like.ts';
-import type { Provider } from './provider.ts';
+import { openAiQuirks } from '../openai-like.ts';
+import type { Provider } from '../provider.ts';
 
 /**
  * https://github.com/ggml-org/whisper.cpp/tree/master/examples/server: one model, and no list.

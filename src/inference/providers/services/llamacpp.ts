@@ -1,4 +1,4 @@
-import { openAiEmbeddings, openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
 /** https://github.com/ggml-org/llama.cpp/tree/master/tools/server: one slot, one answer; 503 while it loads. */
 export const llamacpp = openAiLike({

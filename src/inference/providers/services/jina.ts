@@ -1,4 +1,4 @@
-import { openAiEmbeddings, openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
 /** https://jina.ai/embeddings: embeddings and rerank only; it neither chats nor lists its models. */
 export const jina = openAiLike({

@@ -1,8 +1,8 @@
-import { isObject } from '../../kernel/json.ts';
-import { imagesOfA1111 } from './image-models.ts';
-import { openAiQuirks } from './openai-like.ts';
-import type { DiscoveredModel, Provider } from './provider.ts';
-import { listedModelsMax } from './read-model-list.ts';
+import { isObject } from '../../../kernel/json.ts';
+import { imagesOfA1111 } from '../image-models.ts';
+import { openAiQuirks } from '../openai-like.ts';
+import type { DiscoveredModel, Provider } from '../provider.ts';
+import { listedModelsMax } from '../read-model-list.ts';
 
 /** What it has loaded, whatever that is: no other checkpoint is asked for. */
 const loaded: DiscoveredModel = { id: 'default', type: 'image' };

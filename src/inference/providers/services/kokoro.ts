@@ -1,5 +1,5 @@
-import { kokoroVoices } from '../dialects/speech/voices.ts';
-import { openAiLike, openAiSpeech } from './openai-like.ts';
+import { kokoroVoices } from '../../dialects/speech/voices.ts';
+import { openAiLike, openAiSpeech } from '../openai-like.ts';
 
 /** https://github.com/remsky/Kokoro-FastAPI: OpenAI's speech, with Kokoro's voices and blends of them. */
 export const kokoro = openAiLike({

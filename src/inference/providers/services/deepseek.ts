@@ -1,4 +1,4 @@
-import { openAiLike } from './openai-like.ts';
+import { openAiLike } from '../openai-like.ts';
 
 /** https://api-docs.deepseek.com: `max_tokens` is its only spelling, JSON mode is `json_object` alone. */
 export const deepseek = openAiLike({

@@ -1,4 +1,4 @@
-import { openAiEmbeddings, openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
 /** https://michaelfeil.eu/infinity: embeddings and rerank in OpenAI's and Cohere's formats, at the root. */
 export const infinity = openAiLike({

@@ -1,4 +1,4 @@
-import { openAiLike } from './openai-like.ts';
+import { openAiLike } from '../openai-like.ts';
 
 /**
  * https://docs.cohere.com/docs/compatibility-api: the OpenAI-compatible layer over Chat v2. The list of models

@@ -1,5 +1,5 @@
-import { imagesOfFireworks } from './image-models.ts';
-import { openAiEmbeddings, openAiLike } from './openai-like.ts';
+import { imagesOfFireworks } from '../image-models.ts';
+import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
 /** https://docs.fireworks.ai/tools-sdks/openai-compatibility: usage ends every stream, unasked. */
 export const fireworks = openAiLike({

@@ -1,9 +1,9 @@
-import { isObject, type JsonObject } from '../../kernel/json.ts';
-import type { VoiceFacts } from '../dialects/speech/voices.ts';
-import { imagesOfGoogle } from './image-models.ts';
-import { openAiQuirks } from './openai-like.ts';
-import type { DiscoveredModel, Provider } from './provider.ts';
-import { listedModelsMax } from './read-model-list.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { VoiceFacts } from '../../dialects/speech/voices.ts';
+import { imagesOfGoogle } from '../image-models.ts';
+import { openAiQuirks } from '../openai-like.ts';
+import type { DiscoveredModel, Provider } from '../provider.ts';
+import { listedModelsMax } from '../read-model-list.ts';
 
 const geminiVoices: VoiceFacts = {
   names: (

@@ -1,4 +1,4 @@
-import { openAiEmbeddings, openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
 /** https://docs.sglang.ai/basic_usage/openai_api.html */
 export const sglang = openAiLike({

@@ -1,5 +1,5 @@
-import { imagesOfTogether } from './image-models.ts';
-import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from './openai-like.ts';
+import { imagesOfTogether } from '../image-models.ts';
+import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
 
 /** https://docs.together.ai/docs/openai-api-compatibility; `GET /models` is an array at the top level. */
 export const together = openAiLike({
