@@ -10,7 +10,7 @@ import { adminKey, benchKey, type Server } from './server.ts';
 const loads = 9;
 const interactions = 12;
 const dashboards = 10;
-const chatRounds = 5;
+const chatRounds = 8;
 const chatsPerSecond = 100;
 const chatSeconds = 10;
 
@@ -123,28 +123,23 @@ export async function measureChats(server: Server): Promise<Row[]> {
     const { seen } = await startOpenLoop(calls, chatsPerSecond);
     const all = await seen;
     if (all.some(({ outcome }) => outcome !== 'answered')) throw new Error('A chat was not answered.');
-    return percentile(
-      all.map(({ ms }) => ms),
-      0.99,
-    );
+    return all.map(({ ms }) => ms);
   };
   await chat();
+  // All of a kind together: the p99 of one turn hangs on ten chats.
   const [alone, beside]: [number[], number[]] = [[], []];
   for (let round = 0; round < chatRounds; round += 1) {
-    alone.push(await chat());
+    alone.push(...(await chat()));
     const closing = new AbortController();
     const open = Array.from({ length: dashboards }, (_, at) => keepOpen(server, at, closing.signal));
-    beside.push(await chat());
+    beside.push(...(await chat()));
     closing.abort();
     await Promise.all(open);
   }
-  const ratios = beside.map((ms, at) => ms / alone[at]!);
+  const [without, with10] = [percentile(alone, 0.99), percentile(beside, 0.99)];
   return [
-    judged('chat p99 with ten dashboards open ÷ without', ratios, { atMost: 1.1, unit: '×', digits: 2 }),
-    told(
-      '… p99 without, with',
-      `${percentile(alone, 0.5).toFixed(1)}, ${percentile(beside, 0.5).toFixed(1)} ms at ${chatsPerSecond} a second`,
-    ),
+    judged('chat p99 with ten dashboards open ÷ without', [with10 / without], { atMost: 1.1, unit: '×', digits: 2 }),
+    told('… p99 without, with', `${without.toFixed(1)}, ${with10.toFixed(1)} ms at ${chatsPerSecond} a second`),
   ];
 }
 
