@@ -27,9 +27,11 @@ export const rooms: readonly Room[] = [
   { path: 'src/inference/engines', mayImport: ['src/inference/neutral', 'src/inference/audio'] },
   { path: 'src/inference/transport', mayImport: ['src/kernel'] },
   { path: 'src/inference/routing', mayImport: ['src/inference/neutral'], typesOnly: ['src/inference/dialects'] },
+  { path: 'src/inference/credentials', mayImport: ['src/inference/transport'] },
   {
     path: 'src/inference/models',
     mayImport: [
+      'src/inference/credentials',
       'src/inference/providers',
       'src/inference/engines',
       'src/inference/transport',

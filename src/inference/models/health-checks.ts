@@ -101,10 +101,10 @@ async function listWith(
   { connection }: ConfiguredProvider,
   credentialId: string,
 ): Promise<Discovery | null> {
-  const headers = connection.credentials.get(credentialId);
-  if (headers === undefined) return null;
-  return discoverModels(connection, ({ origin }, path) =>
-    getJson(transport, { origin, path, headers: headers.get }, lookTimeoutMs),
+  const credential = connection.credentials.get(credentialId);
+  if (credential === undefined) return null;
+  return discoverModels(connection, (_, path) =>
+    getJson(transport, encodeGet(connection, path, credential), lookTimeoutMs),
   );
 }
 

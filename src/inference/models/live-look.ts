@@ -2,6 +2,7 @@ import { readError } from '../dialects/openai-chat/errors.ts';
 import type { ProviderConnection } from '../providers/connection.ts';
 import type { CredentialHeaders } from '../providers/credential-headers.ts';
 import { type Discovery, discoverModels } from '../providers/discover.ts';
+import { encodeGet } from '../providers/encode.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
 import { scrub } from '../providers/scrub.ts';
 import { getJson } from '../transport/get-json.ts';
@@ -35,9 +36,9 @@ async function lookAt(
 ): Promise<LiveLook> {
   const startedMs = performance.now();
   let unreachable: string | null = null;
-  const found = await discoverModels(connection, async ({ origin }, path) => {
+  const found = await discoverModels(connection, async (_, path) => {
     unreachable = null;
-    return getJson(transport, { origin, path, headers: headers.get }, lookTimeoutMs).catch((error: unknown) => {
+    return getJson(transport, encodeGet(connection, path, headers), lookTimeoutMs).catch((error: unknown) => {
       unreachable = error instanceof Error ? error.message : String(error);
       throw error;
     });
@@ -57,10 +58,10 @@ async function refusalOf(
   connection: ProviderConnection,
   headers: CredentialHeaders,
 ): Promise<Discovery | null> {
-  const { name, origin, basePath, provider } = connection;
+  const { name, basePath, provider } = connection;
   const { key } = provider.paths;
   if (key === undefined) return null;
-  const address = { origin, path: basePath + key, headers: headers.get };
+  const address = encodeGet(connection, basePath + key, headers);
   const answer = await getJson(transport, address, lookTimeoutMs).catch(() => null);
   if (answer?.status !== 401 && answer?.status !== 403) return null;
   const said = readError(answer.body)?.message;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { UpstreamRequest } from '../transport/upstream-call.ts';
 import { catalog, providersInEnvironment, providerTypes } from './catalog.ts';
 import { type ConnectionFacts, createConnection, type ProviderConnection } from './connection.ts';
 import { encodeCountTokens, encodeGet, encodeUpstream } from './encode.ts';
@@ -47,6 +48,18 @@ function headersOf(flat: readonly string[]): Record<string, string> {
   }
   return headers;
 }
+
+test('a credential that needs an authorizer gives it to every request that it carries', () => {
+  const connection = connect({ authorizerOf: (secret) => () => ['authorization', `Proof ${secret}`] });
+  const asked = { origin: connection.origin, path: '/', method: 'GET' } as UpstreamRequest;
+  for (const address of [
+    encodeUpstream(connection, call),
+    encodeGet(connection, '/v1/models'),
+    encodeCountTokens(connection, call.credential, 'openai-responses', {}, 'm'),
+  ]) {
+    assert.deepEqual(address?.authorize?.(asked), ['authorization', 'Proof sk-one']);
+  }
+});
 
 test('a chat call goes to the documented address with the credential that was picked', () => {
   const connection = connect({ secrets: ['sk-one', ' sk-two\n'] });

@@ -4,7 +4,7 @@ import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { ImageFacts } from '../dialects/images/format.ts';
 import type { SpeechFacts } from '../dialects/speech/format.ts';
 import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
-import type { UpstreamRoute } from '../transport/upstream-call.ts';
+import type { Authorizer, UpstreamRoute } from '../transport/upstream-call.ts';
 import { carriedDialects } from './catalog.ts';
 import {
   type CredentialHeaders,
@@ -69,6 +69,8 @@ export interface ConnectionFacts {
   secrets: readonly string[];
   /** Of the secrets, in the same order; absent or undefined: its place. */
   ids?: readonly (string | undefined)[];
+  /** Makes what proves who asks with a secret, or with none, where no header of a fixed value does. */
+  authorizerOf?: ((secret: string | null) => Authorizer | undefined) | undefined;
   /** The operator's extra headers; they win over the provider's. */
   headers: Readonly<Record<string, string>>;
   apiVersion: string | null;
@@ -101,7 +103,13 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
   const credentials = new Map<string, CredentialHeaders>();
   const count = Math.max(1, secrets.length);
   for (let i = 0; i < count; i++) {
-    credentials.set(credentialId(name, facts.ids?.[i] ?? i), joinHeaders(provider, secrets[i] || null, extra.headers));
+    const secret = secrets[i] || null;
+    const authorize = facts.authorizerOf?.(secret);
+    const headers = joinHeaders(provider, secret, extra.headers);
+    credentials.set(
+      credentialId(name, facts.ids?.[i] ?? i),
+      authorize === undefined ? headers : { ...headers, authorize },
+    );
   }
 
   const { chat, responses, messages } = provider.paths;

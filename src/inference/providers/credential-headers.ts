@@ -1,3 +1,4 @@
+import type { Authorizer } from '../transport/upstream-call.ts';
 import type { Provider, ProviderAuth } from './provider.ts';
 
 /**
@@ -23,6 +24,8 @@ export interface CredentialHeaders {
   stream: readonly string[];
   /** For GET: no content-type. */
   get: readonly string[];
+  /** Adds what proves who asks, where that is no header of a fixed value. */
+  authorize?: Authorizer | undefined;
 }
 
 /** They belong to the connection itself: an operator's value would break framing or send a body to another host. */

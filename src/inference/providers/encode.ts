@@ -1,8 +1,8 @@
 import type { DialectId } from '../dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
-import type { UpstreamRoute } from '../transport/upstream-call.ts';
+import type { Authorizer, UpstreamRoute } from '../transport/upstream-call.ts';
 import type { ProviderConnection } from './connection.ts';
-import { printable } from './credential-headers.ts';
+import { type CredentialHeaders, printable } from './credential-headers.ts';
 import { anthropic } from './services/anthropic.ts';
 
 /** Where a request goes and with which headers: the parts of an `UpstreamRequest` that the provider decides. */
@@ -13,6 +13,8 @@ export interface UpstreamAddress {
   path: string;
   /** Flat list name, value, name, value…; shared between requests unless the caller sent a header that passes. */
   headers: readonly string[];
+  /** The credential's. */
+  authorize?: Authorizer | undefined;
 }
 
 export interface UpstreamCallFacts {
@@ -53,6 +55,7 @@ export function encodeUpstream(connection: ProviderConnection, call: UpstreamCal
     route: connection.route,
     path: pathOf(connection, call),
     headers: withCallerHeaders(connection, typed, call.callerHeaders, dialect, call.traceHeaders),
+    authorize: credential.authorize,
   };
 }
 
@@ -84,6 +87,7 @@ export function encodeCountTokens(
     route: connection.route,
     path,
     headers: withCallerHeaders(connection, credential.whole, callerHeaders, dialect),
+    authorize: credential.authorize,
   };
 }
 
@@ -98,11 +102,15 @@ function countingPath(connection: ProviderConnection, dialect: DialectId, model:
   return dialect === 'anthropic-messages' && messagesPath !== null ? `${messagesPath}/count_tokens` : null;
 }
 
-/** A GET below the base URL, such as the list of models; with the first credential. */
-export function encodeGet(connection: ProviderConnection, path: string): UpstreamAddress {
-  const [credential] = connection.credentials.values();
+/** A GET below the base URL, such as the list of models; with the first credential where none is given. */
+export function encodeGet(
+  connection: ProviderConnection,
+  path: string,
+  credential: CredentialHeaders | undefined = connection.credentials.values().next().value,
+): UpstreamAddress {
   if (credential === undefined) throw new Error(`${connection.name} has no credential`);
-  return { origin: connection.origin, route: connection.route, path, headers: credential.get };
+  const { origin, route } = connection;
+  return { origin, route, path, headers: credential.get, authorize: credential.authorize };
 }
 
 function pathOf(connection: ProviderConnection, call: UpstreamCallFacts): string {

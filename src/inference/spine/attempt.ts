@@ -127,6 +127,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
         path: address.path,
         method: 'POST',
         headers: address.headers,
+        authorize: address.authorize,
         body: upload ?? bytes,
         connectTimeoutMs: timeouts.connectMs,
         headersTimeoutMs: timeouts.totalMs,
@@ -177,6 +178,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     if (this.#lingering !== null) clearTimeout(this.#lingering);
     if (this.#resolve === null) return;
     if (error.kind === 'no-descriptor') return this.#crash(noDescriptor());
+    if (error.kind === 'not-authorized') return this.#end(fault('bad_credential', error.message));
     // After the first byte of an answer a broken connection is a cut answer, not an upstream that cannot be reached.
     const cut = this.#reader !== null;
     const faultClass =

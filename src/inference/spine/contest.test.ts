@@ -236,6 +236,18 @@ test('a second call that we fail at ourselves does not end the first', async () 
   assert.deepEqual(classes(job), ['b gateway_fault none', 'a ok counted']);
 });
 
+test('a target whose credential cannot be had is a bad credential, and the next target answers', async () => {
+  const { client, job, running, callTo } = setUp(['a', 'b']);
+  await turn();
+  callTo('a').break('not-authorized');
+  await turn();
+  callTo('b').say('from b');
+  callTo('b').finish();
+  await running;
+  assert.match(client.text, /from b/);
+  assert.deepEqual(classes(job), ['a bad_credential none', 'b ok counted']);
+});
+
 test('when both fail, the request goes on to the next target', async () => {
   const { client, job, running, wait, callTo } = setUp(['a', 'b', 'c']);
   await wait(10_250);

@@ -8,14 +8,7 @@ import {
   encodingOf,
 } from './decompress.ts';
 import type { ConnectionPool } from './send.ts';
-import {
-  bodyTimeout,
-  headersTimeout,
-  lostConnection,
-  transportEnded,
-  transportErrorOf,
-  wasDestroyed,
-} from './transport-error.ts';
+import { bodyTimeout, headersTimeout, lostConnection, transportErrorOf, wasDestroyed } from './transport-error.ts';
 import type {
   TransportError,
   UpstreamCall,
@@ -95,16 +88,17 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
     return this.state === 'done';
   }
 
-  start(pool: ConnectionPool): void {
+  /** `proof`: the headers that its authorizer gave. */
+  start(pool: ConnectionPool, proof: readonly string[]): void {
     this.pool = pool;
-    this.options = dispatchOptions(this.request, pool);
+    this.options = dispatchOptions(this.request, pool, proof);
     this.sentAtMs = this.host.monotonicMs();
     this.dispatchOn(pool.take(this, this.sentAtMs, this.request.connectTimeoutMs));
   }
 
-  /** The transport ends before it has begun. */
-  refuse(): void {
-    this.breakOff(transportEnded);
+  /** It ends before it has begun. */
+  refuse(why: TransportError): void {
+    this.breakOff(why);
   }
 
   abort(): void {
@@ -308,11 +302,15 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
   }
 }
 
-function dispatchOptions(request: UpstreamRequest, pool: ConnectionPool): Dispatcher.DispatchOptions {
+function dispatchOptions(
+  request: UpstreamRequest,
+  pool: ConnectionPool,
+  proof: readonly string[],
+): Dispatcher.DispatchOptions {
   const { method, body } = request;
   const isUpload = isUploadBody(body);
   // Compressing tokens one by one costs both sides more than it saves; who compresses all the same is understood.
-  const headers = [...request.headers, 'accept-encoding', 'identity'];
+  const headers = [...request.headers, ...proof, 'accept-encoding', 'identity'];
   if (isUpload) headers.push('content-length', String(body.bytes));
   if (pool.headers.length > 0) headers.push(...pool.headers);
   return {

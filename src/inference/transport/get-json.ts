@@ -4,7 +4,7 @@ import { type WholeRequest, wholeAnswer } from './whole-answer.ts';
 const bytesMax = 8 * 1024 * 1024;
 const connectTimeoutMs = 3_000;
 
-type Address = Pick<WholeRequest, 'origin' | 'route' | 'path' | 'headers'>;
+type Address = Pick<WholeRequest, 'origin' | 'route' | 'path' | 'headers' | 'authorize'>;
 
 /** `body` is undefined when the answer is not JSON. */
 export interface JsonAnswer {

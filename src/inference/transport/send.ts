@@ -7,7 +7,16 @@ import { Exchange, type ExchangeHost } from './exchange.ts';
 import { createLookup } from './lookup.ts';
 import type { ForwardProxy, ProxyOf } from './proxy.ts';
 import { systemTime, type Time } from './timers.ts';
-import type { Transport, UpstreamCall, UpstreamObserver, UpstreamRequest, UpstreamRoute } from './upstream-call.ts';
+import { transportEnded } from './transport-error.ts';
+import {
+  NotAuthorized,
+  type Transport,
+  type TransportError,
+  type UpstreamCall,
+  type UpstreamObserver,
+  type UpstreamRequest,
+  type UpstreamRoute,
+} from './upstream-call.ts';
 
 export interface TransportOptions {
   /** How names become addresses; default: our own cache before the system's name servers. */
@@ -53,7 +62,7 @@ export function createTransport(
 ): Transport & { readonly counts: Readonly<TransportCounts> } {
   const time = options.time ?? systemTime;
   const pools = new Pools(options, time);
-  /** Until undici is loaded. */
+  /** Until undici is loaded, and until they are authorized. */
   const waiting = new Set<Exchange>();
   let state: 'open' | 'closing' = 'open';
   let onIdle: (() => void)[] = [];
@@ -81,17 +90,24 @@ export function createTransport(
   const sweeper = setInterval(() => pools.sweep(time.monotonicMs()), sweepIntervalMs);
   sweeper.unref();
 
-  async function startWhenLoaded(exchange: Exchange, request: UpstreamRequest): Promise<void> {
+  async function startLater(
+    exchange: Exchange,
+    request: UpstreamRequest,
+    proof: Promise<readonly string[]> | readonly string[],
+  ): Promise<void> {
     waiting.add(exchange);
+    const headers = await Promise.resolve(proof).catch(notAuthorized);
     undici ??= await import('undici');
     waiting.delete(exchange);
-    if (!exchange.isDone) exchange.start(pools.of(request, undici.Client));
+    if (exchange.isDone) return;
+    if ('kind' in headers) exchange.refuse(headers);
+    else exchange.start(pools.of(request, undici.Client), headers);
   }
 
   function destroy(): void {
     state = 'closing';
     clearInterval(sweeper);
-    for (const exchange of waiting) exchange.refuse();
+    for (const exchange of waiting) exchange.refuse(transportEnded);
     pools.destroy();
   }
 
@@ -101,8 +117,9 @@ export function createTransport(
       counts.running += 1;
       if (state === 'closing') return refuse(observer, host);
       const exchange = new Exchange(host, request, observer);
-      if (undici !== null) exchange.start(pools.of(request, undici.Client));
-      else void startWhenLoaded(exchange, request);
+      const proof = proofOf(request);
+      if (undici !== null && !(proof instanceof Promise)) exchange.start(pools.of(request, undici.Client), proof);
+      else void startLater(exchange, request, proof);
       return exchange;
     },
     async close() {
@@ -112,6 +129,24 @@ export function createTransport(
     },
     destroy,
   };
+}
+
+const noHeaders: readonly string[] = Object.freeze([]);
+
+/** Rejects where the authorizer throws: nothing is told before `send` has returned. */
+function proofOf(request: UpstreamRequest): readonly string[] | Promise<readonly string[]> {
+  if (request.authorize === undefined) return noHeaders;
+  try {
+    return request.authorize(request);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+/** Words of other errors may hold anything. */
+function notAuthorized(error: unknown): TransportError {
+  const message = error instanceof NotAuthorized ? error.message : 'the request could not be authorized';
+  return { kind: 'not-authorized', message };
 }
 
 function refuse(observer: UpstreamObserver, host: ExchangeHost): UpstreamCall {

@@ -11,12 +11,23 @@ export interface UpstreamRequest {
   method: 'POST' | 'GET' | 'PUT' | 'DELETE';
   /** Flat list name, value, name, value…; values are already safe. Without Host, Content-Length, Accept-Encoding. */
   headers: readonly string[];
+  /** Adds the headers that prove who asks; absent: `headers` say it already. */
+  authorize?: Authorizer | undefined;
   body: Buffer | string | UpstreamUpload | null;
   connectTimeoutMs: number;
   /** The outer guard above an attempt's own timers, exact to a second: silence before the head, and within the body. */
   headersTimeoutMs: number;
   bodyTimeoutMs: number;
 }
+
+/**
+ * Gives the headers (a flat list) that prove who asks, at once or later: a signature over the request as it is sent, or
+ * a token that expires. Called once a request, right before it is sent. Throws or rejects with `NotAuthorized`.
+ */
+export type Authorizer = (request: UpstreamRequest) => readonly string[] | Promise<readonly string[]>;
+
+/** No proof of who asks could be had. The message names the step that was tried, and no secret. */
+export class NotAuthorized extends Error {}
 
 /** How an origin is reached. */
 export interface UpstreamRoute {
@@ -78,7 +89,9 @@ export interface TransportError {
     | 'headers-timeout'
     | 'body-timeout'
     | 'decode'
-    | 'protocol';
+    | 'protocol'
+    /** Nothing was sent: the authorizer of the request failed. */
+    | 'not-authorized';
   /** For people: no URL, no address. */
   message: string;
 }

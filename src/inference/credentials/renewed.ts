@@ -1,0 +1,55 @@
+import type { Clock } from '../../kernel/clock.ts';
+
+/** What is good until a time on the wall clock; null: for ever. */
+export interface Perishable<T> {
+  value: T;
+  expiresAtMs: number | null;
+}
+
+export interface Renewed<T> {
+  /**
+   * What is held while it is good, without a wait; else what the next fetch gives, which all who ask meanwhile share.
+   * Rejects as that fetch does, and the next call fetches again.
+   */
+  get(): T | Promise<T>;
+}
+
+/** It is fetched again so long before it expires, while the old one still serves. */
+const renewAheadMs = 5 * 60_000;
+/** Between two fetches ahead of time of which the first failed. */
+const retryPauseMs = 5_000;
+
+/** A credential that expires: fetched when somebody asks for it, and again in the background before it expires. */
+export function createRenewed<T>(fetch: () => Promise<Perishable<T>>, clock: Clock): Renewed<T> {
+  let held: Perishable<T> | null = null;
+  let fetching: Promise<T> | null = null;
+  let quietUntilMs = Number.NEGATIVE_INFINITY;
+
+  function renew(): Promise<T> {
+    fetching ??= fetch()
+      .then((next) => {
+        held = next;
+        return next.value;
+      })
+      .catch((error: unknown) => {
+        quietUntilMs = clock.monotonicMs() + retryPauseMs;
+        throw error;
+      })
+      .finally(() => {
+        fetching = null;
+      });
+    return fetching;
+  }
+
+  return {
+    get() {
+      if (held === null) return renew();
+      if (held.expiresAtMs === null) return held.value;
+      const leftMs = held.expiresAtMs - clock.wallMs();
+      if (leftMs <= 0) return renew();
+      // Who asks gets the old one: a failure shows once it has expired.
+      if (leftMs <= renewAheadMs && clock.monotonicMs() >= quietUntilMs) renew().catch(() => {});
+      return held.value;
+    },
+  };
+}
