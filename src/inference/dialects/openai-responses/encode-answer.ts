@@ -3,11 +3,11 @@ import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { ProducedMedia } from '../../neutral/produced-media.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
+import { AnswerEvents } from './answer-events.ts';
 import { annotationOf } from './citations.ts';
 import { type KeptThought, packThought } from './kept-thought.ts';
 import {
   type CallItem,
-  customInput,
   type ItemStatus,
   type MessageItem,
   type MessagePart,
@@ -20,7 +20,6 @@ import {
   type ThoughtItem,
   type WholeItem,
   wireItem,
-  wirePart,
 } from './response-object.ts';
 import { openAiResponsesId, ownIdMark } from './wire.ts';
 
@@ -30,23 +29,16 @@ import { openAiResponsesId, ownIdMark } from './wire.ts';
  * the error frame, which `mark` lets continue the count.
  */
 export function encodeStream(head: AnswerHead): StreamEncoder {
-  let frames = '';
-  let sequence = 0;
-  const answer = new Answer(head, (type, members) => {
-    frames += frameOf(type, sequence, members);
-    sequence += 1;
-  });
+  const events = new AnswerEvents();
+  const answer = new Answer(head, events);
   return {
     lost: answer.lost,
     step(event) {
       answer.add(event);
-      if (frames === '') return '';
-      const told = frames;
-      frames = '';
-      return told;
+      return events.take();
     },
     items: () => answer.items(),
-    mark: () => ({ id: answer.id, sequence }),
+    mark: () => ({ id: answer.id, sequence: events.sequence }),
   };
 }
 
@@ -61,22 +53,14 @@ export function fold(head: AnswerHead): AnswerFold {
   };
 }
 
-/** One event of the wire; `members` as in `Tell`. */
-export function frameOf(type: string, sequence: number, members: string): string {
-  return `event: ${type}\ndata: {"type":"${type}","sequence_number":${sequence}${members}}\n\n`;
-}
-
-/** Hears of everything that an answer becomes: `members` is JSON without its braces, with a comma before it. */
-type Tell = (type: string, members: string) => void;
-
 /**
- * An answer in the making, out of neutral events. Streams are what is told on the way, whole answers what stands at
- * the end: both come from here, so that they cannot differ. One choice: others are not asked for and not heard.
+ * An answer in the making, out of neutral events. Streams are its events on the way, whole answers what stands at the
+ * end: both come from here, so that they cannot differ. One choice: others are not asked for and not heard.
  */
 class Answer {
   readonly id: string;
   readonly lost = new Set<string>();
-  readonly #tell: Tell | null;
+  readonly #events: AnswerEvents | null;
   readonly #salt: string;
   readonly #head: AnswerHead;
   readonly #customTools: ReadonlySet<JsonValue>;
@@ -97,10 +81,10 @@ class Answer {
   readonly #calls = new Map<number, CallItem>();
   readonly #callIds = new Set<string>();
 
-  /** `tell` null makes no frames. */
-  constructor(head: AnswerHead, tell: Tell | null) {
+  /** `events` null makes no frames. */
+  constructor(head: AnswerHead, events: AnswerEvents | null) {
     this.#head = head;
-    this.#tell = tell;
+    this.#events = events;
     this.id = responseIdOf(head);
     this.#salt = saltOf(this.id);
     this.#model = head.model;
@@ -189,10 +173,7 @@ class Answer {
   #begin(): void {
     if (this.#begun) return;
     this.#begun = true;
-    if (this.#tell === null) return;
-    const response = `,"response":${JSON.stringify(this.#responseOf([]))}`;
-    this.#tell('response.created', response);
-    this.#tell('response.in_progress', response);
+    this.#events?.begun(this.#responseOf([]));
   }
 
   #id(prefix: string): string {
@@ -203,20 +184,12 @@ class Answer {
     this.#begin();
     this.#items.push(item);
     this.#statuses.push('in_progress');
-    if (this.#tell === null) return;
-    this.#tell(
-      'response.output_item.added',
-      `,"output_index":${item.index},"item":${JSON.stringify(wireItem(item, 'in_progress'))}`,
-    );
+    this.#events?.itemAdded(item);
   }
 
   #done(item: OutputItem, status: ItemStatus): void {
     this.#statuses[item.index] = status;
-    if (this.#tell === null) return;
-    this.#tell(
-      'response.output_item.done',
-      `,"output_index":${item.index},"item":${JSON.stringify(wireItem(item, status))}`,
-    );
+    this.#events?.itemDone(item, status);
   }
 
   #text(kind: MessagePart['kind'], text: string): void {
@@ -224,11 +197,7 @@ class Answer {
     const { item, part } = this.#partFor(kind);
     part.text += text;
     if (kind === 'text') this.#textLength += text.length;
-    if (this.#tell === null) return;
-    const at = partAt(item);
-    const delta = `${at},"delta":${JSON.stringify(text)}`;
-    if (kind === 'text') this.#tell('response.output_text.delta', `${delta},"logprobs":[]`);
-    else this.#tell('response.refusal.delta', delta);
+    this.#events?.textDelta(item, kind, text);
   }
 
   #partFor(kind: MessagePart['kind']): { item: MessageItem; part: MessagePart } {
@@ -246,7 +215,7 @@ class Answer {
     item.parts.push(part);
     item.partOpen = true;
     this.#partStart = this.#textLength;
-    this.#tell?.('response.content_part.added', `${partAt(item)},"part":${JSON.stringify(wirePart(part))}`);
+    this.#events?.partAdded(item, part);
     return { item, part };
   }
 
@@ -254,13 +223,7 @@ class Answer {
     const part = item.parts.at(-1);
     if (part === undefined || !item.partOpen) return;
     item.partOpen = false;
-    if (this.#tell === null) return;
-    const at = partAt(item);
-    const text = JSON.stringify(part.text);
-    if (part.kind === 'text') {
-      this.#tell('response.output_text.done', `${at},"text":${text},"logprobs":${JSON.stringify(part.logprobs)}`);
-    } else this.#tell('response.refusal.done', `${at},"refusal":${text}`);
-    this.#tell('response.content_part.done', `${at},"part":${JSON.stringify(wirePart(part))}`);
+    this.#events?.partDone(item, part);
   }
 
   #thoughtItem(): ThoughtItem {
@@ -281,13 +244,12 @@ class Answer {
   #thought(text: string): void {
     if (text === '') return;
     const item = this.#thoughtItem();
-    const at = summaryAt(item);
     if (item.text === null) {
       item.text = '';
-      this.#tell?.('response.reasoning_summary_part.added', `${at},"part":{"type":"summary_text","text":""}`);
+      this.#events?.summaryAdded(item);
     }
     item.text += text;
-    this.#tell?.('response.reasoning_summary_text.delta', `${at},"delta":${JSON.stringify(text)}`);
+    this.#events?.summaryDelta(item, text);
   }
 
   /** The provider's own encryption stays as it is; others' proofs are packed, so that they find their way back. */
@@ -303,12 +265,7 @@ class Answer {
     if (item === null) return;
     this.#open = null;
     if (item.kind === 'message') this.#closePart(item);
-    else if (item.text !== null && this.#tell !== null) {
-      const at = summaryAt(item);
-      const text = JSON.stringify(item.text);
-      this.#tell('response.reasoning_summary_text.done', `${at},"text":${text}`);
-      this.#tell('response.reasoning_summary_part.done', `${at},"part":{"type":"summary_text","text":${text}}`);
-    }
+    else if (item.text !== null) this.#events?.summaryDone(item, item.text);
     this.#done(item, status);
   }
 
@@ -343,9 +300,7 @@ class Answer {
     const item = this.#calls.get(call);
     if (item === undefined || !item.open || argumentsJson === '') return;
     item.argumentsJson += argumentsJson;
-    // The text of a custom tool is known once the string that holds it is whole.
-    if (item.kind === 'custom') return;
-    this.#tell?.('response.function_call_arguments.delta', `${itemAt(item)},"delta":${JSON.stringify(argumentsJson)}`);
+    if (item.kind === 'function') this.#events?.argumentsDelta(item, argumentsJson);
   }
 
   #closeCall(item: CallItem, status: ItemStatus): void {
@@ -354,19 +309,9 @@ class Answer {
     // Clients parse the arguments, and an empty string is no JSON.
     if (item.kind === 'function' && item.argumentsJson === '') {
       item.argumentsJson = '{}';
-      this.#tell?.('response.function_call_arguments.delta', `${itemAt(item)},"delta":"{}"`);
+      this.#events?.argumentsDelta(item, '{}');
     }
-    if (this.#tell !== null) {
-      const at = itemAt(item);
-      if (item.kind === 'function') {
-        const members = `${at},"name":${JSON.stringify(item.name)},"arguments":${JSON.stringify(item.argumentsJson)}`;
-        this.#tell('response.function_call_arguments.done', members);
-      } else {
-        const input = JSON.stringify(customInput(item.argumentsJson));
-        if (input !== '""') this.#tell('response.custom_tool_call_input.delta', `${at},"delta":${input}`);
-        this.#tell('response.custom_tool_call_input.done', `${at},"input":${input}`);
-      }
-    }
+    this.#events?.callDone(item);
     this.#done(item, status);
   }
 
@@ -374,11 +319,7 @@ class Answer {
     const { item, part } = this.#partFor('text');
     const annotation = annotationIn(part);
     part.annotations.push(annotation);
-    const index = part.annotations.length - 1;
-    this.#tell?.(
-      'response.output_text.annotation.added',
-      `${partAt(item)},"annotation_index":${index},"annotation":${JSON.stringify(annotation)}`,
-    );
+    this.#events?.annotationAdded(item, part.annotations.length - 1, annotation);
   }
 
   /** The format has a place for pictures that are in the answer itself. */
@@ -413,11 +354,7 @@ class Answer {
     const id = typeof wire.id === 'string' ? wire.id : this.#id('ig');
     const item: WholeItem = { kind: 'whole', id, index: this.#items.length, wire };
     this.#added(item);
-    if (wire.type === 'image_generation_call') {
-      for (const step of ['in_progress', 'generating', 'completed']) {
-        this.#tell?.(`response.image_generation_call.${step}`, itemAt(item));
-      }
-    }
+    if (wire.type === 'image_generation_call') this.#events?.drawn(item);
     this.#done(item, 'completed');
   }
 
@@ -442,18 +379,6 @@ class Answer {
     const status: ItemStatus = this.#state.status === 'incomplete' ? 'incomplete' : 'completed';
     this.#close(status);
     for (const item of this.#calls.values()) this.#closeCall(item, status);
-    this.#tell?.(`response.${this.#state.status}`, `,"response":${JSON.stringify(this.response())}`);
+    this.#events?.ended(this.#state.status, this.response());
   }
-}
-
-function itemAt(item: OutputItem): string {
-  return `,"item_id":"${item.id}","output_index":${item.index}`;
-}
-
-function partAt(item: MessageItem): string {
-  return `${itemAt(item)},"content_index":${item.parts.length - 1}`;
-}
-
-function summaryAt(item: ThoughtItem): string {
-  return `${itemAt(item)},"summary_index":0`;
 }

@@ -10,7 +10,7 @@ import {
   tooLongCode,
   vendorMembers,
 } from '../openai-chat/errors.ts';
-import { frameOf } from './encode-answer.ts';
+import { frameOf } from './answer-events.ts';
 import { callersWord } from './read-request.ts';
 import { responseObject, saltOf } from './response-object.ts';
 
