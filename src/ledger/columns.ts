@@ -1,5 +1,6 @@
-import type { Charge, MeteredUsage, RequestFacts } from '../metering/admission.ts';
-import type { UsageAttempt, UsageRoute } from '../metering/ledger.ts';
+import type { Charge, RequestFacts } from '../metering/admission.ts';
+import type { UsageRoute } from '../metering/ledger.ts';
+import { attemptsJson, attemptsOf } from './attempts-column.ts';
 
 /** What a column holds. `whole` is an integer, `real` a fraction; with `?` it may be null. */
 interface ColumnValues {
@@ -246,96 +247,4 @@ function readRow(columns: readonly Column[], cells: Record<string, unknown>): un
     else row[field] = cell === null ? null : type === 'text' ? String(cell) : Number(cell);
   }
   return row;
-}
-
-/** An attempt in its column: an array, since the names of fourteen fields would be most of the text. */
-type AttemptCells = [
-  target: string,
-  credential: string,
-  class_: string,
-  status: number | null,
-  ms: number,
-  firstTokenMs: number | null,
-  bytes: number,
-  usage: MeteredUsage | null,
-  usageSource: string,
-  costUsd: number | null,
-  message: string | null,
-  /** Last: rows of earlier versions end before it. */
-  startMs?: number | null,
-];
-
-function attemptsJson(attempts: readonly UsageAttempt[]): string {
-  if (attempts.length === 0) return '[]';
-  const rows: AttemptCells[] = [];
-  for (let at = 0; at < attempts.length; at += 1) {
-    const {
-      target,
-      credential,
-      class: class_,
-      status,
-      ms,
-      firstTokenMs,
-      bytes,
-      usage,
-      usageSource,
-      costUsd,
-      message,
-      startMs,
-    } = attempts[at]!;
-    const firstMs = firstTokenMs === null ? null : Math.round(firstTokenMs);
-    rows.push([
-      target,
-      credential,
-      class_,
-      status,
-      Math.round(ms),
-      firstMs,
-      bytes,
-      usage,
-      usageSource,
-      costUsd,
-      message,
-      startMs === null ? null : Math.round(startMs),
-    ]);
-  }
-  return JSON.stringify(rows);
-}
-
-function attemptsOf(text: string): UsageAttempt[] {
-  return (JSON.parse(text) as AttemptCells[]).map(
-    ([
-      target,
-      credential,
-      class_,
-      status,
-      ms,
-      firstTokenMs,
-      bytes,
-      usage,
-      usageSource,
-      costUsd,
-      message,
-      startMs = null,
-    ]) => {
-      // Provider and model are in the target.
-      const slash = target.indexOf('/');
-      const [provider, model] = [target.slice(0, slash), target.slice(slash + 1)];
-      const times = { startMs, ms, firstTokenMs };
-      return {
-        target,
-        provider,
-        model,
-        credential,
-        class: class_,
-        status,
-        ...times,
-        bytes,
-        usage,
-        usageSource,
-        costUsd,
-        message,
-      };
-    },
-  );
 }
