@@ -19,7 +19,7 @@ type Fact = string | number | boolean | null | undefined;
 export class SharedParts<T> {
   readonly #factsOf: (of: T) => readonly Fact[];
   readonly #make: (of: T) => SharedPart;
-  readonly #parts = new Map<string, SharedPart>();
+  readonly #parts = new Map<string, { facts: readonly Fact[]; part: SharedPart }>();
   #last: { facts: readonly Fact[]; part: SharedPart } | null = null;
 
   constructor(factsOf: (of: T) => readonly Fact[], make: (of: T) => SharedPart) {
@@ -31,14 +31,15 @@ export class SharedParts<T> {
     const facts = this.#factsOf(one);
     if (this.#last !== null && areSame(this.#last.facts, facts)) return this.#last.part;
     const key = facts.join('\n');
-    let part = this.#parts.get(key);
-    if (part === undefined) {
+    let found = this.#parts.get(key);
+    // A provider's message may hold a line feed, so that other facts have the same key.
+    if (found === undefined || !areSame(found.facts, facts)) {
       if (this.#parts.size >= sharedMax) this.#parts.clear();
-      part = this.#make(one);
-      this.#parts.set(key, part);
+      found = { facts, part: this.#make(one) };
+      this.#parts.set(key, found);
     }
-    this.#last = { facts, part };
-    return part;
+    this.#last = found;
+    return found.part;
   }
 }
 
