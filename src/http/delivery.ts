@@ -1,11 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import type { AnswerForm, Bytes, Delivery, Failed, HeaderList, Pace } from '../inference/spine/sink.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { withPublicErrorLinks } from '../kernel/error-topic.ts';
 import { type Failure, factsOf } from '../kernel/failure.ts';
 import { keepAliveAfterMs, readerBufferBytesMax, readerStallTimeoutMs } from '../kernel/limits.ts';
 import { validateHeaderName, validateHeaderValue } from '../kernel/node-http.ts';
-import type { Exchange, Route } from './exchange.ts';
+import { type Exchange, errorContextOf, type Route } from './exchange.ts';
 import { refusalOf, retryHeaders } from './refusal.ts';
 
 const keepAliveComment = ': keep-alive\n\n';
@@ -121,8 +120,7 @@ export class ResponseDelivery implements Delivery {
       if (!this.committed) return writeFailure(exchange, failure, dialect, nowMs, headers);
       // Never by what looks like a clean end; a stream of bytes has no place for an error.
       if (this.form === 'bytes') return this.breakOff();
-      const frame = dialect.errorFrame(failure, exchange.requestId, nowMs, mark);
-      response.end(withPublicErrorLinks(frame, exchange.publicUrl));
+      response.end(dialect.errorFrame(failure, errorContextOf(exchange, nowMs), mark));
     } else if (this.form === 'whole') {
       this.committed = true;
       writeAnswer(exchange, this.status, this.headers, this.whole ?? '');
@@ -197,8 +195,7 @@ export function writeFailure(
     if (trace !== null) trace.refused = failure.kind;
     exchange.onRefused(refusalOf(exchange, failure, facts, nowMs));
   }
-  const told = JSON.stringify(dialect.errorBody(failure, exchange.requestId, nowMs));
-  const body = Buffer.from(withPublicErrorLinks(told, exchange.publicUrl));
+  const body = Buffer.from(JSON.stringify(dialect.errorBody(failure, errorContextOf(exchange, nowMs))));
   const headers = [
     ...identityHeaders(exchange),
     ...(trace === null ? [] : ['x-culvert-trace-id', trace.id]),

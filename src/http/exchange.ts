@@ -4,6 +4,7 @@ import type { Principal } from '../auth/principal.ts';
 import type { JsonSchema } from '../inference/dialects/described-check.ts';
 import type { CallerDialect } from '../inference/dialects/dialect.ts';
 import type { Delivery } from '../inference/spine/sink.ts';
+import type { ErrorContext } from '../kernel/failure.ts';
 import type { RoomHold } from '../kernel/sharing/room.ts';
 import type { Trace } from '../kernel/trace.ts';
 import type { Admitted, AdmitWeight, LimitHeaderForm } from '../metering/admission.ts';
@@ -76,6 +77,14 @@ export interface Route {
   /** What it takes, for the same. */
   body?: RouteBody;
   handle(exchange: Exchange): Promise<void> | void;
+}
+
+/** What an error answer to a request says of it. */
+export function errorContextOf(
+  { requestId, publicUrl }: Pick<Exchange, 'requestId' | 'publicUrl'>,
+  nowMs: number,
+): ErrorContext {
+  return { requestId, publicUrl, nowMs };
 }
 
 /** A request header's first value. Node has lower-cased the names and joined repeats. */

@@ -97,7 +97,7 @@ export function retryHeaders(
 /** For what is not even a request that node could read: a bare answer on the socket, then close. */
 export function rawFailure(failure: Failure, dialect: Route['dialect'], requestId: string, nowMs: number): string {
   const { status } = factsOf(failure, nowMs);
-  const body = JSON.stringify(dialect.errorBody(failure, requestId, nowMs));
+  const body = JSON.stringify(dialect.errorBody(failure, { requestId, nowMs }));
   const headers = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
     `x-culvert-request-id: ${requestId}`,

@@ -44,14 +44,7 @@ export function errorTopicOf(failure: Failure): ErrorTopic {
 
 const errorsPath = '/docs/errors#';
 
-/** The entry's address on this server. */
-export function errorPathOf(failure: Failure): string {
-  return errorsPath + errorTopicOf(failure);
-}
-
-/** `json` with the addresses of its errors made absolute; as it was where no `publicUrl` is configured. */
-export function withPublicErrorLinks(json: string, publicUrl: string | undefined): string {
-  if (publicUrl === undefined) return json;
-  const base = JSON.stringify(publicUrl.replace(/\/+$/, '')).slice(0, -1);
-  return json.replaceAll(`"${errorsPath}`, () => base + errorsPath);
+/** The entry's address: absolute where `publicUrl` is configured, else a path on this server. */
+export function errorUrlOf(failure: Failure, publicUrl: string | undefined): string {
+  return (publicUrl ?? '').replace(/\/+$/, '') + errorsPath + errorTopicOf(failure);
 }

@@ -1,4 +1,3 @@
-import { errorPathOf } from './error-topic.ts';
 import type { JsonObject } from './json.ts';
 
 /**
@@ -175,8 +174,14 @@ export interface FailureFacts {
   retryAfterMs: number | null;
   /** Set for plan limits alone: further members of the error object. */
   quota: QuotaExceeded | null;
-  /** Path on this server to the entry of docs/errors.md, with cause and remedy. */
-  docPath: string;
+}
+
+/** What an error answer says beside its failure. `nowMs` is wall-clock time. */
+export interface ErrorContext {
+  requestId: string;
+  nowMs: number;
+  /** `server.public_url`, with which the link to docs/errors.md begins. */
+  publicUrl?: string | undefined;
 }
 
 /** HTTP status of the answer; `upstream-refused` passes the upstream's on. */
@@ -196,7 +201,6 @@ export function factsOf(failure: Failure, nowMs: number): FailureFacts {
     retryable: status === 502 || status === 503 || (failure.kind === 'conflict' && failure.retryAfterMs !== undefined),
     retryAfterMs: retryAfterOf(failure, nowMs),
     quota: failure.kind === 'quota-exceeded' ? failure : null,
-    docPath: errorPathOf(failure),
   };
 }
 

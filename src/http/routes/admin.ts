@@ -8,7 +8,7 @@ import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { readerStallTimeoutMs } from '../../kernel/limits.ts';
 import { identityHeaders } from '../delivery.ts';
-import type { Exchange, Route } from '../exchange.ts';
+import { type Exchange, errorContextOf, type Route } from '../exchange.ts';
 import { readBody, readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 
@@ -57,7 +57,7 @@ async function answer(
   const reply = await api.handle({ method, path, query, body, operator: exchange.operator! });
   if (reply.failure === undefined) return write(exchange, reply);
   if (Object.keys(reply.members ?? {}).length === 0) return refused(reply.failure);
-  const error = openAiChat.errorBody(reply.failure, exchange.requestId, clock.wallMs());
+  const error = openAiChat.errorBody(reply.failure, errorContextOf(exchange, clock.wallMs()));
   writeJson(exchange, reply.status, { ...reply.members, ...error } as JsonObject);
 }
 

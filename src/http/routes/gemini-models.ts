@@ -3,7 +3,7 @@ import type { Services } from '../../inference/endpoints/services.ts';
 import type { Alias } from '../../inference/models/model-table.ts';
 import { type Failure, invalid, statusOf } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import type { Exchange } from '../exchange.ts';
+import { type Exchange, errorContextOf } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
 
 const pageDefault = 50;
@@ -37,7 +37,7 @@ export function describeGeminiModel(services: Services, exchange: Exchange): voi
 
 /** Below `/v1` the route's own errors are OpenAI's. */
 function refuseAsGoogle({ clock }: Services, exchange: Exchange, failure: Failure): void {
-  writeJson(exchange, statusOf(failure), gemini.errorBody(failure, exchange.requestId, clock.wallMs()) as JsonObject);
+  writeJson(exchange, statusOf(failure), gemini.errorBody(failure, errorContextOf(exchange, clock.wallMs())));
 }
 
 /** Limits are named where they are known: Google's clients take them for true. */

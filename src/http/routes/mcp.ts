@@ -2,12 +2,12 @@ import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import { KeptAnswer, type Outcome } from '../../inference/spine/kept-answer.ts';
 import { refuse, sendWhole } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, factsOf, invalid, statusOf } from '../../kernel/failure.ts';
+import { type ErrorContext, type Failure, factsOf, invalid, statusOf } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import type { Trace } from '../../kernel/trace.ts';
 import type { Admission } from '../../metering/admission.ts';
 import type { ApiCall } from '../../tools/mcp/mcp-tools.ts';
-import { type Exchange, headerOf, type Route } from '../exchange.ts';
+import { type Exchange, errorContextOf, headerOf, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { refusalOf } from '../refusal.ts';
 
@@ -96,7 +96,7 @@ async function callApi(
   const route = routes().find((one) => one.method === method && one.path === path)!;
   const { requestId, principal } = outer;
   const told = (failure: Failure) => {
-    const body = route.dialect.errorBody(failure, requestId, clock.wallMs());
+    const body = route.dialect.errorBody(failure, errorContextOf(outer, clock.wallMs()));
     return { status: statusOf(failure), body: body as JsonValue };
   };
   const refusal = (failure: Failure) => {
@@ -156,11 +156,12 @@ const rpcServerError = -32_000;
 const mcpErrors: Route['dialect'] = {
   errorBody,
   // Nothing here streams.
-  errorFrame: (failure, requestId, nowMs) => JSON.stringify(errorBody(failure, requestId, nowMs)),
+  errorFrame: (failure, context) => JSON.stringify(errorBody(failure, context)),
 };
 
-function errorBody(failure: Failure, requestId: string, nowMs: number): JsonObject {
-  const { error } = openAiChat.errorBody(failure, requestId, nowMs);
+function errorBody(failure: Failure, context: ErrorContext): JsonObject {
+  const { error } = openAiChat.errorBody(failure, context);
   const code = failure.kind === 'invalid-request' ? rpcInvalidRequest : rpcServerError;
-  return { jsonrpc: '2.0', error: { code, message: factsOf(failure, nowMs).message, data: error ?? null }, id: null };
+  const { message } = factsOf(failure, context.nowMs);
+  return { jsonrpc: '2.0', error: { code, message, data: error ?? null }, id: null };
 }

@@ -1,5 +1,5 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import type { ErrorContext, Failure } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { Route } from '../exchange.ts';
 
@@ -18,14 +18,14 @@ export const firecrawlErrors: Route['dialect'] = dialectOf(({ message, ...detail
 }));
 
 function dialectOf(shape: (error: JsonObject) => JsonObject): Route['dialect'] {
-  const errorBody = (failure: Failure, requestId: string, nowMs: number) => {
-    const { error } = openAiChat.errorBody(failure, requestId, nowMs);
+  const errorBody = (failure: Failure, context: ErrorContext) => {
+    const { error } = openAiChat.errorBody(failure, context);
     const reason = failure.kind === 'page-refused' ? { reason: failure.code } : {};
     return shape({ ...(isObject(error) ? error : {}), ...reason });
   };
   return {
     errorBody,
     // No call of a tool streams.
-    errorFrame: (failure, requestId, nowMs) => JSON.stringify(errorBody(failure, requestId, nowMs)),
+    errorFrame: (failure, context) => JSON.stringify(errorBody(failure, context)),
   };
 }

@@ -1,6 +1,6 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import type { ErrorContext } from '../../kernel/failure.ts';
 import { requestIdMs } from '../../kernel/ids.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { type VectorVerb, vectorVerbNames, vectorVerbs } from '../../vectors/verbs.ts';
@@ -11,15 +11,12 @@ import { answerVectorCall, type VectorParts } from './vector-call.ts';
 
 /** Error bodies of the vector API: ours, with Qdrant's `status` and `time` (seconds) beside, which its clients read. */
 const vectorErrors: Route['dialect'] = {
-  errorBody(failure, requestId, nowMs) {
-    return withQdrantMembers(openAiChat.errorBody(failure, requestId, nowMs), requestId, nowMs);
-  },
+  errorBody: (failure, context) => withQdrantMembers(openAiChat.errorBody(failure, context), context),
   // No call of the vector API streams.
-  errorFrame: (failure: Failure, requestId: string, nowMs: number) =>
-    JSON.stringify(vectorErrors.errorBody(failure, requestId, nowMs)),
+  errorFrame: (failure, context) => JSON.stringify(vectorErrors.errorBody(failure, context)),
 };
 
-function withQdrantMembers(body: JsonObject, requestId: string, nowMs: number): JsonObject {
+function withQdrantMembers(body: JsonObject, { requestId, nowMs }: ErrorContext): JsonObject {
   const message = isObject(body.error) ? body.error.message : undefined;
   return { ...body, status: { error: message }, time: Math.max(0, nowMs - requestIdMs(requestId)) / 1_000 };
 }

@@ -1,4 +1,4 @@
-import type { Failure } from '../../kernel/failure.ts';
+import type { ErrorContext, Failure } from '../../kernel/failure.ts';
 import type { JsonObject, JsonScan, JsonValue } from '../../kernel/json.ts';
 import type { NeutralEvent } from '../neutral/event.ts';
 import type { Loss } from '../neutral/loss.ts';
@@ -31,12 +31,12 @@ export interface CallerDialect {
   encodeStream(head: AnswerHead): StreamEncoder;
   fold(head: AnswerHead): AnswerFold;
   /** The JSON body of an error answer. */
-  errorBody(failure: Failure, requestId: string, nowMs: number): JsonObject;
+  errorBody(failure: Failure, context: ErrorContext): JsonObject;
   /**
    * The last frame of a stream that cannot go on; nothing may follow it. `mark` is where the stream stands: absent
    * when nothing of an answer was sent.
    */
-  errorFrame(failure: Failure, requestId: string, nowMs: number, mark?: StreamMark): string;
+  errorFrame(failure: Failure, context: ErrorContext, mark?: StreamMark): string;
 }
 
 /** Where a stream stands, for formats whose last frame must continue it. */

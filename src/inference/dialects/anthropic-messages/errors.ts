@@ -1,4 +1,4 @@
-import type { Failure } from '../../../kernel/failure.ts';
+import type { ErrorContext, Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Fault, FaultClass } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';
@@ -7,15 +7,15 @@ import { errorBody as openAiErrorBody } from '../openai-chat/errors.ts';
 
 /**
  * The body of an error answer: the same `error` as everywhere, in the wrapping without which Anthropic's clients show
- * only the status (clients.md §5). `nowMs` is wall-clock time.
+ * only the status (clients.md §5).
  */
-export function errorBody(failure: Failure, requestId: string, nowMs: number): JsonObject {
-  const { error } = openAiErrorBody(failure, requestId, nowMs) as { error: JsonObject };
+export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
+  const { error } = openAiErrorBody(failure, context) as { error: JsonObject };
   const message = promptTooLong(failure, error.message as string);
   return {
     type: 'error',
     error: message === null ? error : { ...error, message },
-    request_id: requestId,
+    request_id: context.requestId,
   };
 }
 
@@ -23,8 +23,8 @@ export function errorBody(failure: Failure, requestId: string, nowMs: number): J
  * The last frame of a broken stream. No message_stop follows: a cut answer must not look like a finished one. Claude Code
  * asks again for a type that Anthropic has, and gives up at any other once text has come.
  */
-export function errorFrame(failure: Failure, requestId: string, nowMs: number): string {
-  const body = errorBody(failure, requestId, nowMs);
+export function errorFrame(failure: Failure, context: ErrorContext): string {
+  const body = errorBody(failure, context);
   const error = body.error as JsonObject;
   const known = error.type === 'upstream_error' ? { ...body, error: { ...error, type: 'api_error' } } : body;
   return `event: error\ndata: ${JSON.stringify(known)}\n\n`;

@@ -1,4 +1,5 @@
-import { type Failure, factsOf } from '../../../kernel/failure.ts';
+import { errorUrlOf } from '../../../kernel/error-topic.ts';
+import { type ErrorContext, type Failure, factsOf } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Fault, FaultClass } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';
@@ -21,14 +22,14 @@ const words: Readonly<Record<number, string>> = {
 const type = (name: string) => `type.googleapis.com/google.rpc.${name}`;
 
 /** The body of an error answer as Google's clients read it: google.rpc.Status, with what a caller can act on. */
-export function errorBody(failure: Failure, requestId: string, nowMs: number): JsonObject {
-  const { status, message, param, quota, retryAfterMs, type: reason, docPath } = factsOf(failure, nowMs);
+export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
+  const { status, message, param, quota, retryAfterMs, type: reason } = factsOf(failure, context.nowMs);
   const details: JsonObject[] = [
     {
       '@type': type('ErrorInfo'),
       reason: reason.toUpperCase(),
       domain: 'culvert',
-      metadata: { ...vendorWords(failure), request_id: requestId },
+      metadata: { ...vendorWords(failure), request_id: context.requestId },
     },
   ];
   if (param !== null) {
@@ -42,7 +43,8 @@ export function errorBody(failure: Failure, requestId: string, nowMs: number): J
   if (retryAfterMs !== null) {
     details.push({ '@type': type('RetryInfo'), retryDelay: `${Math.ceil(retryAfterMs / 1_000)}s` });
   }
-  details.push({ '@type': type('Help'), links: [{ description: 'Cause and remedy', url: docPath }] });
+  const url = errorUrlOf(failure, context.publicUrl);
+  details.push({ '@type': type('Help'), links: [{ description: 'Cause and remedy', url }] });
   return {
     error: {
       code: status,
@@ -65,8 +67,8 @@ function vendorWords(failure: Failure): Record<string, string> {
 }
 
 /** The last frame of a broken stream: no candidate of it has told why it stopped. */
-export function errorFrame(failure: Failure, requestId: string, nowMs: number): string {
-  return `data: ${JSON.stringify(errorBody(failure, requestId, nowMs))}\r\n\r\n`;
+export function errorFrame(failure: Failure, context: ErrorContext): string {
+  return `data: ${JSON.stringify(errorBody(failure, context))}\r\n\r\n`;
 }
 
 const messageCharsMax = 2_000;

@@ -16,7 +16,7 @@ const limit = (window: '5h' | null, used: number, allowed: number): Failure => (
 });
 
 test('an error body has message, type, the status as integer code, param, the request id and a link', () => {
-  assert.deepEqual(errorBody(invalid('temperature', 'Too hot.'), 'req_1', nowMs), {
+  assert.deepEqual(errorBody(invalid('temperature', 'Too hot.'), { requestId: 'req_1', nowMs }), {
     error: {
       message: 'Too hot.',
       type: 'invalid_request_error',
@@ -29,7 +29,7 @@ test('an error body has message, type, the status as integer code, param, the re
 });
 
 test('a reached window says used and allowed as callers read them, and when the next one passes', () => {
-  assert.deepEqual(errorBody(limit('5h', 49.95, 50), 'req_1', nowMs), {
+  assert.deepEqual(errorBody(limit('5h', 49.95, 50), { requestId: 'req_1', nowMs }), {
     error: {
       message: 'Rate limit exceeded: 5-hour window, 50 of 50 requests used.',
       type: 'rate_limit_error',
@@ -48,18 +48,18 @@ test('a reached window says used and allowed as callers read them, and when the 
 });
 
 test('other limits count in plain numbers and have no window', () => {
-  const { error } = errorBody(limit(null, 20, 20), 'req_1', nowMs) as { error: Record<string, unknown> };
+  const { error } = errorBody(limit(null, 20, 20), { requestId: 'req_1', nowMs }) as { error: Record<string, unknown> };
   assert.deepEqual([error.limit, error.used, error.allowed, 'window' in error], ['minute', 20, 20, false]);
 });
 
 test('a limit that no instant frees says so with nulls', () => {
   const failure = { ...limit(null, 4, 4), limit: 'concurrency', freeAtMs: null } as Failure;
-  const { error } = errorBody(failure, 'req_1', nowMs) as { error: Record<string, unknown> };
+  const { error } = errorBody(failure, { requestId: 'req_1', nowMs }) as { error: Record<string, unknown> };
   assert.deepEqual([error.limit, error.resets_at, error.retry_after_ms], ['concurrency', null, null]);
 });
 
 test('an error frame is one data line and never a [DONE]', () => {
-  const frame = errorFrame({ kind: 'internal' }, 'req_1', nowMs);
+  const frame = errorFrame({ kind: 'internal' }, { requestId: 'req_1', nowMs });
   assert.match(frame, /^data: \{"error":\{.*\}\}\n\n$/);
   assert.equal(frame.includes('[DONE]'), false);
 });

@@ -1,14 +1,15 @@
-import { type Failure, type FailureFacts, factsOf } from '../../../kernel/failure.ts';
+import { errorUrlOf } from '../../../kernel/error-topic.ts';
+import { type ErrorContext, type Failure, type FailureFacts, factsOf } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { FaultClass } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';
 
 /**
  * The body of an error answer: OpenAI's shape with the HTTP status as `code`, or a provider's own word for a refusal of
- * its own; and for a reached limit the facts that a caller can act on. `nowMs` is wall-clock time.
+ * its own; and for a reached limit the facts that a caller can act on.
  */
-export function errorBody(failure: Failure, requestId: string, nowMs: number): JsonObject {
-  const facts = factsOf(failure, nowMs);
+export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
+  const facts = factsOf(failure, context.nowMs);
   return {
     error: {
       ...vendorMembers(failure),
@@ -16,8 +17,8 @@ export function errorBody(failure: Failure, requestId: string, nowMs: number): J
       type: facts.type,
       code: vendorCode(failure, facts) ?? facts.status,
       param: facts.param,
-      request_id: requestId,
-      doc_url: facts.docPath,
+      request_id: context.requestId,
+      doc_url: errorUrlOf(failure, context.publicUrl),
       ...quotaMembers(facts),
     },
   };
@@ -38,8 +39,8 @@ export function vendorMembers(failure: Failure): JsonObject {
 }
 
 /** The last frame of a broken stream. No [DONE] follows: a cut answer must not look like a finished one. */
-export function errorFrame(failure: Failure, requestId: string, nowMs: number): string {
-  return `data: ${JSON.stringify(errorBody(failure, requestId, nowMs))}\n\n`;
+export function errorFrame(failure: Failure, context: ErrorContext): string {
+  return `data: ${JSON.stringify(errorBody(failure, context))}\n\n`;
 }
 
 const messageCharsMax = 2_000;

@@ -92,7 +92,7 @@ test('a stream that stops anywhere has no end, and its mark says what comes next
       const frames = begun.map((event) => encoder.step(event)).join('');
       const mark = encoder.mark!()!;
       assert.equal(assertBalanced(frames, 'truncated'), null);
-      const last = openAiResponses.errorFrame({ kind: 'internal' }, 'req_1', 0, mark);
+      const last = openAiResponses.errorFrame({ kind: 'internal' }, { requestId: 'req_1', nowMs: 0 }, mark);
       const failed = assertBalanced(frames + last, 'truncated')!;
       assert.deepEqual([failed.status, failed.id], ['failed', mark.id]);
     }),

@@ -6,7 +6,7 @@ import { openAiResponses } from './index.ts';
 const nowMs = 1_750_000_000_000;
 
 function codeOf(failure: Failure): unknown {
-  const { error } = openAiResponses.errorBody(failure, 'req_1', nowMs) as { error: { code: unknown } };
+  const { error } = openAiResponses.errorBody(failure, { requestId: 'req_1', nowMs }) as { error: { code: unknown } };
   return error.code;
 }
 
@@ -57,7 +57,7 @@ test('a provider’s own word passes, every code is a string', () => {
 });
 
 test('a stream that never began fails with a beginning before, as the SDK demands', () => {
-  const response = assertFailed(openAiResponses.errorFrame({ kind: 'internal' }, 'req_1', nowMs));
+  const response = assertFailed(openAiResponses.errorFrame({ kind: 'internal' }, { requestId: 'req_1', nowMs }));
   assert.equal(response.id, 'resp_1');
 });
 
@@ -73,7 +73,8 @@ function assertFailed(frames: string): Record<string, unknown> {
 test('the field is told by its word here, whoever found the fault', () => {
   const paramOf = (param: string) => {
     const refused: Failure = { kind: 'upstream-refused', status: 400, message: 'x', provider: 'p', param };
-    return (openAiResponses.errorBody(refused, 'req_1', nowMs) as { error: { param: unknown } }).error.param;
+    return (openAiResponses.errorBody(refused, { requestId: 'req_1', nowMs }) as { error: { param: unknown } }).error
+      .param;
   };
   assert.equal(paramOf('messages[2].content'), 'input');
   assert.equal(paramOf('max_completion_tokens'), 'max_output_tokens');

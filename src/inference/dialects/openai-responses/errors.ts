@@ -1,4 +1,5 @@
-import { type Failure, type FailureFacts, factsOf } from '../../../kernel/failure.ts';
+import { errorUrlOf } from '../../../kernel/error-topic.ts';
+import { type ErrorContext, type Failure, type FailureFacts, factsOf } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 import type { StreamMark, UpstreamError } from '../dialect.ts';
@@ -39,8 +40,8 @@ export function faultInside(body: JsonObject): Fault {
  * The body of an error answer: as everywhere, but for `code`, which is a string here. Codex loses the message of an
  * integer one, and acts on the words (clients.md §2, §9).
  */
-export function errorBody(failure: Failure, requestId: string, nowMs: number): JsonObject {
-  const facts = factsOf(failure, nowMs);
+export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
+  const facts = factsOf(failure, context.nowMs);
   return {
     error: {
       ...vendorMembers(failure),
@@ -49,8 +50,8 @@ export function errorBody(failure: Failure, requestId: string, nowMs: number): J
       code: errorCode(failure, facts),
       // Others find faults by the words of chat: an upstream, or the filter of targets that are able.
       param: facts.param === null ? null : callersWord(facts.param, () => []),
-      request_id: requestId,
-      doc_url: facts.docPath,
+      request_id: context.requestId,
+      doc_url: errorUrlOf(failure, context.publicUrl),
       ...quotaMembers(facts),
     },
   };
@@ -60,7 +61,8 @@ export function errorBody(failure: Failure, requestId: string, nowMs: number): J
  * The last frame of a stream that cannot go on. When nothing was sent `response.created` stands before it, because
  * OpenAI's SDK refuses any other beginning; when something was, the id must be the one that was sent.
  */
-export function errorFrame(failure: Failure, requestId: string, nowMs: number, mark?: StreamMark): string {
+export function errorFrame(failure: Failure, context: ErrorContext, mark?: StreamMark): string {
+  const { requestId, nowMs, publicUrl } = context;
   const facts = factsOf(failure, nowMs);
   const said = { code: errorCode(failure, facts), message: facts.message, members: vendorMembers(failure) };
   const state = { status: 'failed', ...said } as const;
@@ -73,8 +75,8 @@ export function errorFrame(failure: Failure, requestId: string, nowMs: number, m
     usage: null,
   };
   // OpenAI's SDK throws on an `error` at the top alone: who only iterates would take the part for the whole.
-  const { message, type, docPath: doc_url } = facts;
-  const error = JSON.stringify({ message, type, code: state.code, doc_url });
+  const { message, type } = facts;
+  const error = JSON.stringify({ message, type, code: state.code, doc_url: errorUrlOf(failure, publicUrl) });
   const failed = (sequence: number) => {
     const object = JSON.stringify(responseObject(response, state));
     return frameOf('response.failed', sequence, `,"response":${object},"error":${error}`);
