@@ -114,7 +114,8 @@ function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBo
     neutral.n = 1;
     if (order.child.seed !== null) neutral.seed = order.child.seed;
   }
-  const quirks = quirksOf(providerTypes.get(order.provider)!, order.model, order.dialect);
+  const provider = providerTypes.get(order.provider)!;
+  const quirks = quirksOf(provider, order.model, order.dialect);
   const dialect = dialects[order.dialect];
   if (dialect.mediaByUrl === 'fetch') {
     const wanted = mediaUrlsIn(neutral);
@@ -132,10 +133,13 @@ function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBo
   if (!encoded.ok) return { ok: false, failure: inCallersWords(encoded.failure, request) };
   const joined = dialect.withOperatorFields?.(encoded.value.body, order.body);
   const fitted = applyQuirks(joined ?? { ...encoded.value.body, ...(order.body as object) }, quirks);
+  const members = provider.bodies?.[order.dialect];
+  const body = members === undefined ? fitted.body : { ...members.with, ...fitted.body };
+  for (const name of members?.without ?? []) delete body[name];
   return {
     ok: true,
     value: {
-      bytes: JSON.stringify(fitted.body),
+      bytes: JSON.stringify(body),
       losses: lossesInCallersWords([...(neutral.lost ?? []), ...encoded.value.losses, ...fitted.losses], request),
       answer: 'converted',
       unwrapTool: encoded.value.decode?.unwrapTool,

@@ -99,6 +99,8 @@ export interface ForwardTarget {
   /** Ask a streamed answer for its usage. */
   streamUsage: 'ask' | 'leave';
   omit: readonly string[];
+  /** Top-level fields that stand elsewhere there, such as in the path: left out, which is no loss. */
+  without?: readonly string[] | undefined;
   rename: Readonly<Record<string, string>>;
 }
 

@@ -50,9 +50,10 @@ export function forwardBody(
   return { bytes: spliced ?? rewritten(parsed, values, target, losses), losses };
 }
 
-function mustRewrite(parsed: JsonObject, { omit, rename }: ForwardTarget): boolean {
+function mustRewrite(parsed: JsonObject, { omit, without = [], rename }: ForwardTarget): boolean {
   for (const name in parsed) if (gatewayOnlyFields.has(name) || Object.hasOwn(rename, name)) return true;
   for (const name of omit) if (Object.hasOwn(parsed, name)) return true;
+  for (const name of without) if (Object.hasOwn(parsed, name)) return true;
   return false;
 }
 
@@ -67,6 +68,7 @@ function rewritten(parsed: JsonObject, values: Values, target: ForwardTarget, lo
     if (body[name] !== null) losses.push({ field: name, why: 'unsupported' });
     delete body[name];
   }
+  for (const name of target.without ?? []) delete body[name];
   for (const from in target.rename) renameField(body, from, target.rename[from]!);
   return JSON.stringify(body);
 }

@@ -1,6 +1,6 @@
 import type { CapabilitiesConfig, ModelConfig, TargetConfig, TimeoutsConfig } from '../../config/schema.ts';
 import { imageModelFacts } from '../dialects/images/format.ts';
-import type { ProviderConnection } from '../providers/connection.ts';
+import { dialectsOfModel, type ProviderConnection } from '../providers/connection.ts';
 import { modelFacts } from '../providers/model-facts.ts';
 import type { DiscoveredModel, Provider, ProviderQuirks } from '../providers/provider.ts';
 import { quirksOf } from '../providers/quirks.ts';
@@ -22,17 +22,18 @@ export function targetOf(
 ): Target {
   const { provider } = connection;
   const facts = modelFacts(source.model);
-  const { nativeN, ...others } = quirksOf(provider, source.model);
+  const [dialect = provider.dialect, ...alsoSpeaks] = dialectsOfModel(connection, source.model);
+  const { nativeN, ...others } = quirksOf(provider, source.model, dialect);
   // Of the formats, chat completions alone have a place for several choices.
-  const quirks = { ...others, nativeN: nativeN && connection.dialects.includes('openai-chat') };
+  const quirks = { ...others, nativeN: nativeN && [dialect, ...alsoSpeaks].includes('openai-chat') };
   return {
     id: `${source.provider}/${source.model}`,
     provider: source.provider,
     model: source.model,
     priority: source.priority ?? 1,
     weight: source.weight ?? 1,
-    dialect: connection.dialects[0] ?? provider.dialect,
-    alsoSpeaks: connection.dialects.slice(1),
+    dialect,
+    alsoSpeaks,
     credentials: credentialsOf(connection.credentials.keys(), config),
     capabilities: capabilitiesOf(quirks, facts, alias?.capabilities, source.capabilities),
     timeouts: timeoutsOf(provider, source.timeouts, alias?.timeouts, config.timeouts),

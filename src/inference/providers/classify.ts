@@ -9,8 +9,11 @@ import type { Classify, ErrorRule, Provider } from './provider.ts';
  * The class of an upstream's error: the provider's own rules first, in order, then what its dialect means by it.
  * Called off the hot path only.
  */
-export const classifyError: Classify = (provider, status, error): FaultClass => {
-  return ruledClass(provider, status, error) ?? classOfDialect[provider.dialect](status, error);
+export const classifyError: Classify = (provider, status, error, dialect): FaultClass => {
+  // Of what a service speaks beside its own format, only whole families of models have that format's errors.
+  const asked = provider.families === undefined || dialect === undefined ? provider.dialect : dialect;
+  const classOf = asked === 'openai-responses' ? classOfError : classOfDialect[asked];
+  return ruledClass(provider, status, error) ?? classOf(status, error);
 };
 
 /** What the provider's own rules say; null: nothing. They hold for an error inside an answer too, by its own status. */

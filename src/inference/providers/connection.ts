@@ -13,7 +13,7 @@ import {
   readOperatorHeaders,
   secretHeader,
 } from './credential-headers.ts';
-import type { Provider } from './provider.ts';
+import type { ModelFamily, Provider } from './provider.ts';
 
 /** One configured provider, ready to be called: everything that a request can share is joined once, here. */
 export interface ProviderConnection {
@@ -46,6 +46,8 @@ export interface ProviderConnection {
   transcription: TranscriptionFacts | null;
   /** What it is asked in; the first one for callers of yet another. */
   dialects: readonly DialectId[];
+  /** Models that are asked otherwise. */
+  families: readonly ModelFamily[];
   apiVersion: string | null;
   /** A service of the operator's own, which is told of the trace of a request. */
   traced: boolean;
@@ -115,6 +117,8 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
   const { chat, responses, messages } = provider.paths;
   const messagesAt = provider.dialect === 'anthropic-messages' ? chat : messages;
   const dialects = dialectsOf(facts);
+  const { families = [] } = provider;
+  const spoken = new Set([...dialects, ...families.flatMap((family) => family.dialects)]);
   const { host, hostname } = new URL(base.origin);
   const parts = {
     name,
@@ -124,14 +128,15 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     basePath: base.path,
     chats: chat !== null,
     chatPath: chat === null || provider.chatPath !== undefined ? null : base.path + chat,
-    responsesPath: responses && dialects.includes('openai-responses') ? base.path + responses : null,
-    messagesPath: messagesAt && dialects.includes('anthropic-messages') ? base.path + messagesAt : null,
+    responsesPath: responses && spoken.has('openai-responses') ? base.path + responses : null,
+    messagesPath: messagesAt && spoken.has('anthropic-messages') ? base.path + messagesAt : null,
     forwardPaths: forwardPathsOf(facts, base.path),
     embeds: embeddingFactsOf(provider, isElsewhere(facts) ? 'elsewhere' : 'at home'),
     images: (isElsewhere(facts) ? provider.imagesElsewhere : undefined) ?? provider.images ?? null,
     speech: speechFactsOf(facts),
     transcription: (isElsewhere(facts) ? provider.transcriptionElsewhere : undefined) ?? provider.transcription ?? null,
     dialects,
+    families,
     apiVersion: facts.apiVersion,
     traced: facts.traced ?? false,
     credentials,
@@ -143,6 +148,14 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     ...[...extra.headers].filter(([header]) => secretHeader.test(header)).map(([, value]) => value),
   ];
   return { ok: true, connection: withHidden(parts, known) };
+}
+
+/** What a model is asked in; the first one for callers of yet another. */
+export function dialectsOfModel(
+  { dialects, families }: Pick<ProviderConnection, 'dialects' | 'families'>,
+  model: string,
+): readonly DialectId[] {
+  return families.find(({ pattern }) => pattern.test(model))?.dialects ?? dialects;
 }
 
 /** What of the operator's list the type can speak; a server of another address speaks its type's own, unless said. */

@@ -93,9 +93,13 @@ export function encodeCountTokens(
 
 function countingPath(connection: ProviderConnection, dialect: DialectId, model: string): string | null {
   const { messagesPath, responsesPath, provider, basePath, apiVersion } = connection;
+  if (provider.countPath !== undefined) {
+    const path = provider.countPath(model, dialect);
+    return path === null ? null : basePath + path;
+  }
   if (dialect === 'gemini') {
     const asked =
-      provider.dialect === 'gemini' ? provider.chatPath?.(model, { apiVersion, answer: 'whole' }) : undefined;
+      provider.dialect === 'gemini' ? provider.chatPath?.(model, { apiVersion, answer: 'whole', dialect }) : undefined;
     return asked === undefined ? null : basePath + asked.replace(/:generateContent$/, ':countTokens');
   }
   if (dialect === 'openai-responses') return responsesPath === null ? null : `${responsesPath}/input_tokens`;
@@ -137,10 +141,10 @@ function embeddingPath(
   return typeof path === 'string' ? basePath + path : path.fromOrigin;
 }
 
-function modelPath(connection: ProviderConnection, { model, answer }: UpstreamCallFacts): string {
-  const { provider } = connection;
+function modelPath(connection: ProviderConnection, { model, answer, dialect }: UpstreamCallFacts): string {
+  const { provider, apiVersion } = connection;
   if (provider.chatPath === undefined) throw new Error(`${provider.id} does not chat`);
-  return connection.basePath + provider.chatPath(model, { apiVersion: connection.apiVersion, answer });
+  return connection.basePath + provider.chatPath(model, { apiVersion, answer, dialect: dialect ?? provider.dialect });
 }
 
 /**

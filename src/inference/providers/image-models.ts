@@ -1,4 +1,6 @@
 import type { ImageFacts, ImageModelFacts } from '../dialects/images/format.ts';
+import { azurePath } from './azure-path.ts';
+import { pathSegment } from './path-segment.ts';
 
 type Family = ImageFacts['families'][number];
 
@@ -237,17 +239,7 @@ export const imagesOfA1111: ImageFacts = {
 
 /** Azure: what a deployment is called says nothing of its model, so nothing is asked that one of them refuses. */
 export const imagesOfAzure: ImageFacts = {
-  pathOf(model, task, { apiVersion }) {
-    const end = openAiPath(model, task, { apiVersion });
-    return apiVersion === null
-      ? `/openai/v1${end}`
-      : `/openai/deployments/${pathSegment(model)}${end}?api-version=${encodeURIComponent(apiVersion)}`;
-  },
+  pathOf: (model, task, options) => azurePath(model, openAiPath(model, task, options), options),
   families: openAiFamilies,
   others: { ...anyModel, gives: 'its-own' },
 };
-
-// A pattern alias lets callers shape the model: `..` must not climb out of the path.
-function pathSegment(part: string): string {
-  return /^\.*$/.test(part) ? '-' : encodeURIComponent(part.toWellFormed());
-}

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../kernel/json.ts';
 import type { DialectId, UpstreamError, UsageOf } from '../dialects/dialect.ts';
 import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
@@ -16,6 +17,10 @@ export interface Provider {
   dialect: Extract<DialectId, 'openai-chat' | 'anthropic-messages' | 'gemini'>;
   /** What it speaks beside that at its own base URL; elsewhere `dialects` of the configuration says. */
   speaksToo?: readonly DialectId[];
+  /** Models that are asked otherwise than that, whatever `dialects` of the configuration says: the first that matches. */
+  families?: readonly ModelFamily[];
+  /** How bodies of a format differ here from those of the format's own vendor. */
+  bodies?: Readonly<Partial<Record<DialectId, BodyMembers>>>;
   /** Base URL without a trailing slash; null when the configuration must give one. */
   baseUrl: string | null;
   /** Ends of a pasted base URL that `paths` would repeat: taken off, longest first. */
@@ -58,9 +63,33 @@ export interface Provider {
   /** Its words for a prompt that does not fit, with the tokens that were `sent` and the `most` it takes, if it tells them. */
   tooLong?: readonly RegExp[];
   /** Path and query for a model, where it is not simply `paths.chat` (Azure's deployments, Google's methods). */
-  chatPath?: (model: string, options: { apiVersion: string | null; answer: 'whole' | 'stream' }) => string;
+  chatPath?: (model: string, options: ChatPathOptions) => string;
+  /** Path and query where tokens of a body are counted; null: nowhere. Absent: where the format's own vendor has it. */
+  countPath?: (model: string, dialect: DialectId) => string | null;
   /** What can be called, out of `GET paths.models`' body. Default: `readModelList`, which knows every shape so far. */
   listModels?: (body: unknown) => DiscoveredModel[];
+}
+
+/** Models of one service that are asked in formats of their own. */
+export interface ModelFamily {
+  /** Over the upstream model id. */
+  pattern: RegExp;
+  /** The first one is for callers of yet another. */
+  dialects: readonly [DialectId, ...DialectId[]];
+}
+
+/** Top-level members of a body that a service has elsewhere, or wants besides. */
+export interface BodyMembers {
+  /** They stand in the path: left out, which is no loss. */
+  without: readonly string[];
+  with: JsonObject;
+}
+
+export interface ChatPathOptions {
+  apiVersion: string | null;
+  answer: 'whole' | 'stream';
+  /** What the body is written in. */
+  dialect: DialectId;
 }
 
 export interface ProviderPaths {
@@ -120,5 +149,13 @@ export interface DiscoveredModel {
   createdS?: number;
 }
 
-/** Which class an upstream's answer falls in; `error` null when its body could not be read. */
-export type Classify = (provider: Provider, status: number, error: UpstreamError | null) => FaultClass;
+/**
+ * Which class an upstream's answer falls in; `error` null when its body could not be read. `dialect`: what was asked
+ * and answered in; absent: the provider's own.
+ */
+export type Classify = (
+  provider: Provider,
+  status: number,
+  error: UpstreamError | null,
+  dialect?: DialectId,
+) => FaultClass;

@@ -30,8 +30,8 @@ export function providersReference(): string {
     '  gpu: { type: vllm, base_url: http://gpu:8000/v1, dialects: [openai-chat, openai-responses, anthropic-messages] }',
     '```',
     '',
-    'A type that speaks `openai-chat` may have `openai-responses` in `dialects` (`/responses` below the base URL). All of them',
-    'but `azure-openai` may also have `anthropic-messages` (`/messages`, with `anthropic-version`). The key goes in the header',
+    'A type that speaks `openai-chat` may have `openai-responses` in `dialects` (`/responses` below the base URL), and',
+    '`anthropic-messages` (`/messages`, with `anthropic-version`). The key goes in the header',
     'of the type. `anthropic` and `gemini` speak their own format only. Anything else is an error of the configuration. Give a',
     'model that cannot stream `capabilities: { streaming: false }`: Culvert then asks for whole answers and makes streams of them.',
     '',
@@ -60,7 +60,9 @@ export function providersReference(): string {
 }
 
 function addressRow(provider: Provider): string {
-  const speaks = provider.paths.chat === null ? '–' : [provider.dialect, ...(provider.speaksToo ?? [])].join(', ');
+  const { dialect, speaksToo = [], families = [] } = provider;
+  const spoken = new Set([dialect, ...speaksToo, ...families.flatMap(({ dialects }) => dialects)]);
+  const speaks = provider.paths.chat === null ? '–' : [...spoken].join(', ');
   return row([
     code(provider.id),
     provider.title,

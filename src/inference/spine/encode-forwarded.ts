@@ -3,7 +3,7 @@ import type { ForwardedRequest } from '../dialects/forwarded/endpoint.ts';
 import type { CallersToolNames } from '../neutral/fit-tool-names.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { providerTypes } from '../providers/catalog.ts';
-import type { ProviderQuirks } from '../providers/provider.ts';
+import type { BodyMembers, ProviderQuirks } from '../providers/provider.ts';
 import { quirksOf } from '../providers/quirks.ts';
 
 /** The target that a body is written for, as plain data. */
@@ -37,15 +37,18 @@ export interface EncodedBody {
 
 /** A request in the target's own format: its own bytes, but for what the target makes necessary. */
 export function encodeForwarded(request: ForwardedRequest, order: ForwardOrder): Result<EncodedBody> {
-  const quirks = quirksOf(providerTypes.get(order.provider)!, order.model, order.dialect);
-  if (request.stream && order.neverStreams === true) return forwardedAs('whole', request, order, quirks);
-  if (!request.stream && order.wholeByStream === true) return forwardedAs('stream', request, order, quirks);
+  const provider = providerTypes.get(order.provider)!;
+  const quirks = quirksOf(provider, order.model, order.dialect);
+  const members = provider.bodies?.[order.dialect];
+  if (request.stream && order.neverStreams === true) return forwardedAs('whole', request, order, quirks, members);
+  if (!request.stream && order.wholeByStream === true) return forwardedAs('stream', request, order, quirks, members);
   const { bytes, losses } = request.forward({
     model: order.model,
     maxOutputTokens: order.maxOutputTokens,
-    body: order.child === null ? order.body : { ...order.body, ...childFields(order.child) },
+    body: { ...members?.with, ...order.body, ...(order.child !== null && childFields(order.child)) },
     streamUsage: request.stream && quirks.streamUsage ? 'ask' : 'leave',
     omit: quirks.omit,
+    without: members?.without,
     rename: quirks.rename,
   });
   return {
@@ -60,12 +63,14 @@ function forwardedAs(
   request: ForwardedRequest,
   order: ForwardOrder,
   quirks: ProviderQuirks,
+  members: BodyMembers | undefined,
 ): Result<EncodedBody> {
   const stream = form === 'stream';
   const { bytes, losses } = request.forward({
     model: order.model,
     maxOutputTokens: order.maxOutputTokens,
     body: {
+      ...members?.with,
       ...order.body,
       ...(order.child !== null && childFields(order.child)),
       // Google's wish stands in the path.
@@ -74,6 +79,7 @@ function forwardedAs(
     },
     streamUsage: 'leave',
     omit: stream ? quirks.omit : [...quirks.omit, 'stream_options'],
+    without: members?.without,
     rename: quirks.rename,
   });
   return {

@@ -1,18 +1,33 @@
+import { azurePath } from '../azure-path.ts';
 import { imagesOfAzure } from '../image-models.ts';
 import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
 
 /**
- * https://learn.microsoft.com/azure/ai-services/openai/reference. What callers name as the upstream model is the
- * deployment. There is no list of deployments for an API key, so nothing is discovered.
+ * https://learn.microsoft.com/azure/ai-foundry/openai/latest, and …/foundry-models/how-to/use-foundry-models-claude. What
+ * callers name as the upstream model is the deployment. `/openai/v1/models` lists what could be deployed, not what is, so
+ * nothing is discovered. Claude is asked at its native endpoint, which takes Azure's own header too; other models of
+ * Foundry (DeepSeek, Grok, Llama, Mistral…) by the v1 API.
  */
 export const azureOpenAi = openAiLike({
   id: 'azure-openai',
-  title: 'Azure OpenAI',
+  title: 'Azure OpenAI and AI Foundry',
   baseUrl: null,
-  baseSuffixes: ['/openai/v1/chat/completions', '/openai/v1/responses', '/openai/v1', '/openai'],
+  baseSuffixes: [
+    '/openai/v1/chat/completions',
+    '/openai/v1/responses',
+    '/openai/v1',
+    '/openai',
+    '/anthropic/v1/messages',
+    '/anthropic/v1',
+    '/anthropic',
+    '/models/chat/completions',
+    '/models',
+  ],
+  // Anthropic's models keep the names of their vendor, unless somebody renamed the deployment.
+  families: [{ pattern: /^claude-/, dialects: ['anthropic-messages'] }],
   auth: 'api-key',
   quirks: { omitConverted: ['top_k'] },
-  paths: { models: null, responses: '/openai/v1/responses', messages: null },
+  paths: { models: null, responses: '/openai/v1/responses', messages: '/anthropic/v1/messages' },
   embeds: {
     ...openAiEmbeddings,
     batch: 2_048,
@@ -23,27 +38,18 @@ export const azureOpenAi = openAiLike({
     dimensions: 'asked',
     encoding: 'base64',
     takesUser: true,
-    pathOf: (model, { apiVersion }) =>
-      apiVersion === null
-        ? '/openai/v1/embeddings'
-        : `/openai/deployments/${pathSegment(model)}/embeddings?api-version=${encodeURIComponent(apiVersion)}`,
+    pathOf: (model, options) => azurePath(model, '/embeddings', options),
   },
   // A deployment may have any name, so its voices are not known by it.
   speech: {
     ...openAiSpeech,
-    pathOf: (model, { apiVersion }) =>
-      apiVersion === null
-        ? '/openai/v1/audio/speech'
-        : `/openai/deployments/${pathSegment(model)}/audio/speech?api-version=${encodeURIComponent(apiVersion)}`,
+    pathOf: (model, options) => azurePath(model, '/audio/speech', options),
   },
   transcription: {
     ...openAiTranscription,
     containers: ['flac', 'mp3', 'mp4', 'm4a', 'ogg', 'oga', 'opus', 'wav', 'webm'],
     fileBytesMax: 25 * 1024 * 1024,
-    pathOf: (model, task, { apiVersion }) =>
-      apiVersion === null
-        ? `/openai/v1${openAiTranscription.paths[task]}`
-        : `/openai/deployments/${pathSegment(model)}${openAiTranscription.paths[task]}?api-version=${encodeURIComponent(apiVersion)}`,
+    pathOf: (model, task, options) => azurePath(model, openAiTranscription.paths[task]!, options),
   },
   images: imagesOfAzure,
   errors: [
@@ -54,13 +60,5 @@ export const azureOpenAi = openAiLike({
     { status: 403, code: /virtual network|firewall/i, class: 'bad_credential' },
     { status: 401, code: /invalid subscription key|access denied/i, class: 'bad_credential' },
   ],
-  chatPath: (model, { apiVersion }) =>
-    apiVersion === null
-      ? '/openai/v1/chat/completions'
-      : `/openai/deployments/${pathSegment(model)}/chat/completions?api-version=${encodeURIComponent(apiVersion)}`,
+  chatPath: (model, options) => azurePath(model, '/chat/completions', options),
 });
-
-// A pattern alias lets callers shape the model: `..` must not climb out of /deployments/.
-function pathSegment(model: string): string {
-  return /^\.*$/.test(model) ? '-' : encodeURIComponent(model.toWellFormed());
-}

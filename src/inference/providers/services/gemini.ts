@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { VoiceFacts } from '../../dialects/speech/voices.ts';
 import { imagesOfGoogle } from '../image-models.ts';
 import { openAiQuirks } from '../openai-like.ts';
+import { pathSegment } from '../path-segment.ts';
 import type { DiscoveredModel, Provider } from '../provider.ts';
 import { listedModelsMax } from '../read-model-list.ts';
 
@@ -84,12 +85,7 @@ export const gemini: Provider = {
 /** `gemini-2.5-flash`, `models/gemini-2.5-flash` or `tunedModels/mine`. */
 function resourceOf(model: string): string {
   const parts = /^(models|tunedModels)\/(.+)$/s.exec(model);
-  return parts === null ? `models/${segment(model)}` : `${parts[1]}/${segment(parts[2]!)}`;
-}
-
-// A pattern alias lets callers shape the model: `..` must not climb out of /models/.
-function segment(model: string): string {
-  return /^\.*$/.test(model) ? '-' : encodeURIComponent(model.toWellFormed());
+  return parts === null ? `models/${pathSegment(model)}` : `${parts[1]}/${pathSegment(parts[2]!)}`;
 }
 
 /** `{models: [{name: "models/…", supportedGenerationMethods, inputTokenLimit, outputTokenLimit}]}` */

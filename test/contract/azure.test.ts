@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, test } from 'node:test';
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { betas, firstRequest } from '../clients/claude-code-body.ts';
+import { startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+
+/* Azure OpenAI and AI Foundry: which of its endpoints a deployment is asked at, and what is kept of its filters. */
+
+const upstream = await startUpstream();
+after(() => upstream.close());
+
+/** As content-filter-annotations of Azure's documentation has it. */
+const filtered = {
+  hate: { filtered: true, severity: 'high' },
+  self_harm: { filtered: false, severity: 'safe' },
+  jailbreak: { detected: true, filtered: true },
+};
+const refusal = {
+  message: "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+  type: null,
+  param: 'prompt',
+  code: 'content_filter',
+  status: 400,
+  innererror: { code: 'ResponsibleAIPolicyViolation', content_filter_result: filtered },
+};
+const filtering = createServer((request, response) => {
+  request.resume().on('end', () => {
+    response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: refusal }));
+  });
+}).listen(0, '127.0.0.1');
+after(() => filtering.close());
+await once(filtering, 'listening');
+const filteringUrl = `http://127.0.0.1:${(filtering.address() as AddressInfo).port}`;
+
+const gateway = await startGateway(
+  { after: after as never },
+  {
+    providers: {
+      foundry: { type: 'azure-openai', base_url: `${upstream.url}/openai/v1/`, api_key: 'azure-secret' },
+      preview: { type: 'azure-openai', base_url: upstream.url, api_key: 'azure-secret', api_version: 'preview' },
+      dated: { type: 'azure-openai', base_url: upstream.url, api_key: 'azure-secret', api_version: '2024-10-21' },
+      renamed: {
+        type: 'azure-openai',
+        base_url: `${upstream.url}/anthropic`,
+        api_key: 'azure-secret',
+        dialects: ['anthropic-messages'],
+      },
+      responses: {
+        type: 'azure-openai',
+        base_url: upstream.url,
+        api_key: 'azure-secret',
+        dialects: ['openai-chat', 'openai-responses'],
+      },
+      filters: { type: 'azure-openai', base_url: filteringUrl, api_key: 'azure-secret' },
+    },
+    models: {
+      chat: { targets: ['foundry/claude-opus-4-8'] },
+      gpt: { targets: ['foundry/my-gpt'] },
+      'preview-gpt': { targets: ['preview/my-gpt'] },
+      'dated-gpt': { targets: ['dated/my-gpt'] },
+      'my-sonnet': { targets: ['renamed/my-sonnet'] },
+      both: { targets: ['responses/my-gpt'] },
+      'both-claude': { targets: ['responses/claude-haiku-4-5'] },
+      filtered: { targets: ['filters/my-gpt'] },
+    },
+  },
+);
+const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 });
+const anthropic = new Anthropic({ baseURL: gateway.url, apiKey: gateway.key, maxRetries: 0 });
+const hi = [{ role: 'user' as const, content: 'hi' }];
+
+/** The last request that came, without the others. */
+const sent = () => upstream.requests().at(-1)!;
+
+test("Claude Code's request reaches a Claude of Foundry as it was, at its own endpoint", async () => {
+  const first = firstRequest('hi');
+  const response = await gateway.fetch('/v1/messages?beta=true', { json: first, headers: { 'anthropic-beta': betas } });
+  assert.equal(response.status, 200);
+  assert.match(await response.text(), /event: message_stop/);
+  const { path, headers, body } = sent();
+  assert.equal(path, '/anthropic/v1/messages');
+  assert.equal(headers['api-key'], 'azure-secret');
+  assert.equal(headers['anthropic-version'], '2023-06-01');
+  assert.equal(headers['anthropic-beta'], betas);
+  assert.deepEqual(body, { ...first, model: 'claude-opus-4-8' });
+});
+
+test('callers of other formats reach it too, whole and streamed', async () => {
+  const whole = await openai.chat.completions.create({ model: 'chat', messages: hi });
+  assert.match(whole.choices[0]!.message.content ?? '', /Mock answer/);
+  assert.equal(sent().path, '/anthropic/v1/messages');
+  let text = '';
+  for await (const chunk of await openai.chat.completions.create({ model: 'chat', messages: hi, stream: true })) {
+    text += chunk.choices[0]?.delta.content ?? '';
+  }
+  assert.equal(text, whole.choices[0]!.message.content);
+  const counted = await anthropic.messages.countTokens({ model: 'chat', messages: hi });
+  assert.ok(counted.input_tokens > 0);
+  assert.equal(sent().path, '/anthropic/v1/messages/count_tokens');
+});
+
+test('a Claude under another name is one where the configuration says so', async () => {
+  await anthropic.messages.create({ model: 'my-sonnet', messages: hi, max_tokens: 5 });
+  assert.equal(sent().path, '/anthropic/v1/messages');
+});
+
+test('other deployments are asked by the v1 API, by its preview, or by a dated version', async () => {
+  const pathFor = async (model: string) => {
+    await anthropic.messages.create({ model, messages: hi, max_tokens: 5 });
+    return sent().path;
+  };
+  assert.equal(await pathFor('gpt'), '/openai/v1/chat/completions');
+  assert.equal(await pathFor('preview-gpt'), '/openai/v1/chat/completions?api-version=preview');
+  assert.equal(await pathFor('dated-gpt'), '/openai/deployments/my-gpt/chat/completions?api-version=2024-10-21');
+});
+
+test('Responses go as they came where the configuration says that it speaks them; Claude keeps its own format', async () => {
+  await openai.responses.create({ model: 'both', input: 'hi' });
+  assert.equal(sent().path, '/openai/v1/responses');
+  await openai.responses.create({ model: 'both-claude', input: 'hi' });
+  assert.equal(sent().path, '/anthropic/v1/messages');
+});
+
+test('what the content filter found reaches callers of every format', async () => {
+  const asked: [path: string, json: object][] = [
+    ['/v1/chat/completions', { model: 'filtered', messages: hi }],
+    ['/v1/messages', { model: 'filtered', messages: hi, max_tokens: 5 }],
+    ['/v1/responses', { model: 'filtered', input: 'hi' }],
+  ];
+  for (const [path, json] of asked) {
+    const response = await gateway.fetch(path, { json });
+    assert.equal(response.status, 400, path);
+    const { error } = (await response.json()) as { error: { message: string; innererror: typeof refusal.innererror } };
+    assert.match(error.message, /content management policy/, path);
+    assert.deepEqual(error.innererror.content_filter_result, filtered, path);
+  }
+  const google = await gateway.fetch('/v1beta/models/filtered:generateContent', {
+    json: { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
+  });
+  assert.equal(google.status, 400);
+  assert.match(await google.text(), /jailbreak/);
+});
