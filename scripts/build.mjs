@@ -7,6 +7,7 @@ import { rolldown } from 'rolldown';
 import { ensureWeb } from './build-web.mjs';
 import { licencesOf } from './licences.mjs';
 import { isTestFile, sourceStamp } from './source-stamp.mjs';
+import { manualPage } from './write-command-docs.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -41,6 +42,11 @@ async function writeBundle(folder) {
   cpSync(join(root, 'web', 'dist'), join(folder, 'web'), { recursive: true });
   for (const file of named) if (!entries.includes(file)) copyFileSync(join(root, file), join(folder, basename(file)));
   writeFileSync(join(folder, 'LICENSES.txt'), licencesOf(modules));
+  writeFileSync(join(folder, 'culvert.1'), await manualPage(packageVersion()));
+}
+
+function packageVersion() {
+  return JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version;
 }
 
 /** All entries of threads and processes, and all data, relative to the root. Their names alone say which is which in dist/. */

@@ -16,6 +16,11 @@ const packages = [
   'espeak-ng',
   'searx',
   'chromium',
+  'zsh',
+  'fish',
+  'man-db',
+  'groff',
+  'mandoc',
 ];
 
 const asRoot = process.getuid?.() === 0 ? [] : ['sudo'];

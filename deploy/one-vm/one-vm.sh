@@ -79,6 +79,12 @@ id culvert >/dev/null 2>&1 ||
   useradd --system --user-group --home-dir /var/lib/culvert --no-create-home --shell /usr/sbin/nologin culvert
 
 put 0755 "$executable" /usr/local/bin/culvert
+made=$(mktemp -d)
+CULVERT_CACHE_DIR=$made/cache culvert man >"$made/man"
+CULVERT_CACHE_DIR=$made/cache culvert completion bash >"$made/bash"
+install -D -m 0644 "$made/man" /usr/local/share/man/man1/culvert.1
+install -D -m 0644 "$made/bash" /usr/share/bash-completion/completions/culvert
+rm -rf "$made"
 put 0644 "$here/culvert.service" /etc/systemd/system/culvert.service
 install -d -m 0750 -o root -g culvert /etc/culvert
 if [ ! -e /etc/culvert/culvert.yaml ]; then

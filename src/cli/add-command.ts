@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Argument, type Command } from 'commander';
 import { configOption, example, jsonOption, type Run } from './options.ts';
 import type { CliParts } from './parts.ts';
 
@@ -7,7 +7,7 @@ export function addAddCommand(program: Command, run: Run, parts: CliParts): void
   program
     .command('add')
     .description('add an engine that runs on this machine: its packages by npm, and its model')
-    .argument('[extra]', 'embeddings, speech or transcription')
+    .addArgument(new Argument('[extra]', 'what it is for').choices(extras))
     .option('--model <id>', 'another model than the usual one (--list names them)')
     .option('--list', 'say what can be added, what is there, and how far a download is')
     .option('--yes', 'do not ask')
@@ -18,3 +18,6 @@ export function addAddCommand(program: Command, run: Run, parts: CliParts): void
     .addHelpText('after', example('culvert add speech --yes'))
     .action((extra, options) => run(import('./commands/add.ts').then(({ add }) => add(extra, options, parts))));
 }
+
+/** As `model-manifest.ts` has them, which this does not load. */
+const extras = ['embeddings', 'speech', 'transcription'];

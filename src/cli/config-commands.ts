@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { configOption, example, jsonOption, type Run } from './options.ts';
 import type { CliParts } from './parts.ts';
 
@@ -33,8 +33,8 @@ export function addConfigCommands(program: Command, run: Run, parts: CliParts): 
   program
     .command('explain')
     .description('say what would happen to a request, without sending it')
-    .argument('<body>', 'file with the JSON body of a request; - reads standard input')
-    .option('--endpoint <name>', 'where it would be posted: chat, messages, responses or embeddings', 'chat')
+    .argument('<file>', 'JSON body of a request; - reads standard input')
+    .addOption(new Option('--endpoint <name>', 'where it would be posted').choices(endpoints).default('chat'))
     .option('--key <key>', 'limit it to what this key may use: its id, account/name or secret')
     .option(...configOption)
     .option(...jsonOption)
@@ -42,7 +42,10 @@ export function addConfigCommands(program: Command, run: Run, parts: CliParts): 
       'after',
       example(`echo '{"model": "smart", "messages": [{"role": "user", "content": "Hi"}]}' | culvert explain -`),
     )
-    .action((body, options) =>
-      run(import('./commands/explain.ts').then(({ explain }) => explain(body, options, parts))),
+    .action((file, options) =>
+      run(import('./commands/explain.ts').then(({ explain }) => explain(file, options, parts))),
     );
 }
+
+/** As `commands/explain.ts` has them, which this does not load. */
+const endpoints = ['chat', 'messages', 'responses', 'embeddings'];

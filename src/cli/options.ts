@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { culvert } from '../kernel/command-form.ts';
+import { helpWidth } from './line-width.ts';
 
 /** Takes a command's work, whose result is the exit code. */
 export type Run = (work: Promise<number>) => Promise<void>;
@@ -43,9 +44,30 @@ export function listOf(such: string): (text: string) => string[] {
 
 const listValuesMax = 1_000;
 
-/** Shown below the help of a command: a line to paste, in the form in which this program was called. */
-export function example(line: string): string {
-  // npm's own lines would come into what a shell takes of the output.
-  const taken = culvert.replace(/^npm run /, 'npm run -s ');
-  return `\nExample:\n  ${line.replace(/(\$\()?\bculvert /g, (_, inShell) => (inShell ? `$(${taken} ` : `${culvert} `))}`;
+/**
+ * Shown below the help of a command: a line to paste, in the form in which this program was called. Where the terminal is
+ * narrower it goes on below, as shells read it.
+ */
+export function example(line: string): () => string {
+  return () => {
+    // npm's own lines would come into what a shell takes of the output.
+    const taken = culvert.replace(/^npm run /, 'npm run -s ');
+    const pasted = line.replace(/(\$\()?\bculvert /g, (_, inShell) => (inShell ? `$(${taken} ` : `${culvert} `));
+    return `\nExample:\n  ${continued(pasted, helpWidth(process.stdout) - 2)}`;
+  };
+}
+
+/** Broken by backslashes between words, never inside of quotes. */
+function continued(line: string, width: number): string {
+  const lines: string[] = [];
+  let current = '';
+  for (const word of line.match(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g) ?? []) {
+    if (current === '') current = word;
+    else if (`${current} ${word} \\`.length <= width) current += ` ${word}`;
+    else {
+      lines.push(`${current} \\`);
+      current = `  ${word}`;
+    }
+  }
+  return [...lines, current].join('\n  ');
 }

@@ -6,9 +6,13 @@ import { addCallerCommands } from './caller-commands.ts';
 import { CommandFailed } from './command-failed.ts';
 import { addConfigCommands } from './config-commands.ts';
 import { addImportCommand } from './import-command.ts';
+import { fitted, helpWidth, lineWidth } from './line-width.ts';
 import { configOption, example, type Run } from './options.ts';
 import type { CliParts } from './parts.ts';
+import { environment } from './reference/facts.ts';
+import { addReferenceCommands } from './reference-commands.ts';
 import { portNumber } from './start-options.ts';
+import { aligned } from './table.ts';
 import { addUpkeepCommands } from './upkeep-commands.ts';
 
 /** Adds what a command takes and does, or its subcommands. */
@@ -70,18 +74,13 @@ export async function createProgram(parts: CliParts, run: Run, serve: Run, calle
     .version(parts.version)
     .showHelpAfterError(`(${culvert} --help, or ${culvert} COMMAND --help, shows what is possible)`)
     .exitOverride()
-    .addHelpText(
-      'after',
-      `
-Environment:
-  CULVERT_CONFIG     configuration file, where --config names none
-  CULVERT_URL        server to talk to, where --url names none
-  CULVERT_API_KEY    key for models, chat and bench; unlike --key it does not show in the process list
-  CULVERT_ADMIN_KEY  key for everything else (default: the configuration's, or the data folder's)
-
-Example:
-  ${culvert} start`,
-    );
+    .configureOutput({
+      getOutHelpWidth: () => helpWidth(process.stdout),
+      getErrHelpWidth: () => helpWidth(process.stderr),
+      outputError: (text, write) => write(fitted(text, lineWidth(process.stderr))),
+    })
+    .addHelpText('after', () => `\nEnvironment:\n${indented(environment)}`)
+    .addHelpText('after', example('culvert start'));
 
   program
     .command('start', { isDefault: true })
@@ -117,7 +116,13 @@ Example:
     .addHelpText('after', example('culvert mock --port 4142'))
     .action((options) => serve(import('./commands/mock.ts').then(({ mock }) => mock(options, parts))));
 
+  addReferenceCommands(program, run, parts.version, () => createProgram(parts, run, serve, null));
+
   return program;
+}
+
+function indented(rows: readonly (readonly string[])[]): string {
+  return aligned(rows, helpWidth(process.stdout) - 2).replaceAll(/^/gm, '  ');
 }
 
 /** `start` is what runs without a command, so a mistyped one would be told that start takes no arguments. */

@@ -1,8 +1,10 @@
+import { lineWidth } from './line-width.ts';
+
 /** Rows under their headings, padded, as wide as the terminal at most. Control characters become spaces. */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
-  widthMax: number = terminalWidth(),
+  widthMax: number = lineWidth(process.stdout),
 ): string {
   return aligned([headings, ...rows], widthMax);
 }
@@ -11,17 +13,12 @@ export function table(
  * Rows in columns, padded. In what is wider than `widthMax` long cells go on below, in their own column; where that is not
  * enough a row goes on in further lines, indented. Words, such as ids, are cut only where one alone is wider than the terminal.
  */
-export function aligned(rows: readonly (readonly string[])[], widthMax: number = terminalWidth()): string {
+export function aligned(rows: readonly (readonly string[])[], widthMax: number = lineWidth(process.stdout)): string {
   const cells = rows.map((row) => row.map(plain));
   const natural = widthsOf(cells);
   const fitted = fitting(cells, natural, widthMax);
   const groups = fitted === null ? folded(natural, widthMax) : [fitted];
   return cells.flatMap((row) => linesOf(row, groups)).join('\n');
-}
-
-/** Columns of the terminal that reads standard output; infinite where none does. */
-function terminalWidth(): number {
-  return process.stdout.isTTY === true ? process.stdout.columns || Infinity : Infinity;
 }
 
 const gap = '  ';

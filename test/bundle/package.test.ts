@@ -96,8 +96,12 @@ test('the package holds the bundle and its licences, and nothing for tests alone
     'package.json',
   ]);
   assert.deepEqual(installed, ['culvert-gateway'], 'no other package came with it');
-  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { repository: object };
-  const names = ['name', 'version', 'description', 'license', 'type', 'bin', 'files', 'engines'];
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    man: string;
+    repository: object;
+  };
+  assert.match(readFileSync(join(folder, manifest.man), 'utf8'), /^\.TH CULVERT 1 /m);
+  const names = ['name', 'version', 'description', 'license', 'type', 'bin', 'man', 'files', 'engines'];
   const published = [...names, 'peerDependencies', 'peerDependenciesMeta', 'repository'];
   assert.deepEqual(
     Object.keys(manifest)

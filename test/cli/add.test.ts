@@ -136,7 +136,7 @@ describe('culvert add, run as a program', { concurrency: true }, () => {
     const { add } = await world(t);
     for (const [args, words] of [
       [[], /embeddings \| speech \| transcription/],
-      [['images'], /There is no 'images' to add/],
+      [['images'], /'images' is invalid.* embeddings, speech, transcription/],
       [['speech', '--model', 'bark'], /no model 'bark' for speech; there are: kokoro-82m/],
     ] as const) {
       const { code, stderr } = await add(...args);

@@ -103,7 +103,7 @@ test('explain takes the bodies of other endpoints, each in its own format', asyn
   ]);
   assert.deepEqual(sent['oai/gpt-x'] && [sent['oai/gpt-x'].answer, sent['oai/gpt-x'].dropped], ['converted', 'top_k']);
   const wrong = await explain('speeches');
-  assert.equal(wrong.code, 1);
+  assert.equal(wrong.code, 2);
   assert.match(wrong.stderr, /chat, messages, responses, embeddings/);
 });
 

@@ -16,7 +16,12 @@ import {
 } from '../../inference/engines/extras/install-runtime.ts';
 import { modelAtHand } from '../../inference/engines/extras/model-at-hand.ts';
 import { AddFailed, askHost, defaultModelHost, type HostedModel } from '../../inference/engines/extras/model-host.ts';
-import { extraNames, type ModelManifest, modelManifests } from '../../inference/engines/extras/model-manifest.ts';
+import {
+  type ExtraName,
+  extraNames,
+  type ModelManifest,
+  modelManifests,
+} from '../../inference/engines/extras/model-manifest.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import { dataFolderAt, openDataFolder } from '../../stores/sqlite/data-folder.ts';
 import { type AdminFlags, withAdmin } from '../admin-client.ts';
@@ -37,7 +42,7 @@ export interface AddFlags extends AdminFlags {
 }
 
 /** `culvert add`: the packages and the model of an engine, after consent; what broke off is gone on from. */
-export async function add(extra: string | undefined, flags: AddFlags, parts: CliParts): Promise<number> {
+export async function add(extra: ExtraName | undefined, flags: AddFlags, parts: CliParts): Promise<number> {
   const config = readConfig(flags.config);
   const folder = extrasFolderAt(dataFolderAt(config.storage.data_dir).path);
   if (flags.list) return list(folder, flags);
@@ -79,11 +84,12 @@ function modelHost(): string {
   throw new CommandFailed(`CULVERT_MODEL_HOST is no URL: ${named}`, 2);
 }
 
-function chosen(extra: string | undefined, model: string | undefined): ModelManifest {
-  const can = `Say what: ${culvert} add ${extraNames.join(' | ')}`;
-  if (extra === undefined) throw new CommandFailed(`${can} (${culvert} add --list says what is there).`, 2);
+function chosen(extra: ExtraName | undefined, model: string | undefined): ModelManifest {
+  if (extra === undefined) {
+    const can = `${culvert} add ${extraNames.join(' | ')}`;
+    throw new CommandFailed(`Say what: ${can} (${culvert} add --list says what is there).`, 2);
+  }
   const ofExtra = modelManifests.filter((manifest) => manifest.extra === extra);
-  if (ofExtra.length === 0) throw new CommandFailed(`There is no '${extra}' to add. ${can}`, 2);
   const manifest = model === undefined ? ofExtra[0] : ofExtra.find(({ id }) => id === model);
   if (manifest !== undefined) return manifest;
   const ids = ofExtra.map(({ id }) => id).join(', ');

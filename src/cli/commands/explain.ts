@@ -17,8 +17,8 @@ import { plain, table } from '../table.ts';
 export interface ExplainFlags {
   config?: string;
   key?: string;
-  /** Where the body would be posted; chat when absent. */
-  endpoint?: string;
+  /** Where the body would be posted. */
+  endpoint: Endpoint;
   json?: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface ExplainFlags {
  * and cooldowns are those of a fresh start: a running server's are its own.
  */
 export async function explain(source: string, flags: ExplainFlags, parts: CliParts): Promise<number> {
-  const endpoint = endpointOf(flags.endpoint ?? 'chat');
+  const { endpoint } = flags;
   const config = readConfig(flags.config);
   const principal = await principalOf(config, flags.key, parts);
   const { snapshot, problems } = await parts.snapshotOf(config);
@@ -63,13 +63,7 @@ const spokenAt = {
   responses: 'openai-responses',
 } as const satisfies Record<ConversationEndpoint, DialectId>;
 
-const endpoints = [...(Object.keys(spokenAt) as ConversationEndpoint[]), 'embeddings'] as const;
-
-function endpointOf(name: string): (typeof endpoints)[number] {
-  const endpoint = endpoints.find((one) => one === name);
-  if (endpoint !== undefined) return endpoint;
-  throw new CommandFailed(`--endpoint must be one of ${endpoints.join(', ')}.`);
-}
+type Endpoint = keyof typeof spokenAt | 'embeddings';
 
 function readBody(source: string, limitBytes: number): Buffer {
   let body: Buffer;

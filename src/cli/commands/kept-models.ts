@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { type AdminFlags, withAdmin } from '../admin-client.ts';
 import { adminOptions, example, listOf, type Run } from '../options.ts';
 import type { CliParts } from '../parts.ts';
@@ -13,7 +13,7 @@ export function declareKept(models: Command, run: Run, parts: CliParts): void {
       .argument('<id>', 'what callers name')
       .requiredOption('--targets <targets>', 'where it runs, in order: provider/model,…', listOf('openai/gpt-4o'))
       .option('--fallbacks <models>', 'other models, tried after all targets', listOf('fast,cheap'))
-      .option('--type <type>', 'what it is for: chat, embedding, speech, transcription, image or rerank')
+      .addOption(new Option('--type <type>', 'what it is for').choices(types))
       .option('--tier <tier>', 'group of models with limits of its own')
       .option('--cost <units>', 'units that a request costs', Number),
   )
@@ -29,6 +29,9 @@ export function declareKept(models: Command, run: Run, parts: CliParts): void {
     .addHelpText('after', example('culvert models remove smart'))
     .action((id, options) => run(removeModel(id, options, parts)));
 }
+
+/** As the configuration has them, whose schema this does not load. */
+const types = ['chat', 'embedding', 'speech', 'transcription', 'image', 'rerank'];
 
 interface AddFlags extends AdminFlags {
   targets: readonly string[];

@@ -1,0 +1,16 @@
+/** What every command's process ends with. */
+export const exitCodes = [
+  ['0', 'it is done'],
+  ['1', 'it failed, or it found a problem'],
+  ['2', 'it was called wrongly; nothing was done'],
+  ['130', 'Ctrl-C ended it'],
+] as const;
+
+/** Variables that stand in for options; docs/configuration.md has those that stand in for keys of the configuration. */
+export const environment = [
+  ['CULVERT_CONFIG', 'configuration file, where --config names none'],
+  ['CULVERT_URL', 'server to talk to, where --url names none'],
+  ['CULVERT_API_KEY', 'key for models, chat and bench; unlike --key it does not show in the process list'],
+  ['CULVERT_ADMIN_KEY', "key for everything else (default: the configuration's, or the data folder's)"],
+  ['NO_COLOR', 'no colours, on a terminal too; FORCE_COLOR=1 has them everywhere'],
+] as const;
