@@ -3,6 +3,7 @@
 // node bench/run.mjs gateway [row…]     one of them, with its own arguments
 // node bench/run.mjs regress A B        what a request costs at commit B against commit A
 // node bench/run.mjs pages FOLDER       how well the main content of labelled pages is found
+// node bench/run.mjs peers              other gateways beside this one (bench/peers/run.ts says how to install them)
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { buildBundle } from '../scripts/build.mjs';
@@ -23,7 +24,7 @@ const subjects = {
   telemetry: 'telemetry/run.ts',
 };
 /** With arguments of their own: run by name alone. */
-const byHand = { regress: 'regress/run.ts', pages: 'pages/run.ts' };
+const byHand = { regress: 'regress/run.ts', pages: 'pages/run.ts', peers: 'peers/run.ts' };
 const [first, ...rest] = process.argv.slice(2);
 const flagsOnly = first === undefined || first.startsWith('--');
 if (!flagsOnly && !(first in subjects) && !(first in byHand)) {
@@ -33,7 +34,7 @@ if (!flagsOnly && !(first in subjects) && !(first in byHand)) {
   process.exit(2);
 }
 // Servers are measured as they are shipped.
-if (flagsOnly || first in subjects) await buildBundle(fileURLToPath(new URL('../dist', import.meta.url)));
+if (flagsOnly || first in subjects || first === 'peers') await buildBundle(fileURLToPath(new URL('../dist', import.meta.url)));
 for (const name of flagsOnly ? Object.keys(subjects) : [first]) {
   const script = fileURLToPath(new URL(subjects[name] ?? byHand[name], import.meta.url));
   const args = flagsOnly ? (name === 'gateway' ? process.argv.slice(2) : []) : rest;

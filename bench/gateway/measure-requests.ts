@@ -9,8 +9,6 @@ export interface Bench {
   culvert: Subject;
   /** Forwards what comes, and does nothing else. */
   bare: Subject;
-  /** Null when bench/gateway has no node_modules. */
-  portkey: Subject | null;
   mode: 'full' | 'quick';
 }
 
@@ -21,14 +19,20 @@ export function wholeRequest(proxy: Pick<Subject, 'headers'>): Buffer {
 /** The compiler is busy until then: 105 µs a request then read 60. */
 const warmSeconds = 8;
 
-interface Throughput {
+export interface Throughput {
   perCpuSecond: number;
   perSecond: number;
   /** Of one core, by load and upstream together: near 1, they are what holds the proxy back. */
   loadBusy: number;
 }
 
-async function throughput(bench: Bench, proxy: Subject, connections: number, seconds: number): Promise<Throughput> {
+/** Throws when a request fails. */
+export async function throughput(
+  bench: Pick<Bench, 'upstream'>,
+  proxy: Subject,
+  connections: number,
+  seconds: number,
+): Promise<Throughput> {
   const before = cpuSeconds(proxy.pid);
   const loadBefore = cpuSeconds(process.pid) + cpuSeconds(bench.upstream.pid);
   const result = await closedLoop({ port: proxy.port, request: wholeRequest(proxy), connections, seconds });
@@ -48,30 +52,22 @@ export async function measureRequests(bench: Bench): Promise<Row[]> {
   const rows: Row[] = [];
   await throughput(bench, bench.culvert, 64, warmSeconds);
   await throughput(bench, bench.bare, 64, warmSeconds);
-  if (bench.portkey !== null) await throughput(bench, bench.portkey, 64, 3);
   for (const { connections, atLeast } of [
     { connections: 64, atLeast: 0.27 },
     { connections: 10, atLeast: 0.25 },
   ]) {
     const ours: Throughput[] = [];
     const limit: Throughput[] = [];
-    const peer: Throughput[] = [];
     const bare: Throughput[] = [];
     for (let round = 0; round < rounds; round += 1) {
       limit.push(await throughput(bench, bench.nginx, connections, seconds));
       ours.push(await throughput(bench, bench.culvert, connections, seconds));
       bare.push(await throughput(bench, bench.bare, connections, seconds));
-      if (connections === 64 && bench.portkey !== null)
-        peer.push(await throughput(bench, bench.portkey, connections, seconds));
     }
     const ratio = (others: readonly Throughput[]) => ours.map((o, i) => o.perCpuSecond / others[i]!.perCpuSecond);
     rows.push(
       judged(`requests per CPU-second ÷ nginx, 2 KB, c=${connections}`, ratio(limit), { atLeast, unit: '', digits: 3 }),
     );
-    if (peer.length > 0)
-      rows.push(
-        judged('requests per CPU-second ÷ Portkey on Node 20', ratio(peer), { atLeast: 14, unit: '', digits: 1 }),
-      );
     rows.push(
       judged(
         `CPU per request, c=${connections}`,

@@ -11,14 +11,20 @@ export function streamRequest(proxy: Pick<Subject, 'headers'>, kind: StreamKind,
   return chatRequest({ headers: proxy.headers, model, stream: kind });
 }
 
-interface StreamRound {
+export interface StreamRound {
   chunksPerCpuSecond: number;
   delayP50Ms: number;
   /** Against the pace: below 1 the upstream or the reader could not follow. */
   pace: number;
 }
 
-async function pacedRound(proxy: Subject, model: 'same' | 'converted', seconds: number): Promise<StreamRound> {
+/** What `count` streams of 50 chunks a second each cost through a proxy; `model`: which conversion. */
+export async function pacedRound(
+  proxy: Subject,
+  model: 'same' | 'converted',
+  seconds: number,
+  streamsAtOnce: number,
+): Promise<StreamRound> {
   const readers = await openStreams(proxy.port, streamRequest(proxy, 'paced', model), streamsAtOnce, 'keep');
   await rest(500);
   const count = () => readers.reduce((sum, reader) => sum + reader.chunks, 0);
@@ -46,12 +52,12 @@ export async function measureStreams(bench: Bench): Promise<Row[]> {
   const limit: StreamRound[] = [];
   const same: StreamRound[] = [];
   const converted: StreamRound[] = [];
-  await pacedRound(bench.culvert, 'same', 1);
-  await pacedRound(bench.culvert, 'converted', 1);
+  await pacedRound(bench.culvert, 'same', 1, streamsAtOnce);
+  await pacedRound(bench.culvert, 'converted', 1, streamsAtOnce);
   for (let round = 0; round < rounds; round += 1) {
-    limit.push(await pacedRound(bench.nginx, 'same', seconds));
-    same.push(await pacedRound(bench.culvert, 'same', seconds));
-    converted.push(await pacedRound(bench.culvert, 'converted', seconds));
+    limit.push(await pacedRound(bench.nginx, 'same', seconds, streamsAtOnce));
+    same.push(await pacedRound(bench.culvert, 'same', seconds, streamsAtOnce));
+    converted.push(await pacedRound(bench.culvert, 'converted', seconds, streamsAtOnce));
   }
   const ratio = (ours: readonly StreamRound[]) =>
     ours.map((o, i) => o.chunksPerCpuSecond / limit[i]!.chunksPerCpuSecond);

@@ -182,26 +182,6 @@ export async function startBareProxy(upstreamPort: number): Promise<Subject> {
   return { name: 'a bare proxy', port, headers: {}, pid: child.pid!, stop: () => stopped(child) };
 }
 
-/** Null when it is not installed in this folder. */
-export async function startPortkey(upstreamPort: number): Promise<Subject | null> {
-  const script = fileURLToPath(new URL('./node_modules/@portkey-ai/gateway/build/start-server.js', import.meta.url));
-  const node = systemNode();
-  try {
-    readFileSync(script, { flag: 'r' });
-  } catch {
-    return null;
-  }
-  const port = await freePort();
-  const child = startPinned(node, [script, `--port=${port}`, '--headless'], 'ignore');
-  await answers(port);
-  const headers = {
-    authorization: 'Bearer upstream-key',
-    'x-portkey-provider': 'openai',
-    'x-portkey-custom-host': `http://127.0.0.1:${upstreamPort}/v1`,
-  };
-  return { name: 'Portkey', port, headers, pid: child.pid!, stop: () => stopped(child) };
-}
-
 /** The `node` outside of this repository: Portkey is measured on what the machine has. */
 export function systemNode(): string {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
@@ -215,7 +195,8 @@ export function systemNode(): string {
   return process.execPath;
 }
 
-function startPinned(
+/** A process on one core; it ends with this one at the latest. */
+export function startPinned(
   command: string,
   args: readonly string[],
   output: number | 'ignore',
@@ -238,7 +219,8 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGTERM');
 });
 
-function stopped(child: ChildProcess): Promise<void> {
+/** SIGTERM, and its end; SIGKILL where that takes longer than three seconds. */
+export function stopped(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     if (child.exitCode !== null) return resolve();
     child.once('exit', () => resolve());
@@ -253,7 +235,7 @@ function childOf(pid: number): number {
   return Number(children.split(' ')[0]);
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const { createServer } = await import('node:net');
   return new Promise((resolve) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
@@ -264,8 +246,8 @@ async function freePort(): Promise<number> {
 }
 
 /** Until something listens. */
-export async function answers(port: number, everyMs = 50): Promise<void> {
-  for (let attempt = 0; attempt < 15_000 / everyMs; attempt += 1) {
+export async function answers(port: number, everyMs = 50, patienceMs = 15_000): Promise<void> {
+  for (let attempt = 0; attempt < patienceMs / everyMs; attempt += 1) {
     const open = await new Promise<boolean>((resolve) => {
       const socket = connect({ port, host: '127.0.0.1' });
       socket.once('connect', () => {

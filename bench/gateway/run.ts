@@ -1,4 +1,4 @@
-// node bench/run.mjs gateway [row…] [--quick] [--idle] [--no-portkey]
+// node bench/run.mjs gateway [row…] [--quick] [--idle]
 
 import { writeSection } from '../results.ts';
 import { printed, type Row } from '../rows.ts';
@@ -6,7 +6,7 @@ import { measureIdle, measureMemory } from './measure-memory.ts';
 import { type Bench, measureLatency, measureRequests } from './measure-requests.ts';
 import { measureStart } from './measure-start.ts';
 import { measureAbort, measureDelay, measureStall, measureStreams } from './measure-streams.ts';
-import { loadCore, pin, startBareProxy, startCulvert, startNginx, startPortkey, startUpstream } from './processes.ts';
+import { loadCore, pin, startBareProxy, startCulvert, startNginx, startUpstream } from './processes.ts';
 
 const measurements: Record<string, (bench: Bench) => Promise<Row[]>> = {
   requests: measureRequests,
@@ -39,11 +39,8 @@ const bench: Bench = {
   nginx: await startNginx(upstream.port),
   culvert: await startCulvert({ upstreamPort: upstream.port }),
   bare: await startBareProxy(upstream.port),
-  portkey: flags.includes('--no-portkey') || !wanted.includes('requests') ? null : await startPortkey(upstream.port),
   mode: flags.includes('--quick') ? 'quick' : 'full',
 };
-if (bench.portkey === null && wanted.includes('requests') && !flags.includes('--no-portkey'))
-  console.error('Portkey is left out: npm install --ignore-scripts in bench/gateway first.');
 
 const rows: Row[] = [];
 try {
@@ -54,7 +51,7 @@ try {
     }
   }
 } finally {
-  await Promise.all([bench.nginx, bench.culvert, bench.bare, bench.portkey].map((proxy) => proxy?.stop()));
+  await Promise.all([bench.nginx, bench.culvert, bench.bare].map((proxy) => proxy.stop()));
   upstream.stop();
 }
 
