@@ -59,7 +59,7 @@ upstream.stop();
 
 const names = started.map(({ subject }) => subject.name).join(', ');
 const row = (what: string, of: (figures: Figures) => string, unit: string): Row =>
-  told(what, `${started.map(({ figures }) => of(figures)).join(', ')} ${unit}`);
+  told(what, `${started.map(({ figures }) => of(figures)).join(', ')} ${unit}`.trimEnd());
 const added = (which: 'p50Ms' | 'p99Ms' | 'firstMs') => (figures: Figures) =>
   (median(figures[which]) - median(direct[which])).toFixed(2);
 const rows = [
@@ -80,8 +80,8 @@ const versions = peers.filter(({ version }) => version !== null).map(({ name, ve
 writeSection({
   subject: 'peers',
   command: ['node bench/run.mjs peers', ...(quick ? ['--quick'] : [])].join(' '),
-  how: `In this order: ${names} (${versions.join(', ')}). Gateway on core 0 with one worker, load and upstream on core 1; medians
-of ${rounds} rounds in turns. Culvert has everything on: key, every kind of limit, ledger in SQLite, metrics, a log line a
+  how: `In this order: ${names} (${versions.join(', ')}). Gateway on core 0 with
+one worker, load and upstream on core 1; medians of ${rounds} rounds in turns. Culvert has everything on: key, every kind of limit, ledger in SQLite, metrics, a log line a
 request. LiteLLM has a key, no database and no log; Portkey has neither keys nor a ledger.`,
   rows,
 });
