@@ -34,7 +34,8 @@ if (!flagsOnly && !(first in subjects) && !(first in byHand)) {
   process.exit(2);
 }
 // Servers are measured as they are shipped.
-if (flagsOnly || first in subjects || first === 'peers') await buildBundle(fileURLToPath(new URL('../dist', import.meta.url)));
+if (flagsOnly || first in subjects || first === 'peers')
+  await buildBundle(fileURLToPath(new URL('../dist', import.meta.url)));
 for (const name of flagsOnly ? Object.keys(subjects) : [first]) {
   const script = fileURLToPath(new URL(subjects[name] ?? byHand[name], import.meta.url));
   const args = flagsOnly ? (name === 'gateway' ? process.argv.slice(2) : []) : rest;
