@@ -7,6 +7,7 @@ import { lookAtProvider } from '../inference/models/live-look.ts';
 import { catalog } from '../inference/providers/catalog.ts';
 import { noQuery } from './fields.ts';
 import { uncallable } from './kept.ts';
+import { refuseMachineTokens } from './machine-tokens.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 
@@ -70,11 +71,11 @@ export function providerDraftOperations(parts: AdminParts): Operation[] {
       body: null,
       reply: typesSchema,
       run: () => ({
-        data: catalog.map(({ id, title, baseUrl, auth, local, envKey }) => ({
+        data: catalog.map(({ id, title, baseUrl, auth, tokens, local, envKey }) => ({
           type: id,
           title,
           base_url: baseUrl,
-          needs_key: auth !== 'none' && !local,
+          needs_key: auth !== 'none' && tokens === undefined && !local,
           env: envKey,
           local,
         })),
@@ -120,6 +121,7 @@ export function providerDraftOperations(parts: AdminParts): Operation[] {
       reply: draftReply,
       async run({ written }) {
         const { name: draft = 'draft', ...definition } = written as z.input<typeof draftSchema>;
+        refuseMachineTokens(definition);
         const { connected, problems } = connectProviders(builtProviders({ [draft]: definition }), null);
         const made = connected.get(draft);
         if (made === undefined) {

@@ -7,6 +7,7 @@ import { invalid } from '../kernel/failure.ts';
 import { noQuery } from './fields.ts';
 import { credentialsIn, type KeptRecords, type Planned, withRow, writtenOf } from './kept.ts';
 import { newRow, nextOf, patchSchema, versionQuery } from './kept-row.ts';
+import { refuseMachineTokens } from './machine-tokens.ts';
 import { type Members, patched } from './merge-patch.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
@@ -39,6 +40,7 @@ export function providerSetupOperations(parts: AdminParts, kept: KeptRecords): O
       reply: shownSchema,
       async run({ body, written, operator: { name: actor } }) {
         const { name: provider, api_key, credentials = [], ...definition } = written as NewProvider;
+        refuseMachineTokens(definition);
         const given = api_key === undefined ? credentials : [{ api_key }, ...credentials];
         if (api_key !== undefined && credentials.length > 0) {
           refuse(invalid('credentials', 'credentials: api_key and credentials exclude each other'));
@@ -61,6 +63,7 @@ export function providerSetupOperations(parts: AdminParts, kept: KeptRecords): O
       body: patchSchema,
       reply: shownSchema,
       async run({ params, body: { version, ...patch }, operator: { name: actor } }) {
+        refuseMachineTokens(patch);
         for (const member of ['api_key', 'credentials'] as const) {
           if (member in patch)
             refuse(invalid(member, `${member}: add and remove them under /providers/${params.name}/credentials`));

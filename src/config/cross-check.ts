@@ -1,6 +1,8 @@
+import { providerTypes } from '../inference/providers/catalog.ts';
 import { contradiction } from './carried-dialects.ts';
 import { checkModels } from './cross-check-models.ts';
 import { checkPlans } from './cross-check-plans.ts';
+import { credentialsOf } from './declared.ts';
 import { ownProvider } from './own-models.ts';
 import type { PathProblem } from './problem.ts';
 import type { Config } from './schema.ts';
@@ -56,6 +58,11 @@ function checkProviders({ providers }: Config): PathProblem[] {
     if (name === ownProvider) problems.push({ path, message: 'the gateway itself is called so; take another name' });
     if (provider.type === 'azure-openai' && provider.base_url === undefined) {
       problems.push({ path, message: 'azure-openai needs base_url, such as https://NAME.openai.azure.com' });
+    }
+    if (provider.entra !== undefined && providerTypes.get(provider.type)?.tokens?.id !== 'entra') {
+      problems.push({ path: [...path, 'entra'], message: `type ${provider.type} takes no tokens of Entra ID` });
+    } else if (provider.entra !== undefined && credentialsOf(provider).length > 0) {
+      problems.push({ path: [...path, 'entra'], message: 'entra and a key exclude each other' });
     }
     if (provider.api_key !== undefined && provider.credentials !== undefined) {
       problems.push({ path: [...path, 'credentials'], message: 'api_key and credentials exclude each other' });

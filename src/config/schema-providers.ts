@@ -36,6 +36,36 @@ export const credentialSchema = z.strictObject({
     .describe('Requests per minute that this credential may carry; above it the next one is used.'),
 });
 
+/** Who asks Entra ID for tokens; what is omitted comes from the environment. */
+const entraSchema = z
+  .strictObject({
+    tenant_id: z.string().min(1).optional().describe('The directory. Default: AZURE_TENANT_ID.'),
+    client_id: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('The application, or a managed identity given by its user. Default: AZURE_CLIENT_ID.'),
+    client_secret: secret().optional().describe('The secret of the application. Default: AZURE_CLIENT_SECRET.'),
+    certificate_file: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        'A PEM file with the certificate of the application and its private key. Default: AZURE_CLIENT_CERTIFICATE_PATH.',
+      ),
+    scope: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('What the token is for. Default: https://cognitiveservices.azure.com/.default.'),
+    authority: httpUrl()
+      .optional()
+      .describe('Where tokens come from. Default: AZURE_AUTHORITY_HOST, else https://login.microsoftonline.com.'),
+  })
+  .describe(
+    "Tokens of Entra ID instead of a key, for azure-openai. Without it and without api_key, Culvert uses them at Azure's own addresses alone.",
+  );
+
 /** A configured upstream service with its credentials. */
 export const providerSchema = z.strictObject({
   type: z
@@ -49,6 +79,7 @@ export const providerSchema = z.strictObject({
     .max(100)
     .optional()
     .describe('Several keys, picked by weight and health.'),
+  entra: entraSchema.optional(),
   all_models: z
     .boolean()
     .optional()

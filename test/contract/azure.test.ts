@@ -4,10 +4,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
-import OpenAI from 'openai';
+import OpenAI, { AzureOpenAI } from 'openai';
 import { betas, firstRequest } from '../clients/claude-code-body.ts';
-import { startGateway } from '../start-gateway.ts';
+import { adminKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { entraFacts, startEntra } from '../upstream-formats/entra.ts';
 
 /* Azure OpenAI and AI Foundry: which of its endpoints a deployment is asked at, and what is kept of its filters. */
 
@@ -37,6 +38,15 @@ after(() => filtering.close());
 await once(filtering, 'listening');
 const filteringUrl = `http://127.0.0.1:${(filtering.address() as AddressInfo).port}`;
 
+const entra = await startEntra();
+after(() => entra.close());
+const application = {
+  tenant_id: entraFacts.tenant,
+  client_id: entraFacts.client,
+  client_secret: entraFacts.secret,
+  authority: entra.url,
+};
+
 const gateway = await startGateway(
   { after: after as never },
   {
@@ -56,6 +66,9 @@ const gateway = await startGateway(
         api_key: 'azure-secret',
         dialects: ['openai-chat', 'openai-responses'],
       },
+      identified: { type: 'azure-openai', base_url: upstream.url, entra: application },
+      refused: { type: 'azure-openai', base_url: upstream.url, entra: { ...application, client_secret: 'wrong' } },
+      elsewhere: { type: 'azure-openai', base_url: upstream.url },
       filters: { type: 'azure-openai', base_url: filteringUrl, api_key: 'azure-secret' },
     },
     models: {
@@ -66,6 +79,10 @@ const gateway = await startGateway(
       'my-sonnet': { targets: ['renamed/my-sonnet'] },
       both: { targets: ['responses/my-gpt'] },
       'both-claude': { targets: ['responses/claude-haiku-4-5'] },
+      identified: { targets: ['identified/my-gpt'] },
+      'identified-claude': { targets: ['identified/claude-haiku-4-5'] },
+      refused: { targets: ['refused/my-gpt'] },
+      elsewhere: { targets: ['elsewhere/my-gpt'] },
       filtered: { targets: ['filters/my-gpt'] },
     },
   },
@@ -73,6 +90,8 @@ const gateway = await startGateway(
 const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 });
 const anthropic = new Anthropic({ baseURL: gateway.url, apiKey: gateway.key, maxRetries: 0 });
 const hi = [{ role: 'user' as const, content: 'hi' }];
+
+const ask = (model: string) => openai.chat.completions.create({ model, messages: hi });
 
 /** The last request that came, without the others. */
 const sent = () => upstream.requests().at(-1)!;
@@ -144,4 +163,46 @@ test('what the content filter found reaches callers of every format', async () =
   });
   assert.equal(google.status, 400);
   assert.match(await google.text(), /jailbreak/);
+});
+
+test('a token of Entra ID stands for a key, one for all requests', async () => {
+  const before = entra.asked().length;
+  await Promise.all(['identified', 'identified', 'identified-claude'].map((model) => ask(model)));
+  const tokens = upstream
+    .requests()
+    .slice(-3)
+    .map(({ headers }) => headers.authorization);
+  assert.deepEqual(new Set(tokens), new Set([`Bearer token-${before + 1}`]));
+  assert.equal(sent().headers['api-key'], undefined);
+  assert.equal(entra.asked().length, before + 1);
+});
+
+test('an application that Entra ID refuses is a bad credential, in its words', async () => {
+  const count = upstream.requests().length;
+  const response = await gateway.fetch('/v1/chat/completions', { json: { model: 'refused', messages: hi } });
+  assert.equal(response.status, 502);
+  assert.match(await response.text(), /Entra ID gave no token to the application: it answered 401: AADSTS7000215/);
+  assert.equal(upstream.requests().length, count);
+});
+
+test("a token of this machine goes to Azure's own addresses alone, unless the file says another", async () => {
+  const before = entra.asked().length;
+  await ask('elsewhere');
+  assert.equal(sent().headers.authorization, undefined);
+  assert.equal(entra.asked().length, before);
+  const made = await gateway.fetch('/admin/v1/providers', {
+    json: { name: 'mine', type: 'azure-openai', base_url: upstream.url, entra: {} },
+    headers: { authorization: `Bearer ${adminKey}` },
+  });
+  assert.equal(made.status, 400);
+  assert.match(await made.text(), /entra: write it in culvert.yaml/);
+});
+
+test("Azure's client of the openai package reads what the scripted upstream answers, with a key and with a token", async () => {
+  const options = { endpoint: upstream.url, apiVersion: '2024-10-21', deployment: 'my-gpt', maxRetries: 0 };
+  const client = new AzureOpenAI({ ...options, azureADTokenProvider: async () => 'token-of-entra' });
+  const answer = await client.chat.completions.create({ model: 'my-gpt', messages: hi });
+  assert.match(answer.choices[0]!.message.content ?? '', /Mock answer/);
+  assert.equal(sent().path, '/openai/deployments/my-gpt/chat/completions?api-version=2024-10-21');
+  assert.equal(sent().headers.authorization, 'Bearer token-of-entra');
 });

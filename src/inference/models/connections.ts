@@ -3,6 +3,7 @@ import type { Config, ProviderConfig } from '../../config/schema.ts';
 import { providerTypes } from '../providers/catalog.ts';
 import { createConnection, type ProviderConnection } from '../providers/connection.ts';
 import { createRoute } from '../transport/create-route.ts';
+import { authorizerFor } from './authorizer-for.ts';
 
 /** Of keys that another Culvert has issued. */
 const ownKeyPrefix = 'sk-cv-';
@@ -47,6 +48,7 @@ export function connectProviders(
       route: way.route,
       baseUrl: config.base_url ?? null,
       secrets: credentials.map((credential) => credential.api_key),
+      authorizerOf: (secret) => authorizerFor(provider, config, secret),
       ids: credentials.map(({ id }) => id),
       headers: config.headers,
       apiVersion: config.api_version ?? null,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { UpstreamRequest } from '../transport/upstream-call.ts';
+import type { Transport, UpstreamRequest } from '../transport/upstream-call.ts';
 import { catalog, providersInEnvironment, providerTypes } from './catalog.ts';
 import { type ConnectionFacts, createConnection, type ProviderConnection } from './connection.ts';
 import { encodeCountTokens, encodeGet, encodeUpstream } from './encode.ts';
@@ -57,7 +57,7 @@ test('a credential that needs an authorizer gives it to every request that it ca
     encodeGet(connection, '/v1/models'),
     encodeCountTokens(connection, call.credential, 'openai-responses', {}, 'm'),
   ]) {
-    assert.deepEqual(address?.authorize?.(asked), ['authorization', 'Proof sk-one']);
+    assert.deepEqual(address?.authorize?.(asked, {} as Transport), ['authorization', 'Proof sk-one']);
   }
 });
 

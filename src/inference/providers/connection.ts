@@ -107,7 +107,8 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
   for (let i = 0; i < count; i++) {
     const secret = secrets[i] || null;
     const authorize = facts.authorizerOf?.(secret);
-    const headers = joinHeaders(provider, secret, extra.headers);
+    // What the authorizer makes of it is no header.
+    const headers = joinHeaders(provider, authorize === undefined ? secret : null, extra.headers);
     credentials.set(
       credentialId(name, facts.ids?.[i] ?? i),
       authorize === undefined ? headers : { ...headers, authorize },

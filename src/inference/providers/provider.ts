@@ -28,6 +28,8 @@ export interface Provider {
   /** How the path of every base URL of this service ends: added where people leave it out, as its own SDK does. */
   baseEnd?: string;
   auth: ProviderAuth;
+  /** Whose tokens it takes where no key is configured. */
+  tokens?: TokenIssuer;
   /** Environment variable that holds its key: it configures the provider when there is no file. */
   envKey: string | null;
   /** A server on the caller's own machine: no key needed, found by probes, 30 s `first_token` is too short. */
@@ -109,6 +111,13 @@ export interface ProviderPaths {
 
 /** Where each stands: below the base URL, or from the origin. */
 export type ForwardPaths = Readonly<Partial<Record<ForwardedEndpointId, string | { fromOrigin: string }>>>;
+
+/** Services that give tokens to whoever runs Culvert. */
+export interface TokenIssuer {
+  id: 'entra';
+  /** Hosts to which a token of this machine may go though the configuration does not name the issuer. */
+  hosts: RegExp;
+}
 
 export type ProviderAuth = 'bearer' | 'x-api-key' | 'api-key' | 'x-goog-api-key' | 'xi-api-key' | 'none';
 

@@ -111,13 +111,13 @@ export function createTransport(
     pools.destroy();
   }
 
-  return {
+  const transport: Transport & { readonly counts: Readonly<TransportCounts> } = {
     counts,
     send(request: UpstreamRequest, observer: UpstreamObserver): UpstreamCall {
       counts.running += 1;
       if (state === 'closing') return refuse(observer, host);
       const exchange = new Exchange(host, request, observer);
-      const proof = proofOf(request);
+      const proof = proofOf(request, transport);
       if (undici !== null && !(proof instanceof Promise)) exchange.start(pools.of(request, undici.Client), proof);
       else void startLater(exchange, request, proof);
       return exchange;
@@ -129,15 +129,16 @@ export function createTransport(
     },
     destroy,
   };
+  return transport;
 }
 
 const noHeaders: readonly string[] = Object.freeze([]);
 
 /** Rejects where the authorizer throws: nothing is told before `send` has returned. */
-function proofOf(request: UpstreamRequest): readonly string[] | Promise<readonly string[]> {
+function proofOf(request: UpstreamRequest, transport: Transport): readonly string[] | Promise<readonly string[]> {
   if (request.authorize === undefined) return noHeaders;
   try {
-    return request.authorize(request);
+    return request.authorize(request, transport);
   } catch (error) {
     return Promise.reject(error);
   }

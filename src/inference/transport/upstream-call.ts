@@ -22,9 +22,13 @@ export interface UpstreamRequest {
 
 /**
  * Gives the headers (a flat list) that prove who asks, at once or later: a signature over the request as it is sent, or
- * a token that expires. Called once a request, right before it is sent. Throws or rejects with `NotAuthorized`.
+ * a token that expires, which is fetched over the `transport`. Called once a request, right before it is sent. Throws or
+ * rejects with `NotAuthorized`.
  */
-export type Authorizer = (request: UpstreamRequest) => readonly string[] | Promise<readonly string[]>;
+export type Authorizer = (
+  request: UpstreamRequest,
+  transport: Transport,
+) => readonly string[] | Promise<readonly string[]>;
 
 /** No proof of who asks could be had. The message names the step that was tried, and no secret. */
 export class NotAuthorized extends Error {}

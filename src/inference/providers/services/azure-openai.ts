@@ -26,6 +26,7 @@ export const azureOpenAi = openAiLike({
   // Anthropic's models keep the names of their vendor, unless somebody renamed the deployment.
   families: [{ pattern: /^claude-/, dialects: ['anthropic-messages'] }],
   auth: 'api-key',
+  tokens: { id: 'entra', hosts: /\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$/ },
   quirks: { omitConverted: ['top_k'] },
   paths: { models: null, responses: '/openai/v1/responses', messages: '/anthropic/v1/messages' },
   embeds: {

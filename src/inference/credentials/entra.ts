@@ -1,0 +1,223 @@
+import { type Clock, systemClock } from '../../kernel/clock.ts';
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { getJson, type JsonAnswer, postJson } from '../transport/get-json.ts';
+import { type Authorizer, NotAuthorized, type Transport, type UpstreamRoute } from '../transport/upstream-call.ts';
+import { clientAssertion } from './client-assertion.ts';
+import { createRenewed, type Perishable } from './renewed.ts';
+
+/** Who asks Microsoft's Entra ID; what is absent comes from the environment, by the names of Azure's own SDKs. */
+export interface EntraFacts {
+  tenantId?: string | undefined;
+  clientId?: string | undefined;
+  clientSecret?: string | undefined;
+  /** Path of a PEM file with the certificate and its private key. */
+  certificateFile?: string | undefined;
+  /** What the token is for; default: Azure's AI services. */
+  scope?: string | undefined;
+  /** Of another cloud than the public one, such as `https://login.microsoftonline.us`. */
+  authority?: string | undefined;
+}
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Tokens of Entra ID for Azure's AI services, by the steps of Azure's DefaultAzureCredential that a server can take: a
+ * secret or certificate of an application, a federated token (workload identity), the managed identity of the machine or
+ * the app, and the Azure CLI. The first that is there decides; a failure says what each one lacked.
+ */
+export function entraAuthorizer(facts: EntraFacts, env: Env, clock: Clock = systemClock): Authorizer {
+  let ask: Ask = () => Promise.reject(new Error('asked before a request'));
+  const token = createRenewed(() => fetchToken({ ...facts, env, clock, ask: (question) => ask(question) }), clock);
+  return ({ route }, transport) => {
+    ask = asker(transport, route);
+    const held = token.get();
+    return held instanceof Promise ? held.then(bearer) : bearer(held);
+  };
+}
+
+function bearer(token: string): readonly string[] {
+  return ['authorization', `Bearer ${token}`];
+}
+
+interface Question {
+  url: string;
+  headers?: readonly string[];
+  /** Of a form; absent: GET. */
+  form?: Readonly<Record<string, string>>;
+  /** On this machine: no proxy knows the way. */
+  where: 'outside' | 'here';
+}
+type Ask = (question: Question) => Promise<JsonAnswer>;
+
+const straight: UpstreamRoute = { id: 'metadata', proxy: 'off', ca: undefined, cert: undefined, key: undefined };
+const outsideTimeoutMs = 10_000;
+/** Away from Azure nobody is at the address of the metadata service. */
+const hereTimeoutMs = 2_000;
+
+function asker(transport: Transport, route: UpstreamRoute | undefined): Ask {
+  return ({ url, headers = [], form, where }) => {
+    const { origin, pathname, search } = new URL(url);
+    const address = { origin, path: pathname + search, route: where === 'here' ? straight : route };
+    const timeoutMs = where === 'here' ? hereTimeoutMs : outsideTimeoutMs;
+    if (form === undefined) return getJson(transport, { ...address, headers }, timeoutMs);
+    const typed = ['content-type', 'application/x-www-form-urlencoded', ...headers];
+    return postJson(transport, { ...address, headers: typed }, new URLSearchParams(form).toString(), timeoutMs);
+  };
+}
+
+interface Seeking extends EntraFacts {
+  env: Env;
+  clock: Clock;
+  ask: Ask;
+}
+
+/** A step has nothing to go by: the next one is tried. */
+class Unavailable extends Error {}
+
+const steps: readonly (readonly [name: string, fetch: (seeking: Seeking) => Promise<Perishable<string>>])[] = [
+  ['application', ofApplication],
+  ['workload identity', ofWorkload],
+  ['managed identity', ofManagedIdentity],
+  ['Azure CLI', ofCommandLine],
+];
+
+async function fetchToken(seeking: Seeking): Promise<Perishable<string>> {
+  const lacking: string[] = [];
+  for (const [name, fetch] of steps) {
+    try {
+      return await fetch(seeking);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      if (!(error instanceof Unavailable)) throw new NotAuthorized(`Entra ID gave no token to the ${name}: ${why}`);
+      lacking.push(`${name}: ${why}`);
+    }
+  }
+  throw new NotAuthorized(`no credential for Entra ID was found (${lacking.join('; ')})`);
+}
+
+/** What a value is, and whether there is one: the configuration's word before the environment's. */
+function needed(value: string | undefined, names: string): string {
+  if (value === undefined || value.trim() === '') throw new Unavailable(`${names} is not set`);
+  return value.trim();
+}
+
+async function ofApplication(seeking: Seeking): Promise<Perishable<string>> {
+  const { env } = seeking;
+  const secret = seeking.clientSecret ?? env.AZURE_CLIENT_SECRET;
+  const file = seeking.certificateFile ?? env.AZURE_CLIENT_CERTIFICATE_PATH;
+  if (!secret && !file) throw new Unavailable('neither a client secret nor a certificate is set');
+  const { clientId, tokenUrl } = application(seeking);
+  if (secret) return exchange(seeking, { client_secret: secret });
+  const pem = await readText(file!, 'the certificate');
+  return exchange(seeking, asserted(clientAssertion(pem, { clientId, tokenUrl, nowMs: seeking.clock.wallMs() })));
+}
+
+async function ofWorkload(seeking: Seeking): Promise<Perishable<string>> {
+  const file = needed(seeking.env.AZURE_FEDERATED_TOKEN_FILE, 'AZURE_FEDERATED_TOKEN_FILE');
+  // Kubernetes writes it anew every hour.
+  const token = await readText(file, 'the federated token');
+  return exchange(seeking, asserted(token.trim()));
+}
+
+function asserted(assertion: string): Record<string, string> {
+  return {
+    client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    client_assertion: assertion,
+  };
+}
+
+function application({ env, ...facts }: Seeking): { clientId: string; tokenUrl: string } {
+  const clientId = needed(facts.clientId ?? env.AZURE_CLIENT_ID, 'AZURE_CLIENT_ID');
+  const tenantId = needed(facts.tenantId ?? env.AZURE_TENANT_ID, 'AZURE_TENANT_ID');
+  const authority = facts.authority ?? env.AZURE_AUTHORITY_HOST ?? 'https://login.microsoftonline.com';
+  const tokenUrl = `${authority.replace(/\/+$/, '')}/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`;
+  return { clientId, tokenUrl };
+}
+
+/** https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow */
+async function exchange(seeking: Seeking, proof: Record<string, string>): Promise<Perishable<string>> {
+  const { clientId, tokenUrl } = application(seeking);
+  const form = { grant_type: 'client_credentials', client_id: clientId, scope: scopeOf(seeking), ...proof };
+  return tokenIn(await seeking.ask({ url: tokenUrl, form, where: 'outside' }), seeking.clock);
+}
+
+const usualScope = 'https://cognitiveservices.azure.com/.default';
+
+function scopeOf({ scope = usualScope }: Seeking): string {
+  return scope;
+}
+
+/**
+ * https://learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token, and …/app-service/overview-managed-identity,
+ * whose address and header stand in the environment of an app.
+ */
+async function ofManagedIdentity(seeking: Seeking): Promise<Perishable<string>> {
+  const { env, ask, clock } = seeking;
+  const { IDENTITY_ENDPOINT: endpoint, IDENTITY_HEADER: header } = env;
+  const query = new URLSearchParams({ resource: scopeOf(seeking).replace(/\/\.default$/, '') });
+  const clientId = seeking.clientId ?? env.AZURE_CLIENT_ID;
+  if (clientId) query.set('client_id', clientId);
+  if (endpoint && header) {
+    query.set('api-version', '2019-08-01');
+    return tokenIn(
+      await ask({ url: `${endpoint}?${query}`, headers: ['x-identity-header', header], where: 'here' }),
+      clock,
+    );
+  }
+  query.set('api-version', '2018-02-01');
+  const host = (env.AZURE_POD_IDENTITY_AUTHORITY_HOST ?? 'http://169.254.169.254').replace(/\/+$/, '');
+  const url = `${host}/metadata/identity/oauth2/token?${query}`;
+  const answer = await ask({ url, headers: ['metadata', 'true'], where: 'here' }).catch(() => null);
+  if (answer === null) throw new Unavailable('the metadata service did not answer');
+  // So it answers a machine without an identity.
+  if (answer.status === 400 || answer.status === 404) throw new Unavailable(saidIn(answer));
+  return tokenIn(answer, clock);
+}
+
+const commandTimeoutMs = 15_000;
+
+async function ofCommandLine(seeking: Seeking): Promise<Perishable<string>> {
+  const { execFile } = await import('node:child_process');
+  const words = ['account', 'get-access-token', '--output', 'json', '--scope', scopeOf(seeking)];
+  const tenantId = seeking.tenantId ?? seeking.env.AZURE_TENANT_ID;
+  if (tenantId) words.push('--tenant', tenantId);
+  const output = await new Promise<string>((resolve, reject) => {
+    execFile('az', words, { timeout: commandTimeoutMs, env: { ...seeking.env } }, (error, stdout) => {
+      if (error === null) resolve(stdout);
+      else reject(new Unavailable(error.code === 'ENOENT' ? 'az is not installed' : 'az has no login (az login)'));
+    });
+  });
+  const told: unknown = JSON.parse(output);
+  if (!isObject(told) || typeof told.accessToken !== 'string') throw new Unavailable('az gave no token');
+  // Older versions tell the time without its zone only.
+  const expiresAtMs =
+    typeof told.expires_on === 'number' ? told.expires_on * 1_000 : Date.parse(String(told.expiresOn));
+  return { value: told.accessToken, expiresAtMs };
+}
+
+function tokenIn(answer: JsonAnswer, clock: Clock): Perishable<string> {
+  const { status, body } = answer;
+  if (status !== 200 || !isObject(body) || typeof body.access_token !== 'string') throw new Error(saidIn(answer));
+  return { value: body.access_token, expiresAtMs: clock.wallMs() + lifetimeMs(body, clock) };
+}
+
+/** The metadata services write numbers as text, and App Service the time alone. */
+function lifetimeMs({ expires_in: inS, expires_on: atS }: JsonObject, clock: Clock): number {
+  if (inS !== undefined && Number.isFinite(Number(inS))) return Number(inS) * 1_000;
+  return Number.isFinite(Number(atS)) ? Number(atS) * 1_000 - clock.wallMs() : usualLifetimeMs;
+}
+const usualLifetimeMs = 3_600_000;
+
+/** Of its description, the first sentence: the ids behind it help nobody who reads a reason. */
+function saidIn({ status, body }: JsonAnswer): string {
+  const text = isObject(body) ? (body.error_description ?? body.message ?? body.error) : undefined;
+  if (typeof text !== 'string' || text === '') return `it answered ${status}`;
+  return `it answered ${status}: ${text.split(/\r?\n| Trace ID:/, 1)[0]!.slice(0, 300)}`;
+}
+
+async function readText(file: string, what: string): Promise<string> {
+  const { readFile } = await import('node:fs/promises');
+  return readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new Error(`${what} cannot be read (${error.code})`);
+  });
+}
