@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads';
+import { type ResourceLimits, Worker } from 'node:worker_threads';
 import { withLargeYoungGeneration } from './young-generation.ts';
 
 interface Waiting {
@@ -12,21 +12,34 @@ export interface WorkThread {
   ask<T>(order: (id: number) => { message: object; transfer: ArrayBuffer[] }): Promise<T>;
   /** Without an answer; nothing happens where no thread runs. */
   tell(message: object): void;
-  /** Ends the thread; the next order starts another one. Only while nothing is asked. */
+  /** Ends the thread unless something is asked; the next order starts another one. */
   letGo(): void;
+  /** Ends the thread with what it is asked, which rejects; the next order starts another one. */
+  kill(): void;
+  /** As `kill`, and whatever is asked later rejects. Resolves when the thread is gone. */
   close(): Promise<void>;
 }
 
-/** `entry` is the thread's own file, `workerData` what it is given; `name` is for messages. */
-export function createWorkThread(entry: URL, name: string, workerData: unknown = null): WorkThread {
+export interface WorkThreadOptions {
+  workerData?: unknown;
+  resourceLimits?: ResourceLimits;
+  /** Told of messages that answer no order. */
+  onTold?(): void;
+}
+
+/** `entry` is the thread's own file; `name` is for messages. */
+export function createWorkThread(entry: URL, name: string, options: WorkThreadOptions = {}): WorkThread {
+  const { onTold, ...workerOptions } = options;
   const waiting = new Map<number, Waiting>();
   let worker: Worker | null = null;
   let lastId = 0;
+  let closed = false;
 
   function running(): Worker {
     if (worker !== null) return worker;
-    const started = withLargeYoungGeneration(() => new Worker(entry, { workerData }));
-    started.on('message', (message: { id: number; result?: never; error?: string }) => {
+    const started = withLargeYoungGeneration(() => new Worker(entry, workerOptions));
+    started.on('message', (message: { id?: number; result?: never; error?: string }) => {
+      if (message.id === undefined) return onTold?.();
       const order = waiting.get(message.id);
       waiting.delete(message.id);
       if (waiting.size === 0) started.unref();
@@ -34,11 +47,8 @@ export function createWorkThread(entry: URL, name: string, workerData: unknown =
       else order?.resolve(message.result!);
     });
     const lost = (error: Error) => {
-      // One that was let go had nothing left to do: what waits now waits for its successor.
-      if (worker !== started) return;
-      worker = null;
-      for (const order of waiting.values()) order.reject(error);
-      waiting.clear();
+      // What waits now waits for its successor.
+      if (worker === started) forget(error);
     };
     started.on('error', lost);
     started.on('exit', () => lost(new Error(`the ${name} ended`)));
@@ -47,8 +57,22 @@ export function createWorkThread(entry: URL, name: string, workerData: unknown =
     return started;
   }
 
+  /** Forgotten at once, since it takes a while to end and would drop what it is still given. */
+  function forget(error: Error): Worker | null {
+    const gone = worker;
+    worker = null;
+    for (const order of waiting.values()) order.reject(error);
+    waiting.clear();
+    return gone;
+  }
+
+  function kill(): Promise<unknown> | undefined {
+    return forget(new Error(`the ${name} was ended`))?.terminate();
+  }
+
   return {
     ask<T>(order: (id: number) => { message: object; transfer: ArrayBuffer[] }): Promise<T> {
+      if (closed) return Promise.reject(new Error(`the ${name} is closed`));
       const id = ++lastId;
       const { message, transfer } = order(id);
       return new Promise<T>((resolve, reject) => {
@@ -61,12 +85,12 @@ export function createWorkThread(entry: URL, name: string, workerData: unknown =
     },
     tell: (message) => worker?.postMessage(message),
     letGo() {
-      // Forgotten at once, since it takes a while to end and would drop what it is still given.
-      void worker?.terminate();
-      worker = null;
+      if (waiting.size === 0) void kill();
     },
+    kill: () => void kill(),
     async close() {
-      await worker?.terminate();
+      closed = true;
+      await kill();
     },
   };
 }

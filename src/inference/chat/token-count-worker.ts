@@ -5,6 +5,7 @@ import { countInPieces, countRequest, readForCount } from './count-request.ts';
 
 /** What the worker is asked; every order is answered once, in turn. */
 export interface CountOrder {
+  id: number;
   raw: Uint8Array<ArrayBuffer>;
   dialect: DialectId;
 }
@@ -13,14 +14,14 @@ export interface CountOrder {
 const asText = { disallowedSpecial: new Set<string>() };
 const countText = (text: string) => countInPieces(text, (piece) => countTokens(piece, asText));
 
-parentPort!.on('message', ({ raw, dialect }: CountOrder) => {
+parentPort!.on('message', ({ id, raw, dialect }: CountOrder) => {
   try {
     const read = readForCount(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), dialect);
     const result = read.ok
       ? { ok: true, value: { model: read.value.model, inputTokens: countRequest(read.value.neutral(), countText) } }
       : read;
-    parentPort!.postMessage({ result });
+    parentPort!.postMessage({ id, result });
   } catch (error) {
-    parentPort!.postMessage({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    parentPort!.postMessage({ id, error: String(error) });
   }
 });

@@ -1,11 +1,9 @@
-import { Worker } from 'node:worker_threads';
 import { createTurns } from '../../kernel/sharing/turns.ts';
+import { createTimedThread } from '../../kernel/timed-thread.ts';
 import type { DialectId, Result } from '../dialects/dialect.ts';
 import type { Counted } from './count-request.ts';
 import type { CountOrder } from './token-count-worker.ts';
 
-/** The tokenizer's tables take 80 MB: they are let go after this. */
-const idleMs = 60_000;
 /** The second is started when one is busy with another tenant's text. */
 const threadsMax = 2;
 /** Claude Code asks for 25 at once, of 30 KB each; beyond either bound a caller gets no count. Of one tenant half. */
@@ -24,10 +22,11 @@ export interface TokenCounter {
   close(): Promise<void>;
 }
 
-type Count = Result<Counted> | null;
-
 export function createTokenCounter(): TokenCounter {
-  const idle = Array.from({ length: threadsMax }, createCountThread);
+  const entry = new URL('./token-count-worker.ts', import.meta.url);
+  const idle = Array.from({ length: threadsMax }, () =>
+    createTimedThread(entry, 'thread that counts tokens', { workMaxMs: timeoutMs }),
+  );
   const all = [...idle];
   const turns = createTurns({ name: 'Texts to be counted', places: threadsMax, waitingMax, waitingBytesMax });
   return {
@@ -37,7 +36,9 @@ export function createTokenCounter(): TokenCounter {
       // The one that was used last has its tables.
       const thread = idle.pop()!;
       try {
-        return await thread.count(raw, dialect);
+        const own = new Uint8Array(raw);
+        const order: Omit<CountOrder, 'id'> = { raw: own, dialect };
+        return await thread.run<Result<Counted>>(order, [own.buffer]);
       } finally {
         idle.push(thread);
         turn.giveBack();
@@ -45,67 +46,6 @@ export function createTokenCounter(): TokenCounter {
     },
     async close() {
       await Promise.all(all.map((thread) => thread.close()));
-    },
-  };
-}
-
-interface CountThread {
-  /** One after the other. */
-  count(raw: Buffer, dialect: DialectId): Promise<Count>;
-  close(): Promise<void>;
-}
-
-function createCountThread(): CountThread {
-  let worker: Worker | null = null;
-  let timer: NodeJS.Timeout | null = null;
-  let end: (count: Count) => void = () => undefined;
-
-  function running(): Worker {
-    if (worker !== null) return worker;
-    const started = new Worker(new URL('./token-count-worker.ts', import.meta.url));
-    started.on('message', ({ result }: { result?: Result<Counted> }) => {
-      if (worker === started) end(result ?? null);
-    });
-    const lost = () => {
-      if (worker === started) letGo();
-    };
-    started.on('error', lost);
-    started.on('exit', lost);
-    started.unref();
-    worker = started;
-    return started;
-  }
-
-  function rearm(ms: number): void {
-    if (timer !== null) clearTimeout(timer);
-    timer = setTimeout(letGo, ms);
-    timer.unref();
-  }
-
-  /** Whoever waits gets no count: a thread that is stuck is not waited for. */
-  function letGo(): void {
-    const gone = worker;
-    worker = null;
-    end(null);
-    void gone?.terminate();
-  }
-
-  return {
-    count: (raw, dialect) =>
-      new Promise((resolve) => {
-        const thread = running();
-        end = (count) => {
-          end = () => undefined;
-          rearm(idleMs);
-          resolve(count);
-        };
-        rearm(timeoutMs);
-        const own = new Uint8Array(raw);
-        thread.postMessage({ raw: own, dialect } satisfies CountOrder, [own.buffer]);
-      }),
-    async close() {
-      if (timer !== null) clearTimeout(timer);
-      await worker?.terminate();
     },
   };
 }

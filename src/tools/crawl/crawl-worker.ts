@@ -19,15 +19,13 @@ export interface CrawlPatterns {
 
 export type CrawlJobName = keyof CrawlWork;
 
-export type CrawlThreadJob = { [Name in CrawlJobName]: { job: Name } & CrawlWork[Name]['asked'] }[CrawlJobName];
-
-/** `begun` before each: its time counts from then. */
-export type CrawlThreadEnd = { kind: 'begun' } | { kind: 'done'; answer: CrawlWork[CrawlJobName]['answer'] };
+type CrawlThreadJob = { [Name in CrawlJobName]: { id: number; job: Name } & CrawlWork[Name]['asked'] }[CrawlJobName];
 
 yieldToMainThread();
 parentPort?.on('message', (job: CrawlThreadJob) => {
-  parentPort?.postMessage({ kind: 'begun' } satisfies CrawlThreadEnd);
-  parentPort?.postMessage({ kind: 'done', answer: answerTo(job) } satisfies CrawlThreadEnd);
+  // Its time counts from here.
+  parentPort?.postMessage({});
+  parentPort?.postMessage({ id: job.id, result: answerTo(job) });
 });
 
 function answerTo(job: CrawlThreadJob): CrawlWork[CrawlJobName]['answer'] {
