@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { decoded, type Endpoint, modelsEndpoint } from '../../src/simulator/endpoint.ts';
+import { chatSpeech } from '../../src/simulator/speak-chat.ts';
 import type { Speech } from '../../src/simulator/speech.ts';
 import { elevenLabsSpeech } from './speak-elevenlabs.ts';
 import { cohereEmbedSpeech } from './speak-embed-cohere.ts';
@@ -13,6 +14,8 @@ import { whisperCppSpeech } from './speak-whispercpp.ts';
 
 /** By the path's end; the longer before the shorter. Our own `/rerank` is asked behind these. */
 const speechByEnd: readonly (readonly [end: string, speech: Speech])[] = [
+  // Writer.
+  ['/chat', chatSpeech],
   ['/v2/rerank', cohereRerankSpeech],
   ['/v2/embed', cohereEmbedSpeech],
   ['/api/embed', ollamaEmbedSpeech],

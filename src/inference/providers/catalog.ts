@@ -1,33 +1,63 @@
 import type { DialectId } from '../dialects/dialect.ts';
 import type { Provider } from './provider.ts';
 import { a1111, sdServer } from './services/a1111.ts';
+import { ai21 } from './services/ai21.ts';
 import { anthropic } from './services/anthropic.ts';
 import { azureOpenAi } from './services/azure-openai.ts';
+import { baseten } from './services/baseten.ts';
+import { cerebras } from './services/cerebras.ts';
+import { chutes } from './services/chutes.ts';
+import { cloudflare } from './services/cloudflare.ts';
 import { cohere } from './services/cohere.ts';
+import { culvert } from './services/culvert.ts';
+import { dashscope } from './services/dashscope.ts';
+import { databricks } from './services/databricks.ts';
+import { deepinfra } from './services/deepinfra.ts';
 import { deepseek } from './services/deepseek.ts';
 import { elevenLabs } from './services/elevenlabs.ts';
+import { featherless } from './services/featherless.ts';
 import { fireworks } from './services/fireworks.ts';
+import { friendli } from './services/friendli.ts';
 import { gemini } from './services/gemini.ts';
 import { groq } from './services/groq.ts';
+import { huggingface } from './services/huggingface.ts';
+import { hyperbolic } from './services/hyperbolic.ts';
+import { inception } from './services/inception.ts';
 import { infinity } from './services/infinity.ts';
 import { jina } from './services/jina.ts';
 import { kokoro } from './services/kokoro.ts';
+import { litellm } from './services/litellm.ts';
 import { llamacpp } from './services/llamacpp.ts';
 import { lmstudio } from './services/lmstudio.ts';
 import { localai } from './services/localai.ts';
+import { minimax } from './services/minimax.ts';
 import { mistral } from './services/mistral.ts';
+import { moonshot } from './services/moonshot.ts';
+import { nebius } from './services/nebius.ts';
+import { novita } from './services/novita.ts';
 import { nvidia } from './services/nvidia.ts';
 import { ollama } from './services/ollama.ts';
 import { openai } from './services/openai.ts';
 import { openrouter } from './services/openrouter.ts';
+import { ovhcloud } from './services/ovhcloud.ts';
+import { perplexity } from './services/perplexity.ts';
+import { reka } from './services/reka.ts';
+import { sambanova } from './services/sambanova.ts';
+import { scaleway } from './services/scaleway.ts';
 import { sglang } from './services/sglang.ts';
+import { siliconflow } from './services/siliconflow.ts';
+import { snowflake } from './services/snowflake.ts';
 import { speaches } from './services/speaches.ts';
 import { tei } from './services/tei.ts';
 import { together } from './services/together.ts';
+import { upstage } from './services/upstage.ts';
+import { vercel } from './services/vercel.ts';
 import { vllm } from './services/vllm.ts';
 import { voyage } from './services/voyage.ts';
 import { whispercpp } from './services/whispercpp.ts';
+import { writer } from './services/writer.ts';
 import { xai } from './services/xai.ts';
+import { zai } from './services/zai.ts';
 
 /** Every provider, in the order in which a start without a file offers them. */
 export const catalog: readonly Provider[] = [
@@ -44,6 +74,36 @@ export const catalog: readonly Provider[] = [
   fireworks,
   nvidia,
   cohere,
+  cerebras,
+  sambanova,
+  perplexity,
+  deepinfra,
+  novita,
+  moonshot,
+  zai,
+  minimax,
+  dashscope,
+  siliconflow,
+  baseten,
+  hyperbolic,
+  nebius,
+  huggingface,
+  cloudflare,
+  vercel,
+  databricks,
+  snowflake,
+  ai21,
+  friendli,
+  ovhcloud,
+  scaleway,
+  featherless,
+  chutes,
+  inception,
+  reka,
+  upstage,
+  writer,
+  litellm,
+  culvert,
   jina,
   voyage,
   elevenLabs,

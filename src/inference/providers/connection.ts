@@ -13,7 +13,7 @@ import {
   readOperatorHeaders,
   secretHeader,
 } from './credential-headers.ts';
-import type { ModelFamily, Provider } from './provider.ts';
+import type { ModelFamily, PathAt, Provider } from './provider.ts';
 
 /** One configured provider, ready to be called: everything that a request can share is joined once, here. */
 export interface ProviderConnection {
@@ -130,7 +130,7 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     chats: chat !== null,
     chatPath: chat === null || provider.chatPath !== undefined ? null : base.path + chat,
     responsesPath: responses && spoken.has('openai-responses') ? base.path + responses : null,
-    messagesPath: messagesAt && spoken.has('anthropic-messages') ? base.path + messagesAt : null,
+    messagesPath: messagesAt && spoken.has('anthropic-messages') ? pathOf(messagesAt, base.path) : null,
     forwardPaths: forwardPathsOf(facts, base.path),
     embeds: embeddingFactsOf(provider, isElsewhere(facts) ? 'elsewhere' : 'at home'),
     images: (isElsewhere(facts) ? provider.imagesElsewhere : undefined) ?? provider.images ?? null,
@@ -163,7 +163,8 @@ export function dialectsOfModel(
 function dialectsOf({ provider, baseUrl, dialects }: ConnectionFacts): readonly DialectId[] {
   const { dialect, speaksToo = [] } = provider;
   if (dialects === undefined || dialects === null) {
-    return baseUrl === null || baseUrl === provider.baseUrl ? [dialect, ...speaksToo] : [dialect];
+    const isHome = provider.baseUrl === null || baseUrl === null || baseUrl === provider.baseUrl;
+    return isHome ? [dialect, ...speaksToo] : [dialect];
   }
   const carried = carriedDialects(provider);
   const spoken = dialects.filter((one) => carried.includes(one));
@@ -174,9 +175,13 @@ function forwardPathsOf({ provider, baseUrl }: ConnectionFacts, basePath: string
   const elsewhere = isElsewhere({ provider, baseUrl }) ? provider.forwardsElsewhere : {};
   const paths = new Map<ForwardedEndpointId, string>();
   for (const [endpoint, at] of Object.entries({ ...provider.forwards, ...elsewhere })) {
-    paths.set(endpoint as ForwardedEndpointId, typeof at === 'string' ? basePath + at : at.fromOrigin);
+    paths.set(endpoint as ForwardedEndpointId, pathOf(at, basePath));
   }
   return paths;
+}
+
+function pathOf(at: PathAt, basePath: string): string {
+  return typeof at === 'string' ? basePath + at : at.fromOrigin;
 }
 
 /** How a provider makes vectors, at its own address or at another one. */

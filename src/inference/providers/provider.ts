@@ -15,7 +15,7 @@ export interface Provider {
   title: string;
   /** What it speaks. */
   dialect: Extract<DialectId, 'openai-chat' | 'anthropic-messages' | 'gemini'>;
-  /** What it speaks beside that at its own base URL; elsewhere `dialects` of the configuration says. */
+  /** What it speaks beside that at its own base URL; elsewhere `dialects` of the configuration says. Types without one: always. */
   speaksToo?: readonly DialectId[];
   /** Models that are asked otherwise than that, whatever `dialects` of the configuration says: the first that matches. */
   families?: readonly ModelFamily[];
@@ -99,8 +99,8 @@ export interface ProviderPaths {
   chat: string | null;
   /** Below the base URL; null or absent when the service does not know OpenAI's Responses format at all. */
   responses?: string | null;
-  /** The same for Anthropic's Messages format, where `dialects` of the configuration says that it is spoken. */
-  messages?: string | null;
+  /** The same for Anthropic's Messages format, which some have beside their base URL. */
+  messages?: PathAt | null;
   /** Below the base URL; null when there is no list of what can be called. */
   models: string | null;
   /** Below the base URL: says who a key is. Where the list is for everybody, this alone tells a wrong one. */
@@ -109,8 +109,10 @@ export interface ProviderPaths {
   originModels?: string;
 }
 
-/** Where each stands: below the base URL, or from the origin. */
-export type ForwardPaths = Readonly<Partial<Record<ForwardedEndpointId, string | { fromOrigin: string }>>>;
+/** Below the base URL, or from the origin. */
+export type PathAt = string | { readonly fromOrigin: string };
+
+export type ForwardPaths = Readonly<Partial<Record<ForwardedEndpointId, PathAt>>>;
 
 /** Services that give tokens to whoever runs Culvert. */
 export interface TokenIssuer {

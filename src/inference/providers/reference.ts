@@ -30,10 +30,19 @@ export function providersReference(): string {
     '  gpu: { type: vllm, base_url: http://gpu:8000/v1, dialects: [openai-chat, openai-responses, anthropic-messages] }',
     '```',
     '',
-    'A type that speaks `openai-chat` may have `openai-responses` in `dialects` (`/responses` below the base URL), and',
-    '`anthropic-messages` (`/messages`, with `anthropic-version`). The key goes in the header',
-    'of the type. `anthropic` and `gemini` speak their own format only. Anything else is an error of the configuration. Give a',
-    'model that cannot stream `capabilities: { streaming: false }`: Culvert then asks for whole answers and makes streams of them.',
+    'A type without an address of its own speaks all formats of its row. A type that speaks `openai-chat` may have',
+    '`openai-responses` and `anthropic-messages` in `dialects`, unless this table says that it has none. Responses go to',
+    '`/responses` below the base URL, and Messages to `/messages`, with `anthropic-version`, or where this table says. The key',
+    'goes in the header of the type. `anthropic` and `gemini` speak their own format only. Anything else is an error of the',
+    'configuration. Give a model that cannot stream `capabilities: { streaming: false }`: Culvert then asks for whole answers',
+    'and makes streams of them.',
+    '',
+    '| type | `openai-responses` | `anthropic-messages` |',
+    '|---|---|---|',
+    ...catalog.flatMap(carriedRow),
+    '',
+    'Some services that other gateways list are gone: GitHub retired GitHub Models on 30 July 2026, and Lambda ended its',
+    'inference API in September 2025.',
     '',
     '## What each takes',
     '',
@@ -73,6 +82,15 @@ function addressRow(provider: Provider): string {
     alsoServes(provider),
     provider.paths.models === null && provider.paths.originModels === undefined ? 'name them yourself' : 'discovered',
   ]);
+}
+
+/** Only where it is not as the text above the table says. */
+function carriedRow({ id, dialect, paths }: Provider): string[] {
+  if (dialect !== 'openai-chat' || paths.chat === null) return [];
+  const { responses, messages } = paths;
+  if (responses === '/responses' && messages === '/messages') return [];
+  const messagesAt = typeof messages === 'string' ? messages : messages?.fromOrigin;
+  return [row([code(id), ...[responses, messagesAt].map((path) => (path == null ? 'no' : code(path)))])];
 }
 
 function alsoServes({

@@ -11,6 +11,9 @@ const limits = [
   ['x-ratelimit-reset-requests', 'x-ratelimit-remaining-requests'],
   ['x-ratelimit-reset-tokens', 'x-ratelimit-remaining-tokens'],
   ['x-ratelimit-reset', 'x-ratelimit-remaining'],
+  // Cerebras and SambaNova.
+  ['x-ratelimit-reset-tokens-minute', 'x-ratelimit-remaining-tokens-minute'],
+  ['x-ratelimit-reset-requests-day', 'x-ratelimit-remaining-requests-day'],
   ['anthropic-ratelimit-requests-reset', 'anthropic-ratelimit-requests-remaining'],
   ['anthropic-ratelimit-tokens-reset', 'anthropic-ratelimit-tokens-remaining'],
   ['anthropic-ratelimit-input-tokens-reset', 'anthropic-ratelimit-input-tokens-remaining'],

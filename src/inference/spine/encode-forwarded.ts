@@ -48,7 +48,8 @@ export function encodeForwarded(request: ForwardedRequest, order: ForwardOrder):
     body: { ...members?.with, ...order.body, ...(order.child !== null && childFields(order.child)) },
     streamUsage: request.stream && quirks.streamUsage ? 'ask' : 'leave',
     omit: quirks.omit,
-    without: members?.without,
+    // A service that tells what was used unasked may refuse to be asked (Mistral). Its callers are told all the same.
+    without: quirks.streamUsage ? members?.without : [...(members?.without ?? []), 'stream_options'],
     rename: quirks.rename,
   });
   return {

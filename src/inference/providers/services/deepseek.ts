@@ -6,6 +6,8 @@ export const deepseek = openAiLike({
   title: 'DeepSeek',
   baseUrl: 'https://api.deepseek.com',
   envKey: 'DEEPSEEK_API_KEY',
+  // https://api-docs.deepseek.com/guides/anthropic_api
+  paths: { messages: { fromOrigin: '/anthropic/v1/messages' } },
   // Its fill-in-the-middle.
   forwards: { completions: { fromOrigin: '/beta/completions' } },
   quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false, seed: false, jsonSchema: false },

@@ -1,0 +1,14 @@
+import { openAiLike } from '../openai-like.ts';
+
+/** https://inference-docs.cerebras.ai/resources/openai: the omitted fields are a 400; a 429 says when by its own headers. */
+export const cerebras = openAiLike({
+  id: 'cerebras',
+  title: 'Cerebras',
+  baseUrl: 'https://api.cerebras.ai/v1',
+  envKey: 'CEREBRAS_API_KEY',
+  forwards: { completions: '/completions' },
+  quirks: {
+    omit: ['frequency_penalty', 'presence_penalty', 'logit_bias', 'parallel_tool_calls', 'service_tier'],
+    nativeN: false,
+  },
+});

@@ -1,0 +1,22 @@
+import { imagesLikeOpenAi } from '../image-models.ts';
+import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
+
+/** Another Culvert (docs/openapi.json): it converts and fans out itself, and its 429 says exactly when. */
+export const culvert = openAiLike({
+  id: 'culvert',
+  title: 'Culvert',
+  baseUrl: null,
+  speaksToo: ['openai-responses', 'anthropic-messages'],
+  forwards: { completions: '/completions', moderations: '/moderations', rerank: '/rerank' },
+  embeds: {
+    ...openAiEmbeddings,
+    batch: 256,
+    dimensions: 'asked',
+    encoding: 'base64',
+    takesTokens: true,
+    takesUser: true,
+  },
+  images: imagesLikeOpenAi,
+  speech: { ...openAiSpeech, voiceList: '/audio/voices' },
+  transcription: openAiTranscription,
+});

@@ -1,0 +1,20 @@
+import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
+
+/**
+ * https://www.alibabacloud.com/help/en/model-studio/error-code: Qwen by Alibaba's Model Studio, outside of China;
+ * there it is `https://dashscope.aliyuncs.com/compatible-mode/v1`. Its 429s speak of quotas and mean those of a minute.
+ */
+export const dashscope = openAiLike({
+  id: 'dashscope',
+  title: 'DashScope (Qwen)',
+  baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
+  envKey: 'DASHSCOPE_API_KEY',
+  // https://www.alibabacloud.com/help/en/model-studio/text-embedding-synchronous-api
+  embeds: { ...openAiEmbeddings, batch: 10, dimensions: /text-embedding-v[3-9]/ },
+  quirks: { rename: { max_completion_tokens: 'max_tokens' } },
+  tooLong: [/range of input length should be \[1, (?<most>\d+)\]/i],
+  errors: [
+    { code: /\barrearage\b/i, class: 'quota_exhausted' },
+    { status: 429, class: 'rate_limited' },
+  ],
+});

@@ -1,0 +1,14 @@
+import { newImagesLikeOpenAi } from '../image-models.ts';
+import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
+
+/** https://deepinfra.com/docs/openai_api: usage ends every stream, unasked. */
+export const deepinfra = openAiLike({
+  id: 'deepinfra',
+  title: 'DeepInfra',
+  baseUrl: 'https://api.deepinfra.com/v1/openai',
+  envKey: 'DEEPINFRA_TOKEN',
+  forwards: { completions: '/completions' },
+  embeds: { ...openAiEmbeddings, dimensions: 'asked' },
+  images: newImagesLikeOpenAi,
+  quirks: { rename: { max_completion_tokens: 'max_tokens' } },
+});

@@ -1,0 +1,14 @@
+import { openAiLike } from '../openai-like.ts';
+
+/**
+ * https://huggingface.co/docs/inference-providers: a router to other services, which `model:provider` picks; also in the
+ * Responses format and in Anthropic's. The token that stands in the environment as HF_TOKEN is mostly there for
+ * downloads, so it configures nothing by itself.
+ */
+export const huggingface = openAiLike({
+  id: 'huggingface',
+  title: 'Hugging Face',
+  baseUrl: 'https://router.huggingface.co/v1',
+  speaksToo: ['openai-responses', 'anthropic-messages'],
+  quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
+});

@@ -1,0 +1,16 @@
+import { imagesLikeOpenAi } from '../image-models.ts';
+import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
+
+/** https://docs.litellm.ai/docs/supported_endpoints: a proxy of the operator's own, with every format at one address. */
+export const litellm = openAiLike({
+  id: 'litellm',
+  title: 'LiteLLM',
+  baseUrl: null,
+  speaksToo: ['openai-responses', 'anthropic-messages'],
+  forwards: { completions: '/completions', moderations: '/moderations', rerank: '/rerank' },
+  embeds: { ...openAiEmbeddings, dimensions: 'asked', encoding: 'asked', takesUser: true },
+  images: imagesLikeOpenAi,
+  speech: openAiSpeech,
+  transcription: openAiTranscription,
+  quirks: { nativeN: false },
+});

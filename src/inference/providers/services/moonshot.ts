@@ -1,0 +1,15 @@
+import { openAiLike } from '../openai-like.ts';
+
+/**
+ * https://platform.kimi.ai/docs/api/overview: Kimi's models in three formats, Anthropic's beside the base URL. China's
+ * platform is another one, with other keys: `base_url: https://api.moonshot.cn/v1`.
+ */
+export const moonshot = openAiLike({
+  id: 'moonshot',
+  title: 'Moonshot AI (Kimi)',
+  baseUrl: 'https://api.moonshot.ai/v1',
+  envKey: 'MOONSHOT_API_KEY',
+  speaksToo: ['openai-responses', 'anthropic-messages'],
+  paths: { messages: { fromOrigin: '/anthropic/v1/messages' } },
+  quirks: { rename: { max_completion_tokens: 'max_tokens' } },
+});

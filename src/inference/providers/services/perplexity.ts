@@ -1,0 +1,21 @@
+import { openAiLike } from '../openai-like.ts';
+
+/**
+ * https://docs.perplexity.ai: Sonar searches the web before it answers. It has no list of models. What it does not know
+ * of sampling is left out; it calls no tools.
+ */
+export const perplexity = openAiLike({
+  id: 'perplexity',
+  title: 'Perplexity',
+  baseUrl: 'https://api.perplexity.ai',
+  envKey: 'PERPLEXITY_API_KEY',
+  paths: { models: null },
+  quirks: {
+    omitConverted: ['top_k'],
+    omit: ['logit_bias', 'parallel_tool_calls', 'service_tier'],
+    rename: { max_completion_tokens: 'max_tokens' },
+    nativeN: false,
+    logprobs: false,
+    seed: false,
+  },
+});

@@ -1,0 +1,117 @@
+import type { TestContext } from 'node:test';
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { catalog } from '../../src/inference/providers/catalog.ts';
+import type { Provider } from '../../src/inference/providers/provider.ts';
+import type { RecordedRequest } from '../../src/simulator/recording.ts';
+import { startGateway, type TestGateway, testKey } from '../start-gateway.ts';
+import { startUpstream, type Upstream } from '../start-upstream.ts';
+
+/** Every type of provider in one gateway, each at a base URL of its own of one upstream. */
+export interface EveryType {
+  gateway: TestGateway;
+  upstream: Upstream;
+  openai: OpenAI;
+  anthropic: Anthropic;
+  /** What was sent to the upstream since the last `forget`, the lists of models left out. */
+  sent(): RecordedRequest[];
+  forget(): void;
+}
+
+export const chatting: readonly Provider[] = catalog.filter(({ paths, chatPath }) => paths.chat !== null || chatPath);
+
+/** How the path of a type's base URL begins at the upstream; requests are told apart by it. */
+export function basePathOf({ id, baseUrl, baseEnd }: Provider): string {
+  const own = baseUrl === null ? (baseEnd ?? '') : new URL(baseUrl).pathname;
+  return `/${id}${own === '/' ? '' : own}`;
+}
+
+/** Where a conversation goes; what is converted is asked for as a stream, whatever the caller wants. */
+export function chatPathOf(provider: Provider, answer: 'whole' | 'stream'): string {
+  const form = provider.dialect === 'openai-chat' ? answer : 'stream';
+  const own =
+    provider.chatPath?.('mock-ok', { apiVersion: null, answer: form, dialect: provider.dialect }) ??
+    provider.paths.chat;
+  return basePathOf(provider) + own;
+}
+
+/** Not the type's own name: `culvert` is the gateway's. */
+export function nameOf({ id }: Provider): string {
+  return `up-${id}`;
+}
+
+export function keyOf({ id }: Provider): string {
+  return `key-of-${id}`;
+}
+
+/** A model that each kind of a service's models has by this name, for services that go by names. */
+const upstreamModels = {
+  chat: () => 'mock-ok',
+  embedding: ({ id }: Provider) => (id === 'gemini' ? 'gemini-embedding-001' : 'embed-1'),
+  speech: ({ id }: Provider) => (id === 'gemini' ? 'gemini-2.5-flash-tts' : 'tts-1'),
+  transcription: ({ id }: Provider) => (id === 'gemini' ? 'gemini-2.5-flash' : 'whisper-1'),
+  image: ({ id }: Provider) => (id === 'gemini' ? 'gemini-2.5-flash-image' : 'picture-1'),
+  rerank: () => 'rerank-1',
+} as const;
+
+type Kind = keyof typeof upstreamModels;
+
+export function aliasOf({ id }: Provider, kind: Kind): string {
+  return `${kind}-by-${id}`;
+}
+
+/** What a type can be asked for, by its file. */
+export function kindsOf(provider: Provider): readonly Kind[] {
+  const { embeds, speech, transcription, images, forwards = {} } = provider;
+  return [
+    ...(chatting.includes(provider) ? (['chat'] as const) : []),
+    ...(embeds === undefined ? [] : (['embedding'] as const)),
+    ...(speech === undefined ? [] : (['speech'] as const)),
+    ...(transcription === undefined ? [] : (['transcription'] as const)),
+    ...(images === undefined ? [] : (['image'] as const)),
+    ...('rerank' in forwards ? (['rerank'] as const) : []),
+  ];
+}
+
+export async function openEveryType(t: Pick<TestContext, 'after'>): Promise<EveryType> {
+  const upstream = await startUpstream({ models: ['listed-model'] });
+  t.after(() => upstream.close());
+  const gateway = await startGateway(t, {
+    simulator: 'off',
+    providers: Object.fromEntries(
+      catalog.map((provider) => [
+        nameOf(provider),
+        {
+          type: provider.id,
+          base_url: upstream.url + basePathOf(provider),
+          ...(provider.auth !== 'none' && { api_key: keyOf(provider) }),
+          ...(provider.speaksToo !== undefined && { dialects: [provider.dialect, ...provider.speaksToo] }),
+        },
+      ]),
+    ),
+    models: Object.fromEntries(
+      catalog.flatMap((provider) =>
+        kindsOf(provider).map((kind) => [
+          aliasOf(provider, kind),
+          { type: kind, targets: [`${nameOf(provider)}/${upstreamModels[kind](provider)}`] },
+        ]),
+      ),
+    ),
+  });
+  await gateway.modelsKnown;
+  upstream.clear();
+  return {
+    gateway,
+    upstream,
+    openai: new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: testKey, maxRetries: 0 }),
+    anthropic: new Anthropic({ baseURL: gateway.url, apiKey: testKey, maxRetries: 0 }),
+    sent: () => upstream.requests().filter(({ method }) => method === 'POST'),
+    forget: () => upstream.clear(),
+  };
+}
+
+/** The header in which a type's key goes, and what stands in it. */
+export function credentialOf(provider: Provider): [header: string, value: string] | null {
+  if (provider.auth === 'none') return null;
+  return provider.auth === 'bearer' ? ['authorization', `Bearer ${keyOf(provider)}`] : [provider.auth, keyOf(provider)];
+}
