@@ -30,7 +30,7 @@ export function providersReference(): string {
     '  gpu: { type: vllm, base_url: http://gpu:8000/v1, dialects: [openai-chat, openai-responses, anthropic-messages] }',
     '```',
     '',
-    'A type without an address of its own speaks all formats of its row. A type that speaks `openai-chat` may have',
+    'If a type has no address of its own, it speaks all formats of its row. A type that speaks `openai-chat` may have',
     '`openai-responses` and `anthropic-messages` in `dialects`, unless this table says that it has none. Responses go to',
     '`/responses` below the base URL, and Messages to `/messages`, with `anthropic-version`, or where this table says. The key',
     'goes in the header of the type. `anthropic` and `gemini` speak their own format only. Anything else is an error of the',
