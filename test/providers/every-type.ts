@@ -50,7 +50,7 @@ const upstreamModels = {
   embedding: ({ id }: Provider) => (id === 'gemini' ? 'gemini-embedding-001' : 'embed-1'),
   speech: ({ id }: Provider) => (id === 'gemini' ? 'gemini-2.5-flash-tts' : 'tts-1'),
   transcription: ({ id }: Provider) => (id === 'gemini' ? 'gemini-2.5-flash' : 'whisper-1'),
-  image: ({ id }: Provider) => (id === 'gemini' ? 'gemini-2.5-flash-image' : 'picture-1'),
+  image: ({ id }: Provider) => (id === 'gemini' ? 'gemini-2.5-flash-image' : 'flux-1-schnell'),
   rerank: () => 'rerank-1',
 } as const;
 
