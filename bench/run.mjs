@@ -13,6 +13,7 @@ const subjects = {
   metering: 'metering/run.ts',
   ledger: 'ledger/commit-cost.ts',
   routing: 'routing/next.ts',
+  prices: 'prices/run.ts',
   dialects: 'dialects/run.ts',
   vectors: 'vectors/run.ts',
   audio: 'audio/run.ts',

@@ -5,6 +5,7 @@ import { aliasFor } from '../config/alias-pattern.ts';
 import { fragmentKey } from '../config/merge-kept.ts';
 import type { modelSchema as modelConfigSchema } from '../config/schema-models.ts';
 import type { Alias } from '../inference/models/model-table.ts';
+import { shownPrice } from '../inference/models/rate-names.ts';
 import { filter, healthField, listOf, noQuery, pageFields } from './fields.ts';
 import type { KeptRecords, KeptRows } from './kept.ts';
 import { keptFields, shownKept } from './kept-fields.ts';
@@ -27,9 +28,9 @@ export const modelSchema = z.object({
       weight: z.number(),
       status: healthField,
       price: z
-        .object({ input: z.number(), output: z.number(), cached_input: z.number().nullable() })
+        .looseObject({ input: z.number(), output: z.number(), cached_input: z.number().nullable() })
         .nullable()
-        .describe('USD per million tokens; null when unknown.'),
+        .describe('What is charged now, by the names of `price` in the configuration; null when unknown.'),
     }),
   ),
   only: z
@@ -182,10 +183,7 @@ function shownAlias(parts: AdminParts, alias: Alias, row: KeptRow | null): Shown
       priority: target.priority,
       weight: target.weight,
       status: health.status([target], nowMs),
-      price:
-        target.price === null
-          ? null
-          : { input: target.price.input, output: target.price.output, cached_input: target.price.cachedInput },
+      price: target.price === null ? null : shownPrice(target.price, clock.wallMs()),
     })),
     only: alias.only === undefined ? null : { accounts: [...alias.only.accounts], plans: [...alias.only.plans] },
     ...shownKept(parts, sourceOf(parts, alias, row), row),

@@ -17,16 +17,40 @@ export const modelName = z
 
 const price = (unit: string) => z.number().min(0).max(1_000_000).optional().describe(`USD per ${unit}.`);
 
+const rates = {
+  input: price('million input tokens'),
+  output: price('million output tokens'),
+  cached_input: price("million input tokens read from the provider's cache"),
+  cache_write: price("million input tokens written to the provider's cache"),
+  cache_write_1h: price('million of these that are kept for an hour'),
+  reasoning: price('million output tokens that are thoughts'),
+  audio_input: price('million input tokens that are sound'),
+  cached_audio_input: price('million of these read from the cache'),
+  audio_output: price('million output tokens that are sound'),
+  image_input: price('million input tokens that are pictures'),
+  cached_image_input: price('million of these read from the cache'),
+  image_output: price('million output tokens that are pictures'),
+};
+
 const priceSchema = z
   .strictObject({
-    input: price('million input tokens'),
-    output: price('million output tokens'),
-    cached_input: price("million input tokens read from the provider's cache"),
+    ...rates,
     image: price('image'),
     minute: price('minute of audio'),
     million_chars: price('million characters of speech'),
+    web_search: price('search of the web that the provider makes'),
+    request: price('request'),
+    above: z
+      .array(
+        z.strictObject({ input_tokens: positiveInt().describe('Input tokens that are still below it.'), ...rates }),
+      )
+      .max(8)
+      .optional()
+      .describe('Prices of requests with more input, in the place of those above that they name.'),
   })
-  .describe('What it costs, for the ledger and budgets.');
+  .describe(
+    'What it costs, for the ledger and budgets: all of it, in the place of the price list. A part without a price costs what the whole costs.',
+  );
 
 const capability = z.boolean().optional();
 

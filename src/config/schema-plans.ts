@@ -232,3 +232,20 @@ export const limitsSchema = z
     speech_chars: positiveInt(1_000_000).default(4_096).describe('Most characters of one speech call.'),
   })
   .describe('These keys bound single requests.');
+
+/** Where prices come from that no `price` states. */
+export const pricesSchema = z
+  .strictObject({
+    update: z
+      .boolean()
+      .default(false)
+      .describe(
+        'true: takes over the newest price list once a day. false: prices are those of this version of Culvert.',
+      ),
+    url: httpUrl()
+      .optional()
+      .describe(
+        "Where the newest list is. Default: the address that the price list's publisher gives. The format is genai-prices' data.json.",
+      ),
+  })
+  .describe('The price list, of which a `price` of a target is the exception.');

@@ -113,6 +113,11 @@ export const providerSchema = z.strictObject({
     .describe(
       'What it speaks: callers of one of these are asked through byte for byte, others in the first. Default: what its type speaks; type openai with a base_url of its own: openai-chat only.',
     ),
+  prices: name("a provider's id in the price list")
+    .optional()
+    .describe(
+      'Whose prices of the price list are its, such as openai for a proxy in front of OpenAI. Default: told by its type and base_url.',
+    ),
   trace: z
     .boolean()
     .optional()

@@ -4,7 +4,15 @@ import { dashboardSchema } from './schema-dashboard.ts';
 import type { capabilitiesSchema, modelSchema, targetSchema } from './schema-models.ts';
 import { modelsSchema } from './schema-models.ts';
 import type { keyLimitsSchema, planSchema } from './schema-plans.ts';
-import { accountsSchema, costsSchema, keysSchema, limitsSchema, plansSchema, tiersSchema } from './schema-plans.ts';
+import {
+  accountsSchema,
+  costsSchema,
+  keysSchema,
+  limitsSchema,
+  plansSchema,
+  pricesSchema,
+  tiersSchema,
+} from './schema-plans.ts';
 import type { credentialSchema, providerSchema, timeoutsSchema } from './schema-providers.ts';
 import { providersSchema } from './schema-providers.ts';
 import type { s3Schema } from './schema-server.ts';
@@ -28,6 +36,7 @@ export const configSchema = z.strictObject({
   accounts: accountsSchema,
   keys: keysSchema,
   costs: costsSchema.prefault({}),
+  prices: pricesSchema.prefault({}),
   limits: limitsSchema.prefault({}),
   vectors: vectorsSchema.prefault({}),
   tools: toolsSchema.prefault({}),

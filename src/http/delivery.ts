@@ -283,6 +283,7 @@ const madeHere = [
   'request-id',
   'x-culvert-attempts',
   'x-culvert-cost',
+  'x-culvert-cost-usd',
   'ratelimit',
   'x-ratelimit-limit-requests',
   'x-ratelimit-remaining-requests',

@@ -1,4 +1,4 @@
-import type { MeteredUsage } from '../metering/admission.ts';
+import type { Charge } from '../metering/admission.ts';
 import type { UsageAttempt } from '../metering/ledger.ts';
 
 /** An attempt in its column: an array, since the names of fourteen fields would be most of the text. */
@@ -10,7 +10,7 @@ type AttemptCells = [
   ms: number,
   firstTokenMs: number | null,
   bytes: number,
-  usage: MeteredUsage | null,
+  usage: Charge['usage'] | null,
   usageSource: string,
   costUsd: number | null,
   message: string | null,

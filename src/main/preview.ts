@@ -10,6 +10,7 @@ import { probeLocalServers } from '../inference/providers/probe-local.ts';
 import type { Transport } from '../inference/transport/upstream-call.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { dataFolderAt, readIfThere } from '../stores/sqlite/data-folder.ts';
+import { createPrices } from './prices.ts';
 import { openSecrets } from './secrets.ts';
 import { createSetup } from './setup.ts';
 
@@ -60,14 +61,14 @@ export async function previewSnapshot(
   config: Config,
   env: NodeJS.ProcessEnv,
 ): Promise<{ snapshot: Snapshot; problems: readonly string[] }> {
-  const { path, modelsFile } = dataFolderAt(config.storage.data_dir);
+  const { path, modelsFile, pricesFile } = dataFolderAt(config.storage.data_dir);
   const known = createKnownModels({
     transport: noTransport,
     recall: () => readIfThere(modelsFile) ?? null,
     keep() {},
   });
   const usesLocals = env.CULVERT_AUTODETECT === '1' || config.autodetect === 'on';
-  const built = buildSnapshot({
+  const sources = {
     config,
     env,
     locals: usesLocals ? await probeLocalServers({ probeGet }) : [],
@@ -75,9 +76,19 @@ export async function previewSnapshot(
     engines: enginesOf(path, env),
     simulatorUrl: nobodyThere,
     nowMs: Date.now(),
+  };
+  let built = buildSnapshot(sources);
+  const told: string[] = [];
+  const prices = createPrices({
+    transport: noTransport,
+    clock: systemClock,
+    file: pricesFile,
+    warn: (message) => void told.push(message),
   });
+  if (built.kind === 'built' && (await prices.load(config, built.snapshot.providers.values())))
+    built = buildSnapshot({ ...sources, prices: prices.list });
   if (built.kind !== 'built') throw new Error('a snapshot with a simulator needs no other');
-  return built;
+  return { snapshot: built.snapshot, problems: [...built.problems, ...told] };
 }
 
 function enginesOf(dataDir: string, env: NodeJS.ProcessEnv): Engines {

@@ -29,7 +29,7 @@ import type { Storage } from './storage.ts';
 import { tracedAdmission, tracedSettlement } from './traced-ports.ts';
 
 export interface ServicesParts
-  extends Pick<SpineServices, 'clock' | 'transport' | 'health' | 'silence' | 'snapshot' | 'finished'>,
+  extends Pick<SpineServices, 'clock' | 'transport' | 'health' | 'silence' | 'snapshot' | 'pricing' | 'finished'>,
     Pick<Services, 'plans' | 'transcoder' | 'files'> {
   books: Books;
   storage: Storage;
@@ -92,6 +92,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     bodies: createBodyReader(createBodyWorkers()),
     media: createMediaFetcher(fetching),
     snapshot,
+    pricing: parts.pricing,
     logBodies(bodies) {
       log.info(bodies, 'bodies');
       parts.keptBodies.add(bodies);

@@ -17,6 +17,7 @@ import type { Log } from '../observe/log.ts';
 import { type DataFolder, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
 import { every } from './by-time.ts';
 import type { GatewayOptions } from './gateway.ts';
+import { createPrices } from './prices.ts';
 import type { TakenUp } from './setup.ts';
 
 /** Whoever answers requests: transport, models that run here, and the models of providers as they stand. */
@@ -73,6 +74,9 @@ export async function openUpstreams({
   return { ...keeper, transport, health, silence, transcoder, engines };
 }
 
+/** How often it is looked whether the price list is due for an update. */
+const updateLookMs = 3_600_000;
+
 interface SnapshotParts {
   config: Config;
   env: Readonly<Record<string, string | undefined>>;
@@ -91,10 +95,12 @@ interface SnapshotParts {
 /** The configuration in force with its providers and models, made anew when any of them changes. */
 interface SnapshotKeeper {
   snapshot(): Snapshot;
+  /** Not null while the price list is loaded after a start: requests wait for it. */
+  pricing(): Promise<void> | null;
   /** Resolves when new requests go by it; `heard`: when those who are asked for their models have answered. */
   reconfigure(config: Config, asking: 'every provider' | 'nobody'): Promise<TakenUp>;
   useLocals(locals: readonly LocalServer[]): Promise<void>;
-  /** Asks every provider for its models; resolves when all have answered or failed. */
+  /** Loads prices and asks every provider for its models; resolves when all have answered or failed. */
   look(): Promise<void>;
   /** No provider is asked for its models any more. */
   stopLooking(): void;
@@ -117,6 +123,9 @@ async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper> {
       }
     },
   });
+  const prices = createPrices({ transport, clock, file: folder.pricesFile, warn: (message) => log.warn(message) });
+  /** Not null: the price list is loaded for the first time. */
+  let pricing: Promise<void> | null = null;
   let simulator: { url: string; close(): Promise<void> } | null = null;
   const healthChecks = createHealthChecks({ clock, transport, health });
   let snapshot = await takeSnapshot();
@@ -128,6 +137,7 @@ async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper> {
       env,
       locals,
       known,
+      prices: prices.list,
       plans,
       engines: parts.lookForEngines(),
       simulatorUrl: simulator?.url ?? null,
@@ -146,10 +156,27 @@ async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper> {
   }
 
   async function renew(): Promise<void> {
-    const next = await takeSnapshot();
+    let next = await takeSnapshot();
+    if (await prices.load(config, next.providers.values())) next = await takeSnapshot();
     snapshot = next;
     health.retain(next.models.targets());
     healthChecks.follow(next);
+  }
+
+  async function updatePrices(): Promise<void> {
+    if (await prices.update(config)) await renew();
+  }
+
+  /** Large, and nothing that a start waits for. A request that comes sooner waits for it. */
+  async function loadPrices(): Promise<void> {
+    try {
+      if (await prices.load(config, snapshot.providers.values())) await renew();
+      void updatePrices().catch((error: unknown) => log.error({ error: String(error) }, 'prices could not be updated'));
+    } catch (error) {
+      log.error({ error: String(error) }, 'prices could not be loaded');
+    } finally {
+      pricing = null;
+    }
   }
 
   const modelRefresh = createModelRefresh({
@@ -168,8 +195,13 @@ async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper> {
     onError: (error) => log.error({ error: String(error) }, 'models could not be listed'),
   });
 
+  const stopUpdates = every(updateLookMs, () => {
+    void updatePrices().catch((error: unknown) => log.error({ error: String(error) }, 'prices could not be updated'));
+  });
+
   return {
     snapshot: () => snapshot,
+    pricing: () => pricing,
     async reconfigure(next, asking) {
       config = next;
       await renew();
@@ -180,8 +212,14 @@ async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper> {
       await renew();
       await modelRefresh.look();
     },
-    look: modelRefresh.look,
-    stopLooking: modelRefresh.stop,
+    look() {
+      pricing = loadPrices();
+      return modelRefresh.look();
+    },
+    stopLooking() {
+      stopUpdates();
+      modelRefresh.stop();
+    },
     async close() {
       healthChecks.stop();
       await simulator?.close();

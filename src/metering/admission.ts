@@ -1,5 +1,7 @@
 import type { Principal } from '../auth/principal.ts';
 import type { Config } from '../config/schema.ts';
+import type { Price } from '../inference/neutral/price.ts';
+import type { Usage } from '../inference/neutral/usage.ts';
 import type { Failure } from '../kernel/failure.ts';
 import type { Trace } from '../kernel/trace.ts';
 import type { Held, Limit, LimitState, Spent } from './counters.ts';
@@ -87,22 +89,11 @@ export type Delivered =
   /** Nothing went out because of an upstream, of us, of bad input, or the caller left before any dispatch. */
   | 'nothing';
 
-/** Counts of one request; absent means not said. Same meaning as the neutral form's usage. */
-export interface MeteredUsage {
-  inputTokens: number;
-  outputTokens: number;
-  cachedInputTokens?: number;
-  reasoningTokens?: number;
-  characters?: number;
-  audioMs?: number;
-  images?: number;
-}
-
 /** What the caller pays in the end. */
 export interface Charge {
   /** Milli-units kept of the reservation; the rest goes back. */
   costMilli: number;
-  usage: MeteredUsage;
+  usage: Usage;
   usageSource: UsageOrigin;
 }
 
@@ -114,18 +105,6 @@ export type RefusedSource = 'refused';
 
 /** Which line of `costs` a call is charged by, or the units that every one costs. */
 export type CostLine = keyof Config['costs'] | number;
-
-/** USD per million tokens, and for what is counted otherwise. */
-export interface TokenPrice {
-  input: number;
-  output: number;
-  /** Null: cached input costs what other input does. */
-  cachedInput: number | null;
-  /** Absent: nothing beside its tokens. */
-  image?: number;
-  minute?: number;
-  millionCharacters?: number;
-}
 
 /** What the pipeline knows at the end of a request, in the ledger's own words. Nothing here is checked again. */
 export interface RequestFacts {
@@ -145,9 +124,9 @@ export interface RequestFacts {
   delivery: Delivered;
   /** Of what was held, as much as was really done, where not all of it was; in milli-units. */
   doneMilli?: number;
-  price: TokenPrice | null;
+  price: Price | null;
   /** Of the attempt that answered; null when neither the upstream nor we could count. */
-  usage: MeteredUsage | null;
+  usage: Usage | null;
   usageSource: UsageOrigin;
 }
 

@@ -1,6 +1,7 @@
+import type { Usage } from '../inference/neutral/usage.ts';
 import type { ReservationRow, UsageEvent } from '../ledger/columns.ts';
 import type { TrafficPoint, TrafficQuery } from '../ledger/traffic.ts';
-import type { MeteredUsage } from './admission.ts';
+
 import type { QuotaBooks } from './counters.ts';
 import type { RecordStore } from './record-store.ts';
 
@@ -81,7 +82,7 @@ export interface UsageAttempt {
   ms: number;
   firstTokenMs: number | null;
   bytes: number;
-  usage: MeteredUsage | null;
+  usage: Usage | null;
   usageSource: string;
   costUsd: number | null;
   message: string | null;

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configSchema } from '../config/schema.ts';
+import { createPrice } from '../inference/neutral/price.ts';
 import type { Claim, Delivered, RequestFacts, Reservation } from './admission.ts';
 import type { Spent } from './counters.ts';
 import type { UsageEvent } from './ledger.ts';
 import type { Plan } from './plan.ts';
 import { planOf } from './plan-rules.ts';
-import { createSettlement, usdOf } from './quota.ts';
+import { createSettlement } from './quota.ts';
 
 const claim: Claim = {
   requestId: 'req_1',
@@ -40,7 +41,7 @@ const finished: RequestFacts = {
   ms: 812.4,
   firstTokenMs: 99.6,
   target: 'openai/gpt-x',
-  price: { input: 2.5, output: 10, cachedInput: 0.25 },
+  price: createPrice([{ rates: { input: 2.5, output: 10, cachedInput: 0.25 } }]),
   usage: { inputTokens: 100, outputTokens: 50, cachedInputTokens: 40, reasoningTokens: 5 },
   usageSource: 'upstream',
   user: null,
@@ -129,6 +130,13 @@ for (const [delivery, facts, expected] of rules) {
   });
 }
 
+test('where nothing is charged, a price for each request is not either', () => {
+  const { settlement } = books();
+  const price = createPrice([{ rates: { input: 1, request: 0.5 } }]);
+  assert.equal(settlement.settle(reservation(), { ...finished, price })?.costUsd, 0.5001);
+  assert.equal(settlement.settle(reservation(), { ...finished, price, delivery: 'nothing' })?.costUsd, 0);
+});
+
 test('settled twice is settled once', () => {
   const { settlement, events, spent } = books();
   const held = reservation();
@@ -160,15 +168,4 @@ test('the event carries the claim, whole ms and other kinds of usage', () => {
   assert.equal(event?.ms, 812);
   assert.equal(event?.firstTokenMs, 100);
   assert.deepEqual([event?.characters, event?.audioMs, event?.images], [12, 3_000, 2]);
-});
-
-test('USD: cached input at its own price, unknown price null, no binary dust', () => {
-  const price = { input: 2.5, output: 10, cachedInput: 0.25 };
-  assert.equal(usdOf({ inputTokens: 1_000_000, outputTokens: 0 }, price), 2.5);
-  assert.equal(usdOf({ inputTokens: 100, outputTokens: 50, cachedInputTokens: 40 }, price), 0.00066);
-  assert.equal(
-    usdOf({ inputTokens: 100, outputTokens: 0, cachedInputTokens: 40 }, { ...price, cachedInput: null }),
-    0.00025,
-  );
-  assert.equal(usdOf({ inputTokens: 5, outputTokens: 5 }, null), null);
 });

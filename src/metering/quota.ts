@@ -1,5 +1,7 @@
 import type { Principal } from '../auth/principal.ts';
 import type { Config } from '../config/schema.ts';
+import { usdOf } from '../inference/neutral/price.ts';
+import type { Usage } from '../inference/neutral/usage.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type Failure, FailureError } from '../kernel/failure.ts';
 import { blankEvent, settledEvent } from '../ledger/columns.ts';
@@ -13,12 +15,10 @@ import type {
   CostLine,
   Delivered,
   LimitHeaderForm,
-  MeteredUsage,
   ObserveLimits,
   Reservation,
   Settled,
   Settlement,
-  TokenPrice,
   UsageOrigin,
 } from './admission.ts';
 import type { Counters, EntryAnswer, Full, Held, Limit, LimitState, Spent, Unavailable } from './counters.ts';
@@ -231,7 +231,8 @@ export function createSettlement(
         { usage: facts.usage, source: facts.usageSource, inputTokensEstimate: claim.inputTokensEstimate },
         plans().plan(claim.principal.plan),
       );
-      const costUsd = usdOf(charge.usage, facts.price);
+      // A price for each request is not charged either where nothing is.
+      const costUsd = charge !== free ? usdOf(charge.usage, facts.price, claim.atMs) : facts.price === null ? null : 0;
       const event = settledEvent({ facts, charge, costUsd, quotaMs: reservation.held.quotaMs });
       // The same amounts that `bucketsOf` writes of the event.
       const tokens = event.inputTokens + event.outputTokens;
@@ -304,7 +305,7 @@ export function crashedEvent({ bootId: _, inputTokensEstimate, ...booked }: Rese
   };
 }
 
-const nothingUsed: MeteredUsage = { inputTokens: 0, outputTokens: 0 };
+const nothingUsed: Usage = { inputTokens: 0, outputTokens: 0 };
 const free: Charge = { costMilli: 0, usage: nothingUsed, usageSource: 'none' };
 
 /**
@@ -315,7 +316,7 @@ const free: Charge = { costMilli: 0, usage: nothingUsed, usageSource: 'none' };
 export function chargeOf(
   delivery: Delivered,
   reservedMilli: number,
-  used: { usage: MeteredUsage | null; source: UsageOrigin; inputTokensEstimate: number },
+  used: { usage: Usage | null; source: UsageOrigin; inputTokensEstimate: number },
   plan: Pick<Plan, 'abandoned'>,
 ): Charge {
   switch (delivery === 'abandoned' && plan.abandoned === 'full' ? 'part' : delivery) {
@@ -334,7 +335,7 @@ export function chargeOf(
   }
 }
 
-function inputOnly(inputTokens: number): MeteredUsage {
+function inputOnly(inputTokens: number): Usage {
   return { inputTokens, outputTokens: 0 };
 }
 
@@ -345,31 +346,4 @@ function inputOnly(inputTokens: number): MeteredUsage {
 export function costMilliOf(costs: Config['costs'], line: CostLine, modelCost = 1, count = 1): number {
   const units = typeof line === 'number' ? line : costs[line];
   return Math.round(units * modelCost * 1_000) * count;
-}
-
-/** The counts a price applies to; `cachedInputTokens` is part of `inputTokens`. */
-interface PricedUsage {
-  inputTokens: number;
-  outputTokens: number;
-  cachedInputTokens?: number;
-  images?: number;
-  audioMs?: number;
-  characters?: number;
-}
-
-/**
- * USD for one attempt or request; null when the target has no price. Rounded to 1e-9 USD, so that sums over a month
- * do not show binary dust. Writing a provider's cache is counted as plain input.
- */
-export function usdOf(usage: PricedUsage, price: TokenPrice | null): number | null {
-  if (price === null) return null;
-  const cached = Math.min(usage.cachedInputTokens ?? 0, usage.inputTokens);
-  const perMillion =
-    (usage.inputTokens - cached) * price.input +
-    cached * (price.cachedInput ?? price.input) +
-    usage.outputTokens * price.output +
-    (usage.characters ?? 0) * (price.millionCharacters ?? 0) +
-    1e6 * (usage.images ?? 0) * (price.image ?? 0) +
-    1e6 * ((usage.audioMs ?? 0) / 60_000) * (price.minute ?? 0);
-  return Math.round(perMillion * 1_000) / 1e9;
 }

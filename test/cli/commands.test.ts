@@ -318,9 +318,21 @@ test('check warns of an embedding model whose provider makes no embeddings', asy
   const claude = { type: 'anthropic', api_key: 'k' };
   writeFileSync(
     join(cwd, 'culvert.yaml'),
-    stringify({ providers: { claude }, models: { e: { type: 'embedding', targets: ['claude/claude-x'] } } }),
+    stringify({ providers: { claude }, models: { e: { type: 'embedding', targets: ['claude/claude-sonnet-4-5'] } } }),
   );
   const { code, stderr } = await runCommand(['check'], { cwd });
   assert.equal(code, 0);
   assert.equal(stderr, 'warning: models.e.targets[0]: claude (anthropic) makes no embeddings\n');
+});
+
+test('check names the models that nobody has a price of', async (t) => {
+  const cwd = temporaryFolder(t);
+  const claude = { type: 'anthropic', api_key: 'k' };
+  const models = { own: { targets: ['claude/my-own'] }, known: { targets: ['claude/claude-sonnet-4-5'] } };
+  writeFileSync(join(cwd, 'culvert.yaml'), stringify({ providers: { claude }, models }));
+  const { code, stderr } = await runCommand(['check'], { cwd });
+  assert.equal(code, 0);
+  assert.match(stderr, /^warning: no price is known of claude\/my-own: usage and budgets leave out their USD\./);
+  const { stdout } = await runCommand(['check', '--json'], { cwd });
+  assert.deepEqual(JSON.parse(stdout).unpriced, ['claude/my-own']);
 });

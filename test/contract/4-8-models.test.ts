@@ -71,7 +71,10 @@ test('§4.8, design §6: an entry says what the model is, can and costs', async 
     context_window: 9000,
     max_output_tokens: 500,
     dimensions: null,
-    pricing: { input: 1, output: 2, cached_input: null },
+    pricing: { input: 1, output: 2, cached_input: null, prompt: '0.000001', completion: '0.000002' },
+    context_length: 9000,
+    architecture: { input_modalities: ['text'], output_modalities: ['text'] },
+    top_provider: { context_length: 9000, max_completion_tokens: 500, is_moderated: false },
     status: 'healthy',
   });
   assert.equal((await list()).find(({ id }) => id === 'emb')?.dimensions, 1024);

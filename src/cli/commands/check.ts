@@ -3,6 +3,7 @@ import { configJsonSchema } from '../../config/json-schema.ts';
 import { type ConfigProblem, formatProblem } from '../../config/problem.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
+import { unpricedFix, unpricedMessage, unpricedTargets } from '../../inference/models/unpriced.ts';
 import { unsupportedByQdrant } from '../../vectors/qdrant/unsupported.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print, printJson } from '../print.ts';
@@ -43,15 +44,19 @@ export async function check(flags: CheckFlags, parts: CliParts): Promise<number>
     keys: result.config.keys.length + (await userKeys(result.config, parts)),
   };
   const warnings = [...result.warnings.map(plainProblem), ...problems.map((message) => ({ message }))];
+  const unpriced = unpricedTargets(snapshot);
   const unsupported = result.config.vectors.engine === 'qdrant' ? Object.values(unsupportedByQdrant) : [];
   if (!flags.json) {
     for (const warning of result.warnings) note(`warning: ${formatProblem(warning)}`);
     for (const problem of problems) note(`warning: ${problem}`);
+    const noPrice = unpricedMessage(unpriced);
+    if (noPrice !== null) note(`warning: ${noPrice}. ${unpricedFix}`);
     print(`OK: ${shown} (${counted(counts)})`);
     if (unsupported.length > 0) print(`Qdrant keeps vectors; 501 there: ${unsupported.join('; ')}.`);
   }
   const live = flags.live ? await look(snapshot, flags) : null;
-  if (flags.json) printJson({ file, errors: [], warnings, ...counts, unsupported, ...(live ?? { ok: true }) });
+  if (flags.json)
+    printJson({ file, errors: [], warnings, ...counts, unpriced, unsupported, ...(live ?? { ok: true }) });
   return live === null || live.ok ? 0 : 1;
 }
 

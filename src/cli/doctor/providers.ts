@@ -1,5 +1,6 @@
 import { credentialsOf } from '../../config/declared.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
+import { unpricedFix, unpricedMessage, unpricedTargets } from '../../inference/models/unpriced.ts';
 import type { LocalServer } from '../../inference/providers/probe-local.ts';
 import type { LiveReport } from '../commands/check-live.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
@@ -20,6 +21,8 @@ export function providerFindings(snapshot: Snapshot, problems: readonly string[]
     const fix = 'Set OPENAI_API_KEY or another, or name one in culvert.yaml.';
     findings.push({ ...warning('providers', 'none is configured', fix), page: 'providers', id: null });
   }
+  const noPrice = unpricedMessage(unpricedTargets(snapshot));
+  if (noPrice !== null) findings.push({ ...warning('prices', noPrice, unpricedFix), page: 'models', id: null });
   return [...findings, ...problems.map((message) => problem('providers', message, 'Correct it in the configuration.'))];
 }
 

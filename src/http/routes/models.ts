@@ -1,6 +1,8 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import type { Alias } from '../../inference/models/model-table.ts';
+import { shownPrice } from '../../inference/models/rate-names.ts';
+import type { Price } from '../../inference/neutral/price.ts';
 import type { Target } from '../../inference/routing/target.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { invalid } from '../../kernel/failure.ts';
@@ -72,8 +74,6 @@ function openAiEntry(services: Services, alias: Alias): JsonObject {
   const some = (name: 'vision' | 'tools' | 'reasoning' | 'streaming') =>
     alias.type === 'chat' && targets.some((target) => target.capabilities[name] && !isMadeUp(target, name));
   const first = targets[0];
-  const largest = (values: (number | null)[]) =>
-    values.reduce((most, value) => (value === null ? most : Math.max(most ?? 0, value)), null);
   return {
     id: alias.id,
     object: 'model',
@@ -90,15 +90,56 @@ function openAiEntry(services: Services, alias: Alias): JsonObject {
     context_window: largest(targets.map((target) => target.contextWindow)),
     max_output_tokens: largest(targets.map((target) => target.maxOutputTokens)),
     dimensions: alias.listedDimensions,
-    pricing:
-      first?.price == null
-        ? null
-        : { input: first.price.input, output: first.price.output, cached_input: first.price.cachedInput },
+    pricing: first?.price == null ? null : pricingOf(first.price, services.clock.wallMs()),
+    ...openRouterMembers(alias, targets),
     status: services.health.status(
       alias.candidates.map(({ target }) => target),
       services.clock.monotonicMs(),
     ),
   };
+}
+
+/** By our names, and beside them by OpenRouter's: USD for one token, as text. */
+function pricingOf(price: Price, atMs: number): JsonObject {
+  const shown = shownPrice(price, atMs);
+  const each = (rate: number | null | undefined, per = 1e6) =>
+    rate == null ? null : (rate / per).toFixed(12).replace(/\.?0+$/, '');
+  const named = {
+    prompt: each(shown.input),
+    completion: each(shown.output),
+    input_cache_read: each(shown.cached_input),
+    input_cache_write: each(shown.cache_write),
+    internal_reasoning: each(shown.reasoning),
+    image: each(shown.image, 1),
+    web_search: each(shown.web_search, 1),
+    request: each(shown.request, 1),
+  };
+  return { ...shown, ...Object.fromEntries(Object.entries(named).filter(([, text]) => text !== null)) } as JsonObject;
+}
+
+/** What clients made for OpenRouter look for. */
+function openRouterMembers({ type }: Alias, targets: readonly Target[]): JsonObject {
+  const size = largest(targets.map((target) => target.contextWindow));
+  const can = (name: 'vision' | 'audioIn') =>
+    type === 'chat' && targets.some((target) => !target.simulated && target.capabilities[name]);
+  const reads = type === 'transcription' ? ['audio'] : ['text', ...(can('vision') ? ['image'] : [])];
+  const writes = { speech: 'audio', image: 'image', embedding: 'embeddings', rerank: 'rerank' } as Record<
+    string,
+    string
+  >;
+  return {
+    context_length: size,
+    architecture: { input_modalities: reads, output_modalities: [writes[type] ?? 'text'] },
+    top_provider: {
+      context_length: size,
+      max_completion_tokens: largest(targets.map((target) => target.maxOutputTokens)),
+      is_moderated: false,
+    },
+  };
+}
+
+function largest(values: readonly (number | null)[]): number | null {
+  return values.reduce((most, value) => (value === null ? most : Math.max(most ?? 0, value)), null);
 }
 
 /** Both shapes' members side by side: each client reads its own (clients.md §12). */

@@ -59,6 +59,7 @@ test('a fault of ours in one choice ends the others first, and is told once they
     sink: client,
     stream: true,
     inputTokensEstimate: 1,
+    atMs: 0,
     startedMs: clock.monotonicMs(),
     deadlineMs: clock.monotonicMs() + 600_000,
     headers: [],

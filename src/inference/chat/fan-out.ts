@@ -2,9 +2,9 @@ import { invalid, statusOf } from '../../kernel/failure.ts';
 import type { AnswerHead, CallerDialect, StreamEncoder } from '../dialects/dialect.ts';
 import type { NeutralEvent } from '../neutral/event.ts';
 import { type Loss, lossComment, lossesOf, lossHeader, lossHeaderName } from '../neutral/loss.ts';
-import type { Usage } from '../neutral/usage.ts';
+import { sumOf, type Usage } from '../neutral/usage.ts';
 import type { RouteCandidate } from '../routing/route.ts';
-import { refusalHeaders } from '../spine/answer.ts';
+import { refusalHeaders, withCostOfAll } from '../spine/answer.ts';
 import { type ContestParts, type Job, type JobProgress, type MakeTrial, newProgress } from '../spine/job.ts';
 import { runAttempts } from '../spine/run-attempts.ts';
 import { type Chunk, type Client, type Failed, type HeaderList, type Sink, sendWhole } from '../spine/sink.ts';
@@ -69,6 +69,8 @@ export async function runFanOut(parts: ContestParts, job: Job, choices: Choices)
   );
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }
+
+const nothingUsed: Usage = { inputTokens: 0, outputTokens: 0 };
 
 /** The client as one child of a request for several choices sees it. */
 class ChildClient implements Client {
@@ -144,7 +146,7 @@ class Merge {
     this.#wholes.push(whole);
     const sink: Sink<Chunk> = {
       start: (form, headers) => {
-        this.#headers = headers;
+        this.#headers = withCostOfAll(headers, this.#headers);
         if (form !== 'whole') this.#job.sink.start(form, headers);
       },
       chunk: (chunk) => {
@@ -190,7 +192,7 @@ class Merge {
     this.running--;
     if (this.running > 0) return;
     const { sink, stream } = this.#job;
-    const usage: NeutralEvent = { type: 'usage', usage: sumUsage([...this.#usages.values()]) };
+    const usage: NeutralEvent = { type: 'usage', usage: [...this.#usages.values()].reduce(sumOf, nothingUsed) };
     if (stream) {
       const last = this.#encoder.step(usage) + this.#encoder.step({ type: 'end' });
       const { losses } = this;
@@ -233,17 +235,6 @@ function withLosses(headers: HeaderList, losses: readonly Loss[]): HeaderList {
   return at < 0 ? [...headers, lossHeaderName, told] : headers.with(at + 1, `${headers[at + 1]}, ${told}`);
 }
 
-function sumUsage(usages: readonly Usage[]): Usage {
-  const sum = (pick: (usage: Usage) => number | undefined) =>
-    usages.reduce((total, usage) => total + (pick(usage) ?? 0), 0);
-  return {
-    inputTokens: sum((usage) => usage.inputTokens),
-    outputTokens: sum((usage) => usage.outputTokens),
-    cachedInputTokens: sum((usage) => usage.cachedInputTokens),
-    reasoningTokens: sum((usage) => usage.reasoningTokens),
-  };
-}
-
 /**
  * One request in the books: attempts in a row, tokens summed, as far as the furthest child, as bad as the worst. A whole
  * answer that one child failed has not `reached` the client: then the others' answers were for nobody.
@@ -266,7 +257,7 @@ function joinProgress(
     null,
   );
   const used = children.flatMap(({ usage }) => (usage === null ? [] : [usage]));
-  into.usage = used.length === 0 ? null : sumUsage(used);
+  into.usage = used.reduce(sumOf, null as Usage | null);
   into.usageSource = children.every(({ usageSource }) => usageSource === 'upstream') ? 'upstream' : 'counted';
   const whole = children.every(({ delivered }) => delivered === 'whole');
   const reached = children.filter(({ delivered }) => delivered !== 'nothing').length;

@@ -23,7 +23,7 @@ export interface RankedBy {
 }
 
 /** For whom: what every admitted request knows of itself. */
-export type RankCall = Pick<ModelCall, 'requestId' | 'principal' | 'startedMs' | 'trace'> & {
+export type RankCall = Pick<ModelCall, 'requestId' | 'principal' | 'atMs' | 'startedMs' | 'trace'> & {
   /** Whose leaving ends the work. */
   client?: Client;
 };

@@ -95,8 +95,11 @@ export class ImageTrial extends SplitTrial {
   }
 
   #usageOf(images: number, told: ImageTokens | null): Usage {
-    const { inputTokens, outputTokens } = told ?? { inputTokens: this.job.inputTokensEstimate, outputTokens: 0 };
-    return { inputTokens, outputTokens, images };
+    if (told === null) return { inputTokens: this.job.inputTokensEstimate, outputTokens: 0, images };
+    const { inputTokens, outputTokens, imageTokens } = told;
+    const seen = imageTokens === null ? {} : { imageInputTokens: imageTokens };
+    // What such a model writes is the picture.
+    return { inputTokens, outputTokens, ...seen, imageOutputTokens: outputTokens, images };
   }
 
   /** Shows an event of an unfinished picture at once; null: nobody wants any. */

@@ -1,4 +1,4 @@
-import type { TokenPrice } from '../../metering/admission.ts';
+import { createPrice, type Price, usdOf } from '../neutral/price.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { JobProgress } from '../spine/job.ts';
 
@@ -7,15 +7,20 @@ type Part = Pick<JobProgress, 'usage' | 'answeredBy'>;
 
 /**
  * Price of a token, on average over what several models used: of the sum of their tokens it makes the sum of their costs.
- * Models without a price cost nothing; null when none has one.
+ * Models without a price cost nothing; null when none has one. `atMs`: wall-clock time of the call.
  */
-export function jointPrice(parts: readonly Part[]): TokenPrice | null {
-  const prices = parts.map(({ answeredBy }) => answeredBy?.target.price ?? null);
-  if (prices.every((price) => price === null)) return null;
-  const average = (tokens: keyof Pick<Usage, 'inputTokens' | 'outputTokens'>, side: 'input' | 'output') => {
-    const used = parts.map(({ usage }) => usage?.[tokens] ?? 0);
-    const all = used.reduce((sum, count) => sum + count, 0);
-    return all === 0 ? 0 : used.reduce((sum, count, i) => sum + count * (prices[i]?.[side] ?? 0), 0) / all;
+export function jointPrice(parts: readonly Part[], atMs: number): Price | null {
+  const priced = parts.map(({ usage, answeredBy }) => ({ usage, price: answeredBy?.target.price ?? null }));
+  if (priced.every(({ price }) => price === null)) return null;
+  const average = (tokens: keyof Pick<Usage, 'inputTokens' | 'outputTokens'>) => {
+    let all = 0;
+    let usd = 0;
+    for (const { usage, price } of priced) {
+      const used = usage?.[tokens] ?? 0;
+      all += used;
+      usd += usdOf({ inputTokens: 0, outputTokens: 0, [tokens]: used }, price, atMs) ?? 0;
+    }
+    return all === 0 ? 0 : (1e6 * usd) / all;
   };
-  return { input: average('inputTokens', 'input'), output: average('outputTokens', 'output'), cachedInput: null };
+  return createPrice([{ rates: { input: average('inputTokens'), output: average('outputTokens') } }]);
 }

@@ -6,9 +6,10 @@ import type { EmbeddingBody } from '../embeddings/embedding-body.ts';
 import type { EmbeddingWay } from '../embeddings/endpoint.ts';
 import { type RankedBy, rankTexts } from '../forwarded/rank-texts.ts';
 import type { Snapshot } from '../models/snapshot.ts';
+import { sumOf } from '../neutral/usage.ts';
 import { costHeaders } from '../spine/answer.ts';
 import type { Plan } from '../spine/endpoint.ts';
-import { type JobProgress, newProgress, sumOf } from '../spine/job.ts';
+import { type JobProgress, newProgress } from '../spine/job.ts';
 import { settleCall } from '../spine/settle-call.ts';
 import { jointPrice } from './joint-price.ts';
 import type { VectorCallHold, VectorMeterCall, VectorServices } from './meter-vectors.ts';
@@ -104,7 +105,7 @@ export class Hold implements VectorCallHold {
       stream: false,
       progress,
       client: { gone: aborted, committed: done },
-      ...(parts.length > 1 && { price: jointPrice(parts) }),
+      ...(parts.length > 1 && { price: jointPrice(parts, this.#claim.atMs) }),
     };
     settleCall(this.#services, this.#call, this.#claim, this.#reserved, ended, this.#doneMilli);
   }

@@ -13,6 +13,7 @@ import { contractDimensions, embeddingProblems, embeddingSource } from './contra
 import { contractMedia, type MediaType, mediaSource, mediaTypes } from './contract-media.ts';
 import type { KnownModelStore } from './known-models.ts';
 import { createModelTable } from './model-table.ts';
+import type { PriceList } from './price-list.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** The simulator's provider name; its models are `sim/…`. */
@@ -23,6 +24,8 @@ export interface SnapshotSources {
   env: Readonly<Record<string, string | undefined>>;
   locals: readonly LocalServer[];
   known: KnownModelStore;
+  /** Absent or null: prices are those of the configuration alone. */
+  prices?: PriceList | null;
   /** What this machine can do by itself; absent: what every Culvert can. */
   engines?: Engines;
   /** Where the simulator listens; null when it does not run yet. */
@@ -60,6 +63,7 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
     models: config.models,
     providers: connected,
     known: known.of(connected),
+    prices: sources.prices ?? null,
     unheard: known.unheard(connected),
     engines: engines?.embedding ?? builtInEngines,
     ...(engines !== undefined && { speechEngines: engines.speech, transcriptionEngines: engines.transcription }),

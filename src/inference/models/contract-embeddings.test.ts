@@ -83,7 +83,7 @@ test('it is told the size, unless that is its own; what takes no wish is not tol
     null,
   );
   const resizes = (provider: string, model: string) => {
-    const target = targetOf(connected.get(provider)!, { provider, model }, null, null);
+    const target = targetOf(connected.get(provider)!, { provider, model }, null, null, null);
     const { embedding } = ofContractSize(target);
     return [embedding?.dimensions, embedding?.resizes];
   };

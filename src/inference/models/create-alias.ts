@@ -23,7 +23,7 @@ export interface AliasMaker {
 
 type AliasParts = Pick<
   ModelTableParts,
-  'models' | 'providers' | 'known' | 'engines' | 'speechEngines' | 'transcriptionEngines' | 'nowS'
+  'models' | 'providers' | 'known' | 'prices' | 'engines' | 'speechEngines' | 'transcriptionEngines' | 'nowS'
 >;
 
 export function createAliasMaker(parts: AliasParts): AliasMaker {
@@ -81,7 +81,13 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       if (provider === undefined) return [];
       const id = withStar(target.model, star);
       return [
-        targetOf(provider, { ...target, model: id }, model, knownByTarget.get(`${target.provider}/${id}`) ?? null),
+        targetOf(
+          provider,
+          { ...target, model: id },
+          model,
+          knownByTarget.get(`${target.provider}/${id}`) ?? null,
+          parts.prices,
+        ),
       ];
     });
   }
@@ -103,7 +109,7 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
 
   function aliasOfKnown(id: string, providerName: string, known: DiscoveredModel): Alias {
     const provider = parts.providers.get(providerName)!;
-    const target = targetOf(provider, { provider: providerName, model: known.id }, null, known);
+    const target = targetOf(provider, { provider: providerName, model: known.id }, null, known, parts.prices);
     return {
       id,
       type: known.type,

@@ -17,6 +17,7 @@ import { type EmbeddingSource, embeddingSource } from './contract-embeddings.ts'
 import { type MediaSources, mediaSources } from './contract-media.ts';
 import { aliasTable, createAliasMaker } from './create-alias.ts';
 import { embeddingEngineAlias, soundEngineAlias } from './engine-target.ts';
+import type { PriceList } from './price-list.ts';
 import { promisedAliases, promisedSource } from './promised-aliases.ts';
 
 /** What callers name, with everything a request needs to know of it. */
@@ -88,6 +89,8 @@ export interface ModelTableParts {
   providers: ReadonlyMap<string, ConfiguredProvider>;
   /** Every one of a provider with `all_models` is an alias; without `models`, of every provider that does not say no. */
   known: KnownModels;
+  /** Null: not loaded. */
+  prices: PriceList | null;
   /** Providers whose list nobody has heard yet. */
   unheard: readonly string[];
   /** Models of this process: always aliases. */

@@ -1,11 +1,14 @@
+import { isLoopback } from '../../config/loopback-host.ts';
 import type { CapabilitiesConfig, ModelConfig, TargetConfig, TimeoutsConfig } from '../../config/schema.ts';
 import { imageModelFacts } from '../dialects/images/format.ts';
 import { dialectsOfModel, type ProviderConnection } from '../providers/connection.ts';
 import { modelFacts } from '../providers/model-facts.ts';
 import type { DiscoveredModel, Provider, ProviderQuirks } from '../providers/provider.ts';
 import { quirksOf } from '../providers/quirks.ts';
-import type { Capabilities, Credential, Price, Target, Timeouts } from '../routing/target.ts';
+import type { Capabilities, Credential, Target, Timeouts } from '../routing/target.ts';
 import type { ConfiguredProvider } from './connections.ts';
+import type { ListedModel, PriceList } from './price-list.ts';
+import { configuredPrice } from './rate-names.ts';
 
 const builtInTimeouts: Timeouts = { connectMs: 3_000, firstTokenMs: 30_000, idleMs: 30_000, totalMs: 600_000 };
 /** A local server may load gigabytes of weights before its first token. */
@@ -15,12 +18,15 @@ type TargetSource = Pick<TargetConfig, 'provider' | 'model'> & Partial<TargetCon
 
 /** One target with everything resolved: the target's word wins over the alias's, the provider's and the family's. */
 export function targetOf(
-  { connection, config, simulated }: ConfiguredProvider,
+  configured: ConfiguredProvider,
   source: TargetSource,
   alias: ModelConfig | null,
   known: DiscoveredModel | null,
+  prices: PriceList | null,
 ): Target {
+  const { connection, config, simulated } = configured;
   const { provider } = connection;
+  const listed = listedModel(configured, source.model, prices);
   const facts = modelFacts(source.model);
   const [dialect = provider.dialect, ...alsoSpeaks] = dialectsOfModel(connection, source.model);
   const { nativeN, ...others } = quirksOf(provider, source.model, dialect);
@@ -38,10 +44,15 @@ export function targetOf(
     capabilities: capabilitiesOf(quirks, facts, alias?.capabilities, source.capabilities),
     timeouts: timeoutsOf(provider, source.timeouts, alias?.timeouts, config.timeouts),
     contextWindow:
-      source.context_window ?? alias?.context_window ?? known?.contextWindow ?? facts?.contextWindow ?? null,
+      source.context_window ??
+      alias?.context_window ??
+      known?.contextWindow ??
+      facts?.contextWindow ??
+      listed?.contextWindow ??
+      null,
     maxOutputTokens:
       source.max_output_tokens ?? alias?.max_output_tokens ?? known?.maxOutputTokens ?? facts?.maxOutputTokens ?? null,
-    price: priceOf(source.price),
+    price: configuredPrice(source.price) ?? listed?.price ?? null,
     simulated,
     stream: source.stream ?? true,
     wholeByStream: first('whole_by_stream', source.timeouts, alias?.timeouts, config.timeouts) ?? false,
@@ -51,17 +62,20 @@ export function targetOf(
   };
 }
 
-function priceOf(price: TargetConfig['price']): Price | null {
-  if (price === undefined || Object.keys(price).length === 0) return null;
-  const { image, minute, million_chars: millionCharacters } = price;
-  return {
-    input: price.input ?? 0,
-    output: price.output ?? 0,
-    cachedInput: price.cached_input ?? null,
-    ...(image !== undefined && { image }),
-    ...(minute !== undefined && { minute }),
-    ...(millionCharacters !== undefined && { millionCharacters }),
-  };
+/** What the price list says of a provider's model. What runs on a machine of the operator's has no list price. */
+function listedModel(configured: ConfiguredProvider, model: string, prices: PriceList | null): ListedModel | null {
+  if (prices === null || !hasListPrices(configured)) return null;
+  const { connection, config } = configured;
+  const { provider, origin, basePath } = connection;
+  const isAtHome = config.base_url === undefined || config.base_url === provider.baseUrl || provider.baseUrl === null;
+  const id = config.prices ?? (isAtHome ? provider.prices : undefined) ?? prices.providerAt(origin + basePath);
+  return id === null ? null : prices.find(id, model);
+}
+
+/** Whether it may be a service that a price list knows. */
+export function hasListPrices({ connection, config, simulated }: ConfiguredProvider): boolean {
+  if (config.prices !== undefined) return true;
+  return !simulated && !connection.provider.local && !isLoopback(new URL(connection.origin).hostname);
 }
 
 function embeddingOf(

@@ -9,14 +9,34 @@ export interface Usage {
   cachedInputTokens?: number;
   /** Part of `inputTokens` written to the provider's cache. */
   cacheWriteTokens?: number;
+  /** Part of `cacheWriteTokens` that is kept for an hour. */
+  cacheWrite1hTokens?: number;
+  /** Parts of `inputTokens` that are sound or pictures, and of these what was read from the provider's cache. */
+  audioInputTokens?: number;
+  cachedAudioInputTokens?: number;
+  imageInputTokens?: number;
+  cachedImageInputTokens?: number;
   /** Part of `outputTokens`. */
   reasoningTokens?: number;
+  /** Parts of `outputTokens` that are sound or pictures. */
+  audioOutputTokens?: number;
+  imageOutputTokens?: number;
   /** Kinds beyond tokens: speech input, audio, pictures. */
   characters?: number;
   audioMs?: number;
   images?: number;
+  /** Searches of the web that the provider made and charges for. */
+  webSearches?: number;
   /** Searches billed: Cohere's reranking counts one for a query and 100 documents, and no tokens. */
   searchUnits?: number;
+}
+
+/** Of several calls: every count that one of them told. */
+export function sumOf(before: Usage | null, own: Usage): Usage {
+  if (before === null) return own;
+  const sum: Usage = { ...before };
+  for (const [name, count] of Object.entries(own) as [keyof Usage, number][]) sum[name] = (sum[name] ?? 0) + count;
+  return sum;
 }
 
 /** Who says so: the upstream; our count of what passed; a reservation's estimate; work an abandoned attempt did. */

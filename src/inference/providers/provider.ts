@@ -13,6 +13,8 @@ export interface Provider {
   id: string;
   /** What it is called in messages to people. */
   title: string;
+  /** What the price list (`models/price-list`) calls it, where its prices are those of its own address. */
+  prices?: string;
   /** What it speaks. */
   dialect: Extract<DialectId, 'openai-chat' | 'anthropic-messages' | 'gemini'>;
   /** What it speaks beside that at its own base URL; elsewhere `dialects` of the configuration says. Types without one: always. */

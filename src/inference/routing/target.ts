@@ -1,5 +1,6 @@
 import type { DialectId } from '../dialects/dialect.ts';
 import type { ImageModelFacts } from '../dialects/images/format.ts';
+import type { Price } from '../neutral/price.ts';
 import type { Timestamps } from '../neutral/transcript.ts';
 
 /** One provider + upstream model behind an alias, with everything resolved that a request needs to know. */
@@ -105,14 +106,4 @@ export interface Timeouts {
   firstTokenMs: number;
   idleMs: number;
   totalMs: number;
-}
-
-/** USD: of tokens and characters a million. What is absent is not charged. */
-export interface Price {
-  input: number;
-  output: number;
-  cachedInput: number | null;
-  image?: number;
-  minute?: number;
-  millionCharacters?: number;
 }

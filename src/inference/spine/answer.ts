@@ -11,6 +11,8 @@ import type {
 } from '../dialects/dialect.ts';
 import { type Loss, lossComment, lossesOf, lossHeader, lossHeaderName } from '../neutral/loss.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
+import { usdOf } from '../neutral/price.ts';
+import { sumOf } from '../neutral/usage.ts';
 import type { HedgeReason, Route, RouteAttempt } from '../routing/route.ts';
 import type { Seen, Watched } from '../routing/silence.ts';
 import type { Job } from './job.ts';
@@ -85,8 +87,18 @@ export class Answer<C = Bytes> implements Watched {
     progress.losses = facts.losses;
     progress.passThrough = facts.answer === 'pass-through';
     if (form !== 'whole') progress.delivered = 'partial';
-    sink.start(form, this.headers(facts));
+    const costUsd = form === 'whole' ? this.#costUsd() : null;
+    const headers = this.headers(facts);
+    sink.start(form, costUsd === null ? headers : [...headers, ...usdHeader(costUsd)]);
     return true;
+  }
+
+  /** Of a whole answer; null where its target has no price, or it is found out later what was used. */
+  #costUsd(): number | null {
+    const { endpoint, progress, atMs } = this.#contest.job;
+    const usage = this.trial?.seen(true, null).usage ?? null;
+    if (usage === null || (measuredLater.has(endpoint) && usage.audioMs === undefined)) return null;
+    return usdOf(sumOf(progress.usage, usage), this.attempt.target.price, atMs);
   }
 
   headers(facts: Omit<AnswerFacts, 'answer'>): HeaderList {
@@ -318,6 +330,23 @@ function answerHeaders(
 /** What is known before anybody has answered: limits, and what an answer will cost. */
 export function costHeaders(job: Pick<Job, 'headers' | 'costMilli'>): HeaderList {
   return ['x-culvert-cost', String(job.costMilli / 1_000), ...job.headers];
+}
+
+/** Endpoints where the length of the sound may be known only after the answer. */
+const measuredLater: ReadonlySet<string> = new Set(['transcription', 'translation']);
+
+const usdHeaderName = 'x-culvert-cost-usd';
+
+function usdHeader(costUsd: number): HeaderList {
+  return [usdHeaderName, costUsd.toFixed(9).replace(/\.?0+$/, '')];
+}
+
+/** The headers of one of several answers that become one: with what this one and those before it cost together. */
+export function withCostOfAll(headers: HeaderList, before: HeaderList): HeaderList {
+  const usdIn = (list: HeaderList) => Number(list[list.indexOf(usdHeaderName) + 1]);
+  const at = headers.indexOf(usdHeaderName);
+  if (at < 0 || !before.includes(usdHeaderName)) return headers;
+  return [...headers.slice(0, at), ...usdHeader(usdIn(before) + usdIn(headers)), ...headers.slice(at + 2)];
 }
 
 /** With a refusal instead of an answer: how much was tried, and that it was for nothing. */

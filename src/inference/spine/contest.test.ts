@@ -83,6 +83,7 @@ function setUp(names: readonly string[], encode: Encode = () => body) {
     sink: client,
     stream: true,
     inputTokensEstimate: 1,
+    atMs: 0,
     startedMs: clock.monotonicMs(),
     deadlineMs: clock.monotonicMs() + 600_000,
     headers: [],

@@ -1,13 +1,13 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { Trace } from '../../kernel/trace.ts';
-import { usdOf } from '../../metering/quota.ts';
 import type { StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { GivenId } from '../dialects/named-objects.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
 import type { Loss } from '../neutral/loss.ts';
 import type { Fault } from '../neutral/outcome.ts';
-import type { Usage, UsageSource } from '../neutral/usage.ts';
+import { usdOf } from '../neutral/price.ts';
+import { sumOf, type Usage, type UsageSource } from '../neutral/usage.ts';
 import type { AttemptRecord, RouteAttempt, RouteQuery, Verdict } from '../routing/route.ts';
 import type { UpstreamUpload } from '../transport/upstream-call.ts';
 import type { Answer } from './answer.ts';
@@ -58,6 +58,8 @@ export interface Job<C = Bytes> {
   /** The client wants a stream. */
   stream: boolean;
   inputTokensEstimate: number;
+  /** Wall-clock ms of arrival: the prices of then apply. */
+  atMs: number;
   /** Monotonic ms at which the request arrived, and at which everything must have ended. */
   startedMs: number;
   deadlineMs: number;
@@ -165,14 +167,14 @@ export function recordAttempt<C>(
     bytes,
     usage,
     usageSource,
-    costUsd: usage === null ? null : usdOf(usage, target.price),
+    costUsd: usage === null ? null : usdOf(usage, target.price, job.atMs),
     message: outcome?.message ?? null,
   };
   progress.attempts.push(record);
   if (trace !== null) traceAttempt(trace, job, answer, seen, record);
 }
 
-type TracedJob<C> = Pick<Job<C>, 'progress' | 'startedMs' | 'trace' | 'providers' | 'endpoint' | 'stream'>;
+type TracedJob<C> = Pick<Job<C>, 'progress' | 'atMs' | 'startedMs' | 'trace' | 'providers' | 'endpoint' | 'stream'>;
 
 function traceAttempt<C>(
   trace: Trace,
@@ -205,17 +207,6 @@ function traceAttempt<C>(
     usageSource: record.usageSource,
     costUsd: record.costUsd,
   });
-}
-
-/** Of several calls. What is told of the last alone, such as searches, is told of none. */
-export function sumOf(before: Usage | null, own: Usage): Usage {
-  if (before === null) return own;
-  const { images } = own;
-  return {
-    inputTokens: before.inputTokens + own.inputTokens,
-    outputTokens: before.outputTokens + own.outputTokens,
-    ...(images !== undefined && { images: (before.images ?? 0) + images }),
-  };
 }
 
 /** What the upstream said; else, for an answer that ran, our count of what passed over the estimated input. */

@@ -31,5 +31,5 @@ export interface ModelCall {
 /** What attempts need to know of it. */
 export type RunCall = Pick<
   ModelCall,
-  'requestId' | 'principal' | 'client' | 'sink' | 'startedMs' | 'wishes' | 'callerHeaders' | 'trace'
+  'requestId' | 'principal' | 'client' | 'sink' | 'atMs' | 'startedMs' | 'wishes' | 'callerHeaders' | 'trace'
 >;

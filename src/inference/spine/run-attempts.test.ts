@@ -43,6 +43,7 @@ function routeOnce(ended: (outcome: string) => void): Route {
     credential: { id: 'up' },
     lane: {},
     probe: false,
+    atMs: 0,
     startedMs: 0,
   } as unknown as RouteAttempt;
   let asked = 0;
@@ -70,6 +71,7 @@ function jobWith(client: FakeClient): Job {
     bound: null,
     stream: true,
     inputTokensEstimate: 1,
+    atMs: 0,
     startedMs: systemClock.monotonicMs(),
     deadlineMs: systemClock.monotonicMs() + 1_000,
     headers: [],

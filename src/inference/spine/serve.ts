@@ -50,6 +50,8 @@ async function run<I, R extends RequestBody, P extends Plan>(
   request: R,
 ): Promise<void> {
   const { sink, principal, admitted } = call;
+  const pricing = services.pricing();
+  if (pricing !== null) await pricing;
   const snapshot = services.snapshot();
   const planning = endpoint.plan(snapshot, call, request);
   const plan = planning instanceof Promise ? await planning : planning;
@@ -86,7 +88,7 @@ async function run<I, R extends RequestBody, P extends Plan>(
 export function jobOf(
   { providers }: Snapshot,
   endpoint: string,
-  { principal, client, sink, startedMs, wishes, callerHeaders, trace }: RunCall,
+  { principal, client, sink, atMs, startedMs, wishes, callerHeaders, trace }: RunCall,
   { alias, query, form, bound = null, given, calls, headers }: Omit<Plan, 'charged'>,
   { headers: limits, costMilli }: Reservation,
   { user, tag = null }: Pick<RequestFacts, 'user' | 'tag'>,
@@ -102,6 +104,7 @@ export function jobOf(
     sink,
     stream: form !== 'whole',
     inputTokensEstimate: query.needs.inputTokensEstimate,
+    atMs,
     startedMs,
     deadlineMs: startedMs + Math.min(alias.totalMs, wishes.timeoutMs ?? alias.totalMs),
     headers: headers === undefined ? limits : [...limits, ...headers],

@@ -1,4 +1,5 @@
-import type { Claim, Delivered, Reservation, TokenPrice } from '../../metering/admission.ts';
+import type { Claim, Delivered, Reservation } from '../../metering/admission.ts';
+import type { Price } from '../neutral/price.ts';
 import type { RouteRecord } from '../routing/route.ts';
 import type { Job, JobProgress } from './job.ts';
 import type { ModelCall } from './model-call.ts';
@@ -9,7 +10,7 @@ import type { Client } from './sink.ts';
 export type EndedJob = Pick<Job, 'user' | 'tag' | 'stream' | 'progress'> & {
   client: Pick<Client, 'gone' | 'committed'>;
   /** Of its tokens, where several models had them; absent: that of the target that answered. */
-  price?: TokenPrice | null;
+  price?: Price | null;
 };
 
 /** Exactly once for every reservation, whatever way the request ended. `doneMilli`: as settlement's, less than was held. */

@@ -1,11 +1,10 @@
 import type { Loss } from '../neutral/loss.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
-import type { Usage } from '../neutral/usage.ts';
+import { sumOf, type Usage } from '../neutral/usage.ts';
 import type { RouteAttempt } from '../routing/route.ts';
 import { type Answer, answeredElsewhere } from './answer.ts';
 import { Attempt } from './attempt.ts';
 import type { AttemptParts, Job, PreparedBody } from './job.ts';
-import { sumOf } from './job.ts';
 import type { AnswerForm, AttemptSink, Bytes, Pace } from './sink.ts';
 import type { AttemptSeen, Trial } from './trial.ts';
 

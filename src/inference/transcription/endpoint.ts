@@ -1,9 +1,9 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import { usdOf } from '../../metering/quota.ts';
 import type { SpooledFile } from '../../net/spool.ts';
 import { sniffAudio, sniffBytesNeeded } from '../audio/sniff.ts';
 import { needsTimes } from '../dialects/transcription/format.ts';
 import { readTranscriptionRequest } from '../dialects/transcription/read-request.ts';
+import { usdOf } from '../neutral/price.ts';
 import type { TranscriptionRequest } from '../neutral/transcript.ts';
 import type { Target } from '../routing/target.ts';
 import type { Endpoint, Plan, Trials } from '../spine/endpoint.ts';
@@ -81,7 +81,7 @@ async function foresee(request: TranscriptionRequest, sound: UploadedSound): Pro
 }
 
 /** How long the sound was, where the one who wrote it down did not say: what is priced by the minute has its price. */
-async function measure({ progress }: Job, sound: UploadedSound): Promise<void> {
+async function measure({ progress, atMs }: Job, sound: UploadedSound): Promise<void> {
   const { usage, attempts } = progress;
   if (progress.delivered === 'nothing' || usage === null || usage.audioMs !== undefined) return;
   const durationMs = await sound.durationMs();
@@ -89,7 +89,7 @@ async function measure({ progress }: Job, sound: UploadedSound): Promise<void> {
   if (durationMs === null || last === undefined) return;
   progress.usage = { ...usage, audioMs: Math.round(durationMs) };
   const price = progress.answeredBy?.target.price ?? null;
-  attempts[attempts.length - 1] = { ...last, usage: progress.usage, costUsd: usdOf(progress.usage, price) };
+  attempts[attempts.length - 1] = { ...last, usage: progress.usage, costUsd: usdOf(progress.usage, price, atMs) };
 }
 
 function fileOf({ files }: UploadedForm): SpooledFile | Failure {

@@ -9,6 +9,8 @@ export interface DataFolder {
   readonly ledgerDb: string;
   /** The providers' lists of models, as last heard. */
   readonly modelsFile: string;
+  /** The price list that was taken over last. */
+  readonly pricesFile: string;
   /** Who holds the folder, for people and the CLI; see data-folder-lock.ts. */
   readonly lockFile: string;
 }
@@ -21,6 +23,7 @@ export function dataFolderAt(dir: string): DataFolder {
     culvertDb: join(path, 'culvert.db'),
     ledgerDb: join(path, 'ledger.db'),
     modelsFile: join(path, 'models.json'),
+    pricesFile: join(path, 'prices.json'),
     lockFile: join(path, 'lock'),
   };
 }

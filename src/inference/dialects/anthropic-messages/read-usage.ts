@@ -15,6 +15,8 @@ export class UsageCounts {
   #input = 0;
   #cacheRead = 0;
   #cacheWrite = 0;
+  #cacheWrite1h = 0;
+  #searches = 0;
   #thinking: number | null = null;
   /** Of runs that the other counts leave out. */
   #beside: InputAndOutput = nothing;
@@ -32,6 +34,10 @@ export class UsageCounts {
     this.#cacheRead = toldCount(usage.cache_read_input_tokens) ?? this.#cacheRead;
     this.#cacheWrite = toldCount(usage.cache_creation_input_tokens) ?? this.#cacheWrite;
     this.output = output ?? this.output;
+    if (isObject(usage.cache_creation))
+      this.#cacheWrite1h = toldCount(usage.cache_creation.ephemeral_1h_input_tokens) ?? this.#cacheWrite1h;
+    if (isObject(usage.server_tool_use))
+      this.#searches = toldCount(usage.server_tool_use.web_search_requests) ?? this.#searches;
     const details = usage.output_tokens_details;
     if (isObject(details)) this.#thinking = toldCount(details.thinking_tokens) ?? this.#thinking;
     if (Array.isArray(usage.iterations)) this.#beside = countsBeside(usage.iterations);
@@ -47,6 +53,8 @@ export class UsageCounts {
       cachedInputTokens: this.#cacheRead + beside.cachedInputTokens,
       cacheWriteTokens: this.#cacheWrite + beside.cacheWriteTokens,
     };
+    if (this.#cacheWrite1h > 0) usage.cacheWrite1hTokens = this.#cacheWrite1h;
+    if (this.#searches > 0) usage.webSearches = this.#searches;
     if (this.#thinking !== null) usage.reasoningTokens = this.#thinking;
     return usage;
   }

@@ -319,7 +319,27 @@ export function usageOf(metadata: JsonValue | undefined): Usage | null {
   const cached = toldCount(metadata.cachedContentTokenCount);
   if (cached !== null) usage.cachedInputTokens = cached;
   if (thoughts !== null) usage.reasoningTokens = thoughts;
+  for (const [name, details, modality] of partsToldApart) {
+    const count = countOf(metadata[details], modality);
+    if (count > 0) usage[name] = count;
+  }
   return usage;
+}
+
+/** Counts by what was heard, seen, said and drawn. */
+const partsToldApart = [
+  ['audioInputTokens', 'promptTokensDetails', 'AUDIO'],
+  ['imageInputTokens', 'promptTokensDetails', 'IMAGE'],
+  ['cachedAudioInputTokens', 'cacheTokensDetails', 'AUDIO'],
+  ['cachedImageInputTokens', 'cacheTokensDetails', 'IMAGE'],
+  ['audioOutputTokens', 'candidatesTokensDetails', 'AUDIO'],
+  ['imageOutputTokens', 'candidatesTokensDetails', 'IMAGE'],
+] as const;
+
+function countOf(details: JsonValue | undefined, modality: string): number {
+  if (!Array.isArray(details)) return 0;
+  const found = details.find((detail) => isObject(detail) && detail.modality === modality);
+  return isObject(found) ? (toldCount(found.tokenCount) ?? 0) : 0;
 }
 
 /** What it told before is not believed any more. */

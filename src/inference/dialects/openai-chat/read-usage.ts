@@ -21,6 +21,7 @@ export function neutralUsage(value: JsonValue | undefined): Usage | null {
     toldCount(input.cached_tokens) ?? toldCount(value.prompt_cache_hit_tokens) ?? toldCount(value.cached_tokens);
   const written = toldCount(input.cache_write_tokens);
   const reasoning = toldCount(output.reasoning_tokens) ?? toldCount(value.reasoning_tokens);
+  const heard = toldCount(input.audio_tokens);
 
   const inputTokens = prompt ?? Math.max(0, (total ?? 0) - (completion ?? 0));
   const usage: Usage = { inputTokens, outputTokens: completion ?? Math.max(0, (total ?? 0) - inputTokens) };
@@ -33,13 +34,15 @@ export function neutralUsage(value: JsonValue | undefined): Usage | null {
   } else if (beside > 0) {
     // Mistral counts sound beside the prompt, some layers what was cached. Else it was thought: at xAI, and in Google's
     // layer, which does not say so.
-    const heard = toldCount(input.audio_tokens);
     const isInput = beside === heard || beside === cached || beside === (cached ?? 0) + (written ?? 0);
     usage[isInput && beside !== reasoning ? 'inputTokens' : 'outputTokens'] += beside;
   }
   if (cached !== null) usage.cachedInputTokens = Math.min(cached, usage.inputTokens);
   if (written !== null) usage.cacheWriteTokens = written;
   if (reasoning !== null) usage.reasoningTokens = reasoning;
+  const spoken = toldCount(output.audio_tokens);
+  if (heard !== null && heard > 0) usage.audioInputTokens = heard;
+  if (spoken !== null && spoken > 0) usage.audioOutputTokens = spoken;
   return usage;
 }
 

@@ -80,9 +80,12 @@ export function usageOf(usage: JsonValue | undefined, durationS: number | null):
   const outputTokens = countIn(counts, 'output_tokens', 'completion_tokens');
   const seconds = durationS ?? durationOf(usage);
   if (inputTokens === null && outputTokens === null && seconds === null) return null;
+  const details = isObject(counts.input_token_details) ? counts.input_token_details : {};
+  const heard = countIn(details, 'audio_tokens');
   return {
     inputTokens: inputTokens ?? 0,
     outputTokens: outputTokens ?? 0,
+    ...(heard !== null && { audioInputTokens: heard }),
     ...(seconds !== null && { audioMs: Math.round(seconds * 1_000) }),
   };
 }

@@ -8,6 +8,7 @@ import type { Provider } from '../provider.ts';
 export const anthropic: Provider = {
   id: 'anthropic',
   title: 'Anthropic',
+  prices: 'anthropic',
   dialect: 'anthropic-messages',
   baseUrl: 'https://api.anthropic.com/v1',
   baseSuffixes: ['/messages'],

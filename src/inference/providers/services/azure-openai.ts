@@ -11,6 +11,8 @@ import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from 
 export const azureOpenAi = openAiLike({
   id: 'azure-openai',
   title: 'Azure OpenAI and AI Foundry',
+  // A deployment has a price if it is named for its model.
+  prices: 'azure',
   baseUrl: null,
   baseSuffixes: [
     '/openai/v1/chat/completions',

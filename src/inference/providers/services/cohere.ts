@@ -7,6 +7,7 @@ import { openAiLike } from '../openai-like.ts';
 export const cohere = openAiLike({
   id: 'cohere',
   title: 'Cohere',
+  prices: 'cohere',
   baseUrl: 'https://api.cohere.ai/compatibility/v1',
   envKey: 'COHERE_API_KEY',
   paths: { originModels: '/v1/models?page_size=1000' },

@@ -4,6 +4,7 @@ import { openAiLike } from '../openai-like.ts';
 export const deepseek = openAiLike({
   id: 'deepseek',
   title: 'DeepSeek',
+  prices: 'deepseek',
   baseUrl: 'https://api.deepseek.com',
   envKey: 'DEEPSEEK_API_KEY',
   // https://api-docs.deepseek.com/guides/anthropic_api

@@ -5,6 +5,7 @@ import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 export const fireworks = openAiLike({
   id: 'fireworks',
   title: 'Fireworks AI',
+  prices: 'fireworks',
   baseUrl: 'https://api.fireworks.ai/inference/v1',
   envKey: 'FIREWORKS_API_KEY',
   forwards: { completions: '/completions' },

@@ -23,6 +23,7 @@ const geminiVoices: VoiceFacts = {
 export const gemini: Provider = {
   id: 'gemini',
   title: 'Google Gemini',
+  prices: 'google',
   dialect: 'gemini',
   baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
   baseSuffixes: ['/models', '/openai', '/v1'],

@@ -6,6 +6,7 @@ import { openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts
 export const groq = openAiLike({
   id: 'groq',
   title: 'Groq',
+  prices: 'groq',
   baseUrl: 'https://api.groq.com/openai/v1',
   envKey: 'GROQ_API_KEY',
   quirks: {

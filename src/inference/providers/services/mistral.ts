@@ -7,6 +7,7 @@ import { openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-lik
 export const mistral = openAiLike({
   id: 'mistral',
   title: 'Mistral',
+  prices: 'mistral',
   baseUrl: 'https://api.mistral.ai/v1',
   envKey: 'MISTRAL_API_KEY',
   forwards: { moderations: '/moderations' },

@@ -8,6 +8,7 @@ const olderVoices = ['alloy', 'ash', 'coral', 'echo', 'fable', 'nova', 'onyx', '
 export const openai = openAiLike({
   id: 'openai',
   title: 'OpenAI',
+  prices: 'openai',
   baseUrl: 'https://api.openai.com/v1',
   envKey: 'OPENAI_API_KEY',
   speaksToo: ['openai-responses'],

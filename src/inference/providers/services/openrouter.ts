@@ -7,6 +7,7 @@ import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 export const openrouter = openAiLike({
   id: 'openrouter',
   title: 'OpenRouter',
+  prices: 'openrouter',
   baseUrl: 'https://openrouter.ai/api/v1',
   envKey: 'OPENROUTER_API_KEY',
   paths: { key: '/key' },

@@ -5,6 +5,7 @@ import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from 
 export const together = openAiLike({
   id: 'together',
   title: 'Together AI',
+  prices: 'together',
   baseUrl: 'https://api.together.ai/v1',
   envKey: 'TOGETHER_API_KEY',
   forwards: { completions: '/completions', rerank: '/rerank' },

@@ -4,6 +4,7 @@ import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 export const voyage = openAiLike({
   id: 'voyage',
   title: 'Voyage AI',
+  prices: 'voyageai',
   baseUrl: 'https://api.voyageai.com/v1',
   baseSuffixes: ['/rerank', '/embeddings'],
   envKey: 'VOYAGE_API_KEY',

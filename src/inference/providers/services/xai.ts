@@ -5,6 +5,7 @@ import { openAiLike } from '../openai-like.ts';
 export const xai = openAiLike({
   id: 'xai',
   title: 'xAI',
+  prices: 'x-ai',
   baseUrl: 'https://api.x.ai/v1',
   envKey: 'XAI_API_KEY',
   forwards: { completions: '/completions' },

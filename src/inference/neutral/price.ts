@@ -1,0 +1,191 @@
+import type { Usage } from './usage.ts';
+
+/**
+ * What is priced: how it is marked, and how many units of it a price in USD is for. A unit whose marks include all of
+ * another's is a part of that one: cached sound is a part of cached input and of sound, and both are parts of the input.
+ * A part without a price of its own costs what the whole costs.
+ */
+const units = [
+  ['input', 'input', 1e6],
+  ['cachedInput', 'input read', 1e6],
+  ['cacheWrite', 'input write', 1e6],
+  ['cacheWrite1h', 'input write 1h', 1e6],
+  ['audioInput', 'input audio', 1e6],
+  ['cachedAudioInput', 'input read audio', 1e6],
+  ['imageInput', 'input image', 1e6],
+  ['cachedImageInput', 'input read image', 1e6],
+  ['output', 'output', 1e6],
+  ['reasoning', 'output thought', 1e6],
+  ['audioOutput', 'output audio', 1e6],
+  ['imageOutput', 'output image', 1e6],
+  ['millionCharacters', 'characters', 1e6],
+  ['minute', 'sound', 60_000],
+  ['image', 'images', 1],
+  ['webSearch', 'searches', 1],
+  ['request', 'requests', 1],
+] as const;
+
+type Unit = (typeof units)[number][0];
+
+/** USD: of tokens and characters a million, of everything else one. What is absent costs what the whole of it costs. */
+export type Rates = Readonly<Partial<Record<Unit, number>>>;
+
+/** Rates of requests whose input is longer than this; those of the tier replace the ones below it, name by name. */
+export interface RateTier {
+  aboveInputTokens: number;
+  rates: Rates;
+}
+
+/** When rates hold: from an instant, or between two seconds of every UTC day, over midnight where the second is first. */
+export type RatesHold = { fromMs: number } | { fromSecond: number; untilSecond: number };
+
+/** What is charged at some time. */
+export interface RatesInForce {
+  /** Absent: always. */
+  hold?: RatesHold;
+  rates: Rates;
+  tiers?: readonly RateTier[];
+}
+
+/** Nano-USD for one unit each, in the order of `units`, above some length of input. */
+interface CompiledTier {
+  aboveInputTokens: number;
+  /** Places in `units` that cost something, and what. */
+  places: readonly number[];
+  nanoUsd: readonly number[];
+}
+
+interface CompiledRates extends RatesInForce {
+  /** The highest first. */
+  compiled: readonly CompiledTier[];
+}
+
+/** Rates made ready, so that a request costs a few multiplications. The first that hold decide, else the last. */
+export interface Price {
+  readonly inForce: readonly CompiledRates[];
+  /** What the service charges for at least, in ms of sound. */
+  readonly audioMsMin: number;
+}
+
+/** `inForce`: the first that hold decide, else the last. */
+export function createPrice(inForce: readonly RatesInForce[], audioMsMin = 0): Price {
+  return { inForce: inForce.map((one) => ({ ...one, compiled: compiledTiers(one) })), audioMsMin };
+}
+
+/** What is charged at that instant for input of ordinary length. */
+export function ratesAt(price: Price, atMs: number): RatesInForce {
+  return inForceAt(price, atMs);
+}
+
+/**
+ * USD of one attempt or request that began at `atMs` of the wall clock; null when its target has no price. Rounded to
+ * 1e-9 USD, so that sums over a month do not show binary dust.
+ */
+export function usdOf(usage: Usage, price: Price | null, atMs: number): number | null {
+  if (price === null) return null;
+  const { compiled } = inForceAt(price, atMs);
+  let at = 0;
+  while (at < compiled.length - 1 && usage.inputTokens <= compiled[at]!.aboveInputTokens) at++;
+  const { places, nanoUsd } = compiled[at]!;
+  count(usage, price.audioMsMin);
+  let sum = 0;
+  for (let i = 0; i < places.length; i++) sum += counts[places[i]!]! * nanoUsd[i]!;
+  return Math.round(sum) / 1e9;
+}
+
+function inForceAt({ inForce }: Price, atMs: number): CompiledRates {
+  const last = inForce.length - 1;
+  for (let i = 0; i < last; i++) if (holds(inForce[i]!.hold, atMs)) return inForce[i]!;
+  return inForce[last]!;
+}
+
+const dayMs = 86_400_000;
+
+function holds(hold: RatesHold | undefined, atMs: number): boolean {
+  if (hold === undefined) return true;
+  if ('fromMs' in hold) return atMs >= hold.fromMs;
+  const second = (atMs % dayMs) / 1_000;
+  const { fromSecond, untilSecond } = hold;
+  return untilSecond < fromSecond
+    ? second >= fromSecond || second < untilSecond
+    : second >= fromSecond && second < untilSecond;
+}
+
+/** Of one request at a time; the numbers of the last one are written over. */
+const counts = new Float64Array(units.length);
+
+/** In the order of `units`. Parts are never more than their whole, whatever an upstream says. */
+function count(usage: Usage, audioMsMin: number): void {
+  const { inputTokens: input, outputTokens: output } = usage;
+  const read = Math.min(usage.cachedInputTokens ?? 0, input);
+  const written = Math.min(usage.cacheWriteTokens ?? 0, input - read);
+  const sound = Math.min(usage.audioInputTokens ?? 0, input - written);
+  const seen = Math.min(usage.imageInputTokens ?? 0, input - written - sound);
+  // Where the two parts do not fit beside each other, they must overlap.
+  const readSound = within(usage.cachedAudioInputTokens ?? 0, read + sound + written - input, Math.min(read, sound));
+  const readSeen = within(
+    usage.cachedImageInputTokens ?? 0,
+    read - readSound + sound + seen + written - input,
+    Math.min(read - readSound, seen),
+  );
+  const spoken = Math.min(usage.audioOutputTokens ?? 0, output);
+  const drawn = Math.min(usage.imageOutputTokens ?? 0, output - spoken);
+  counts[0] = input;
+  counts[1] = read;
+  counts[2] = written;
+  counts[3] = Math.min(usage.cacheWrite1hTokens ?? 0, written);
+  counts[4] = sound;
+  counts[5] = readSound;
+  counts[6] = seen;
+  counts[7] = readSeen;
+  counts[8] = output;
+  counts[9] = Math.min(usage.reasoningTokens ?? 0, output - spoken - drawn);
+  counts[10] = spoken;
+  counts[11] = drawn;
+  counts[12] = usage.characters ?? 0;
+  const audioMs = usage.audioMs ?? 0;
+  counts[13] = audioMs > 0 ? Math.max(audioMs, audioMsMin) : 0;
+  counts[14] = usage.images ?? 0;
+  counts[15] = usage.webSearches ?? 0;
+  counts[16] = 1;
+}
+
+function within(value: number, least: number, most: number): number {
+  return Math.max(0, least, Math.min(value, most));
+}
+
+function compiledTiers({ rates, tiers = [] }: RatesInForce): CompiledTier[] {
+  const upwards = [...tiers].sort((a, b) => a.aboveInputTokens - b.aboveInputTokens);
+  const all: CompiledTier[] = [{ aboveInputTokens: -1, ...compiledRates(rates) }];
+  let reached = rates;
+  for (const tier of upwards) {
+    reached = { ...reached, ...tier.rates };
+    all.unshift({ aboveInputTokens: tier.aboveInputTokens, ...compiledRates(reached) });
+  }
+  return all;
+}
+
+/**
+ * A priced unit's rate is for what none of its priced parts is: the sum over all is one number for each unit, which may
+ * be negative for a part that is cheaper than its whole.
+ */
+function compiledRates(rates: Rates): Pick<CompiledTier, 'places' | 'nanoUsd'> {
+  const marks = units.map(([, text]) => text.split(' '));
+  const isPart = (part: number, whole: number) =>
+    part !== whole && marks[whole]!.every((mark) => marks[part]!.includes(mark));
+  const priced = [...units.keys()]
+    .filter((at) => rates[units[at]![0]] !== undefined)
+    .sort((a, b) => marks[b]!.length - marks[a]!.length);
+  const sum = new Array<number>(units.length).fill(0);
+  /** Of each priced unit, what is in none of its priced parts: a factor for each unit's count. */
+  const rest = new Map<number, number[]>();
+  for (const at of priced) {
+    const own = units.map((_, i) => Number(i === at));
+    for (const [part, of] of rest) if (isPart(part, at)) for (const i of own.keys()) own[i]! -= of[i]!;
+    rest.set(at, own);
+    const [name, , per] = units[at]!;
+    for (const i of sum.keys()) sum[i]! += (own[i]! * rates[name]! * 1e9) / per;
+  }
+  const places = [...sum.keys()].filter((i) => sum[i] !== 0);
+  return { places, nanoUsd: places.map((i) => sum[i]!) };
+}

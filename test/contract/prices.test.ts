@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, type TestContext, test } from 'node:test';
+import { calcPrice } from '@pydantic/genai-prices';
+import { checkConfigText } from '../../src/config/check.ts';
+import { unpricedTargets } from '../../src/inference/models/unpriced.ts';
+import { previewSnapshot } from '../../src/main/preview.ts';
+import { adminKey, startGateway } from '../start-gateway.ts';
+
+/* USD of requests where nobody has written a price: from the price list. */
+
+/** Usage as each provider tells it next. */
+let told: Record<string, unknown> = {};
+/** The price list that is published at `/data.json`. */
+let published = '';
+const server = createServer((request, response) => {
+  request.resume().on('end', () => {
+    response.setHeader('content-type', 'application/json');
+    response.end(answerAt(request.url!));
+  });
+});
+server.listen(0, '127.0.0.1');
+await once(server, 'listening');
+after(() => {
+  server.close();
+  server.closeAllConnections();
+});
+const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+function answerAt(url: string): string {
+  if (url === '/data.json') return published;
+  if (url.includes('/messages'))
+    return JSON.stringify({
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'm',
+      content: [{ type: 'text', text: 'Hello' }],
+      stop_reason: 'end_turn',
+      usage: told,
+    });
+  if (url.includes(':generateContent'))
+    return JSON.stringify({
+      candidates: [{ content: { role: 'model', parts: [{ text: 'Hello' }] }, finishReason: 'STOP' }],
+      usageMetadata: told,
+    });
+  if (url.includes('/images'))
+    return JSON.stringify({ created: 1, data: [{ url: 'https://example.org/a.png' }], usage: told });
+  if (url.includes('/audio/transcriptions')) return JSON.stringify({ text: 'Hello', usage: told });
+  return JSON.stringify({
+    id: 'c',
+    object: 'chat.completion',
+    created: 1,
+    model: 'm',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+    usage: told,
+  });
+}
+
+const provider = (type: string, path = '/v1') => ({ type, base_url: base + path, api_key: 'k' });
+const over = (name: string, model: string) => ({ targets: [{ provider: name, model, stream: false }] });
+const config = {
+  providers: {
+    openai: { ...provider('openai'), prices: 'openai' },
+    claude: { ...provider('anthropic'), prices: 'anthropic' },
+    google: { ...provider('gemini', ''), prices: 'google' },
+    own: provider('openai'),
+  },
+  models: {
+    chat: over('openai', 'gpt-4o'),
+    sound: over('openai', 'gpt-audio'),
+    claude: over('claude', 'claude-sonnet-4-5'),
+    gemini: over('google', 'gemini-2.5-pro'),
+    whisper: { type: 'transcription', ...over('openai', 'whisper-1') },
+    own: over('own', 'my-model'),
+    stated: { targets: [{ provider: 'openai', model: 'gpt-4o', stream: false, price: { input: 100 } }] },
+  },
+  plans: { default: { windows: 'off', rpm: 'off', budget: { month: 1_000 } } },
+};
+const gateway = await startGateway({ after: after as TestContext['after'] }, config);
+
+const hello = { messages: [{ role: 'user', content: 'Hello' }] };
+
+async function costOf(model: string, usage: Record<string, unknown>, body: object = hello): Promise<(number | null)[]> {
+  told = usage;
+  const answer = await gateway.fetch('/v1/chat/completions', { json: { model, ...body } });
+  assert.equal(answer.status, 200, await answer.text());
+  const id = answer.headers.get('x-culvert-request-id');
+  const kept = (await (await gateway.fetch(`/v1/requests/${id}`)).json()) as { cost_usd: number | null };
+  const header = answer.headers.get('x-culvert-cost-usd');
+  return [header === null ? null : Number(header), kept.cost_usd];
+}
+
+test('a request has its USD with no price written: in its header, its record, the usage and the budget', async () => {
+  const [header, kept] = await costOf('chat', { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 });
+  const theirs = calcPrice({ input_tokens: 1_000, output_tokens: 100 }, 'gpt-4o', { providerId: 'openai' });
+  assert.equal(kept, theirs!.total_price);
+  assert.equal(header, kept);
+  const usage = (await (await gateway.fetch('/v1/usage')).json()) as { budget: { month: { used: number } } };
+  assert.equal(usage.budget.month.used, kept);
+});
+
+test('cached reads, writes of five minutes and an hour, searches, sound and long input are told and charged', async () => {
+  const [, claude] = await costOf('claude', {
+    input_tokens: 100,
+    cache_read_input_tokens: 2_000,
+    cache_creation_input_tokens: 900,
+    cache_creation: { ephemeral_5m_input_tokens: 500, ephemeral_1h_input_tokens: 400 },
+    server_tool_use: { web_search_requests: 2 },
+    output_tokens: 50,
+  });
+  const asTheyCount = {
+    input_tokens: 3_000,
+    cache_read_tokens: 2_000,
+    cache_write_tokens: 900,
+    cache_write_1h_tokens: 400,
+    web_searches: 2,
+    output_tokens: 50,
+  };
+  const theirs = calcPrice(asTheyCount, 'claude-sonnet-4-5', { providerId: 'anthropic' })!;
+  assert.ok(Math.abs(claude! - theirs.total_price) < 1e-9);
+
+  const [, sound] = await costOf('sound', {
+    prompt_tokens: 500,
+    completion_tokens: 300,
+    prompt_tokens_details: { audio_tokens: 400 },
+    completion_tokens_details: { audio_tokens: 250 },
+  });
+  const heard = { input_tokens: 500, input_audio_tokens: 400, output_tokens: 300, output_audio_tokens: 250 };
+  assert.ok(Math.abs(sound! - calcPrice(heard, 'gpt-audio', { providerId: 'openai' })!.total_price) < 1e-9);
+
+  const long = (input: number) => ({
+    promptTokenCount: input,
+    candidatesTokenCount: 1_000,
+    totalTokenCount: input + 1_000,
+  });
+  for (const input of [200_000, 200_001]) {
+    const [, gemini] = await costOf('gemini', long(input));
+    const usage = { input_tokens: input, output_tokens: 1_000 };
+    const expected = calcPrice(usage, 'gemini-2.5-pro', { providerId: 'google' })!.total_price;
+    assert.ok(Math.abs(gemini! - expected) < 1e-9, String(input));
+  }
+});
+
+test('several choices of one request are charged together, and the header says so', async () => {
+  const usage = { promptTokenCount: 1_000, candidatesTokenCount: 10, totalTokenCount: 1_010 };
+  const [header, kept] = await costOf('gemini', usage, { ...hello, n: 2 });
+  const one = calcPrice({ input_tokens: 1_000, output_tokens: 10 }, 'gemini-2.5-pro', { providerId: 'google' })!;
+  assert.ok(Math.abs(kept! - 2 * one.total_price) < 2e-9);
+  assert.equal(header, kept);
+});
+
+test('what a target states is its price, and a server of your own has none', async () => {
+  const usage = { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 };
+  assert.deepEqual(await costOf('stated', usage), [0.1, 0.1]);
+  assert.deepEqual(await costOf('own', usage), [null, null]);
+});
+
+test('sound is charged by the minute', async () => {
+  told = { type: 'duration', seconds: 90 };
+  const form = new FormData();
+  form.set('model', 'whisper');
+  form.set('file', new File([Buffer.from('RIFF\0\0\0\0WAVE')], 'a.wav'));
+  const answer = await gateway.fetch('/v1/audio/transcriptions', { method: 'POST', body: form });
+  const text = await answer.text();
+  assert.equal(answer.status, 200, text);
+  assert.equal(answer.headers.get('x-culvert-cost-usd'), '0.009');
+});
+
+interface Entry {
+  id: string;
+  pricing: Record<string, unknown> | null;
+  context_length: number | null;
+  context_window: number | null;
+  top_provider: unknown;
+  architecture: unknown;
+}
+
+test('/v1/models says what a model costs and holds, by our names and by OpenRouter’s', async () => {
+  const { data } = (await (await gateway.fetch('/v1/models')).json()) as { data: Entry[] };
+  const entry = (id: string) => data.find((model) => model.id === id)!;
+  const { input, output, cached_input, prompt, completion, input_cache_read } = entry('chat').pricing!;
+  assert.deepEqual([input, output, cached_input], [2.5, 10, 1.25]);
+  assert.deepEqual([prompt, completion, input_cache_read], ['0.0000025', '0.00001', '0.00000125']);
+  assert.deepEqual([entry('chat').context_length, entry('chat').context_window], [128_000, 128_000]);
+  assert.deepEqual(entry('chat').top_provider, {
+    context_length: 128_000,
+    max_completion_tokens: 16_384,
+    is_moderated: false,
+  });
+  assert.deepEqual(entry('chat').architecture, { input_modalities: ['text', 'image'], output_modalities: ['text'] });
+  assert.deepEqual((entry('gemini').pricing!.above as { input_tokens: number }[])[0]?.input_tokens, 200_000);
+  assert.equal(entry('own').pricing, null);
+});
+
+test('a price that is set at run time holds from the next request on, and none before is charged again', async () => {
+  const usage = { prompt_tokens: 1_000, completion_tokens: 0, total_tokens: 1_000 };
+  const admin = async (method: string, path: string, body: object) => {
+    const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
+    const answer = await fetch(`${gateway.url}/admin/v1${path}`, { method, headers, body: JSON.stringify(body) });
+    assert.ok(answer.ok, await answer.text());
+  };
+  const target = (price?: object) => ({ provider: 'openai', model: 'gpt-4o', stream: false, ...(price && { price }) });
+  await admin('POST', '/models', { id: 'changing', targets: [target()] });
+  assert.deepEqual(await costOf('changing', usage), [0.0025, 0.0025]);
+  const before = await spent();
+  await admin('PATCH', '/models/changing', { targets: [target({ input: 50 })] });
+  assert.equal(await spent(), before);
+  assert.deepEqual(await costOf('changing', usage), [0.05, 0.05]);
+  assert.ok(Math.abs((await spent()) - before - 0.05) < 1e-9);
+});
+
+async function spent(): Promise<number> {
+  const usage = (await (await gateway.fetch('/v1/usage')).json()) as { budget: { month: { used: number } } };
+  return usage.budget.month.used;
+}
+
+test('a budget in USD refuses with no price written', async (t) => {
+  const poor = await startGateway(t, {
+    ...config,
+    plans: { default: { ...config.plans.default, budget: { month: 0.001 } } },
+  });
+  told = { prompt_tokens: 1_000, completion_tokens: 0, total_tokens: 1_000 };
+  const ask = () => poor.fetch('/v1/chat/completions', { json: { model: 'chat', ...hello } });
+  assert.equal((await ask()).status, 200);
+  const refused = await ask();
+  assert.equal(refused.status, 429, await refused.text());
+});
+
+test('the newest list is taken over where the configuration allows it, and kept for the next start', async (t) => {
+  const prices = { input_mtok: 77, output_mtok: 0 };
+  const own = { id: 'openai', name: 'OpenAI', api_pattern: 'https://api\\.openai\\.com' };
+  const listed = (match: object) => JSON.stringify([{ ...own, models: [{ id: 'gpt-4o', match, prices }] }]);
+  published = listed({ equals: 'gpt-4o' });
+  const updated = await startGateway(t, { ...config, prices: { update: true, url: `${base}/data.json` } });
+  const inputPrice = async () => {
+    const { data } = (await (await updated.fetch('/v1/models')).json()) as { data: Entry[] };
+    return data.find(({ id }) => id === 'chat')!.pricing?.input;
+  };
+  while ((await inputPrice()) !== 77) await new Promise((resolve) => setTimeout(resolve, 10));
+  await updated.reload({ ...config, prices: { update: false } });
+  assert.equal(await inputPrice(), 2.5);
+  await updated.reload({ ...config, prices: { update: true, url: `${base}/data.json` } });
+  assert.equal(await inputPrice(), 77);
+  await updated.reload(config);
+});
+
+test('culvert check names the models of services for which nobody has a price', async () => {
+  const text = `
+providers:
+  openai: { type: openai, api_key: k }
+  home: { type: ollama }
+models:
+  known: { targets: [openai/gpt-4o] }
+  unknown: { targets: [openai/my-finetune] }
+  stated: { targets: [{ provider: openai, model: other, price: { input: 1 } }] }
+  local: { targets: [home/llama] }
+storage: { data_dir: /nonexistent/culvert }
+autodetect: off
+`;
+  const checked = checkConfigText(text, 'culvert.yaml', {});
+  assert.ok(checked.ok);
+  const { snapshot } = await previewSnapshot(checked.config, {});
+  assert.deepEqual(unpricedTargets(snapshot), ['openai/my-finetune']);
+});
