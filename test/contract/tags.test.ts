@@ -7,9 +7,19 @@ import { startAwkwardSite } from '../tools/awkward-site.ts';
 const upstream = await startUpstream();
 after(() => upstream.close());
 const site = await startAwkwardSite({ after });
+const over = overUpstreams(upstream.url) as { providers: object; models: object };
+const base_url = `${upstream.url}/v1`;
 const gateway = await startGateway(
   { after: after as never },
-  { ...overUpstreams(upstream.url), fetch: { allow_private: [site.place] } },
+  {
+    providers: {
+      ...over.providers,
+      chats: { type: 'openai', base_url, api_key: 'upstream-secret', dialects: ['openai-chat'] },
+      responds: { type: 'openai', base_url, api_key: 'upstream-secret', dialects: ['openai-responses'] },
+    },
+    models: { ...over.models, chats: { targets: ['chats/mock/ok'] }, responds: { targets: ['responds/mock/ok'] } },
+    fetch: { allow_private: [site.place] },
+  },
 );
 
 /** The tag that the ledger has of a call. */
@@ -48,6 +58,21 @@ test("the first of a list of tags, as LiteLLM's clients send it, is the tag wher
   assert.equal(await chat({ metadata: { tags: ['job:7', 'eu'] } }), 'job:7');
   assert.equal(await chat({ metadata: { tags: [7] } }), null);
 });
+
+for (const [path, model, said] of [
+  ['/v1/chat/completions', 'responds', { messages }],
+  ['/v1/responses', 'chats', { input: 'Hello' }],
+] as const) {
+  test(`${path}: a list of tags is left out where a provider of another format takes texts alone`, async () => {
+    upstream.clear();
+    const metadata = { tags: ['job:7', 'eu'], run: '7' };
+    const answer = await gateway.fetch(path, { json: { model, ...said, metadata } });
+    assert.equal(answer.status, 200, await answer.text());
+    assert.match(answer.headers.get('x-culvert-dropped') ?? '', /metadata\.tags/);
+    const [asked] = upstream.requests();
+    assert.deepEqual((asked!.body as { metadata: unknown }).metadata, { run: '7' });
+  });
+}
 
 test('a body that is read in a thread has its tag too', async () => {
   const long = [{ role: 'user', content: 'x'.repeat(1_200_000) }];

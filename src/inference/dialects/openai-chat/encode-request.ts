@@ -4,6 +4,7 @@ import type { Loss } from '../../neutral/loss.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralToolChoice } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
+import { textsOf } from '../openai-metadata.ts';
 import { encodeMessages } from './encode-messages.ts';
 import { openAiChatId } from './wire.ts';
 
@@ -45,7 +46,7 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
   put(body, 'response_format', request.responseFormat && wireFormat(request.responseFormat));
   put(body, 'reasoning_effort', effortOf(request, losses));
   put(body, 'user', userOf(request, losses));
-  if (request.hints !== undefined) putAll(body, request.hints);
+  if (request.hints !== undefined) putHints(body, request.hints, losses);
   putExtensions(body, request, losses);
   if (target.stream) {
     body.stream = true;
@@ -61,6 +62,11 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
 
 function put(body: JsonObject, name: string, value: JsonValue | undefined): void {
   if (value !== undefined) body[name] = value;
+}
+
+function putHints(body: JsonObject, { metadata, ...hints }: JsonObject, losses: Loss[]): void {
+  putAll(body, hints);
+  if (metadata !== undefined) put(body, 'metadata', textsOf(metadata, losses) ?? undefined);
 }
 
 /** Never overwrites: what the neutral form says stands. Defines members, so `__proto__` stays a plain one (S21). */

@@ -30,6 +30,7 @@ import {
   within,
   wordOr,
 } from '../fields.ts';
+import { metadata } from '../openai-metadata.ts';
 import { messages } from './decode-messages.ts';
 import type { ChatFunction, ChatRequest } from './wire.ts';
 
@@ -112,8 +113,6 @@ const streamOptions = members('an object such as {"include_usage":true}', {
 });
 
 const logitBias = mapOf(numberIn(-100, 100), Number.POSITIVE_INFINITY, 'token id to bias');
-
-const metadata = mapOf(stringOf(0, 512), 16, 'strings');
 
 const audio = members("an object with 'voice' and 'format'", {
   voice: needed(textOr(object), 'the name of a voice'),

@@ -5,6 +5,7 @@ import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
 import { openAiChatId } from '../openai-chat/wire.ts';
+import { textsOf } from '../openai-metadata.ts';
 import { encodeInput } from './encode-messages.ts';
 import { outputLogprobs } from './request-fields.ts';
 import { openAiResponsesId } from './wire.ts';
@@ -129,7 +130,6 @@ function includeOf(
 
 /** Hints that this format has as well. */
 const knownHints: ReadonlySet<string> = new Set([
-  'metadata',
   'store',
   'service_tier',
   'prompt_cache_key',
@@ -140,7 +140,8 @@ const knownHints: ReadonlySet<string> = new Set([
 
 function putHints(body: JsonObject, request: NeutralRequest, losses: Loss[]): void {
   for (const [name, value] of Object.entries(request.hints ?? {})) {
-    if (knownHints.has(name)) put(body, name, value);
+    if (name === 'metadata') put(body, name, textsOf(value, losses) ?? undefined);
+    else if (knownHints.has(name)) put(body, name, value);
     else losses.push({ field: name, why: 'unsupported' });
   }
 }

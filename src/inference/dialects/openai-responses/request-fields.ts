@@ -17,7 +17,6 @@ import {
   integerIn,
   isGiven,
   judged,
-  mapOf,
   members,
   needed,
   numberIn,
@@ -29,6 +28,7 @@ import {
   within,
   wordOr,
 } from '../fields.ts';
+import { metadata } from '../openai-metadata.ts';
 import { input, orphanOutput } from './decode-messages.ts';
 import type { ResponsesRequest, WireTool } from './wire.ts';
 
@@ -100,8 +100,6 @@ const reasoning = members("an object with 'effort' or 'summary'", {
 const background = described({ const: false }, (value) =>
   value === false ? null : complain('', value, "false, and 'stream': true for an answer that takes long"),
 );
-
-const metadata = mapOf(stringOf(0, 512), 16, 'strings');
 
 /** Parts of the answer that a caller asks for: one that other dialects' answers have too. */
 export const outputLogprobs = 'message.output_text.logprobs';

@@ -1,0 +1,23 @@
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { Loss } from '../neutral/loss.ts';
+import { described } from './described-check.ts';
+import { mapOf, stringOf } from './fields.ts';
+
+const text = stringOf(0, 512);
+
+/** OpenAI's `metadata`: texts. Clients of LiteLLM send lists beside them, such as `tags`. */
+export const metadata = mapOf(
+  described({}, (value) => (typeof value === 'string' ? text(value) : null)),
+  16,
+  'strings',
+);
+
+/** What a provider that takes texts alone is told of `metadata`; null: it has none of them. */
+export function textsOf(metadata: JsonValue | undefined, losses: Loss[]): JsonObject | null {
+  const members = isObject(metadata) ? Object.entries(metadata) : [];
+  const texts = members.filter(([, value]) => typeof value === 'string');
+  for (const [name, value] of members) {
+    if (typeof value !== 'string') losses.push({ field: `metadata.${name.slice(0, 64)}`, why: 'unsupported' });
+  }
+  return texts.length > 0 || members.length === 0 ? Object.fromEntries(texts) : null;
+}
