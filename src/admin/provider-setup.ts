@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Change, CredentialRow, KeptRow } from '../auth/account-store.ts';
+import { openDefinition } from '../auth/kept-secrets.ts';
 import { redactPart, secretMark } from '../config/redact.ts';
 import { name } from '../config/scalars.ts';
 import { providerSchema } from '../config/schema-providers.ts';
@@ -71,7 +72,10 @@ export function providerSetupOperations(parts: AdminParts, kept: KeptRecords): O
         await kept.change(changeOf(params.name, version, actor), (row, rows) => {
           const before = writtenOf(parts, row);
           const after = patched(before, patch);
-          refuseToSendElsewhere(before, after, patch, credentialsIn(rows, row.name).length > 0);
+          refuseToSendElsewhere(before, after, patch, {
+            credentials: credentialsIn(rows, row.name).length > 0,
+            model: modelWithBodyFor(parts, rows, row.name),
+          });
           const next = nextOf(parts, row, after, actor);
           return {
             changes: [{ kind: 'replace-kept', row: next, was: row.version }],
@@ -140,11 +144,20 @@ function writtenOrBare({ definition, sealed }: KeptRow): Record<string, unknown>
 }
 
 /** Secrets that nobody may read must not be sent to an address of the changer's choice either. */
-function refuseToSendElsewhere(before: Members, after: Members, patch: Members, hasCredentials: boolean): void {
+function refuseToSendElsewhere(
+  before: Members,
+  after: Members,
+  patch: Members,
+  { credentials, model }: { credentials: boolean; model: string | null },
+): void {
   const member = addressMembers.find((each) => JSON.stringify(before[each]) !== JSON.stringify(after[each]));
   if (member === undefined) return;
-  if (hasCredentials) {
+  if (credentials) {
     const message = `${member}: its credentials were given for another address; remove them, change this, and add them again`;
+    refuse(invalid(member, message));
+  }
+  if (model !== null) {
+    const message = `${member}: the body of a target of the model ${model} was given for another address; take the body out, change this, and add it again`;
     refuse(invalid(member, message));
   }
   const given = (patch.headers ?? {}) as Members;
@@ -153,4 +166,15 @@ function refuseToSendElsewhere(before: Members, after: Members, patch: Members, 
     const message = `${member}: the header ${unread} was given for another address; send its value too, or null to remove it`;
     refuse(invalid(member, message));
   }
+}
+
+/** A model whose target at this provider has a body, in which anything may be a secret; null: none has. */
+function modelWithBodyFor(parts: AdminParts, { kept }: Parameters<typeof withRow>[0], provider: string): string | null {
+  const hasBody = ({ targets }: { targets?: unknown }) =>
+    Array.isArray(targets) &&
+    targets.some((target) => target?.provider === provider && Object.keys(target.body ?? {}).length > 0);
+  return (
+    kept.find((row) => row.kind === 'model' && hasBody(openDefinition(parts.setup.sealer(), row) ?? row.definition))
+      ?.name ?? null
+  );
 }

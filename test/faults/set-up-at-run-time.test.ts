@@ -134,6 +134,37 @@ test('S40 a header of a provider goes to another address only if its value comes
   );
 });
 
+test('S40 what a target sends in its body goes to no other provider and to no other address', async (t) => {
+  const { gateway, upstream } = await started(t);
+  const { api_key: _, ...keyless } = acme(upstream);
+  await ok(gateway, 'POST', '/providers', keyless);
+  await ok(gateway, 'POST', '/providers', { ...keyless, name: 'other', base_url: `${upstream.url}/other/v1` });
+  const target = { provider: 'acme', model: 'mock/ok', body: { token: secret } };
+  await ok(gateway, 'POST', '/models', { id: 'smart', targets: [target] });
+  const shown = { ...target, body: { token: '(secret)' } };
+  const away = { ...shown, provider: 'other' };
+  for (const targets of [[away], [away, shown]]) {
+    const { status, json } = await call(gateway, 'PATCH', '/models/smart', { targets });
+    assert.deepEqual([status, json.error.param], [400, 'targets[0].body.token']);
+  }
+  const moved = await call(gateway, 'PATCH', '/providers/acme', { base_url: `${upstream.url}/elsewhere/v1` });
+  assert.deepEqual([moved.status, moved.json.error.param], [400, 'base_url']);
+  assert.match(moved.json.error.message, /a target of the model smart was given for another address/);
+
+  // Its own target keeps it, wherever in the list it stands and whichever model it names.
+  await ok(gateway, 'PATCH', '/models/smart', {
+    targets: [
+      { ...away, body: {} },
+      { ...shown, priority: 2 },
+    ],
+  });
+  await ok(gateway, 'PATCH', '/models/smart', { targets: [{ ...shown, weight: 2 }] });
+  upstream.clear();
+  const json = { model: 'smart', messages: [{ role: 'user', content: 'Hello' }] };
+  await (await gateway.fetch('/v1/chat/completions', { json })).text();
+  assert.equal((upstream.requests().at(-1)!.body as { token?: string }).token, secret);
+});
+
 test('a draft is tested before it is kept: what the provider said of a wrong key, or its models', async (t) => {
   const { gateway, upstream } = await started(t);
   const draft = { type: 'openai', base_url: `${upstream.url}/v1`, api_key: secret };
