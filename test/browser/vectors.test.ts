@@ -189,6 +189,25 @@ test('a point is read in full, changed, and deleted', { skip }, async (t) => {
   assert.equal(await countOf('changed'), 2);
 });
 
+test('of two people who change a point the second sees what the first did', { skip }, async (t) => {
+  await filled('shared', [{ id: 1, payload: { text: 'Rye bread.', topic: 'food', page: 1 } }]);
+  const page = await openPage(t, gateway, `${path}?collection=shared&point=1`);
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('textbox', { name: 'Payload' }).fill('{"text": "Rye bread.", "topic": "bread", "page": 1}');
+  const theirs = { text: 'Rye bread.', topic: 'food', page: 2, who: 'another' };
+  await call('PUT', '/shared/points/payload', { payload: theirs, points: [1] });
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByText('Somebody else has changed this.').waitFor();
+  const changed = dialog.getByRole('table', { name: 'What was changed' });
+  assert.match(await changed.innerText(), /topic\s+unchanged\s+bread/);
+  assert.deepEqual((await call<{ payload: object }>('GET', '/shared/points/1')).payload, theirs);
+  await dialog.getByRole('button', { name: 'Keep my changes' }).click();
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('The point 1 was saved.').waitFor();
+  const { payload } = await call<{ payload: object }>('GET', '/shared/points/1');
+  assert.deepEqual(payload, { ...theirs, topic: 'bread' });
+});
+
 test('what a filter leaves is deleted, and a whole collection, each after a question', { skip }, async (t) => {
   await filled('emptied');
   await filled('kept');
@@ -368,9 +387,10 @@ test('the list of collections looks right, and a collection that is not there sa
   const page = await openPage(t, gateway, path);
   await settled(page);
   await assertLooksRight(page, 'vectors');
-  await page.goto(`${path}?collection=nobody`);
-  await page
-    .getByRole('alert')
-    .getByText(/nobody/)
-    .waitFor();
+  for (const name of ['nobody', '..']) {
+    await page.goto(`${gateway.url}${path}?collection=${name}`);
+    await page.getByText(`There is no collection ${name}.`).waitFor();
+    await page.getByRole('link', { name: 'All collections' }).click();
+    await page.getByRole('heading', { name: 'Vectors' }).waitFor();
+  }
 });

@@ -1,12 +1,13 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
-import { Plus, Trash2 } from 'lucide-react';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { Boxes, Plus, Trash2 } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import type { Caller } from '../../api/caller.ts';
-import { Button } from '../../parts/button.tsx';
+import { Button, buttonClass } from '../../parts/button.tsx';
 import { SearchInput, Select } from '../../parts/controls.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
-import { ErrorNote } from '../../parts/error-note.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { ErrorNote, isMissing } from '../../parts/error-note.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { plural } from '../../parts/format.ts';
 import { Skeleton, SkeletonRows } from '../../parts/skeleton.tsx';
@@ -38,9 +39,24 @@ export function CollectionView({ caller, name }: { caller: Caller; name: string 
     queryKey: [collectionsKey, caller.key.id, name],
     queryFn: ({ signal }) => vectors<CollectionInfo>(caller, 'GET', path, undefined, signal),
   });
+  if (isMissing(error)) return <NoCollection caller={caller} name={name} />;
   if (error !== null) return <ErrorNote error={error} retry={() => void refetch()} />;
   if (data === undefined) return <SkeletonRows />;
   return <Shown caller={caller} path={path} collection={data} />;
+}
+
+/** It was deleted, belongs to another key, or the address is misspelled. */
+function NoCollection({ caller, name }: { caller: Caller; name: string }) {
+  const list = (
+    <Link to="/dashboard/vectors" search={{ key: caller.key.id } as never} className={buttonClass('plain')}>
+      All collections
+    </Link>
+  );
+  return (
+    <Empty icon={<Boxes />} title={`There is no collection ${name}.`} action={list}>
+      It may have been deleted, or it may belong to another key.
+    </Empty>
+  );
 }
 
 function Shown({ caller, path, collection }: { caller: Caller; path: string; collection: CollectionInfo }) {

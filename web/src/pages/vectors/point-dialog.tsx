@@ -2,7 +2,9 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { Caller } from '../../api/caller.ts';
+import { ApiError } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
+import { ChangedMeanwhile, currentOf, type Written } from '../../parts/changed-meanwhile.tsx';
 import { Code } from '../../parts/code.tsx';
 import { TextArea } from '../../parts/controls.tsx';
 import { Confirm, Dialog } from '../../parts/dialog.tsx';
@@ -29,8 +31,7 @@ export function PointDialog({ caller, path, kinds, id, onClose }: PointDialogPro
   const client = useQueryClient();
   const { data, error, refetch } = useQuery({
     queryKey: [collectionsKey, caller.key.id, path, 'point', id],
-    queryFn: ({ signal }) =>
-      vectors<Point>(caller, 'GET', `${path}/points/${encodeURIComponent(id)}`, undefined, signal),
+    queryFn: ({ signal }) => readPoint(caller, path, id, signal),
     // What is typed into it must not be replaced.
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
@@ -74,20 +75,28 @@ export function PointDialog({ caller, path, kinds, id, onClose }: PointDialogPro
   );
 }
 
+function readPoint(caller: Caller, path: string, id: string | number, signal?: AbortSignal): Promise<Point> {
+  return vectors(caller, 'GET', `${path}/points/${encodeURIComponent(id)}`, undefined, signal);
+}
+
 interface PayloadFormProps extends Pick<PointDialogProps, 'caller' | 'path' | 'kinds'> {
   point: Point;
   onSaved: () => void;
   onDelete: () => void;
 }
 
-function PayloadForm({ caller, path, kinds, point: { id, payload }, onSaved, onDelete }: PayloadFormProps) {
-  const [before] = useState(() => JSON.stringify(payload ?? {}, null, 2));
+function PayloadForm({ caller, path, kinds, point: { id, payload: read }, onSaved, onDelete }: PayloadFormProps) {
+  const [payload, setPayload] = useState<Written>(read ?? {});
+  const before = textOf(payload);
   const [text, setText] = useState(before);
   const client = useQueryClient();
   const embedded = kinds.filter(({ model }) => model !== null);
   const fault = faultInJson(text) ?? (/^\s*\{/.test(text) ? null : 'Expected an object, such as {}.');
   const save = useMutation({
-    mutationFn() {
+    async mutationFn() {
+      // Points have no version: what is there now is compared with what was read.
+      const current = (await readPoint(caller, path, id)).payload ?? {};
+      if (textOf(sorted(current)) !== textOf(sorted(payload))) throw new ApiError(409, { current });
       const after: unknown = JSON.parse(text);
       const said = textIn(after);
       const anew = embedded.length > 0 && said !== null && said !== textIn(payload);
@@ -104,9 +113,10 @@ function PayloadForm({ caller, path, kinds, point: { id, payload }, onSaved, onD
       await client.invalidateQueries({ queryKey: [collectionsKey] });
     },
   });
+  const current = currentOf<Written>(save.error);
   return (
     <Form
-      error={save.error}
+      error={current === null ? save.error : null}
       onSubmit={() => save.mutate()}
       footer={
         <>
@@ -114,12 +124,29 @@ function PayloadForm({ caller, path, kinds, point: { id, payload }, onSaved, onD
             Delete
           </Button>
           <span className="flex-1" />
-          <Button type="submit" look="main" busy={save.isPending} disabled={text === before || fault !== null}>
+          <Button
+            type="submit"
+            look="main"
+            busy={save.isPending}
+            disabled={text === before || fault !== null || current !== null}
+          >
             Save
           </Button>
         </>
       }
     >
+      {current !== null && (
+        <ChangedMeanwhile
+          before={payload}
+          theirs={current}
+          yours={JSON.parse(text) as Written}
+          onGoOn={(next) => {
+            setPayload(current);
+            setText(textOf(next));
+            save.reset();
+          }}
+        />
+      )}
       {/* Of the call that saves both. */}
       <Field
         name="operations"
@@ -140,6 +167,15 @@ function PayloadForm({ caller, path, kinds, point: { id, payload }, onSaved, onD
       </Field>
     </Form>
   );
+}
+
+function textOf(payload: Written): string {
+  return JSON.stringify(payload, null, 2);
+}
+
+/** A store may give members in any order. */
+function sorted(payload: Written): Written {
+  return Object.fromEntries(Object.entries(payload).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** What is embedded of a payload; null for none. */

@@ -1,5 +1,5 @@
 import type { Caller } from '../../api/caller.ts';
-import { call } from '../../api/request.ts';
+import { ApiError, call } from '../../api/request.ts';
 
 /** One vector that each point of a collection may have. */
 interface VectorParams {
@@ -69,6 +69,8 @@ export async function vectors<Result>(
   body?: unknown,
   signal?: AbortSignal,
 ): Promise<Result> {
+  // A browser takes a name of dots alone for a way to another address.
+  if (/\/\.{1,2}(?:\/|$)/.test(path)) throw new ApiError(404, null);
   const options = { headers: caller.headers, ...(body !== undefined && { body }), ...(signal && { signal }) };
   const { result } = await call<{ result: Result }>(method, `/v1/vectors${path}`, options);
   return result;
