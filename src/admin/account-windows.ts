@@ -39,11 +39,14 @@ const previewReply = z.object({
     .array(
       z.object({
         account: z.string(),
-        key: z.string().nullable().describe('Id of the key that would be stopped, where the plan counts by key.'),
+        key: z
+          .string()
+          .nullable()
+          .describe('Id of the key that the new limits would stop, where the plan counts by key.'),
         windows: z.array(windowSchema).describe('The limits that are reached already.'),
       }),
     )
-    .describe('Who would be stopped: whose present use is at or above a new limit.'),
+    .describe('Accounts that the plan would stop, because their usage is at or above a new limit.'),
 });
 
 export type PlanPreview = z.output<typeof previewReply>;
@@ -83,7 +86,7 @@ export function windowOperations(parts: AdminParts, records: Records): Operation
       path: '/plans/{name}/preview',
       area: 'plans',
       access: 'read',
-      summary: 'Previews a plan: whom it would stop, based on the usage of its accounts. Changes nothing.',
+      summary: 'Previews a plan: lists the accounts that it would stop, based on their usage. Changes nothing.',
       query: noQuery,
       body: planSchema,
       reply: previewReply,

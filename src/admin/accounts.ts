@@ -28,7 +28,7 @@ const accountSchema = z.object({
   name: z.string(),
   plan: z.string(),
   status,
-  from: z.enum(['configuration', 'admin api']).describe('What comes from the configuration can be changed only there.'),
+  from: z.enum(['configuration', 'admin api']).describe('Entries of the configuration can be changed only there.'),
   created_at: timeField.nullable(),
   version: contentVersionField,
 });
@@ -55,7 +55,7 @@ const listQuerySchema = z.strictObject({
   ...pageFields,
   plan: filter('Only those with this plan.'),
   status: status.optional(),
-  text: filter('Only those whose id or name holds this, in whatever case.'),
+  text: filter('Only those whose id or name contains this text. Upper and lower case are the same.'),
 });
 
 /** `/accounts`: who pays. */
@@ -101,7 +101,7 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
         if (fault !== null)
           refuse(invalid('id', 'id: expected 1 to 64 of letters, digits and ._@-, a letter or digit first'));
         if (operator.accounts !== null && !operator.accounts.includes(id)) refuse(notTheirs(operator, id));
-        const taken = { kind: 'conflict', message: `There is an account '${id}' already.` } as const;
+        const taken = { kind: 'conflict', message: `An account '${id}' exists already.` } as const;
         if (directory.account(id) !== null) refuse(taken);
         const plan = body.plan ?? directory.config.default_plan;
         checkPlanName(directory, plan);
@@ -186,7 +186,7 @@ function notTheirs({ name, accounts }: Operator, id: string): Failure {
   const own = accounts?.join(', ') || 'none';
   return {
     kind: 'forbidden',
-    message: `The operator '${name}' is there for the accounts ${own}, and makes no '${id}'.`,
+    message: `The operator '${name}' may manage only the accounts ${own}, so it cannot create '${id}'.`,
   };
 }
 

@@ -43,10 +43,12 @@ export function auditOperations(parts: AdminParts, records: Records): Operation[
       query: z.strictObject({
         ...pageFields,
         actor: filter('Only what this operator did.'),
-        action: filter('Only this action, such as plan.update, or plan for all that was done to plans.'),
-        subject: filter('Only what was done to the one with this id.'),
-        since: pastInstant('Only what was done from then on.').optional(),
-        until: pastInstant('Only what was done before then.').optional(),
+        action: filter(
+          'Only this action, such as plan.update. A first word such as plan stands for all of its actions.',
+        ),
+        subject: filter('Only changes of the entry with this id.'),
+        since: pastInstant('Only changes from this time on.').optional(),
+        until: pastInstant('Only changes before this time.').optional(),
       }),
       body: null,
       reply: auditReply,

@@ -43,7 +43,7 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
       area: 'settings',
       access: 'write',
       summary:
-        'The configuration file with what was set up at run time below it, plans and accounts too, as YAML; secrets as references to variables. Its first lines name the variables, and what is not in it: keys and operators.',
+        'The configuration file as YAML, with what was set up at run time below it, such as plans and accounts. Secrets are references to variables. The first lines name these variables and what the file leaves out: keys and operators.',
       query: noQuery,
       contentType: 'application/yaml; charset=utf-8',
       run: async () => exported(parts, await records.current(null)),
@@ -68,16 +68,18 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
       path: '/config/reload',
       area: 'settings',
       summary:
-        'Reads the configuration file again; with errors (400, listed) the old one stays in force, and unless forced also where every declared key would go.',
+        'Reads the configuration file again. If it has errors, the answer is 400 with a list of them, and the old configuration stays in force. It also stays when the new file would drop every declared key, unless the reload is forced.',
       query: noQuery,
       body: z
-        .strictObject({ force: z.boolean().default(false).describe('Take it although it drops every declared key.') })
+        .strictObject({
+          force: z.boolean().default(false).describe('Take the file although it drops every declared key.'),
+        })
         .prefault({}),
       reply: z.object({ ok: z.literal(true), errors: z.array(problemSchema).max(0) }),
       async run({ body }) {
         const reloaded = await parts.reload(body.force ? 'force' : 'careful');
         if (reloaded.ok) return { ok: true as const, errors: [] };
-        const message = 'The configuration file was not taken into use; the old one stays.';
+        const message = 'The configuration file was not loaded. The old configuration stays in force.';
         return refuseWith(
           { kind: 'invalid-request', param: null, message },
           { ok: false, errors: reloaded.errors.map(shown) },
@@ -126,7 +128,7 @@ function exported(parts: AdminParts, { stored, accounts, keys, plans }: Director
   const { setup, configFile } = parts;
   const text = parts.configText();
   if (text === null || (text !== '' && !parts.checkConfig(text).ok)) {
-    const message = `${configFile ?? 'The configuration'} cannot be read as it stands now; look at it by culvert check.`;
+    const message = `${configFile ?? 'The configuration'} cannot be read as it is now. Run culvert check to see its errors.`;
     return refuse({ kind: 'conflict', message });
   }
   const { fragments } = openKept(setup.sealer(), stored);

@@ -13,14 +13,16 @@ function inOrder(_: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-export const contentVersionField = z.string().describe('Changes with what is written; PATCH and PUT take it.');
+export const contentVersionField = z
+  .string()
+  .describe('Version of the content. It changes with each write; PATCH and PUT take it.');
 
 export const knownContentVersion = z
   .string()
   .min(1)
   .max(64)
   .optional()
-  .describe('The `version` that you know; 409 with `current` where it is another.');
+  .describe('The `version` that you know. If the current one is another, the answer is 409 with `current`.');
 
 /** Two people change the same thing: the second one is told what the first one made of it. */
 export function checkContentVersion(known: string | undefined, current: { version: string }, what: string): void {
@@ -30,7 +32,7 @@ export function checkContentVersion(known: string | undefined, current: { versio
 /** For a change that the store refuses too: another one was written between the look at the version and this. */
 export function refuseChanged(current: { version: string }, what: string): never {
   return refuseWith(
-    { kind: 'conflict', message: `The ${what} was changed by somebody else meanwhile. Nothing of yours was written.` },
+    { kind: 'conflict', message: `Somebody else changed the ${what} in the meantime. Nothing of yours was written.` },
     { current },
   );
 }

@@ -82,7 +82,7 @@ export function createRecords(parts: AdminParts): Records {
       parts.onStoreError(error);
       return refuse({
         kind: 'overloaded',
-        message: 'Accounts and keys cannot be read or changed right now: their store does not answer.',
+        message: 'Accounts and keys cannot be read or changed right now, because their store does not answer.',
       });
     }
   }

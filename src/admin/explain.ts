@@ -11,17 +11,17 @@ import type { AdminParts } from './parts.ts';
 const spokenAt = { chat: 'openai-chat', messages: 'anthropic-messages', responses: 'openai-responses' } as const;
 
 const explainReply = z.object({
-  sent: z.boolean().describe('Whether something would be sent.'),
+  sent: z.boolean().describe('Whether the request would be sent to a provider.'),
   error: z
     .object({ message: z.string(), type: z.string(), code: z.int(), param: z.string().nullable() })
     .nullable()
-    .describe('What the caller would be told instead, before any target is considered.'),
+    .describe('The error that the caller would get before any target is considered.'),
   model: z.string().nullable(),
   endpoint: z.string(),
   stream: z.boolean(),
   cost: z.number().describe('Units.'),
   attempts_max: z.int(),
-  hedged_when: z.array(z.string()).describe('When it would also be asked elsewhere while the first target runs.'),
+  hedged_when: z.array(z.string()).describe('When another target would also be asked while the first one runs.'),
   input_tokens_estimate: z.int(),
   upstream_requests: z.int(),
   candidates: z
@@ -31,7 +31,7 @@ const explainReply = z.object({
         rank: z.int().describe('0: its own; 1…: of its fallbacks.'),
         priority: z.int(),
         weight: z.number(),
-        verdict: z.string().describe('Why it would be asked when, or why not.'),
+        verdict: z.string().describe('Why the target would be asked, and when; or why it would not be asked.'),
         simulated: z.boolean(),
         sent: z
           .object({
@@ -45,8 +45,8 @@ const explainReply = z.object({
         why: z.string().nullable().describe('Why nothing can be sent there.'),
       }),
     )
-    .describe('In the order in which they would be asked; those that are out come last.'),
-  unmet: z.array(z.string()).describe('What no target can do, where that is why nothing would be sent.'),
+    .describe('Targets in the order in which they would be asked. Those that cannot be asked come last.'),
+  unmet: z.array(z.string()).describe('What no target can do, if that is why nothing would be sent.'),
 });
 
 export type Explained = z.output<typeof explainReply>;
@@ -59,7 +59,7 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
       path: '/explain',
       area: 'models',
       access: 'read',
-      summary: 'Explains where a request would go right now, and why. Nothing is sent and nothing is charged.',
+      summary: 'Explains where a request would go right now, and why. It sends nothing and charges nothing.',
       query: noQuery,
       body: z.strictObject({
         endpoint: z.enum(['chat', 'messages', 'responses', 'embeddings']).default('chat'),
@@ -68,8 +68,8 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
           .min(1)
           .max(256)
           .optional()
-          .describe('As the key with this id; default: who may use everything.'),
-        body: z.record(z.string(), z.unknown()).describe('What the caller would send.'),
+          .describe('Id of the key to ask as. Default: a caller who may use everything.'),
+        body: z.record(z.string(), z.unknown()).describe('The body that the caller would send.'),
       }),
       reply: explainReply,
       async run({ body: { endpoint, key, body }, operator }) {
@@ -127,7 +127,7 @@ function principalOf(directory: Directory, id: string | undefined): Principal {
   if (id === undefined) return unrestricted(directory.config.default_plan);
   const key = directory.key(id);
   if (key === null || key.revokedMs !== null)
-    return refuse({ kind: 'not-found', message: `There is no key '${id.slice(0, 64)}' that works.` });
+    return refuse({ kind: 'not-found', message: `There is no active key '${id.slice(0, 64)}'.` });
   return {
     keyId: key.id,
     keyName: key.name,

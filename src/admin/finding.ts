@@ -7,7 +7,7 @@ export const findingSchema = z.object({
   check: z.string().describe('What was looked at.'),
   state: z.enum(['ok', 'warning', 'problem']).describe('problem: requests fail, or the next start would be refused.'),
   message: z.string(),
-  fix: z.string().nullable().describe('What to do about it; null where nothing is to be done.'),
+  fix: z.string().nullable().describe('What to do about it; null when there is nothing to do.'),
   page: pageField.optional().describe('The page of the dashboard that shows more.'),
   id: z.string().nullable().optional().describe('Which one there; null: the page as a whole.'),
 });

@@ -9,19 +9,22 @@ import type { AdminParts } from './parts.ts';
 const source = z
   .enum(['file', 'kept', 'detected', 'built-in'])
   .describe(
-    'file: of the configuration file, and changed there; kept: made here; detected: by a key in the environment, a server of this machine or a list of models; built-in: of Culvert itself.',
+    'file: the configuration file, and changed there; kept: made here; detected: found by a key in the environment, a server on this machine or a list of models; built-in: part of Culvert.',
   );
 
 /** What shown providers and models say of where they come from. */
 export const keptFields = {
   source,
-  version: z.int().nullable().describe('Of what is kept: PATCH and DELETE take it; null where nothing is.'),
+  version: z
+    .int()
+    .nullable()
+    .describe('Version of the stored entry, which PATCH and DELETE take; null when nothing is stored.'),
   definition: z
     .record(z.string(), z.unknown())
     .nullable()
-    .describe('What is kept, as in culvert.yaml, secrets as (secret); null where nothing is.'),
-  shadowed: z.boolean().describe('Something is kept under this name and not used: the file has one too.'),
-  problem: z.string().nullable().describe('Why what is kept cannot be used, or not all of it.'),
+    .describe('The stored entry as in culvert.yaml, with secrets as (secret); null when nothing is stored.'),
+  shadowed: z.boolean().describe('An entry with this name is stored but not used, because the file has one too.'),
+  problem: z.string().nullable().describe('Why the stored entry, or a part of it, cannot be used.'),
   updated_at: timeField.nullable(),
   updated_by: z.string().nullable(),
 };

@@ -8,14 +8,20 @@ const knownVersion = z.coerce
   .int()
   .min(1)
   .optional()
-  .describe('The version that you know; 409 where it is another.');
+  .describe('The version that you know. If the current one is another, the answer is 409.');
 export const versionQuery = z.strictObject({ version: knownVersion });
 
 /** Members of a patch are checked as the definition that comes of it. */
 export const patchSchema = z
-  .object({ version: z.int().min(1).optional().describe('The version that you know; 409 where it is another.') })
+  .object({
+    version: z
+      .int()
+      .min(1)
+      .optional()
+      .describe('The version that you know. If the current one is another, the answer is 409.'),
+  })
   .catchall(z.json())
-  .describe('Members as where it is made; null takes one out, lists are replaced.');
+  .describe('The members to change, as in POST. null removes a member, and a list replaces the old one.');
 
 /** A row of what was written, at its first version. */
 export function newRow(

@@ -61,7 +61,10 @@ export function createKeptRecords(parts: AdminParts, records: Records): KeptReco
     async create(kind, name, plan, actor) {
       const before = await rows();
       if (before.kept.length >= keptMax) {
-        refuse({ kind: 'conflict', message: `There are ${keptMax} providers and models already; remove some first.` });
+        refuse({
+          kind: 'conflict',
+          message: `There are ${keptMax} providers and models already, as many as there may be. Remove some first.`,
+        });
       }
       if (rowIn(before, kind, name) !== null) refuse(taken(kind, name));
       const planned = plan(before);
@@ -78,7 +81,7 @@ export function createKeptRecords(parts: AdminParts, records: Records): KeptReco
         if (planned.after !== null) check(parts, before, planned.after, { kind, name });
         if ((await write(planned, actor)) === 'done') return;
         if (tries === triesMax)
-          refuse({ kind: 'conflict', message: `The ${kind} '${name}' is changed by others all the time.` });
+          refuse({ kind: 'conflict', message: `Others keep changing the ${kind} '${name}'. Try again.` });
       }
     },
   };
@@ -101,7 +104,7 @@ export function withRow({ kept, credentials }: KeptRows, row: KeptRow): KeptRows
 export function writtenOf(parts: AdminParts, row: KeptRow): Record<string, unknown> {
   const definition = openDefinition(parts.setup.sealer(), row);
   if (definition !== null) return definition;
-  const message = `The ${row.kind} '${row.name}' was sealed under another storage.secret than this server has; put that into storage.earlier_secrets, or remove it and make it anew.`;
+  const message = `The ${row.kind} '${row.name}' was sealed with another storage.secret than this server has. Add that secret to storage.earlier_secrets, or remove the ${row.kind} and create it again.`;
   return refuse({ kind: 'conflict', message });
 }
 
@@ -113,7 +116,9 @@ export function merge({ setup }: AdminParts, rows: KeptRows): Merged {
 function check(parts: AdminParts, before: KeptRows, after: KeptRows, focus: Pick<KeptRow, 'kind' | 'name'>): void {
   const row = rowIn(after, focus.kind, focus.name);
   if (row !== null && [row.name, ...keysIn(row.definition)].some((key) => key.includes('${'))) {
-    refuse(invalid(nameField[row.kind], `${nameField[row.kind]}: no name in it may hold a reference such as \${NAME}`));
+    refuse(
+      invalid(nameField[row.kind], `${nameField[row.kind]}: a name must not contain a reference such as \${NAME}`),
+    );
   }
   const { left, config } = merge(parts, after);
   const own = left.get(fragmentKey(focus));
@@ -124,7 +129,7 @@ function check(parts: AdminParts, before: KeptRows, after: KeptRows, focus: Pick
   if (broken.length > 0) {
     const named = broken.slice(0, 5).map((key) => `${key.slice(key.indexOf(' ') + 1)} (${whyLeft(left.get(key)!)})`);
     const more = broken.length > named.length ? ` and ${broken.length - named.length} more` : '';
-    const message = `Without it these models would not work any more: ${named.join(', ')}${more}. Change them first.`;
+    const message = `These models would stop working without it: ${named.join(', ')}${more}. Change them first.`;
     refuse({ kind: 'conflict', message });
   }
   const provider = focus.kind === 'provider' ? config.providers[focus.name] : undefined;
@@ -155,7 +160,7 @@ function keysIn(value: unknown): string[] {
 export const nameField = { provider: 'name', model: 'id' } as const;
 
 function whyLeft(why: LeftOut): string {
-  return why.kind === 'shadowed' ? 'the file has one of its name' : `${formatPath(why.path)}: ${why.message}`;
+  return why.kind === 'shadowed' ? 'the file has an entry of this name' : `${formatPath(why.path)}: ${why.message}`;
 }
 
 /** What the file or the environment names is changed there. */
@@ -164,8 +169,8 @@ export function declared({ setup, configFile }: AdminParts, kind: KeptKind, name
   const inFile = Object.hasOwn(kind === 'provider' ? file.providers : file.models, name);
   const key = formatPath([`${kind}s`, name]);
   const message = inFile
-    ? `${key} stands in ${configFile ?? 'the configuration'} and is changed there.`
-    : `The provider '${name}' comes from a key in the environment; take another name, or unset that variable.`;
+    ? `${key} is set in ${configFile ?? 'the configuration'}. Change it there.`
+    : `The provider '${name}' comes from a key in the environment. Take another name, or unset that variable.`;
   return { kind: 'conflict', message };
 }
 
@@ -179,17 +184,17 @@ function notKept(parts: AdminParts, kind: KeptKind, name: string): Failure {
   if (!there) return { kind: 'not-found', message: `There is no ${kind} '${shown}'.` };
   const message =
     kind === 'provider'
-      ? `The provider '${shown}' was found, and is not kept: there is nothing to change. Make one of another name.`
-      : `The model '${shown}' comes from its provider's list, and is not kept: make a model of that id to change what it does.`;
+      ? `The provider '${shown}' was found automatically and is not stored, so there is nothing to change. Create one with another name.`
+      : `The model '${shown}' comes from the list of its provider and is not stored. Create a model with that id to change what it does.`;
   return { kind: 'conflict', message };
 }
 
 function taken(kind: KeptKind, name: string): Failure {
-  return { kind: 'conflict', message: `There is a ${kind} '${name}' already.` };
+  return { kind: 'conflict', message: `A ${kind} '${name}' exists already.` };
 }
 
 function changed({ kind, name, version, updatedBy, updatedMs }: KeptRow, known: number): Failure {
   const at = new Date(updatedMs).toISOString();
-  const message = `The ${kind} '${name}' was changed meanwhile, by ${updatedBy} at ${at}: it has version ${version}, yours was ${known}. Look at \`current\` and change that.`;
+  const message = `${updatedBy} changed the ${kind} '${name}' in the meantime, at ${at}. It has version ${version} now; yours was ${known}. Read \`current\` and change that.`;
   return { kind: 'conflict', message };
 }

@@ -25,11 +25,11 @@ const keyFields = {
   name: z.string(),
   plan: z.string().describe("Its account's."),
   status,
-  from: z.enum(['configuration', 'admin api']).describe('What comes from the configuration can be changed only there.'),
-  tenant: z.string().describe('Owner of its vector data.'),
+  from: z.enum(['configuration', 'admin api']).describe('Entries of the configuration can be changed only there.'),
+  tenant: z.string().describe('Owner of the vector data that the key reaches.'),
   models: z.array(z.string()).nullable().describe('Globs; null: all models of the plan.'),
   ips: z.array(z.string()).nullable().describe('Addresses that may use it; null: all.'),
-  limits: z.record(z.string(), z.unknown()).nullable().describe("Its own limits beside its plan's."),
+  limits: z.record(z.string(), z.unknown()).nullable().describe('Limits of the key itself, besides those of its plan.'),
   expires: timeField.nullable(),
   old_secrets_until: timeField.nullable().describe('The end of the overlap of a rotation; null when there is none.'),
   created_at: timeField.nullable(),
@@ -44,13 +44,13 @@ const keyWithSecretSchema = z.object({ ...keyFields, key: z.string().describe('T
 const listQuerySchema = z.strictObject({
   ...pageFields,
   account: filter('Only those of this account.'),
-  status: status.optional().describe('Only those that are so now.'),
-  text: filter('Only those whose name, account, id or prefix holds this, in whatever case.'),
+  status: status.optional().describe('Only keys with this status.'),
+  text: filter('Only those whose name, account, id or prefix contains this text. Upper and lower case are the same.'),
 });
 const newKeySchema = z.strictObject({
   account: z.string().min(1).max(64),
   name: z.string().min(1).max(64),
-  expires: futureInstant('A date, a time, or how far ahead: 90d.').nullish(),
+  expires: futureInstant('A date, a time, or a duration from now such as 90d.').nullish(),
   models: globs()
     .min(1)
     .nullish()
@@ -62,7 +62,7 @@ const newKeySchema = z.strictObject({
     .min(1)
     .max(256)
     .nullish()
-    .describe('Id of a key of the same account whose vector data it owns too.'),
+    .describe('Id of a key of the same account. Both keys own its vector data.'),
 });
 const rotationSchema = z
   .strictObject({
@@ -71,7 +71,7 @@ const rotationSchema = z
         error: `expected a duration of at most ${graceMax}, such as 24h, or 0s`,
       })
       .prefault('24h')
-      .describe('Grace period: how long the old secrets still work. 0s: not at all.'),
+      .describe('Grace period: how long the old secrets still work. With 0s they end at once.'),
   })
   .prefault({});
 
@@ -174,7 +174,7 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
       method: 'POST',
       path: '/keys/{id}/revoke',
       area: 'keys',
-      summary: 'Revokes a key. New calls are refused within a second everywhere, and running ones finish.',
+      summary: 'Revokes a key. Within a second every server refuses new calls; running ones finish.',
       query: noQuery,
       body: null,
       reply: keySchema,
@@ -195,7 +195,7 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
 
 function futureMs(instant: ((nowMs: number) => number) | null | undefined, nowMs: number): number | null {
   const atMs = instant?.(nowMs) ?? null;
-  return atMs !== null && atMs <= nowMs ? refuse(invalid('expires', 'expires: that is over already')) : atMs;
+  return atMs !== null && atMs <= nowMs ? refuse(invalid('expires', 'expires: expected a time in the future')) : atMs;
 }
 
 function shownKey(directory: Directory, key: KnownKey, nowMs: number): z.input<typeof keySchema> {

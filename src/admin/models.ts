@@ -36,7 +36,7 @@ export const modelSchema = z.object({
   only: z
     .object({ accounts: z.array(z.string()), plans: z.array(z.string()) })
     .nullable()
-    .describe('Who may use it beside what plans and keys say; null: everybody.'),
+    .describe('Who may use it, besides what plans and keys say; null: everybody.'),
   ...keptFields,
 });
 export type ModelReply = z.output<typeof modelSchema>;
@@ -53,7 +53,7 @@ export function modelOperations(parts: AdminParts, kept: KeptRecords): Operation
         ...pageFields,
         provider: filter('Only those with a target of this provider.'),
         type: filter('Only those of this type.'),
-        text: filter('Only those with this in their id or a target, whatever the case.'),
+        text: filter('Only those whose id or target contains this text. Upper and lower case are the same.'),
       }),
       body: null,
       reply: listOf(modelSchema),

@@ -20,7 +20,7 @@ const errorSchema: Json = {
         code: { type: 'integer', description: 'The HTTP status.' },
         param: { type: ['string', 'null'], description: 'The field that it is about.' },
         request_id: { type: 'string' },
-        doc_url: { type: 'string', description: 'Where its cause and its remedy are explained.' },
+        doc_url: { type: 'string', description: 'Link to the cause and the remedy.' },
       },
     },
   },

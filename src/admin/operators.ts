@@ -40,7 +40,7 @@ const operatorFields = {
   accounts: z.array(z.string()).nullable().describe('Null = all.'),
   login: z
     .enum(['key', 'oidc'])
-    .describe('How it logs in; role and accounts of oidc come with its groups, at each login.'),
+    .describe('How the operator logs in. With oidc, groups set its role and accounts at each login.'),
   prefix: z.string().nullable().describe('The beginning of its key.'),
   created_at: timeField.nullable(),
 };
@@ -100,7 +100,7 @@ export function operatorOperations(parts: AdminParts, records: Records): Operati
       path: '/operators/{id}',
       area: 'operators',
       summary:
-        'Changes name, role or accounts of an operator who has a key. The change applies to its sessions at once.',
+        'Changes the name, role or accounts of an operator who has a key. The change applies to its sessions at once.',
       query: noQuery,
       body: z
         .strictObject({ name: nameField.optional(), role: roleField.optional(), accounts: accountsField.optional() })
@@ -140,7 +140,7 @@ export function operatorOperations(parts: AdminParts, records: Records): Operati
       path: '/operators/{id}',
       area: 'operators',
       summary:
-        'Removes an operator with its sessions. One of oidc comes back with its next login, unless its groups are gone.',
+        'Removes an operator with its sessions. An operator of oidc comes back at its next login, unless it is in none of the groups any more.',
       query: noQuery,
       body: null,
       reply: operatorSchema,
@@ -184,7 +184,7 @@ function createRows(parts: AdminParts, records: Records) {
       before: before === null ? null : operatorFacts(before),
       after: after === null ? null : operatorFacts(after),
     });
-    if (done === 'exists') refuse({ kind: 'conflict', message: `There is an operator named '${name}'.` });
+    if (done === 'exists') refuse({ kind: 'conflict', message: `An operator named '${name}' exists already.` });
     if (done === 'absent') refuse(noOperator(id));
   }
 
@@ -212,6 +212,6 @@ function noOperator(id: string): Failure {
 }
 
 function byGroups({ name }: OperatorRow): Failure {
-  const message = `The operator '${name}' logs in by OpenID Connect: its groups there, and dashboard.oidc.roles, say what it may.`;
+  const message = `The operator '${name}' logs in by OpenID Connect. Its groups there and dashboard.oidc.roles decide its role; change those.`;
   return { kind: 'conflict', message };
 }

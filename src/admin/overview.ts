@@ -35,9 +35,9 @@ const totalsFields = {
   input_tokens: z.int(),
   output_tokens: z.int(),
   cost_usd: z.number(),
-  first_token_p50_ms: ms.describe('Of requests that went well and were streamed; null where there is none.'),
+  first_token_p50_ms: ms.describe('Over successful streamed requests; null when there is none.'),
   first_token_p95_ms: ms,
-  total_p50_ms: ms.describe('Whole time of requests that went well.'),
+  total_p50_ms: ms.describe('Whole time of successful requests.'),
   total_p95_ms: ms,
 };
 const totals = z.object(totalsFields);
@@ -50,10 +50,10 @@ const overviewReply = z.object({
   step_s: z.int().describe('Seconds of one point.'),
   series: z.array(z.object({ at: timeField.describe('Its first instant.'), ...totalsFields })),
   totals,
-  before: totals.describe('The same of the span before.'),
+  before: totals.describe('The same figures for the span before.'),
   top: z
     .object({ models: z.array(usageRow), accounts: z.array(usageRow), providers: z.array(usageRow) })
-    .describe('Those that used most, from the hours that the range touches.'),
+    .describe('Those that used most, in the hours that the range touches.'),
   wrong: z.array(wrongSchema).describe('What is wrong right now, the worst first.'),
 });
 

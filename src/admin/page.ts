@@ -62,5 +62,5 @@ function decoded(cursor: string): string {
 }
 
 function badCursor(): never {
-  return refuse(invalid('cursor', 'cursor: expected the next_cursor of an earlier answer'));
+  return refuse(invalid('cursor', 'cursor: expected the next_cursor of an earlier response'));
 }

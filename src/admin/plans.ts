@@ -24,8 +24,10 @@ const planReply = z.object({
   name: z.string(),
   from: z
     .enum(['configuration', 'admin api', 'built-in'])
-    .describe('Those of the configuration are changed there; built-in: the `default` that nobody wrote.'),
-  default: z.boolean().describe('Whether accounts without a plan of their own have it.'),
+    .describe(
+      'Plans of the configuration are changed there. built-in: the `default` plan that exists without being written.',
+    ),
+  default: z.boolean().describe('Whether accounts without a plan of their own have this one.'),
   accounts: z.int().describe('Number of accounts that have it.'),
   updated_at: timeField.nullable(),
   version: contentVersionField,
@@ -40,7 +42,9 @@ const putQuery = z.strictObject({
   keep: z
     .literal('notify')
     .optional()
-    .describe('Leaves the notices as they are: their address and secret are not shown, and cannot be sent back.'),
+    .describe(
+      'Keeps the notices as they are. Their address and secret are not shown, so a client cannot send them back.',
+    ),
 });
 
 type PlanBody = z.output<typeof planSchema>;
@@ -92,7 +96,7 @@ export function planOperations(parts: AdminParts, records: Records): Operation[]
         else if (query.version !== undefined) refuse(noPlan(params.name));
         const body = query.keep === 'notify' ? withNotices(written, before) : written;
         if (!name('a plan').safeParse(params.name).success) {
-          refuse(invalid('name', 'name: a plan is named by 1 to 64 letters, digits, dots, _ or -'));
+          refuse(invalid('name', 'name: expected 1 to 64 letters, digits, dots, _ or -'));
         }
         const [problem] = checkPlan(body, directory.config);
         if (problem !== undefined) {
@@ -133,7 +137,7 @@ export function planOperations(parts: AdminParts, records: Records): Operation[]
         if (users.length > 0) {
           const named = users.slice(0, 5).map(({ id }) => id);
           const more = users.length > named.length ? ` and ${users.length - named.length} more` : '';
-          const message = `The plan '${plan.name}' is that of ${named.join(', ')}${more}; give them another one first.`;
+          const message = `These accounts have the plan '${plan.name}': ${named.join(', ')}${more}. Give them another plan first.`;
           refuse({ kind: 'conflict', message });
         }
         const done = await records.apply([{ kind: 'delete-plan', name: plan.name }], {
@@ -174,7 +178,7 @@ function planOf(directory: Directory, name: string): KnownPlan {
 function refuseReadOnly(parts: AdminParts, { name, from }: KnownPlan): void {
   if (from === 'configuration') refuse(declaredConflict(parts, 'plan', name));
   if (from !== 'built-in') return;
-  const message = `The plan '${name}' is built in. Make a plan of another name, or write this one under plans in culvert.yaml.`;
+  const message = `The plan '${name}' is built in. Create a plan with another name, or write this one under plans in culvert.yaml.`;
   refuse({ kind: 'conflict', message });
 }
 

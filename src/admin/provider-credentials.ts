@@ -107,7 +107,7 @@ export function credentialRow(
   if (secret === '') refuse(invalid('api_key', 'api_key: expected a secret'));
   const known = { provider, id: id ?? `k${randomBase36(idChars)}` };
   if (others.some((other) => other.id === known.id)) {
-    refuse({ kind: 'conflict', message: `The provider '${provider}' has a credential '${known.id}' already.` });
+    refuse({ kind: 'conflict', message: `The provider '${provider}' has the credential '${known.id}' already.` });
   }
   return {
     ...known,

@@ -13,7 +13,7 @@ import type { AdminParts } from './parts.ts';
 
 const modelSchema = z.object({
   id: z.string(),
-  type: z.string().describe('As its list says, else a guess by its name.'),
+  type: z.string().describe('As its list says, otherwise a guess from its name.'),
 });
 
 const typesSchema = z.object({
@@ -21,7 +21,7 @@ const typesSchema = z.object({
     z.object({
       type: z.string(),
       title: z.string(),
-      base_url: z.string().nullable().describe('Its own address; null: one must be given.'),
+      base_url: z.string().nullable().describe('Address of the service; null: you must give one.'),
       needs_key: z.boolean(),
       env: z.string().nullable().describe('The environment variable that holds its key by convention.'),
       local: z.boolean().describe("A server on one's own machine."),
@@ -37,10 +37,12 @@ const foundSchema = z.object({
       type: z.string(),
       title: z.string(),
       base_url: z.string(),
-      use: z.enum(['provider', 'search', 'listed']).describe('listed: nothing here can use it, or not as it runs.'),
-      note: z.string().nullable().describe('What keeps it from simply being used.'),
+      use: z
+        .enum(['provider', 'search', 'listed'])
+        .describe('listed: nothing here can use it, or not in its present state.'),
+      note: z.string().nullable().describe('What must be done before it can be used.'),
       models: z.array(modelSchema),
-      provider: z.string().nullable().describe('The provider that stands for it already.'),
+      provider: z.string().nullable().describe('The provider that uses it already.'),
     }),
   ),
 });
@@ -52,10 +54,10 @@ const draftReply = z.object({
   ok: z.boolean(),
   verdict: z
     .enum(['ok', 'not listed', 'bad credential', 'unreachable', 'failed'])
-    .describe('Of the first that failed.'),
-  message: z.string().describe('With what the provider answered; empty when all is well.'),
+    .describe('Verdict of the first credential that failed.'),
+  message: z.string().describe('What the provider answered; empty when all is well.'),
   ms: z.int(),
-  models: z.array(modelSchema).describe('What it lists, at most 2,000.'),
+  models: z.array(modelSchema).describe('Models that it lists, at most 2,000.'),
 });
 export type DraftReply = z.output<typeof draftReply>;
 
@@ -115,7 +117,8 @@ export function providerDraftOperations(parts: AdminParts): Operation[] {
       method: 'POST',
       path: '/providers/test',
       area: 'providers',
-      summary: 'Tests a provider before it is stored: asks for its list of models with the given key. Stores nothing.',
+      summary:
+        'Tests a provider before it is stored: asks for its list of models with the given key. It stores nothing.',
       query: noQuery,
       body: draftSchema,
       reply: draftReply,

@@ -34,7 +34,8 @@ export function providerSetupOperations(parts: AdminParts, kept: KeptRecords): O
       method: 'POST',
       path: '/providers',
       area: 'providers',
-      summary: 'Makes a provider, as under `providers` in culvert.yaml; its keys are sealed and never shown again.',
+      summary:
+        'Creates a provider, as under `providers` in culvert.yaml. Its keys are encrypted and never shown again.',
       query: noQuery,
       body: newProvider,
       status: 201,
@@ -44,7 +45,7 @@ export function providerSetupOperations(parts: AdminParts, kept: KeptRecords): O
         refuseMachineTokens(definition);
         const given = api_key === undefined ? credentials : [{ api_key }, ...credentials];
         if (api_key !== undefined && credentials.length > 0) {
-          refuse(invalid('credentials', 'credentials: api_key and credentials exclude each other'));
+          refuse(invalid('credentials', 'credentials: give either api_key or credentials, not both'));
         }
         await kept.create(
           'provider',
@@ -67,7 +68,9 @@ export function providerSetupOperations(parts: AdminParts, kept: KeptRecords): O
         refuseMachineTokens(patch);
         for (const member of ['api_key', 'credentials'] as const) {
           if (member in patch)
-            refuse(invalid(member, `${member}: add and remove them under /providers/${params.name}/credentials`));
+            refuse(
+              invalid(member, `${member}: add and remove credentials under /providers/${params.name}/credentials`),
+            );
         }
         await kept.change(changeOf(params.name, version, actor), (row, rows) => {
           const before = writtenOf(parts, row);
@@ -153,17 +156,17 @@ function refuseToSendElsewhere(
   const member = addressMembers.find((each) => JSON.stringify(before[each]) !== JSON.stringify(after[each]));
   if (member === undefined) return;
   if (credentials) {
-    const message = `${member}: its credentials were given for another address; remove them, change this, and add them again`;
+    const message = `${member}: the credentials were given for another address. Remove them, change this, and add them again`;
     refuse(invalid(member, message));
   }
   if (model !== null) {
-    const message = `${member}: the body of a target of the model ${model} was given for another address; take the body out, change this, and add it again`;
+    const message = `${member}: the body of a target of the model ${model} was given for another address. Take the body out, change this, and add it again`;
     refuse(invalid(member, message));
   }
   const given = (patch.headers ?? {}) as Members;
   const unread = Object.keys(after.headers ?? {}).find((header) => (given[header] ?? secretMark) === secretMark);
   if (unread !== undefined) {
-    const message = `${member}: the header ${unread} was given for another address; send its value too, or null to remove it`;
+    const message = `${member}: the header ${unread} was given for another address. Send its value too, or null to remove it`;
     refuse(invalid(member, message));
   }
 }

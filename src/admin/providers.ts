@@ -20,13 +20,15 @@ const laneSchema = z.object({
   state: z
     .enum(['ready', 'cooling', 'open', 'refused', 'due', 'probing'])
     .describe(
-      'cooling: rate-limited upstream; open: closed out for a while; refused: it refused a connection within the last second; due: the next request tests it; probing: one does.',
+      'cooling: rate-limited by the provider; open: not asked for a while; refused: it refused a connection within the last second; due: the next request tests it; probing: a request is testing it.',
     ),
   back_at: timeField.nullable(),
   why: z.string().nullable(),
   in_flight: z.int(),
   first_token_ms: z.number().nullable(),
-  success_share: z.number().describe('What picking makes of the last minute and the last few attempts, 0 to 1.'),
+  success_share: z
+    .number()
+    .describe('Score that picking derives from the last minute and the last few attempts, 0 to 1.'),
   succeeded: z.int().describe('Attempts of the last 60 s.'),
   failed: z.int().describe('Attempts of the last 60 s.'),
 });
@@ -38,14 +40,16 @@ export const providerSchema = z.object({
   base_url: z.string().describe('Without user, password and query.'),
   simulated: z.boolean().describe('The zero-key simulator.'),
   status: providerStatusField,
-  models: z.int().describe('Targets that models of the configuration name here; 0 of a search engine.'),
+  models: z.int().describe('Number of targets that models of the configuration have here; 0 for a search engine.'),
   credentials: z.array(
     z.object({
       id: z.string().describe('provider#0, provider#1… in the order of the configuration, or provider#id.'),
-      hint: z.string().nullable().describe('Its last characters, where it is kept; the secret is shown nowhere.'),
+      hint: z.string().nullable().describe('Its last characters, if it is stored. The secret is shown nowhere.'),
       made_at: timeField.nullable(),
       made_by: z.string().nullable(),
-      lanes: z.array(laneSchema).describe('Models that requests were sent to with it; of a search engine one, search.'),
+      lanes: z
+        .array(laneSchema)
+        .describe('Models that requests with it were sent to; for a search engine one, search.'),
     }),
   ),
   ...keptFields,
@@ -97,7 +101,7 @@ export function providerOperations(parts: AdminParts, kept: KeptRecords): Operat
       path: '/providers/{name}/test',
       area: 'providers',
       summary:
-        'Asks a provider for its list of models now, once with each credential, which costs no tokens. A search engine is asked one query, which costs one search of its plan.',
+        'Asks a provider for its list of models now, once with each credential; this costs no tokens. A search engine gets one query, which costs one search of its plan.',
       query: noQuery,
       body: null,
       reply: testSchema,

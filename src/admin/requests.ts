@@ -18,7 +18,7 @@ const filters = {
   provider: filter('Only those that this provider answered.'),
   endpoint: filter('Only those of this endpoint, such as chat.'),
   user: filter('Only those for this end user.'),
-  tag: filter('Only those that were tagged so.'),
+  tag: filter('Only those with this tag.'),
   class: filter('Only those with this outcome: ok, failed (all but ok), or a failure such as rate_limited.'),
   stream: z.stringbool().optional().describe('Only streamed ones, or only others.'),
   cost_min: z.coerce.number({ error: 'expected USD such as 0.01' }).min(0).optional().describe('Minimum cost in USD.'),
@@ -33,13 +33,13 @@ const filters = {
     .transform((text) => Number(text.replace('xx', '')))
     .optional()
     .describe(
-      'HTTP status such as 429, or a class such as 5xx; then with those that were refused before they were run.',
+      'HTTP status such as 429, or a class such as 5xx. The list then includes requests that were refused before they ran.',
     ),
 };
 const exportFields = {
   ...filters,
-  from: pastInstant('First instant. Default: 30 days before `to`.').optional(),
-  to: pastInstant('End, not included. Default: now.').optional(),
+  from: pastInstant('Start of the range. Default: 30 days before `to`.').optional(),
+  to: pastInstant('End of the range, not included. Default: now.').optional(),
 };
 
 const defaultPeriodMs = 30 * 86_400_000;
@@ -50,7 +50,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
   const byId = (operator: Operator, id: string) => foundFor(operator, (account) => ledger.find(id, account));
 
   async function seen(operator: Operator, id: string): Promise<NonNullable<RequestQuery['after']>> {
-    if (!/^req_[0-9a-f-]{36}$/.test(id)) refuse(invalid('after', 'after: expected the tail of an earlier answer'));
+    if (!/^req_[0-9a-f-]{36}$/.test(id)) refuse(invalid('after', 'after: expected the tail of an earlier response'));
     const event = await byId(operator, id);
     // One that is gone from the books ended when it came, at the earliest.
     return { requestId: id, settledMs: event?.settledMs ?? requestIdMs(id) };
@@ -81,14 +81,16 @@ export function requestOperations(parts: AdminParts): Operation[] {
       method: 'GET',
       path: '/requests',
       area: 'requests',
-      summary: 'Settled requests, newest first; with `status` refused ones too.',
+      summary: 'Settled requests, newest first. With `status` the list includes refused ones.',
       query: z.strictObject({
         ...pageFields,
         ...filters,
-        since: pastInstant('Only those from then on.').optional(),
-        until: pastInstant('Only those before then.').optional(),
-        text: filter('The one with this id, ours or the caller’s; other filters do not count then.'),
-        after: filter('`tail` of an answer before: what ended since, some of it perhaps again. Without pages.'),
+        since: pastInstant('Only those from this time on.').optional(),
+        until: pastInstant('Only those before this time.').optional(),
+        text: filter('The request with this id, ours or the caller’s. Other filters do not count then.'),
+        after: filter(
+          '`tail` of an earlier response: what ended since then, some of it perhaps again. There are no pages.',
+        ),
       }),
       body: null,
       reply: requestListReply,
@@ -134,7 +136,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
       path: '/requests/{id}',
       area: 'requests',
       summary:
-        'One settled request with the explanation of its route, by our id or the caller’s (the newest of those).',
+        'One settled request with the explanation of its route, by our id or the caller’s (the newest one with it).',
       query: noQuery,
       body: null,
       reply: lookedAtSchema,
@@ -195,8 +197,8 @@ function bodiesOf({ bodies, snapshot }: AdminParts, { requestId, tenant }: Usage
   const named = snapshot().config.telemetry.log.bodies;
   const note =
     named !== false && named.includes(tenant)
-      ? 'They are no longer in the memory of the process that answers, or another one served it; its log has them.'
-      : `Bodies are kept of keys that telemetry.log.bodies names; ${tenant} is none of them.`;
+      ? 'The process that answers no longer has them in its memory, or another one served the request; its log has them.'
+      : `Culvert keeps bodies only for keys that telemetry.log.bodies names. ${tenant} is not one of them.`;
   return { bodies: null, bodies_note: note };
 }
 

@@ -47,11 +47,11 @@ export function notAllowed({ name, role, accounts }: Operator, area: Area, acces
   const ofArea: Rights = rights[area];
   if (!enough[access].includes(ofArea[role])) {
     const what = area === 'calls' ? 'make' : access === 'read' ? 'see' : 'change';
-    const message = `The operator '${name}' has the role ${role}, which may not ${what} ${area}; ${rolesThatMay(area, access).join(' and ')} may.`;
+    const message = `The operator '${name}' has the role ${role}, which may not ${what} ${area}. These roles may: ${rolesThatMay(area, access).join(', ')}.`;
     return { kind: 'forbidden', message };
   }
   if (access === 'write' && accounts !== null && ofArea.belongs === 'shared') {
-    const message = `The operator '${name}' is there for some accounts; ${area} are everybody's, and changed by operators of all accounts.`;
+    const message = `The operator '${name}' manages only some accounts. All accounts share ${area}, so only operators of all accounts change them.`;
     return { kind: 'forbidden', message };
   }
   return null;

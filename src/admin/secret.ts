@@ -10,9 +10,11 @@ import type { AdminParts } from './parts.ts';
 const rotatedSchema = z.object({
   source: z
     .enum(['configuration', 'data folder'])
-    .describe('Where the secret stands: storage.secret is changed there, that of the data folder was made anew.'),
-  resealed: z.int().describe('Credentials and definitions that were sealed by the secret of now.'),
-  left: z.array(z.string()).describe('Those that no secret known here opens, such as provider acme or acme#k1.'),
+    .describe(
+      'Where the secret comes from. storage.secret is changed in the configuration; the data folder got a new one.',
+    ),
+  resealed: z.int().describe('Number of credentials and definitions that the current secret sealed.'),
+  left: z.array(z.string()).describe('Names that no secret known here opens, such as provider acme or acme#k1.'),
   earlier: z.enum(['remembered', 'forgotten', 'none']).describe('Whether earlier secrets still open what they sealed.'),
 });
 export type RotatedReply = z.output<typeof rotatedSchema>;
@@ -29,7 +31,7 @@ export function secretOperations(parts: AdminParts, records: Records, kept: Kept
       path: '/secret/rotate',
       area: 'settings',
       summary:
-        'Seals kept credentials by the current storage.secret; where the data folder has one of its own, by a new one. Earlier ones open what they sealed until they are forgotten.',
+        'Seals stored credentials with the current storage.secret, or with a new secret if the data folder has its own. Earlier secrets open what they sealed until they are forgotten.',
       query: noQuery,
       body: z
         .strictObject({
@@ -37,7 +39,7 @@ export function secretOperations(parts: AdminParts, records: Records, kept: Kept
             .boolean()
             .default(false)
             .describe(
-              'Earlier secrets of the data folder are gone afterwards: replies kept for Idempotency-Key, links of pictures and headers of crawls that they sealed are lost.',
+              'Earlier secrets of the data folder are deleted. What they sealed is lost: replies kept for Idempotency-Key, links of pictures and headers of crawls.',
             ),
         })
         .prefault({}),
@@ -60,7 +62,7 @@ export function secretOperations(parts: AdminParts, records: Records, kept: Kept
             return { source: secrets.source, resealed: changes.length, left, earlier } as const;
           }
           if (tries === triesMax)
-            refuse({ kind: 'conflict', message: 'Providers are changed all the time; try again.' });
+            refuse({ kind: 'conflict', message: 'Others keep changing the providers. Try again.' });
         }
       },
     }),

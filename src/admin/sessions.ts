@@ -14,8 +14,8 @@ const sessionSchema = z.object({
   name: z.string().describe('Of the operator, or account/name of the key.'),
   account: z.string().nullable().describe("The key's; null for an operator."),
   login: z.enum(['token', 'admin_key', 'operator_key', 'key', 'oidc']).describe('How the browser logged in.'),
-  address: z.string().describe("Where it was opened from; '' when unknown."),
-  agent: z.string().describe('What the browser said that it is.'),
+  address: z.string().describe("Address that the browser came from; '' when unknown."),
+  agent: z.string().describe('The User-Agent of the browser.'),
   created_at: timeField,
   seen_at: timeField.describe('Time of its last request, to the minute.'),
   expires_at: timeField,
@@ -26,11 +26,11 @@ export type SessionReply = z.output<typeof sessionSchema>;
 
 const noDashboard: Failure = {
   kind: 'conflict',
-  message: 'No server with a dashboard answers here: start one, without admin.dashboard: false.',
+  message: 'No server with a dashboard answers here. Start one without admin.dashboard: false.',
 };
 const noAdminKey: Failure = {
   kind: 'conflict',
-  message: 'This server has no admin key, for which a login link would stand. Set admin.key, or CULVERT_ADMIN_KEY.',
+  message: 'This server has no admin key, which a login link needs. Set admin.key or CULVERT_ADMIN_KEY.',
 };
 
 /** `/sessions` and `/login-links`: who is logged in to the dashboard, and how the first one gets in. */
@@ -57,7 +57,7 @@ export function sessionOperations(parts: AdminParts, records: Records): Operatio
       method: 'DELETE',
       path: '/sessions/{id}',
       area: 'operators',
-      summary: 'Logs a browser out: its next request is refused everywhere.',
+      summary: 'Logs a browser out. Every server refuses its next request.',
       query: noQuery,
       body: null,
       reply: sessionSchema,
@@ -82,7 +82,7 @@ export function sessionOperations(parts: AdminParts, records: Records): Operatio
       method: 'POST',
       path: '/login-links',
       area: 'operators',
-      summary: 'A link that logs one browser in as the owner `admin`, once and for ten minutes.',
+      summary: 'Creates a link that logs one browser in as the owner `admin`. It works once, within ten minutes.',
       query: noQuery,
       body: null,
       status: 201,

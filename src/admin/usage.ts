@@ -18,18 +18,18 @@ const groups = ['hour', 'day', 'model', 'account', 'endpoint', 'user', 'tag', 'p
 const usageFields = {
   account: filter('Only what this account used.'),
   key: filter('Only what this key used, by its id.'),
-  model: filter('Only what was asked of this model.'),
+  model: filter('Only requests for this model.'),
   provider: filter('Only what this provider answered.'),
   endpoint: filter('Only this endpoint, such as chat.'),
   user: filter('Only what callers did for this end user.'),
-  tag: filter('Only what callers tagged so.'),
+  tag: filter('Only what callers gave this tag.'),
   group_by: z.enum(groups).default('day').describe('What the rows are grouped by.'),
   split_by: z
     .enum(groups)
     .optional()
     .describe('The parts of each group, a row each: the models of a day, for example.'),
-  from: pastInstant('First instant, to the hour. Default: 30 days before `to`.').optional(),
-  to: pastInstant('End, to the hour. Default: now.').optional(),
+  from: pastInstant('Start of the range, to the hour. Default: 30 days before `to`.').optional(),
+  to: pastInstant('End of the range, to the hour. Default: now.').optional(),
 };
 
 export const usageRow = z.object({
@@ -41,8 +41,12 @@ export const usageRow = z.object({
   output_tokens: z.int(),
   cost_usd: z.number(),
   errors: z.int().describe('Requests whose class is not ok.'),
-  counted_tokens: z.int().describe('Part of input and output tokens that Culvert counted: the provider told none.'),
-  estimated_tokens: z.int().describe('Part of them that nobody counted, estimated from the request.'),
+  counted_tokens: z
+    .int()
+    .describe('Part of input and output tokens that Culvert counted, because the provider gave no count.'),
+  estimated_tokens: z
+    .int()
+    .describe('Part of these tokens that nobody counted; Culvert estimated them from the request.'),
   counted_cost_usd: z.number().describe('Part of cost_usd for what Culvert counted.'),
   estimated_cost_usd: z.number().describe('Part of cost_usd for what was estimated.'),
 });
@@ -62,7 +66,7 @@ const usageReply = listOf(usageRow).extend({
       }),
     )
     .optional()
-    .describe("With `account`: how full its plan's windows are now, where they are counted by account."),
+    .describe('With `account`: how full the windows of its plan are now, if the plan counts by account.'),
 });
 
 /** `/usage`: sums of what was used, from roll-ups that are kept for ever. */

@@ -14,7 +14,7 @@ export function createTenants(parts: AdminParts, records: Records) {
   async function ownerOf(tenant: string, field: string, { accounts }: Operator): Promise<Owner> {
     const key = keysOf(await records.current(accounts), tenant)[0];
     if (key !== undefined) return { tenant, account: key.account };
-    const message = `${field}: no key owns '${tenant}'; make the key first (${culvert} keys create)`;
+    const message = `${field}: no key owns '${tenant}'. Create the key first (${culvert} keys create)`;
     return refuse({ kind: 'invalid-request', param: field, message });
   }
 

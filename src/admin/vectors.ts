@@ -13,10 +13,14 @@ const nameField = z.string().min(1).max(255);
 
 const tenantSchema = z.object({
   tenant: z.string(),
-  account: z.string().describe('Whose limit its collections count for.'),
+  account: z.string().describe('Account whose limit the collections count towards.'),
   collections: z.int(),
   points: z.int(),
-  keys: z.int().describe('Keys that own it and are not revoked; at 0 nobody can reach it: adopt or purge it.'),
+  keys: z
+    .int()
+    .describe(
+      'Number of keys that own it and are not revoked. If it is 0, nobody can reach the data: adopt or purge it.',
+    ),
 });
 
 const distanceField = z.enum(['Cosine', 'Dot', 'Euclid', 'Manhattan']);
@@ -59,7 +63,9 @@ const pointSchema: z.ZodType<ExportedPoint> = z.strictObject({
 
 const pointsMax = 10_000;
 
-const movedSchema = z.object({ collections: z.int().describe('How many it was about.') });
+const movedSchema = z.object({
+  collections: z.int().describe('Number of collections, or of points, that were changed.'),
+});
 
 /** `/vectors`: all that a tenant has, as a whole. */
 export function vectorOperations(parts: AdminParts, records: Records): Operation[] {
@@ -92,7 +98,7 @@ export function vectorOperations(parts: AdminParts, records: Records): Operation
       method: 'GET',
       path: '/vectors/export.jsonl',
       area: 'vectors',
-      summary: 'All that a tenant has, as JSON lines: each collection, then its points.',
+      summary: 'Exports all data of a tenant as JSON lines: each collection, then its points.',
       query: z.strictObject({ tenant: tenantField }),
       contentType: 'application/x-ndjson',
       async run({ query, operator }) {
@@ -104,7 +110,7 @@ export function vectorOperations(parts: AdminParts, records: Records): Operation
       method: 'POST',
       path: '/vectors/collections',
       area: 'vectors',
-      summary: 'Makes a collection as an export describes it; one that is there and the same is left as it is.',
+      summary: 'Creates a collection as an export describes it. If the same one exists, nothing changes.',
       query: noQuery,
       body: z.strictObject({ tenant: tenantField, collection: collectionSchema }),
       reply: movedSchema,
@@ -117,7 +123,7 @@ export function vectorOperations(parts: AdminParts, records: Records): Operation
       method: 'POST',
       path: '/vectors/points',
       area: 'vectors',
-      summary: 'Writes points as an export has them, over those with the same ids; all or none.',
+      summary: 'Writes points of an export over those with the same ids, either all or none.',
       query: noQuery,
       body: z.strictObject({
         tenant: tenantField,
@@ -135,7 +141,7 @@ export function vectorOperations(parts: AdminParts, records: Records): Operation
       method: 'POST',
       path: '/vectors/adopt',
       area: 'vectors',
-      summary: "Makes everything of one tenant another's; refused as a whole where both have a name.",
+      summary: 'Moves all collections of one tenant to another. If both have one of the same name, nothing is moved.',
       query: noQuery,
       body: z.strictObject({ from: tenantField, to: tenantField }),
       reply: movedSchema,

@@ -12,12 +12,12 @@ import type { AdminParts } from './parts.ts';
 export const windowSchema = z.object({
   window: z.enum(['minute', '5h', 'week', 'month']),
   measure: z.enum(['requests', 'units', 'tokens', 'usd']),
-  tier: z.string().nullable().describe('Of requests of this tier alone; null: of all.'),
+  tier: z.string().nullable().describe('Only requests of this tier; null: all requests.'),
   used: z.number(),
   limit: z.number().nullable().describe('Null: unlimited.'),
   remaining: z.number().nullable(),
-  frees_at: timeField.nullable().describe('When the next of it frees; null: nothing is counted.'),
-  frees: z.number().nullable().describe('How much then, as far as it is settled; null: not known.'),
+  frees_at: timeField.nullable().describe('When the next part of it frees; null: nothing is counted.'),
+  frees: z.number().nullable().describe('How much frees then, as far as it is settled; null: not known.'),
 });
 
 export type WindowReply = z.output<typeof windowSchema>;
@@ -35,7 +35,10 @@ const measures = { calls: 'requests', units: 'units', tokens: 'tokens', usd: 'us
 export async function windowsOf(parts: AdminParts, plan: Plan, { account, tenant }: Whose): Promise<WindowReply[]> {
   const { counters, ledger } = parts;
   if (counters === null)
-    return refuse({ kind: 'overloaded', message: 'Only a running server knows how full windows are; none runs here.' });
+    return refuse({
+      kind: 'overloaded',
+      message: 'Only a running server knows how full windows are, and none runs here. Start one.',
+    });
   const scope = (tier: string | null) => (tenant === null ? accountScope(account, tier) : keyScope(tenant, tier));
   const asked = [
     ...limitsOf(plan, scope(null)).map((one) => ({ tier: null as string | null, limit: one })),

@@ -16,8 +16,8 @@ import type { AccountScope } from './scope.ts';
 export const wrongSchema = z.object({
   severity: z.enum(['problem', 'warning']).describe('problem: requests fail.'),
   text: z.string().describe('A sentence.'),
-  page: pageField.describe('The page that shows more; of settings, the findings of the doctor.'),
-  id: z.string().nullable().describe('Which one there; null: the page as a whole.'),
+  page: pageField.describe('The page that shows more; for settings, the findings of the doctor.'),
+  id: z.string().nullable().describe('The entry of that page; null: the page as a whole.'),
 });
 
 export type Wrong = z.output<typeof wrongSchema>;
@@ -151,7 +151,7 @@ function providerTroubles({ snapshot, health, clock }: AdminParts): Trouble[] {
       return [warning(`The provider ${name} is failing: ${share}.`, 'providers', name)];
     }
     if (first === undefined) return [];
-    const word = first.standing === 'cooling' ? 'is cooling down' : 'is closed out';
+    const word = first.standing === 'cooling' ? 'is cooling down' : 'is not asked for a while';
     const which = first.target.slice(name.length + 1);
     return [warning(`The provider ${name} ${word} for ${which}${because}.`, 'providers', name)];
   });
@@ -175,7 +175,7 @@ function modelTroubles({ snapshot, health, clock }: AdminParts): Trouble[] {
     return targets.every(failed) || health.status(targets, nowMs) === 'down';
   });
   const unheard = models.unheard.map((name) =>
-    warning(`The provider ${name} has not told its models yet.`, 'providers', name),
+    warning(`The provider ${name} has not given its list of models yet.`, 'providers', name),
   );
   return [...down.map(({ id }) => problem(`The model ${id} has no healthy target.`, 'models', id)), ...unheard];
 }
@@ -187,7 +187,7 @@ function planTroubles({ plans }: AdminParts, { stored, config }: Directory): Tro
     .filter(({ name }) => !book.has(name))
     .map(({ name }) =>
       problem(
-        `The plan ${name} cannot be read any more; its accounts have the plan ${config.default_plan}.`,
+        `The plan ${name} cannot be read any more. Its accounts have the plan ${config.default_plan}.`,
         'plans',
         name,
       ),
@@ -280,7 +280,7 @@ function fullIn(who: string, account: string, { windows, tokens, budget }: Readi
     const { used, allowed, resets_at: freesAt } = reading;
     if (allowed === null || allowed <= 0 || used < allowed * least) return [];
     const share = Math.floor((used / allowed) * 100);
-    const frees = freesAt === null ? '' : `; the next of it frees ${within(Date.parse(freesAt) - nowMs)}`;
+    const frees = freesAt === null ? '' : `; the next part of it frees ${within(Date.parse(freesAt) - nowMs)}`;
     const text = `${who} has used ${share} % of ${what} (${amounts(used, allowed)}${frees}).`;
     const make = used >= allowed ? problem : warning;
     return [{ ...make(text, 'accounts', account), ...more, account }];
@@ -307,11 +307,11 @@ function within(ms: number): string {
 
 /** What to do, by the page that shows more. */
 const fixes: Readonly<Record<Trouble['page'], string>> = {
-  providers: 'Test it: its page does, and POST /admin/v1/providers/{name}/test.',
+  providers: 'Test it on its page, or with POST /admin/v1/providers/{name}/test.',
   models: 'Give it a target that answers.',
-  plans: 'Write it anew.',
+  plans: 'Write the plan again.',
   accounts: 'Wait, or give the account a plan that allows more.',
-  requests: 'See which failed, and why: culvert requests list --status 5.',
+  requests: 'Look which requests failed, and why: culvert requests list --status 5.',
 };
 
 function problem(message: string, page: Trouble['page'], id: string): Trouble {

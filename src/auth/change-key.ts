@@ -27,7 +27,10 @@ export async function rotateKey(
   const minted = mintSecret(key.id);
   const before = graceMs === 0 ? [] : endingAt(key.secrets, nowMs + graceMs, nowMs);
   if (before.length >= secretsMax) {
-    return conflict(key, `has ${before.length} secrets that still work; rotate with a grace of 0 to end them`);
+    return conflict(
+      key,
+      `has ${before.length} secrets that still work; rotate it with a grace period of 0s to end them`,
+    );
   }
   const row: KeyRow = { ...key, secrets: [{ hash: minted.hash, untilMs: null }, ...before] };
   const done = await store.apply([{ kind: 'replace-secrets', id: key.id, secrets: row.secrets }], {
@@ -38,7 +41,9 @@ export async function rotateKey(
     before: keyFacts(key),
     after: keyFacts(row),
   });
-  return done === 'done' ? { kind: 'rotated', minted, row } : conflict(key, 'was changed meanwhile; look at it again');
+  return done === 'done'
+    ? { kind: 'rotated', minted, row }
+    : conflict(key, 'was changed in the meantime; read it again');
 }
 
 /** Ends all its secrets. A key that is revoked already stays as it is. */

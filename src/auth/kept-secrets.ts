@@ -71,7 +71,7 @@ export function openKept(sealer: Sealer, { kept, credentials }: Pick<Stored, 'ke
   return { fragments, troubles };
 }
 
-const cannot = 'cannot be opened here: sealed under another storage.secret than this server has';
+const cannot = 'cannot be opened here, because another storage.secret than this server has sealed it';
 
 /** Sealed bytes open where they stand, and nowhere else. */
 function contextOf({ provider, id }: Pick<CredentialRow, 'provider' | 'id'>): string {

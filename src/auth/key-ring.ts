@@ -57,15 +57,18 @@ export function isFailure(result: Principal | Failure): result is Failure {
 export const noKeySent: Failure = {
   kind: 'unauthenticated',
   message:
-    "No API key was sent. Send one as 'Authorization: Bearer sk-cv-…', or in x-api-key, api-key or x-goog-api-key.",
+    "No API key was sent. Send one in the header Authorization, as 'Bearer sk-cv-…', or in x-api-key, api-key or x-goog-api-key.",
 };
 // One body for unknown, revoked and malformed keys: an answer must not tell which it was.
 const invalid: Failure = { kind: 'unauthenticated', message: 'The API key is not valid.' };
 const twoKeys: Failure = {
   kind: 'unauthenticated',
-  message: 'Two different API keys were sent in one request; send one.',
+  message: 'The request has two different API keys. Send one.',
 };
-const revoked: Failure = { kind: 'unauthenticated', message: 'The API key is no more.' };
+const revoked: Failure = {
+  kind: 'unauthenticated',
+  message: 'The API key no longer works: it was revoked or removed.',
+};
 const expired: Failure = { kind: 'unauthenticated', message: 'The API key has expired.' };
 const suspended: Failure = { kind: 'forbidden', message: 'The account of this API key is suspended.' };
 const adminOnV1: Failure = {
@@ -76,7 +79,7 @@ const elsewhere = (address: string | null): Failure => ({
   kind: 'forbidden',
   message: `This API key may not be used from the address ${address ?? '(unknown)'}.`,
 });
-const userOnAdmin: Failure = { kind: 'forbidden', message: 'This needs the admin key; an API key does not open it.' };
+const userOnAdmin: Failure = { kind: 'forbidden', message: 'This needs the admin key. An API key does not open it.' };
 
 const never = Number.POSITIVE_INFINITY;
 

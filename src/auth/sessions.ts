@@ -170,7 +170,7 @@ export function createSessions(parts: {
   };
 }
 
-const gone: Failure = { kind: 'unauthenticated', message: 'This operator is no more.' };
+const gone: Failure = { kind: 'unauthenticated', message: 'This operator was removed.' };
 
 /** Follows from the cookie's secret, which no page can read: nothing more is kept. */
 function csrfOf(secret: string): string {

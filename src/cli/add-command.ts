@@ -9,10 +9,13 @@ export function addAddCommand(program: Command, run: Run, parts: CliParts): void
     .description('add an engine that runs on this machine: its packages by npm, and its model')
     .addArgument(new Argument('[extra]', 'what it is for').choices(extras))
     .option('--model <id>', 'another model than the usual one (--list names them)')
-    .option('--list', 'say what can be added, what is there, and how far a download is')
-    .option('--yes', 'do not ask')
-    .option('--offline', 'ask no other machine: take what is in the folder and in the cache of npm')
-    .option('--pin <file>', 'the installed.json of a model added elsewhere: take its commit, refuse any other bytes')
+    .option('--list', 'list what can be added, what is installed, and how far a download is')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--offline', 'use no other machine: take what is in the folder and in the cache of npm')
+    .option(
+      '--pin <file>',
+      'the installed.json of a model that was added elsewhere: take its commit and refuse any other bytes',
+    )
     .option(...configOption)
     .option(...jsonOption)
     .addHelpText('after', example('culvert add speech --yes'))

@@ -111,7 +111,7 @@ export function overHttp(url: string, key: string): AdminClient {
       try {
         yield* body.pipeThrough(new TextDecoderStream());
       } catch {
-        throw new CommandFailed(`${url} ended its answer too early; it is not complete.`);
+        throw new CommandFailed(`${url} ended its answer too early, so the answer is not complete.`);
       }
     },
   };
@@ -167,7 +167,7 @@ function asJson(text: string, server: string | null): unknown {
     return JSON.parse(text);
   } catch {
     throw new CommandFailed(
-      `${server ?? 'The admin API'} answered with something that is no JSON. Is it Culvert's URL?`,
+      `${server ?? 'The admin API'} answered with something that is not JSON. Check that its URL is that of a Culvert server.`,
     );
   }
 }
@@ -179,10 +179,10 @@ function refused(status: number, text: string, server: string | null): AdminRefu
 }
 
 function sentenceOf(said: ReturnType<typeof errorIn>, status: number, server: string | null): string {
-  if (said === null) return `${server ?? 'The admin API'} answered ${status}, and not as Culvert does.`;
+  if (said === null) return `${server ?? 'The admin API'} answered ${status}, but not as Culvert does. Check the URL.`;
   const { message, param } = said;
   if (server !== null && (status === 401 || status === 403)) {
-    return `${server} did not take the admin key: ${message} Set CULVERT_ADMIN_KEY to the key of that server.`;
+    return `${server} did not accept the admin key: ${message} Set CULVERT_ADMIN_KEY to the key of that server.`;
   }
   return param === null || message.startsWith(param) ? message : `${param}: ${message}`;
 }

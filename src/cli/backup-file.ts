@@ -148,9 +148,7 @@ function parsed(line: string, file: string): Record<string, unknown> {
 function headIn(value: Record<string, unknown>, file: string): BackupHead {
   if (typeof value.culvert !== 'string') throw noBackup(file);
   if (formats.includes(value.format)) return value as unknown as BackupHead;
-  throw new CommandFailed(
-    `${file} was written by Culvert ${value.culvert}, in a form that this version does not read.`,
-  );
+  throw new CommandFailed(`Culvert ${value.culvert} wrote ${file} in a form that this version does not read.`);
 }
 
 function unreadable(error: unknown, file: string): unknown {
@@ -162,9 +160,9 @@ function unreadable(error: unknown, file: string): unknown {
 }
 
 function noBackup(file: string): CommandFailed {
-  return new CommandFailed(`${file} is no backup of Culvert.`);
+  return new CommandFailed(`${file} is not a backup of Culvert.`);
 }
 
 function damaged(file: string): CommandFailed {
-  return new CommandFailed(`${file} is cut short or damaged; nothing was restored.`);
+  return new CommandFailed(`${file} is cut short or damaged. Nothing was restored.`);
 }

@@ -6,7 +6,7 @@ import type { CliParts } from './parts.ts';
 export function addCallerCommands(program: Command, run: Run, parts: CliParts): { models: Command } {
   const models = program
     .command('models')
-    .description('list models: of the running server, else of the configuration; add and remove them')
+    .description('list models of the running server, or of the configuration; add and remove them')
     .option(...urlOption)
     .option(...keyOption)
     .option(...configOption)
@@ -16,7 +16,7 @@ export function addCallerCommands(program: Command, run: Run, parts: CliParts): 
 
   program
     .command('chat')
-    .description('ask the running server a question; the answer comes as it is made')
+    .description('ask the running server a question and print the answer as it comes')
     .argument('<text>', 'the question; - reads standard input')
     .option('--model <model>', 'model to ask (default: the first listed that chats)')
     .option('--system <text>', 'instructions before the question')
@@ -30,7 +30,7 @@ export function addCallerCommands(program: Command, run: Run, parts: CliParts): 
 
   program
     .command('mcp')
-    .description('MCP server on standard input and output, for assistants: the tools of the running server')
+    .description('run an MCP server on standard input and output, with the tools of the running server, for assistants')
     .option(...urlOption)
     .option(...keyOption)
     .option(...configOption)

@@ -49,13 +49,13 @@ function embeddingsOf(snapshot: Snapshot): Capability {
   const targets = targetsOf(models.all().filter(({ id }) => contractEmbeddings.includes(id)));
   const real = targets.filter(({ simulated }) => !simulated);
   if (real.length > 0) return { name, ...answeredBy(real, snapshot), fix: null };
-  const own = 'real by words alone: culvert-lexical-1024';
+  const own = 'compares words only: culvert-lexical-1024';
   const { embeddingSource } = models;
   if (embeddingSource.kind === 'unheard') return { name, ...unheardOf(embeddingSource.provider, own) };
   return {
     name,
     state: targets.length > 0 ? 'simulated' : 'missing',
-    by: 'no provider that embeds yet',
+    by: 'no provider has an embedding model yet',
     fix: `${anyKey}, run Ollama with bge-m3, or ${culvert} add embeddings; ${own}`,
   };
 }
@@ -63,17 +63,17 @@ function embeddingsOf(snapshot: Snapshot): Capability {
 const wordsFor: Readonly<Record<MediaType, { name: string; verb: string; fix: string }>> = {
   speech: {
     name: 'speech',
-    verb: 'speaks',
+    verb: 'speak',
     fix: `${anyKey}, install espeak-ng, run Kokoro-FastAPI, or ${culvert} add speech`,
   },
   transcription: {
     name: 'transcription',
-    verb: 'transcribes',
+    verb: 'transcribe',
     fix: `${anyKey}, run speaches, or ${culvert} add transcription`,
   },
   image: {
     name: 'images',
-    verb: 'draws',
+    verb: 'draw',
     fix: `${anyKey}, or run Stable Diffusion web UI (with --api) or sd-server`,
   },
 };
@@ -100,7 +100,7 @@ function mediaOf(type: MediaType, snapshot: Snapshot): Capability {
       return { name, ...unheardOf(source.provider, null) };
     case 'none': {
       const simulated = targetsOf(aliases).some((target) => target.simulated);
-      return { name, state: simulated ? 'simulated' : 'missing', by: `no provider that ${verb} yet`, fix };
+      return { name, state: simulated ? 'simulated' : 'missing', by: `no provider can ${verb} yet`, fix };
     }
   }
 }
@@ -120,7 +120,7 @@ function searchOf({ config, localSearch }: Snapshot): Capability {
   }
   if (localSearch !== null) return { name, state: 'local', by: `SearXNG at ${new URL(localSearch).host}`, fix: null };
   const fix = 'run SearXNG, or name an engine under tools.search.providers';
-  return { name, state: 'local', by: 'pages that were scraped or crawled, no more', fix };
+  return { name, state: 'local', by: 'only pages that were scraped or crawled', fix };
 }
 
 function targetsOf(aliases: readonly Alias[]): Target[] {

@@ -6,7 +6,7 @@ import type { CliParts } from './parts.ts';
 export function addConfigCommands(program: Command, run: Run, parts: CliParts): void {
   program
     .command('init')
-    .description('write a commented configuration file; never over an existing one')
+    .description('write a commented configuration file; an existing one stays as it is')
     .argument('[file]', 'file to write', 'culvert.yaml')
     .option(...jsonOption)
     .addHelpText('after', example('culvert init'))
@@ -19,7 +19,7 @@ export function addConfigCommands(program: Command, run: Run, parts: CliParts): 
     .option(...configOption)
     .option(
       '--live',
-      'ask each provider for its list of models, with each credential, and each search engine; find local servers',
+      'ask each provider and credential for its list of models, ask each search engine, and look for local servers',
     )
     .option('--schema', 'print the JSON Schema of culvert.yaml, for editors, and check nothing')
     .option(...jsonOption)
@@ -32,7 +32,7 @@ export function addConfigCommands(program: Command, run: Run, parts: CliParts): 
 
   program
     .command('explain')
-    .description('say what would happen to a request, without sending it')
+    .description('explain what would happen to a request, without sending it')
     .argument('<file>', 'JSON body of a request; - reads standard input')
     .addOption(new Option('--endpoint <name>', 'where it would be posted').choices(endpoints).default('chat'))
     .option('--key <key>', 'limit it to what this key may use: its id, account/name or secret')

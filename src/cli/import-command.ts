@@ -5,13 +5,13 @@ import { example, jsonOption, type Run } from './options.ts';
 export function addImportCommand(program: Command, run: Run): void {
   const from = program
     .command('import')
-    .description("make a culvert.yaml of another gateway's configuration")
+    .description('convert the configuration of another gateway into a culvert.yaml')
     .addHelpText('after', example('culvert import litellm config.yaml'));
   from
     .command('litellm')
-    .description("convert LiteLLM's config.yaml; what cannot be carried over is said, with its line")
+    .description("convert LiteLLM's config.yaml; list by line what could not be carried over")
     .argument('<file>', 'configuration of a LiteLLM proxy')
-    .option('--output <file>', 'file to write, never over an existing one; - prints it', 'culvert.yaml')
+    .option('--output <file>', 'file to write, which must not exist; - prints it', 'culvert.yaml')
     .option(...jsonOption)
     .addHelpText('after', example('culvert import litellm config.yaml --output culvert.yaml'))
     .action((file, options) =>

@@ -21,10 +21,10 @@ export async function principalOf(
   const found = bySecret ?? [...directory.values()].find(({ principal }) => isNamed(principal, named));
   if (found === undefined) {
     throw new CommandFailed(
-      `There is no such key. Name it by its secret, its id or account/name; ${culvert} keys list.`,
+      `There is no such key. Name it by its secret, its id or account/name; ${culvert} keys list shows them.`,
     );
   }
-  if (found.kind === 'admin') throw new CommandFailed('The admin key uses no models; name a key of an account.');
+  if (found.kind === 'admin') throw new CommandFailed('The admin key uses no models. Name a key of an account.');
   return found.principal;
 }
 

@@ -10,10 +10,13 @@ export const configOption = [
   'configuration file (default: CULVERT_CONFIG, ./culvert.yaml, or none)',
 ] as const;
 export const jsonOption = ['--json', 'print JSON'] as const;
-export const urlOption = ['--url <url>', "server to ask (default: CULVERT_URL, or the data folder's)"] as const;
+export const urlOption = [
+  '--url <url>',
+  'server to ask (default: CULVERT_URL, or the server of the data folder)',
+] as const;
 export const keyOption = [
   '--key <key>',
-  'API key (better in CULVERT_API_KEY: this shows in the process list)',
+  'API key (better in CULVERT_API_KEY, because the process list shows this option)',
 ] as const;
 
 /** Of commands over the admin API; its key is found or stands in the environment, never on a command line. */
@@ -38,7 +41,7 @@ export function listOf(such: string): (text: string) => string[] {
   return (text) => {
     const values = text.split(',').map((value) => value.trim());
     if (values.length <= listValuesMax && values.every((value) => value !== '' && value.length <= 256)) return values;
-    throw new InvalidArgumentError(`Expected values parted by commas, such as ${such}.`);
+    throw new InvalidArgumentError(`Expected values separated by commas, such as ${such}.`);
   };
 }
 

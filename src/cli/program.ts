@@ -31,7 +31,7 @@ const subjects: readonly (readonly [name: string, description: string, load: () 
   ['dashboard', 'open the dashboard of the running server, logged in', () => import('./commands/dashboard.ts')],
   ['providers', 'list, add, test and remove providers while servers run', () => import('./commands/providers.ts')],
   ['config', 'export the configuration with what was set up at run time', () => import('./commands/config.ts')],
-  ['secret', 'rotate what kept credentials are sealed by', () => import('./commands/secret.ts')],
+  ['secret', 'rotate the secret that seals stored credentials', () => import('./commands/secret.ts')],
   ['audit', 'show who changed accounts, keys and plans, newest first', () => import('./commands/audit.ts')],
   ['usage', 'sum up requests, units, tokens and USD', () => import('./commands/usage.ts')],
   ['requests', 'list, explain and export single requests', () => import('./commands/requests.ts')],
@@ -70,7 +70,9 @@ export async function runProgram(argv: readonly string[], parts: CliParts, servi
  */
 export async function createProgram(parts: CliParts, run: Run, serve: Run, called: string | null): Promise<Command> {
   const program = new Command(culvert)
-    .description('An inference gateway: one server, one key, for everything an application needs from AI providers.')
+    .description(
+      'An inference gateway: one server and one key for everything that an application needs from AI providers.',
+    )
     .version(parts.version)
     .showHelpAfterError(`(${culvert} --help, or ${culvert} COMMAND --help, shows what is possible)`)
     .exitOverride()
@@ -107,12 +109,12 @@ export async function createProgram(parts: CliParts, run: Run, serve: Run, calle
 
   program
     .command('mock')
-    .description('run an upstream that answers, or fails, as it is told')
+    .description('run an upstream that answers, or fails, as you tell it')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes a free one', checkedPort, 4142)
-    .option('--name <name>', 'shown in its answers, to tell one mock from another', '')
-    .option('--faults', 'print every fault that it knows, and end')
-    .option('--json', 'print its URL as JSON, and no requests')
+    .option('--name <name>', 'name shown in its answers, to tell one mock from another', '')
+    .option('--faults', 'print every fault that it knows, then exit')
+    .option('--json', 'print its URL as JSON, and log no requests')
     .addHelpText('after', example('culvert mock --port 4142'))
     .action((options) => serve(import('./commands/mock.ts').then(({ mock }) => mock(options, parts))));
 

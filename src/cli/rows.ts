@@ -33,7 +33,7 @@ export async function listRows(
 
 function pageOf(reply: unknown): { data: Row[]; next_cursor: string | number | null } {
   const { data, next_cursor } = (reply ?? {}) as { data?: Row[]; next_cursor?: string | number | null };
-  if (!Array.isArray(data)) throw new CommandFailed('The admin API answered with something that is no list.');
+  if (!Array.isArray(data)) throw new CommandFailed('The admin API answered with something that is not a list.');
   return { data, next_cursor: next_cursor ?? null };
 }
 

@@ -35,7 +35,7 @@ export function apiKey(flags: ServerFlags, url: string | null, config: () => Con
 function checkedUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new CommandFailed(`'${text}' is not the URL of a server: give one such as http://127.0.0.1:4141`, 2);
+    throw new CommandFailed(`'${text}' is not the URL of a server. Give one such as http://127.0.0.1:4141`, 2);
   }
   // People paste the base URL of their SDK.
   return url.href.replace(/\/+$/, '').replace(/\/v1$/, '');
@@ -59,7 +59,7 @@ export async function reach(url: string, path: string, init: RequestInit): Promi
   } catch (error) {
     if (init.signal?.aborted) throw error;
     throw new CommandFailed(
-      `No answer from ${url} (${causeOf(error)}). Is the server running? ${culvert} start runs one.`,
+      `No answer from ${url} (${causeOf(error)}). If no server runs, start one: ${culvert} start.`,
     );
   }
 }

@@ -64,7 +64,10 @@ function tableOf(
 test('without a provider embeddings are simulated, and the table says what mends that and what is real meanwhile', () => {
   const table = tableOf('storage: { data_dir: ./data }');
   assert.match(table, /^chat +simulated +no provider yet/m);
-  assert.match(table, /^embeddings +simulated +no provider that embeds yet: .*OPENAI_API_KEY.*culvert-lexical-1024/m);
+  assert.match(
+    table,
+    /^embeddings +simulated +no provider has an embedding model yet: .*OPENAI_API_KEY.*culvert-lexical-1024/m,
+  );
   assert.match(table, /^vectors +real +embedded, in \S*data$/m);
 });
 
@@ -85,7 +88,7 @@ test('while a list is not known, and where nothing stands in, it says so', () =>
     tableOf('providers: { openai: { type: openai, api_key: x } }'),
     /^embeddings +not known yet +the models of openai could not be read; .*culvert-lexical-1024/m,
   );
-  assert.match(tableOf('simulator: off'), /^embeddings +missing +no provider that embeds yet/m);
+  assert.match(tableOf('simulator: off'), /^embeddings +missing +no provider has an embedding model yet/m);
 });
 
 test('a Qdrant cluster is named by its host', () => {
@@ -94,10 +97,7 @@ test('a Qdrant cluster is named by its host', () => {
 });
 
 test('search is over own pages until an engine is named', () => {
-  assert.match(
-    tableOf(''),
-    /^search +local +pages that were scraped or crawled, no more: run SearXNG, or .*providers$/m,
-  );
+  assert.match(tableOf(''), /^search +local +only pages that were scraped or crawled: run SearXNG, or .*providers$/m);
   const engines = (types: string) => tableOf(`tools: { search: { providers: [${types}] } }`);
   assert.match(engines('{ type: searxng, base_url: "http://127.0.0.1:8888" }'), /^search +local +searxng$/m);
   assert.match(engines('{ type: brave, api_key: x }, { type: corpus }'), /^search +real +brave, corpus$/m);
@@ -105,9 +105,9 @@ test('search is over own pages until an engine is named', () => {
 
 test('speech, transcription and images are simulated without a provider, and each names what mends it', () => {
   const table = tableOf('storage: { data_dir: ./data }');
-  assert.match(table, /^speech +simulated +no provider that speaks yet: .*espeak-ng.*culvert add speech$/m);
-  assert.match(table, /^transcription +simulated +no provider that transcribes yet: .*culvert add transcription$/m);
-  assert.match(table, /^images +simulated +no provider that draws yet: .*sd-server$/m);
+  assert.match(table, /^speech +simulated +no provider can speak yet: .*espeak-ng.*culvert add speech$/m);
+  assert.match(table, /^transcription +simulated +no provider can transcribe yet: .*culvert add transcription$/m);
+  assert.match(table, /^images +simulated +no provider can draw yet: .*sd-server$/m);
   const off = tableOf('simulator: off');
   for (const name of ['speech', 'transcription', 'images']) assert.match(off, new RegExp(`^${name} +missing `, 'm'));
 });
@@ -163,7 +163,7 @@ test('found servers are told: how to use them, or what stands in the way', () =>
 });
 
 test('where nobody has named a model, those of assistants are answered by the first that chats, and the start says so', () => {
-  const line = /^Models that nobody here has, .* are answered by (\S+); server\.unknown_models: refuse /m;
+  const line = /^(\S+) answers for models that nobody here has, .*; server\.unknown_models: refuse /m;
   assert.equal(line.exec(tableOf(''))?.[1], 'sim/chat');
   const ollama = { 'ollama http://127.0.0.1:11434/v1': ['bge-m3', 'qwen3'] };
   const wanted = 'server: { unknown_models: nearest }\nproviders: { home: { type: ollama } }';

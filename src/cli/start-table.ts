@@ -46,7 +46,7 @@ export function startMessage(facts: StartFacts): string {
   if (unheard.length > 0) {
     lines.push(
       '',
-      `Not known yet: the models of ${unheard.join(', ')}, whose list could not be read so far. It is asked again; ${culvert} check --live says what is wrong.`,
+      `Culvert could not read the list of models of ${unheard.join(', ')} so far, and asks again. ${culvert} check --live says what is wrong.`,
     );
   }
   const everybody = unrestricted(snapshot.config.default_plan);
@@ -54,7 +54,7 @@ export function startMessage(facts: StartFacts): string {
   if (standIn !== null) {
     lines.push(
       '',
-      `Models that nobody here has, such as claude-… and gpt-…, are answered by ${standIn.id}; server.unknown_models: refuse makes them 404.`,
+      `${standIn.id} answers for models that nobody here has, such as claude-… and gpt-…; server.unknown_models: refuse makes them 404.`,
     );
   }
   const model = exampleModel(snapshot);
@@ -73,7 +73,7 @@ export function startMessage(facts: StartFacts): string {
 }
 
 function dashboardLines({ url, login, reader }: StartFacts): string[] {
-  if (login !== null) return ['Dashboard, with a login that works once, for ten minutes:', `  ${login}`];
+  if (login !== null) return ['Dashboard, with a login link that works once, within ten minutes:', `  ${login}`];
   const how = reader === 'machine' ? `: ${culvert} dashboard prints a link that logs in` : '';
   return [`Dashboard: ${url}/dashboard${how}`];
 }
@@ -85,7 +85,7 @@ function isEveryAddress({ config: { server } }: Snapshot): boolean {
 function keyLines(what: string, key: ShownKey, { reader }: StartFacts): string[] {
   const { made, file } = key;
   if (!isShown(key, reader)) return [`${what}: in ${shownPath(file!)}`];
-  return [`${what} (${file === null ? 'shown this once' : `kept in ${shownPath(file)}`}):`, `  ${made}`];
+  return [`${what} (${file === null ? 'shown only once' : `kept in ${shownPath(file)}`}):`, `  ${made}`];
 }
 
 /** What stands for the key in a command that somebody pastes. */

@@ -6,8 +6,8 @@ import type { CliParts } from './parts.ts';
 export function addUpkeepCommands(program: Command, run: Run, parts: CliParts): void {
   program
     .command('doctor')
-    .description('look at everything that a server needs, and say what to do about what is missing')
-    .option('--live', 'ask each provider for its list of models, with each credential, and each search engine')
+    .description('check everything that a server needs, and say how to repair it')
+    .option('--live', 'ask each provider and credential for its list of models, and each search engine')
     .option(...configOption)
     .option(...jsonOption)
     .addHelpText('after', example('culvert doctor --live'))
@@ -20,8 +20,8 @@ export function addUpkeepCommands(program: Command, run: Run, parts: CliParts): 
 
   program
     .command('migrate')
-    .description("bring the databases' schema to this version's, as the next start would")
-    .option('--check', 'only say what is pending; ends with 1 when something is')
+    .description('bring the schema of the databases to this version, as the next start would')
+    .option('--check', 'only list what is pending; exits with 1 when there is something')
     .option(...configOption)
     .option(...jsonOption)
     .addHelpText('after', example('culvert migrate --check'))
@@ -29,9 +29,7 @@ export function addUpkeepCommands(program: Command, run: Run, parts: CliParts): 
 
   program
     .command('backup')
-    .description(
-      'write everything that is kept (accounts, ledger, vectors, pages, crawls) to a file, while servers run',
-    )
+    .description('write all data (accounts, ledger, vectors, pages, crawls) to a file, while servers run')
     .argument('<file>', 'file to write; an older backup is replaced once the new one is whole')
     .option(...configOption)
     .option(...jsonOption)
@@ -40,9 +38,9 @@ export function addUpkeepCommands(program: Command, run: Run, parts: CliParts): 
 
   program
     .command('restore')
-    .description('put a backup into an empty data folder or database, of either kind; no server may run')
+    .description('restore a backup into an empty data folder or database, of either kind; no server may run')
     .argument('<file>', 'a file that culvert backup wrote')
-    .option('--yes', 'replace what the data folder holds; it is kept as *.before-restore-<time>')
+    .option('--yes', 'replace what the data folder holds; the earlier files stay as *.before-restore-<time>')
     .option(...configOption)
     .option(...jsonOption)
     .addHelpText('after', example('culvert restore culvert-backup.gz'))
@@ -52,16 +50,16 @@ export function addUpkeepCommands(program: Command, run: Run, parts: CliParts): 
 
   program
     .command('bench')
-    .description('measure a server by chat requests; they cost what chat requests cost there')
+    .description('measure a server with chat requests; they cost what chat requests cost there')
     .argument('<url>', 'server to measure, with or without /v1')
     .option(...keyOption)
     .option('--model <model>', 'model to ask (default: the first listed that chats)')
-    .option('--concurrency <number>', 'requests at one time', whole(1, 1_000), 10)
-    .option('--requests <number>', 'how many (default: 1000)', whole(1, 1_000_000))
-    .option('--duration <time>', 'for how long, such as 30s, instead of how many; at most 1h')
+    .option('--concurrency <number>', 'number of requests at one time', whole(1, 1_000), 10)
+    .option('--requests <number>', 'number of requests (default: 1000)', whole(1, 1_000_000))
+    .option('--duration <time>', 'duration such as 30s, instead of --requests; at most 1h')
     .option('--stream', 'ask for streams, and measure the time to first token')
     .option('--max-tokens <number>', 'longest answer', whole(1, 100_000), 16)
-    .option('--prompt <text>', 'what is asked', 'Say hello.')
+    .option('--prompt <text>', 'the question', 'Say hello.')
     .option(...jsonOption)
     .addHelpText(
       'after',

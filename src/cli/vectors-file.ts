@@ -19,7 +19,7 @@ export async function* readExportFile(file: string): AsyncGenerator<ExportLine> 
     number++;
     const value = parsed(text, file, number);
     if (number === 1) {
-      if (value.culvert_vectors !== 1) throw new CommandFailed(`${file} is no export of culvert vectors.`);
+      if (value.culvert_vectors !== 1) throw new CommandFailed(`${file} is not an export of culvert vectors.`);
     } else if (ended) throw broken(file, number);
     else if ('end' in value) ended = true;
     else if ('collection' in value) {
@@ -50,7 +50,7 @@ async function* linesOf(file: string): AsyncGenerator<string> {
       }
       pieces.push(chunk.slice(from));
       waitingChars += chunk.length - from;
-      if (waitingChars > lineCharsMax) throw new CommandFailed(`${file} is no export of culvert vectors.`);
+      if (waitingChars > lineCharsMax) throw new CommandFailed(`${file} is not an export of culvert vectors.`);
     }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
@@ -67,7 +67,7 @@ function parsed(text: string, file: string, number: number): Record<string, unkn
   } catch {
     // Said below.
   }
-  throw number === 1 ? new CommandFailed(`${file} is no export of culvert vectors.`) : broken(file, number);
+  throw number === 1 ? new CommandFailed(`${file} is not an export of culvert vectors.`) : broken(file, number);
 }
 
 function broken(file: string, number: number): CommandFailed {

@@ -10,11 +10,11 @@ export function contradiction(
 ): string | null {
   const { type } = provider;
   const carried = carriedDialects(providerTypes.get(type)!);
-  if (carried.length === 0) return `type ${type} holds no conversations; leave dialects out`;
+  if (carried.length === 0) return `type ${type} has no chat models; leave dialects out`;
   if (!carried.includes(dialect)) {
     const other = { 'openai-chat': 'openai', 'openai-responses': 'openai', 'anthropic-messages': 'anthropic' } as const;
     const fix = dialect === 'gemini' ? 'gemini' : other[dialect];
-    return `type ${type} cannot be asked in ${dialect}, only in ${carried.join(', ')}; for a server that speaks it take type ${fix} with its base_url`;
+    return `type ${type} does not speak ${dialect}, only ${carried.join(', ')}; for a server that speaks it take type ${fix} with its base_url`;
   }
   if (type === 'openai' && provider.base_url === undefined && dialect === 'anthropic-messages') {
     return "OpenAI's own service does not speak anthropic-messages; give the base_url of a server that does";

@@ -87,11 +87,11 @@ test('a wrong value says what is expected', () => {
     ['plans: { a: { windows: { day: 5 } } }', 'plans.a.windows.day: unknown key'],
     [
       'providers: { "a b": { type: openai } }',
-      'providers["a b"]: a provider\'s name is 1 to 64 letters, digits, dots, _ or -',
+      'providers["a b"]: a provider\'s name has 1 to 64 letters, digits, dots, _ or -',
     ],
     [
       'providers: { constructor: { type: openai } }',
-      "providers.constructor: a provider's name must not be a word of JavaScript's own",
+      "providers.constructor: a provider's name must not be a reserved word of JavaScript",
     ],
     [
       'models: { "a*b*": { targets: [p/m] } }',

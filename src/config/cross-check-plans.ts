@@ -61,7 +61,7 @@ function checkNotify(plan: PlanConfig, tiers: Config['tiers']): PathProblem[] {
   const tierLimits =
     plan.tier_limits === 'off' ? [] : [...Object.values(plan.tier_limits ?? {}), ...Object.values(tiers)];
   const windowed = [plan.windows, plan.tokens, plan.budget, ...tierLimits].some(hasWindow);
-  return windowed ? [] : [{ path: ['notify'], message: 'has nothing to tell: the plan limits no window' }];
+  return windowed ? [] : [{ path: ['notify'], message: 'does nothing here: the plan limits no window' }];
 }
 
 function hasWindow(

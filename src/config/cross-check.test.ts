@@ -27,7 +27,7 @@ test('a target may name a model of the gateway itself, whose name no provider ca
     `models.a.targets[0]: culvert itself has no such model, only ${ownModels.join(', ')}`,
   ]);
   assert.deepEqual(errorsOf('providers: { culvert: { type: openai, api_key: x } }'), [
-    'providers.culvert: the gateway itself is called so; take another name',
+    'providers.culvert: Culvert itself uses this name; take another one',
   ]);
 });
 
@@ -36,13 +36,13 @@ test('a provider is said to speak what its type can be asked in alone, told at t
   assert.deepEqual(speaks('type: vllm, dialects: [openai-chat, openai-responses, anthropic-messages'), []);
   assert.deepEqual(speaks('type: gemini, api_key: x, dialects: [gemini'), []);
   assert.deepEqual(speaks('type: gemini, api_key: x, dialects: [gemini, openai-chat'), [
-    'providers.p.dialects[1]: type gemini cannot be asked in openai-chat, only in gemini; for a server that speaks it take type openai with its base_url',
+    'providers.p.dialects[1]: type gemini does not speak openai-chat, only gemini; for a server that speaks it take type openai with its base_url',
   ]);
   assert.deepEqual(speaks('type: ollama, dialects: [gemini'), [
     'providers.p.dialects[0]: type ollama cannot be asked in gemini, only in openai-chat, openai-responses, anthropic-messages; for a server that speaks it take type gemini with its base_url',
   ]);
   assert.deepEqual(speaks('type: tei, base_url: "http://h/v1", dialects: [openai-chat'), [
-    'providers.p.dialects[0]: type tei holds no conversations; leave dialects out',
+    'providers.p.dialects[0]: type tei has no chat models; leave dialects out',
   ]);
   assert.deepEqual(speaks('type: openai, api_key: x, dialects: [anthropic-messages'), [
     "providers.p.dialects[0]: OpenAI's own service does not speak anthropic-messages; give the base_url of a server that does",
@@ -66,7 +66,7 @@ test('a fallback names an alias or matches a pattern, and never leads back', () 
   );
   assert.deepEqual(
     errorsOf(models('  a: { targets: [local/q], fallbacks: ["b-*"] }\n  "b-*": { targets: ["local/*"] }')),
-    ['models.a.fallbacks[0]: a * in a fallback needs a * in the alias, whose match it stands for'],
+    ['models.a.fallbacks[0]: a * in a fallback needs a * in the alias, because it stands for the match'],
   );
   assert.deepEqual(errorsOf(models('  a: { targets: [local/q], fallbacks: [a] }')), [
     'models.a.fallbacks[0]: this fallback leads back to the model itself',
@@ -89,7 +89,7 @@ test('a fallback names an alias or matches a pattern, and never leads back', () 
 test('a * in a target needs one in the alias', () => {
   assert.deepEqual(
     errorsOf(`${providers}models: { a: { targets: ["local/q-*"] }, "b-*": { targets: ["local/q-*"] } }`),
-    ['models.a.targets[0]: a * in a target needs a * in the alias, whose match it stands for'],
+    ['models.a.targets[0]: a * in a target needs a * in the alias, because it stands for the match'],
   );
 });
 
@@ -145,7 +145,7 @@ test('plans that contradict themselves are refused', () => {
     ],
     [
       'notify: { webhook: https://h.example/x, secret: a-secret-of-more-than-thirty-two-bytes }',
-      ['plans.a.notify: has nothing to tell: the plan limits no window'],
+      ['plans.a.notify: does nothing here: the plan limits no window'],
     ],
   ] as const) {
     assert.deepEqual(errorsOf(`tiers: { t: {} }\nplans: { a: { ${plan} } }`), errors, plan);
@@ -215,9 +215,9 @@ keys:
   - { key: sk-cv-44444444, account: dev, name: tablet, plan: pro }
   - { key: sk-cv-55555555, account: ops, name: laptop, plan: pro }`),
     [
-      'keys[1]: has the same account and name as keys[0]; give it a name of its own',
-      'keys[2].key: is the same secret as keys[0].key',
-      'keys[3].key: is the same secret as admin.key',
+      'keys[1]: keys[0] has the same account and name; give this key a name of its own',
+      'keys[2].key: keys[0].key is the same secret',
+      'keys[3].key: admin.key is the same secret',
       'keys[4].plan: its account has another plan; a plan belongs to the account',
     ],
   );
@@ -232,7 +232,7 @@ test('providers, stores and tools that lack what they need are refused', () => {
     ['providers: { a: { type: openai, tls: { cert: client.pem } } }', 'providers.a.tls: cert and key need each other'],
     [
       'providers: { a: { type: openai, api_key: x, credentials: [{ api_key: y }] } }',
-      'providers.a.credentials: api_key and credentials exclude each other',
+      'providers.a.credentials: give either api_key or credentials, not both',
     ],
     [
       'storage: { state: "redis://h" }',
@@ -265,7 +265,7 @@ test('replicas that would each have vectors of their own are warned of, at the f
     return result.warnings.map(formatProblem);
   };
   const [warning = ''] = warningsOf(storage);
-  assert.match(warning, /vectors\.engine: replicas share no embedded vectors: .* need vectors\.engine: qdrant$/);
+  assert.match(warning, /vectors\.engine: replicas do not share embedded vectors: .* need vectors\.engine: qdrant$/);
   assert.deepEqual(warningsOf(`${storage}vectors: { engine: qdrant, url: "http://q:6333" }`), []);
   assert.deepEqual(warningsOf('storage: { database: "postgres://h/db" }'), []);
 });

@@ -30,7 +30,7 @@ export function cautionsOf({ storage, vectors }: Config): PathProblem[] {
   const cautions: PathProblem[] = [];
   if (vectors.engine === 'embedded') {
     const message =
-      'replicas share no embedded vectors: each would have collections of its own. Several replicas need vectors.engine: qdrant';
+      'replicas do not share embedded vectors: each would have its own collections. Several replicas need vectors.engine: qdrant';
     cautions.push({ path: ['vectors', 'engine'], message });
   }
   return cautions;
@@ -45,7 +45,7 @@ function checkStorage({ storage }: Config): PathProblem[] {
   }
   if (storage.secret === undefined) {
     const message =
-      'replicas need storage.secret, the same on all of them, to read what another sealed (openssl rand -base64 32 makes one)';
+      'replicas need storage.secret, the same on all of them, to read what another replica sealed (openssl rand -base64 32 makes one)';
     problems.push({ path: ['storage', 'state'], message });
   }
   return problems;
@@ -55,7 +55,7 @@ function checkProviders({ providers }: Config): PathProblem[] {
   const problems: PathProblem[] = [];
   for (const [name, provider] of Object.entries(providers)) {
     const path = ['providers', name];
-    if (name === ownProvider) problems.push({ path, message: 'the gateway itself is called so; take another name' });
+    if (name === ownProvider) problems.push({ path, message: 'Culvert itself uses this name; take another one' });
     if (provider.type === 'azure-openai' && provider.base_url === undefined) {
       problems.push({ path, message: 'azure-openai needs base_url, such as https://NAME.openai.azure.com' });
     }
@@ -65,7 +65,7 @@ function checkProviders({ providers }: Config): PathProblem[] {
       problems.push({ path: [...path, 'entra'], message: 'entra and a key exclude each other' });
     }
     if (provider.api_key !== undefined && provider.credentials !== undefined) {
-      problems.push({ path: [...path, 'credentials'], message: 'api_key and credentials exclude each other' });
+      problems.push({ path: [...path, 'credentials'], message: 'give either api_key or credentials, not both' });
     }
     const ids = new Map<string, number>();
     provider.credentials?.forEach(({ id }, index) => {
@@ -73,7 +73,7 @@ function checkProviders({ providers }: Config): PathProblem[] {
       if (twin !== undefined) {
         problems.push({
           path: [...path, 'credentials', index, 'id'],
-          message: `is the id of credentials[${twin}] too`,
+          message: `credentials[${twin}] has this id too`,
         });
       } else if (id !== undefined) ids.set(id, index);
     });
@@ -104,14 +104,14 @@ function checkKeys(config: Config): PathProblem[] {
     else
       problems.push({
         path: ['keys', index],
-        message: `has the same account and name as keys[${twin}]; give it a name of its own`,
+        message: `keys[${twin}] has the same account and name; give this key a name of its own`,
       });
 
     const same = bySecret.get(key.key);
     if (same === undefined) bySecret.set(key.key, index);
-    else problems.push({ path: ['keys', index, 'key'], message: `is the same secret as keys[${same}].key` });
+    else problems.push({ path: ['keys', index, 'key'], message: `keys[${same}].key is the same secret` });
     if (key.key === config.admin.key) {
-      problems.push({ path: ['keys', index, 'key'], message: 'is the same secret as admin.key' });
+      problems.push({ path: ['keys', index, 'key'], message: 'admin.key is the same secret' });
     }
 
     if (key.plan === undefined) return;

@@ -51,7 +51,7 @@ test('a file that loses its keys is no reload, whatever key a variable then stan
     after.keys.map(({ key, from }) => [key, from]),
     [['sk-cv-22222222', 'environment']],
   );
-  assert.match(whyNotReplaced(before, after) ?? '', /would drop the one key that is declared/);
+  assert.match(whyNotReplaced(before, after) ?? '', /would drop the only declared key/);
   assert.equal(whyNotReplaced(after, before), null);
 });
 

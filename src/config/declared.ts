@@ -46,6 +46,6 @@ export function whyNotReplaced(before: Config, after: Config): string | null {
   const written = ({ keys }: Config) => keys.filter(({ from }) => from === undefined).length;
   const count = written(before);
   if (count === 0 || written(after) > 0) return null;
-  const gone = count === 1 ? 'the one key that is declared' : `all ${count} keys that are declared`;
-  return `taking this up would drop ${gone}, whose callers would get 401; if that is meant: ${culvert} reload --force`;
+  const gone = count === 1 ? 'the only declared key' : `all ${count} declared keys`;
+  return `this file would drop ${gone}, whose callers would get 401; if you want that: ${culvert} reload --force`;
 }

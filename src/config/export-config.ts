@@ -94,7 +94,7 @@ export function exportConfig(parts: {
   const head = [
     ...(variables.size === 0 ? [] : [`Set these variables first: ${[...variables.keys()].join(', ')}`]),
     ...hashedOnly(beside),
-    ...(lost.length === 0 ? [] : [`Not in this file, whose form has no place for them: ${lost.join(', ')}.`]),
+    ...(lost.length === 0 ? [] : [`This file leaves out, because its format cannot hold them: ${lost.join(', ')}.`]),
   ];
   return { text: head.map((line) => `# ${line}\n`).join('') + body, variables };
 }
@@ -115,7 +115,7 @@ function hashedOnly({ keys, operators }: KeptBeside): string[] {
   if (counted.length === 0) return [];
   const what = counted.join(' and ');
   return [
-    `Not in this file, since only hashes of their secrets are kept: ${what} made at run time. A backup holds them.`,
+    `This file leaves out ${what} made at run time, because only hashes of their secrets are stored. A backup holds them.`,
   ];
 }
 

@@ -172,8 +172,8 @@ export function webhookSecret() {
 export function name(what: string) {
   return z
     .string({ error: `expected ${what}` })
-    .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, `${what} is 1 to 64 letters, digits, dots, _ or -`)
-    .refine((text) => !(text in Object.prototype), `${what} must not be a word of JavaScript's own`)
+    .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, `${what} has 1 to 64 letters, digits, dots, _ or -`)
+    .refine((text) => !(text in Object.prototype), `${what} must not be a reserved word of JavaScript`)
     .meta({ kind: 'name' });
 }
 

@@ -62,14 +62,14 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
 
   function full(): string | null {
     if (max === null || open.size < max) return null;
-    return `This server has ${max} connections, as many as its limit of open files leaves room for (ulimit -n). Retry shortly.`;
+    return `This server has ${max} connections, as many as its limit of open files allows (ulimit -n). Retry shortly.`;
   }
 
   function shareTaken(address: string, own: number): string | null {
     const configured = parts.perAddress();
     if (own < (configured ?? perAddressDefault) || parts.isTrusted(address)) return null;
     if (configured === undefined && loopback.has(address)) return null;
-    return `Your address has ${own} connections to this server, as many as one may have (server.connections_per_address). Use fewer, one after the other.`;
+    return `Your address has ${own} connections to this server, as many as one address may have (server.connections_per_address). Use fewer at one time.`;
   }
 
   server.removeListener('connection', attach);

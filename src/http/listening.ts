@@ -8,8 +8,9 @@ export function urlOf(host: string, port: number): string {
 export function whyNotListening(error: unknown, host: string, port: number): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
   if (code === 'EADDRINUSE')
-    return `Port ${port} on ${host} is taken. Stop what uses it, or take another one: --port, PORT or server.port.`;
-  if (code === 'EACCES') return `Port ${port} needs more rights than this user has. Take one above 1023 (server.port).`;
-  if (code === 'EADDRNOTAVAIL') return `${host} is not an address of this machine (server.host).`;
+    return `Another program uses port ${port} on ${host}. Stop it, or choose another port: --port, PORT or server.port.`;
+  if (code === 'EACCES')
+    return `Port ${port} needs more rights than this user has. Choose one above 1023 (server.port).`;
+  if (code === 'EADDRNOTAVAIL') return `${host} is not an address of this machine. Correct server.host.`;
   return `Cannot listen on ${host}:${port} (${code}).`;
 }

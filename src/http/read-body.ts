@@ -243,7 +243,7 @@ export class BodyPace {
     clearTimeout(this.stall);
     this.stall = this.wait();
     this.whole ??= setTimeout(() => {
-      this.fail(`The request body took longer than ${Math.round(this.wholeMs / 60_000)} min to come.`);
+      this.fail(`The request body took longer than ${Math.round(this.wholeMs / 60_000)} min to arrive.`);
     }, this.wholeMs);
   }
 
@@ -256,7 +256,7 @@ export class BodyPace {
   private wait(): NodeJS.Timeout {
     return setTimeout(() => {
       this.fail(
-        `The request body comes too slowly: less than ${paceBytesMin / 1024} KB in ${bodyStallTimeoutMs / 1_000} s.`,
+        `The request body arrives too slowly: less than ${paceBytesMin / 1024} KB in ${bodyStallTimeoutMs / 1_000} s.`,
       );
     }, bodyStallTimeoutMs);
   }

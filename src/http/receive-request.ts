@@ -208,7 +208,7 @@ export class Reception {
 
   private unrouted(method: string, path: string): Failure {
     if (!isEncoded(path)) {
-      const message = 'The path is not percent-encoded UTF-8. A % that stands for itself is written as %25.';
+      const message = 'The path is not percent-encoded UTF-8. Write a % that stands for itself as %25.';
       return { kind: 'not-found', message };
     }
     const shown = path.slice(0, 200);
@@ -261,5 +261,5 @@ function preflight({ url = '', headers, rawHeaders }: IncomingMessage): Failure 
 
 const twoAuthorizations: Failure = {
   kind: 'unauthenticated',
-  message: 'The request has two different Authorization headers; send one.',
+  message: 'The request has two different Authorization headers. Send one.',
 };

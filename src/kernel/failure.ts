@@ -257,7 +257,7 @@ function whatFailed({ model, begun }: UpstreamsFailed): string {
 const listedModelsMax = 50;
 
 function listModels(models: readonly string[]): string {
-  if (models.length === 0) return 'No model is available to this key; GET /v1/models lists what is.';
+  if (models.length === 0) return 'No model is available to this key. GET /v1/models lists those that are.';
   const more = models.length > listedModelsMax ? ` and ${models.length - listedModelsMax} more (GET /v1/models)` : '';
   return `Allowed models: ${models.slice(0, listedModelsMax).join(', ')}${more}.`;
 }

@@ -24,7 +24,7 @@ const keyBytes = 32;
  */
 export function createSealer(secrets: readonly string[], purpose: string): Sealer {
   const [current, ...earlier] = secrets.map((secret) => sealerUnder(secret, purpose));
-  if (current === undefined) throw new Error('a secret to seal with is missing');
+  if (current === undefined) throw new Error('the secret to seal with is missing');
   if (earlier.length === 0) return current;
   return {
     seal: current.seal,
@@ -69,5 +69,6 @@ function sealerUnder(secret: string, purpose: string): Sealer {
 /** Throws for a secret that is empty or shorter than `secretBytesMin`. */
 function checkSecret(secret: string | Uint8Array): void {
   const bytes = typeof secret === 'string' ? Buffer.byteLength(secret) : secret.length;
-  if (bytes < secretBytesMin) throw new Error(`a secret of ${bytes} bytes is too short: ${secretBytesMin} at least`);
+  if (bytes < secretBytesMin)
+    throw new Error(`a secret of ${bytes} bytes is too short; it needs at least ${secretBytesMin}`);
 }

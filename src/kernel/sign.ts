@@ -17,7 +17,7 @@ const keyBytes = 32;
  */
 export function createSigner(secrets: readonly string[], purpose: string): Signer {
   const [current, ...earlier] = secrets.map((secret) => signerUnder(secret, purpose));
-  if (current === undefined) throw new Error('a secret to sign with is missing');
+  if (current === undefined) throw new Error('the secret to sign with is missing');
   if (earlier.length === 0) return current;
   return {
     sign: current.sign,
@@ -27,7 +27,7 @@ export function createSigner(secrets: readonly string[], purpose: string): Signe
 
 function signerUnder(secret: string, purpose: string): Signer {
   if (Buffer.byteLength(secret) < secretBytesMin) {
-    throw new Error(`a secret to sign with is too short: ${secretBytesMin} bytes at least`);
+    throw new Error(`the secret to sign with is too short; it needs at least ${secretBytesMin} bytes`);
   }
   const key = new Uint8Array(hkdfSync('sha256', secret, '', `culvert ${purpose}`, keyBytes));
   const digest = (text: string) => createHmac('sha256', key).update(text).digest();

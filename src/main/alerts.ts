@@ -40,7 +40,9 @@ export function openAlerts(parts: {
 /** Refuses a start whose mails nobody could send. */
 export function checkMail({ telemetry }: Config): void {
   if (telemetry.alerts.smtp === undefined || isInstalled('nodemailer')) return;
-  throw new StartRefused('telemetry.alerts.smtp needs the package nodemailer: npm install nodemailer, beside Culvert');
+  throw new StartRefused(
+    'telemetry.alerts.smtp needs the package nodemailer. Run npm install nodemailer, beside Culvert',
+  );
 }
 
 /** Sends a message in the receiver's own form. Rejects with why it did not arrive. */

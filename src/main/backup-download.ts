@@ -18,7 +18,7 @@ export function createBackupDownload(folder: DataFolder) {
 
   return async (order: Omit<BackupOrder, 'file'>): Promise<AsyncIterable<Uint8Array>> => {
     if (running) {
-      const message = 'A backup is being made or read already; there is one at a time.';
+      const message = 'Another backup is being made or read. Only one runs at a time; retry when it has ended.';
       throw new FailureError({ kind: 'conflict', message });
     }
     running = true;

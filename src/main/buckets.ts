@@ -24,12 +24,12 @@ export function bucketOpener(url: string, s3: S3Config, field: string, parts: Bu
   const secretAccessKey = s3.secret_access_key ?? env.AWS_SECRET_ACCESS_KEY;
   if (!accessKeyId || !secretAccessKey) {
     throw new StartRefused(
-      `${field} is ${url}, but there are no keys for it: set storage.s3.access_key_id and secret_access_key, or the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY`,
+      `${field} is ${url}, but there are no keys for it. Set storage.s3.access_key_id and secret_access_key, or the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY`,
     );
   }
   if (!isInstalled('aws4fetch')) {
     throw new StartRefused(
-      `${field} is ${url}, which needs the package aws4fetch: npm install aws4fetch, beside Culvert`,
+      `${field} is ${url}, which needs the package aws4fetch. Run npm install aws4fetch, beside Culvert`,
     );
   }
   const sessionToken = s3.session_token ?? env.AWS_SESSION_TOKEN;

@@ -110,7 +110,7 @@ export async function openCallers(options: {
   function bookOfPlans(): PlanBook {
     planByAccount = null;
     const onUnreadable = (name: string) =>
-      log.warn({ plan: name }, 'a stored plan cannot be read any more: its accounts have the default plan');
+      log.warn({ plan: name }, 'a stored plan cannot be read any more, so its accounts have the default plan');
     const book = createPlanBook({ config, stored: stored.plans, onUnreadable });
     tellOfLostPlans(book);
     return book;
@@ -124,7 +124,7 @@ export async function openCallers(options: {
       const having = stored.accounts.filter((account) => account.plan === plan).map(({ id }) => id);
       log.warn(
         { plan, accounts: having.slice(0, namedMax), more: Math.max(0, having.length - namedMax) },
-        'accounts have a plan that does not exist: they have the default plan meanwhile',
+        'accounts have a plan that does not exist, so they have the default plan meanwhile',
       );
     }
     knownLost = lost;
@@ -148,7 +148,7 @@ export async function openCallers(options: {
   if (ring.userKeys() === 0 && !isLoopback(host)) {
     watch.stop();
     throw new StartRefused(
-      `No key is configured, and ${host} can be reached from other machines. Set CULVERT_API_KEY=sk-cv-… to one of your own, or create one first: ${culvert} keys create --account default --name first`,
+      `No key is configured, and other machines can reach ${host}. Set CULVERT_API_KEY=sk-cv-… to a key of your own, or create one first: ${culvert} keys create --account default --name first`,
     );
   }
 

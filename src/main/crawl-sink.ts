@@ -104,7 +104,7 @@ export function createCrawlSink({ engine, services, ring }: CrawlSinkParts): Cra
         const name = of.collection.slice(0, 255);
         return invalid(
           'collection',
-          `There is no collection '${name}': make it first, or name what embeds it in 'collection': {"name": "${name}", "model": "<embedding model>"}.`,
+          `There is no collection '${name}'. Create it first, or name its embedding model in 'collection': {"name": "${name}", "model": "<embedding model>"}.`,
         );
       }
       return call(of, 'create-collection', { name: of.collection, embedding_model: of.model });

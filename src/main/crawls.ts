@@ -96,7 +96,7 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
   }
 
   if (stores.crawlsKept()) {
-    opened().catch((error: unknown) => onTrouble(`crawls could not be taken up: ${String(error)}`));
+    opened().catch((error: unknown) => onTrouble(`crawls could not be continued: ${String(error)}`));
   }
 
   const routes = crawlRoutes({
@@ -115,7 +115,7 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
     async guard(url, param): Promise<Failure | null> {
       const verdict = await guard().check(new URL(url));
       if (verdict.ok || verdict.reason === 'unresolved') return null;
-      const message = `'${param}' cannot be asked (url_blocked): ${verdict.message}.`;
+      const message = `'${param}' cannot be used (url_blocked): ${verdict.message}.`;
       return { kind: 'page-refused', code: 'url_blocked', message, param };
     },
     config,

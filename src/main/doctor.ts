@@ -40,7 +40,7 @@ export function runningFindings({
   const stores = Object.entries(troubles()).map(([name, trouble]) =>
     trouble === null
       ? ok(name, 'in use')
-      : problem(name, trouble, 'See the log; requests are refused until it is mended.'),
+      : problem(name, trouble, 'See the log. Requests are refused until it is repaired.'),
   );
   const secrets = [
     ...(admin.key === undefined
@@ -50,7 +50,7 @@ export function runningFindings({
       ? [secretFileFinding('storage secret', join(folder.path, 'secret'), { bytesMin: secretBytesMin, made: 'none' })]
       : []),
     ...(storage.database !== 'sqlite' && storage.secret === undefined
-      ? [warning('storage secret', 'every replica makes its own', 'Set storage.secret, the same for all replicas.')]
+      ? [warning('storage secret', 'every replica creates its own', 'Set storage.secret, the same for all replicas.')]
       : []),
   ];
   return [
@@ -67,8 +67,8 @@ export function runningFindings({
 }
 
 function bucketFinding(trouble: string | null): Finding {
-  const fix = 'Mend storage.files, or storage.s3: pictures by URL are refused until then.';
-  return trouble === null ? ok('bucket', 'keeps pictures by URL') : problem('bucket', trouble, fix);
+  const fix = 'Correct storage.files or storage.s3. Until then pictures by URL are refused.';
+  return trouble === null ? ok('bucket', 'stores pictures by URL') : problem('bucket', trouble, fix);
 }
 
 /** Records wait in the ledger, and are gone with `storage.retention`. */
@@ -76,7 +76,7 @@ function sinkFinding({ name, at, why, lagMs }: SinkStanding): Finding {
   const check = `sink ${name}`;
   const behind = `its oldest record waits for ${Math.round(lagMs / 60_000)} min`;
   if (at === 'failing')
-    return warning(check, `takes no records, ${behind}: ${why}`, 'Mend it before storage.retention.');
+    return warning(check, `takes no records, ${behind}: ${why}`, 'Repair it before storage.retention ends.');
   if (lagMs >= sinkLateMs) return warning(check, `falls behind, ${behind}`, 'Give it larger batches (batch_records).');
   return ok(check, at === 'elsewhere' ? 'another process sends' : 'gets its records');
 }

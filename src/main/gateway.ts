@@ -125,7 +125,8 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   });
   opened(storage.close);
   const recovered = await ledger.recover();
-  if (recovered > 0) log.warn({ requests: recovered }, 'requests of a crashed process were charged at their estimate');
+  if (recovered > 0)
+    log.warn({ requests: recovered }, 'requests of a crashed process were charged with their estimates');
 
   const metrics = createMetrics();
   const { traces, close: closeTelemetry } = await startTelemetry(config, options);
@@ -240,7 +241,7 @@ async function openServer(parts: Omit<RoutesParts, 'dashboard' | 'refusals' | 'b
     onDropped: (connections) =>
       log.warn(
         { connections },
-        'connections of callers were closed unread: this process has no descriptors for more (ulimit -n)',
+        'connections of callers were closed unread, because this process has no open files left for them (ulimit -n)',
       ),
     onUnexpected,
   });

@@ -91,7 +91,7 @@ function bodyOf({ alias, messages, form }: PageQuestion): JsonObject {
   return { model: alias, messages: [...messages], ...(format !== null && { response_format: format }) };
 }
 
-const left: Failure = { kind: 'request-timeout', message: 'Nobody waits for it any more.' };
+const left: Failure = { kind: 'request-timeout', message: 'The caller no longer waits for it.' };
 const silent: Failure = { kind: 'unsupported', message: 'the model answered without any text' };
 
 function writingIn(outcome: Outcome | null): PageWriting | Failure {

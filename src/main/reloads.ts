@@ -59,7 +59,7 @@ export class Reloads {
     if (!next.ok) {
       log.error(
         { errors: next.errors.map(formatProblem) },
-        `configuration not reloaded (${why}): it has errors, the old one stays in use`,
+        `configuration not reloaded (${why}): it has errors, so the old one stays in use`,
       );
       flush();
       return next;

@@ -80,7 +80,9 @@ export function createSetup(parts: {
     const sameProviders = asking === 'what changed' && isDeepStrictEqual(before.providers, config.providers);
     last = last.then(() => next(config, sameProviders ? 'nobody' : 'every provider'));
     // Whoever changed something hears of it; nobody else waits.
-    last.catch((error: unknown) => log.error({ error: String(error) }, 'what was set up could not be taken into use'));
+    last.catch((error: unknown) =>
+      log.error({ error: String(error) }, 'the providers and models that were set up at run time could not be loaded'),
+    );
     return last;
   }
 
@@ -90,8 +92,7 @@ export function createSetup(parts: {
       return trouble === undefined ? [] : [{ row, trouble, line: `${fragmentKey(row)}: ${trouble}` }];
     });
     for (const { row, trouble, line } of lines) {
-      if (!told.has(line))
-        log.warn({ [row.kind]: row.name, problem: trouble }, `a kept ${row.kind} is not as it should be`);
+      if (!told.has(line)) log.warn({ [row.kind]: row.name, problem: trouble }, `a stored ${row.kind} is not valid`);
     }
     told = new Set(lines.map(({ line }) => line));
   }

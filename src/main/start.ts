@@ -126,7 +126,7 @@ function untilStopped(
       stopping = true;
       firstSignalMs = performance.now();
       const graceMs = reloads.current.server.shutdown_grace;
-      log.info(`${signal}: finishing running requests, at most ${graceMs / 1_000} s`);
+      log.info(`${signal}: running requests finish, within at most ${graceMs / 1_000} s`);
       flush();
       reloads.close();
       // Idle threads do not keep the process, so it would end (with 13) before it hears that the last one is gone.

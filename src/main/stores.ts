@@ -232,7 +232,7 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
   const recoverTimer = setInterval(() => {
     ledger.recover().then(
       (requests) => {
-        if (requests > 0) onTrouble(`${requests} requests of a dead replica were charged at their estimate`);
+        if (requests > 0) onTrouble(`${requests} requests of a dead replica were charged with their estimates`);
       },
       // The ledger itself says when it cannot be reached.
       () => undefined,
@@ -279,7 +279,7 @@ async function reachPostgres(url: string, onTrouble: (message: string) => void) 
       const why = whyUnusable(error, placeOf(url));
       if (why === null) throw error;
       if (!mayPass(error) || performance.now() > untilMs) throw new StartRefused(why);
-      if (!told) onTrouble(`${why} Waiting for it, at most ${reachMaxMs / 1_000} s.`);
+      if (!told) onTrouble(`${why} Culvert waits for it, at most ${reachMaxMs / 1_000} s.`);
       await pause(reachRetryMs);
     }
   }

@@ -19,11 +19,11 @@ export function addTargetGauges(
       }
       return sums;
     });
-  add('culvert_target_running', 'Attempts that run at a target.', ({ inFlight }) => inFlight);
+  add('culvert_target_running', 'Attempts that are running at a target.', ({ inFlight }) => inFlight);
   add('culvert_target_limited', 'Credentials of a target that rest because their provider limited them.', (lane) =>
     Number(lane.standing === 'cooling'),
   );
-  add('culvert_target_closed', 'Credentials of a target that are closed out because it failed.', ({ standing }) =>
+  add('culvert_target_closed', 'Credentials of a target that are not asked because it failed.', ({ standing }) =>
     Number(standing !== 'cooling' && standing !== 'ready'),
   );
 }

@@ -45,7 +45,7 @@ async function open(
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new StartRefused(
-      'telemetry.otlp needs the packages of OpenTelemetry, which are not installed: run npm ci without --omit=dev, or start the built package, which holds them.',
+      'telemetry.otlp needs the packages of OpenTelemetry, which are not installed. Run npm ci without --omit=dev, or start the built package, which holds them.',
     );
   }
 }

@@ -197,12 +197,12 @@ export function measure(
   },
 ): void {
   const { ledger, aliases, sinks, room, version } = parts;
-  metrics.gauge('culvert_ledger_queued_rows', 'Ledger rows waiting for a commit.', () => ledger.gauges().queued);
+  metrics.gauge('culvert_ledger_queued_rows', 'Ledger rows that wait for a commit.', () => ledger.gauges().queued);
   metrics.gauge('culvert_open_reservations', 'Reservations that are not settled.', () => ledger.gauges().open);
   metrics.gauges('culvert_model_down', '1 while no target of the model answers.', 'model', aliases.down);
-  metrics.gauge('culvert_data_free_bytes', 'Free on the disk of the data folder.', room.freeBytes);
+  metrics.gauge('culvert_data_free_bytes', 'Free bytes on the disk of the data folder.', room.freeBytes);
   metrics.gauges('culvert_build_info', '1; the version is in the label.', 'version', () => [[version, 1]]);
-  const help = 'Age of the oldest record that a sink has not got, where this process sends.';
+  const help = 'Age of the oldest record that a sink has not received, in the process that sends.';
   metrics.gauges('culvert_sink_lag_seconds', help, 'sink', () =>
     sinks.standing().map(({ name, lagMs }) => [name, lagMs / 1_000] as const),
   );

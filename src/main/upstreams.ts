@@ -119,7 +119,7 @@ async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper> {
         replaceFile(folder.modelsFile, text);
       } catch (error) {
         // Only the next start would miss it.
-        log.warn({ error: String(error) }, 'the lists of models could not be remembered');
+        log.warn({ error: String(error) }, 'the lists of models could not be stored');
       }
     },
   });
@@ -189,7 +189,7 @@ async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper> {
         if (target.provider === provider) health.checked(target, 'passed', 0, nowMs);
     },
     onTrouble(provider, message, weight) {
-      if (weight === 'unheard') log.warn(`${message}; its models are not known, and it is asked again`);
+      if (weight === 'unheard') log.warn(`${message}; its models are not known, and Culvert asks again`);
       else log.debug({ provider }, message);
     },
     onError: (error) => log.error({ error: String(error) }, 'models could not be listed'),

@@ -73,7 +73,7 @@ export function createAlerts(parts: AlertParts): Alerts {
       await turn();
       inTrouble = false;
     } catch (error) {
-      if (!inTrouble && !stopped) onTrouble(`alerts cannot be looked for: ${String(error)}`);
+      if (!inTrouble && !stopped) onTrouble(`alerts cannot be checked: ${String(error)}`);
       inTrouble = true;
     }
     if (!stopped) schedule();

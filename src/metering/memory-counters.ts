@@ -166,8 +166,7 @@ export class MemoryCounters implements Counters {
     answer: () => A | Promise<A>,
   ): A | Unavailable | Promise<A | Unavailable> {
     const loaded = () => {
-      if (scopes.some((name) => this.#scopes.get(name) === undefined))
-        throw new Error('a scope that was loaded is not there');
+      if (scopes.some((name) => this.#scopes.get(name) === undefined)) throw new Error('a loaded scope is missing');
       return answer();
     };
     let wait: Promise<void> | undefined;

@@ -74,7 +74,9 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
     try {
       const sent = receiver === null ? await postOf(notice) : await alert(receiver, notice);
       if (sent === 'sent') return store.delivered(notice.id);
-      onTrouble(`notice ${notice.id} was dropped: ${receiver ?? `the plan ${notice.plan}`} has no webhook any more`);
+      onTrouble(
+        `notice ${notice.id} was dropped, because ${receiver ?? `the plan ${notice.plan}`} has no webhook any more`,
+      );
       return store.failed(notice.id, notice.tries, null);
     } catch (error) {
       reason = error instanceof Error ? error.message : String(error);
@@ -131,7 +133,7 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
     takeAgain = true;
     taking ??= takeDue()
       .catch((error: unknown) => {
-        if (!inTrouble) onTrouble(`notices of quota cannot be delivered: ${String(error)}`);
+        if (!inTrouble) onTrouble(`quota notices cannot be delivered: ${String(error)}`);
         inTrouble = true;
       })
       .finally(() => {

@@ -85,7 +85,7 @@ export function createNotices(parts: NoticeParts): Notices {
       inTrouble = false;
     } catch (error) {
       // What was seen stays, for the next request or the next refresh.
-      if (!inTrouble) onTrouble(`notices of quota cannot be noted: ${String(error)}`);
+      if (!inTrouble) onTrouble(`quota notices cannot be stored: ${String(error)}`);
       inTrouble = true;
     } finally {
       gauge.busy = false;
@@ -132,7 +132,7 @@ export function createNotices(parts: NoticeParts): Notices {
         if (gauge.seen !== null && !gauge.busy) void deal(gauge);
       }
     } catch (error) {
-      if (!inTrouble) onTrouble(`notices of quota cannot be read: ${String(error)}`);
+      if (!inTrouble) onTrouble(`quota notices cannot be read: ${String(error)}`);
       inTrouble = true;
     }
   }

@@ -34,6 +34,6 @@ test('decimals are shown as people write them', () => {
 test('where nobody knows the instant, the message says so', () => {
   const tokens = limit('tokens:week', 'tokens', 'week', 100, 'a:dev');
   const { message, freeAtMs } = quotaExceeded(full(tokens, 100, null), tokens, 0, nowMs, []);
-  assert.match(message, /: weekly token window, 100 of 100 tokens used\. When the next request passes is not known\.$/);
+  assert.match(message, /: weekly token window, 100 of 100 tokens used\. Nobody knows when the next request passes\.$/);
   assert.equal(freeAtMs, null);
 });

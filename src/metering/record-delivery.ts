@@ -101,7 +101,7 @@ function createLoop(
       await store.arrived(sink.name, last);
       behindMs = isFull ? settledMs : null;
     }
-    if (at === 'failing') onTrouble(`the sink ${sink.name} takes records again`);
+    if (at === 'failing') onTrouble(`the sink ${sink.name} accepts records again`);
     at = 'sending';
     why = null;
     retryMs = 0;
@@ -141,7 +141,8 @@ function createLoop(
         pauseMs = await turn();
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
-        if (at !== 'failing') onTrouble(`the sink ${sink.name} takes no records, which wait in the ledger: ${reason}`);
+        if (at !== 'failing')
+          onTrouble(`the sink ${sink.name} accepts no records, so they wait in the ledger: ${reason}`);
         at = 'failing';
         why = reason;
         retryMs = Math.min(retryMaxMs, Math.max(firstRetryMs, retryMs * 2));

@@ -147,11 +147,11 @@ function isOver({ usedBytes, allowedBytes }: StorageUsage): boolean {
 
 const waysOut: Readonly<Record<StorageKind, string>> = {
   vectors: 'delete points or collections',
-  pages: 'pages go when they are older than storage.retention',
-  crawls: 'crawls go when their retention is over',
-  pictures: 'pictures go an hour after they were made',
-  replies: 'replies of Idempotency-Key go after a day',
-  uploads: 'uploads go with their requests',
+  pages: 'pages are deleted when they are older than storage.retention',
+  crawls: 'crawls are deleted when their retention ends',
+  pictures: 'pictures are deleted an hour after they were made',
+  replies: 'replies of Idempotency-Key are deleted after a day',
+  uploads: 'uploads are deleted with their requests',
 };
 
 function storageFull({ usedBytes, allowedBytes, kinds }: StorageUsage): QuotaExceeded {
@@ -166,6 +166,6 @@ function storageFull({ usedBytes, allowedBytes, kinds }: StorageUsage): QuotaExc
     used: usedBytes,
     allowed,
     freeAtMs: null,
-    message: `Storage limit reached: this account keeps ${usedBytes} of ${allowed} bytes (${shown}). To free some, ${waysOut[kind]}. Nothing was kept of this request.`,
+    message: `Storage limit reached: this account keeps ${usedBytes} of ${allowed} bytes (${shown}). To free some, ${waysOut[kind]}. Nothing of this request was kept.`,
   };
 }

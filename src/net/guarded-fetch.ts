@@ -93,7 +93,7 @@ class Refused extends Error {
 function ended(signal: AbortSignal): Fetched {
   return signal.reason === 'timeout'
     ? { ok: false, reason: 'timeout', message: 'its server took too long' }
-    : { ok: false, reason: 'aborted', message: 'nobody waits for it any more' };
+    : { ok: false, reason: 'aborted', message: 'the caller no longer waits for it' };
 }
 
 async function follow(text: string, options: GuardedFetchOptions, signal: AbortSignal): Promise<Fetched> {
@@ -120,7 +120,7 @@ async function follow(text: string, options: GuardedFetchOptions, signal: AbortS
     if (redirects >= redirectsMax) throw new Refused('redirects', `it redirects more than ${redirectsMax} times`);
     url = parsed(location, url);
     if (options.mayFollow != null && !(await beforeEnd(options.mayFollow(url), signal))) {
-      throw new Refused('redirects', 'it redirects to where it may not be followed');
+      throw new Refused('redirects', 'it redirects to an address that may not be followed');
     }
   }
 }
@@ -210,7 +210,7 @@ async function bodyOf(
   const stream = unpacked(response, response.headers['content-encoding']);
   const refuses = whenTooLarge === 'refuse';
   try {
-    if (stream === null) throw new Refused('broken', 'it comes in a packing that was not asked for');
+    if (stream === null) throw new Refused('broken', 'it uses a Content-Encoding that was not asked for');
     const promisedBytes = Number(response.headers['content-length']);
     if (refuses && stream === response && promisedBytes > bytesMax) throw tooLarge();
     const chunks: Buffer[] = [];
@@ -227,7 +227,7 @@ async function bodyOf(
     return { body: Buffer.concat(chunks, bytes), cut: false };
   } catch (error) {
     if (error instanceof Refused || signal.aborted) throw error;
-    throw new Refused('broken', 'its answer broke off or cannot be unpacked');
+    throw new Refused('broken', 'its answer broke off or cannot be decompressed');
   } finally {
     stream?.destroy();
     response.destroy();

@@ -55,7 +55,7 @@ export const pdfBytesMax = 20 * 1024 * 1024;
 
 export function createPageFetcher(parts: PageFetcherParts): PageFetcher {
   const running = createTurns({
-    name: 'Pages to be fetched',
+    name: 'Pages to fetch',
     places: runningMax,
     waitingMax: 0,
     tenantWaitingMax: 0,
@@ -131,9 +131,9 @@ const robotsOrder = {
 } as const;
 
 const tooSlow = { ok: false, reason: 'timeout', message: 'its server took too long' } as const;
-const left = { ok: false, reason: 'aborted', message: 'nobody waits for it any more' } as const;
-const busyAll = { ok: false, reason: 'busy', message: 'too many pages are being fetched already' } as const;
-const busy = { ok: false, reason: 'busy', message: 'too many wait for this host already' } as const;
+const left = { ok: false, reason: 'aborted', message: 'the caller no longer waits for it' } as const;
+const busyAll = { ok: false, reason: 'busy', message: 'Culvert is fetching too many pages already' } as const;
+const busy = { ok: false, reason: 'busy', message: 'too many requests wait for this host already' } as const;
 
 /** What robots.txt calls us. */
 const robotsName = 'Culvert';

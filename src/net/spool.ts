@@ -124,7 +124,7 @@ function fileAt(path: string, held: RoomHold, beside: SpooledFile['beside']): Sp
 function diskFull(): FailureError {
   return new FailureError({
     kind: 'overloaded',
-    message: 'There is no room on this server for another upload right now. Retry shortly.',
+    message: 'This server has no room for another upload right now. Retry shortly.',
   });
 }
 

@@ -58,7 +58,7 @@ export function createDiskRoom(path: string, reserve: () => number | null): Disk
       const reserveBytes = reserveOf(known, reserve());
       const freeBytes = Math.max(0, known.freeBytes - takenBytes * writtenTwice);
       if (freeBytes > reserveBytes) return null;
-      const message = `The disk of this server has ${Math.round(freeBytes / 1_000_000)} MB free, which are kept for its books (storage.reserve), so nothing was kept of this request. Reads go on. Retry when there is room.`;
+      const message = `The disk of this server has ${Math.round(freeBytes / 1_000_000)} MB free, which are reserved for the ledger (storage.reserve), so nothing of this request was kept. Reads still work. Retry when there is room.`;
       return { kind: 'overloaded', message };
     },
     freeBytes: () => known.freeBytes,

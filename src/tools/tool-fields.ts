@@ -106,6 +106,6 @@ export class ToolFields {
     if (unknown.length === 0) return null;
     const shown = unknown.slice(0, listedUnknownMax).map((name) => name.slice(0, 100));
     const more = unknown.length > shown.length ? ` and ${unknown.length - shown.length} more` : '';
-    return `Ignored, because unknown here: ${shown.join(', ')}${more}.`;
+    return `These fields are unknown and were ignored: ${shown.join(', ')}${more}.`;
   }
 }

@@ -23,7 +23,7 @@ export async function importCollection(store: Importing, owner: Owner, collectio
   const known = await store.find(owner.tenant, name);
   if (known === null) await store.create(owner, { ...spec, ...(settings !== undefined && { settings }) });
   else if (!isDeepStrictEqual({ ...known, settings: undefined }, { ...spec, settings: undefined })) {
-    const message = `Collection '${name}' exists and is another: ${known.size} numbers, ${known.distance}, embedding model ${known.embeddingModel ?? 'none'}. Delete it, or import for another tenant.`;
+    const message = `Collection '${name}' exists and differs: ${known.size} numbers, ${known.distance}, embedding model ${known.embeddingModel ?? 'none'}. Delete it, or import for another tenant.`;
     throw new FailureError({ kind: 'conflict', message });
   }
   for (const [key, type] of Object.entries(collection.payload_indexes)) {

@@ -8,7 +8,7 @@ export function noCollection(name: string): FailureError {
 }
 
 export function collectionExists(name: string): FailureError {
-  return new FailureError({ kind: 'conflict', message: `There is a collection or an alias '${name}' already.` });
+  return new FailureError({ kind: 'conflict', message: `A collection or an alias '${name}' exists already.` });
 }
 
 export function noAlias(name: string): FailureError {
@@ -20,7 +20,7 @@ export function noPoint(id: PointId): FailureError {
 }
 
 export function tooManyCollections(max: number): FailureError {
-  const message = `This account has ${max} collections, as many as it may have (vectors.limits.collections): delete one first.`;
+  const message = `This account has ${max} collections, as many as it may have (vectors.limits.collections). Delete one first.`;
   return new FailureError(invalid(null, message));
 }
 
@@ -33,10 +33,10 @@ export const aliasesMax = 1_000;
 export const payloadIndexesMax = 100;
 
 export function tooManyAliases(): FailureError {
-  return new FailureError(invalid('actions', `actions: a key has at most ${aliasesMax} aliases; delete some first`));
+  return new FailureError(invalid('actions', `actions: a key has at most ${aliasesMax} aliases. Delete some first`));
 }
 
 export function tooManyPayloadIndexes(): FailureError {
-  const message = `field_name: a collection has at most ${payloadIndexesMax} payload indexes; delete one first`;
+  const message = `field_name: a collection has at most ${payloadIndexesMax} payload indexes. Delete one first`;
   return new FailureError(invalid('field_name', message));
 }

@@ -26,7 +26,7 @@ export function createValueCounts(key: KeyPath, bytesMax: number): ValueCounts {
       if (count > 0) return;
       bytes += countedBytes + (typeof value === 'string' ? value.length : 0);
       if (bytes <= bytesMax) return;
-      const message = `key: '${key.text}' has more different values than there is memory to count: add a filter that leaves fewer points`;
+      const message = `key: '${key.text}' has more different values than there is memory to count. Add a filter that leaves fewer points`;
       throw new FailureError({ kind: 'unsupported', message });
     },
     top(limit) {

@@ -56,5 +56,5 @@ export type RunReply = Uint8Array<ArrayBuffer> | FoundTexts;
 /** What a call gets whose thread died on the way. */
 export const interrupted: Failure = {
   kind: 'overloaded',
-  message: 'The vector store was interrupted; a write that was not answered may or may not be there. Retry it.',
+  message: 'The vector store was interrupted, so a write without an answer may or may not be stored. Retry it.',
 };

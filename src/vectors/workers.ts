@@ -58,7 +58,7 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
     const worker = createWorkerThread({
       data: () => dataOf(number),
       onMessage: (message) => void receive(number, worker, message),
-      onDeath: (reason) => onTrouble(`vectors: a thread ended and is started again: ${reason}`),
+      onDeath: (reason) => onTrouble(`vectors: a thread ended and restarts: ${reason}`),
       clock,
     });
     return { worker, calls: new ThreadCalls(worker) };

@@ -197,7 +197,7 @@ test('the default plan that nobody wrote is built in, one of the file is not', a
   assert.equal(await from(), 'built-in');
   assert.match(
     (await admin.refused('PUT', '/plans/default', { rpm: 5 }))[2],
-    /is built in\. Make a plan of another name/,
+    /is built in\. Create a plan with another name/,
   );
   await admin.ok('PUT', '/plans/team', { rpm: 5 });
   assert.equal(await from(), 'built-in', 'with the limits that it has beside others');

@@ -30,7 +30,7 @@ test('a role may what its line of the table says, and a refusal names those that
   const { json } = await admin.call('POST', '/keys', {}, operator('viewer'));
   assert.equal(
     json.error.message,
-    "The operator 'viewer' has the role viewer, which may not change keys; owner and admin may.",
+    "The operator 'viewer' has the role viewer, which may not change keys. These roles may: owner, admin.",
   );
 });
 

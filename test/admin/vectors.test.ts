@@ -125,7 +125,7 @@ test('an import that does not fit is refused and says where, with nothing writte
   assert.equal(await admin.vectors().count(tenant, 'docs', null), 0);
   const other = { ...collection, vector_size: 3 };
   const conflict = await admin.refused('POST', '/vectors/collections', { tenant, collection: other });
-  assert.deepEqual([conflict[0], conflict[2].includes('exists and is another: 2 numbers, Dot')], [409, true]);
+  assert.deepEqual([conflict[0], conflict[2].includes('exists and differs: 2 numbers, Dot')], [409, true]);
   const nobody = await admin.refused('POST', '/vectors/collections', { tenant: 'acme/none', collection });
   assert.deepEqual(nobody.slice(0, 2), [400, 'tenant']);
 });

@@ -15,7 +15,7 @@ suite('logging in', { skip }, () => {
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     assert.doesNotMatch(page.url(), /token/);
     const another = await openPage(t, gateway, path, { login: null });
-    await another.getByText('This login link was used before or is over.').waitFor();
+    await another.getByText('This login link was used or has expired.').waitFor();
     await another.locator('input[type=password]').fill(adminKey);
     await another.getByRole('button', { name: 'Log in' }).click();
     await another.getByRole('heading', { name: 'Overview' }).waitFor();

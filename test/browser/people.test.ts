@@ -40,7 +40,7 @@ test('an account is made with a plan and a key, whose secret is shown once and w
   await page.getByRole('textbox', { name: 'Id' }).fill('northwind');
   await page.getByRole('combobox', { name: 'Plan' }).selectOption('team');
   await page.getByRole('button', { name: 'Create account' }).click();
-  await page.getByRole('alert').getByText("There is an account 'northwind' already.").waitFor();
+  await page.getByRole('alert').getByText("An account 'northwind' exists already.").waitFor();
   await page.getByRole('textbox', { name: 'Id' }).fill('not/an id');
   await page.getByRole('button', { name: 'Create account' }).click();
   await page.getByText(/Expected 1 to 64 of letters/).waitFor();

@@ -86,7 +86,7 @@ suite('the settings', { skip }, () => {
 
   test('say why there is no backup, and that one that breaks off is not saved', async (t) => {
     const page = await openPage(t, gateway, '/dashboard/settings?tab=backup');
-    const message = 'A backup is being made or read already; there is one at a time.';
+    const message = 'Another backup is being made or read. Only one runs at a time; retry when it has ended.';
     const json = { error: { type: 'conflict', message } };
     await page.route('**/admin/v1/backup', (route) => route.fulfill({ status: 409, json }));
     await page.getByRole('button', { name: 'Download a backup' }).click();

@@ -53,8 +53,8 @@ describe('culvert add, run as a program', { concurrency: true }, () => {
       new RegExp(`source +onnx-community/whisper-base_timestamped, .* commit ${fixtureCommit.slice(0, 10)}`),
     );
     assert.match(stderr, /model +0\.0 MB in 7 files/);
-    assert.match(stderr, /packages +@huggingface\/transformers 4\.3\.1 .*none of their scripts is run/);
-    assert.match(stderr, /checksums of 7 files are the host's own/);
+    assert.match(stderr, /packages +@huggingface\/transformers 4\.3\.1 .*npm runs none of their scripts/);
+    assert.match(stderr, /checksums of 7 files come from the host itself/);
     assert.match(stdout, /whisper-base is added: culvert\/whisper-base/);
     assert.match(npmCalls()[0]!, /^ci --ignore-scripts/);
     for (const { path } of manifestOf('whisper-base')!.files) assert.ok(existsSync(join(models, 'whisper-base', path)));
@@ -95,7 +95,10 @@ describe('culvert add, run as a program', { concurrency: true }, () => {
     assert.equal(refused.code, 1, refused.stdout);
     assert.match(refused.stderr, /config\.json/);
     assert.equal((await other.states())['whisper-base'], 'not added');
-    assert.match((await other.add('speech', '--yes', '--pin', pin)).stderr, /is of whisper-base, not of kokoro-82m/);
+    assert.match(
+      (await other.add('speech', '--yes', '--pin', pin)).stderr,
+      /belongs to whisper-base, not to kokoro-82m/,
+    );
     assert.match((await other.add('speech', '--yes', '--pin', join(other.cwd, 'none'))).stderr, /installed\.json/);
   });
 
@@ -103,7 +106,7 @@ describe('culvert add, run as a program', { concurrency: true }, () => {
     const { add, host, npmCalls, models } = await world(t);
     const { code, stderr } = await add('speech');
     assert.equal(code, 1);
-    assert.match(stderr, /licence +Apache-2\.0[\s\S]*add --yes/);
+    assert.match(stderr, /licence +Apache-2\.0[\s\S]*Add --yes/);
     assert.ok(host.requests.every((request) => request.startsWith('HEAD')));
     assert.deepEqual([npmCalls(), existsSync(models)], [[], false]);
   });
@@ -112,14 +115,17 @@ describe('culvert add, run as a program', { concurrency: true }, () => {
     const { add, host, models, npmCalls } = await world(t);
     const { code, stderr } = await add('embeddings', '--yes', '--offline');
     assert.equal(code, 1);
-    assert.match(stderr, /4 of 4 files are missing[\s\S]*Xenova\/bge-m3\/resolve\/main\/onnx\/model_quantized\.onnx/);
+    assert.match(
+      stderr,
+      /4 of 4 files of bge-m3 are missing[\s\S]*Xenova\/bge-m3\/resolve\/main\/onnx\/model_quantized\.onnx/,
+    );
     for (const { path } of manifestOf('bge-m3')!.files) {
       mkdirSync(join(models, 'bge-m3', 'onnx'), { recursive: true });
       writeFileSync(join(models, 'bge-m3', path), 'brought by hand');
     }
     const again = await add('embeddings', '--yes', '--offline');
     assert.equal(again.code, 0, again.stderr);
-    assert.match(again.stderr, /known to nobody here: only their length is checked/);
+    assert.match(again.stderr, /are not known: only their length is checked/);
     assert.match(npmCalls()[0]!, /--offline$/);
     assert.deepEqual(host.requests, []);
   });
@@ -137,7 +143,7 @@ describe('culvert add, run as a program', { concurrency: true }, () => {
     for (const [args, words] of [
       [[], /embeddings \| speech \| transcription/],
       [['images'], /'images' is invalid.* embeddings, speech, transcription/],
-      [['speech', '--model', 'bark'], /no model 'bark' for speech; there are: kokoro-82m/],
+      [['speech', '--model', 'bark'], /no model 'bark' for speech\. The models are kokoro-82m/],
     ] as const) {
       const { code, stderr } = await add(...args);
       assert.equal(code, 2);

@@ -118,7 +118,7 @@ test('a list is read page by page, no further than wanted', async (t) => {
   );
   assert.deepEqual(await listRows(admin, '/keys', {}, 1_200), { rows: all.slice(0, 1_200), more: true });
   assert.deepEqual(await listRows(admin, '/keys', {}, 2_500), { rows: all, more: false });
-  await assert.rejects(listRows(admin, '/plans', {}, 10), /no list/);
+  await assert.rejects(listRows(admin, '/plans', {}, 10), /not a list/);
 });
 
 test('a wrong admin key, a server that is not Culvert, and none at all are one sentence without the key', async (t) => {
@@ -130,7 +130,7 @@ test('a wrong admin key, a server that is not Culvert, and none at all are one s
     assert.doesNotMatch(error.message, /canary/);
     return error.message;
   };
-  assert.match(await messageOf(overHttp(server, `${key}-wrong`)), /did not take the admin key: .* CULVERT_ADMIN_KEY/);
+  assert.match(await messageOf(overHttp(server, `${key}-wrong`)), /did not accept the admin key: .* CULVERT_ADMIN_KEY/);
   const stranger = createServer((request, response) => {
     // A redirect must not take the key along.
     if (request.headers.host?.startsWith('localhost')) response.writeHead(302, { location: server }).end();
@@ -139,8 +139,11 @@ test('a wrong admin key, a server that is not Culvert, and none at all are one s
   await new Promise((resolve) => stranger.once('listening', resolve));
   t.after(() => stranger.close());
   const { port } = stranger.address() as { port: number };
-  assert.match(await messageOf(overHttp(`http://127.0.0.1:${port}`, key)), /no JSON. Is it Culvert's URL\?/);
-  assert.match(await messageOf(overHttp(`http://localhost:${port}`, key)), /answered 302, and not as Culvert does/);
+  assert.match(
+    await messageOf(overHttp(`http://127.0.0.1:${port}`, key)),
+    /not JSON. Check that its URL is that of a Culvert server/,
+  );
+  assert.match(await messageOf(overHttp(`http://localhost:${port}`, key)), /answered 302, but not as Culvert does/);
   assert.match(
     await messageOf(overHttp(`http://127.0.0.1:${await closedPort()}`, key)),
     /No answer from .*ECONNREFUSED/,

@@ -219,7 +219,7 @@ describe('commands over the admin API, run as programs', { concurrency: true }, 
     const wrong = commandsIn(cwd, { CULVERT_ADMIN_KEY: 'sk-cv-admin-canary-wrong' });
     const refused = await wrong.culvert('keys', 'list');
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /did not take the admin key/);
+    assert.match(refused.stderr, /did not accept the admin key/);
     assert.doesNotMatch(refused.stderr, /canary/);
   });
 });

@@ -86,14 +86,14 @@ test('a file that is cut at any byte, or has a flipped one, is refused whole', a
   const damaged = join(folder, 'damaged.gz');
   for (let length = 0; length < whole.length; length++) {
     writeFileSync(damaged, whole.subarray(0, length));
-    await assert.rejects(verifyBackupFile(damaged), /damaged|no backup/, `cut at ${length}`);
+    await assert.rejects(verifyBackupFile(damaged), /damaged|not a backup/, `cut at ${length}`);
   }
   // Ten bytes of gzip's own header hold flags that change nothing.
   for (let at = 10; at < whole.length; at += 3) {
     const flipped = Buffer.from(whole);
     flipped[at] = flipped[at]! ^ 0x10;
     writeFileSync(damaged, flipped);
-    await assert.rejects(verifyBackupFile(damaged), /damaged|no backup/, `flipped at ${at}`);
+    await assert.rejects(verifyBackupFile(damaged), /damaged|not a backup/, `flipped at ${at}`);
   }
 });
 
@@ -122,11 +122,11 @@ test('what is no backup, or of a newer form, is said so', async (t) => {
   await assert.rejects(verifyBackupFile(file), /There is no file/);
   await assert.rejects(verifyBackupFile(folder), /cannot be read/);
   writeFileSync(file, 'providers: {}\n');
-  await assert.rejects(verifyBackupFile(file), /no backup of Culvert/);
+  await assert.rejects(verifyBackupFile(file), /not a backup of Culvert/);
   writeFileSync(file, gzipSync('{"some":"json"}\n'));
-  await assert.rejects(verifyBackupFile(file), /no backup of Culvert/);
+  await assert.rejects(verifyBackupFile(file), /not a backup of Culvert/);
   writeFileSync(file, gzipSync(`${JSON.stringify({ ...head, culvert: '9.9.9', format: 3 })}\n`));
-  await assert.rejects(verifyBackupFile(file), /written by Culvert 9\.9\.9/);
+  await assert.rejects(verifyBackupFile(file), /Culvert 9\.9\.9 wrote/);
   assert.ok(existsSync(file));
 });
 

@@ -88,7 +88,7 @@ test('check --live asks every search engine one query: key accepted, SearXNG all
     'one query each, no more',
   );
   const text = await runCommand(['check', '--live'], { cwd });
-  assert.match(text.stdout, /costs one search of their plans:\n/);
+  assert.match(text.stdout, /costs one search of its plan:\n/);
   assert.match(text.stdout, /^brave +ok +\d+ ms +1$/m);
   assert.doesNotMatch(failed.stdout + text.stdout + text.stderr, /canary/);
   const looked = await runCommand(['doctor', '--live'], { cwd });

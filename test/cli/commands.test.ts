@@ -142,7 +142,7 @@ describe('commands, run as programs', { concurrency: true }, () => {
     writeFileSync(join(cwd, 'culvert.yaml'), stringify(config));
     const { code, stdout, stderr } = await runCommand(['check'], { cwd });
     assert.equal(code, 0, stderr);
-    assert.match(stderr, /^warning: culvert\.yaml:\d+:\d+ vectors\.engine: replicas share no embedded vectors/m);
+    assert.match(stderr, /^warning: culvert\.yaml:\d+:\d+ vectors\.engine: replicas do not share embedded vectors/m);
     assert.doesNotMatch(stdout + stderr, /canary/);
   });
 
@@ -264,7 +264,7 @@ describe('commands, run as programs', { concurrency: true }, () => {
     const { port } = new URL(/listens on (http:\/\/\S+);/.exec(first.stdout())![1]!);
     const second = await runCommand(['mock', '--port', port], { cwd: temporaryFolder(t) });
     assert.deepEqual([second.code, second.stdout], [1, '']);
-    assert.match(second.stderr, new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is taken\\. `));
+    assert.match(second.stderr, new RegExp(`^Another program uses port ${port} on 127\\.0\\.0\\.1\\. `));
     await first.stop();
   });
 
@@ -322,7 +322,7 @@ test('check warns of an embedding model whose provider makes no embeddings', asy
   );
   const { code, stderr } = await runCommand(['check'], { cwd });
   assert.equal(code, 0);
-  assert.equal(stderr, 'warning: models.e.targets[0]: claude (anthropic) makes no embeddings\n');
+  assert.equal(stderr, 'warning: models.e.targets[0]: claude (anthropic) has no embeddings\n');
 });
 
 test('check names the models that nobody has a price of', async (t) => {

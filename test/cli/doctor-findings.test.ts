@@ -33,7 +33,7 @@ test('an old Node, a wrong clock and clocks that differ are named', () => {
 test('a data folder that cannot be used, that others can read, or that is not there yet', (t) => {
   const path = temporaryFolder(t);
   assert.equal(folderFinding(dataFolderAt(path)).state, 'ok');
-  assert.match(folderFinding(dataFolderAt(join(path, 'a', 'b'))).message, /made at the first start/);
+  assert.match(folderFinding(dataFolderAt(join(path, 'a', 'b'))).message, /created at the first start/);
   writeFileSync(join(path, 'file'), '');
   assert.equal(folderFinding(dataFolderAt(join(path, 'file'))).state, 'problem');
   mkdirSync(join(path, 'open'));
@@ -59,7 +59,7 @@ test('a secret that others can read, or that is cut short, is a problem', (t) =>
   writeFileSync(file, 'x'.repeat(44), { mode: 0o600 });
   assert.equal(look().state, 'ok');
   chmodSync(file, 0o640);
-  assert.match(look().fix!, /^chmod 600 /);
+  assert.match(look().fix!, /^Run chmod 600 /);
   chmodSync(file, 0o600);
   writeFileSync(file, 'short');
   assert.match(look().message, /cut short/);
@@ -126,7 +126,7 @@ test('a Chromium is told by its path; one that is named and missing is a warning
   assert.match(missing.fix!, /tools\.scrape\.chromium/);
   writeFileSync(file, '', { mode: 0o755 });
   assert.deepEqual([look({ chromium: file }).state, look({ chromium: file }).message], ['ok', file]);
-  assert.match(look({ chromium: file, render: 'never' }).message, /unused/);
+  assert.match(look({ chromium: file, render: 'never' }).message, /not used/);
 });
 
 function configWith(parts: object): Config {

@@ -135,8 +135,8 @@ test('what has no place is told with its line, and stands in the file as a comme
     /^41 model_list\[3\]\.litellm_params\.temperature: not carried over/,
     /^45 model_list\[4\]\.litellm_params\.model: this model is not carried over: there is no provider for bedrock/,
     /^\d+ litellm_settings\.cache: not carried over: answers are not cached/,
-    /^\d+ litellm_settings\.success_callback: not carried over: metrics stand at/,
-    /^82 litellm_settings\.num_retries: not carried over: router_settings says it too, and wins/,
+    /^\d+ litellm_settings\.success_callback: not carried over: \/metrics has the metrics/,
+    /^82 litellm_settings\.num_retries: not carried over: router_settings has it too, and wins/,
     /^\d+ router_settings\.routing_strategy: not carried over/,
     /^\d+ general_settings\.database_url: not carried over/,
     /^\d+ general_settings\.master_key: becomes admin\.key, which calls no models/,
@@ -158,8 +158,8 @@ test('odd entries are left out one by one, with why', () => {
   const told = lines(one).join('\n');
   assert.match(told, /a name has no spaces, at most 256 characters and at most one \*/);
   assert.match(told, /a \* there needs a \* in model_name/);
-  assert.match(told, /nothing says whose model some-model is/);
-  assert.match(told, /it is no mapping/);
+  assert.match(told, /nothing says which service has the model some-model/);
+  assert.match(told, /it is not a mapping/);
   assert.match(told, /no key is sent there: LiteLLM sends OPENAI_API_KEY, which is for openai/);
   assert.match(told, /environment_variables: not carried over: set them in the environment/);
   const { providers, models } = loaded(one);
@@ -179,7 +179,7 @@ test('a secret in clear is carried as it is, and no note repeats it', () => {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the key
   assert.equal(providers['litellm-proxy']!.api_key, 'a${b}c');
   const told = lines(one).join('\n');
-  assert.match(told, /api_key: a secret in clear, carried over as it is: better an environment variable/);
+  assert.match(told, /api_key: a secret in plain text, carried over as it is; an environment variable is better/);
   for (const secret of ['sk-in-clear-0002', '{b}c', 'sk-1234']) assert.ok(!told.includes(secret), secret);
 });
 
@@ -229,7 +229,7 @@ describe('culvert import litellm, run as a program', { concurrency: true }, () =
     assert.equal(code, 0, stderr);
     assert.match(stdout, /^Wrote culvert\.yaml: providers \d, models 8, notes \d+\.$/m);
     assert.match(stderr, /^litellm\.yaml:\d+ model_list\[11\]\.litellm_params/m);
-    assert.match(stderr, /needed at the start: .*OPENAI|needed at the start: COHERE_API_KEY/);
+    assert.match(stderr, /the start needs them: .*OPENAI|the start needs them: COHERE_API_KEY/);
     assert.ok(!stderr.includes('sk-in-clear-0002'));
     assert.equal(statSync(join(cwd, 'culvert.yaml')).mode & 0o077, 0);
     const names = [...imported(fileOf('shapes')).variables.keys()];
@@ -243,7 +243,7 @@ describe('culvert import litellm, run as a program', { concurrency: true }, () =
     writeFileSync(join(cwd, 'culvert.yaml'), 'mine');
     const { code, stderr } = await run(cwd);
     assert.equal(code, 1);
-    assert.match(stderr, /culvert\.yaml exists and is left as it is\. Name another file with --output/);
+    assert.match(stderr, /culvert\.yaml exists, so it stays as it is\. Name another file with --output/);
     assert.equal(readFileSync(join(cwd, 'culvert.yaml'), 'utf8'), 'mine');
   });
 
@@ -262,7 +262,7 @@ describe('culvert import litellm, run as a program', { concurrency: true }, () =
   test('a file that is none is told in a sentence, and nothing is written', async (t) => {
     for (const [text, why] of [
       ['general_settings: {}', /has no model_list/],
-      ['- a\n- b', /is no mapping/],
+      ['- a\n- b', /is not a mapping/],
       ['model_list: [', /is not valid YAML at 1:\d+/],
       ['model_list: [{ model_name: a, litellm_params: { model: bedrock/x } }]', /none of its models.*line 1.*bedrock/],
     ] as const) {

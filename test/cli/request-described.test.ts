@@ -57,7 +57,7 @@ const request = {
 
 test('a request is told with its candidates, attempts, losses and cost, and nothing of it steers the terminal', () => {
   assert.deepEqual(describedRequest(request).split('\n'), [
-    "request   req_1 (the caller's: mine-7)",
+    'request   req_1 (id of the caller: mine-7)',
     'time      2026-11-20 10:00:00',
     'caller    dev, key abcdefabcdef',
     'asked     chat, model smart, as a stream',

@@ -55,7 +55,7 @@ describe('setting up by commands, run as programs', { concurrency: true }, () =>
     upstream.script('/v1/models', ['status=401;message=No such key.']);
     const refused = await run(...add);
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /It was not kept \(bad credential\): .*No such key\./);
+    assert.match(refused.stderr, /The provider was not stored \(bad credential\): .*No such key\./);
     const made = await json(run(...add));
     assert.deepEqual([made.name, made.source], ['acme', 'kept']);
     assert.equal(
@@ -76,7 +76,7 @@ describe('setting up by commands, run as programs', { concurrency: true }, () =>
     const tested = await json(run('providers', 'test', 'acme'));
     assert.equal(tested.ok, true);
     const used = await run('providers', 'remove', 'acme');
-    assert.match(used.stderr, /would not work any more: smart/);
+    assert.match(used.stderr, /would stop working without it: smart/);
     await json(run('models', 'remove', 'smart'));
     await json(run('providers', 'remove', 'acme'));
     assert.deepEqual(
@@ -116,7 +116,7 @@ describe('setting up by commands, run as programs', { concurrency: true }, () =>
     await again.stop();
     writeFileSync(file, first);
     const problem = ((await json(run('providers', 'list'))).data as Row[]).find(({ name }) => name === 'acme')?.problem;
-    assert.match(String(problem), /^credential k\w+ cannot be opened here: sealed under another storage\.secret/);
+    assert.match(String(problem), /^credential k\w+ cannot be opened here, because another storage\.secret/);
   });
 
   test('a backup holds what is kept, and a server restored from it opens it', async (t) => {
@@ -170,7 +170,7 @@ describe('setting up by commands, run as programs', { concurrency: true }, () =>
     const { data } = await json(runCommand(['accounts', 'list', '--json'], { cwd: other, env }));
     const team = (data as Row[]).find(({ id }) => id === 'team');
     assert.deepEqual([team?.name, team?.plan, team?.status], ['The team', 'pro', 'active']);
-    assert.match(stdout, /^# Not in this file, .*: \w+ keys? made at run time/m);
+    assert.match(stdout, /^# This file leaves out \w+ keys? made at run time/m);
     await server.stop();
     assert.ok((await shown(cwd, {})).includes('smart'));
   });

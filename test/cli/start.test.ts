@@ -85,7 +85,7 @@ describe('culvert start', { concurrency: true }, () => {
     assert.equal((await gateway.exited).code, 1);
     assert.equal(
       gateway.stderr(),
-      `Port ${port} on 127.0.0.1 is taken. Stop what uses it, or take another one: --port, PORT or server.port.\n`,
+      `Another program uses port ${port} on 127.0.0.1. Stop it, or choose another port: --port, PORT or server.port.\n`,
     );
   });
 
@@ -152,7 +152,7 @@ describe('culvert start', { concurrency: true }, () => {
       if (!said.includes('listens on') && (said + text).includes('listens on')) npm.kill('SIGTERM');
       said += text;
     }
-    assert.match(said, /listens on http:\/\/127\.0\.0\.1:(?!4141)\d+.*SIGTERM: finishing/s);
+    assert.match(said, /listens on http:\/\/127\.0\.0\.1:(?!4141)\d+.*SIGTERM: running requests finish/s);
   });
 
   test('an invalid configuration starts nothing, and every error has its place', async (t) => {

@@ -26,7 +26,7 @@ describe('what looks after an installation, run as programs', { concurrency: tru
     writeFileSync(join(cwd, 'culvert.yaml'), free);
     const { code, ok, find, findings } = await doctorIn(cwd);
     assert.deepEqual([code, ok], [0, true], JSON.stringify(findings));
-    assert.match(find('data folder').message, /made at the first start/);
+    assert.match(find('data folder').message, /created at the first start/);
     assert.equal(find('providers').state, 'warning');
     for (const [name, fix] of [
       ['transcription', /culvert add transcription/],
@@ -66,7 +66,7 @@ describe('what looks after an installation, run as programs', { concurrency: tru
     assert.match((await doctorIn(cwd)).find('storage secret').message, /is cut short$/);
     const { code, stderr } = await runCommand(['start'], { cwd });
     assert.equal(code, 1);
-    assert.match(stderr, /^\S*secret holds fewer than 32 bytes: put back the one that was there[^\n]*\.\n$/);
+    assert.match(stderr, /^\S*secret holds fewer than 32 bytes\. Put the earlier file back[^\n]*\.\n$/);
     assert.equal(existsSync(join(cwd, '.culvert', 'lock')), false);
   });
 
@@ -192,6 +192,6 @@ describe('what looks after an installation, run as programs', { concurrency: tru
     writeFileSync(join(cwd, 'precious.yaml'), 'mine: 1\n');
     const precious = await culvert('backup', 'precious.yaml');
     assert.equal(precious.code, 1);
-    assert.match(precious.stderr, /is no backup; it is left as it is/);
+    assert.match(precious.stderr, /is not a backup, so it stays as it is/);
   });
 });

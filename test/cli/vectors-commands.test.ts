@@ -74,7 +74,7 @@ describe('culvert vectors, run as a program', { concurrency: true }, () => {
     assert.deepEqual(await tenants(), { 'dev/laptop': 300, 'dev/phone': 300 }, 'in this process');
     writeFileSync(broken, `${lines.slice(0, 100).join('\n')}\n`);
     const cut = await culvert('import', '--tenant', 'dev/tablet', broken);
-    assert.match(cut.stderr, /cut short after line 100\.[\s\S]*Up to line 100 [\s\S]* --from-line 101\n$/);
+    assert.match(cut.stderr, /cut short after line 100\.[\s\S]*Everything up to line 100 [\s\S]* --from-line 101\n$/);
     assert.match((await done('import', '--tenant', 'dev/tablet', file, '--from-line', '101')).stderr, /202 points/);
     await done('purge', 'dev/tablet', '--yes');
 
@@ -121,7 +121,7 @@ describe('culvert vectors, run as a program', { concurrency: true }, () => {
     const vectors = { engine: 'qdrant', url: 'http://127.0.0.1:6333' };
     writeFileSync(join(cwd, 'culvert.yaml'), stringify({ ...config, vectors }));
     const text = await runCommand(['check'], { cwd });
-    assert.match(text.stdout, /Qdrant keeps vectors; 501 there: .*text index\)\.\n/);
+    assert.match(text.stdout, /Qdrant keeps the vectors. These calls return 501 with it: .*text index\)\.\n/);
     const json = JSON.parse((await runCommand(['check', '--json'], { cwd })).stdout) as { unsupported: string[] };
     assert.equal(json.unsupported.length, 1);
   });
@@ -137,7 +137,7 @@ describe('culvert vectors, run as a program', { concurrency: true }, () => {
     const head = '{"culvert_vectors":1,"tenant":"x"}\n';
     const refusals: [string[], RegExp][] = [
       [['import', '--tenant', 'dev/laptop', 'none.jsonl'], /There is no file none\.jsonl/],
-      [of('other', 'id,vector\n'), /other is no export of culvert vectors/],
+      [of('other', 'id,vector\n'), /other is not an export of culvert vectors/],
       [of('cut', head), /cut is cut short after line 1/],
       [of('torn', `${head}{"collection":{"na`), /torn is cut short or damaged in line 2/],
       [['export', '--tenant', 'dev/laptop', 'out.jsonl'], /The tenant 'dev\/laptop' has no collections/],

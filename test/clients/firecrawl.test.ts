@@ -150,10 +150,10 @@ test('Firecrawl’s SDK cancels crawls and batches; nobody else sees them', asyn
   const crawl = await atRoot.startCrawl(`${site.url}/silent`, { limit: 3 });
   const batch = await atRoot.startBatchScrape([`${site.url}/silent`, `${site.url}/article`]);
   assert.match(batch.id, /^batch_/);
-  await assert.rejects(stranger.getBatchScrapeStatus(batch.id), failsWith(404, /none of this id/));
-  await assert.rejects(stranger.cancelBatchScrape(batch.id), failsWith(404, /none of this id/));
-  await assert.rejects(stranger.getBatchScrapeErrors(batch.id), failsWith(404, /none of this id/));
-  await assert.rejects(atRoot.getCrawlStatus(batch.id), failsWith(404, /none of this id/));
+  await assert.rejects(stranger.getBatchScrapeStatus(batch.id), failsWith(404, /none with this id/));
+  await assert.rejects(stranger.cancelBatchScrape(batch.id), failsWith(404, /none with this id/));
+  await assert.rejects(stranger.getBatchScrapeErrors(batch.id), failsWith(404, /none with this id/));
+  await assert.rejects(atRoot.getCrawlStatus(batch.id), failsWith(404, /none with this id/));
   const { crawls } = await atRoot.getActiveCrawls();
   assert.ok(crawls.some(({ id }) => id === crawl.id) && crawls.every(({ id }) => id.startsWith('crawl_')));
   assert.equal((await stranger.getActiveCrawls()).crawls.length, 0);
@@ -169,11 +169,11 @@ test('a batch is refused in words: nothing to read, too much, what is not suppor
   const cases = [
     [{}, 400, /^'urls' holds no http/],
     [{ urls: 'x' }, 400, /^'urls' must be an array/],
-    [{ urls: ['ftp://x'], ignoreInvalidURLs: false }, 400, /^'urls\[0\]' must be an http or https address/],
+    [{ urls: ['ftp://x'], ignoreInvalidURLs: false }, 400, /^'urls\[0\]' must be the http or https address/],
     [{ urls: tooMany }, 400, /^'urls' must be an array of at most 1000/],
     [{ urls: [site.url], formats: ['nothing'] }, 400, /^'formats'/],
     [{ urls: [site.url], appendToId: 'batch_1' }, 501, /^'appendToId' is not supported/],
-    [{ urls: [site.url], webhook: 'http://10.0.0.1/' }, 400, /^'webhook\.url' cannot be asked/],
+    [{ urls: [site.url], webhook: 'http://10.0.0.1/' }, 400, /^'webhook\.url' cannot be used/],
   ] as const;
   for (const [body, status, message] of cases) {
     const response = await begin(body);
@@ -204,8 +204,8 @@ test('Firecrawl’s SDK reads from the plan what is left of it', async () => {
 test('Firecrawl’s SDK is told what to do instead of what is not served', async () => {
   const urls = [site.url];
   await assert.rejects(atRoot.startExtract({ urls, prompt: 'x' }), failsWith(501, /formats: \[\{"type": "json"/));
-  await assert.rejects(atRoot.startAgent({ prompt: 'x' }), failsWith(501, /Agents are not served here/));
-  await assert.rejects(atRoot.browser(), failsWith(501, /Browser sessions are not served/));
+  await assert.rejects(atRoot.startAgent({ prompt: 'x' }), failsWith(501, /Agents are not supported/));
+  await assert.rejects(atRoot.browser(), failsWith(501, /Browser sessions are not supported/));
   await assert.rejects(atRoot.crawlParamsPreview(site.url, 'x'), failsWith(501, /includePaths/));
   await assert.rejects(atRoot.v1.extract(urls, { prompt: 'x' }), /status code 501/);
 });

@@ -149,7 +149,7 @@ test('a crawl is begun by its url, and asked for by its id until it has its page
   assert.match((state.data as { markdown: string }[])[0]!.markdown, /^# An article/);
   const nobodys = await call(client, 'crawl', { id: 'crawl_unknown' });
   assert.equal(nobodys.isError, true);
-  assert.match(nobodys.text, /none of this id/);
+  assert.match(nobodys.text, /none with this id/);
 });
 
 test('what vector_upsert stores, vector_search finds by its text; each costs what its REST call does', async (t) => {
@@ -158,7 +158,7 @@ test('what vector_upsert stores, vector_search finds by its text; each costs wha
   assert.ok(!(await call(client, 'create_collection', make)).isError);
   const again = await call(client, 'create_collection', make);
   assert.ok(again.isError);
-  assert.match(again.text, /'docs' already/);
+  assert.match(again.text, /'docs' exists already/);
   const points = [
     { id: 1, payload: { text: 'Bread is made of flour, water and salt.' } },
     { id: 2, payload: { text: 'The central bank raised its rates.' } },
@@ -335,7 +335,7 @@ test('culvert mcp tells the assistant that its key is wrong', async (t) => {
 });
 
 test('culvert mcp tells the assistant that no server answers', async (t) => {
-  await assert.rejects(clientOf(t).connect(bridgeWith(testKey, 'http://127.0.0.1:9')), /Is the server running\?/);
+  await assert.rejects(clientOf(t).connect(bridgeWith(testKey, 'http://127.0.0.1:9')), /If no server runs, start one/);
 });
 
 test('culvert mcp answers all that it was sent before its input ended, and says what it lacks', async (t) => {

@@ -114,7 +114,7 @@ test('completions are forwarded as they come, so a stream of a model that cannot
   const refused = await gateway.fetch('/v1/completions', { json: { ...json, stream: true } });
   const { error } = (await refused.json()) as { error: JsonObject };
   assert.deepEqual([refused.status, error.param], [400, 'stream']);
-  assert.match(error.message as string, /'gpt' cannot stream its answers of \/v1\/completions\. Leave 'stream' out\./);
+  assert.match(error.message as string, /'gpt' cannot stream answers of \/v1\/completions\. Leave 'stream' out\./);
   assert.deepEqual(sentBy(upstream), []);
   assert.equal((await gateway.fetch('/v1/completions', { json })).status, 200);
 });

@@ -113,7 +113,7 @@ for (const [engine, open] of Object.entries(engines)) {
       ],
       [
         { query: { indices: [1, 1], values: [1, 2] }, using: 'words' },
-        /query\.indices: the index 1 stands there twice/,
+        /query\.indices: the list has the index 1 twice/,
       ],
       [{ query: [1, 2], using: 'words' }, /query: expected a sparse vector, \{"indices", "values"\}, got an array/],
       [

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
 import { test } from 'node:test';
+import { messagesOf } from './messages.ts';
 import { judge, passiveShareMax, type Sentence, sentencesOf } from './plain-english.ts';
 import { pages } from './snippets.ts';
 
@@ -19,6 +21,19 @@ function findingsOf(page: string): string[] {
 
 test('pages are in plain English: short sentences with a subject and a verb, mostly active', () => {
   assert.deepEqual(documents.flatMap(findingsOf), []);
+});
+
+test('messages of the server and of commands are in plain English too', () => {
+  const sources = globSync('src/**/*.ts').filter((file) => !/\.(?:test|fixture)\.ts$/.test(file));
+  const found = sources.flatMap((file) =>
+    messagesOf(file).flatMap(({ mayLackVerb, ...message }) => {
+      const { fault } = judge(message);
+      return fault === null || (mayLackVerb && fault === 'no verb')
+        ? []
+        : [`${file}:${message.line}: ${fault}: ${message.text}`];
+    }),
+  );
+  assert.deepEqual(found, []);
 });
 
 test('the rules find what they are for', () => {

@@ -64,7 +64,7 @@ function plain(markdown: string): string {
 }
 
 /** A colon ends a thought as a full stop does: a list or an example follows. */
-function splitSentences(text: string): string[] {
+export function splitSentences(text: string): string[] {
   return [...segmenter.segment(text)]
     .flatMap(({ segment }) => segment.split(/(?<=:)\s/))
     .map((one) => one.trim())
@@ -81,7 +81,7 @@ const turnedRound =
 
 /** Verbs that are taken for nouns otherwise. */
 const verbs =
-  /\b(?:answers|changes|costs|counts?|embeds|holds?|leads|links|logs|pays|returns?|runs|skips|takes?|works)\b/;
+  /\b(?:answers|changes|costs|counts?|embeds|holds?|leads|links|logs|pays|returns?|runs|skips|takes?|works)\b|^(?:Correct|Retry|Set)\b/;
 
 export interface Judged {
   /** What is wrong; null: nothing that can be measured. */

@@ -41,7 +41,7 @@ test('while a model comes, its capability answers 503 with the percentage and wh
   const answer = await gateway.fetch('/v1/embeddings', { method: 'POST', json: { model: 'bge-m3', input: 'hello' } });
   const { error } = (await answer.json()) as { error: { message: string } };
   assert.equal(answer.status, 503, error.message);
-  assert.match(error.message, /bge-m3 is being downloaded: 43 % is there/);
+  assert.match(error.message, /bge-m3 is being downloaded: 43 % has come/);
   assert.ok(Number(answer.headers.get('retry-after')) >= 1);
   tellProgress(folder, 'bge-m3', null);
 });

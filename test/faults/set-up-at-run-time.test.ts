@@ -108,7 +108,7 @@ test('S40 a provider whose credentials nobody may read is not sent to another ad
   await ok(gateway, 'POST', '/providers', acme(upstream));
   const elsewhere = await call(gateway, 'PATCH', '/providers/acme', { base_url: 'http://127.0.0.1:9/v1' });
   assert.deepEqual([elsewhere.status, elsewhere.json.error.param], [400, 'base_url']);
-  assert.match(elsewhere.json.error.message, /remove them, change this, and add them again/);
+  assert.match(elsewhere.json.error.message, /Remove them, change this, and add them again/);
   const same = await ok(gateway, 'PATCH', '/providers/acme', { timeouts: { idle: '7s' } });
   assert.deepEqual(same.definition.timeouts, { idle: '7s' });
 });
@@ -237,14 +237,14 @@ test('what the file defines wins and stays read-only: 409 that says where it sta
   ] as const) {
     const { status, json } = await call(gateway, method, path, body);
     assert.deepEqual(
-      [status, /^providers\.main stands in .* and is changed there\.$/.test(json.error.message)],
+      [status, /^providers\.main is set in .*\. Change it there\.$/.test(json.error.message)],
       [409, true],
       `${method} ${path}: ${json.error.message}`,
     );
   }
   const model = await call(gateway, 'PATCH', '/models/fast', { cost: 3 });
   assert.equal(model.status, 409);
-  assert.match(model.json.error.message, /^models\.fast stands in/);
+  assert.match(model.json.error.message, /^models\.fast is set in/);
   // Later the file takes a name that is kept already.
   await ok(gateway, 'POST', '/models', { id: 'slow', targets: ['main/mock/ok'], cost: 5 });
   await gateway.reload({ ...config, models: { ...config.models, slow: { targets: ['main/mock/ok'], cost: 7 } } });
@@ -283,7 +283,7 @@ test('two admins at one thing: the second is told what it is now, and changes no
   const second = await call(gateway, 'PATCH', '/models/smart', { version: 1, cost: 9 });
   assert.equal(second.status, 409);
   assert.deepEqual([second.json.current.version, second.json.current.cost], [2, 3]);
-  assert.match(second.json.error.message, /changed meanwhile, by admin at .*: it has version 2, yours was 1/);
+  assert.match(second.json.error.message, /^admin changed the .* at .*\. It has version 2 now; yours was 1/);
   assert.equal((await call(gateway, 'DELETE', '/models/smart?version=1')).status, 409);
   const both = await Promise.all([1, 2].map((cost) => call(gateway, 'PATCH', '/models/smart', { version: 2, cost })));
   assert.deepEqual(both.map(({ status }) => status).toSorted(), [200, 409], 'of two at one moment one');
@@ -335,7 +335,7 @@ test('bad input names its field and changes nothing', async (t) => {
   }
   assert.deepEqual((await ok(gateway, 'GET', '/models/smart')).version, before.version);
   const gone = await call(gateway, 'DELETE', '/providers/acme');
-  assert.match(gone.json.error.message, /these models would not work any more: smart \(/);
+  assert.match(gone.json.error.message, /These models would stop working without it: smart \(/);
 });
 
 test('a stream from a provider that is removed runs to its end, and new requests do not find it', async (t) => {

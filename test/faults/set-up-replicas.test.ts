@@ -106,7 +106,7 @@ test('a replica with another secret says which credential it cannot open, and as
   await until('the stranger has seen it', async () => (await shown(stranger.url)).problem != null);
   assert.match(
     (await shown(stranger.url)).problem,
-    /^credential main cannot be opened here: sealed under another storage\.secret/,
+    /^credential main cannot be opened here, because another storage\.secret/,
   );
   const told = /"provider":"late".*credential main cannot be opened/;
   await until('its log names it', async () => told.test(readFileSync(stranger.log, 'utf8')));

@@ -51,9 +51,9 @@ test('F66 a file that stays empty or loses all its keys is refused and says why;
   writeFileSync(file, stringify({ ...(parse(whole) as object), keys: [] }));
   const keyless = await reload();
   assert.equal(keyless.status, 400);
-  assert.match(keyless.text, /would drop the one key that is declared.*culvert reload --force/);
+  assert.match(keyless.text, /would drop the only declared key.*culvert reload --force/);
   assert.equal((await chatOnce(url)).status, 200);
-  assert.match(log(), /would drop the one key.*configuration not reloaded/);
+  assert.match(log(), /would drop the only declared key.*configuration not reloaded/);
 
   assert.equal((await reload({ force: 1 })).status, 400);
   assert.equal((await reload({ force: true })).status, 200);

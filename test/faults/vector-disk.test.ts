@@ -26,7 +26,7 @@ test('F30 disk full: writes are 503 and nothing of them is there, reads go on, a
   await store.query('alice', 'docs', [near(new Array(size).fill(1))]);
   const { written: more, failure } = await writeUntilRefused(store);
   const written = 15 * batchPoints + more;
-  assert.match(failure, /the disk is full\. Nothing of the call was written; reads go on/);
+  assert.match(failure, /the disk is full\. Nothing of the call was written\. Reads still work/);
   assert(more > 0);
   assert.equal(await store.count('alice', 'docs', null), written);
   const [hits] = await store.query('alice', 'docs', [near(new Array(size).fill(1), { limit: 3 })]);
@@ -37,7 +37,7 @@ test('F30 disk full: writes are 503 and nothing of them is there, reads go on, a
   rmSync(join(disk, 'ballast'));
   await store.write('alice', 'docs', [batchFrom(1_000_000)]);
   assert.equal(await store.count('alice', 'docs', null), written + batchPoints);
-  assert.match(told.at(-1)!, /written again/);
+  assert.match(told.at(-1)!, /writes work again/);
   const [all] = await store.query('alice', 'docs', [near(new Array(size).fill(1), { limit: 100_000 })]);
   assert.equal(all!.length, written + batchPoints);
 });
@@ -52,7 +52,7 @@ test('F34 a reader that pins the log for long: writes are refused at its bound, 
   reader.exec('BEGIN');
   reader.prepare('SELECT count(*) FROM point').get();
   const { written, failure } = await writeUntilRefused(store);
-  assert.match(failure, /a reader, such as a backup, keeps it from being emptied/);
+  assert.match(failure, /a reader such as a backup keeps Culvert from emptying it/);
   const oneCommit = 256 * 1024;
   assert(statSync(`${file}-wal`).size <= bounds.bytesMax + oneCommit);
   assert.equal(await store.count('alice', 'docs', null), written + batchPoints);

@@ -94,7 +94,7 @@ test('a window that is 90 % used is a warning with its account, a full one a pro
   assert.equal(await chat(gateway), 200);
   const [near] = await look(gateway);
   assert.deepEqual([near?.severity, near?.page, near?.id], ['warning', 'accounts', 'dev']);
-  assert.match(near!.text, /90 % of its 5-hour window \(9 of 10 units; the next of it frees in 5 h\)\.$/);
+  assert.match(near!.text, /90 % of its 5-hour window \(9 of 10 units; the next part of it frees in 5 h\)\.$/);
   assert.equal(await chat(gateway), 200);
   assert.equal((await look(gateway))[0]?.severity, 'problem');
 
@@ -125,7 +125,7 @@ test('a disk fills, is full, and has room again; what is refused is what the doc
   ballast(75);
   const [filling] = await look(gateway);
   assert.deepEqual([filling?.severity, filling?.page, filling?.id], ['warning', 'settings', null]);
-  assert.match(filling!.text, /^Disk: \d+ MB of 105 MB are free for the data folder: it is filling\.$/);
+  assert.match(filling!.text, /^Disk: \d+ MB of 105 MB are free for the data folder: the disk is filling up\.$/);
   ballast(88);
   const [full] = await look(gateway);
   assert.equal(full?.severity, 'problem');

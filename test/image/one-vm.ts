@@ -89,5 +89,5 @@ test('one-vm.sh makes a machine that serves by TLS, and changes nothing when it 
   await inside(setUp);
   assert.notEqual((await state()).split('\n')[0], before.split('\n')[0]);
   assert.match(await ask('/v1/vectors/collections/docs/points/search', `-d '${search}'`), /Bread is made/);
-  assert.match(await inside('journalctl -u culvert --no-pager'), /SIGTERM: finishing running requests/);
+  assert.match(await inside('journalctl -u culvert --no-pager'), /SIGTERM: running requests finish/);
 });

@@ -141,7 +141,7 @@ test('SIGTERM arrives: a running stream ends whole, the exit code is 0, and the 
   assert.match(text, /data: \[DONE\]/);
   await stopped;
   assert.equal(await podmanSays('inspect', first.name, '--format', '{{.State.ExitCode}}'), '0', await first.logs());
-  assert.match(await first.logs(), /SIGTERM: finishing running requests/);
+  assert.match(await first.logs(), /SIGTERM: running requests finish/);
 
   const second = await start(t, 'culvert:slim', { data: first.data });
   const { data } = (await (await ask(second.url, '/admin/v1/requests', undefined, adminKey)).json()) as {

@@ -237,7 +237,7 @@ test('robots.txt of the place is asked wherever a redirect leads, before it is f
     ['/to-closed', robotsCode],
     ['/to-elsewhere', robotsCode],
   ]);
-  assert.match(errors[0]!.error, /^It leads to https:.*\/closed, which robots\.txt there asks not to be read\.$/);
+  assert.match(errors[0]!.error, /^It redirects to https:.*\/closed, which robots\.txt there disallows\.$/);
   assert.deepEqual([crawl.charged, counted.got], [2, 2], 'and costs nothing');
   const ignored = await crawled(t, site, { ignoreRobotsTxt: true, allowExternalLinks: true }, { files });
   assert.deepEqual(ignored.paths.toSorted(), ['/', '/to-closed', '/to-elsewhere', '/to-open']);
@@ -268,7 +268,7 @@ test('the pace is the slowest that the caller, the configuration and robots.txt 
   const asked = new ToolFields({ url: origin, delay: 0.1, maxConcurrency: 99, limit: 1_000 });
   const { options, warnings } = readCrawl(asked, strict);
   assert.deepEqual([options.delayMs, options.maxConcurrency, options.limit], [500, 3, 50]);
-  assert.match(warnings.join(' '), /'limit' is 50 .*'maxConcurrency' is 3/);
+  assert.match(warnings.join(' '), /'limit' is at most 50 .*'maxConcurrency' is at most 3/);
 });
 
 test('sitemaps are read: of robots.txt, through an index, packed; broken ones and bombs give what they can', async (t) => {

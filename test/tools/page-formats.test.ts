@@ -161,7 +161,7 @@ test('JSON that does not fit is sent back once, and then left out with a warning
   assert.equal(data.json, undefined);
   assert.equal(
     warning,
-    "The format json could not be written: what 'writer' wrote does not fit: the answer must have 'name'.",
+    "The format json could not be written: the answer of 'writer' does not fit: the answer must have 'name'.",
   );
   assert.equal(data.warning, warning);
   assert.equal(asked.length, 4);
@@ -220,7 +220,7 @@ test('pages of a batch are written of too; a page that is missing is not', async
   } while (job.status === 'scraping');
   const [page, missing] = job.data;
   assert.deepEqual([page?.summary, page?.metadata.model, missing?.summary], ['One.', 'writer', undefined]);
-  assert.match(missing?.warning ?? '', /It answered 404: nothing is written of it/);
+  assert.match(missing?.warning ?? '', /The page answered 404, so nothing is written about it/);
   assert.equal(asked.length, 1);
 });
 
@@ -257,7 +257,11 @@ test('formats are refused in words', async (t) => {
     [['json'], 400, /json is an object with a prompt, a schema, or both/],
     [[{ type: 'json', schema: 'x' }], 400, /'formats\.json\.schema' must be a JSON Schema/],
     [['attributes'], 400, /'formats\.attributes\.selectors' must be an array of 1 to 50/],
-    [[{ type: 'attributes', selectors: [{ selector: 'a[', attribute: 'href' }] }], 400, /'a\[' in 'formats' is no CSS/],
+    [
+      [{ type: 'attributes', selectors: [{ selector: 'a[', attribute: 'href' }] }],
+      400,
+      /'a\[' in 'formats' is not a CSS/,
+    ],
     [['mp3'], 400, /'formats' must be an array of markdown, .*images.*summary.*json, attributes/],
     [['changeTracking'], 501, /The format 'changeTracking' is not served here/],
     [[{ type: 'branding' }], 501, /The format 'branding' is not served here/],

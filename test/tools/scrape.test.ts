@@ -131,7 +131,7 @@ test('unknown fields are ignored and listed', async () => {
     onlyMainContent: null,
   });
   assert.equal(status, 200);
-  assert.equal(body.warning, 'Ignored, because unknown here: proxy, blockAds.');
+  assert.equal(body.warning, 'These fields are unknown and were ignored: proxy, blockAds.');
 });
 
 test('a wrong field is refused by its name, and costs nothing', async () => {
@@ -186,7 +186,7 @@ test('without Chromium, what needs it is answered 501 with what to install, and 
   const { status, body } = await post('scrape', { url: `${site.url}/script-only` }, bare);
   assert.equal(status, 200);
   assert.equal(body.data.metadata.renderer, 'none');
-  assert.match(body.warning, /seems to need a browser, but there is no file where tools\.scrape\.chromium points/);
+  assert.match(body.warning, /seems to need a browser, but the file that tools\.scrape\.chromium names does not exist/);
 });
 
 test('where rendering is switched off, what needs it is 501 and says so', async (t) => {

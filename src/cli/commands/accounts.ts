@@ -17,8 +17,8 @@ export function declare(accounts: Command, run: Run, parts: CliParts): void {
       .command('create')
       .description('make an account')
       .argument('<id>', 'its id')
-      .option('--plan <plan>', "its plan (default: the configuration's default_plan)")
-      .option('--name <name>', 'what people call it (default: the id)'),
+      .option('--plan <plan>', 'its plan (default: default_plan of the configuration)')
+      .option('--name <name>', 'its name for people (default: the id)'),
   )
     .addHelpText('after', example('culvert accounts create acme --plan pro --name "Acme Inc."'))
     .action((id, options) => run(createAccount(id, options, parts)));
@@ -39,14 +39,14 @@ export function declare(accounts: Command, run: Run, parts: CliParts): void {
     .addHelpText('after', example('culvert accounts suspend acme'))
     .action((id, options) => run(changeAccount(id, { status: 'suspended' }, options, parts)));
 
-  adminOptions(accounts.command('activate').description('take calls of an account again').argument('<id>', 'its id'))
+  adminOptions(accounts.command('activate').description('accept calls of an account again').argument('<id>', 'its id'))
     .addHelpText('after', example('culvert accounts activate acme'))
     .action((id, options) => run(changeAccount(id, { status: 'active' }, options, parts)));
 
   adminOptions(
     accounts
       .command('plan')
-      .description("change an account's plan; it applies to its windows at once")
+      .description('change the plan of an account; it applies to its windows at once')
       .argument('<id>', 'its id')
       .argument('<plan>', 'its new plan'),
   )
@@ -77,7 +77,7 @@ async function createAccount(id: string, flags: AccountCreateFlags, parts: CliPa
 async function listAccounts(flags: AdminFlags, parts: CliParts): Promise<number> {
   const { rows, more } = await withAdmin(flags, parts, (admin) => listRows(admin, '/accounts', {}, accountsMax));
   printRows(flags, rows, columns, `There is no account yet: ${culvert} accounts create ID --plan P`);
-  if (more) note(`Only the first ${accountsMax} are listed.`);
+  if (more) note(`The list stops after ${accountsMax} accounts.`);
   return 0;
 }
 

@@ -51,7 +51,8 @@ export async function add(extra: ExtraName | undefined, flags: AddFlags, parts: 
     return said(flags, manifest, 'already there', `${manifest.id} is there already, in ${folder.model(manifest.id)}.`);
   }
   const leaving = new AbortController();
-  const leave = () => leaving.abort(new AddFailed('Stopped. What has come is kept: the same command goes on with it.'));
+  const leave = () =>
+    leaving.abort(new AddFailed('Stopped. The downloaded part is kept; run the same command again to go on.'));
   process.once('SIGINT', leave);
   try {
     const { signal } = leaving;
@@ -73,27 +74,27 @@ export async function add(extra: ExtraName | undefined, flags: AddFlags, parts: 
   }
   const told = await tellServer(flags, parts);
   const next = told
-    ? 'The running server uses it.'
-    : `A server uses it from its next start, or from ${culvert} reload on.`;
+    ? 'The running server uses it now.'
+    : `A server uses it after its next start, or after ${culvert} reload.`;
   return said(flags, manifest, 'added', `${manifest.id} is added: culvert/${manifest.id}. ${next}`);
 }
 
 function modelHost(): string {
   const named = process.env.CULVERT_MODEL_HOST || defaultModelHost;
   if (URL.canParse(named) && /^https?:/.test(named)) return named;
-  throw new CommandFailed(`CULVERT_MODEL_HOST is no URL: ${named}`, 2);
+  throw new CommandFailed(`CULVERT_MODEL_HOST is not a URL: ${named}`, 2);
 }
 
 function chosen(extra: ExtraName | undefined, model: string | undefined): ModelManifest {
   if (extra === undefined) {
     const can = `${culvert} add ${extraNames.join(' | ')}`;
-    throw new CommandFailed(`Say what: ${can} (${culvert} add --list says what is there).`, 2);
+    throw new CommandFailed(`Name what to add: ${can} (${culvert} add --list lists it).`, 2);
   }
   const ofExtra = modelManifests.filter((manifest) => manifest.extra === extra);
   const manifest = model === undefined ? ofExtra[0] : ofExtra.find(({ id }) => id === model);
   if (manifest !== undefined) return manifest;
   const ids = ofExtra.map(({ id }) => id).join(', ');
-  throw new CommandFailed(`There is no model '${model}' for ${extra}; there are: ${ids}.`, 2);
+  throw new CommandFailed(`There is no model '${model}' for ${extra}. The models are ${ids}.`, 2);
 }
 
 /** With the commit and the checksums of an `installed.json`: the same bytes as where that was written. */
@@ -102,11 +103,17 @@ function pinned(manifest: ModelManifest, file: string | undefined): ModelManifes
   const pin = readPin(file);
   if (pin === null) throw new CommandFailed(`--pin ${file}: expected the installed.json of a model that was added.`, 2);
   if (pin.id !== manifest.id)
-    throw new CommandFailed(`--pin ${file} is of ${pin.id}, not of ${manifest.id}: add it with --model ${pin.id}.`, 2);
+    throw new CommandFailed(
+      `--pin ${file} belongs to ${pin.id}, not to ${manifest.id}. Add it with --model ${pin.id}.`,
+      2,
+    );
   const sums = new Map(pin.files.map(({ path, sha256 }) => [path, sha256]));
   const missing = manifest.files.filter(({ path }) => !sums.has(path)).map(({ path }) => path);
   if (missing.length > 0)
-    throw new CommandFailed(`--pin ${file} has no checksum of ${missing.join(', ')}: it is of another version.`, 2);
+    throw new CommandFailed(
+      `--pin ${file} has no checksum of ${missing.join(', ')}, because it is of another version.`,
+      2,
+    );
   return {
     ...manifest,
     revision: pin.commit ?? manifest.revision,
@@ -133,20 +140,20 @@ function planOf(
     ...(runtimeInstalled(folder)
       ? []
       : [
-          `  packages  ${runtimePackage} ${runtimeVersion} and what it needs, by npm, about ${inMb(runtimeAboutBytes)} MB; none of their scripts is run`,
+          `  packages  ${runtimePackage} ${runtimeVersion} and what it needs, by npm, about ${inMb(runtimeAboutBytes)} MB; npm runs none of their scripts`,
         ]),
     ...(byHost === 0
       ? []
-      : [`  checksums of ${byHost} files are the host's own: this version of Culvert has none to hold them against`]),
-    ...(unknown === 0
-      ? []
-      : [`  checksums of ${unknown} files are known to nobody here: only their length is checked`]),
+      : [
+          `  checksums of ${byHost} files come from the host itself: this version of Culvert has none to compare them with`,
+        ]),
+    ...(unknown === 0 ? [] : [`  checksums of ${unknown} files are not known: only their length is checked`]),
   ];
 }
 
 async function consent(flags: AddFlags, signal: AbortSignal): Promise<void> {
   if (flags.yes) return;
-  if (process.stdin.isTTY !== true) throw new CommandFailed('Nobody can be asked here: add --yes to go on.');
+  if (process.stdin.isTTY !== true) throw new CommandFailed('There is no terminal to ask on. Add --yes to go on.');
   const asking = createInterface({ input: process.stdin, output: process.stderr });
   const answer = await asking.question('Go on? [y/N] ', { signal }).finally(() => asking.close());
   if (!/^y(es)?$/i.test(answer.trim())) throw new CommandFailed('Nothing was changed.');

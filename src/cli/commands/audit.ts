@@ -18,7 +18,7 @@ interface AuditFlags extends AdminFlags {
 /** `culvert audit`: who changed what, newest first. */
 async function audit(flags: AuditFlags, parts: CliParts): Promise<number> {
   const { rows } = await withAdmin(flags, parts, (admin) => listRows(admin, '/audit', {}, flags.limit));
-  printRows(flags, rows, columns, 'Nothing was changed yet.');
+  printRows(flags, rows, columns, 'Nothing has been changed yet.');
   return 0;
 }
 

@@ -16,7 +16,7 @@ export interface BackupFlags {
 export async function backup(file: string, flags: BackupFlags, parts: CliParts): Promise<number> {
   const config = readConfig(flags.config);
   if (existsSync(file) && !isGzip(file))
-    throw new CommandFailed(`${file} exists and is no backup; it is left as it is. Name another file.`);
+    throw new CommandFailed(`${file} exists and is not a backup, so it stays as it is. Name another file.`);
   await refuseOlderSchema(config, parts);
   const database = config.storage.database === 'sqlite' ? 'sqlite' : 'postgres';
   const head = { culvert: parts.version, format: 2, at: new Date().toISOString(), database } as const;
@@ -39,7 +39,7 @@ async function refuseOlderSchema(config: Parameters<CliParts['migrations']>[0], 
   const older = (await parts.migrations(config)).find(({ current, pending }) => current > 0 && pending.length > 0);
   if (older === undefined) return;
   throw new CommandFailed(
-    `${older.database} was written by an earlier Culvert (schema ${older.current}). Make the backup with that version, or run ${culvert} migrate first.`,
+    `An earlier Culvert (schema ${older.current}) wrote ${older.database}. Make the backup with that version, or run ${culvert} migrate first.`,
   );
 }
 

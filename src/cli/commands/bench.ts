@@ -63,7 +63,7 @@ export async function bench(server: string, flags: BenchFlags): Promise<number> 
     };
     note(
       plain(
-        `Each request asks ${model} at ${url} for at most ${flags.maxTokens} tokens, and costs what that costs there.`,
+        `Each request asks ${model} at ${url} for at most ${flags.maxTokens} tokens, and costs what such a request costs there.`,
       ),
     );
     const results = await load(order, flags, forMs);
@@ -87,7 +87,7 @@ function checkedDurationMs(text: string): number {
 
 async function firstChatModel(url: string, key: string): Promise<string> {
   const first = (await fromServer(url, key)).find((model) => model.model_type === 'chat');
-  if (first === undefined) throw new CommandFailed(`${url} lists no model that chats; name one with --model.`);
+  if (first === undefined) throw new CommandFailed(`${url} lists no chat model. Name one with --model.`);
   return first.id;
 }
 
@@ -102,7 +102,7 @@ async function load(order: Order, flags: BenchFlags, forMs: number | null): Prom
   note(
     forMs === null
       ? `${wanted.toLocaleString('en')} requests follow, ${flags.concurrency} at a time.`
-      : `About ${expected.toLocaleString('en')} requests follow within ${forMs / 1_000} s, ${flags.concurrency} at a time, never more than ${requestsMax.toLocaleString('en')}.`,
+      : `About ${expected.toLocaleString('en')} requests follow within ${forMs / 1_000} s, ${flags.concurrency} at a time, and never more than ${requestsMax.toLocaleString('en')}.`,
   );
   const tally = createTally();
   const progress = createProgress('requests');

@@ -14,7 +14,7 @@ export interface ChatFlags extends ServerFlags {
   json?: boolean;
 }
 
-const notComplete = 'The connection ended before the answer did; it is not complete.';
+const notComplete = 'The connection ended before the answer did, so the answer is not complete.';
 const eventBytesMax = 1024 * 1024;
 /** What a shell calls an end by Ctrl-C. */
 const interruptedCode = 130;
@@ -50,8 +50,7 @@ export async function chat(text: string, flags: ChatFlags): Promise<number> {
 async function firstChatModel(url: string, key: string, signal: AbortSignal): Promise<string> {
   const listed = await fromServer(url, key, signal);
   const first = listed.find((model) => model.model_type === 'chat');
-  if (first === undefined)
-    throw new CommandFailed(`${url} lists no model that chats; ${culvert} models shows what it has.`);
+  if (first === undefined) throw new CommandFailed(`${url} lists no chat model. ${culvert} models lists what it has.`);
   return first.id;
 }
 

@@ -68,7 +68,7 @@ export function liveTable(report: LiveReport): string {
       verdict === 'ok' ? String(hits) : '',
       message,
     ]);
-    const asked = 'Search engines were asked one query each, which costs one search of their plans:';
+    const asked = 'Each search engine got one query, which costs one search of its plan:';
     parts.push(`\n${asked}\n${table(['engine', 'verdict', 'latency', 'results', 'message'], rows)}`);
   }
   for (const { type, url, models, note } of report.local) {

@@ -52,7 +52,8 @@ export async function check(flags: CheckFlags, parts: CliParts): Promise<number>
     const noPrice = unpricedMessage(unpriced);
     if (noPrice !== null) note(`warning: ${noPrice}. ${unpricedFix}`);
     print(`OK: ${shown} (${counted(counts)})`);
-    if (unsupported.length > 0) print(`Qdrant keeps vectors; 501 there: ${unsupported.join('; ')}.`);
+    if (unsupported.length > 0)
+      print(`Qdrant keeps the vectors. These calls return 501 with it: ${unsupported.join('; ')}.`);
   }
   const live = flags.live ? await look(snapshot, flags) : null;
   if (flags.json)

@@ -10,7 +10,7 @@ export function declare(config: Command, run: Run, parts: CliParts): void {
   config
     .command('export')
     .description(
-      'print the configuration file with what was set up at run time, but for keys and operators; secrets as variables',
+      'print the configuration file with what was set up at run time, without keys and operators; secrets are variables',
     )
     .option(...urlOption)
     .option(...configOption)

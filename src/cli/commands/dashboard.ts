@@ -21,14 +21,16 @@ interface DashboardFlags extends AdminFlags {
 async function dashboard(flags: DashboardFlags, parts: CliParts): Promise<number> {
   const link = await withAdmin(flags, parts, async (admin) => {
     if (admin.server === null) {
-      throw new CommandFailed('No server runs here whose admin API answers. Start one; it prints a login link.');
+      throw new CommandFailed(
+        'No server runs here, or its admin API does not answer. Start one; it prints a login link.',
+      );
     }
     const { path } = (await admin.request('POST', '/login-links')) as { path: string };
     return admin.server + path;
   });
   if (flags.json === true) print(JSON.stringify({ url: link }));
   else if (flags.print === true || !(await opened(link))) print(link);
-  else note('The dashboard is open in your browser; its login link worked for that alone.');
+  else note('The dashboard is open in your browser. The login link worked once and no longer works.');
   return 0;
 }
 

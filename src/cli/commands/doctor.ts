@@ -41,7 +41,7 @@ export async function doctor(flags: DoctorFlags, parts: CliParts): Promise<numbe
     findings.push(...(await serverFindings(result.config, flags, parts)));
   } else {
     for (const each of result.errors)
-      findings.push(problem('config', formatProblem(each), `Correct it; ${culvert} check checks it again.`));
+      findings.push(problem('config', formatProblem(each), `Correct it, then run ${culvert} check.`));
   }
   const sick = findings.some(({ state }) => state === 'problem');
   if (listForm(flags) === 'json') printJson({ ok: !sick, version: parts.version, findings });
@@ -105,10 +105,10 @@ function secretFindings({ admin, storage }: Config, folder: DataFolder): Finding
       : secretFileFinding(check, join(folder.path, name), { bytesMin: secretBytesMin, made });
   const shared = storage.database !== 'sqlite' && storage.secret === undefined;
   return [
-    look('admin key', 'admin.key', admin.key !== undefined, 'made at the first start on a loopback address'),
-    look('storage secret', 'secret', storage.secret !== undefined, 'made at the first start'),
+    look('admin key', 'admin.key', admin.key !== undefined, 'created at the first start on a loopback address'),
+    look('storage secret', 'secret', storage.secret !== undefined, 'created at the first start'),
     ...(shared
-      ? [warning('storage secret', 'every replica makes its own', 'Set storage.secret, the same for all replicas.')]
+      ? [warning('storage secret', 'every replica creates its own', 'Set storage.secret, the same for all replicas.')]
       : []),
   ];
 }

@@ -109,9 +109,9 @@ function described(explained: ExplainedRequest): string {
     ),
   ];
   if (upstreamRequests > 1)
-    lines.push(`Asked ${upstreamRequests} times, since no target gives several choices at once.`);
+    lines.push(`Sent ${upstreamRequests} times, because no target gives several choices in one call.`);
   if (explained.hedgedWhen.length > 0)
-    lines.push(`Also asked elsewhere when its target is ${explained.hedgedWhen.join(' or ')}.`);
+    lines.push(`Also sent to another target when the first is ${explained.hedgedWhen.join(' or ')}.`);
   if (unmet.length > 0) lines.push(`Nothing would be sent: no target can do ${unmet.join(', ')}.`);
   const rows = explained.candidates.map((candidate) => [
     candidate.simulated ? `${candidate.target} (simulated)` : candidate.target,
@@ -124,7 +124,7 @@ function described(explained: ExplainedRequest): string {
 }
 
 function sending({ sent, why }: ExplainedTarget): string {
-  if (sent === null) return `cannot be written: ${why}`;
+  if (sent === null) return `cannot be converted: ${why}`;
   const calls = sent.calls === 1 ? '' : ` in ${sent.calls} calls`;
   return `${sent.answer === 'pass-through' ? 'passed through' : `as ${sent.dialect}`}, ${sent.bytes} B${calls}`;
 }

@@ -32,7 +32,7 @@ export async function importLiteLlmFile(file: string, { output, json }: ImportFl
     return 0;
   }
   for (const { line, path, message } of notes) note(`${file}:${line} ${path}: ${message}`);
-  if (missing.length > 0) note(`Not set here, and needed at the start: ${missing.join(', ')}`);
+  if (missing.length > 0) note(`These variables are not set here, and the start needs them: ${missing.join(', ')}`);
   if (output !== '-') {
     print(`Wrote ${output}: providers ${counts.providers}, models ${counts.models}, notes ${notes.length}.`);
     print(`Next: ${culvert} check ${output} --live`);
@@ -54,7 +54,7 @@ function write(output: string, text: string): void {
   } catch (error) {
     const code = codeOf(error);
     if (code === 'EEXIST') {
-      throw new CommandFailed(`${output} exists and is left as it is. Name another file with --output.`);
+      throw new CommandFailed(`${output} exists, so it stays as it is. Name another file with --output.`);
     }
     throw new CommandFailed(`${output} cannot be written (${code}).`);
   }
@@ -66,7 +66,7 @@ function assertChecks(text: string, { variables }: Imported, file: string): void
   const checked = checkConfigText(text, 'culvert.yaml', env);
   if (checked.ok) return;
   throw new CommandFailed(
-    `${file} could not be converted; nothing was written:\n${checked.errors.map(formatProblem).join('\n')}`,
+    `${file} could not be converted. Nothing was written:\n${checked.errors.map(formatProblem).join('\n')}`,
   );
 }
 

@@ -16,8 +16,8 @@ export async function init(file: string, flags: { json?: boolean }): Promise<num
   if (flags.json) printJson({ file, schema });
   else {
     const start = file === 'culvert.yaml' ? `${culvert} start` : `${culvert} start --config ${file}`;
-    const beside = isNew ? `, and ${schema}, by which editors complete it` : '';
-    print(`Wrote ${file}${beside}. It is valid as it stands: ${start}`);
+    const beside = isNew ? `, and ${schema}, which editors use to complete it` : '';
+    print(`Wrote ${file}${beside}. It is valid as it is: ${start}`);
   }
   return 0;
 }
@@ -27,7 +27,7 @@ function write(file: string, text: string, otherwise: string): void {
     writeFileSync(file, text, { flag: 'wx', mode: 0o600 });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    if (code === 'EEXIST') throw new CommandFailed(`${file} exists and is left as it is. ${otherwise}`);
+    if (code === 'EEXIST') throw new CommandFailed(`${file} exists, so it stays as it is. ${otherwise}`);
     throw new CommandFailed(`${file} cannot be written (${code}).`);
   }
 }

@@ -9,11 +9,11 @@ export function declareKept(models: Command, run: Run, parts: CliParts): void {
   adminOptions(
     models
       .command('add')
-      .description('make a model that callers can name; it serves at once, on every replica')
-      .argument('<id>', 'what callers name')
+      .description('create a model that callers can name; every replica serves it at once')
+      .argument('<id>', 'the name that callers use')
       .requiredOption('--targets <targets>', 'where it runs, in order: provider/model,…', listOf('openai/gpt-4o'))
-      .option('--fallbacks <models>', 'other models, tried after all targets', listOf('fast,cheap'))
-      .addOption(new Option('--type <type>', 'what it is for').choices(types))
+      .option('--fallbacks <models>', 'other models, which are tried after all targets', listOf('fast,cheap'))
+      .addOption(new Option('--type <type>', 'its type').choices(types))
       .option('--tier <tier>', 'group of models with limits of its own')
       .option('--cost <units>', 'units that a request costs', Number),
   )
@@ -23,8 +23,8 @@ export function declareKept(models: Command, run: Run, parts: CliParts): void {
   adminOptions(
     models
       .command('remove')
-      .description('remove a kept model; requests that run finish')
-      .argument('<id>', 'what callers name'),
+      .description('remove a stored model; running requests finish')
+      .argument('<id>', 'the name that callers use'),
   )
     .addHelpText('after', example('culvert models remove smart'))
     .action((id, options) => run(removeModel(id, options, parts)));
@@ -58,7 +58,7 @@ async function addModel(id: string, flags: AddFlags, parts: CliParts): Promise<n
   };
   const made = await withAdmin(flags, parts, (admin) => admin.request('POST', '/models', { body }));
   if (listForm(flags) === 'json') printJson(made);
-  else print(`Model '${id}' is kept.`);
+  else print(`Model '${id}' is stored.`);
   return 0;
 }
 

@@ -18,19 +18,19 @@ export function declare(keys: Command, run: Run, parts: CliParts): void {
   adminOptions(
     keys
       .command('create')
-      .description('make a key; its secret is printed once, alone on standard output')
-      .requiredOption('--account <id>', 'account that pays; created if there is none of that name')
+      .description('create a key; its secret is printed once, alone on standard output')
+      .requiredOption('--account <id>', 'account that pays; it is created if it does not exist')
       .requiredOption('--name <name>', 'what the key is for')
-      .option('--plan <plan>', "plan of a new account (default: the configuration's default_plan)")
+      .option('--plan <plan>', 'plan of a new account (default: default_plan of the configuration)')
       .option('--expires <date>', 'a date such as 2027-01-01, or a time from now such as 90d (default: never)')
       .option(
         '--models <list>',
-        'models it may use, parted by commas; * stands for any characters',
+        'models it may use, separated by commas; * stands for any characters',
         listOf('smart,claude-*'),
       )
       .option(
         '--ips <list>',
-        'addresses and networks it may be used from, parted by commas',
+        'addresses and networks it may be used from, separated by commas',
         listOf('10.0.0.0/8,192.0.2.7'),
       )
       .option('--share-vectors-with <key>', 'key of the same account (id or account/name) whose vector data it shares'),
@@ -44,7 +44,7 @@ export function declare(keys: Command, run: Run, parts: CliParts): void {
       .description('list keys, without secrets')
       .option('--account <id>', 'only of this account')
       .addOption(
-        new Option('--status <status>', 'only those that are so now').choices([
+        new Option('--status <status>', 'only keys with this status').choices([
           'active',
           'expired',
           'suspended',
@@ -58,14 +58,14 @@ export function declare(keys: Command, run: Run, parts: CliParts): void {
   adminOptions(
     keys
       .command('rotate')
-      .description('give a key a new secret, printed once; the old one works on for a while')
+      .description('give a key a new secret, printed once; the old secret works for a while')
       .argument('<key>', 'its id or account/name')
-      .option('--grace <time>', 'how long the old secret works on; 0s ends it at once', '24h'),
+      .option('--grace <time>', 'how long the old secret still works; 0s ends it at once', '24h'),
   )
     .addHelpText('after', example('NEW=$(culvert keys rotate dev/laptop --grace 24h)'))
     .action((key, options) => run(rotateKey(key, options, parts)));
 
-  adminOptions(keys.command('revoke').description('end a key for good').argument('<key>', 'its id or account/name'))
+  adminOptions(keys.command('revoke').description('revoke a key for good').argument('<key>', 'its id or account/name'))
     .addHelpText('after', example('culvert keys revoke dev/laptop'))
     .action((key, options) => run(revokeKey(key, options, parts)));
 }
@@ -105,7 +105,7 @@ async function createKey(flags: KeysCreateFlags, parts: CliParts): Promise<numbe
     const made = found === null ? await createWithAccount(admin, account, flags.plan, create) : await create();
     if (flags.json) printJson(made);
     else {
-      note(`Key '${name}' of account '${account}', plan '${made.plan}'; the secret is shown this once:`);
+      note(`Key '${name}' of account '${account}', plan '${made.plan}'. The secret is shown only once:`);
       print(String(made.key));
     }
     return 0;
@@ -123,7 +123,7 @@ async function accountOf(admin: AdminClient, id: string, plan: string | undefine
     throw error;
   }
   if (plan === undefined || account.plan === plan) return account;
-  throw new CommandFailed(`Account '${id}' has plan '${account.plan}', which a new key does not change.`);
+  throw new CommandFailed(`Account '${id}' has plan '${account.plan}'. A new key does not change the plan.`);
 }
 
 /** The key is tried first: what is wrong with it is said before an account is made for nothing. */
@@ -169,7 +169,7 @@ async function listKeys(flags: KeysListFlags, parts: CliParts): Promise<number> 
     listRows(admin, '/keys', { account: flags.account, status: flags.status }, keysMax),
   );
   printRows(flags, rows, keyColumns, `There is no key yet: ${culvert} keys create --account A --name N`);
-  if (more) note(`Only the first ${keysMax} are listed; --account narrows them.`);
+  if (more) note(`The list stops after ${keysMax} keys. --account narrows it.`);
   return 0;
 }
 
@@ -200,7 +200,7 @@ async function rotateKey(named: string, flags: RotateFlags, parts: CliParts): Pr
     if (flags.json) printJson(rotated);
     else {
       const until = graceMs === 0 ? 'no longer works' : `works for another ${flags.grace}`;
-      note(`Key '${id}' has a new secret, shown this once; the old one ${until}:`);
+      note(`Key '${id}' has a new secret, shown only once. The old one ${until}:`);
       print(String(rotated.key));
     }
     return 0;
@@ -213,7 +213,7 @@ async function revokeKey(named: string, flags: AdminFlags, parts: CliParts): Pro
     const id = await keyIdOf(admin, named);
     const revoked = await admin.request('POST', `/keys/${encodeURIComponent(id)}/revoke`, { body: {} });
     if (flags.json) printJson(revoked);
-    else note(`Key '${id}' is revoked: new calls are refused within a second, running ones end as they are.`);
+    else note(`Key '${id}' is revoked. New calls are refused within a second, and running ones finish.`);
     return 0;
   });
 }
@@ -230,7 +230,7 @@ async function keyIdOf(admin: AdminClient, named: string): Promise<string> {
     const id = named.slice(keyPrefix.length).split('-')[0]!;
     if (publicIdForm.test(id)) return id;
     throw new CommandFailed(
-      `That secret is not one of a stored key. Name the key by account/name; ${culvert} keys list.`,
+      `No stored key has that secret. Name the key by account/name; ${culvert} keys list shows them.`,
     );
   }
   const slash = named.indexOf('/');

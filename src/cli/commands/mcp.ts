@@ -11,9 +11,9 @@ const serverError = -32_000;
 /** `culvert mcp`: carries MCP messages between standard input and output and the `/mcp` of a running server. */
 export async function mcp(flags: ServerFlags): Promise<number> {
   const url = serverUrl(flags, () => readConfig(flags.config));
-  if (url === null) throw new CommandFailed('No server runs here: give its URL as --url, or in CULVERT_URL.');
+  if (url === null) throw new CommandFailed('No server runs here. Give its URL as --url, or in CULVERT_URL.');
   const key = apiKey(flags, url, () => readConfig(flags.config));
-  if (key === null) throw new CommandFailed('No key: give one in CULVERT_API_KEY.', 2);
+  if (key === null) throw new CommandFailed('No key is set. Put one into CULVERT_API_KEY.', 2);
   const stdio = new StdioServerTransport();
   const bridge = new Bridge(url, key, (message) => stdio.send(message));
   const ended = new Promise<void>((resolve) => {
@@ -100,7 +100,7 @@ class Bridge {
     try {
       return JSON.parse(text) as JSONRPCMessage;
     } catch {
-      throw new Error(`${this.#url}/mcp does not speak MCP: is it a Culvert server?`);
+      throw new Error(`${this.#url}/mcp does not speak MCP. Check that the URL is that of a Culvert server.`);
     }
   }
 }

@@ -38,7 +38,9 @@ export async function mock(flags: MockFlags, parts: CliParts): Promise<number> {
   if (flags.json) printJson({ url });
   else print(introduction(url));
   if (!isLoopback(host)) {
-    note('warning: whoever reaches this address can read at /_mock/requests what others sent, their keys included.');
+    note(
+      'warning: everybody who reaches this address can read at /_mock/requests what others sent, their keys included.',
+    );
   }
   await untilSignal();
   await close();

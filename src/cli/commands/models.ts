@@ -24,7 +24,7 @@ export async function models(flags: ModelsFlags, parts: CliParts): Promise<numbe
   const url = serverUrl(flags, () => readConfig(flags.config));
   const key = apiKey(flags, url, () => readConfig(flags.config));
   if (url !== null && key === null)
-    note(`${url} was not asked, since no key is set (CULVERT_API_KEY); this is from its files.`);
+    note(`${url} was not asked, because no key is set (CULVERT_API_KEY). This list comes from its files.`);
   const listed = url !== null && key !== null ? await fromServer(url, key) : await fromFiles(flags, parts);
   if (listForm(flags) === 'json') {
     printJson({ object: 'list', data: listed });

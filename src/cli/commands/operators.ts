@@ -14,22 +14,22 @@ export function declare(operators: Command, run: Run, parts: CliParts): void {
   adminOptions(
     operators
       .command('create')
-      .description('make an operator; prints its key, once')
-      .argument('<name>', 'as it stands in the audit trail')
-      .addOption(new Option('--role <role>', 'what it may do').choices(roles).makeOptionMandatory())
-      .option('--accounts <ids>', 'for these accounts alone, parted by commas (default: all)', listOf('dev,acme')),
+      .description('create an operator; its key is printed once')
+      .argument('<name>', 'its name in the audit log')
+      .addOption(new Option('--role <role>', 'its role').choices(roles).makeOptionMandatory())
+      .option('--accounts <ids>', 'only for these accounts, separated by commas (default: all)', listOf('dev,acme')),
   )
     .addHelpText('after', example('KEY=$(culvert operators create Anna --role viewer)'))
     .action((name, options) => run(createOperator(name, options, parts)));
 
-  adminOptions(operators.command('list').description('list operators beside the holder of the admin key'))
+  adminOptions(operators.command('list').description('list operators, besides the holder of the admin key'))
     .addHelpText('after', example('culvert operators list'))
     .action((options) => run(listOperators(options, parts)));
 
   adminOptions(
     operators
       .command('rotate')
-      .description('give an operator a new key, printed once; the old one and its sessions are over')
+      .description('give an operator a new key, printed once; the old key and its sessions end')
       .argument('<operator>', 'its name or id'),
   )
     .addHelpText('after', example('KEY=$(culvert operators rotate Anna)'))
@@ -63,7 +63,7 @@ async function createOperator(
 
 async function listOperators(flags: AdminFlags, parts: CliParts): Promise<number> {
   const { rows } = await withAdmin(flags, parts, (admin) => listRows(admin, '/operators', {}, operatorsMax));
-  printRows(flags, rows, columns, `There is none yet: ${culvert} operators create NAME --role viewer`);
+  printRows(flags, rows, columns, `There is no operator yet: ${culvert} operators create NAME --role viewer`);
   return 0;
 }
 
@@ -87,13 +87,13 @@ async function operatorNamed(admin: AdminClient, named: string): Promise<Row> {
   const { rows } = await listRows(admin, '/operators', {}, operatorsMax);
   const found = rows.find(({ id, name }) => id === named || name === named);
   if (found !== undefined) return found;
-  throw new CommandFailed(`There is no operator '${named}'; ${culvert} operators list shows those that there are.`);
+  throw new CommandFailed(`There is no operator '${named}'. ${culvert} operators list shows them.`);
 }
 
 function printKey(flags: AdminFlags, made: Row, what: string): number {
   if (flags.json === true) printJson(made);
   else {
-    note(`${what}; the key is shown this once:`);
+    note(`${what}. The key is shown only once:`);
     print(String(made.key));
   }
   return 0;

@@ -12,20 +12,20 @@ import { type Column, listRows, printRows, type Row } from '../rows.ts';
 export function declare(providers: Command, run: Run, parts: CliParts): void {
   providers.addHelpText('after', example('culvert providers list'));
 
-  adminOptions(providers.command('list').description('list providers: where they come from, and how they do'))
+  adminOptions(providers.command('list').description('list providers with their origin and their health'))
     .addHelpText('after', example('culvert providers list'))
     .action((options) => run(listProviders(options, parts)));
 
   adminOptions(
     providers
       .command('add')
-      .description('try a provider with its key, and keep it: it serves at once, on every replica')
-      .argument('<name>', 'what targets call it')
-      .option('--type <type>', 'what kind of service it is (default: its name)')
+      .description('test a provider with its key, then store it; every replica uses it at once')
+      .argument('<name>', 'the name that targets use')
+      .option('--type <type>', 'its type (default: its name)')
       .option('--base-url <url>', 'where it is, if not at the address of its type')
       .option('--key-env <variable>', 'variable that holds its key (default: that of its type, such as OPENAI_API_KEY)')
       .option('--key-file <file>', 'file that holds its key; - reads standard input')
-      .option('--untested', 'keep it without asking it'),
+      .option('--untested', 'store it without a test'),
   )
     .addHelpText('after', example('OPENAI_API_KEY=… culvert providers add openai'))
     .action((name, options) => run(addProvider(name, options, parts)));
@@ -42,7 +42,7 @@ export function declare(providers: Command, run: Run, parts: CliParts): void {
   adminOptions(
     providers
       .command('remove')
-      .description('remove a kept provider and its credentials; requests that run finish')
+      .description('remove a stored provider and its credentials; running requests finish')
       .argument('<name>', 'its name'),
   )
     .addHelpText('after', example('culvert providers remove openai'))
@@ -61,7 +61,7 @@ async function listProviders(flags: AdminFlags, parts: CliParts): Promise<number
 const columns: readonly Column[] = [
   ['provider', (provider) => provider.name],
   ['type', (provider) => provider.type],
-  ['from', (provider) => (provider.shadowed === true ? `${provider.source} (over a kept one)` : provider.source)],
+  ['from', (provider) => (provider.shadowed === true ? `${provider.source} (over a stored one)` : provider.source)],
   ['status', (provider) => provider.status],
   ['base url', (provider) => provider.base_url],
   ['keys', (provider) => (provider.credentials as Row[]).flatMap(({ hint }) => (hint === null ? [] : [hint]))],
@@ -89,7 +89,7 @@ async function addProvider(name: string, flags: AddFlags, parts: CliParts): Prom
     const tested = flags.untested === true ? null : await tryOut(admin, provider);
     const made = (await admin.request('POST', '/providers', { body: { name, ...provider } })) as Row;
     if (listForm(flags) === 'json') printJson(made);
-    else print(`Provider '${name}' is kept${tested === null ? '' : `; it lists ${tested} models`}.`);
+    else print(`Provider '${name}' is stored${tested === null ? '' : `; it lists ${tested} models`}.`);
     return 0;
   });
 }
@@ -103,7 +103,7 @@ async function tryOut(admin: AdminClient, provider: Record<string, unknown>): Pr
     models: readonly unknown[];
   };
   if (ok) return models.length;
-  throw new CommandFailed(`It was not kept (${verdict}): ${message}. --untested keeps it all the same.`);
+  throw new CommandFailed(`The provider was not stored (${verdict}): ${message}. --untested stores it without a test.`);
 }
 
 /** From a file or a variable: on a command line it would show in the process list. */
@@ -113,7 +113,7 @@ function keyOf(type: string, { keyEnv, keyFile }: AddFlags): string | null {
   const key = variable === null ? undefined : process.env[variable]?.trim();
   if (key) return key;
   if (keyEnv !== undefined) throw new CommandFailed(`The variable ${keyEnv} holds no key.`, 2);
-  if (variable !== null) note(`${variable} is not set: the provider is tried without a key.`);
+  if (variable !== null) note(`${variable} is not set, so the provider is tried without a key.`);
   return null;
 }
 

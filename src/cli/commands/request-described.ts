@@ -50,7 +50,7 @@ export function describedRequest(request: Row): string {
 }
 
 function idsOf({ id, client_request_id: client }: Row): string {
-  return shown(client) === '' ? shown(id) : `${shown(id)} (the caller's: ${shown(client)})`;
+  return shown(client) === '' ? shown(id) : `${shown(id)} (id of the caller: ${shown(client)})`;
 }
 
 function answered({ status, class: outcome, target, aborted }: Row): string {
@@ -72,7 +72,7 @@ function tokens(usage: Row): string {
 
 function sent({ attempts = [], passThrough, malformedLines = 0 }: DescribedRoute): string {
   if (attempts.length === 0) return '';
-  const form = passThrough === true ? "the caller's own bytes" : 'converted';
+  const form = passThrough === true ? 'sent as the caller wrote it' : 'converted';
   return malformedLines > 0 ? `${form}; ${malformedLines} unreadable lines of the answer were skipped` : form;
 }
 

@@ -24,7 +24,7 @@ export function declare(requests: Command, run: Run, parts: CliParts): void {
   adminOptions(
     requests
       .command('show')
-      .description('explain one request: targets considered, attempts, what conversion left out, cost')
+      .description('explain one request: its targets, its attempts, what the conversion left out, its cost')
       .argument('<id>', "its id (x-culvert-request-id), or the caller's own"),
   )
     .addHelpText('after', example('culvert requests show req_019aa0d2-6f0e-7b53-9c7e-0c6c2d1b5a11'))
@@ -63,8 +63,8 @@ interface RequestsListFlags extends RequestFilters {
 async function listRequests(flags: RequestsListFlags, parts: CliParts): Promise<number> {
   const query = { ...filtersOf(flags), since: pastInstant('--since', flags.since, Date.now()) };
   const { rows, more } = await withAdmin(flags, parts, (admin) => listRows(admin, '/requests', query, flags.limit));
-  printRows(flags, rows, columns, 'No such request is kept.');
-  if (more && listForm(flags) === 'table') note(`The newest ${rows.length} are shown; --limit shows more.`);
+  printRows(flags, rows, columns, 'There is no such request.');
+  if (more && listForm(flags) === 'table') note(`The list stops after the newest ${rows.length}. --limit shows more.`);
   return 0;
 }
 

@@ -58,7 +58,7 @@ export async function restore(file: string, flags: RestoreFlags, parts: RestoreP
   if (flags.json) printJson({ file, ...size, from: head, kept });
   else {
     note(`Restored ${sizeInWords(size)} of ${head.at} (Culvert ${head.culvert}, ${head.database}).`);
-    if (kept.length > 0) note(`What was there before: ${kept.join(', ')}`);
+    if (kept.length > 0) note(`The earlier files are kept: ${kept.join(', ')}`);
   }
   return 0;
 }
@@ -92,6 +92,6 @@ async function refuseUnlessEmpty(config: Parameters<CliParts['storeFacts']>[0], 
   if (database.trouble !== null) throw new CommandFailed(`The database cannot be used: ${database.trouble}`);
   if (database.empty === true) return;
   throw new CommandFailed(
-    'The PostgreSQL database holds rows already, and a restore writes into an empty one only. Make one (createdb NAME), name it in storage.database, and restore again.',
+    'The PostgreSQL database holds rows already, and a restore needs an empty one. Create one (createdb NAME), name it in storage.database, and restore again.',
   );
 }

@@ -11,8 +11,10 @@ export function declare(secret: Command, run: Run, parts: CliParts): void {
   adminOptions(
     secret
       .command('rotate')
-      .description('seal kept credentials anew: by the current storage.secret, or by a new one of the data folder')
-      .option('--forget', 'forget earlier secrets of the data folder, and what only they open'),
+      .description(
+        'seal stored credentials again, with the current storage.secret or with a new secret of the data folder',
+      )
+      .option('--forget', 'forget earlier secrets of the data folder, and lose what only they open'),
   )
     .addHelpText('after', example('culvert secret rotate'))
     .action((options) => run(rotate(options, parts)));
@@ -35,11 +37,13 @@ async function rotate(flags: AdminFlags & { forget?: boolean }, parts: CliParts)
   if (listForm(flags) === 'json') printJson(reply);
   else {
     print(
-      `Sealed anew: ${resealed}, by ${source === 'configuration' ? 'storage.secret' : 'a new secret of the data folder'}.`,
+      `Sealed again: ${resealed}, with ${source === 'configuration' ? 'storage.secret' : 'a new secret of the data folder'}.`,
     );
     if (source === 'configuration' && earlier === 'remembered')
-      print('Once every replica has run rotate or restarted with it, storage.earlier_secrets can go.');
+      print(
+        'You can remove storage.earlier_secrets once every replica has run rotate or was restarted with the new secret.',
+      );
   }
-  if (left.length > 0) note(`No secret known here opens ${left.join(', ')}: remove them, and add them again.`);
+  if (left.length > 0) note(`No secret known here opens ${left.join(', ')}. Remove them, and add them again.`);
   return left.length === 0 ? 0 : 1;
 }

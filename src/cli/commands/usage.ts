@@ -13,7 +13,7 @@ export function declare(command: Command, run: Run, parts: CliParts): void {
     command
       .option('--account <id>', 'only of this account, with its windows')
       .addOption(
-        new Option('--group-by <group>', 'what the sums are by')
+        new Option('--group-by <group>', 'what the sums are grouped by')
           .choices(['day', 'model', 'account', 'endpoint', 'user', 'provider', 'key'])
           .default('day'),
       )

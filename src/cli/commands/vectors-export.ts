@@ -23,7 +23,7 @@ export async function exportVectors(file: string, flags: ExportFlags, parts: Cli
       yield piece;
     }
     // A server that fails in the middle can only end its answer.
-    if (endIn(tail) === null) throw new CommandFailed('The server broke the export off; nothing was written.');
+    if (endIn(tail) === null) throw new CommandFailed('The server ended the export too early. Nothing was written.');
   }
 
   try {

@@ -35,7 +35,7 @@ export async function importVectors(file: string, flags: ImportFlags, parts: Cli
     progress.end();
     if (done.line < flags.fromLine || !(error instanceof CommandFailed)) throw error;
     const again = `${culvert} vectors import --tenant ${flags.tenant} ${file} --from-line ${done.line + 1}`;
-    throw new CommandFailed(`${error.message}\nUp to line ${done.line} all is written; to go on: ${again}`);
+    throw new CommandFailed(`${error.message}\nEverything up to line ${done.line} is written. To go on: ${again}`);
   }
   progress.end();
   const { collections, points } = done;

@@ -19,8 +19,8 @@ export function declare(vectors: Command, run: Run, parts: CliParts): void {
   adminOptions(
     vectors
       .command('export')
-      .description('write all that a tenant has to a file, as JSON lines: each collection, then its points')
-      .argument('<file>', 'file to write; one that is there is replaced once the new one is whole')
+      .description('write all data of a tenant to a file, as JSON lines: each collection, then its points')
+      .argument('<file>', 'file to write; an existing one is replaced once the new one is whole')
       .requiredOption(...tenantOption),
   )
     .addHelpText('after', example('culvert vectors export --tenant dev/laptop laptop.jsonl'))
@@ -31,10 +31,10 @@ export function declare(vectors: Command, run: Run, parts: CliParts): void {
   adminOptions(
     vectors
       .command('import')
-      .description('write what an export holds for a tenant, ids and all; points with the same ids are replaced')
-      .argument('<file>', 'a file that culvert vectors export wrote, from whichever engine')
+      .description('write an export into the data of a tenant, with its ids; points with the same ids are replaced')
+      .argument('<file>', 'a file that culvert vectors export wrote, whichever engine it came from')
       .requiredOption(...tenantOption)
-      .option('--from-line <number>', 'go on where an import stopped: it named the line', whole(1, 1e15), 1),
+      .option('--from-line <number>', 'go on at the line that a stopped import named', whole(1, 1e15), 1),
   )
     .addHelpText('after', example('culvert vectors import --tenant dev/laptop laptop.jsonl'))
     .action((file, options) =>
@@ -44,9 +44,9 @@ export function declare(vectors: Command, run: Run, parts: CliParts): void {
   adminOptions(
     vectors
       .command('adopt')
-      .description("make all of one tenant another's, such as of a key that was revoked; nobody may write meanwhile")
-      .argument('<from>', 'tenant that has it')
-      .argument('<to>', 'tenant of a key, which has nothing of the same name'),
+      .description('move all data of one tenant to another, for example of a revoked key; nobody may write meanwhile')
+      .argument('<from>', 'tenant that has the data')
+      .argument('<to>', 'tenant of a key, which has no collection of the same name'),
   )
     .addHelpText('after', example('culvert vectors adopt dev/old-laptop dev/laptop'))
     .action((from, to, options) => run(adoptTenant(from, to, options, parts)));
@@ -54,9 +54,9 @@ export function declare(vectors: Command, run: Run, parts: CliParts): void {
   adminOptions(
     vectors
       .command('purge')
-      .description('delete all that a tenant has, for ever')
+      .description('delete all data of a tenant for ever')
       .argument('<tenant>', 'whose')
-      .option('--yes', 'do it; without this it only says what there is'),
+      .option('--yes', 'delete it; without this option the command only shows what there is'),
   )
     .addHelpText('after', example('culvert vectors purge dev/old-laptop --yes'))
     .action((tenant, options) => run(purgeTenant(tenant, options, parts)));
@@ -68,7 +68,7 @@ const tenantsMax = 100_000;
 async function listTenants(flags: AdminFlags, parts: CliParts): Promise<number> {
   const { rows, more } = await withAdmin(flags, parts, tenants);
   printRows(flags, rows, columns, 'Nobody has vector data.');
-  if (more) note(`Only the first ${tenantsMax} are listed.`);
+  if (more) note(`The list stops after ${tenantsMax} tenants.`);
   return 0;
 }
 
@@ -85,7 +85,7 @@ async function adoptTenant(from: string, to: string, flags: AdminFlags, parts: C
   return withAdmin(flags, parts, async (admin) => {
     const adopted = (await admin.request('POST', '/vectors/adopt', { body: { from, to } })) as Row;
     if (flags.json) printJson(adopted);
-    else note(`${String(adopted.collections)} collections of '${from}' are those of '${to}' now.`);
+    else note(`${String(adopted.collections)} collections of '${from}' now belong to '${to}'.`);
     return 0;
   });
 }

@@ -23,7 +23,7 @@ export function toolFindings(searchPath: string, config: Config): Finding[] {
 
 function ffmpegFinding(searchPath: string): Finding {
   if (findTool('ffmpeg', searchPath) !== null) return ok('ffmpeg', 'installed');
-  const without = 'mp3, opus and aac are had from providers that give them alone, and engines hear wav alone';
+  const without = 'mp3, opus and aac come only from providers that give them themselves, and engines read only wav';
   return warning('ffmpeg', `not installed: ${without}`, 'Install ffmpeg (apt install ffmpeg).');
 }
 
@@ -31,13 +31,14 @@ function ffmpegFinding(searchPath: string): Finding {
 function chromiumFinding({ render, chromium: named }: Config['tools']['scrape']): Finding {
   const found = findChromium(named);
   if (found !== null && !playwrightInstalled()) {
-    const message = `${found}, but not the package playwright-core that drives it`;
-    return warning('chromium', message, 'npm install playwright-core, beside Culvert.');
+    const message = `${found}, but the package playwright-core, which drives it, is not installed`;
+    return warning('chromium', message, 'Run npm install playwright-core, beside Culvert.');
   }
   if (found !== null)
-    return ok('chromium', render === 'never' ? `${found}, unused: tools.scrape.render is never` : found);
+    return ok('chromium', render === 'never' ? `${found}, not used: tools.scrape.render is never` : found);
   const install = 'Install Chromium (apt install chromium), or correct tools.scrape.chromium.';
-  if (named !== undefined) return warning('chromium', 'tools.scrape.chromium names a file that is not there', install);
-  const without = 'not installed: pages that are made by scripts come as they were sent, screenshots are 501';
+  if (named !== undefined)
+    return warning('chromium', 'tools.scrape.chromium names a file that does not exist', install);
+  const without = 'not installed: pages that scripts make are given as they were sent, and screenshots return 501';
   return render === 'always' ? warning('chromium', without, install) : ok('chromium', without);
 }

@@ -19,9 +19,9 @@ export function folderFinding(folder: DataFolder): Finding {
       'Change its owner or mode, or set storage.data_dir.',
     );
   }
-  if (existing !== path) return ok('data folder', `${path} is made at the first start`);
+  if (existing !== path) return ok('data folder', `${path} is created at the first start`);
   if ((statSync(path).mode & 0o007) !== 0)
-    return warning('data folder', `${path} can be read by everybody on this machine`, `chmod 700 ${path}`);
+    return warning('data folder', `everybody on this machine can read ${path}`, `chmod 700 ${path}`);
   return ok('data folder', path);
 }
 
@@ -34,10 +34,10 @@ export function freeDiskFinding(reading: DiskReading, reserve: number | null): F
   const { standing, reserveBytes } = diskStanding(reading, reserve);
   const message = `${gigabytes(reading.freeBytes)} of ${gigabytes(reading.sizeBytes)} are free for the data folder`;
   if (standing === 'roomy') return ok('disk', message);
-  const fix = `Free some: below ${gigabytes(reserveBytes)} (storage.reserve) nothing large is kept, and a full disk refuses every request.`;
+  const fix = `Free some space: below ${gigabytes(reserveBytes)} (storage.reserve) nothing large is kept, and a full disk refuses every request.`;
   return standing === 'full'
     ? problem('disk', `${message}, so vectors, pages, pictures and uploads are refused`, fix)
-    : warning('disk', `${message}: it is filling`, fix);
+    : warning('disk', `${message}: the disk is filling up`, fix);
 }
 
 function gigabytes(bytes: number): string {
@@ -68,9 +68,17 @@ export function secretFileFinding(check: string, file: string, given: { bytesMin
   const facts = statSync(file, { throwIfNoEntry: false });
   if (facts === undefined) return ok(check, given.made);
   if ((facts.mode & 0o077) !== 0)
-    return problem(check, `${file} can be read by others`, `chmod 600 ${file}; others may have it: make a new one`);
+    return problem(
+      check,
+      `other users can read ${file}`,
+      `Run chmod 600 ${file}. Others may have read it, so make a new one`,
+    );
   return facts.size < given.bytesMin
-    ? problem(check, `${file} is cut short`, 'Put back the one that was there, or delete it: the next start makes one.')
+    ? problem(
+        check,
+        `${file} is cut short`,
+        'Put the earlier file back, or delete this one: the next start creates one.',
+      )
     : ok(check, file);
 }
 

@@ -17,10 +17,10 @@ const clockAheadMaxMs = 60_000;
 /** `newestFileMs`: when something in the data folder was last written; null when there is none. */
 export function clockFinding(nowMs: number, newestFileMs: number | null): Finding {
   const shown = new Date(nowMs).toISOString();
-  const fix = 'Set the clock (NTP): windows, expiries and the ledger go by it.';
-  if (nowMs < builtMs || nowMs > builtMs + 50 * yearMs) return problem('clock', `It says ${shown}`, fix);
+  const fix = 'Set the clock (NTP): windows, expiries and the ledger depend on it.';
+  if (nowMs < builtMs || nowMs > builtMs + 50 * yearMs) return problem('clock', `The clock says ${shown}`, fix);
   if (newestFileMs !== null && newestFileMs > nowMs + clockAheadMaxMs)
-    return warning('clock', `It says ${shown}, yet the data folder was written later than that`, fix);
+    return warning('clock', `The clock says ${shown}, but the data folder was written later than that`, fix);
   return ok('clock', shown);
 }
 
@@ -33,6 +33,6 @@ export function skewFinding(store: string, aheadMs: number | null): Finding | nu
   return warning(
     'clock',
     `${store} is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine`,
-    'Let both follow NTP: limits are counted by its clock, and told to callers by ours.',
+    'Let both follow NTP: limits are counted by the clock of the store, and callers read ours.',
   );
 }

@@ -55,6 +55,6 @@ export function localFindings(found: readonly LocalServer[], snapshot: Snapshot)
     const message = `${title} at ${url}, ${holds}${note === null ? '' : ` (${note})`}`;
     return used.has(new URL(url).origin)
       ? ok('local server', `${message}, used`)
-      : ok('local server', `${message}, not used: 'autodetect: on' or CULVERT_AUTODETECT=1 uses it`);
+      : ok('local server', `${message}, not used. 'autodetect: on' or CULVERT_AUTODETECT=1 uses it`);
   });
 }

@@ -7,7 +7,7 @@ const answerTimeoutMs = 3_000;
 
 /** Whether the server that holds the data folder answers, and serves. */
 export async function serverFinding(url: string | null): Promise<Finding> {
-  if (url === null) return ok('server', 'none runs on this data folder');
+  if (url === null) return ok('server', 'no server runs on this data folder');
   try {
     const ready = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(answerTimeoutMs) });
     const text = (await ready.text()).slice(0, 500);
@@ -18,22 +18,22 @@ export async function serverFinding(url: string | null): Promise<Finding> {
     return problem(
       'server',
       `holds the data folder, but does not answer at ${url} (${causeOf(error)})`,
-      'Restart it; its log says what it did last.',
+      'Restart it. Its log says what it did last.',
     );
   }
 }
 
 /** Whether a start could listen. `serverUrl` is the server that runs on the data folder already, or null. */
 export async function portFinding(host: string, port: number, serverUrl: string | null): Promise<Finding> {
-  if (port === 0) return ok('port', 'a free one is taken');
+  if (port === 0) return ok('port', 'the server takes a free one');
   if (serverUrl !== null && new URL(urlOf(host, port)).port === new URL(serverUrl).port)
-    return ok('port', `${port} is the server's`);
+    return ok('port', `the server uses ${port}`);
   const error = await whyNot(host, port);
   if (error === null) return ok('port', `${port} on ${host} is free`);
   const message = whyNotListening(error, host, port);
   return serverUrl === null
-    ? problem('port', message, 'Set server.port, or stop what listens there.')
-    : warning('port', message, 'The server runs on another port; the next start needs this one.');
+    ? problem('port', message, 'Set server.port, or stop the program that listens there.')
+    : warning('port', message, 'The server runs on another port, but the next start needs this one.');
 }
 
 function whyNot(host: string, port: number): Promise<unknown> {

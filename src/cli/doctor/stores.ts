@@ -16,7 +16,7 @@ function databaseFinding({ kind, trouble, version }: StoreFacts['database']): Fi
   if (trouble === null) return ok('database', name);
   const fix =
     kind === 'sqlite'
-      ? `Stop what holds the files, or restore a backup (${culvert} restore).`
+      ? `Stop the process that holds the files, or restore a backup (${culvert} restore).`
       : 'Start PostgreSQL, or correct storage.database.';
   return problem('database', `${name}: ${trouble}`, fix);
 }
@@ -28,7 +28,7 @@ function stateFinding({ kind, trouble, version, maxmemoryPolicy }: StoreFacts['s
   if (maxmemoryPolicy !== null && maxmemoryPolicy !== 'noeviction') {
     return warning(
       'counters',
-      `${name} may drop counters (maxmemory-policy ${maxmemoryPolicy}); they are then read again from the ledger`,
+      `${name} may drop counters (maxmemory-policy ${maxmemoryPolicy}); Culvert then reads them from the ledger again`,
       'Set maxmemory-policy noeviction for it.',
     );
   }
@@ -39,11 +39,11 @@ export function schemaFinding(states: readonly SchemaState[], server: 'runs' | '
   const pending = states.flatMap(({ database, pending }) => pending.map((name) => `${database}: ${name}`));
   const fresh = states.every(({ current }) => current === 0);
   if (pending.length === 0) return ok('schema', 'up to date');
-  if (fresh) return ok('schema', 'made at the first start');
+  if (fresh) return ok('schema', 'created at the first start');
   const message = `${pending.length} ${pending.length === 1 ? 'migration is' : 'migrations are'} pending (${pending.join(', ')})`;
   return server === 'runs'
     ? warning('schema', `${message}, while an older version runs`, 'Restart it with this version.')
-    : warning('schema', message, `The next start runs them; ${culvert} migrate does it now. Make a backup first.`);
+    : warning('schema', message, `The next start runs them, or ${culvert} migrate runs them now. Make a backup first.`);
 }
 
 export function damageFindings(damages: readonly Damage[]): Finding[] {

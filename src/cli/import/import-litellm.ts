@@ -26,7 +26,7 @@ export function importLiteLlm(text: string): ImportResult {
   const source = readForeignYaml(text);
   if (!source.ok) return source;
   const { value: root, lineOf } = source.file;
-  if (!isObject(root)) return { ok: false, message: 'is no mapping' };
+  if (!isObject(root)) return { ok: false, message: 'is not a mapping' };
   const notes = new Notes(lineOf);
   const values: Values = { notes, variables: new Map() };
   sectionsLeftOut(root, notes);

@@ -65,7 +65,7 @@ export function readDeployment(
     notes.add(at, `this model is not carried over: ${why}`);
     return null;
   };
-  if (!isObject(entry)) return drop(path, 'it is no mapping');
+  if (!isObject(entry)) return drop(path, 'it is not a mapping');
   const { model_name: alias } = entry;
   if (!isModelName(alias)) {
     return drop([...path, 'model_name'], nameRule);
@@ -76,14 +76,14 @@ export function readDeployment(
   if (typeof params.model !== 'string' || params.model === '') return drop(at, 'it names no model');
   const said = typeof params.custom_llm_provider === 'string' ? params.custom_llm_provider : null;
   const found = serviceOf(params.model, said);
-  if (found === null) return drop([...at, 'model'], `nothing says whose model ${params.model} is`);
+  if (found === null) return drop([...at, 'model'], `nothing says which service has the model ${params.model}`);
   const service = Object.hasOwn(services, found.service) ? services[found.service]! : null;
   if (service === null) return drop([...at, 'model'], `there is no provider for ${found.service}`);
   const model = found.model.replace(/^(responses|chat)\//, '');
   if (model === '' || /\s/.test(model) || !isWritable(model))
     return drop([...at, 'model'], 'it names no model of its provider');
   if (model.includes('*') && !alias.includes('*')) {
-    return drop([...at, 'model'], 'a * there needs a * in model_name, whose match it stands for');
+    return drop([...at, 'model'], 'a * there needs a * in model_name, because it stands for the match');
   }
   if (!nameForm.test(model) || model.length > 256)
     return drop([...at, 'model'], 'it is too long, or has more than one *');
@@ -113,7 +113,7 @@ export function readDeployment(
 }
 
 const unknownParameter =
-  'not carried over: there is no such setting here. What LiteLLM takes as a default of requests, `body` of a target would set over what callers say';
+  'not carried over: there is no such setting here. LiteLLM takes it as a default of requests; `body` of a target would replace what callers say';
 
 function providerOf(
   values: Values,
@@ -153,7 +153,7 @@ function baseUrlOf(values: Values, value: unknown, path: Path): string | null {
   if (text === null || text.startsWith('${')) return text;
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    values.notes.add(path, 'not carried over: it is no http:// or https:// URL');
+    values.notes.add(path, 'not carried over: it is not an http:// or https:// URL');
     return null;
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
@@ -170,7 +170,7 @@ function headersOf(values: Values, params: JsonObject, at: Path): Record<string,
     const text = textOf(values, value, path, secret ? 'secret' : 'text');
     const carries = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) && (text === null || /^[\t\x20-\x7e]*$/.test(text));
     if (text !== null && carries) headers[name] = text;
-    else if (!carries) values.notes.add(path, 'not carried over: it is no header that HTTP can hold');
+    else if (!carries) values.notes.add(path, 'not carried over: HTTP cannot hold such a header');
   };
   take('OpenAI-Organization', params.organization, [...at, 'organization']);
   for (const from of ['headers', 'extra_headers']) {
@@ -191,7 +191,7 @@ function shareOf(values: Values, facts: JsonObject, at: Path): Deployment['share
 function bodyOf({ notes }: Values, value: unknown, path: Path): JsonObject {
   if (!isObject(value)) return {};
   if (isWritableWhole(value)) return withPlainTexts(value) as JsonObject;
-  notes.add(path, 'not carried over: a reference stands in it where our file cannot have one');
+  notes.add(path, 'not carried over: it holds a reference where culvert.yaml cannot have one');
   return {};
 }
 

@@ -98,7 +98,7 @@ export function modelFactsOf(
 function typeOf({ notes }: Values, mode: unknown, path: Path, model: string): ModelType | null {
   if (typeof mode === 'string' && Object.hasOwn(types, mode)) return types[mode]!;
   if (mode !== undefined && mode !== null)
-    notes.add(path, `there is no type for mode ${String(mode)}: taken by its name`);
+    notes.add(path, `there is no type for mode ${String(mode)}, so the name decides`);
   return typesByName.find(([pattern]) => pattern.test(model))?.[1] ?? null;
 }
 

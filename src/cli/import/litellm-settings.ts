@@ -35,22 +35,23 @@ const elsewhere: Readonly<Record<Section, Readonly<Record<string, string | null>
     cache_params: 'answers are not cached here',
     max_budget: 'a budget belongs to a plan: plans.NAME.budget, in USD a window',
     budget_duration: 'a budget belongs to a plan: plans.NAME.budget',
-    success_callback: `metrics stand at /metrics, every request in the ledger (${culvert} usage)`,
-    failure_callback: `metrics stand at /metrics, failures in the log and the ledger (${culvert} requests list)`,
-    callbacks: `metrics stand at /metrics, every request in the ledger (${culvert} usage)`,
-    service_callbacks: 'metrics stand at /metrics',
-    content_policy_fallbacks: 'what a provider refuses for its content is answered as it is, and not sent elsewhere',
-    default_team_settings: 'there are no teams: accounts have plans',
+    success_callback: `/metrics has the metrics, and the ledger every request (${culvert} usage)`,
+    failure_callback: `/metrics has the metrics, and the log and the ledger the failures (${culvert} requests list)`,
+    callbacks: `/metrics has the metrics, and the ledger every request (${culvert} usage)`,
+    service_callbacks: '/metrics has the metrics',
+    content_policy_fallbacks:
+      'when a provider refuses a request for its content, callers get that answer, and no other provider is asked',
+    default_team_settings: 'there are no teams; accounts have plans',
   },
   router_settings: {
     enable_pre_call_checks: null,
-    routing_strategy: 'targets are picked by priority, weight and health; what fails or is slow is avoided',
+    routing_strategy: 'targets are picked by priority, weight and health; failing and slow targets are avoided',
     routing_strategy_args: 'targets are picked by priority, weight and health',
     allowed_fails: 'health is built in: by success share, for each target and credential',
     allowed_fails_policy: 'health is built in',
     cooldown_time: 'cooldowns follow the provider’s Retry-After',
     disable_cooldowns: 'health and cooldowns are built in',
-    retry_policy: 'what is worth another attempt is built in; models.NAME.attempts says how many',
+    retry_policy: 'Culvert decides which failures are worth another attempt; models.NAME.attempts sets how many',
     retry_after: 'pauses between attempts are built in',
     max_fallbacks: 'models.NAME.attempts bounds all attempts of a request',
     redis_host: 'for several replicas: storage.state, a redis:// URL',
@@ -61,7 +62,7 @@ const elsewhere: Readonly<Record<Section, Readonly<Record<string, string | null>
   general_settings: {
     store_model_in_db: null,
     disable_spend_logs: null,
-    database_url: `LiteLLM’s database cannot be read: accounts and keys are made anew (${culvert} keys create). A database of its own goes into storage.database`,
+    database_url: `LiteLLM’s database cannot be read: create accounts and keys again (${culvert} keys create). A database for Culvert goes into storage.database`,
     database_connection_pool_limit: 'there is no such setting',
     max_parallel_requests: 'plans.NAME.concurrency bounds the requests of an account at one time',
     global_max_parallel_requests: 'plans.NAME.concurrency bounds the requests of an account at one time',
@@ -88,8 +89,7 @@ export function readSettings(values: Values, root: JsonObject): Settings {
       for (const name of names) {
         if (of[name] === undefined || of[name] === null) continue;
         taken.add(`${section}.${name}`);
-        if (found !== null)
-          values.notes.add([section, name], 'not carried over: router_settings says it too, and wins');
+        if (found !== null) values.notes.add([section, name], 'not carried over: router_settings has it too, and wins');
         found ??= read(of[name], [section, name]);
       }
     }
@@ -134,7 +134,7 @@ function fallbacksOf({ notes }: Values, lite: JsonObject, router: JsonObject, ta
       if (name === 'context_window_fallbacks') {
         notes.add(
           path,
-          'taken as fallbacks, which are used whatever failed; what does not fit a context is not sent there',
+          'carried over as fallbacks, which are used after any failure; a request is not sent where it does not fit the context',
         );
       }
       const maps = Array.isArray(value) ? value : [value];
@@ -170,7 +170,7 @@ function adminKeyOf(values: Values, value: unknown): string | null {
   }
   const key = textOf(values, value, path, 'secret', 'CULVERT_ADMIN_KEY');
   if (key !== null) {
-    values.notes.add(path, `becomes admin.key, which calls no models: callers need keys (${culvert} keys create)`);
+    values.notes.add(path, `becomes admin.key, which calls no models; callers need keys (${culvert} keys create)`);
   }
   return key;
 }

@@ -25,24 +25,24 @@ export function textOf(
 ): string | null {
   if (value === undefined || value === null || value === '') return null;
   if (typeof value !== 'string' && typeof value !== 'number') {
-    values.notes.add(path, 'not carried over: it is no text');
+    values.notes.add(path, 'not carried over: it is not a text');
     return null;
   }
   const text = String(value);
   const variable = environmentForm.exec(text)?.[1];
   if (variable !== undefined) return reference(values, variable, kind);
   if (text.startsWith('os.environ/')) {
-    values.notes.add(path, 'not carried over: it is no name of an environment variable');
+    values.notes.add(path, 'not carried over: it is not the name of an environment variable');
     return null;
   }
   if (!isWritable(text)) {
-    values.notes.add(path, 'not carried over: an opened reference without its end cannot stand in our file');
+    values.notes.add(path, 'not carried over: culvert.yaml cannot hold a reference without its end');
     return null;
   }
   if (kind === 'secret') {
     values.notes.add(
       path,
-      `a secret in clear, carried over as it is: better an environment variable, here \${${suggest || 'NAME'}}`,
+      `a secret in plain text, carried over as it is; an environment variable is better, here \${${suggest || 'NAME'}}`,
     );
   }
   return plain(text);
@@ -68,7 +68,7 @@ export function numberOf({ notes }: Values, value: unknown, path: Path): number 
   if (value === undefined || value === null) return null;
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   if (typeof number === 'number' && Number.isFinite(number) && number > 0) return number;
-  if (number !== 0) notes.add(path, 'not carried over: it is no number');
+  if (number !== 0) notes.add(path, 'not carried over: it is not a number');
   return null;
 }
 

@@ -8,13 +8,13 @@ export function importedText({ config, variables, notes }: Imported, from: strin
   const names = [...variables.keys()].toSorted();
   const head = [
     'yaml-language-server: $schema=./culvert.schema.json',
-    `Made of ${from} by "culvert import litellm". "culvert check" checks it; all keys: docs/configuration.md.`,
+    `Made from ${from} by "culvert import litellm". "culvert check" checks it; all keys: docs/configuration.md.`,
     ...(names.length === 0 ? [] : ['', 'It reads these environment variables:', ...names.map((name) => `  ${name}`)]),
     ...(notes.length === 0
       ? []
       : [
           '',
-          `What is not, or not as it was, in ${from}:`,
+          `Not carried over from ${from}, or changed:`,
           ...notes.map(({ line, path, message }) => `  line ${line}, ${path}: ${message}`),
         ]),
   ];

@@ -41,7 +41,7 @@ export function createDashboard(parts: DashboardParts): Dashboard {
     async onOperator({ name: actor }, { id, login }, address) {
       const entry = { atMs: clock.wallMs(), actor, action: 'session.open', subject: id, before: null };
       await store.apply([], { ...entry, after: { login, address } }).catch((error: unknown) => {
-        parts.onTrouble(`a login of ${actor} is not in the audit trail: ${String(error)}`);
+        parts.onTrouble(`the audit log lacks a login of ${actor}: ${String(error)}`);
       });
     },
     endSessionUrl: (exchange) => loaded?.endSessionUrl(exchange) ?? null,

@@ -102,7 +102,7 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
         keep(exchange, sealed, loginMaxMs / 1_000);
         sendTo(exchange, url);
       } catch (error) {
-        failed(exchange, 502, 'The OpenID provider cannot be asked right now. Try again in a moment.', error);
+        failed(exchange, 502, 'The OpenID provider does not answer right now. Try again in a moment.', error);
       }
     },
     async callback(exchange) {
@@ -114,7 +114,7 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
       }
       const kept = begun(exchange);
       keep(exchange, '', 0);
-      const again = 'This login was not begun in this browser, or took too long. Begin again.';
+      const again = 'This login did not begin in this browser, or it took too long. Begin again.';
       if (kept === null) return failed(exchange, 400, again);
       try {
         const base = linkBaseOf(exchange.request, server());
@@ -126,11 +126,11 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
           return sendPage(exchange, 403, who, endSessionUrl(exchange));
         }
         const opened = await parts.open(exchange, { login: 'oidc', operator: operator.id }, address);
-        if ('kind' in opened) return failed(exchange, 403, 'This operator is no more.');
+        if ('kind' in opened) return failed(exchange, 403, 'This operator was removed.');
         sendTo(exchange, kept.to);
       } catch (error) {
         if (error instanceof FailureError)
-          return failed(exchange, 503, 'Operators cannot be written now. Try again.', error);
+          return failed(exchange, 503, 'The operator cannot be stored now. Try again.', error);
         throttle.failed(address);
         failed(exchange, 401, 'The OpenID provider did not confirm this login. Begin again.', error);
       }

@@ -5,7 +5,7 @@ import { linkBaseOf } from '../link-base.ts';
 
 const crossSite: Failure = {
   kind: 'forbidden',
-  message: 'This comes from a page of another site. Open the dashboard of this server itself.',
+  message: 'This request comes from a page of another site. Open the dashboard of this server itself.',
 };
 
 /**

@@ -21,18 +21,18 @@ export interface SessionDoor {
 export const csrfHeader = 'x-culvert-csrf';
 const keyHeader = 'x-culvert-key';
 
-export const sessionOver: Failure = { kind: 'unauthenticated', message: 'The session is over. Log in again.' };
+export const sessionOver: Failure = { kind: 'unauthenticated', message: 'Your session has ended. Log in again.' };
 const noCsrf: Failure = {
   kind: 'forbidden',
-  message: `The header ${csrfHeader} is missing or wrong. GET /dashboard/session says what it must be.`,
+  message: `The header ${csrfHeader} is missing or wrong. GET /dashboard/session gives its value.`,
 };
 const noOperator: Failure = {
   kind: 'forbidden',
-  message: 'This session is that of an API key, which does not open the admin API. Log in as an operator.',
+  message: 'This session belongs to an API key, which does not open the admin API. Log in as an operator.',
 };
 const noKeyNamed: Failure = {
   kind: 'unauthenticated',
-  message: `An operator's session names the key that it speaks for: send its id in ${keyHeader}.`,
+  message: `The session of an operator must name the key that it acts for: send its id in ${keyHeader}.`,
 };
 
 export interface DoorParts {
@@ -92,4 +92,7 @@ function spokenFor({ accounts }: Operator, principal: Principal | Failure): Prin
   return accounts === null || accounts.includes(principal.account) ? principal : noSuchKey;
 }
 
-const noSuchKey: Failure = { kind: 'unauthenticated', message: 'The API key is no more.' };
+const noSuchKey: Failure = {
+  kind: 'unauthenticated',
+  message: 'The API key no longer works: it was revoked or removed.',
+};

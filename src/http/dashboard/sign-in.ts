@@ -52,7 +52,7 @@ type Way = (typeof ways)[number];
 const refused: Readonly<Record<Way, Failure>> = {
   token: {
     kind: 'unauthenticated',
-    message: "This login link was used before or is over. 'culvert dashboard' makes another one.",
+    message: "This login link was used or has expired. 'culvert dashboard' makes another one.",
   },
   admin_key: {
     kind: 'unauthenticated',
@@ -62,7 +62,7 @@ const refused: Readonly<Record<Way, Failure>> = {
 };
 const adminInPlaceOfKey: Failure = {
   kind: 'forbidden',
-  message: 'This is an admin key, not an API key. It opens the dashboard.',
+  message: 'This is an admin key, not an API key. Log in with it as an operator.',
 };
 
 export function createSignIn(parts: SignInParts): SignIn {

@@ -149,7 +149,10 @@ async function crawlOf(
   return crawl !== null && isHere ? crawl : unknown;
 }
 
-const unknown: Failure = { kind: 'not-found', message: 'There is none of this id, or its time is over.' };
+const unknown: Failure = {
+  kind: 'not-found',
+  message: 'There is none with this id, or it was deleted when its retention ended.',
+};
 
 function wholeIn(query: URLSearchParams, name: string, min: number, max: number, absent: number): number | Failure {
   const text = query.get(name);

@@ -79,15 +79,15 @@ function routesAt(parts: CrawlParts, place: CrawlPlace, dialect: Route['dialect'
   });
   const [one, many, begins] =
     place.kind === 'crawl'
-      ? ['crawl', 'crawls', 'Begins to read a whole site']
-      : ['batch', 'batches', 'Begins to read many pages'];
+      ? ['crawl', 'crawls', 'Starts to read a whole site']
+      : ['batch', 'batches', 'Starts to read many pages'];
   return [
     route('POST', '', begins, beginCrawl),
     route('GET', '', `The ${many} of this key, newest first`, (...of) => listCrawls(...of, 'all')),
-    route('GET', '/active', 'Those that run', (...of) => listCrawls(...of, 'running')),
+    route('GET', '/active', 'Those that are running', (...of) => listCrawls(...of, 'running')),
     route('GET', '/:id', `How far a ${one} is, and its pages`, showCrawl),
     route('GET', '/:id/errors', 'Pages that could not be read', showErrors),
-    route('DELETE', '/:id', `Cancels a ${one}; what it has is kept`, cancelCrawl),
+    route('DELETE', '/:id', `Cancels a ${one}; its pages are kept`, cancelCrawl),
   ];
 }
 
@@ -149,7 +149,7 @@ const tooMany: Failure = {
   used: runningMax,
   allowed: runningMax,
   freeAtMs: null,
-  message: `${runningMax} crawls and batches of this key are running; wait for one to end, or cancel one with DELETE.`,
+  message: `${runningMax} crawls and batches of this key are running. Wait until one ends, or cancel one with DELETE.`,
 };
 
 function bodyIn(raw: Buffer): JsonObject {
@@ -169,7 +169,7 @@ async function withoutCollection(
 ): Promise<Failure | null> {
   if (collection === null) return null;
   if (sink === null)
-    return { kind: 'unsupported', message: "'collection' needs the vector store, which is not there." };
+    return { kind: 'unsupported', message: "'collection' needs the vector store, which this server does not have." };
   const { tenant, account, keyId } = owner;
   return sink.check({ tenant, account, keyId, collection: collection.name, model: collection.model });
 }

@@ -15,7 +15,7 @@ export function dashboardRoutes(dashboard: () => Promise<Dashboard>): Route[] {
   return [
     { ...page, path: '/dashboard', summary: 'The dashboard, for browsers.' },
     { ...page, path: '/dashboard/*', summary: 'A page of the dashboard.' },
-    { ...page, path: '/account', summary: 'The page of the holder of an API key, for browsers.' },
+    { ...page, path: '/account', summary: 'The page for holders of an API key, for browsers.' },
     { ...page, path: '/account/*', summary: 'A file of that page.' },
     {
       ...session,
@@ -39,14 +39,14 @@ export function dashboardRoutes(dashboard: () => Promise<Dashboard>): Route[] {
       ...session,
       method: 'GET',
       path: '/dashboard/oidc/start',
-      summary: 'Sends a browser to the OpenID provider; `to` is where it comes back to.',
+      summary: 'Sends a browser to the OpenID provider. `to` is the page that it returns to.',
       handle: async (exchange) => (await dashboard()).oidc.start(exchange),
     },
     {
       ...session,
       method: 'GET',
       path: '/dashboard/oidc/callback',
-      summary: 'Logs a browser in that comes back from there.',
+      summary: 'Logs in a browser that returns from the OpenID provider.',
       handle: async (exchange) => (await dashboard()).oidc.callback(exchange),
     },
   ];

@@ -20,7 +20,7 @@ export function listGeminiModels(services: Services, exchange: Exchange): void {
   const token = query.get('pageToken');
   const from = token === null || token === '' ? 0 : aliases.findIndex(({ id }) => id === token) + 1;
   if (token !== null && token !== '' && from === 0) {
-    const message = 'pageToken is none that a page ended with; ask for the first page again.';
+    const message = 'pageToken: expected the nextPageToken of an earlier page. Leave it out for the first page.';
     return refuseAsGoogle(services, exchange, invalid('pageToken', message));
   }
   const page = aliases.slice(from, from + Math.min(size, pageMax));

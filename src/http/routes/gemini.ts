@@ -90,12 +90,12 @@ function withMethodOfPath(exchange: Exchange, body: Buffer): Buffer | Failure {
   const [, model, method] = called ?? [];
   if (model === undefined || (method !== 'generateContent' && method !== 'streamGenerateContent')) {
     const message =
-      'Of models there are {model}:generateContent, :streamGenerateContent?alt=sse, :countTokens, :embedContent and :batchEmbedContents.';
+      'The methods of models are {model}:generateContent, :streamGenerateContent?alt=sse, :countTokens, :embedContent and :batchEmbedContents.';
     return { kind: 'not-found', message };
   }
   const stream = method === 'streamGenerateContent';
   if (stream && new URLSearchParams(exchange.search).get('alt') !== 'sse') {
-    return invalid('alt', "A stream is given as server-sent events alone: add '?alt=sse'.");
+    return invalid('alt', "Streams are server-sent events only. Add '?alt=sse'.");
   }
   return withPathMembers(body, model, stream);
 }

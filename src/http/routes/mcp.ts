@@ -105,7 +105,7 @@ async function callApi(
     return told(failure);
   };
   const givenBody = body === null ? null : bytesOf(body);
-  if (givenBody === 'too deep') return refusal(invalid(null, 'The arguments are nested too deep.'));
+  if (givenBody === 'too deep') return refusal(invalid(null, 'The arguments are nested too deeply.'));
   const admitted =
     route.quota === 'none' ? null : await admission.admit(principal!, route.quota, { requestId, form: 'openai' });
   if (admitted !== null && admitted.kind !== 'admitted') return refusal(admitted);

@@ -6,7 +6,7 @@ import type { Route } from '../exchange.ts';
 
 const ofSomeAccounts: Failure = {
   kind: 'forbidden',
-  message: 'Metrics are those of all accounts, for operators of all accounts.',
+  message: 'Metrics cover all accounts, so only operators of all accounts may read them.',
 };
 
 /** `GET /metrics` for the admin key, in Prometheus' text format. */

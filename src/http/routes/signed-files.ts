@@ -16,7 +16,7 @@ export function signedFilesRoute(files: HostedFiles): Route {
     auth: 'none',
     quota: 'none',
     dialect: openAiChat,
-    summary: 'A generated picture, by the link that an answer gave, for one hour.',
+    summary: 'A generated picture, by the link of an answer, for one hour.',
     async handle(exchange) {
       const { params, search, request, response } = exchange;
       const query = new URLSearchParams(search);
@@ -57,5 +57,5 @@ export function signedFilesRoute(files: HostedFiles): Route {
 
 const noFile: Failure = {
   kind: 'not-found',
-  message: 'There is no such file, or its link is over: links to generated files open them for one hour.',
+  message: 'There is no such file, or its link has expired. Links to generated files work for one hour.',
 };

@@ -19,7 +19,7 @@ export function speechRoutes(services: Services): Route[] {
       limitForm: 'openai',
       endpoint: 'speech',
       dialect: openAiChat,
-      summary: 'Speak a text; the answer is the sound',
+      summary: 'Speak a text; the answer is audio',
       body: { schema: speechSchema },
       handle: bodyHandler(services, speechEndpoint(services), asReceived),
     },

@@ -42,7 +42,13 @@ export function statusRoutes(parts: StatusParts): Route[] {
       summary: 'What this is, for people',
       handle: (exchange) => writeFrontPage(exchange, parts, parts.services.snapshot().config.server),
     },
-    { ...open, method: 'HEAD', path: '/api/hello', summary: 'For Claude Code, which asks at its start', handle: hello },
+    {
+      ...open,
+      method: 'HEAD',
+      path: '/api/hello',
+      summary: 'For Claude Code, which asks for it at its start',
+      handle: hello,
+    },
   ];
 }
 

@@ -9,12 +9,14 @@ interface FirecrawlCall extends UnsupportedCall {
 }
 
 const extract =
-  'Extraction over several pages is not served here. Scrape a page, or a batch of pages, with formats: [{"type": "json", "schema": {…}, "prompt": "…"}].';
-const agent = 'Agents are not served here. POST /v1/chat/completions with tools, and /mcp for the web tools, make one.';
-const browser = 'Browser sessions are not served here. Scrape with render: "always" and waitFor renders a page.';
-const monitor = 'Monitors are not served here. Crawl again, and compare.';
-const parse = 'Uploads are not parsed here. Scrape the address of a file: HTML, PDF, text, JSON and XML are read.';
-const research = 'This index is not served here. POST /v2/search asks the search engines of the server.';
+  'Extraction over several pages is not supported. Scrape a page, or a batch of pages, with formats: [{"type": "json", "schema": {…}, "prompt": "…"}].';
+const agent =
+  'Agents are not supported. Make one with POST /v1/chat/completions and tools, and use /mcp for the web tools.';
+const browser = 'Browser sessions are not supported. Scrape with render: "always" and waitFor renders a page.';
+const monitor = 'Monitors are not supported. Crawl again, and compare the pages.';
+const parse =
+  'Uploads are not parsed. Scrape the address of a file instead: Culvert reads HTML, PDF, text, JSON and XML.';
+const research = 'This index is not supported. POST /v2/search asks the search engines of the server.';
 
 /** Calls of Firecrawl's that Culvert does not do: they get a 501 that says what to do instead. */
 const unsupportedCalls: readonly FirecrawlCall[] = [
@@ -33,20 +35,20 @@ const unsupportedCalls: readonly FirecrawlCall[] = [
   {
     path: '/crawl/params-preview',
     methods: ['POST'],
-    message: 'Parameters are not made from a prompt here. Give includePaths, excludePaths and limit.',
+    message: 'Culvert makes no parameters from a prompt. Give includePaths, excludePaths and limit.',
     only: 'firecrawl-v2',
   },
-  { path: '/feedback', methods: ['POST'], message: 'Feedback is not taken here.', only: 'firecrawl-v2' },
+  { path: '/feedback', methods: ['POST'], message: 'Culvert takes no feedback.', only: 'firecrawl-v2' },
   {
     path: '/llmstxt',
     methods: ['POST'],
-    message: 'llms.txt is not made here. Crawl the site with scrapeOptions: {"formats": ["markdown", "summary"]}.',
+    message: 'Culvert makes no llms.txt. Crawl the site with scrapeOptions: {"formats": ["markdown", "summary"]}.',
     only: 'firecrawl-v1',
   },
   {
     path: '/deep-research',
     methods: ['POST'],
-    message: 'Deep research is not served here. Search with scrapeOptions, and give the pages to a chat model.',
+    message: 'Deep research is not supported. Search with scrapeOptions, and give the pages to a chat model.',
     only: 'firecrawl-v1',
   },
 ];

@@ -1,13 +1,14 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { UnsupportedCall } from './unsupported-call.ts';
 
-const snapshots =
-  'Snapshots are not served: nothing is written, read or unpacked. `culvert vectors export` and `import` move data.';
-const shards = 'Collections have no shards of their own here; leave shard keys out.';
-const cluster = 'There is no Qdrant cluster to manage behind this API; GET /readyz says whether it serves.';
-const telemetry = "Qdrant's telemetry is not served; GET /metrics (admin key) has the gateway's own.";
-const health = 'Not served here; GET /healthz and GET /readyz at the root say whether the gateway lives and serves.';
-const discovery = 'Not served here: POST …/points/query with `query: {discover: {target, context}}` or `{context}`.';
+const snapshots = 'Snapshots are not supported. `culvert vectors export` and `import` move data.';
+const shards = 'Collections have no shards of their own. Leave shard keys out.';
+const cluster = 'There is no Qdrant cluster to manage behind this API. GET /readyz says whether the server is ready.';
+const telemetry = "Qdrant's telemetry is not supported. GET /metrics (admin key) has the metrics of the gateway.";
+const health =
+  'This path is not supported. GET /healthz and GET /readyz at the root say whether the gateway lives and is ready.';
+const discovery =
+  'This path is not supported. Use POST …/points/query with `query: {discover: {target, context}}` or `{context}`.';
 
 /** Calls of Qdrant's API that Culvert does not do: they get a 501 that says so, never something half done. */
 export const unsupportedQdrantCalls: readonly UnsupportedCall[] = [
@@ -36,12 +37,13 @@ export const unsupportedQdrantCalls: readonly UnsupportedCall[] = [
   {
     path: '/collections/:collection/optimizations',
     methods: ['GET'],
-    message: 'There are no optimizations to follow: every point is searchable once its write is answered.',
+    message: 'There are no optimizations to follow: every point can be found once its write is answered.',
   },
   {
     path: '/collections/:collection/vectors/:vector',
     methods: ['PUT', 'DELETE'],
-    message: 'The names of vectors are given when a collection is made, and never change: make a new collection.',
+    message:
+      'A collection gets the names of its vectors when it is made, and they never change. Make a new collection.',
   },
   { path: '/collections/:collection/points/discover', methods: ['POST'], message: discovery },
   { path: '/collections/:collection/points/discover/batch', methods: ['POST'], message: discovery },
@@ -55,7 +57,7 @@ export const unsupportedQdrantCalls: readonly UnsupportedCall[] = [
   {
     path: '/issues',
     methods: ['GET', 'DELETE'],
-    message: "Qdrant's issues are not served; `culvert doctor` finds ours.",
+    message: "Qdrant's issues are not supported. `culvert doctor` lists those of the gateway.",
   },
   { path: '/healthz', methods: ['GET'], message: health },
   { path: '/livez', methods: ['GET'], message: health },

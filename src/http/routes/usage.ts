@@ -28,7 +28,7 @@ export function usageRoute(parts: UsageParts): Route {
   return {
     method: 'GET',
     path: '/v1/usage',
-    summary: 'What is left of the limits, and what was used',
+    summary: 'The rest of the limits, and what was used',
     auth: 'key',
     quota: 'free',
     dialect: openAiChat,
@@ -84,7 +84,7 @@ function usageQueryOf(asked: URLSearchParams, { account }: Principal, nowMs: num
 }
 
 const instantWords =
-  'a date such as 2027-01-01 (its first instant, UTC), a time such as 2027-01-01T12:00:00Z, or how long ago, such as 24h';
+  'a date such as 2027-01-01 (its first instant, UTC), a time such as 2027-01-01T12:00:00Z, or a time ago such as 24h';
 
 function instantOf(text: string | null, absentMs: number, nowMs: number): number | null {
   if (text === null) return absentMs;

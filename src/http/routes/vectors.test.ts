@@ -383,7 +383,7 @@ test('calls beyond the bytes that may be on their way get 503 with Retry-After, 
   const refused = await write();
   assert.equal(refused.status, 503);
   assert.equal(refused.headers.get('retry-after'), '1');
-  assert.match(await refused.text(), /as many bytes of bodies as it takes at once/);
+  assert.match(await refused.text(), /as many bytes of bodies as it accepts at once/);
   // One whose length nobody said counts as it comes.
   const body = new Blob(['x'.repeat(2 * mb)]).stream();
   const unsaid = await send('/v1/vectors/collections/c/points', { method: 'PUT', body, duplex: 'half' } as RequestInit);

@@ -31,7 +31,7 @@ export async function* decodeFile(
       throw new AudioFault('too-long', `is longer than ${Math.round(secondsMax / 60)} minutes`);
     yield piece;
   }
-  if (samples === 0) throw new AudioFault('unreadable', 'has no sound in it');
+  if (samples === 0) throw new AudioFault('unreadable', 'has no audio in it');
 }
 
 /** Bytes may be cut anywhere, floats may not. */
@@ -74,7 +74,7 @@ export async function probeDurationMs(jobs: FfmpegJobs, path: string, signal?: A
       ?.at(-1)
       ?.slice('out_time_us='.length),
   );
-  if (!(microseconds > 0)) throw new AudioFault('unreadable', 'has no sound in it');
+  if (!(microseconds > 0)) throw new AudioFault('unreadable', 'has no audio in it');
   return microseconds / 1000;
 }
 

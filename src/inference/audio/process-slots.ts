@@ -36,7 +36,7 @@ export function createSlots({ runningMax, tenantBusyMax, waitingMax }: SlotLimit
   let idle = 0;
   const idleOf = new Map<string, number>();
   const turns = createTurns({
-    name: 'Sounds to be converted',
+    name: 'Audio to convert',
     places: runningMax,
     waitingMax,
     mayTake(tenant, held, heldByAll) {

@@ -242,7 +242,7 @@ export class ProcessStream extends Duplex {
     if (this.#outputBytes === 0 && this.#head !== undefined) this.push(this.#head);
     this.#outputBytes += chunk.length;
     if (this.#outputBytes > this.#bounds.outputBytesMax)
-      this.destroy(new AudioFault('too-long', 'is longer than what is converted at once'));
+      this.destroy(new AudioFault('too-long', 'is longer than Culvert converts at once'));
     else if (!this.destroyed && !this.push(chunk)) {
       this.#readerWaits = false;
       process.stdout.pause();

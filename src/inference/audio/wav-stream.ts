@@ -35,7 +35,7 @@ export function plainConversion(
     pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
     const header = readWavHeader(pending);
     if (header === 'more') return null;
-    if (header === null) throw new AudioFault('unreadable', 'is not a wav file of plain samples');
+    if (header === null) throw new AudioFault('unreadable', 'is not a WAV file of plain samples');
     leftBytes = header.dataBytes ?? leftBytes;
     begin(stream, header);
     const rest = pending.subarray(header.dataOffsetBytes);

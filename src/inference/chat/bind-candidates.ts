@@ -84,7 +84,7 @@ function withCredentials(
 function outOfReach(field: string, earlier: string | null, model: string): Failure {
   const message =
     earlier === null || earlier === field
-      ? `What '${field}' names lives where the model '${model}' is not served from. Use the model that it came from.`
-      : `What '${field}' names and what '${earlier}' names live under different credentials, so no provider has both.`;
+      ? `The objects that '${field}' names are at a provider that does not serve the model '${model}'. Use the model that they came from.`
+      : `The objects that '${field}' and '${earlier}' name belong to different credentials, so no provider has both.`;
   return invalid(field, message);
 }

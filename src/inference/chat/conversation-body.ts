@@ -66,11 +66,11 @@ const namedMax = 4_096;
 export function objectsIn(body: JsonObject, dialectId: DialectId, scan: JsonScan): Result<BodyObjects> {
   const objects = dialects[dialectId].objectsIn(body);
   if (objects.members !== scan.membersInAll) {
-    return refuse(null, 'An object in the body has more than one member of one name.');
+    return refuse(null, 'An object in the body has two members with the same name.');
   }
   const { named } = objects;
   if (named.length <= namedMax) return { ok: true, value: objects };
-  return refuse(named[namedMax]!.field, `The body names more than ${namedMax} objects that live at a provider.`);
+  return refuse(named[namedMax]!.field, `The body names more than ${namedMax} objects at a provider. Name fewer.`);
 }
 
 function bodyOf(

@@ -151,7 +151,7 @@ export function candidatesOf(
   const own = alias.candidates.filter((candidate) => itChats(snapshot, candidate));
   if (alias.candidates.length === 0) return noneUsable(alias.id);
   if (own.length === 0) {
-    return invalid('model', `The model '${alias.id}' does not chat (it is of type ${alias.type}).`);
+    return invalid('model', `The model '${alias.id}' is of type ${alias.type}, not chat. Use a chat model.`);
   }
   if (fallbackModels.length === 0) return own;
   const candidates = own;

@@ -31,7 +31,7 @@ export async function runFanOut(parts: ContestParts, job: Job, choices: Choices)
   if (n > fanOutMax) {
     const failure = invalid(
       'n',
-      `Model '${job.query.alias}' answers at most ${fanOutMax} choices (n); ${n} were asked.`,
+      `The model '${job.query.alias}' gives at most ${fanOutMax} choices (n); the request asks for ${n}.`,
     );
     job.progress.status = statusOf(failure);
     job.progress.class = failure.kind;

@@ -58,7 +58,7 @@ test('files are told by their bytes, else by what their server calls them', asyn
   assert.deepEqual(fetched.ok && fetched.value[one.url], { mediaType: 'text/plain', base64: btoa('a,b') });
   assert.match(
     await refusal([wanted('/f?type=application/zip', 3, 'document')]),
-    /^messages\[0\]\.content\[3\]: .*no file/,
+    /^messages\[0\]\.content\[3\]: .*not a file/,
   );
   assert.match(await refusal([wanted('/f?type=text/html')]), /no picture/);
 });

@@ -44,7 +44,7 @@ export function createMediaFetcher(parts: { rules: () => FetchRules; resolve: Re
         const fits = read.ok && bytesLeft >= 0;
         if (read.ok && fits) media[one.url] = { mediaType: read.value.mediaType, base64: read.value.base64 };
         else {
-          failure ??= read.ok ? refuse(one, `it and those before it are larger than ${bytesMax} bytes`) : read;
+          failure ??= read.ok ? refuse(one, `it and the ones before it are larger than ${bytesMax} bytes`) : read;
           stop.abort();
         }
       }
@@ -59,7 +59,7 @@ export function createMediaFetcher(parts: { rules: () => FetchRules; resolve: Re
       const last = different[urlsMax];
       if (last !== undefined) return refuse(last, `a request may name at most ${urlsMax} by URL`);
       if (running >= runningMax) {
-        const message = 'Too many pictures are being fetched at once. Retry shortly, or send them inline.';
+        const message = 'Culvert is fetching too many pictures at once. Retry shortly, or send them inline.';
         return { ok: false, failure: { kind: 'overloaded', message } };
       }
       running++;
@@ -83,7 +83,7 @@ function readFetched(wanted: MediaUrl, fetched: Fetched): ReadMedia {
   if (!fetched.ok) return refuse(wanted, fetched.message);
   if (fetched.status < 200 || fetched.status >= 300) return refuse(wanted, `its server answered ${fetched.status}`);
   const mediaType = typeFor(wanted.kind, fetched.body, fetched.contentType);
-  if (mediaType === null) return refuse(wanted, `what stands there is no ${wordOf[wanted.kind]}`);
+  if (mediaType === null) return refuse(wanted, `its content is not a ${wordOf[wanted.kind]}`);
   const { body } = fetched;
   return { ok: true, value: { mediaType, base64: body.toString('base64'), bytes: body.length } };
 }

@@ -116,7 +116,7 @@ export class GivenObjects {
         },
         (error: unknown) => {
           if (!this.#troubled) {
-            this.#parts.onTrouble(`ids that providers gave out cannot be written: ${String(error)}`);
+            this.#parts.onTrouble(`ids that providers gave out cannot be stored: ${String(error)}`);
           }
           this.#troubled = true;
           if (!this.#closed) this.#rest();
@@ -156,7 +156,7 @@ export class GivenObjects {
     this.#written.set(tenant, count % trimEvery);
     if (count < trimEvery) return;
     to.trim(tenant, objectsPerTenantMax).catch((error: unknown) =>
-      this.#parts.onTrouble(`ids that providers gave to ${tenant} could not be trimmed: ${String(error)}`),
+      this.#parts.onTrouble(`old ids that providers gave to ${tenant} could not be removed: ${String(error)}`),
     );
   }
 

@@ -120,6 +120,6 @@ export function itemMissing(
   return {
     kind: 'not-found',
     param: missing.field,
-    message: `Item with id '${missing.id}' not found. Items of answers are kept for an hour, for the key that was given them: send the item itself, as clients do with "store": false.`,
+    message: `Item with id '${missing.id}' not found. Culvert keeps the items of answers for an hour, for the key that got them. Send the item itself, as clients do with "store": false.`,
   };
 }

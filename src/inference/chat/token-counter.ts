@@ -28,7 +28,7 @@ export function createTokenCounter(): TokenCounter {
     createTimedThread(entry, 'thread that counts tokens', { workMaxMs: timeoutMs }),
   );
   const all = [...idle];
-  const turns = createTurns({ name: 'Texts to be counted', places: threadsMax, waitingMax, waitingBytesMax });
+  const turns = createTurns({ name: 'Texts to count', places: threadsMax, waitingMax, waitingBytesMax });
   return {
     async count(tenant, raw, dialect) {
       const turn = await turns.take(tenant, AbortSignal.timeout(timeoutMs), raw.length).catch(() => null);

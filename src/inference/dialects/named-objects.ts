@@ -211,7 +211,7 @@ export function objectNotFound(field: string): Failure {
   return {
     kind: 'not-found',
     param: field,
-    message: `What '${field}' names was not found. Ids that a provider gives out serve the key that they were given to; other objects are named here once the operator shares them (providers.*.shared_objects).`,
+    message: `The object that '${field}' names was not found. Only the key that got an id from a provider can use it. An operator shares other objects with providers.*.shared_objects.`,
   };
 }
 

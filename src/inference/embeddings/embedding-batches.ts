@@ -63,7 +63,7 @@ export class GatheredVectors {
   /** The vectors of these inputs; a Fault when they are not as long as all others. */
   add(places: readonly number[], { rows, size }: Pick<DecodedEmbeddings, 'rows' | 'size'>): Fault | null {
     this.#size ??= size;
-    if (size !== this.#size) return malformed(`answered vectors of ${size} dimensions where ${this.#size} were due`);
+    if (size !== this.#size) return malformed(`answered vectors of ${size} dimensions instead of ${this.#size}`);
     const count = this.#answered.length;
     const numbers = count * size;
     if (numbers * (this.#precision === 'double' ? 8 : 4) > bytesMax) {

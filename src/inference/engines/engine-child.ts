@@ -82,7 +82,7 @@ export class EngineChild {
     if (this.#closed) throw this.#closedError();
     const waitMs = this.#startableMs - this.#clock.monotonicMs();
     if (this.#run === null && waitMs > 0) {
-      const inWords = `${this.#name} is restarted in ${Math.ceil(waitMs / 1_000)} s: ${this.#lastDeath}`;
+      const inWords = `${this.#name} restarts in ${Math.ceil(waitMs / 1_000)} s: ${this.#lastDeath}`;
       throw engineFailed(inWords, Math.ceil(waitMs));
     }
     const turn = await this.#turns.take(tenant, signal ?? null);

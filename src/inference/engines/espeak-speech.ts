@@ -58,7 +58,7 @@ export function createEspeakSpeech(espeak: Espeak): SpeechEngine {
           await setImmediate();
         }
       }
-      if (samples === 0) throw engineFailed('espeak-ng made no sound of this text');
+      if (samples === 0) throw engineFailed('espeak-ng made no audio from this text');
     },
   };
 }

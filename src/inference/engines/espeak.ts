@@ -67,14 +67,14 @@ function runOnce(
     process.on('error', (error: NodeJS.ErrnoException) =>
       end(
         error.code === 'ENOENT'
-          ? engineMissing(`espeak-ng is not there any more: ${espeakFix}`)
+          ? engineMissing(`espeak-ng is no longer installed: ${espeakFix}`)
           : engineFailed(`espeak-ng could not be run (${error.code ?? error.message})`),
       ),
     );
     process.stdout.on('data', (piece: Buffer) => {
       pieces.push(piece);
       bytes += piece.length;
-      if (bytes > outputBytesMax) end(engineFailed('espeak-ng made more sound than a sentence can have'));
+      if (bytes > outputBytesMax) end(engineFailed('espeak-ng made more audio than a sentence can have'));
     });
     process.on('close', (code, killedBy) => {
       stopTimer();

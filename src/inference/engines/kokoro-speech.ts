@@ -47,7 +47,7 @@ export function createKokoroSpeech({ model, ready, child, espeak }: KokoroParts)
         samples += sound.length;
         if (sound.length > 0) yield pcmOf(sound);
       }
-      if (samples === 0) throw engineFailed(`${model} made no sound of this text`);
+      if (samples === 0) throw engineFailed(`${model} made no audio from this text`);
     },
   };
 }

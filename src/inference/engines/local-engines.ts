@@ -79,12 +79,13 @@ export function createLocalEngines(options: LocalEnginesOptions): LocalEngines {
       whole ||= installedModel(folder, id) !== null && runtimeInstalled(folder);
       if (whole) return;
       const adding = addingProgress(folder, id, clock.wallMs());
-      if (adding === null) throw engineMissing(`${id} is not there: ${culvert} add ${extra} --model ${id} brings it`);
+      if (adding === null)
+        throw engineMissing(`${id} is not installed: ${culvert} add ${extra} --model ${id} installs it`);
       const { doneBytes, totalBytes, bytesPerS } = adding;
       const leftMs = bytesPerS > 0 ? ((totalBytes - doneBytes) / bytesPerS) * 1_000 : retryAfterMaxMs;
       const percent = Math.floor((doneBytes * 100) / Math.max(1, totalBytes));
       throw engineBusy(
-        `${id} is being downloaded: ${percent} % is there`,
+        `${id} is being downloaded: ${percent} % has come`,
         Math.round(Math.min(retryAfterMaxMs, Math.max(retryAfterMinMs, leftMs))),
       );
     };

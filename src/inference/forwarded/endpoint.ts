@@ -80,7 +80,7 @@ function servedBy(
   if (able.length > 0) return able.map(({ target, rank }) => ({ target: asServing(target, endpoint), rank }));
   const { path } = forwardedEndpoints[endpoint];
   if (serving.length > 0) {
-    return invalid('stream', `The model '${alias.id}' cannot stream its answers of ${path}. Leave 'stream' out.`);
+    return invalid('stream', `The model '${alias.id}' cannot stream answers of ${path}. Leave 'stream' out.`);
   }
   const why =
     nobodyServes(snapshot, endpoint) ?? `No provider of the model '${alias.id}' serves ${path}. Use another model.`;

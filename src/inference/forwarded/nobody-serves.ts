@@ -11,5 +11,5 @@ export function nobodyServes({ providers }: Pick<Snapshot, 'providers'>, id: For
   const keys = catalog.flatMap(({ envKey, forwards }) => (envKey !== null && forwards?.[id] ? [envKey] : []));
   const last = keys.pop()!;
   const named = keys.length === 0 ? last : `${keys.join(', ')} or ${last}`;
-  return `No provider of this gateway serves ${path}. Set ${named} where it runs, or name such a provider in culvert.yaml, and start it again.`;
+  return `No provider of this gateway serves ${path}. Set ${named} for the server, or name such a provider in culvert.yaml, and restart it.`;
 }

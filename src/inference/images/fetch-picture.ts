@@ -36,11 +36,12 @@ export function createPictureFetcher(parts: { rules: () => FetchRules; resolve: 
         accept: 'image/*',
         signal,
       });
-      if (!fetched.ok) return fault('malformed', `answered the link of a picture, but ${fetched.message}`);
+      if (!fetched.ok) return fault('malformed', `answered with a link to a picture, but ${fetched.message}`);
       if (fetched.status !== 200)
-        return fault('malformed', `answered the link of a picture that gives ${fetched.status}`);
+        return fault('malformed', `answered with a link to a picture, which returned ${fetched.status}`);
       return (
-        checkedPicture(fetched.body, as) ?? fault('malformed', 'answered the link of something that is no picture')
+        checkedPicture(fetched.body, as) ??
+        fault('malformed', 'answered with a link to something that is not a picture')
       );
     },
   };

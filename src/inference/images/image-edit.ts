@@ -31,19 +31,19 @@ export async function readEditFiles({ files }: Pick<UploadedForm, 'files'>): Pro
     const field = imageField.test(name) ? 'image' : name;
     if (field !== 'image' && field !== 'mask') {
       const shown = name.slice(0, 80);
-      return invalid(shown, `The form's file '${shown}' is not known here; send pictures as 'image' and 'mask'.`);
+      return invalid(shown, `The form's file '${shown}' is not known. Send pictures as 'image' and 'mask'.`);
     }
     const picture = await readPicture(field, file);
     if ('kind' in picture) return picture;
     if (field === 'image') pictures.push(picture);
     else if (mask === null) mask = picture;
-    else return invalid('mask', "'mask' stands in the form twice; send it once.");
+    else return invalid('mask', "The form has 'mask' twice. Send it once.");
   }
   if (pictures.length === 0) {
     return invalid('image', "Missing 'image': send the picture to change as a file of the form, a PNG, JPEG or WebP.");
   }
   if (pictures.length > picturesMax) {
-    return invalid('image', `'image' has ${pictures.length} pictures; send at most ${picturesMax}.`);
+    return invalid('image', `'image' has ${pictures.length} pictures. Send at most ${picturesMax}.`);
   }
   return { pictures, mask };
 }
@@ -52,6 +52,6 @@ async function readPicture(field: string, file: SpooledFile): Promise<UploadedPi
   if (file.bytes === 0) return invalid(field, `'${field}' is empty: it has 0 bytes.`);
   const type = pictureTypeOfStart(await file.head(pictureStartBytes));
   if (type !== null) return { type, file };
-  const message = `'${field}' is no picture that is known here: its ${file.bytes} bytes begin like none of PNG, JPEG and WebP. What the file is called does not matter.`;
+  const message = `'${field}' is not a known picture: its ${file.bytes} bytes do not begin like PNG, JPEG or WebP. The name of the file does not matter.`;
   return invalid(field, message);
 }

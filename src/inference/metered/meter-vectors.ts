@@ -90,7 +90,7 @@ const unbooked: VectorCallHold = {
 function embeddingOf(snapshot: Snapshot, { principal }: VectorMeterCall, asked: TextsToEmbed): Embedding | Failure {
   const sizeOnly = asked.texts.length === 0;
   const empty = asked.texts.indexOf('');
-  if (empty !== -1) return invalid('text', `Text ${empty} of this call is empty: there is nothing to embed.`);
+  if (empty !== -1) return invalid('text', `Text ${empty} of this call is empty, so there is nothing to embed.`);
   const body = textsBody(sizeOnly ? { ...asked, texts: [probeText] } : asked);
   const way = embeddingWay(snapshot, body.facts, principal);
   if ('kind' in way) return way;
@@ -110,7 +110,7 @@ function rankingOf(
   const { alias, charged } = plan;
   const embedder = embedding?.way.alias;
   if (embedder?.tier != null && charged.tier !== null && embedder.tier !== charged.tier) {
-    const message = `The models '${embedder.id}' and '${alias.id}' count in the limits of two tiers: embed the text by /v1/embeddings, and send its vector.`;
+    const message = `The models '${embedder.id}' and '${alias.id}' count towards the limits of two tiers. Embed the text with /v1/embeddings, and send its vector.`;
     return invalid('rerank.model', message);
   }
   const costMilli = costMilliOf(snapshot.config.costs, forwardedEndpoints.rerank.cost, charged.cost);

@@ -71,7 +71,7 @@ export function embeddingProblems({ models, providers }: Pick<EmbeddingSourcePar
     targets.flatMap(({ provider }, i) => {
       const connection = type === 'embedding' ? providers.get(provider)?.connection : undefined;
       if (connection === undefined || connection.embeds !== null) return [];
-      return [`models.${id}.targets[${i}]: ${provider} (${connection.provider.id}) makes no embeddings`];
+      return [`models.${id}.targets[${i}]: ${provider} (${connection.provider.id}) has no embeddings`];
     }),
   );
 }

@@ -177,7 +177,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     const unheardOf = alias === null ? mayComeFrom(model, principal) : null;
     if (unheardOf !== null) {
       const shown = model.slice(0, 256);
-      const message = `Whether there is a model '${shown}' is not known yet: the list of models of ${unheardOf} could not be read so far. It is asked again.`;
+      const message = `Culvert does not know yet whether the model '${shown}' exists, because it could not read the list of models of ${unheardOf} so far. It asks again.`;
       return { kind: 'no-target', model: shown, retryAfterMs: unheardRetryMs, message };
     }
     const allowedModels = list(principal).map(({ id }) => id);

@@ -100,7 +100,7 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
 
   const secrets = facts.secrets.map((secret) => secret.trim());
   if (secrets.some((secret) => secret !== '' && !printable(secret))) {
-    return { ok: false, message: `provider ${name}: an API key has characters that no header can carry` };
+    return { ok: false, message: `provider ${name}: an API key has characters that an HTTP header cannot hold` };
   }
   const credentials = new Map<string, CredentialHeaders>();
   const count = Math.max(1, secrets.length);
@@ -227,11 +227,11 @@ function readBaseUrl(facts: {
   if (url.username !== '' || url.password !== '') {
     return {
       ok: false,
-      message: `provider ${name}: base_url must not carry a user or password; use api_key or headers`,
+      message: `provider ${name}: base_url must not hold a user or password; use api_key or headers`,
     };
   }
   if (url.search !== '' || url.hash !== '') {
-    return { ok: false, message: `provider ${name}: base_url must not carry ? or #; use api_version or headers` };
+    return { ok: false, message: `provider ${name}: base_url must not hold ? or #; use api_version or headers` };
   }
   let path = withoutEndSlash(url);
   const suffix = provider.baseSuffixes?.find((end) => path.endsWith(end));

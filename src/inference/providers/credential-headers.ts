@@ -54,7 +54,7 @@ export function readOperatorHeaders(headers: Readonly<Record<string, string>>): 
     const value = rawValue.trim();
     if (!/^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(name)) return { ok: false, message: 'a header name is not valid' };
     if (transportHeaders.has(name)) return { ok: false, message: `header ${name} cannot be set` };
-    if (!printable(value)) return { ok: false, message: `header ${name} has characters that no header can carry` };
+    if (!printable(value)) return { ok: false, message: `header ${name} has characters that HTTP cannot hold` };
     read.set(name, value);
   }
   return { ok: true, headers: read };

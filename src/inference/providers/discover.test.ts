@@ -263,12 +263,12 @@ test('a failed list says why and never rejects', async () => {
   assert.deepEqual(await answering(401, {}), {
     ok: false,
     reason: 'bad_credential',
-    message: 'mine answered 401 to the list of models',
+    message: 'mine answered 401 when asked for its models',
   });
   assert.deepEqual(await answering(503, '<html>'), {
     ok: false,
     reason: 'transient',
-    message: 'mine answered 503 to the list of models',
+    message: 'mine answered 503 when asked for its models',
   });
   assert.deepEqual(await answering(200, '<html>'), {
     ok: false,

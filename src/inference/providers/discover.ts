@@ -43,7 +43,7 @@ export async function discoverModels(connection: ProviderConnection, get: Discov
     return {
       ok: false,
       reason,
-      message: `${name} answered ${answer.status} to the list of models`,
+      message: `${name} answered ${answer.status} when asked for its models`,
       ...(error !== null && { said: scrub(error.message, connection) }),
     };
   }

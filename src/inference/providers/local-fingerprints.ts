@@ -225,7 +225,7 @@ export const localFingerprints: readonly LocalFingerprint[] = [
       if (!isIts || !Array.isArray(said.devices)) return null;
       // Its newest versions may ask who looks at the queue.
       if (queue?.status === 200 && !Array.isArray(objectIn(queue)?.queue_running)) return null;
-      return { list: null, note: 'it draws by workflows of its owner, which no endpoint here can ask for' };
+      return { list: null, note: 'it draws with workflows of its owner, which no endpoint of Culvert can ask for' };
     },
   },
   {
@@ -244,7 +244,7 @@ export const localFingerprints: readonly LocalFingerprint[] = [
       if (!tells && !isPage) return null;
       if (!tells && search?.status !== 400 && search?.status !== 403) return null;
       if (search?.status !== 403) return { list: null, note: null };
-      return { list: null, note: "it refuses JSON until 'search.formats' of its settings.yml has json", use: 'listed' };
+      return { list: null, note: "it refuses JSON until 'search.formats' in its settings.yml has json", use: 'listed' };
     },
   },
   {

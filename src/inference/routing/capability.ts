@@ -139,7 +139,7 @@ export function noneCapable(alias: string, candidates: readonly RouteCandidate[]
 
 /** None of its providers could be made ready: the operator's to mend, not the caller's. */
 export function noneUsable(alias: string): Failure {
-  const message = `No provider of the model '${alias}' can be used as it is configured; '${culvert} check' says why.`;
+  const message = `No provider of the model '${alias}' can be used with the present configuration. '${culvert} check' says why.`;
   return { kind: 'no-target', model: alias, retryAfterMs: unusableRetryMs, message };
 }
 
@@ -150,7 +150,7 @@ export function incapable(alias: string, unmet: readonly string[]): Failure {
   return {
     kind: 'invalid-request',
     param: paramOfNeed(unmet),
-    message: `No target of model '${alias}' can do what this request asks (${unmet.join(', ')}). Use another model or leave that out.`,
+    message: `No target of the model '${alias}' can do what this request asks for (${unmet.join(', ')}). Use another model, or leave that out.`,
   };
 }
 

@@ -85,7 +85,7 @@ test('with nothing better, what rests is told to be asked all the same', () => {
   assert.deepEqual(
     told.candidates.map(({ verdict }) => verdict),
     [
-      'open until 2026-07-01T12:00:05Z (bad credential): asked all the same, as the least bad',
+      'open until 2026-07-01T12:00:05Z (bad credential): asked nevertheless, because the others are worse',
       'cooling until 2026-07-01T12:00:20Z (rate limited)',
     ],
   );

@@ -59,7 +59,8 @@ function dryVerdict(
     const goesFirst = first.length === 0 || choice.tier <= first[0]!.tier;
     return `${blockedWords(choice.blocked!, health)}: ${goesFirst ? 'asked first, as a probe' : 'asked if those before it fail'}`;
   }
-  if (choice === last) return `${blockedWords(choice.blocked!, health)}: asked all the same, as the least bad`;
+  if (choice === last)
+    return `${blockedWords(choice.blocked!, health)}: asked nevertheless, because the others are worse`;
   if (choice.blocked !== null) return blockedWords(choice.blocked, health);
   if (!first.includes(choice)) return 'ready: asked if those before it fail';
   return first.length === 1 ? 'ready: picked' : `ready: one of ${first.length} to pick from`;

@@ -63,7 +63,7 @@ class SoundBytes implements SoundReader {
     }
     const format = formatOf(start, this.came.format);
     if (format === null) {
-      this.fault = fault('malformed', `answered with something else than ${this.came.format}`);
+      this.fault = fault('malformed', `answered with something other than ${this.came.format}`);
       return null;
     }
     this.came = { format, rateHz: null };
@@ -81,7 +81,7 @@ class SoundBytes implements SoundReader {
 }
 
 function notSound(): Fault {
-  return fault('malformed', 'answered with something else than sound');
+  return fault('malformed', 'answered with something other than audio');
 }
 
 /** An error that stands in a 200. */
@@ -154,9 +154,9 @@ class GeminiAnswer implements SoundReader {
     if (this.fault !== null) return sound;
     if (this.contentEvents === 0) {
       const why = this.#finish === null ? '' : ` (${this.#finish})`;
-      this.fault = fault('malformed', `answered without sound${why}`);
+      this.fault = fault('malformed', `answered without audio${why}`);
     } else if (this.#finish === null) {
-      this.fault = fault('truncated', 'ended before it said that it was done');
+      this.fault = fault('truncated', 'ended before it said that it had finished');
     }
     return sound;
   }

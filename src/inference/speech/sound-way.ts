@@ -64,9 +64,9 @@ function throughConverter(conversion: Conversion, parts: SoundWayParts): SoundWa
     });
   };
   stream.on('drain', onDrain);
-  stream.on('end', () => over(header === null ? null : fault('malformed', 'sent sound that is empty')));
+  stream.on('end', () => over(header === null ? null : fault('malformed', 'sent empty audio')));
   stream.on('error', (error) => over(faultOfConversion(error)));
-  stream.on('close', () => over(fault('malformed', 'sent sound that could not be converted')));
+  stream.on('close', () => over(fault('malformed', 'sent audio that could not be converted')));
   return {
     write(sound) {
       pass();
@@ -102,9 +102,9 @@ function throughConverter(conversion: Conversion, parts: SoundWayParts): SoundWa
 function faultOfConversion(error: unknown): Fault {
   if (error instanceof AudioFault) {
     const ours = error.reason === 'crashed' || error.reason === 'stalled';
-    return fault(ours ? 'gateway_fault' : 'malformed', `sent sound that ${error.message}`);
+    return fault(ours ? 'gateway_fault' : 'malformed', `sent audio that ${error.message}`);
   }
   if (error instanceof FailureError && 'message' in error.failure)
     return fault('gateway_fault', error.failure.message, statusOf(error.failure));
-  return fault('gateway_fault', 'sent sound that could not be converted');
+  return fault('gateway_fault', 'sent audio that could not be converted');
 }

@@ -249,7 +249,7 @@ class SpeechEngineTrial implements Trial {
     const { clock } = this.#services;
     if (deadlineMs <= clock.monotonicMs()) return fault('deadline', 'the deadline passed');
     const limits = { ...this.#answer.attempt.target.timeouts, deadlineMs };
-    const timers = engineTimers(clock, limits, 'made no sound', (found) => this.stop(found));
+    const timers = engineTimers(clock, limits, 'made no audio', (found) => this.stop(found));
     this.#ran = true;
     this.#spoken.open(this.#made);
     try {
@@ -268,7 +268,7 @@ class SpeechEngineTrial implements Trial {
           }),
       });
       if (ended === 'left') return this.#fault;
-      return this.#bytes === 0 ? fault('malformed', 'made no sound of the text') : null;
+      return this.#bytes === 0 ? fault('malformed', 'made no audio from the text') : null;
     } catch (error) {
       return this.#fault ?? faultOfEngine(error);
     } finally {

@@ -128,11 +128,11 @@ export class SpokenAnswer implements AttemptSink {
   #out(sound: Buffer): Pace {
     if (this.#fault !== null) return 'ready';
     this.#bytesOut += sound.length;
-    if (this.#bytesOut > soundBytesMax) return this.#break(fault('malformed', 'sent over 512 MB of sound'));
+    if (this.#bytesOut > soundBytesMax) return this.#break(fault('malformed', 'sent over 512 MB of audio'));
     const pace = this.#outlet.write(sound);
     if (pace === 'lost') return this.#break(answeredElsewhere());
     if (pace !== 'too long') return pace;
-    return this.#break(fault('malformed', 'sent more sound than is kept for an answer in one piece'));
+    return this.#break(fault('malformed', 'sent more audio than a reply in one piece may hold'));
   }
 
   #break(found: Fault): 'ready' {

@@ -288,7 +288,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
 /** Ours, whoever would have been asked: no provider is blamed, and no other is asked. */
 function noDescriptor(): FailureError {
   const message =
-    'This server has no open files left to ask a provider with (ulimit -n). Nothing is charged; retry shortly.';
+    'This server has no open files left for a call to a provider (ulimit -n). Nothing is charged; retry shortly.';
   return new FailureError({ kind: 'overloaded', message });
 }
 

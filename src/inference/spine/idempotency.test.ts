@@ -107,7 +107,7 @@ test('the same key with another body is a 409 that says so and does not ask for 
   const { send, runs } = setUp();
   await send();
   const conflict = conflictOf(await send({ body: Buffer.from('{"model": "chat"}') }));
-  assert.match(conflict.message, /another request body, by req_1/);
+  assert.match(conflict.message, /request req_1 used this Idempotency-Key with another body/);
   assert.equal(conflict.retryAfterMs, undefined);
   assert.equal(runs(), 1);
 });
@@ -158,7 +158,7 @@ test('a reply of over 1 MB reaches its caller; a repeat is told that it was not 
   const { send, runs } = setUp();
   const large = await send({}, (sink) => sendWhole(sink, [], Buffer.alloc(1024 * 1024 + 1, 'x')));
   assert('body' in large && large.body.length === 1024 * 1024 + 1);
-  assert.match(conflictOf(await send()).message, /req_1, was not kept: it is over 1 MB/);
+  assert.match(conflictOf(await send()).message, /req_1, was not kept, because it is over 1 MB/);
   assert.equal(runs(), 1);
 });
 

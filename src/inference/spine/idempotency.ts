@@ -107,7 +107,7 @@ export function createIdempotency(parts: IdempotencyParts): Idempotency {
             await pause(retryIntervalMs);
             continue;
           }
-          onTrouble(`the Idempotency-Key of ${requestId} could not be written: ${String(error)}`);
+          onTrouble(`the Idempotency-Key of ${requestId} could not be stored: ${String(error)}`);
           return;
         }
       }
@@ -139,18 +139,18 @@ export function createIdempotency(parts: IdempotencyParts): Idempotency {
       }
       case 'other-body':
         return conflict(
-          `This Idempotency-Key was used with another request body, by ${first}. Use a new key for a new request.`,
+          `The request ${first} used this Idempotency-Key with another body. Use a new key for a new request.`,
         );
       case 'kept': {
         if (taken.sealed === null) {
           return conflict(
-            `The reply to the first request with this Idempotency-Key, ${first}, was not kept: it is over 1 MB, or there was no room for it. It was not run again.`,
+            `The reply to the first request with this Idempotency-Key, ${first}, was not kept, because it is over 1 MB or there was no room for it. The request did not run again.`,
           );
         }
         const packed = sealer.open(taken.sealed, contextOf(scope, first));
         if (packed === null) {
           return conflict(
-            `The reply to the first request with this Idempotency-Key, ${first}, can no longer be read. It was not run again.`,
+            `The reply to the first request with this Idempotency-Key, ${first}, can no longer be read. The request did not run again.`,
           );
         }
         const reply = unpackReply(packed);
@@ -187,7 +187,7 @@ const inFlightRetryMs = 1_000;
 
 const unavailable: Failure = {
   kind: 'quota-unavailable',
-  message: 'The Idempotency-Key cannot be checked right now, so the request was not run. Retry shortly.',
+  message: 'The Idempotency-Key cannot be checked right now, so the request did not run. Retry shortly.',
 };
 
 function contextOf(scope: string, requestId: string): string {

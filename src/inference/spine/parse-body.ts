@@ -40,7 +40,10 @@ function readTwoWays(raw: Buffer, body: JsonObject, scan: JsonScan): Failure | n
   const names = Object.keys(body);
   if (scan.memberCount !== names.length) {
     const name = repeatedName(raw, scan.members);
-    return invalid(name, `The body has more than one ${name === null ? 'member of one name' : `'${name}'`}.`);
+    return invalid(
+      name,
+      `The body has ${name === null ? 'two members with the same name' : `more than one '${name}'`}.`,
+    );
   }
   for (const name of names) {
     if (/^[a-z_]+$/.test(name)) continue;
@@ -48,18 +51,18 @@ function readTwoWays(raw: Buffer, body: JsonObject, scan: JsonScan): Failure | n
     if (plain === name || !Object.hasOwn(body, plain)) continue;
     return invalid(
       name.slice(0, 64),
-      `The body has '${plain}' in another spelling too, which some servers read in its place.`,
+      `The body also has '${plain}' in another spelling, which some servers read instead.`,
     );
   }
   for (const name of magicNames) {
-    if (Object.hasOwn(body, name)) return invalid(name, `'${name}' is no parameter; leave it out.`);
+    if (Object.hasOwn(body, name)) return invalid(name, `'${name}' is not a parameter. Leave it out.`);
   }
   // Without an escape no half of a pair can stand in valid UTF-8.
   if (!raw.includes('\\u')) return null;
   const path = loneSurrogateIn(body, '');
   return path === null
     ? null
-    : invalid(path, `Invalid '${path}': it holds half of a surrogate pair; send valid Unicode.`);
+    : invalid(path, `Invalid '${path}': it holds half of a surrogate pair. Send valid Unicode.`);
 }
 
 /** Names that mean something else than a member to careless readers. No API has parameters called so. */

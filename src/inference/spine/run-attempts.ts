@@ -143,7 +143,7 @@ function isCrowded({ class: outcome, status }: AttemptRecord): boolean {
 
 /** Why nobody else was asked. */
 function boundWords<C>({ bound }: Job<C>): string {
-  return bound === null ? '' : ` ('${bound}' names what only one credential can reach)`;
+  return bound === null ? '' : ` (only one credential reaches what '${bound}' names)`;
 }
 
 /** What this machine's own engines said: how far a download is. */

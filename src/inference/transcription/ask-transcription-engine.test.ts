@@ -74,10 +74,10 @@ test('a stream has each segment as it is found; together they are the whole text
 });
 
 test('an engine that fails before any text leaves the caller to the next target, and its own reason stays', async () => {
-  const busy = await ask({}, fails(engineBusy('whisper is being downloaded: 40 % is there', 5_000)));
+  const busy = await ask({}, fails(engineBusy('whisper is being downloaded: 40 % has come', 5_000)));
   assert.deepEqual([busy.fault?.class, busy.fault?.retryAfterMs], ['rate_limited', 5_000]);
   assert.equal(busy.job.progress.delivered, 'nothing');
-  const damaged = await ask({}, fails(new AudioFault('unreadable', 'has no sound in it')));
+  const damaged = await ask({}, fails(new AudioFault('unreadable', 'has no audio in it')));
   assert.deepEqual([damaged.fault?.class, damaged.fault?.status, damaged.fault?.param], ['caller_fault', 400, 'file']);
   const crashed = await ask({ stream: 'true' }, fails(new Error('it died'), spoken.slice(0, 1)));
   assert.deepEqual([crashed.fault?.class, crashed.job.progress.delivered], ['transient', 'partial']);

@@ -99,13 +99,13 @@ function fileOf({ files }: UploadedForm): SpooledFile | Failure {
     return invalid('file', message);
   }
   if (first.name !== 'file') {
-    return invalid('file', `The form's file stands in '${first.name.slice(0, 80)}'; send it as 'file'.`);
+    return invalid('file', `The form has its file as '${first.name.slice(0, 80)}'. Send it as 'file'.`);
   }
   return first.file.bytes === 0 ? invalid('file', "'file' is empty: it has 0 bytes.") : first.file;
 }
 
 function notAudio(bytes: number): Failure {
-  const message = `'file' is not audio that is known here: its ${bytes} bytes begin like none of mp3, mp4, m4a, wav, webm, ogg, flac, aac, aiff or amr. What the file is called does not matter.`;
+  const message = `'file' is not known audio: its ${bytes} bytes do not begin like mp3, mp4, m4a, wav, webm, ogg, flac, aac, aiff or amr. The name of the file does not matter.`;
   return invalid('file', message);
 }
 

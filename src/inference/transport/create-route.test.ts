@@ -26,9 +26,9 @@ test('certificates are PEM or a file that holds it, and the same ones are the sa
 
 for (const [facts, message] of [
   [{ ca: '/no/such/file' }, 'tls.ca is neither PEM nor a file that can be read (ENOENT)'],
-  [{ ca: key }, 'tls.ca holds no certificate in PEM'],
-  [{ cert, key: cert }, /^tls.ca, tls.cert and tls.key do not go together/],
-  [{ proxy: 'socks5://u:hidden@proxy.test' }, 'proxy is no URL such as http://proxy.internal:3128'],
+  [{ ca: key }, 'tls.ca holds no PEM certificate'],
+  [{ cert, key: cert }, /^tls.ca, tls.cert and tls.key do not match/],
+  [{ proxy: 'socks5://u:hidden@proxy.test' }, 'proxy is not a URL such as http://proxy.internal:3128'],
 ] as const) {
   test(`${Object.keys(facts).join(' and ')} that cannot be used: ${message}`, () => {
     const made = createRoute({ ...nothing, ...facts });

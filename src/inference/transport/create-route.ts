@@ -24,7 +24,7 @@ export function createRoute(facts: RouteFacts): RouteResult {
   if (Object.values({ ...facts, http2: http2 || undefined }).every((one) => one === undefined))
     return { ok: true, route: undefined };
   const proxy = written === undefined ? 'environment' : written === 'off' ? 'off' : readProxy(written);
-  if (proxy === null) return { ok: false, message: 'proxy is no URL such as http://proxy.internal:3128' };
+  if (proxy === null) return { ok: false, message: 'proxy is not a URL such as http://proxy.internal:3128' };
   const pems: Partial<Record<'ca' | 'cert' | 'key', string>> = {};
   for (const name of ['ca', 'cert', 'key'] as const) {
     const text = facts[name];
@@ -47,11 +47,11 @@ export function createRoute(facts: RouteFacts): RouteResult {
 function fault(pems: Readonly<Partial<Record<'ca' | 'cert' | 'key', string>>>): string | null {
   const { ca, cert, key } = pems;
   if (ca === undefined && cert === undefined) return null;
-  if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----')) return 'tls.ca holds no certificate in PEM';
+  if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----')) return 'tls.ca holds no PEM certificate';
   try {
     process.getBuiltinModule('node:tls').createSecureContext({ ca, cert, key });
     return null;
   } catch (error) {
-    return `tls.ca, tls.cert and tls.key do not go together (${codeOf(error)})`;
+    return `tls.ca, tls.cert and tls.key do not match (${codeOf(error)})`;
   }
 }

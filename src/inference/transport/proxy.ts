@@ -31,7 +31,7 @@ export function environmentProxies(env: Readonly<Record<string, string | undefin
     const text = (env[name.toLowerCase()] ?? env[name] ?? '').trim();
     if (text === '') return null;
     const proxy = readProxy(text);
-    if (proxy === null) throw new Error(`${name} is no proxy: expected a URL such as http://proxy.internal:3128`);
+    if (proxy === null) throw new Error(`${name} is not a proxy: expected a URL such as http://proxy.internal:3128`);
     return proxy;
   };
   const bySecurity = { 'https:': read('HTTPS_PROXY'), 'http:': read('HTTP_PROXY') };

@@ -27,7 +27,7 @@ export function transportErrorOf(error: unknown): TransportError {
     return { kind: 'no-descriptor', message: `this server has no open files left for a connection (${code})` };
   }
   if (error instanceof ConnectFailure && code.startsWith('PROXY_')) {
-    return { kind: error.kind, message: `the proxy gave no way to it (${code})` };
+    return { kind: error.kind, message: `the proxy could not reach it (${code})` };
   }
   if (error instanceof ConnectFailure) return { kind: error.kind, message: `${connectWords[error.kind]} (${code})` };
   if (wasDestroyed(error)) return transportEnded;

@@ -52,8 +52,8 @@ test('abort while TLS is agreed on in a tunnel: the proxy sees the close', async
 });
 
 for (const [name, answer, message] of [
-  ['closes', '', /^the proxy gave no way to it/],
-  ['says what is no HTTP', 'SSH-2.0-OpenSSH_9\r\n\r\n', /^the proxy gave no way to it/],
+  ['closes', '', /^the proxy could not reach it/],
+  ['says what is no HTTP', 'SSH-2.0-OpenSSH_9\r\n\r\n', /^the proxy could not reach it/],
   ['says no', 'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n', /PROXY_407/],
   ['speaks before the origin could', 'HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n', /PROXY_200/],
   ['closes the tunnel', 'HTTP/1.1 200 OK\r\n\r\n', /no secure connection/],

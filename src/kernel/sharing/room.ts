@@ -99,11 +99,11 @@ class Hold implements RoomHold {
 }
 
 function full(what: string, bytesMax: number): Failure {
-  const message = `This server has as many bytes of ${what} as it takes at once (${bytesMax}). Retry shortly.`;
+  const message = `This server holds as many bytes of ${what} as it accepts at once (${bytesMax}). Retry shortly.`;
   return { kind: 'overloaded', message };
 }
 
 function shareUsed(what: string, bytesMax: number): Failure {
-  const message = `Your account has as many bytes of ${what} as one account may have at once (${bytesMax}). Retry when others of its requests have ended, or send fewer at once.`;
+  const message = `Your account has as many bytes of ${what} as one account may have at once (${bytesMax}). Retry when other requests of it have ended, or send fewer at once.`;
   return { kind: 'overloaded', message };
 }

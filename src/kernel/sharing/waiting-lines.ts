@@ -47,9 +47,9 @@ export class WaitingLines<Place, Tenant extends Line<Place>> {
     const { name, waitingMax, tenantWaitingMax, waitingBytesMax } = this.#bounds;
     const mine = tenant.waiting.length;
     if (mine >= tenantWaitingMax || (mine > 0 && tenant.waitingBytes + bytes > waitingBytesMax / 2))
-      return `${name}: ${mine + tenant.held} of this key are under way or wait already, as many as one key may have. Retry shortly, or send fewer at once.`;
+      return `${name}: ${mine + tenant.held} of this key are running or waiting, as many as one key may have. Retry shortly, or send fewer at once.`;
     if (this.#waiting >= waitingMax || (this.#waiting > 0 && this.#waitingBytes + bytes > waitingBytesMax))
-      return `${name}: ${this.#waiting + heldByAll} of all callers are under way or wait already, as many as there may be. Retry shortly.`;
+      return `${name}: ${this.#waiting + heldByAll} of all callers are running or waiting, as many as there may be. Retry shortly.`;
     return null;
   }
 

@@ -80,7 +80,8 @@ async function openSender(options: TelemetryOptions, attributes: Attributes): Pr
       new Promise((resolve) => {
         exporter.export(batch, ({ error, code }) => resolve(code === 0 ? null : (error?.message ?? 'it was refused')));
       }),
-    onLost: (why) => options.onTrouble(`traces cannot be sent to ${shown}: ${why}; they are lost until it is back`),
+    onLost: (why) =>
+      options.onTrouble(`traces cannot be sent to ${shown}: ${why}; they are lost until it answers again`),
     onBack: (lost) => options.onBack(`traces are sent to ${shown} again; ${lost} spans were lost`),
   });
 }

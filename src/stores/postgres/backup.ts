@@ -40,7 +40,7 @@ export async function writePostgresBackup(
 ): Promise<void> {
   await rest.transaction('write', async (run) => {
     if (await holdsRows(run))
-      throw new RestoreRefused(`The database ${place} is not empty; restore into a new one (storage.database).`);
+      throw new RestoreRefused(`The database ${place} is not empty. Restore into a new one (storage.database).`);
     let batch: BackupRow[] = [];
     const write = async () => {
       await writeBatch(run, batch);

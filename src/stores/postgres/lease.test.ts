@@ -40,7 +40,7 @@ test('one server a database counts in its own memory; its folder takes over at o
   clock.advance(24_999);
   assert.equal(next.trouble(), null);
   clock.advance(1);
-  assert.match(next.trouble() ?? '', /has not been reached for 25 s/);
+  assert.match(next.trouble() ?? '', /did not answer for 25 s/);
   await again.release();
   assert.equal((await lease('folder-d', 'boot-5')).kind, 'held', 'nobody gives away what is not theirs');
   await next.release();

@@ -74,7 +74,7 @@ export async function takeLease(options: LeaseOptions): Promise<LeaseResult> {
       if (lost)
         return `another Culvert has taken over ${database.place}; restart this one, or set storage.state to Redis`;
       if (clock.monotonicMs() - renewedMs < trustedMs) return null;
-      return `${database.place} has not been reached for ${trustedMs / 1_000} s: another Culvert may be counting now`;
+      return `${database.place} did not answer for ${trustedMs / 1_000} s, so another Culvert may be counting now`;
     },
     async release() {
       released = true;
@@ -104,7 +104,7 @@ function heldMessage(place: string): string {
 
 function sharedMessage(servers: number, place: string): string {
   const others = servers === 1 ? 'Another Culvert shares its' : `${servers} other Culverts share their`;
-  return `${others} quota counters over ${place}, and this one would count in its own memory (storage.state). Stop them and wait 30 s, or let it share them too (storage.state: redis://…).`;
+  return `${others} quota counters over ${place}, but this one would count in its own memory (storage.state). Stop them and wait 30 s, or let this one share the counters too (storage.state: redis://…).`;
 }
 
 const buryOwn = `

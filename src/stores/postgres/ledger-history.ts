@@ -65,7 +65,8 @@ function idOfCursor(cursor: string): string {
   if (!/^req_[0-9a-f-]{36}$/.test(id) || cursorOf(id) !== cursor)
     throw new FailureError({
       kind: 'invalid-request',
-      message: 'cursor: this is not a cursor of this list; use next_cursor of the page before, or leave it out',
+      message:
+        'cursor: this cursor does not belong to this list. Use next_cursor of the previous page, or leave it out',
       param: 'cursor',
     });
   return id;

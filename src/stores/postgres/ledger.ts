@@ -94,14 +94,14 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
       for (const { requestId } of events) leftovers.disowned(requestId);
       const first = events[0]?.requestId ?? '';
       const which = events.length === 1 ? first : `${events.length} requests (${first} and more)`;
-      onTrouble(`ledger: the end of ${which} could not be written, the estimate will be charged: ${reason}`);
+      onTrouble(`ledger: the end of ${which} could not be written, so the estimate will be charged: ${reason}`);
     },
   });
   const troubles = createTroubleReport({ trouble: () => fault, words: ledgerWords, tell: onTrouble, clock });
   const boots = createBoots(database, bootId, clock, hear);
   // Before the first reservation, which would look like a dead boot's without it.
   if (use === 'serve') await boots.begin();
-  else opens.refuse('this process only looks at it');
+  else opens.refuse('this process only reads it');
   const sweeping = setInterval(() => void leftovers.sweep(run, leftoverSettleMs).catch(() => {}), sweepIntervalMs);
   sweeping.unref();
   const tellingTraffic = setInterval(() => void traffic.write(), trafficIntervalMs);

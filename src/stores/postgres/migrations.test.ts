@@ -93,7 +93,7 @@ test('tables of PostgreSQL', { skip }, async (t) => {
     const wrong = [
       [`postgres://eve:canary-secret@127.0.0.1:${server.port}/postgres`, /SQLSTATE 28000/],
       [`postgres://culvert:canary-secret@127.0.0.1:${server.port}/nowhere`, /no such database/],
-      ['postgres://culvert:canary-secret@127.0.0.1:9/postgres', /127\.0\.0\.1:9\/postgres cannot be reached: nobody/],
+      ['postgres://culvert:canary-secret@127.0.0.1:9/postgres', /127\.0\.0\.1:9\/postgres cannot be reached: nothing/],
     ] as const;
     for (const [url, words] of wrong) {
       const error: unknown = await openPostgres(url).catch((thrown: unknown) => thrown);

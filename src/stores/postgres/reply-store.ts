@@ -22,7 +22,7 @@ export function createPostgresReplyStore({ opens, rest }: Pick<Database, 'opens'
       const found = rows[0];
       if (found !== undefined) return takenOf(found, row.bodyHash);
     }
-    throw new Error('an Idempotency-Key was taken and released over and over');
+    throw new Error('other requests took and released the Idempotency-Key again and again');
   }
 
   /** Else a repeat would hear of a running request until the key expires. */

@@ -20,7 +20,7 @@ for (const { what, error, words } of [
   {
     what: 'a server without TLS',
     error: new Error('The server does not support SSL connections'),
-    words: /does not speak TLS\. Leave sslmode out/,
+    words: /does not support TLS\. Leave sslmode out/,
   },
   {
     what: 'an sslrootcert that is not there',
@@ -40,7 +40,7 @@ for (const { what, error, words } of [
 
 test('a server that is not there yet is waited for', () => {
   const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' });
-  assert.match(whyUnusable(refused, place) ?? '', /nobody listens there/);
+  assert.match(whyUnusable(refused, place) ?? '', /nothing listens there/);
   assert.equal(mayPass(refused), true);
   assert.equal(mayPass(new Error('Connection terminated due to connection timeout')), true);
 });

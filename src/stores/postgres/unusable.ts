@@ -8,7 +8,7 @@ import { sqlState } from './database.ts';
 export function whyUnusable(error: unknown, place: string): string | null {
   if (!(error instanceof Error)) return null;
   if (error instanceof NewerSchema) return `${error.message}.`;
-  const hint = 'Mend it, or name another database (storage.database).';
+  const hint = 'Repair it, or name another database (storage.database).';
   const state = sqlState(error);
   if (state !== null) {
     const why = wordsOfState[state] ?? wordsOfClass[state.slice(0, 2)];
@@ -33,12 +33,12 @@ export function mayPass(error: unknown): boolean {
 /** What `sslmode` of the URL asks for and cannot be had; no waiting mends it. */
 function whyNoTls(error: Error): string | null {
   const { message } = error;
-  if (/does not support SSL/.test(message)) return 'it does not speak TLS. Leave sslmode out of storage.database.';
+  if (/does not support SSL/.test(message)) return 'it does not support TLS. Leave sslmode out of storage.database.';
   if ('syscall' in error && error.syscall === 'open')
     return `a file that storage.database names cannot be read (${message}).`;
   const code = 'code' in error ? String(error.code) : '';
   if (!/CERT|TLS|SIGNATURE/.test(code) && !/certificate/i.test(message)) return null;
-  return `its certificate is refused (${message}). Name who signed it in storage.database (?sslmode=verify-full&sslrootcert=/path/to/ca.pem), and the host as the certificate does.`;
+  return `its certificate is refused (${message}). Name its CA in storage.database (?sslmode=verify-full&sslrootcert=/path/to/ca.pem), and the host as the certificate does.`;
 }
 
 /** Both addresses of a name that has two may have refused: then the error holds theirs. */
@@ -51,12 +51,12 @@ function socketCode(error: Error): string | null {
 }
 
 const wordsOfSocket: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nobody listens there',
+  ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'there is no such host',
   EAI_AGAIN: 'its name cannot be looked up now',
   ETIMEDOUT: 'it does not answer',
-  EHOSTUNREACH: 'there is no way to it',
-  ENETUNREACH: 'there is no way to it',
+  EHOSTUNREACH: 'there is no route to it',
+  ENETUNREACH: 'there is no route to it',
   ECONNRESET: 'it closed the connection',
 };
 

@@ -139,7 +139,7 @@ test('rows of another driver are taken without its own columns, and order or key
 test('a restore that cannot be leaves a folder as it was', async (t) => {
   const { folder, ledger, accounts, rows } = await filled(t);
   const backup = await all(readBackup(folder));
-  await assert.rejects(writeBackup(folder, each(backup)), /is not empty; restore into a new data folder/);
+  await assert.rejects(writeBackup(folder, each(backup)), /is not empty\. Restore into a new data folder/);
   assert.ok((await ledger.find(rows[1]!.requestId, 'dev')) !== null);
   const bad: BackupRow[] = [
     { table: 'sqlite_master', row: { name: 'x' } },

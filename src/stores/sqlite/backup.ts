@@ -60,7 +60,7 @@ export async function writeBackup(folder: DataFolder, rows: AsyncIterable<Backup
       const database = openFile(folder, file);
       databases.set(file, database);
       if (holdsRows(database, keptTables[file])) {
-        throw new RestoreRefused(`${database.file} is not empty; restore into a new data folder (storage.data_dir).`);
+        throw new RestoreRefused(`${database.file} is not empty. Restore into a new data folder (storage.data_dir).`);
       }
     }
     filling = true;
@@ -134,7 +134,8 @@ function insertInto(database: Database, { name, order }: KeptTable): Insert {
         return;
       }
       const first = typeof row.request_id === 'string' ? ledgerKey(row.request_id) : null;
-      if (first === null) throw new RestoreRefused(`The backup holds a request without an id of ours, in ${name}.`);
+      if (first === null)
+        throw new RestoreRefused(`The backup holds a request with an id that Culvert does not give, in ${name}.`);
       const statement = statementFor([...columns, 'key']);
       for (let key = first; key <= first + ledgerKeySpan; key += 1) {
         if (statement.run(...values, key).changes === 1) return;
@@ -147,7 +148,7 @@ function insertInto(database: Database, { name, order }: KeptTable): Insert {
 function sqlValue(table: string, column: string, value: unknown, type: string | undefined): SqlValue {
   if (type === 'BLOB' && typeof value === 'string') return textAsBytes(value);
   if (value === null || typeof value === 'string' || typeof value === 'number') return value;
-  throw new RestoreRefused(`The backup holds a value that cannot be in ${table}.${column}.`);
+  throw new RestoreRefused(`The backup holds a value that ${table}.${column} cannot hold.`);
 }
 
 function removeFile(file: string): void {

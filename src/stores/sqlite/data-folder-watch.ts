@@ -45,8 +45,8 @@ export function watchDataFolder(options: {
     trouble: () => lost,
     words: {
       begins: (file) =>
-        `data folder: ${file} was removed or replaced while Culvert runs. Requests are refused. What was recorded before is in the file that was there: move it back, and they are served again. If it is gone for good, restore a backup (${culvert} restore) and restart Culvert.`,
-      over: `data folder: ${path} is the one that was there again; requests are served`,
+        `data folder: ${file} was removed or replaced while Culvert runs. Requests are refused. The earlier file holds what was recorded: move it back, and requests are served again. If it is gone for good, restore a backup (${culvert} restore) and restart Culvert.`,
+      over: `data folder: ${path} is the earlier file again; requests are served`,
     },
     tell: options.tell,
     clock: options.clock,
@@ -62,7 +62,7 @@ export function watchDataFolder(options: {
     } finally {
       looking = false;
     }
-    watch.trouble = lost === null ? null : 'its data folder was removed or replaced while it runs';
+    watch.trouble = lost === null ? null : 'its data folder was removed or replaced while it was running';
     report.look();
   }
 

@@ -68,7 +68,7 @@ export function ensureSecret(folder: DataFolder, mint: () => string): string {
   }
   if (Buffer.byteLength(kept) < secretBytesMin) {
     throw new SecretCutShort(
-      `${file} holds fewer than ${secretBytesMin} bytes: put back the one that was there, or remove it to begin anew`,
+      `${file} holds fewer than ${secretBytesMin} bytes. Put the earlier file back, or remove this one to begin again`,
     );
   }
   return kept;

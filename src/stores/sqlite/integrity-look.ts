@@ -35,8 +35,8 @@ export function lookForDamage({ folder, tell }: { folder: DataFolder; tell(messa
 
   function report({ file, what }: Damage): void {
     const books = file === folder.culvertDb || file === folder.ledgerDb;
-    if (books) running.trouble = 'its books are damaged on the disk';
-    const meanwhile = books ? 'Requests are refused' : 'What cannot be read of it is refused';
+    if (books) running.trouble = 'its ledger is damaged on the disk';
+    const meanwhile = books ? 'Requests are refused' : 'Calls that need unreadable parts of it are refused';
     tell(
       `${file} is damaged on the disk (${what}). ${meanwhile}. Stop Culvert and restore a backup: ${culvert} restore FILE --yes`,
     );

@@ -9,7 +9,7 @@ export function cursorOf(key: number): string {
 export function keyOfCursor(cursor: string): number {
   const key = Number(Buffer.from(cursor, 'base64url').toString('latin1'));
   if (!Number.isSafeInteger(key) || cursorOf(key) !== cursor) {
-    throw new FailureError(invalid('cursor', 'cursor: expected the next_cursor of an earlier answer'));
+    throw new FailureError(invalid('cursor', 'cursor: expected the next_cursor of an earlier response'));
   }
   return key;
 }

@@ -323,7 +323,7 @@ export class LedgerQueue {
     const code = sqliteCode(error);
     if (code !== sqliteCorrupt && code !== sqliteNotADatabase)
       return error instanceof Error ? error : new Error(String(error));
-    this.#refusal = `ledger.db is damaged on the disk: ${String(error)}; stop Culvert and restore a backup`;
+    this.#refusal = `ledger.db is damaged on the disk: ${String(error)}. Stop Culvert and restore a backup`;
     this.#refusedForGood = true;
     return notRecorded('the ledger is damaged on the disk');
   }

@@ -117,7 +117,7 @@ export function createLedgerWriter(
     },
     writeReservation(row) {
       const first = ledgerKey(row.requestId);
-      if (first === null) throw new Error(`not a request id of ours: ${row.requestId.slice(0, 64)}`);
+      if (first === null) throw new Error(`not a request id of Culvert: ${row.requestId.slice(0, 64)}`);
       return reservations(first, row);
     },
     writeEvent(reservationKey, event) {

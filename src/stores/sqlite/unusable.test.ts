@@ -23,7 +23,7 @@ test('what is wrong with the data folder is a sentence with the file; what is wr
   writeFileSync(foreign, 'no database, '.repeat(400));
   assert.match(
     whyUnusable(thrownBy(() => openDatabase(foreign, 'fsync', 0)))!,
-    /foreign\.db: file is not a database\. Mend/,
+    /foreign\.db: file is not a database\. Repair/,
   );
 
   const database = openDatabase(join(dir, 'newer.db'), 'fsync', 0);

@@ -10,7 +10,7 @@ export function whyUnusable(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
   if (error instanceof NewerSchema || error instanceof SecretCutShort) return `${error.message}.`;
   const file = 'path' in error && typeof error.path === 'string' ? error.path : null;
-  const hint = 'Mend it, or name another data folder (storage.data_dir).';
+  const hint = 'Repair it, or name another data folder (storage.data_dir).';
   const code = sqliteCode(error);
   if (code !== null && ofTheFile.includes(code)) return `The data folder cannot be used: ${error.message}. ${hint}`;
   if (file === null || !('code' in error)) return null;
@@ -26,7 +26,7 @@ const wordsOf: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is reached',
-  EEXIST: 'there is a file where a folder should be',
-  ENOTDIR: 'there is a file where a folder should be',
-  EISDIR: 'there is a folder where a file should be',
+  EEXIST: 'a file has the name of a needed folder',
+  ENOTDIR: 'a file has the name of a needed folder',
+  EISDIR: 'a folder has the name of a needed file',
 };

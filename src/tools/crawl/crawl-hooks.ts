@@ -71,7 +71,7 @@ export function createHookDelivery({ store, clock, post, onTrouble }: HookParts)
     try {
       await Promise.all(hooks.map(deliver));
     } catch (error) {
-      if (!stopped) onTrouble(`webhooks of crawls cannot be told: ${String(error)}`);
+      if (!stopped) onTrouble(`webhooks of crawls cannot be sent: ${String(error)}`);
     } finally {
       held -= hooks.length;
       telling.delete(tenant);
@@ -103,7 +103,7 @@ export function createHookDelivery({ store, clock, post, onTrouble }: HookParts)
     running ??= drain()
       .catch((error: unknown) => {
         again = false;
-        if (!stopped) onTrouble(`webhooks of crawls cannot be told: ${String(error)}`);
+        if (!stopped) onTrouble(`webhooks of crawls cannot be sent: ${String(error)}`);
       })
       .finally(() => {
         running = null;

@@ -32,7 +32,7 @@ export async function runPage(run: CrawlRun, frontier: Frontier, page: TakenPage
   if (options.robots === 'obey') {
     const rules = await files.robots(url, signal);
     if (!signal.aborted && !rules.allows(url)) {
-      await fail(run, page, robotsCode, "The site's robots.txt asks for it not to be read.");
+      await fail(run, page, robotsCode, "The site's robots.txt disallows it.");
       return goOn;
     }
     delayMs = Math.max(delayMs, rules.crawlDelayMs ?? 0);
@@ -71,7 +71,7 @@ async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Pro
     if ('kind' in read) {
       failure = read;
       if (forbidden !== null) {
-        await fail(run, page, robotsCode, `It leads to ${forbidden}, which robots.txt there asks not to be read.`);
+        await fail(run, page, robotsCode, `It redirects to ${forbidden}, which robots.txt there disallows.`);
         return goOn;
       }
       if (isPassing(read)) return null;
@@ -132,7 +132,7 @@ async function keepPage(run: CrawlRun, frontier: Frontier, page: TakenPage, read
   const { options } = crawl;
   const isBatch = kindOf(options) === 'batch';
   if (!isBatch && !frontier.holds(page, read.metadata.url)) {
-    await fail(run, page, 'REDIRECTED_OUTSIDE', `It leads outside the crawl, to ${read.metadata.url}.`);
+    await fail(run, page, 'REDIRECTED_OUTSIDE', `It redirects outside the crawl, to ${read.metadata.url}.`);
     return { got: false, next: goOn };
   }
   const there = read.metadata.statusCode < 400;
@@ -181,12 +181,12 @@ async function keepPage(run: CrawlRun, frontier: Frontier, page: TakenPage, read
 }
 
 const tooSlowMessage =
-  'Stopped: includePaths or excludePaths take too long to be held against URLs; write shorter ones, with + and * rather than counts.';
+  'Stopped: includePaths or excludePaths take too long to match URLs. Write shorter patterns, with + and * rather than counts.';
 
 async function putInCollection({ sink, crawl }: CrawlRun, page: TakenPage, read: ScrapedPage): Promise<Failure | null> {
   const { collection } = crawl.options;
   if (collection === null) return null;
-  if (sink === null) return { kind: 'unsupported', message: 'There is no vector store here.' };
+  if (sink === null) return { kind: 'unsupported', message: 'This server has no vector store.' };
   const { url, paid: again } = page;
   const points = chunksOf(url, read);
   if (points.length === 0) return null;

@@ -62,7 +62,7 @@ function matches({ include, exclude, texts }: CrawlWork['match']['asked']): bool
   if (last?.of !== of) last = { of, compiled: compiledOf({ include, exclude }) };
   const { compiled } = last;
   // Of a crawl that was begun before they were checked.
-  if ('fault' in compiled) throw new Error('these patterns are not taken');
+  if ('fault' in compiled) throw new Error('these patterns are not accepted');
   return texts.map(
     (text) =>
       (compiled.include === null || compiled.include.some((matches) => matches(text))) &&

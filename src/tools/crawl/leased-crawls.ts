@@ -42,7 +42,7 @@ export class LeasedCrawls {
         this.#inTrouble = false;
       })
       .catch((error: unknown) => {
-        if (!this.#inTrouble) this.#parts.onTrouble(`crawls cannot be looked for: ${String(error)}`);
+        if (!this.#inTrouble) this.#parts.onTrouble(`crawls cannot be looked up: ${String(error)}`);
         this.#inTrouble = true;
       })
       .finally(() => {

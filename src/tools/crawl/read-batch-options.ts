@@ -57,7 +57,7 @@ function urlsIn(fields: ToolFields, { pagesMax }: CrawlRules): { urls: string[];
     const url = addressOf(text.trim());
     if (url !== null && canonicalUrl(url) !== null) urls.push(url);
     else if (ignores) invalidUrls.push(text);
-    else fields.refuse(`urls[${urls.length}]`, 'an http or https address of a page');
+    else fields.refuse(`urls[${urls.length}]`, 'the http or https address of a page');
   }
   if (urls.length > 0) return { urls, invalidUrls };
   throw new FailureError(invalid('urls', "'urls' holds no http or https address of a page."));
@@ -65,6 +65,6 @@ function urlsIn(fields: ToolFields, { pagesMax }: CrawlRules): { urls: string[];
 
 function refuseAppending(fields: ToolFields): void {
   if (fields.value('appendToId') === undefined) return;
-  const message = "'appendToId' is not supported: a batch is given all its pages at once. Begin another one.";
+  const message = "'appendToId' is not supported, because a batch gets all its pages at once. Start another batch.";
   throw new FailureError({ kind: 'unsupported', message });
 }

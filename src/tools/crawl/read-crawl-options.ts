@@ -36,7 +36,7 @@ const metadataMax = 20;
 export function readCrawl(fields: ToolFields, rules: CrawlRules): ReadCrawl {
   const warnings: string[] = [];
   const url = canonicalUrl(readUrl(fields));
-  if (url === null) throw new FailureError(invalid('url', "'url' is no http or https address of a page."));
+  if (url === null) throw new FailureError(invalid('url', "'url' is not the http or https address of a page."));
   const options: CrawlOptions = {
     limit: limitIn(fields, rules, warnings),
     maxDepth: fields.whole('maxDiscoveryDepth', { min: 0, max: depthMax, default: depthDefault }),
@@ -64,7 +64,7 @@ function limitIn(fields: ToolFields, { pagesMax }: CrawlRules, warnings: string[
     max: Number.MAX_SAFE_INTEGER,
     default: Math.min(limitDefault, pagesMax),
   });
-  if (asked > pagesMax) warnings.push(`'limit' is ${pagesMax} pages here, not ${asked}.`);
+  if (asked > pagesMax) warnings.push(`'limit' is at most ${pagesMax} pages here, not ${asked}.`);
   return Math.min(asked, pagesMax);
 }
 
@@ -82,13 +82,14 @@ export async function refusalOfPatterns(
 ): Promise<Failure | null> {
   if (include === null && exclude === null) return null;
   const checked = await threads.ask(tenant, 'check', { include, exclude });
-  if (checked === null) return invalid('includePaths', "'includePaths' and 'excludePaths' take too long to be read.");
+  if (checked === null)
+    return invalid('includePaths', "'includePaths' and 'excludePaths' take too long to read. Write shorter patterns.");
   const { fault } = checked;
   if (fault === null) return null;
   const path = `${fault.field}Paths[${fault.at}]`;
   return invalid(
     path,
-    `'${path}' is no pattern that is taken here (${fault.why}). Patterns are RE2's: regular expressions without look-around and back-references. For all paths below /blog write ^/blog/.*`,
+    `'${path}' is not a pattern that Culvert accepts (${fault.why}). Patterns are RE2's: regular expressions without look-around and back-references. For all paths below /blog write ^/blog/.*`,
   );
 }
 
@@ -103,7 +104,7 @@ export function delayIn(fields: ToolFields, { delayMs }: CrawlRules): number {
 export function concurrencyIn(fields: ToolFields, { concurrencyMax }: CrawlRules, warnings: string[]): number {
   const absent = Math.min(concurrencyDefault, concurrencyMax);
   const asked = fields.whole('maxConcurrency', { min: 1, max: 1_000_000, default: absent });
-  if (asked > concurrencyMax) warnings.push(`'maxConcurrency' is ${concurrencyMax} here, not ${asked}.`);
+  if (asked > concurrencyMax) warnings.push(`'maxConcurrency' is at most ${concurrencyMax} here, not ${asked}.`);
   return Math.min(asked, concurrencyMax);
 }
 
@@ -143,7 +144,10 @@ function webhookHeadersIn(fields: ToolFields): Record<string, string> {
   const headers = stringsIn(fields, 'headers', webhookHeadersMax);
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[a-z0-9-]{1,100}$/i.test(name) || !isHeaderValue(value) || ownHeaders.test(name))
-      fields.refuse('headers', 'an object of header names that are not ours, and values of visible characters');
+      fields.refuse(
+        'headers',
+        'an object of header names that Culvert does not set itself, and values of visible characters',
+      );
   }
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

@@ -38,7 +38,7 @@ export function createExtractPool({ threads: threadsMax, killMs, onTrouble }: Ex
   const closing = new AbortController();
 
   const turns = createTurns({
-    name: 'Pages to be read',
+    name: 'Pages to read',
     // One more than a tenant may have, so that two bad pages of one leave another its thread.
     places: () =>
       threadsMax +
@@ -132,5 +132,5 @@ export function createExtractPool({ threads: threadsMax, killMs, onTrouble }: Ex
 const nobody: ExtractOutcome = { kind: 'aborted', begun: false };
 const waitedTooLong: Failure = {
   kind: 'overloaded',
-  message: 'The page waited for its turn to be read for as long as it may: others are being read. Retry shortly.',
+  message: 'The page waited too long for its turn to be read, because others are being read. Retry shortly.',
 };

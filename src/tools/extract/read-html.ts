@@ -19,7 +19,7 @@ import { writeText } from './write-text.ts';
 export class WrongSelector extends Error {
   readonly field: SelectorField;
   constructor(field: SelectorField, selector: string) {
-    super(`'${selector.slice(0, 100)}' in '${field}' is no CSS selector.`);
+    super(`'${selector.slice(0, 100)}' in '${field}' is not a CSS selector.`);
     this.field = field;
   }
 }

@@ -34,7 +34,7 @@ export async function mapSite(
   const start = read?.metadata.url ?? url;
   const links = linksOf(request, start, [start, ...named, ...(read?.links ?? [])]);
   const warnings =
-    page !== null && 'kind' in page ? ['The page itself could not be read: these are of its sitemap.'] : [];
+    page !== null && 'kind' in page ? ['The page itself could not be read. These links come from its sitemap.'] : [];
   return { kind: 'answer', body: { links: links.map((link) => shown(link, start, read)) }, warnings };
 }
 

@@ -65,7 +65,7 @@ function mismatchOf({ message, headers }: McpMessage, params: JsonObject): strin
   if (message.method === 'tools/call') required.push(['Mcp-Name', decoded(headers.name), params.name]);
   for (const [header, said, due] of required) {
     if (said === undefined) return `The header ${header} is missing.`;
-    if (said !== due) return `The header ${header} does not say what the body does.`;
+    if (said !== due) return `The header ${header} contradicts the body.`;
   }
   return null;
 }

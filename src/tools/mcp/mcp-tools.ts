@@ -58,7 +58,7 @@ const crawlPagesDefault = 10;
 function crawlCall(args: JsonObject): ApiCall | string {
   const { id, cursor, limit } = args;
   if (id === undefined || id === null) return post('/v1/tools/crawl', args);
-  if (typeof id !== 'string' || id === '') return "'id' must be the id of a crawl, as it was answered.";
+  if (typeof id !== 'string' || id === '') return "'id' must be the id of a crawl, as an earlier answer gave it.";
   const search = new URLSearchParams({ limit: String(limit ?? crawlPagesDefault) });
   if (cursor !== undefined && cursor !== null) search.set('cursor', String(cursor));
   return { method: 'GET', path: '/v1/tools/crawl/:id', params: { id }, search: search.toString(), body: null };
@@ -104,8 +104,8 @@ export const mcpTools: readonly McpTool[] = [
       url: z.string().describe('Address of the page.'),
       formats: formats.optional(),
       onlyMainContent: z.boolean().optional().describe('Without menus and footers. Default: true.'),
-      maxAge: z.int().optional().describe('Milliseconds that a kept copy may be old; 0 reads the page anew.'),
-      timeout: z.int().optional().describe('Milliseconds it may take. Default: 30000.'),
+      maxAge: z.int().optional().describe('Largest age of a kept copy in milliseconds; 0 reads the page again.'),
+      timeout: z.int().optional().describe('Longest time in milliseconds. Default: 30000.'),
     }),
     annotations: { ...reading, openWorldHint: true },
     callOf: (args) => post('/v1/tools/scrape', args),
@@ -118,18 +118,24 @@ export const mcpTools: readonly McpTool[] = [
     description:
       "Begins to read the pages of a site, and answers its id at once; each page is paid for. Call it again with that id alone to see how far it is and the pages read so far; more pages follow while 'next' is not null: its cursor is 'cursor'.",
     input: z.looseObject({
-      url: z.string().optional().describe('Where to begin. Leave it out to ask for a crawl that was begun.'),
+      url: z
+        .string()
+        .optional()
+        .describe('Where to begin. Leave it out to ask for a crawl that is running or has ended.'),
       limit: z
         .int()
         .optional()
         .describe(
           `Most pages to read. Default: 100. With id, most pages in this answer. Default: ${crawlPagesDefault}.`,
         ),
-      includePaths: z.array(z.string()).optional().describe('Regular expressions: only such paths.'),
-      excludePaths: z.array(z.string()).optional().describe('Regular expressions: no such paths.'),
-      maxDiscoveryDepth: z.int().optional().describe('How many links deep. Default: 5.'),
-      collection: z.string().optional().describe('Vector collection that takes the pages, for vector_search.'),
-      id: z.string().optional().describe('A crawl that was begun: says how far it is, and gives its pages.'),
+      includePaths: z.array(z.string()).optional().describe('Regular expressions of the paths to read.'),
+      excludePaths: z.array(z.string()).optional().describe('Regular expressions of the paths to leave out.'),
+      maxDiscoveryDepth: z.int().optional().describe('Largest number of links from the start. Default: 5.'),
+      collection: z
+        .string()
+        .optional()
+        .describe('Vector collection that the pages are written into, for vector_search.'),
+      id: z.string().optional().describe('Id of an earlier crawl: the answer says how far it is, and gives its pages.'),
       cursor: z.int().optional().describe('With id: where to go on, from the link in next.'),
     }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
@@ -138,13 +144,16 @@ export const mcpTools: readonly McpTool[] = [
   },
   {
     name: 'create_collection',
-    title: 'Make a vector collection',
+    title: 'Create a vector collection',
     description:
-      'Makes a vector collection, which vector_upsert fills and vector_search searches. With an embedding model it takes texts; without one, vectors of vector_size numbers.',
+      'Creates a vector collection, which vector_upsert fills and vector_search searches. With an embedding model it takes texts; without one it takes vectors of vector_size numbers.',
     input: z.looseObject({
-      collection: z.string().describe('Its name: letters, digits, _, - and dots. One that is there is refused.'),
+      collection: z.string().describe('Its name: letters, digits, _, - and dots. The name must be new.'),
       embedding_model: z.string().optional().describe('A model of type embedding, as list_models lists it.'),
-      vector_size: z.int().optional().describe('Numbers in a vector; with embedding_model, that says it.'),
+      vector_size: z
+        .int()
+        .optional()
+        .describe('Numbers in a vector. Leave it out with embedding_model, which decides it.'),
       distance: z.enum(['Cosine', 'Dot', 'Euclid', 'Manhattan']).optional().describe('Default: Cosine.'),
     }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },

@@ -162,5 +162,8 @@ test('more pages than may wait are told so at once', async (t) => {
 
 test('without Chromium it says what to install; where it is named, that nothing is there', async (t) => {
   const { renderer } = open(t, { chromium: join(tmpdir(), 'no-such-chromium') });
-  assert.match(renderer.missing()!, /no file where tools\.scrape\.chromium points to\. Install both: apt-get install/);
+  assert.match(
+    renderer.missing()!,
+    /the file that tools\.scrape\.chromium names does not exist\. Install both: apt-get install/,
+  );
 });

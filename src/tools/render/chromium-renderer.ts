@@ -33,7 +33,7 @@ export function createChromiumRenderer(parts: ChromiumRendererParts): PageRender
   const { resolve, nowMs, onTrouble } = parts;
   const thread = createRenderThread({ homes: createBrowserHomes(parts.dataDir), resolve, onTrouble });
   const turns = createTurns({
-    name: 'Pages to be rendered',
+    name: 'Pages to render',
     places: pagesAtOnceMax,
     waitingMax,
   });
@@ -46,7 +46,7 @@ export function createChromiumRenderer(parts: ChromiumRendererParts): PageRender
       ? 'the package playwright-core is not installed beside Culvert'
       : named === undefined
         ? 'there is no Chromium on this machine'
-        : 'there is no file where tools.scrape.chromium points to';
+        : 'the file that tools.scrape.chromium names does not exist';
     return `${lacking}. Install both: apt-get install chromium (Debian), and npm install playwright-core`;
   }
 
@@ -108,11 +108,11 @@ function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
 const nowhere = { ok: false, reason: 'blocked', message: 'it is not a URL' } as const;
 /** Ends of a page that had the browser, and might have had it for ever. */
 const killedFor: ReadonlySet<string> = new Set(['timeout', 'broken', 'aborted']);
-const crash = { ok: false, reason: 'broken', message: 'the browser broke off over it' } as const;
+const crash = { ok: false, reason: 'broken', message: 'the browser broke off while it rendered the page' } as const;
 const tooSlow = { ok: false, reason: 'timeout', message: 'it took too long in the browser' } as const;
-const left = { ok: false, reason: 'aborted', message: 'nobody waits for it any more' } as const;
+const left = { ok: false, reason: 'aborted', message: 'the caller no longer waits for it' } as const;
 const busy = {
   ok: false,
   reason: 'busy',
-  message: 'too many pages of this key, or of all, wait for the browser already',
+  message: 'too many pages of this key, or of all keys, wait for the browser already',
 } as const;

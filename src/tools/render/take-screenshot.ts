@@ -26,7 +26,7 @@ export async function takeScreenshot(
     const clip = fullPage ? { clip: whole } : {};
     const picture = await page.screenshot({ type: 'png', fullPage, ...clip, timeout: timeoutMs });
     if (picture.length > pictureBytesMax) {
-      return { warning: `The screenshot is larger than ${pictureBytesMax} bytes, and left out.` };
+      return { warning: `The screenshot is larger than ${pictureBytesMax} bytes, so it is left out.` };
     }
     const cut = fullPage && size.height > heightMax;
     return { picture, warning: cut ? `The screenshot was cut after ${heightMax} pixels.` : null };

@@ -106,7 +106,7 @@ function failed(error: unknown, connected: boolean, onTrouble: (message: string)
   return crash;
 }
 
-const crash: Rendered = { ok: false, reason: 'broken', message: 'the browser broke off over it' };
+const crash: Rendered = { ok: false, reason: 'broken', message: 'the browser broke off while it rendered the page' };
 const unfit: Rendered = {
   ok: false,
   reason: 'unfit',

@@ -49,13 +49,13 @@ export async function visitPage({ context, pass, order, mayFollow, signal, leftM
     return refusalOf(main.failed ?? { url: order.url, error: String(error) }, pass);
   }
   const warnings: string[] = [];
-  if (!isHtml(main.response)) return { ok: false, reason: 'no-html', message: 'it is no HTML' };
+  if (!isHtml(main.response)) return { ok: false, reason: 'no-html', message: 'it is not HTML' };
   if (hopsOf(main.response) > redirectsMax) return tooManyRedirects;
   try {
     await page.waitForLoadState('domcontentloaded', { timeout: workMs() });
     await page.waitForLoadState('networkidle', { timeout: Math.min(quietMaxMs, workMs()) }).catch(() => undefined);
   } catch {
-    warnings.push('The page had not come whole when its time was over.');
+    warnings.push('The page had not loaded completely when its time was over.');
   }
   if (order.waitForMs > 0) await pause(Math.min(order.waitForMs, workMs()), undefined, { signal });
   return read(page, session, { pass, order, leftMs, main, warnings });
@@ -103,8 +103,10 @@ async function read(page: Page, session: CDPSession, reading: Reading): Promise<
     return refusalOf(failed ?? { url: document.url, error: 'ERR_DISALLOWED_URL_SCHEME' }, pass);
   }
   const spent = pass.ended();
-  if (spent === 'bytes') warnings.push('The page asked for more bytes than it may: what came until then is given.');
-  if (spent === 'requests') warnings.push('The page sent more requests than it may: what came until then is given.');
+  if (spent === 'bytes')
+    warnings.push('The page asked for more bytes than it may. The answer has what had come until then.');
+  if (spent === 'requests')
+    warnings.push('The page sent more requests than it may. The answer has what had come until then.');
   let screenshot: Buffer | null = null;
   if (order.screenshot !== null) {
     const taken = await takeScreenshot(page, document, order.screenshot, leftMs());
@@ -137,7 +139,7 @@ const tooManyRedirects = {
 const notFollowed = {
   ok: false,
   reason: 'redirects',
-  message: 'it leads to where it is not to be followed',
+  message: 'it redirects to an address that may not be followed',
 } as const;
 
 function hopsOf(response: Response | null): number {

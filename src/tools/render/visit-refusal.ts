@@ -21,14 +21,14 @@ export function refusalOf({ url, error }: FailedLoad, pass: ProxyPass): Rendered
     return {
       ok: false,
       reason: 'blocked',
-      message: 'it leads to what is not http or https, or to a port that is shut',
+      message: 'it redirects to an address that is not http or https, or to a blocked port',
     };
   }
   if (/ERR_TOO_MANY_REDIRECTS/.test(error)) {
     return { ok: false, reason: 'redirects', message: 'it redirects without end' };
   }
   if (/Download is starting|ERR_ABORTED/.test(error)) {
-    return { ok: false, reason: 'no-html', message: 'it is a file to be downloaded' };
+    return { ok: false, reason: 'no-html', message: 'it is a download, not a page' };
   }
   const spent = pass.ended();
   if (spent === 'bytes' || spent === 'requests') {
@@ -38,9 +38,9 @@ export function refusalOf({ url, error }: FailedLoad, pass: ProxyPass): Rendered
     return { ok: false, reason: 'timeout', message: 'its server took too long' };
   }
   if (/ERR_CONTENT_DECODING_FAILED|ERR_INVALID_(?:CHUNKED_ENCODING|HTTP_RESPONSE)|ERR_INCOMPLETE/.test(error)) {
-    return { ok: false, reason: 'broken', message: 'its answer broke off or cannot be unpacked' };
+    return { ok: false, reason: 'broken', message: 'its answer broke off or cannot be decompressed' };
   }
   return certificateRefused.test(error)
-    ? { ok: false, reason: 'unreachable', message: 'its certificate does not hold, or its TLS is not understood' }
+    ? { ok: false, reason: 'unreachable', message: 'its certificate is not valid, or its TLS is not supported' }
     : { ok: false, reason: 'unreachable', message: 'its server could not be reached or broke the connection' };
 }

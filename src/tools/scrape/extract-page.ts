@@ -45,11 +45,11 @@ export async function extractPage(
   const kind = pageKindOf(contentType, body);
   const warnings = [...came.warnings, ...(came.cut ? [`The page was cut after ${body.length} bytes.`] : [])];
   if (kind === null) {
-    const what = contentType === '' ? 'no text' : `'${contentType.slice(0, 80)}', no text`;
+    const what = contentType === '' ? 'no text' : `'${contentType.slice(0, 80)}', not text`;
     return {
       extracted: nothing,
       metadata,
-      warnings: [...came.warnings, `The page is ${what}: nothing of it can be given.`],
+      warnings: [...came.warnings, `The page is ${what}, so nothing of it can be given.`],
     };
   }
   const { onlyMainContent, includeTags, excludeTags } = options;
@@ -81,7 +81,7 @@ export async function extractPage(
       if (endMs <= clock.monotonicMs()) return refused('page_timeout', tooSlowMessage, worked);
       return refused(
         'page_unreadable',
-        `The page cannot be read: ${outcome.why}${came.cut ? `, for it was cut after ${body.length} bytes` : ''}.`,
+        `The page cannot be read: ${outcome.why}${came.cut ? `, because it was cut after ${body.length} bytes` : ''}.`,
         worked,
       );
     case 'busy':

@@ -86,7 +86,7 @@ function ofChoices(value: JsonValue, schema: JsonObject, at: string, within: Wit
   const fitting = (rules: JsonValue[]) => rules.filter((rule) => within(value, rule) === null).length;
   if (Array.isArray(anyOf) && fitting(anyOf) === 0) return `${at} fits none of anyOf`;
   if (Array.isArray(oneOf) && fitting(oneOf) !== 1) return `${at} must fit exactly one of oneOf`;
-  if (isObject(not) && within(value, not) === null) return `${at} is what it must not be`;
+  if (isObject(not) && within(value, not) === null) return `${at} fits what 'not' forbids`;
   return firstOf(Array.isArray(allOf) ? allOf : [], (rule) => within(value, rule));
 }
 

@@ -9,11 +9,11 @@ export function refused(code: PageRefusal, message: string, worked?: 'worked' | 
   return { kind: 'page-refused', code, message, param, ...(worked !== undefined && { worked: true }) };
 }
 
-export const tooSlowMessage = "The page did not come in time; 'timeout' may be raised.";
+export const tooSlowMessage = "The page did not come in time. Raise 'timeout' to give it more.";
 /** Nobody is there to read it. */
-export const left: Failure = { kind: 'request-timeout', message: 'Nobody waits for the page any more.' };
+export const left: Failure = { kind: 'request-timeout', message: 'The caller no longer waits for the page.' };
 /** The same, of a page that was being read or rendered. */
-export const leftAtWork: Failure = refused('page_timeout', 'Nobody waits for the page any more.', 'worked');
+export const leftAtWork: Failure = refused('page_timeout', 'The caller no longer waits for the page.', 'worked');
 
 const codeOf = {
   blocked: 'url_blocked',

@@ -66,7 +66,7 @@ function refuseElsewhere(list: readonly JsonValue[]): void {
   for (const value of list) {
     const word = isObject(value) ? value.type : value;
     if (typeof word !== 'string' || !formatsElsewhere.includes(word)) continue;
-    const message = `The format '${word}' is not served here. The format json, {"type": "json", "prompt": "…"}, asks a chat model about the page.`;
+    const message = `The format '${word}' is not supported. The format json, {"type": "json", "prompt": "…"}, asks a chat model about the page.`;
     throw new FailureError({ kind: 'unsupported', message });
   }
 }

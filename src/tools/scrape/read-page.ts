@@ -71,7 +71,7 @@ export function createPageReader(parts: PageReaderParts): PageReader {
       const rendered = await renderPage(order, endMs);
       if (rendered.ok) return readAndShow(order, rendered, endMs);
       if (signal.aborted) return refusalOf(rendered);
-      warnings.push(`The page seems to need a browser, and could not be rendered: ${rendered.message}.`);
+      warnings.push(`The page seems to need a browser, but it could not be rendered: ${rendered.message}.`);
     }
     return readAndShow(order, plain, Math.max(endMs, clock.monotonicMs() + plainAfterAllMs));
   }

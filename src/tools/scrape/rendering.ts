@@ -29,7 +29,7 @@ export interface RenderingParts {
 
 /** A page that breaks out of its renderer has the server's rights then: nobody but who asks for it takes that risk. */
 const noSandbox =
-  "Chromium has no sandbox here (the server runs as root): a page is rendered only where the call says render: 'always', or the server tools.scrape.render_without_sandbox: true";
+  "Chromium has no sandbox here, because the server runs as root. A page is rendered only if the call says render: 'always', or the server tools.scrape.render_without_sandbox: true";
 const switchedOff = 'rendering is switched off here (tools.scrape.render: never)';
 
 export function createRendering({ renderer, rule, withoutSandbox, turns }: RenderingParts): Rendering {
@@ -71,6 +71,6 @@ function wishOf({ formats, waitForMs, render }: ScrapeOptions): string | null {
 }
 
 const usualScreenshot = { fullPage: false, viewport: null };
-const busy = { ok: false, reason: 'busy', message: 'too many wait for this host already' } as const;
+const busy = { ok: false, reason: 'busy', message: 'too many requests wait for this host already' } as const;
 const tooSlow = { ok: false, reason: 'timeout', message: 'its server took too long' } as const;
-const left = { ok: false, reason: 'aborted', message: 'nobody waits for it any more' } as const;
+const left = { ok: false, reason: 'aborted', message: 'the caller no longer waits for it' } as const;

@@ -60,16 +60,16 @@ function refuseContradictions(fields: ToolFields, { render, formats, waitForMs, 
   if (render === 'never' && rendered)
     fields.refuse('render', "auto or always with 'waitFor' or the format screenshot, which need a browser");
   if (waitForMs >= timeoutMs && waitForMs > 0)
-    fields.refuse('waitFor', `shorter than 'timeout' (${timeoutMs} ms), which may be raised`);
+    fields.refuse('waitFor', `shorter than 'timeout' (${timeoutMs} ms), which you may raise`);
 }
 
 /** The address of a page or site, as the caller wrote it: what it may lead to is the guard's to say. */
 export function readUrl(fields: ToolFields): string {
   const text = fields.text('url', { min: 1, max: pageUrlCharsMax })?.trim();
-  if (text === undefined) throw new FailureError(invalid('url', "'url' is missing: the address of a page."));
+  if (text === undefined) throw new FailureError(invalid('url', "'url' is missing. Send the address of a page."));
   const url = addressOf(text);
   if (url === null) {
-    throw new FailureError(invalid('url', "'url' is no address of a page, such as https://example.org/page."));
+    throw new FailureError(invalid('url', "'url' is not the address of a page, such as https://example.org/page."));
   }
   return url;
 }
@@ -105,7 +105,9 @@ function headersIn(fields: ToolFields, warnings: string[]): Record<string, strin
     else ignored.push(JSON.stringify(name.slice(0, 60)).slice(1, -1));
   }
   if (ignored.length > 0) {
-    warnings.push(`Headers that pages are not told: ${ignored.join(', ')}; only ${pageHeaderNames.join(', ')} are.`);
+    warnings.push(
+      `Culvert does not send these headers to pages: ${ignored.join(', ')}. It sends only ${pageHeaderNames.join(', ')}.`,
+    );
   }
   return headers;
 }

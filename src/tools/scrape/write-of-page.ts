@@ -62,11 +62,11 @@ async function write(page: ScrapedPage, order: PageOrder, writer: Writer): Promi
   let isWrittenOf = false;
   const { statusCode } = page.metadata;
   if (statusCode >= 400)
-    return { ...shown, warnings: [...warnings, `It answered ${statusCode}: nothing is written of it.`] };
+    return { ...shown, warnings: [...warnings, `The page answered ${statusCode}, so nothing is written about it.`] };
   if (markdown.trim() === '')
-    return { ...shown, warnings: [...warnings, 'It has no text of which a model could write.'] };
+    return { ...shown, warnings: [...warnings, 'The page has no text that a model could write about.'] };
   if (markdown.length > writer.pageCharsMax)
-    warnings.push(`The model was given the first ${writer.pageCharsMax} characters of the page.`);
+    warnings.push(`The model got only the first ${writer.pageCharsMax} characters of the page.`);
   const text = pageText(page, markdown.slice(0, writer.pageCharsMax));
   for (const [name, written] of [
     ['summary', () => summaryOf(text, writer, signal)],
@@ -133,9 +133,9 @@ async function jsonOf(
     form = 'text';
     if (!answer.ok) continue;
     const read = readJson(answer.value);
-    const wrong = read === undefined ? 'it is no JSON' : schema === null ? null : misfitOf(read, schema);
+    const wrong = read === undefined ? 'it is not JSON' : schema === null ? null : misfitOf(read, schema);
     if (wrong === null) return { ...answer, value: read! };
-    if (!more) return { ok: false, why: `what '${writer.alias}' wrote does not fit: ${wrong}.` };
+    if (!more) return { ok: false, why: `the answer of '${writer.alias}' does not fit: ${wrong}.` };
     messages.push(
       { role: 'assistant', content: answer.value },
       user(`That does not fit: ${wrong}. Answer again, with the JSON alone.`),

@@ -36,7 +36,7 @@ export function askEngine(
       call?.abort();
       end({ kind: 'failed', class: why, message });
     };
-    const leave = () => giveUp('cancelled', 'nobody waits for it any more');
+    const leave = () => giveUp('cancelled', 'the caller no longer waits for it');
     const timer = setTimeout(
       () => giveUp('stall_first_token', `timed out after ${Math.round(timeoutMs / 100) / 10} s`),
       timeoutMs,

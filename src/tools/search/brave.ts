@@ -30,7 +30,7 @@ export const brave: SearchEngine = {
     }
     if (query.source === 'images') return imagesRequest(query, words, { baseUrl, apiKey });
     const { page, skip } = pageFor(query.offset, countMax);
-    if (page >= pagesMax) return { cannot: `it goes no further than ${pagesMax} pages` };
+    if (page >= pagesMax) return { cannot: `it gives at most ${pagesMax} pages` };
     const url = below(baseUrl, `/res/v1/${query.source}/search`);
     url.searchParams.set('q', words);
     // Pages are of the size that is asked for: one size for all but the first, or the second would repeat it.
@@ -80,7 +80,7 @@ function imagesRequest(
   { baseUrl, apiKey }: EngineSettings,
 ): EngineRequest | CannotAsk {
   const count = query.offset + query.limit;
-  if (count > imagesMax) return { cannot: `it gives no more than ${imagesMax} images` };
+  if (count > imagesMax) return { cannot: `it gives at most ${imagesMax} images` };
   if (query.timeRange !== null) return { cannot: 'it does not know how old an image is' };
   const url = below(baseUrl, '/res/v1/images/search');
   url.searchParams.set('q', words);

@@ -10,7 +10,7 @@ export interface Corpus {
 export const emptyCorpus =
   'No search engine is configured, and this key has scraped or crawled no page that could be searched. Configure one under tools.search.providers, such as { type: searxng, base_url: http://127.0.0.1:8888 }, or scrape some pages first.';
 
-export const corpusWarning = 'Found among the pages that this key scraped or crawled, not on the web.';
+export const corpusWarning = 'These results come from pages that this key scraped or crawled, not from the web.';
 
 /** Pages looked at, at most, before domains and times leave some out. */
 const lookedAtMax = 200;

@@ -188,7 +188,7 @@ test('no hits is an answer too', () => {
   assert.deepEqual(serper.decode({ searchParameters: {} }, plain), { hits: [] });
   assert.deepEqual(searxng.decode({ results: [], unresponsive_engines: [['google', 'timeout']] }, plain), {
     hits: [],
-    warning: 'No answer from: google timeout.',
+    warning: 'These engines gave no answer: google timeout.',
   });
 });
 

@@ -11,7 +11,7 @@ export const exa: SearchEngine = {
   defaultBaseUrl: 'https://api.exa.ai',
   encode(query, { baseUrl, apiKey }) {
     const count = query.offset + query.limit;
-    if (count > resultsMax) return { cannot: `it gives no more than ${resultsMax} results` };
+    if (count > resultsMax) return { cannot: `it gives at most ${resultsMax} results` };
     if (query.source === 'images') return { cannot: 'it finds no images' };
     const { source, country, timeRange, includeDomains, excludeDomains, nowMs } = query;
     const body = {

@@ -34,7 +34,7 @@ export async function queryEngine(
     return faultOfAnswer(driver, answer, parts.clock.wallMs(), (message) => parts.scrub(message, known));
   }
   const decoded = driver.decode(parsed(answer.body), query);
-  if (decoded === null) return fault('malformed', 'its answer is not what its API promises', 200);
+  if (decoded === null) return fault('malformed', 'its answer does not follow its API', 200);
   const warnings = decoded.warning === undefined ? [] : [decoded.warning];
   return { class: 'ok', hits: mergeHits(decoded.hits, query, request.skip), warnings };
 }

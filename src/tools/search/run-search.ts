@@ -135,14 +135,14 @@ async function askOwnPages({ corpus }: SearchRunParts, { tenant, query }: Search
     if (raw === null) return fault('caller_fault', emptyCorpus, 404);
     return { class: 'ok', hits: mergeHits(raw, query, query.offset), warnings: [corpusWarning] };
   } catch {
-    return fault('transient', 'the kept pages cannot be read just now');
+    return fault('transient', 'the kept pages cannot be read right now');
   }
 }
 
 function failureOf(tried: readonly Tried[], step: Extract<RouteStep, { kind: 'exhausted' }> | null): Failure {
   const cooling = tried.every(({ fault: one }) => one.class === 'rate_limited');
   if (cooling && step !== null && step.soonestMs !== null) {
-    const message = 'Every search engine is failing or rate-limited just now.';
+    const message = 'Every search engine is failing or rate-limited right now.';
     return { kind: 'no-target', model: 'search', retryAfterMs: step.soonestMs, message };
   }
   const attempts: FailedAttempt[] = tried.map(({ engine, fault: { message } }) => ({

@@ -80,7 +80,7 @@ test('a page that fails is a hit without content, and costs nothing', async () =
   assert.deepEqual(pages[3], {
     metadata: { sourceURL: 'https://a.example/3', url: 'https://a.example/3', error: 'It took too long.' },
   });
-  assert.deepEqual([read, warnings], [9, ['1 of 10 pages could not be given: see their metadata.error.']]);
+  assert.deepEqual([read, warnings], [9, ['1 of 10 pages could not be given. Their metadata.error says why.']]);
 });
 
 test('without time, or when nobody waits, no page is read', async () => {

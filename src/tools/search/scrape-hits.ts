@@ -53,7 +53,7 @@ export async function scrapeHits(
         leftOut++;
         chars -= charsOf(page);
         pages[at] = {
-          metadata: { ...metadataOf(page), error: 'left out: the pages of this answer are too large together' },
+          metadata: { ...metadataOf(page), error: 'left out, because the pages of this answer are too large together' },
         };
       } else pages[at] = page;
     }
@@ -62,7 +62,7 @@ export async function scrapeHits(
   await Promise.all(Array.from({ length: Math.min(atOnceMax, hits.length) }, work));
   const failed = pages.filter(({ metadata }) => metadata !== undefined && 'error' in (metadata as JsonObject)).length;
   const warnings =
-    failed === 0 ? [] : [`${failed} of ${hits.length} pages could not be given: see their metadata.error.`];
+    failed === 0 ? [] : [`${failed} of ${hits.length} pages could not be given. Their metadata.error says why.`];
   if (leftOut > 0) warnings.push('Ask for fewer formats or a smaller limit.');
   return { pages, read: hits.length - failed + worked, warnings };
 }

@@ -32,7 +32,9 @@ export const searxng: SearchEngine = {
       ...(source === 'images' && { image: { url: hit.img_src, ...sidesOf(hit.resolution) } }),
     }));
     const silent = unresponsive(body.unresponsive_engines);
-    return hits.length === 0 && silent !== '' ? { hits, warning: `No answer from: ${silent}.` } : { hits };
+    return hits.length === 0 && silent !== ''
+      ? { hits, warning: `These engines gave no answer: ${silent}.` }
+      : { hits };
   },
   faultOf(status) {
     if (status !== 403) return null;

@@ -8,7 +8,7 @@ export const tavily: SearchEngine = {
   defaultBaseUrl: 'https://api.tavily.com',
   encode(query, { baseUrl, apiKey }) {
     const count = query.offset + query.limit;
-    if (query.offset >= resultsMax) return { cannot: `it gives no more than ${resultsMax} results` };
+    if (query.offset >= resultsMax) return { cannot: `it gives at most ${resultsMax} results` };
     const { source, timeRange, includeDomains, excludeDomains } = query;
     if (source === 'images') return { cannot: 'it finds no images' };
     const country = source === 'web' ? countryName(query.country) : null;

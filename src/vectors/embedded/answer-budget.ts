@@ -30,7 +30,7 @@ export function createAnswerBudget(bounds: CallBounds): AnswerBudget {
     read(chars) {
       readChars += chars;
       if (readChars > bounds.readChars)
-        refuse(`More than ${bounds.readChars} characters of payloads would be read for the answer`);
+        refuse(`The answer would need more than ${bounds.readChars} characters of payloads to be read`);
     },
     keep,
     keepNumbers: (count) => keep(count * numberBytes),

@@ -50,7 +50,7 @@ test('payloads that are read and thrown away again are bounded too', async (t) =
   const store = await ninePoints(t);
   const little = { ...whole, want: { payload: { include: ['id'] }, vector: false } };
   assert.equal((await store.query('alice', 'docs', [little, little, little])).length, 3);
-  await assert.rejects(store.query('alice', 'docs', new Array(4).fill(little)), refused(/More than 30000 characters/));
+  await assert.rejects(store.query('alice', 'docs', new Array(4).fill(little)), refused(/more than 30000 characters/));
 });
 
 test('whoever copies a collection gets pages that hold less than its bound, and every point', async (t) => {
@@ -90,7 +90,7 @@ test('a call of many operations does not change all points again and again', asy
   const store = await ninePoints(t);
   const clear = { kind: 'clear-payload', which: { filter: readFilter({}, 'filter') } } as const;
   await store.write('alice', 'docs', new Array(5).fill(clear));
-  const refusal = refused(/at most 50 points, each time one counted/);
+  const refusal = refused(/at most 50 points, and counts a point each time/);
   await assert.rejects(store.write('alice', 'docs', new Array(6).fill(clear)), refusal);
   const remove = { kind: 'delete', which: { filter: readFilter({}, 'filter') } } as const;
   await assert.rejects(store.write('alice', 'docs', [...new Array(5).fill(clear), remove]), refusal);
@@ -127,7 +127,7 @@ test('a call that must read every point is refused when that takes too long, and
   ]);
   const count = (json: unknown) => store.count('alice', 'docs', readFilter(json, 'filter'));
   const looked = { key: 'text', match: { text: ' 7' } };
-  const tooLong = refused(/more than 0\.3 s, as long as a call may/);
+  const tooLong = refused(/more than 0\.3 s, the longest time of a call/);
   await assert.rejects(count({ must: looked }), tooLong);
   await assert.rejects(
     store.query('alice', 'docs', [near([1, 0], { filter: readFilter({ must: looked }, '') })]),

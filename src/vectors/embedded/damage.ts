@@ -25,7 +25,7 @@ export function createDamage(tell: (message: string) => void): Damage {
         if (trouble !== 'damaged') throw error;
         damaged.add(cid);
         tell(
-          `vectors: collection '${spec.name}' is damaged on the disk (${reasonOf(error)}) and refused; others are served`,
+          `vectors: collection '${spec.name}' is damaged on the disk (${reasonOf(error)}) and is refused; others are served`,
         );
         throw refusal(spec.name);
       }
@@ -37,7 +37,7 @@ export function createDamage(tell: (message: string) => void): Damage {
         if (storageTrouble(error) !== 'damaged') throw error;
         tell(`vectors: a list of collections is damaged on the disk (${reasonOf(error)})`);
         throw overloaded(
-          'The list of these collections is damaged on the disk. Others are served; restore the vector data from a backup.',
+          'The list of these collections is damaged on the disk. Other collections are served. Restore the vector data from a backup.',
         );
       }
     },
@@ -48,7 +48,7 @@ export function createDamage(tell: (message: string) => void): Damage {
 
 function refusal(name: string): FailureError {
   return overloaded(
-    `Collection '${name}' is damaged on the disk and is not served. Others are; restore it from a backup, or delete it.`,
+    `Collection '${name}' is damaged on the disk and is not served. Other collections are. Restore it from a backup, or delete it.`,
   );
 }
 

@@ -153,7 +153,7 @@ test('a file of another layout is refused with what to do, to callers and in the
   file.exec('UPDATE shard SET count = 16');
   file.close();
   const store = await made.reopen();
-  const words = /is shard \d of 16, not \d of 8; put the files back as they were/;
+  const words = /is shard \d of 16, not \d of 8\. Put the files back as they were/;
   await assert.rejects(store.list('alice'), fails('overloaded', words));
   assert.equal(made.told.length, 1);
   assert.match(made.told[0]!, words);

@@ -43,7 +43,7 @@ test('a commit that fails refuses all its calls, undone from the last to the fir
 
 test('a disk that fails every other commit fills no log: it is told of once in ten seconds', async () => {
   const { group, job, told, clock } = over(Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? sqliteFull : null)));
-  const both = ['vectors: they cannot be written: disk trouble', 'vectors: they are written again'];
+  const both = ['vectors: writes fail: disk trouble', 'vectors: writes work again'];
   for (let i = 0; i < 10; i++) await group.add(job('a')).catch(() => {});
   assert.deepEqual(told, both);
   clock.advance(10_000);

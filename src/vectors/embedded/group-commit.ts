@@ -109,7 +109,7 @@ export function createGroupCommit(shard: ShardFile, { onIdle, tell, clock }: Gro
       return;
     }
     commits++;
-    if (failing) tell('vectors: they are written again');
+    if (failing) tell('vectors: writes work again');
     failing = false;
     for (const entry of ran) entry.job.committed();
     ran.forEach((entry, i) => {
@@ -141,14 +141,16 @@ export function createGroupCommit(shard: ShardFile, { onIdle, tell, clock }: Gro
     if (failing || nowMs - toldMs < quietMs) return;
     failing = true;
     toldMs = nowMs;
-    tell(`vectors: they cannot be written: ${error instanceof Error ? error.message : error}`);
+    tell(`vectors: writes fail: ${error instanceof Error ? error.message : error}`);
   }
 
   return {
     add<T>(job: Job<T>): Promise<T> {
       if (unsynced) {
         return Promise.reject(
-          overloaded('Vectors cannot be written: the disk failed to keep a write. Restart Culvert once it is sound.'),
+          overloaded(
+            'Vectors cannot be written, because the disk failed to keep a write. Restart Culvert when the disk is sound.',
+          ),
         );
       }
       const full = shard.logFull();

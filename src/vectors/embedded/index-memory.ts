@@ -73,7 +73,7 @@ export class IndexMemory {
           room: (bytes) => this.#heapRoom(owner, bytes),
           tooLarge: () =>
             this.#tell(
-              `vectors: the sparse vectors '${vector.name}' of collection '${collection}' (${rows.count()} points) do not fit vectors.memory and are searched on the disk, slower`,
+              `vectors: the sparse vectors '${vector.name}' of collection '${collection}' (${rows.count()} points) do not fit vectors.memory; they are searched on the disk, slower`,
             ),
         });
     }
@@ -88,7 +88,7 @@ export class IndexMemory {
       if (!this.#giveBack(owner)) break;
     }
     this.#tell(
-      `vectors: collection '${name}' (${index.rows.count()} points of ${index.size} components) does not fit vectors.memory and is served from the disk, slower`,
+      `vectors: collection '${name}' (${index.rows.count()} points of ${index.size} components) does not fit vectors.memory; it is served from the disk, slower`,
     );
     return createDiskIndex(index);
   }

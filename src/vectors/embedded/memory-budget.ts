@@ -133,5 +133,5 @@ function* checkMeanwhile(points: PointTable, cid: number): Steps<void> {
 }
 
 function columnTooLarge(collection: string, key: string, bytesMax: number): string {
-  return `vectors: collection '${collection}': the values of '${key.slice(0, 64)}' do not fit the ${bytesMax} bytes that vectors.memory leaves for filters; those on it read points from the disk, slower`;
+  return `vectors: collection '${collection}': the values of '${key.slice(0, 64)}' do not fit the ${bytesMax} bytes that vectors.memory leaves for filters; searches that filter on it read points from the disk, slower`;
 }

@@ -113,7 +113,7 @@ function notOpened(number: number, error: unknown): FailureError {
   if (error instanceof FailureError) return error;
   return overloaded(
     storageTrouble(error) === 'damaged'
-      ? `This part of the vector data (shard-${number}.db) is damaged on the disk and is not served. Others are; restore it from a backup.`
+      ? `This part of the vector data (shard-${number}.db) is damaged on the disk and is not served. Other parts are. Restore it from a backup.`
       : `This part of the vector data (shard-${number}.db) cannot be opened now. Retry it.`,
   );
 }

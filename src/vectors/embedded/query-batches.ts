@@ -82,7 +82,7 @@ export function createQueryBatches(clock: Pick<Clock, 'monotonicMs'>, bounds: Ca
     for (const query of queries) {
       const spentMs = clock.monotonicMs() - startMs;
       if (workMs + spentMs >= batchWorkMs) {
-        const message = `searches: ${found.length} of ${queries.length} took ${batchWorkMs / 1_000} s, as long as a call may; send fewer at once.`;
+        const message = `searches: ${found.length} of ${queries.length} took ${batchWorkMs / 1_000} s, the longest time of a call. Send fewer at once.`;
         throw new FailureError(invalid('searches', message));
       }
       if (spentMs >= turnMs) {

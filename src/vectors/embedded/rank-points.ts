@@ -39,7 +39,7 @@ export function rank(parts: RankParts, query: Prefetch, k: number, outer: readon
   const { prefetch = [], target } = query;
   if (prefetch.length === 0) {
     if (target.kind === 'fusion' || target.kind === 'formula') {
-      refuse('query', `a ${target.kind} needs a prefetch, whose results it works on`);
+      refuse('query', `a ${target.kind} needs a prefetch, because it works on its results`);
     }
     const slots = filters.length === 0 ? null : parts.open.memory.select(allOf(filters));
     return passing(rankAmong(parts, query, k, slots), query, parts.open);

@@ -34,6 +34,6 @@ export function createRowWatch(clock: Pick<Clock, 'monotonicMs'>, rowsMs: number
 export const unwatched: RowWatch = { begin() {}, start: () => () => {} };
 
 function tooLong(rowsMs: number) {
-  const message = `Every point had to be read, which took more than ${rowsMs / 1_000} s, as long as a call may. Add a condition on a key with few values, which leaves fewer points, or raise vectors.memory.`;
+  const message = `Every point had to be read, which took more than ${rowsMs / 1_000} s, the longest time of a call. Add a condition on a key with few values, which leaves fewer points, or raise vectors.memory.`;
   return invalid(null, message);
 }

@@ -129,7 +129,7 @@ function decay({ shape, midpoint, scale }: Extract<Expression, { kind: 'decay' }
 }
 
 function finite(value: number, { id }: FormulaPoint, what: string): number {
-  return Number.isFinite(value) ? value : refuse(`${what} is no finite number for the point ${id}`);
+  return Number.isFinite(value) ? value : refuse(`${what} is not a finite number for the point ${id}`);
 }
 
 function refuse(message: string): never {

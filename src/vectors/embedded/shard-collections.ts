@@ -128,7 +128,7 @@ export function shardCollections(state: ShardState) {
   };
 }
 
-const fullShard = 'This shard of the vector data can hold no further collections.';
+const fullShard = 'This shard of the vector data is full: it can hold no more collections.';
 
 function hasKey(key: string): Filter {
   return {

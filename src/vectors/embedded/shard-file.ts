@@ -147,7 +147,7 @@ export function openShardFile(file: string, number: number, wal: WalBounds = wal
       this.checkpoint();
       return written < wal.bytesMax
         ? null
-        : `the write-ahead log has ${wal.bytesMax} bytes and a reader, such as a backup, keeps it from being emptied`;
+        : `the write-ahead log has ${wal.bytesMax} bytes, and a reader such as a backup keeps Culvert from emptying it`;
     },
     close: () => database.close(),
   };
@@ -162,7 +162,7 @@ function frames(row: Record<string, unknown> | undefined): number {
 
 function bringUpToDate(database: DatabaseSync, number: number): void {
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
-  if (version > schemaVersion) throw overloaded('The vector data was written by a newer Culvert; start that one.');
+  if (version > schemaVersion) throw overloaded('A newer Culvert wrote the vector data. Start that version.');
   if (version === 0) {
     database.exec('BEGIN IMMEDIATE');
     database.exec(schema);
@@ -180,6 +180,6 @@ function bringUpToDate(database: DatabaseSync, number: number): void {
   const row = database.prepare('SELECT number, count FROM shard').get();
   if (row?.number === number && row.count === shardCount) return;
   throw overloaded(
-    `shard-${number}.db says it is shard ${row?.number} of ${row?.count}, not ${number} of ${shardCount}; put the files back as they were.`,
+    `shard-${number}.db says it is shard ${row?.number} of ${row?.count}, not ${number} of ${shardCount}. Put the files back as they were.`,
   );
 }

@@ -57,7 +57,7 @@ export function notWritable(error: unknown): FailureError {
   const reason = error instanceof Error ? error.message : String(error);
   return overloaded(
     storageTrouble(error) === 'full'
-      ? 'Vectors cannot be written now: the disk is full. Nothing of the call was written; reads go on. Retry when there is room.'
-      : `Vectors cannot be written now (${reason}); nothing of the call was written. Retry it.`,
+      ? 'Vectors cannot be written now, because the disk is full. Nothing of the call was written. Reads still work. Retry when there is room.'
+      : `Vectors cannot be written now (${reason}). Nothing of the call was written. Retry it.`,
   );
 }

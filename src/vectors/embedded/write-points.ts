@@ -101,7 +101,7 @@ class PointWriter {
   }
 
   #insert(slot: number, id: PointId, payload: string | null, vector: Float32Array | null): void {
-    if (slot > slotMax) throw new FailureError(invalid('points', `a collection holds ${slotMax + 1} points at most`));
+    if (slot > slotMax) throw new FailureError(invalid('points', `a collection holds at most ${slotMax + 1} points`));
     this.#bytes += pointOverheadBytes;
     this.#points.insert(this.#open.cid, slot, id, payload, vector);
     this.#open.row.points++;
@@ -173,7 +173,7 @@ class PointWriter {
   #takePoint(): void {
     this.#pointsLeft -= 1;
     if (this.#pointsLeft >= 0) return;
-    const message = `filter: a call changes or deletes at most ${this.#pointsMax} points, each time one counted; change fewer at once`;
+    const message = `filter: a call changes or deletes at most ${this.#pointsMax} points, and counts a point each time. Change fewer at once`;
     throw new FailureError(invalid('filter', message));
   }
 }

@@ -177,7 +177,7 @@ const wrong: [unknown, string][] = [
     'filter.must.nested.filter.must.has_id: a nested object has no id: put has_id beside the nested condition',
   ],
   [{ must: { nested: { key } } }, 'filter.must.nested.filter: expected an object, got nothing'],
-  [{ min_should: { conditions: [] } }, 'filter.min_should.conditions: expected an array of conditions, one at least'],
+  [{ min_should: { conditions: [] } }, 'filter.min_should.conditions: expected an array of at least one condition'],
   [
     { min_should: { conditions: [{ has_id: [1] }] } },
     'filter.min_should.min_count: expected an integer from 0 on, got nothing',

@@ -63,7 +63,7 @@ function readMinShould(json: unknown, at: string, budget: FilterBudget): Filter[
   if (json === undefined || json === null) return null;
   const object = readObject(json, at, ['conditions', 'min_count']);
   if (!Array.isArray(object.conditions) || object.conditions.length === 0)
-    refuse(`${at}.conditions`, 'expected an array of conditions, one at least');
+    refuse(`${at}.conditions`, 'expected an array of at least one condition');
   const count = object.min_count;
   if (!Number.isSafeInteger(count) || (count as number) < 0)
     refuse(`${at}.min_count`, `expected an integer from 0 on, got ${kindOf(count)}`);

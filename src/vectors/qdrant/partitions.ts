@@ -59,7 +59,7 @@ export class Partitions {
         message: `The vector store cannot serve this collection: ${why}.`,
       });
     }
-    if (status === 413) return new FailureError(invalid(null, 'The call is larger than Qdrant takes: split it.'));
+    if (status === 413) return new FailureError(invalid(null, 'The call is larger than Qdrant accepts. Split it.'));
     const said = message.replaceAll(partition.collection.generation, '…').replaceAll(/\bp\.(?=["\w])/g, '');
     return new FailureError(invalid(null, `Qdrant refused the call: ${said}`));
   }

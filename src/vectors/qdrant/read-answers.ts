@@ -79,6 +79,6 @@ function idIn(payload: JsonObject): PointId {
 }
 
 function strange(): never {
-  const message = 'The vector store cannot serve right now: Qdrant answered what Qdrant does not. Retry it.';
+  const message = 'The vector store cannot serve right now, because Qdrant sent an unknown answer. Retry it.';
   throw new FailureError({ kind: 'overloaded', message });
 }

@@ -45,7 +45,7 @@ export function createReading(partitions: Partitions, turns: Turns, clock: Pick<
     room: { bytes: answerBytesMax },
     goOn() {
       if (clock.monotonicMs() < endMs) return;
-      const message = `Points had to be read one by one, which took more than ${readMsMax / 1_000} s, as long as a call may. Add a filter that leaves fewer points.`;
+      const message = `Points had to be read one by one, which took more than ${readMsMax / 1_000} s, the longest time of a call. Add a filter that leaves fewer points.`;
       throw new FailureError(invalid(null, message));
     },
     inTurn({ collection: { tenant } }, scan) {

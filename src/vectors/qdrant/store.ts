@@ -98,7 +98,7 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
       }
       throw new FailureError({
         kind: 'overloaded',
-        message: `Settings of '${name}' are changed all the time. Retry it.`,
+        message: `Others keep changing the settings of '${name}'. Retry it.`,
       });
     },
     async indexPayload(tenant, name, key, type, params) {

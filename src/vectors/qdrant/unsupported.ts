@@ -8,6 +8,6 @@ export const unsupportedByQdrant = {
 export type UnsupportedByQdrant = keyof typeof unsupportedByQdrant;
 
 export function unsupported(what: UnsupportedByQdrant): FailureError {
-  const message = `This server keeps vectors in Qdrant, where ${unsupportedByQdrant[what]} is not supported; with vectors.engine: embedded it is.`;
+  const message = `This server keeps vectors in Qdrant, where ${unsupportedByQdrant[what]} is not supported. vectors.engine: embedded supports it.`;
   return new FailureError({ kind: 'unsupported', message });
 }

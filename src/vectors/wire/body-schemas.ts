@@ -40,7 +40,7 @@ const want = {
   with_payload: either(truth, { type: 'array', items: text }, object),
   with_vector: either(truth, { type: 'array', items: text }),
 };
-const model = { ...text, description: 'Of texts; that of the collection where it is left out.' };
+const model = { ...text, description: 'Embedding model of the texts. Default: that of the collection.' };
 const point = {
   type: 'object',
   properties: { id: pointId, vector, payload: object },
@@ -48,7 +48,7 @@ const point = {
 };
 const upsert = {
   points: list(point, 'Whole points. Without `vector` the text of the payload is embedded.'),
-  batch: { ...object, description: '`ids`, `vectors` and `payloads` as columns, in place of `points`.' },
+  batch: { ...object, description: '`ids`, `vectors` and `payloads` as columns, instead of `points`.' },
   model,
 };
 const selection = { points: list(pointId, 'These.'), filter };
@@ -56,7 +56,7 @@ const payload = { payload: object, key: { ...text, description: 'Path below whic
 const compared = either(numbers, pointId, text, object);
 
 const shared = { filter, ...want, score_threshold: { type: 'number' }, using: text, model };
-const page = { limit: count('10 where it is left out.'), offset: { type: 'integer', minimum: 0 } };
+const page = { limit: count('Default: 10.'), offset: { type: 'integer', minimum: 0 } };
 const rerank = {
   type: 'object',
   properties: { model: text, query: text, text_key: text, top_n: count('As many as are found.') },
@@ -64,12 +64,12 @@ const rerank = {
 };
 const group = {
   group_by: { ...text, description: 'Key of the payload.' },
-  group_size: count('3 where it is left out.'),
-  limit: count('Groups; 10 where it is left out.'),
+  group_size: count('Default: 3.'),
+  limit: count('Number of groups. Default: 10.'),
   with_lookup: either(text, object),
 };
 const asked = {
-  search: { vector: either(numbers, text, object), text: { ...text, description: 'In place of `vector`.' } },
+  search: { vector: either(numbers, text, object), text: { ...text, description: 'Instead of `vector`.' } },
   recommend: {
     positive: list(compared, 'Near to these.'),
     negative: list(compared, 'Far from these.'),
@@ -77,7 +77,7 @@ const asked = {
   },
   query: {
     query: either(numbers, pointId, text, object),
-    text: { ...text, description: 'In place of `query`.' },
+    text: { ...text, description: 'Instead of `query`.' },
     prefetch: either(object, { type: 'array', items: object }),
   },
 };
@@ -93,7 +93,7 @@ const settings = {
 const created = {
   vector_size: { type: 'integer', minimum: 1 },
   distance: { type: 'string', enum: ['Cosine', 'Dot', 'Euclid', 'Manhattan'] },
-  embedding_model: { ...text, description: 'Embeds the texts of the collection; its size need not be told.' },
+  embedding_model: { ...text, description: 'Model that embeds the texts of the collection. It decides the size.' },
   ...settings,
 };
 const matrix = {

@@ -42,7 +42,7 @@ export async function findCandidates(
   if (chars > textCharsMax) {
     refuse(
       'limit',
-      `the texts of these points have ${chars} characters, of which ${textCharsMax} a call are reranked; lower it`,
+      `the texts of these points have ${chars} characters, but a call reranks at most ${textCharsMax}; lower it`,
     );
   }
   const select = payloadSelector(payload);

@@ -18,8 +18,8 @@ for (const [body, refusal] of [
   ['[1]', '400 The body must be a JSON object.'],
   ['null', '400 The body must be a JSON object.'],
   ['{"a":1,"b":[{"a":2}],"a":3}', "400 The body has more than one 'a'."],
-  ['{"a":1,"\\u0061":3}', '400 The body has more than one member of one name.'],
-  ['{"a":["x","\\ud800"]}', "400 Invalid 'a[1]': it holds half of a surrogate pair; send valid Unicode."],
+  ['{"a":1,"\\u0061":3}', '400 The body has two members with the same name.'],
+  ['{"a":["x","\\ud800"]}', "400 Invalid 'a[1]': it holds half of a surrogate pair. Send valid Unicode."],
 ] as const) {
   test(`refused: ${body === '' ? 'an empty body' : body}`, () => {
     assert.equal(
@@ -58,7 +58,7 @@ for (const [body, refusal] of [
   test(`a number that JSON does not have is named by its place: ${refusal}`, () => {
     assert.equal(
       refusalOf(() => parsed(body)),
-      `400 ${refusal} is not JSON; send a finite number.`,
+      `400 ${refusal} is not JSON. Send a finite number.`,
     );
   });
 }

@@ -17,12 +17,12 @@ export function parseBody(body: Uint8Array): JsonObject {
   if (!isObject(value)) refuseBody(null, 'The body must be a JSON object.');
   if (Object.keys(value).length !== members) {
     const name = repeatedName(raw, scanJson(raw, jsonDepthMax).members);
-    refuseBody(name, `The body has more than one ${name === null ? 'member of one name' : `'${name}'`}.`);
+    refuseBody(name, `The body has ${name === null ? 'two members with the same name' : `more than one '${name}'`}.`);
   }
   if (raw.includes('\\u') && halfOfPair.test(text)) {
     const path = loneSurrogateIn(value, '');
     if (path !== null) {
-      refuseBody(path, `Invalid '${path}': it holds half of a surrogate pair; send valid Unicode.`);
+      refuseBody(path, `Invalid '${path}': it holds half of a surrogate pair. Send valid Unicode.`);
     }
   }
   return value;
@@ -36,7 +36,7 @@ function parse(text: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     const bare = bareNumberIn(text);
-    if (bare !== null) refuseBody(bare.path, `${bare.path}: ${bare.word} is not JSON; send a finite number.`);
+    if (bare !== null) refuseBody(bare.path, `${bare.path}: ${bare.word} is not JSON. Send a finite number.`);
     return refuseBody(null, `The body is not valid JSON: ${whereJsonFails(error)}.`);
   }
 }

@@ -101,7 +101,7 @@ for (const [body, refusal] of [
   ],
   [
     { name: 'c', vectors: { a: { embedding_model: 'alpha' }, b: { embedding_model: 'beta' } } },
-    "400 vectors.b.size: is missing: one call asks one model for its size, here 'alpha'; give that of 'beta'",
+    "400 vectors.b.size: is missing: one call asks one model for its size, here 'alpha'. Give that of 'beta'",
   ],
   [{ name: 'c', vectors: { sise: 4 } }, "400 vectors: unknown key 'sise' (did you mean 'size'?)"],
   [
@@ -118,7 +118,7 @@ for (const [body, refusal] of [
   ],
   [
     { name: 'c', vectors: { a: { size: 4 } }, sparse_vectors: { a: {} } },
-    '400 sparse_vectors.a: there is a dense vector of that name',
+    '400 sparse_vectors.a: a dense vector has this name already',
   ],
   [
     { name: 'c', vector_size: 4, sparse_vectors: { bm25: { modifier: 'tf' } } },
@@ -172,7 +172,7 @@ test('PATCH takes tuning, and refuses what never changes', () => {
   };
   const change = { optimizers_config: {}, hnsw_config: {}, vectors: { '': { hnsw_config: {}, on_disk: true } } };
   assert.deepEqual(patch(tuning).request, { kind: 'update', collection: 'plain', change });
-  const fixed = 'never changes: make a new collection, and write the points there';
+  const fixed = 'never changes. Create a new collection, and write the points there';
   for (const [body, at] of [
     [{ vector_size: 8 }, 'vector_size'],
     [{ distance: 'Dot' }, 'distance'],

@@ -99,7 +99,7 @@ function readAllVectors(body: JsonObject, name: string | null): Map<string, Vect
     vectors.set('', readContractVector(body, name));
   }
   for (const [sparse, spec] of readSparseVectors(body.sparse_vectors)) {
-    if (vectors.has(sparse)) refuse(`sparse_vectors.${sparse}`, 'there is a dense vector of that name');
+    if (vectors.has(sparse)) refuse(`sparse_vectors.${sparse}`, 'a dense vector has this name already');
     vectors.set(sparse, spec);
   }
   return vectors;
@@ -139,7 +139,7 @@ function wantedSizes(
   if (other !== undefined) {
     refuse(
       other.at,
-      `is missing: one call asks one model for its size, here '${model}'; give that of '${other.model}'`,
+      `is missing: one call asks one model for its size, here '${model}'. Give that of '${other.model}'`,
     );
   }
   return { model, of: embedded.filter((one) => one.model === model) };
@@ -246,5 +246,5 @@ function readAliasChange(value: JsonValue, at: string): AliasChange {
 }
 
 function refuseFixed(at: string): never {
-  refuse(at, 'never changes: make a new collection, and write the points there');
+  refuse(at, 'never changes. Create a new collection, and write the points there');
 }

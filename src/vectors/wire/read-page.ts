@@ -27,7 +27,7 @@ export function readScroll(json: JsonObject): ScrollQuery {
   refuseShardKey(body, '');
   const orderBy = optional(body.order_by) ? null : readOrderBy(body.order_by, 'order_by');
   if (orderBy !== null && !optional(body.offset)) {
-    refuse('offset', 'does not go with order_by: go on with order_by.start_from');
+    refuse('offset', 'does not work with order_by. Use order_by.start_from');
   }
   return {
     filter: readOptionalFilter(body, ''),

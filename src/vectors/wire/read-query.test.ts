@@ -193,7 +193,7 @@ for (const [verb, body, message] of [
   [
     'query-points',
     { query: 'what is it?' },
-    `400 query: a string is the id of a point, a UUID, which 'what is it?' is not; to look for a text send {"text": …}`,
+    `400 query: a string must be the id of a point, a UUID, which 'what is it?' is not. To search by text send {"text": …}`,
   ],
   ['query-points', { query: { nearst: vector } }, "400 query: unknown key 'nearst' (did you mean 'nearest'?)"],
   ['query-points', { query: {} }, '400 query: expected an array of 4 numbers or {"text"}, got an object'],
@@ -308,11 +308,7 @@ for (const [verb, body, message] of [
     '400 with_lookup.with_vectors: give with_vector or with_vectors, not both',
   ],
   ['recommend-points', { negative: [1] }, '400 positive: must not be empty with the strategy average_vector'],
-  [
-    'scroll-points',
-    { offset: 1, order_by: 'a' },
-    '400 offset: does not go with order_by: go on with order_by.start_from',
-  ],
+  ['scroll-points', { offset: 1, order_by: 'a' }, '400 offset: does not work with order_by. Use order_by.start_from'],
   ['scroll-points', { offset: 'x' }, '400 offset: expected an unsigned integer up to 2^53-1 or a UUID, got "x"'],
   ['scroll-points', { limits: 1 }, "400 body: unknown key 'limits' (did you mean 'limit'?)"],
   ['count-points', { exact: 'yes' }, "400 exact: expected true or false, got 'yes'"],

@@ -33,7 +33,7 @@ export function readRerank(value: JsonValue, { limit }: Pick<PointQuery, 'limit'
     textKey: readTextKey(key ?? 'text'),
     top: optional(top) ? null : readWhole(top, 'rerank.top_n', 1, rerankPointsMax),
   };
-  if (read.query === null) refuse('rerank.query', 'is missing: the query has no text of its own, or several');
+  if (read.query === null) refuse('rerank.query', 'is missing, because the query has no text of its own or several');
   if (limit > rerankPointsMax) refuse('limit', `at most ${rerankPointsMax} points a call are reranked, got ${limit}`);
   return { ...read, query: read.query };
 }
@@ -41,7 +41,7 @@ export function readRerank(value: JsonValue, { limit }: Pick<PointQuery, 'limit'
 function readTextKey(value: JsonValue): KeyPath {
   const key = readKeyPath(value, 'rerank.text_key');
   if (key.steps.some(({ kind }) => kind !== 'key')) {
-    refuse('rerank.text_key', 'a text is one value: name it by keys alone, as in a.b');
+    refuse('rerank.text_key', 'must name one value, by keys alone, as in a.b');
   }
   return key;
 }

@@ -31,7 +31,7 @@ export function readSetPayload(body: JsonObject, at: string, budget: PointBudget
 }
 
 export function readOverwritePayload(body: JsonObject, at: string, budget: PointBudget): WriteOperation {
-  if (!optional(body.key)) refuse(`${at}key`, 'the whole payload is overwritten; to set a part of it, POST it');
+  if (!optional(body.key)) refuse(`${at}key`, 'replaces the whole payload; to set a part of it, use POST');
   return {
     kind: 'overwrite-payload',
     which: readSelection(body, at, budget),

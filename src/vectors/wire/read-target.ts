@@ -214,7 +214,7 @@ function readIdOfPoint(value: string, at: string): string | number {
   } catch {
     return refuse(
       at,
-      `a string is the id of a point, a UUID, which ${shown(value)} is not; to look for a text send {"text": …}`,
+      `a string must be the id of a point, a UUID, which ${shown(value)} is not. To search by text send {"text": …}`,
     );
   }
 }

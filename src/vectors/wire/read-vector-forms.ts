@@ -54,7 +54,7 @@ function inOrder({ indices, values }: SparseVector, at: string): SparseVector {
     values: values.map((_, i) => values[order[i]!]!),
   };
   const twice = ordered.indices.findIndex((index, i) => i > 0 && index === ordered.indices[i - 1]);
-  if (twice >= 0) refuse(`${at}.indices`, `the index ${ordered.indices[twice]} stands there twice`);
+  if (twice >= 0) refuse(`${at}.indices`, `the list has the index ${ordered.indices[twice]} twice`);
   return ordered;
 }
 

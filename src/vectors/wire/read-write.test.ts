@@ -115,7 +115,7 @@ for (const [body, message] of [
   ],
   [
     one({ vector: [[1, 2, 3, 4]] }),
-    '400 points[1].vector: expected 4 numbers, got an array of arrays: a multivector wants a multivector_config',
+    '400 points[1].vector: expected 4 numbers, got an array of arrays: a multivector needs a multivector_config',
   ],
   [
     one({ vector: { title: vector } }),
@@ -207,7 +207,7 @@ for (const [verb, body, message] of [
   [
     'overwrite-payload',
     { payload: {}, points: [1], key: 'a' },
-    '400 key: the whole payload is overwritten; to set a part of it, POST it',
+    '400 key: replaces the whole payload; to set a part of it, use POST',
   ],
   ['delete-payload', { keys: [], points: [1] }, '400 keys: must not be empty'],
   ['batch-points', { operations: [] }, '400 operations: must not be empty'],

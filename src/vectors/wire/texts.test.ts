@@ -37,7 +37,7 @@ test('raw vectors of another model are refused, when the call says which', () =>
   const body = { points, embedding_model: 'beta' };
   assert.equal(
     refusalOf(() => readFor(textSpec, 'upsert-points', body)),
-    "400 embedding_model: the collection 'docs' holds vectors of 'alpha'; those of 'beta' do not compare with them",
+    "400 embedding_model: the collection 'docs' holds vectors of 'alpha', and vectors of 'beta' cannot be compared with them",
   );
   assert.equal(readFor(textSpec, 'upsert-points', { points, embedding_model: 'alpha' }).texts, null);
 });
@@ -51,7 +51,7 @@ for (const [spec, body, message] of [
   [
     textSpec,
     { points: [{ id: 1, vector: { text: 'a', model: 'beta' } }] },
-    "400 points[0].vector.model: the collection 'docs' holds vectors of 'alpha'; those of 'beta' do not compare with them",
+    "400 points[0].vector.model: the collection 'docs' holds vectors of 'alpha', and vectors of 'beta' cannot be compared with them",
   ],
   [
     plainSpec,
@@ -114,7 +114,7 @@ test('vectors of another length than the collection holds are refused', () => {
   const { fill } = readFor(plainSpec, 'search-points', { text: 'what?', model: 'beta' });
   assert.equal(
     refusalOf(() => fill({ size: 8, vectors: new Float32Array(8) })),
-    "400 The model 'beta' gives vectors of 8 numbers, the collection 'plain' holds vectors of 4.",
+    "400 The model 'beta' gives vectors of 8 numbers, but the collection 'plain' holds vectors of 4.",
   );
 });
 

@@ -157,7 +157,7 @@ export class VectorReader {
   }
 
   #refuseSize(given: number, held: number): never {
-    const message = `The model ${quoted(this.#used!)} gives vectors of ${given} numbers, the collection ${quoted(this.#spec.name)} holds vectors of ${held}.`;
+    const message = `The model ${quoted(this.#used!)} gives vectors of ${given} numbers, but the collection ${quoted(this.#spec.name)} holds vectors of ${held}.`;
     throw new FailureError(invalid('model', message));
   }
 
@@ -230,7 +230,7 @@ export class VectorReader {
     if (model === own) return;
     refuse(
       at,
-      `the collection ${quoted(this.#spec.name)} holds vectors of ${quoted(own)}; those of ${quoted(model)} do not compare with them`,
+      `the collection ${quoted(this.#spec.name)} holds vectors of ${quoted(own)}, and vectors of ${quoted(model)} cannot be compared with them`,
     );
   }
 }
@@ -242,7 +242,7 @@ function refuseTwoModels(at: string, one: string, other: string): never {
 function lookDense(value: JsonValue | undefined, at: string, size: number): VectorSource {
   if (Array.isArray(value)) {
     if (Array.isArray(value[0])) {
-      refuse(at, `expected ${size} numbers, got an array of arrays: a multivector wants a multivector_config`);
+      refuse(at, `expected ${size} numbers, got an array of arrays: a multivector needs a multivector_config`);
     }
     if (value.length !== size) refuse(at, `expected ${size} numbers, got ${value.length}`);
     return { kind: 'numbers', numbers: value };

@@ -22,7 +22,9 @@ export interface Cell {
 const refused = (words: string): Verdict => ({ kind: 'refused', words });
 const lost = (words: string, so: string): Verdict => ({ kind: 'lost', words, so });
 const incapable = (need: string): Verdict =>
-  refused(`No target of model '{model}' can do what this request asks (${need}). Use another model or leave that out.`);
+  refused(
+    `No target of the model '{model}' can do what this request asks for (${need}). Use another model, or leave that out.`,
+  );
 const differs = (so: string): Verdict => ({ kind: 'differs', so });
 
 const chat = 'openai-chat';
@@ -92,8 +94,8 @@ const exceptions: readonly Exception[] = [
   ['seed', chat, messages, lost('seed', 'not sent')],
   ['seed', chat, responses, lost('seed', 'not sent')],
   ['audio', 'any', messages, refused('Audio input is not supported by the provider of this model.')],
-  ['audio', 'gemini', responses, refused("'contents[0].parts' holds audio, which no provider of this model takes.")],
-  ['audio', chat, responses, refused("'messages[0].content' holds audio, which no provider of this model takes.")],
+  ['audio', 'gemini', responses, refused("'contents[0].parts' holds audio, which no provider of this model accepts.")],
+  ['audio', chat, responses, refused("'messages[0].content' holds audio, which no provider of this model accepts.")],
 
   ['cache-marks', messages, messages, { kind: 'yes' }],
   ['cache-marks', messages, 'any', lost('cache_control', 'not sent')],
@@ -102,7 +104,9 @@ const exceptions: readonly Exception[] = [
     'server-tools',
     'gemini',
     'any',
-    refused("'tools[0].googleSearch' is run by Google alone, and no such target of this model is left."),
+    refused(
+      "Only Google runs 'tools[0].googleSearch', and no Google target of this model is left. Leave the tool out.",
+    ),
   ],
   ['server-tools', responses, responses, { kind: 'yes' }],
   ['server-tools', responses, 'any', lost('tools.web_search', 'not sent')],
@@ -115,7 +119,7 @@ const exceptions: readonly Exception[] = [
     responses,
     'any',
     refused(
-      "No provider of this model keeps responses: resend the whole conversation in 'input' in place of 'previous_response_id'.",
+      "No provider of this model keeps responses. Send the whole conversation in 'input' instead of 'previous_response_id'.",
     ),
   ],
 

@@ -63,7 +63,7 @@ function content(holder: JsonObject, role: string): Complaint | null {
   const value = holder.content;
   if (typeof value === 'string') return null;
   if (!Array.isArray(value)) return complain('content', value, 'a string or an array of content blocks');
-  const complaint = blocks(value, foreign[role]!, `what '${role}' may say`);
+  const complaint = blocks(value, foreign[role]!, `a block that '${role}' may send`);
   return complaint === null ? null : within('content', complaint);
 }
 
@@ -71,7 +71,7 @@ function content(holder: JsonObject, role: string): Complaint | null {
 export const systemContent = described(contentSchema, (value) => {
   if (typeof value === 'string') return null;
   if (!Array.isArray(value)) return complain('', value, 'a string or an array of text blocks');
-  return blocks(value, foreign.system!, "what 'system' may say");
+  return blocks(value, foreign.system!, "a block that 'system' may send");
 });
 
 function blocks(list: readonly JsonValue[], refused: ReadonlySet<string>, send: string): Complaint | null {
@@ -132,7 +132,7 @@ const idCharsMax = 65_536;
 const resultContent: Check = (value) => {
   if (typeof value === 'string') return null;
   if (!Array.isArray(value)) return complain('', value, 'a string or an array of content blocks');
-  return blocks(value, insideResult, 'what a tool may answer');
+  return blocks(value, insideResult, 'a block that a tool may answer with');
 };
 
 const source: Check = (value) => {

@@ -102,7 +102,11 @@ function repaired(system: TextBlock[], turns: Turn[], rules: ModelRules, encodin
   if (turns.length === 0) {
     // Instructions alone are a question to OpenAI's models; Anthropic needs someone to ask it.
     if (system.length > 0) return { system: [], turns: [{ role: 'user', content: system }] };
-    refuse(encoding, 'messages', 'The messages have no content: at least one needs text, a picture or a tool result.');
+    refuse(
+      encoding,
+      'messages',
+      'The messages have no content. Send at least one with text, a picture or a tool result.',
+    );
     return { system, turns };
   }
   if (turns[0]!.role === 'assistant') {
@@ -253,7 +257,7 @@ function mediaSource(source: MediaSource, path: string, encoding: Encoding): Sou
     case 'file-id':
       // Files live with the provider they were uploaded to: only Anthropic's own ids mean something to it.
       if (source.fileId.startsWith('file_')) return { type: 'file', file_id: source.fileId };
-      refuse(encoding, path, 'A file uploaded to another provider cannot be used with this model: send its content.');
+      refuse(encoding, path, 'A file at another provider cannot be used with this model. Send its content.');
       return null;
   }
 }

@@ -172,7 +172,7 @@ function forcedTool(
   encoding: Encoding,
 ): EncodedFormat {
   if (rules.forcedTool === 'refused') {
-    refuse(encoding, field, 'For this model only response_format of type json_schema, not recursive, is supported.');
+    refuse(encoding, field, 'This model supports only response_format of type json_schema, without recursion.');
   }
   let name = standIn;
   while (request.tools?.some((tool) => tool.name === name)) name += '_';
@@ -353,7 +353,7 @@ function toolChoice(request: NeutralRequest, rules: ModelRules, encoding: Encodi
         refuse(
           encoding,
           'tool_choice',
-          "This model cannot be made to call a tool: use 'auto' or 'none', or another model.",
+          "This model cannot be forced to call a tool. Use 'auto' or 'none', or another model.",
         );
       }
       return choice.type === 'tool' ? { type: 'tool', name: choice.name, ...single } : { type: 'any', ...single };

@@ -57,12 +57,12 @@ export function readError(body: unknown): UpstreamError | null {
     if (body.type !== 'error' && Array.isArray(body.content)) return null;
     const said = typeof body.message === 'string' ? body.message : body.detail;
     if (typeof said === 'string') return { message: said.slice(0, messageCharsMax), code: '', param: null };
-    return body.type === 'error' ? { message: 'An error without a description.', code: '', param: null } : null;
+    return body.type === 'error' ? { message: 'The error has no description.', code: '', param: null } : null;
   }
   const details = isObject(error.details) ? error.details.error_code : undefined;
   const code = typeof details === 'string' ? details : typeof error.type === 'string' ? error.type : '';
   const message = typeof error.message === 'string' ? error.message.slice(0, messageCharsMax) : '';
-  return { message: message || code || 'An error without a description.', code, param: blamedField(message) };
+  return { message: message || code || 'The error has no description.', code, param: blamedField(message) };
 }
 
 /** Anthropic's validation messages begin with the field: `tools.0.custom.input_schema.type: Field required`. */
@@ -73,7 +73,7 @@ function blamedField(message: string): string | null {
 
 /** The fault of an error event inside a stream, or of an error body inside a 200: no HTTP status speaks for it. */
 export function faultOfError(body: JsonObject): Fault {
-  const error = readError(body) ?? { message: 'An error without a description.', code: '', param: null };
+  const error = readError(body) ?? { message: 'The error has no description.', code: '', param: null };
   return faultInside(body, error, classOfAnthropicError);
 }
 

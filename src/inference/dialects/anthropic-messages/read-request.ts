@@ -70,7 +70,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
 }
 
 /** It warms Anthropic's cache; everybody else would answer without a bound. */
-const noOutput = invalid('max_tokens', "'max_tokens' is 0, which no provider of this model takes: send 1 or more.");
+const noOutput = invalid('max_tokens', "'max_tokens' is 0, which no provider of this model accepts. Send 1 or more.");
 
 /** The same for `count_tokens`, which knows no bound on the output. */
 export function readForCount(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CountedRequest> {

@@ -21,7 +21,7 @@ export function readGeminiRequest(raw: JsonObject): Result<EmbeddingRequest> {
     return refuse(asFailure(complain('requests', requests as JsonValue, `an array of 1 to ${inputsMax} requests`)));
   }
   if (requests.length > inputsMax) {
-    return refuse(invalid('requests', `'requests' has ${requests.length} members; send at most ${inputsMax}.`));
+    return refuse(invalid('requests', `'requests' has ${requests.length} members. Send at most ${inputsMax}.`));
   }
   const texts: string[] = [];
   const [first] = requests;
@@ -79,7 +79,8 @@ function readContent(request: JsonValue, path: string): Result<string> {
     }
     text += part.text;
   }
-  if (text === '') return refuse(invalid(at('content'), `'${at('content')}' is empty: there is nothing to embed.`));
+  if (text === '')
+    return refuse(invalid(at('content'), `'${at('content')}' is empty, so there is nothing to embed. Send some text.`));
   return { ok: true, value: text };
 }
 

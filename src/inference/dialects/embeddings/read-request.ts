@@ -85,7 +85,7 @@ function readInputs(input: JsonValue | undefined): Result<EmbeddingInputs> {
       : refuse(asFailure(complaint));
   }
   if (input.length > inputsMax) {
-    return refuse(invalid('input', `'input' has ${input.length} inputs; send at most ${inputsMax} in one request.`));
+    return refuse(invalid('input', `'input' has ${input.length} inputs. Send at most ${inputsMax} in one request.`));
   }
   return typeof input[0] === 'string' ? readTexts(input) : readTokens(input);
 }
@@ -123,7 +123,7 @@ function wrongToken(tokens: readonly JsonValue[], path: string): Complaint | nul
 
 function empty(path: string): Failure {
   const fix = path === 'input' ? 'Send some text.' : 'Leave it out or send some text.';
-  return invalid(path, `'${path}' is empty: there is nothing to embed. ${fix}`);
+  return invalid(path, `'${path}' is empty, so there is nothing to embed. ${fix}`);
 }
 
 function refuse(failure: Failure): { ok: false; failure: Failure } {

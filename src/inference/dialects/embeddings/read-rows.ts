@@ -16,7 +16,7 @@ export function readRows(
   if (vectors.length !== count) return malformed(`answered ${vectors.length} vectors for ${count} inputs`);
   const first = vectors[0];
   const size = typeof first === 'string' ? Math.floor(base64Bytes(first) / 4) : Array.isArray(first) ? first.length : 0;
-  if (size === 0 || size > sizeMax) return malformed('answered something else than vectors');
+  if (size === 0 || size > sizeMax) return malformed('answered something other than vectors');
   const rows = new Float64Array(count * size);
   for (let i = 0; i < count; i++) {
     const vector = vectors[i];
@@ -27,7 +27,7 @@ export function readRows(
 }
 
 function fillNumbers(rows: Float64Array, row: number, size: number, vector: JsonValue | undefined): string | null {
-  if (!Array.isArray(vector)) return 'answered something else than vectors';
+  if (!Array.isArray(vector)) return 'answered something other than vectors';
   if (vector.length !== size) return 'answered vectors of different lengths';
   const start = row * size;
   for (let i = 0; i < size; i++) {

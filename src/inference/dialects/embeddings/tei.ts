@@ -15,7 +15,7 @@ export const teiEmbeddings: EmbeddingFormat = {
     return { body, losses: lossesOf(order, { extra: 'lost' }) };
   },
   decode(body, count) {
-    if (!Array.isArray(body)) return errorInside(body) ?? malformed('the answer is no array');
+    if (!Array.isArray(body)) return errorInside(body) ?? malformed('the answer is not an array');
     const read = readRows(body, count);
     return 'class' in read ? read : { ...read, inputTokens: null };
   },

@@ -106,7 +106,7 @@ function collectResults(
       refuse(encoding, `${path}.tool_call_id`, 'A result must follow the message with the call that it answers.');
     } else if (found === undefined) results.set(part.callId, [{ result: part, path }]);
     else if (found.length < calls) found.push({ result: part, path });
-    else refuse(encoding, `${path}.tool_call_id`, 'The call has more than one result: send one for each call.');
+    else refuse(encoding, `${path}.tool_call_id`, 'The call has more than one result. Send one for each call.');
   }
 }
 
@@ -177,7 +177,11 @@ function repaired(system: Part[], contents: Content[], encoding: Encoding): Enco
   if (contents.length === 0) {
     // Instructions alone are a question to OpenAI's models; Google needs someone to ask it.
     if (system.length > 0) return { system: [], contents: [{ role: 'user', parts: system }] };
-    refuse(encoding, 'messages', 'The messages have no content: at least one needs text, a picture or a tool result.');
+    refuse(
+      encoding,
+      'messages',
+      'The messages have no content. Send at least one with text, a picture or a tool result.',
+    );
     return { system, contents };
   }
   if (contents[0]!.role === 'model') {
@@ -242,13 +246,13 @@ function mediaPart(source: MediaSource, path: string, encoding: Encoding): Part 
       return { inlineData: blobOf(source) };
     case 'url':
       // The pipeline fetches what stands at http(s); what comes here was not to be had.
-      refuse(encoding, path, 'The provider of this model takes pictures and files inline only.');
+      refuse(encoding, path, 'The provider of this model accepts pictures and files inline only. Send their content.');
       return null;
     case 'file-id':
       if (source.fileId.startsWith(filesOrigin)) return { fileData: { fileUri: source.fileId } };
       // Files live with the provider they were uploaded to: only Google's own names mean something to it.
       if (/^files\/[\w-]{1,64}$/.test(source.fileId)) return { fileData: { fileUri: filesOrigin + source.fileId } };
-      refuse(encoding, path, 'A file uploaded to another provider cannot be used with this model: send its content.');
+      refuse(encoding, path, 'A file at another provider cannot be used with this model. Send its content.');
       return null;
   }
 }

@@ -209,7 +209,7 @@ function encodeTools(request: NeutralRequest, encoding: Encoding): EncodedTools 
   if (formatted && !encoding.rules.formatBesideTools) {
     // Tools that may not be called can as well be left out.
     if (toolChoice?.type === 'none') return {};
-    const message = 'This model cannot be held to a response format while it has tools: leave one of them out.';
+    const message = 'This model cannot follow a response format while it has tools. Leave one of them out.';
     refuse(encoding, 'response_format', message);
   }
   encoding.failure ??= missingTool(request);

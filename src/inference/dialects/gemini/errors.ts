@@ -73,7 +73,7 @@ export function errorFrame(failure: Failure, context: ErrorContext): string {
 
 const messageCharsMax = 2_000;
 const detailsMax = 32;
-const nameless = 'An error without a description.';
+const nameless = 'The error has no description.';
 
 /**
  * Reads `{error: {code, message, status, details}}` (google.rpc.Status), alone or as the first of an array, as streams

@@ -49,14 +49,20 @@ export function readRequest(raw: Buffer, written: JsonObject): Result<CallerRequ
 function askedOfGoogleAlone(body: JsonObject, config: JsonObject): Failure | null {
   const serverTool = firstServerTool(body.tools);
   if (serverTool !== null) {
-    return invalid(serverTool, `'${serverTool}' is run by Google alone, and no such target of this model is left.`);
+    return invalid(
+      serverTool,
+      `Only Google runs '${serverTool}', and no Google target of this model is left. Leave the tool out.`,
+    );
   }
   const { responseModalities: modalities } = config;
   if (!Array.isArray(modalities) || modalities.every((one) => one === 'TEXT' || one === 'MODALITY_UNSPECIFIED')) {
     return null;
   }
   const field = 'generationConfig.responseModalities';
-  return invalid(field, `What '${field}' asks for is given by Google alone, and no such target of this model is left.`);
+  return invalid(
+    field,
+    `Only Google supports '${field}', and no Google target of this model is left. Leave the field out.`,
+  );
 }
 
 /** Search, code execution…: what Google runs itself. */

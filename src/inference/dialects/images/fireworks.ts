@@ -17,7 +17,7 @@ export const fireworksImages: ImageFormat = {
   decode(body) {
     const error = errorInside(body);
     if (error !== null) return error;
-    if (!isObject(body)) return malformed('the answer is no object');
+    if (!isObject(body)) return malformed('the answer is not an object');
     const list = Array.isArray(body.base64) ? body.base64 : [body.base64];
     const images = list.flatMap((one): DecodedImage[] => {
       const image = pictureIn(one, undefined);

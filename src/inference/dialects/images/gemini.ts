@@ -27,7 +27,7 @@ export const geminiImages: ImageFormat = {
   decode(body) {
     const error = googleError(body);
     if (error !== null) return error;
-    if (!isObject(body)) return malformed('the answer is no object');
+    if (!isObject(body)) return malformed('the answer is not an object');
     const candidates = Array.isArray(body.candidates) ? body.candidates.filter(isObject) : [];
     const images = candidates.flatMap(picturesOf);
     if (images.length === 0) return whyNone(body, candidates);

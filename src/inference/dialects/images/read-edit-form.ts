@@ -19,13 +19,13 @@ export function readEditForm(fields: readonly { name: string; value: string }[])
   for (const { name, value } of fields) {
     if (/^(image|mask)\b/.test(name)) {
       const field = name.slice(0, 80);
-      const message = `'${field}' is a plain field; send it as a file, with a filename.`;
+      const message = `'${field}' is a plain field. Send it as a file, with a filename.`;
       return { ok: false, failure: invalid(field, message) };
     }
     if (value === '') continue;
     if (Object.hasOwn(body, name)) {
       const field = name.slice(0, 80);
-      return { ok: false, failure: invalid(field, `'${field}' stands in the form twice; send it once.`) };
+      return { ok: false, failure: invalid(field, `The form has '${field}' twice. Send it once.`) };
     }
     body[name] = meant(name, value);
   }

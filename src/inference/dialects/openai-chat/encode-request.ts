@@ -19,11 +19,11 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
     const param = `messages[${unsayable.message}].content`;
     return {
       ok: false,
-      failure: invalid(param, `'${param}' holds ${unsayable.what}, which no provider of this model takes.`),
+      failure: invalid(param, `'${param}' holds ${unsayable.what}, which no provider of this model accepts.`),
     };
   }
   if (messages.length === 0) {
-    const message = 'The messages have no content: at least one needs text, a picture or a tool result.';
+    const message = 'The messages have no content. Send at least one with text, a picture or a tool result.';
     return { ok: false, failure: invalid('messages', message) };
   }
   const own = request.extensions?.[openAiChatId];

@@ -312,7 +312,7 @@ function nameIn(holder: JsonObject, kind: string): string | null {
  */
 export function openAiAlone(request: NeutralRequest): { field: string; message: string } | null {
   if ((request.n ?? 1) > 1) {
-    return { field: 'n', message: 'The provider of this model gives one choice at a time.' };
+    return { field: 'n', message: 'The provider of this model gives one choice per request. Leave n out, or send 1.' };
   }
   if (request.logprobs === true || (request.topLogprobs ?? 0) > 0) {
     return { field: 'logprobs', message: 'The provider of this model gives no log probabilities.' };

@@ -143,7 +143,7 @@ function contentPart(part: NeutralPart, role: string, encoding: Encoding): JsonO
     case 'audio':
       encoding.failure ??= invalid(
         `${encoding.at}.content`,
-        `'${encoding.at}.content' holds audio, which no provider of this model takes.`,
+        `'${encoding.at}.content' holds audio, which no provider of this model accepts.`,
       );
       return null;
     case 'vendor':

@@ -52,14 +52,15 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
 
 const nothingSaid = invalid(
   'messages',
-  'The messages have no content: at least one needs text, a picture or a tool result.',
+  'The messages have no content. Send at least one with text, a picture or a tool result.',
 );
 
 function beyondThis(request: NeutralRequest): Failure | null {
-  if ((request.n ?? 1) > 1) return invalid('n', 'The provider of this model gives one choice at a time.');
+  if ((request.n ?? 1) > 1)
+    return invalid('n', 'The provider of this model gives one choice per request. Leave n out, or send 1.');
   const chat = request.extensions?.[openAiChatId];
   if (Array.isArray(chat?.modalities) && chat.modalities.includes('audio')) {
-    return invalid('modalities', 'The provider of this model does not answer in audio.');
+    return invalid('modalities', 'The provider of this model does not answer in audio. Leave audio out.');
   }
   if (chat?.web_search_options !== undefined) {
     return invalid('web_search_options', 'Web search in the answer is not available for this model here.');

@@ -180,27 +180,27 @@ function nativeOnly(body: ResponsesRequest): Failure | null {
   if (isGiven(body.previous_response_id)) {
     return invalid(
       'previous_response_id',
-      "No provider of this model keeps responses: resend the whole conversation in 'input' in place of 'previous_response_id'.",
+      "No provider of this model keeps responses. Send the whole conversation in 'input' instead of 'previous_response_id'.",
     );
   }
   if (isGiven(body.conversation)) {
     return invalid(
       'conversation',
-      "No provider of this model keeps conversations: resend the whole conversation in 'input' in place of 'conversation'.",
+      "No provider of this model keeps conversations. Send the whole conversation in 'input' instead of 'conversation'.",
     );
   }
   if (isGiven(body.prompt)) {
-    return invalid('prompt', "No provider of this model keeps prompts: send the text itself as 'input'.");
+    return invalid('prompt', "No provider of this model keeps prompts. Send the text itself as 'input'.");
   }
   const choice = body.tool_choice;
   if (isObject(choice) && choice.type !== 'function' && choice.type !== 'custom' && choice.type !== 'allowed_tools') {
-    return invalid('tool_choice', "The tool that 'tool_choice' demands is not run by any provider of this model.");
+    return invalid('tool_choice', "No provider of this model runs the tool that 'tool_choice' demands.");
   }
   const at = Array.isArray(body.input) ? body.input.findIndex(isReference) : -1;
   if (at < 0) return null;
   return invalid(
     `input[${at}]`,
-    `'input[${at}]' refers to an item that no provider of this model keeps: send the item itself, as clients do with "store": false.`,
+    `'input[${at}]' refers to an item that no provider of this model keeps. Send the item itself, as clients do with "store": false.`,
   );
 }
 

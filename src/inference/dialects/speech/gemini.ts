@@ -41,7 +41,7 @@ export interface GeminiSound {
 
 /** A Fault when the event says that there is no speech to come. */
 export function readGeminiSound(event: JsonValue): GeminiSound | Fault {
-  if (!isObject(event)) return fault('malformed', 'sent an event that is no object');
+  if (!isObject(event)) return fault('malformed', 'sent an event that is not an object');
   const [candidate] = Array.isArray(event.candidates) ? event.candidates : [];
   const blocked = isObject(event.promptFeedback) ? event.promptFeedback.blockReason : undefined;
   if (typeof blocked === 'string') return fault('caller_fault', `refused the text: ${blocked}`, 400);

@@ -78,14 +78,14 @@ export function tooLong({ characters }: Pick<SpeechRequest, 'characters'>, chara
   if (characters <= charactersMax) return null;
   return invalid(
     'input',
-    `'input' has ${characters} characters; send at most ${charactersMax}, or split the text into several requests.`,
+    `'input' has ${characters} characters. Send at most ${charactersMax}, or split the text into several requests.`,
   );
 }
 
 function faultOfInput(input: JsonValue | undefined): Failure | null {
   if (input === undefined || string(input) !== null) return asFailure(complain('input', input, inputSend));
   return (input as string).trim() === ''
-    ? invalid('input', "'input' is empty: there is nothing to speak. Send some text.")
+    ? invalid('input', "'input' is empty, so there is nothing to speak. Send some text.")
     : null;
 }
 

@@ -36,7 +36,7 @@ export const geminiTranscription: TranscriptionDialect = {
     };
   },
   decode(body) {
-    if (!isObject(body)) return fault('malformed', 'the answer is no object');
+    if (!isObject(body)) return fault('malformed', 'the answer is not an object');
     const error = readError(body);
     if (error !== null && body.candidates === undefined) return fault('malformed', error.message);
     const blocked = isObject(body.promptFeedback) ? body.promptFeedback.blockReason : undefined;

@@ -35,7 +35,7 @@ const lists = new Set(Object.keys(listFields));
 /** What `/openapi.json` says of such a form. */
 export function transcriptionSchema(): JsonSchema {
   const file = described({ type: 'string', format: 'binary' }, () => null);
-  return schemaBesideModel({ file, ...singleFields, ...listFields }, { file: 'a file of sound' });
+  return schemaBesideModel({ file, ...singleFields, ...listFields }, { file: 'an audio file' });
 }
 
 /**
@@ -51,12 +51,12 @@ export function readTranscriptionRequest(
   const extra: { name: string; value: string }[] = [];
   for (const { name, value } of fields) {
     const list = name.replace(/\[\d*\]$/, '');
-    if (name === 'file') return refuse(invalid('file', "'file' is a plain field; send it as a file, with a filename."));
+    if (name === 'file') return refuse(invalid('file', "'file' is a plain field. Send it as a file, with a filename."));
     if (value === '') continue;
     if (lists.has(list)) many.set(list, [...(many.get(list) ?? []), value]);
     else if (!single.has(name)) {
       if (!gatewayOnlyFields.has(name)) extra.push({ name, value });
-    } else if (values.has(name)) return refuse(invalid(name, `'${name}' stands in the form twice; send it once.`));
+    } else if (values.has(name)) return refuse(invalid(name, `The form has '${name}' twice. Send it once.`));
     else values.set(name, value);
   }
   const get = (name: string) => values.get(name) ?? null;
@@ -77,7 +77,7 @@ export function readTranscriptionRequest(
   if (!times.ok) return times;
   const include = many.get('include') ?? [];
   if (include.length > includesMax) {
-    return refuse(invalid('include', `'include' has ${include.length} entries; send at most ${includesMax}.`));
+    return refuse(invalid('include', `'include' has ${include.length} entries. Send at most ${includesMax}.`));
   }
   return {
     ok: true,
@@ -151,7 +151,7 @@ function readGranularities(
   const words = granularities.includes('word');
   if (format !== 'verbose_json' && (words || (granularities.length > 0 && !subtitles))) {
     const message =
-      "Times are told in 'verbose_json'. Send that 'response_format', or leave 'timestamp_granularities' out.";
+      "Only the 'response_format' verbose_json has times. Send it, or leave 'timestamp_granularities' out.";
     return refuse(invalid('timestamp_granularities', message));
   }
   const segments = granularities.length === 0 || granularities.includes('segment');

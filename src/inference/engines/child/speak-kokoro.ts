@@ -43,6 +43,6 @@ export async function createKokoro(transformers: Transformers, load: EngineLoad)
 
 async function stylesIn(path: string): Promise<Float32Array> {
   const bytes = await readFile(path);
-  if (bytes.length < styleRows * styleColumns * 4) throw new Error(`${path} is no voice`);
+  if (bytes.length < styleRows * styleColumns * 4) throw new Error(`${path} is not a voice`);
   return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + styleRows * styleColumns * 4));
 }

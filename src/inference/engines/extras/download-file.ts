@@ -48,7 +48,7 @@ export async function downloadFile(file: HostedFile, to: string, parts: Download
   if (sha256 === null) {
     await rm(part, { force: true });
     throw new AddFailed(
-      `${file.url} is not the file that it should be (its checksum is another): what came was removed. Try again; if it stays so, the host or something between is not to be trusted.`,
+      `${file.url} is not the expected file: its checksum is wrong. Culvert removed the download. Try again. If it fails again, do not trust the host, or something between it and this machine.`,
     );
   }
   await rename(part, to);

@@ -57,7 +57,7 @@ export async function installModel(manifest: ModelManifest, hosted: HostedModel,
 function refuseSecond(folder: ExtrasFolder, id: string, nowMs: number): void {
   const pid = addingProgress(folder, id, nowMs)?.pid;
   if (pid === undefined || pid === process.pid || !isAlive(pid)) return;
-  throw new AddFailed(`${id} is being downloaded by process ${pid}: ${culvert} add --list says how far it is.`);
+  throw new AddFailed(`Process ${pid} is downloading ${id}. ${culvert} add --list says how far it is.`);
 }
 
 function isAlive(pid: number): boolean {
@@ -73,5 +73,7 @@ function isAlive(pid: number): boolean {
 async function enoughDisk(folder: ExtrasFolder, bytes: number): Promise<void> {
   const disk = await statfs(folder.path).catch(() => null);
   if (disk === null || disk.bavail * disk.bsize > bytes) return;
-  throw new AddFailed(`${folder.path} has room for ${disk.bavail * disk.bsize} bytes, and ${bytes} are needed.`);
+  throw new AddFailed(
+    `${folder.path} has room for ${disk.bavail * disk.bsize} bytes, but the download needs ${bytes}. Free some space.`,
+  );
 }

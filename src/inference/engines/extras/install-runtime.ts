@@ -54,7 +54,7 @@ export async function installRuntime(parts: RuntimeParts): Promise<void> {
     rmSync(fresh, { recursive: true, force: true });
   }
   if (!runtimeInstalled(folder))
-    throw new AddFailed(`npm installed something else than ${runtimePackage} ${runtimeVersion}.`);
+    throw new AddFailed(`npm installed something other than ${runtimePackage} ${runtimeVersion}.`);
 }
 
 const freshSuffix = '.new-';

@@ -15,7 +15,7 @@ export function modelAtHand(folder: ExtrasFolder, manifest: ModelManifest): Host
   if (missing.length > 0) {
     throw new AddFailed(
       [
-        `Of ${manifest.id}, ${missing.length} of ${files.length} files are missing in ${folder.model(manifest.id)}. Bring them there from a machine with internet:`,
+        `${missing.length} of ${files.length} files of ${manifest.id} are missing in ${folder.model(manifest.id)}. Copy them there from a machine with internet:`,
         ...missing.map(({ path, url }) => `  ${url}  ->  ${path}`),
       ].join('\n'),
     );

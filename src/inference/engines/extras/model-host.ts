@@ -87,7 +87,7 @@ async function lookAt(url: string, file: ManifestFile, signal: AbortSignal): Pro
       throw new AddFailed(`${at.host} does not say how large ${url} is.`);
     return { path: file.path, bytes, commit: hex(headers.get('x-repo-commit'), 40), digest: digestOf(file, headers) };
   }
-  throw new AddFailed(`${url} is redirected without end.`);
+  throw new AddFailed(`${url} redirects without end.`);
 }
 
 /** Ours wins; else the host's: SHA-256 of large files, git's own hash of the others. */
@@ -113,7 +113,7 @@ export async function reach(url: URL, init: RequestInit): Promise<Response> {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : (error as Error);
     const why = 'code' in cause ? String(cause.code) : cause.message;
     throw new AddFailed(
-      `No answer from ${url.host} (${why}). Without internet, take the model from another machine (--offline says which files), or name a mirror in CULVERT_MODEL_HOST.`,
+      `No answer from ${url.host} (${why}). Without internet, copy the model from another machine (--offline lists its files), or name a mirror in CULVERT_MODEL_HOST.`,
     );
   }
 }
