@@ -223,7 +223,7 @@ function checkPlanName(directory: Directory, plan: string): void {
   refuse(invalid('plan', `plan: there is no plan '${plan}'${hint}`));
 }
 
-/** The file decides what it declares: two places that say different things would mend each other for ever. */
+/** The file decides what it declares. If two places said different things, they would correct each other for ever. */
 export function declaredConflict({ configFile }: AdminParts, what: string, name: string) {
   const file = configFile ?? 'the configuration';
   return { kind: 'conflict', message: `The ${what} '${name}' is declared in ${file}; change it there.` } as const;

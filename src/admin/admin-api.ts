@@ -8,7 +8,7 @@ import type { SeenAlert } from '../metering/alerts.ts';
  */
 export interface AdminApi {
   handle(request: AdminRequest): Promise<AdminReply>;
-  /** What is wrong that an operator is to be called for, by the rules of the overview. */
+  /** Problems that an operator should be called for, by the rules of the overview. */
   alerts(): Promise<readonly SeenAlert[]>;
   /** OpenAPI 3.1 of these operations, paths beginning `/admin/v1`. */
   openApi(): Record<string, unknown>;
@@ -16,12 +16,12 @@ export interface AdminApi {
 
 export interface AdminRequest {
   method: AdminMethod;
-  /** Below `/admin/v1`, percent-encoded as it came: `/accounts/dev`. */
+  /** The path below `/admin/v1`, percent-encoded as it was sent: `/accounts/dev`. */
   path: string;
   query: URLSearchParams;
   /** The body as text; '' when there is none. JSON everywhere but `POST /config/check`, which takes YAML. */
   body: string;
-  /** Whose rights count, and whose name stands in the audit trail. */
+  /** Operator whose rights count, and whose name appears in the audit log. */
   operator: Operator;
 }
 
@@ -30,10 +30,10 @@ export type AdminMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export interface AdminReply {
   status: number;
   contentType: string;
-  /** A text, or pieces of one for what may be long (exports). */
+  /** A text, or pieces of one for long bodies (exports). */
   body: string | AsyncIterable<string | Uint8Array>;
-  /** Of an error reply: what was answered instead, for a wire that writes failures in its own way. */
+  /** Failure of an error reply, for a wire that writes failures in its own way. */
   failure?: Failure;
-  /** Of an error reply: what stands beside `error` in the body. */
+  /** Members beside `error` in the body of an error reply. */
   members?: Readonly<Record<string, unknown>>;
 }

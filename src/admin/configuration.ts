@@ -20,7 +20,7 @@ const problemSchema = z.object({
 
 const checkedSchema = z.object({ ok: z.boolean(), errors: z.array(problemSchema), warnings: z.array(problemSchema) });
 
-/** `/config`: what is in force, and what a text would be. */
+/** `/config`: the configuration in force, and what a given text would become. */
 export function configurationOperations(parts: AdminParts, records: Records): Operation[] {
   return [
     jsonOperation({
@@ -89,7 +89,7 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
   ];
 }
 
-/** Without what is said of other accounts. */
+/** Without what other accounts have. */
 function within(config: Config, scope: AccountScope): Config {
   if (scope === null) return config;
   const { log } = config.telemetry;
@@ -123,7 +123,7 @@ function within(config: Config, scope: AccountScope): Config {
   };
 }
 
-/** Refuses where the file cannot be read as it stands. */
+/** Refuses when the file cannot be read. */
 function exported(parts: AdminParts, { stored, accounts, keys, plans }: Directory): string {
   const { setup, configFile } = parts;
   const text = parts.configText();

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { refuseWith } from './operation.ts';
 
-/** Of what has no version of its own in the store: another content, another version. */
+/** Version of something that has none in the store: another content gives another version. */
 export function contentVersion(content: object): string {
   return createHash('sha256').update(JSON.stringify(content, inOrder)).digest('base64url').slice(0, 12);
 }
@@ -24,7 +24,7 @@ export const knownContentVersion = z
   .optional()
   .describe('The `version` that you know. If the current one is another, the answer is 409 with `current`.');
 
-/** Two people change the same thing: the second one is told what the first one made of it. */
+/** Two people change the same thing: the second one sees what the first one wrote. */
 export function checkContentVersion(known: string | undefined, current: { version: string }, what: string): void {
   if (known !== undefined && known !== current.version) refuseChanged(current, what);
 }

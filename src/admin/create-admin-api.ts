@@ -133,7 +133,7 @@ function queryObject(query: URLSearchParams): Record<string, string | string[]> 
   return object;
 }
 
-/** `whole` names what was given as a whole, for what is wrong with no field of it. */
+/** `whole` names the whole input, for problems that belong to no field of it. */
 function checked(schema: z.ZodType, value: unknown, whole: string | null): unknown {
   const result = checkAgainst(schema, value);
   if (result.ok) return result.value;

@@ -7,7 +7,7 @@ function csvCell(value: string | number | boolean | null): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** One line with its end. */
+/** One line with its line end. */
 export function csvLine(cells: readonly (string | number | boolean | null)[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }

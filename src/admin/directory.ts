@@ -17,13 +17,13 @@ export interface Directory {
   config: Config;
   declared: Declared;
   stored: Stored;
-  /** In the order of their ids. */
+  /** Ordered by id. */
   accounts: readonly KnownAccount[];
   /** In the order of `keyText`. */
   keys: readonly KnownKey[];
   account(id: string): KnownAccount | null;
   key(id: string): KnownKey | null;
-  /** In the order of their names. */
+  /** Ordered by name. */
   plans: readonly KnownPlan[];
   plan(name: string): KnownPlan | null;
   accountsByPlan: ReadonlyMap<string, number>;
@@ -35,23 +35,23 @@ export interface KnownAccount {
   plan: string;
   status: AccountRow['status'];
   from: Origin;
-  /** Null for one of the file. */
+  /** Null for an account of the file. */
   row: AccountRow | null;
 }
 
 export interface KnownKey extends Omit<KeyRow, 'prefix' | 'secrets' | 'kind' | 'createdMs'> {
   from: Origin;
-  /** Null for one of the file. */
+  /** Null for a key of the file. */
   row: KeyRow | null;
 }
 
 export interface KnownPlan {
   name: string;
-  /** `built-in`: the `default` that nobody wrote. */
+  /** `built-in`: the `default` that exists without being written. */
   from: Origin | 'built-in';
   /** As written, with its secrets. */
   definition: Readonly<Record<string, unknown>>;
-  /** Null for one of the file. */
+  /** Null for a plan of the file. */
   updatedMs: number | null;
 }
 
@@ -59,9 +59,12 @@ export function keyText({ account, name, id }: KnownKey): string {
   return `${account}/${name}/${id}`;
 }
 
-/** How operations read and change what is stored. Store errors become 503, told to `onStoreError`. */
+/** How operations read and change the store. Store errors become 503 and go to `onStoreError`. */
 export interface Records {
-  /** As of now, with these accounts alone: asks the store's version, and reads it when that moved. */
+  /**
+   * The directory as of now, limited to these accounts. It asks for the store's version, and reads the store when that
+   * changed.
+   */
   current(scope: AccountScope): Promise<Directory>;
   /** All or nothing, with its audit row; counts in this process when it resolves. */
   apply(changes: readonly Change[], audit: AuditEntry): Promise<'done' | 'exists' | 'absent'>;
@@ -145,7 +148,7 @@ function directoryOf(config: Config, stored: Stored): Directory {
   };
 }
 
-/** What other accounts have is as if it were not there; plans are everybody's. */
+/** Hides what other accounts have. All accounts share the plans. */
 function within(directory: Directory, scope: readonly string[]): Directory {
   const accounts = directory.accounts.filter(({ id }) => scope.includes(id));
   const keys = directory.keys.filter(({ account }) => scope.includes(account));

@@ -9,7 +9,7 @@ const doctorReply = z.object({ ok: z.boolean(), version: z.string(), findings: z
 
 export type DoctorReply = z.output<typeof doctorReply>;
 
-/** `/doctor`: `culvert doctor`, by the server that runs, with what is wrong right now as the overview says it. */
+/** `/doctor`: `culvert doctor` by the running server, with the problems that the overview shows. */
 export function doctorOperations(parts: AdminParts, watch: TroubleWatch): Operation[] {
   return [
     jsonOperation({

@@ -24,18 +24,18 @@ export function filter(description: string) {
   return z.string().min(1).max(256).optional().describe(description);
 }
 
-/** Whether one of the texts holds it, in whatever case. */
+/** Whether one of the texts contains it, ignoring case. */
 export function holds(asked: string, ...texts: readonly string[]): boolean {
   const part = asked.toLowerCase();
   return texts.some((text) => text.toLowerCase().includes(part));
 }
 
-/** Without what was not asked for. */
+/** Without the members that were not asked for. */
 export function given<Value>(asked: Readonly<Record<string, Value | undefined>>): Record<string, Value> {
   return Object.fromEntries(Object.entries(asked).filter((entry): entry is [string, Value] => entry[1] !== undefined));
 }
 
-/** A list's answer. */
+/** The answer of a list. */
 export function listOf<Row extends z.ZodType>(row: Row) {
   return z.object({
     data: z.array(row),
@@ -43,7 +43,7 @@ export function listOf<Row extends z.ZodType>(row: Row) {
   });
 }
 
-/** Of a provider, a target or a model. */
+/** Type of a provider, a target or a model. */
 export const healthField = z.enum(['healthy', 'degraded', 'down']);
 
 export const timeField = z.string().describe('ISO 8601, UTC.');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Where the dashboard shows more of what is wrong. */
+/** Page of the dashboard that shows more of the problem. */
 export const pageField = z.enum(['providers', 'models', 'accounts', 'plans', 'requests', 'settings']);
 
 export const findingSchema = z.object({

@@ -12,7 +12,7 @@ const source = z
     'file: the configuration file, and changed there; kept: made here; detected: found by a key in the environment, a server on this machine or a list of models; built-in: part of Culvert.',
   );
 
-/** What shown providers and models say of where they come from. */
+/** What providers and models in lists say of their origin. */
 export const keptFields = {
   source,
   version: z
@@ -31,7 +31,7 @@ export const keptFields = {
 
 type Source = z.output<typeof source>;
 
-/** `row`: what is kept under the name; null: nothing. */
+/** `row`: the row that is stored under the name; null: none. */
 export function shownKept({ setup }: AdminParts, from: Source, row: KeptRow | null) {
   if (row === null) {
     const nothing = { version: null, definition: null, problem: null, updated_at: null, updated_by: null };

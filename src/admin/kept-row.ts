@@ -23,7 +23,7 @@ export const patchSchema = z
   .catchall(z.json())
   .describe('The members to change, as in POST. null removes a member, and a list replaces the old one.');
 
-/** A row of what was written, at its first version. */
+/** A row of new content, at its first version. */
 export function newRow(
   parts: AdminParts,
   kind: KeptRow['kind'],
@@ -43,12 +43,12 @@ export function newRow(
   };
 }
 
-/** The next version of a row, with what is written now. */
+/** The next version of a row, with the new content. */
 export function nextOf(parts: AdminParts, row: KeptRow, definition: Record<string, unknown>, actor: string): KeptRow {
   return { ...row, ...sealDefinition(parts.setup.sealer(), row, definition), ...stamp(parts, row, actor) };
 }
 
-/** A change of what belongs to a row: its next version, by whom and when. */
+/** A change of something that belongs to a row: it gets its next version, with the author and the time. */
 export function stamp(
   { clock }: AdminParts,
   row: KeptRow,

@@ -10,26 +10,28 @@ import type { AdminParts } from './parts.ts';
 
 export type KeptKind = KeptRow['kind'];
 
-/** What the store holds of providers and models. */
+/** Providers and models in the store. */
 export type KeptRows = Pick<Stored, 'kept' | 'credentials'>;
 
-/** Providers and models that are kept: all are checked anew with each change, some 70 ms for so many. */
+/**
+ * Largest number of stored providers and models. Each change checks all of them, which takes some 70 ms for this many.
+ */
 const keptMax = 1_000;
 /** A change that others overtake is made anew so often. */
 const triesMax = 5;
 
-/** What a change of one kept row comes to. */
+/** Result of a change of one stored row. */
 export interface Planned {
   changes: readonly Change[];
   audit: Pick<AuditEntry, 'action' | 'subject' | 'before' | 'after'>;
-  /** What is kept afterwards, to be checked before anything is written; null: nothing that could go wrong. */
+  /** The rows after the change, to be checked before anything is written; null: nothing can go wrong. */
   after: KeptRows | null;
 }
 
 /** How providers and models are changed that are kept in the store. */
 export interface KeptRecords {
   rows(): Promise<KeptRows>;
-  /** Refuses a name that is taken, with what has it. */
+  /** Refuses a name that is taken, with the entry that has it. */
   create(kind: KeptKind, name: string, plan: (rows: KeptRows) => Planned, actor: string): Promise<void>;
   /**
    * Changes or removes a row of which the caller knows this version; undefined: whichever it has. One who knew an
@@ -43,7 +45,7 @@ export interface RowChange {
   name: string;
   version: number | undefined;
   actor: string;
-  /** As lists show it, for the one who is told that it has changed. */
+  /** The row as lists show it, for a caller who learns that it has changed. */
   show(): Promise<unknown>;
 }
 
@@ -95,12 +97,12 @@ export function credentialsIn({ credentials }: Pick<KeptRows, 'credentials'>, pr
   return credentials.filter((row) => row.provider === provider);
 }
 
-/** The rows with another one in the place of that of its name, or at the end. */
+/** The rows with this one in the place of the one with its name, or at the end. */
 export function withRow({ kept, credentials }: KeptRows, row: KeptRow): KeptRows {
   return { credentials, kept: [...kept.filter((other) => fragmentKey(other) !== fragmentKey(row)), row] };
 }
 
-/** What was written, for whoever changes it; refuses where this server cannot open it. */
+/** The written content, for callers that change it. Refuses when this server cannot open it. */
 export function writtenOf(parts: AdminParts, row: KeptRow): Record<string, unknown> {
   const definition = openDefinition(parts.setup.sealer(), row);
   if (definition !== null) return definition;
@@ -163,7 +165,7 @@ function whyLeft(why: LeftOut): string {
   return why.kind === 'shadowed' ? 'the file has an entry of this name' : `${formatPath(why.path)}: ${why.message}`;
 }
 
-/** What the file or the environment names is changed there. */
+/** Entries of the file or the environment are changed there. */
 export function declared({ setup, configFile }: AdminParts, kind: KeptKind, name: string): Failure {
   const file = setup.file();
   const inFile = Object.hasOwn(kind === 'provider' ? file.providers : file.models, name);

@@ -41,7 +41,7 @@ export const modelSchema = z.object({
 });
 export type ModelReply = z.output<typeof modelSchema>;
 
-/** `/models`: every alias, whoever may use it, with its targets; and what is kept of them. */
+/** `/models`: every alias with its targets, whoever may use it, and the stored models. */
 export function modelOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
   return [
     jsonOperation({
@@ -76,7 +76,7 @@ export function modelOperations(parts: AdminParts, kept: KeptRecords): Operation
   ];
 }
 
-/** As the list shows it; refuses an id that nothing has. */
+/** The model as the list shows it. Refuses an unknown id. */
 export async function shownModel(parts: AdminParts, kept: KeptRecords, id: string): Promise<ShownModel> {
   const entry = entriesOf(parts, await kept.rows()).find((each) => idOf(each) === id);
   if (entry !== undefined) return shown(parts, entry);
@@ -92,7 +92,7 @@ function withinScope(model: ShownModel, { accounts }: Operator): ShownModel {
 
 export type ShownModel = z.input<typeof modelSchema>;
 
-/** An alias that callers can name, or what is kept and names none: a pattern, or what cannot be used. */
+/** An alias that callers can name, or a stored entry that names none: a pattern, or one that cannot be used. */
 type Entry = { alias: Alias; row: KeptRow | null } | { alias: null; row: KeptRow };
 
 function entriesOf({ snapshot }: AdminParts, { kept }: KeptRows): Entry[] {
@@ -105,7 +105,7 @@ function entriesOf({ snapshot }: AdminParts, { kept }: KeptRows): Entry[] {
   ];
 }
 
-/** Whether an entry is one that the query asks for. */
+/** Whether an entry matches the query. */
 function asFiltered(query: { [Name in 'provider' | 'type' | 'text']?: string | undefined }): (entry: Entry) => boolean {
   const { provider, type } = query;
   const text = query.text?.toLowerCase();
@@ -136,7 +136,7 @@ function shown(parts: AdminParts, { alias, row }: Entry): ShownModel {
   return alias === null ? shownUnnamed(parts, row) : shownAlias(parts, alias, row);
 }
 
-/** What stands in no list of models: a pattern, whose matches do, or one that cannot be used. */
+/** Entries that no list of models has: a pattern, whose matches are listed instead, or one that cannot be used. */
 function shownUnnamed(parts: AdminParts, row: KeptRow): ShownModel {
   const facts = shownKept(parts, 'kept', row);
   const model = parts.snapshot().config.models[row.name];

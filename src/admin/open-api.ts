@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { accessOf, type Operation } from './operation.ts';
 import { rolesThatMay } from './roles.ts';
 
-/** Below which every operation stands. */
+/** Prefix of every operation's path. */
 const adminPrefix = '/admin/v1';
 
 type Json = Record<string, unknown>;

@@ -4,7 +4,7 @@ import { type Failure, FailureError } from '../kernel/failure.ts';
 import type { AdminMethod } from './admin-api.ts';
 import type { Area } from './roles.ts';
 
-/** One operation of the admin API: what it takes and gives, as validation and as OpenAPI at once, and what it does. */
+/** One operation of the admin API: its schemas, which validate and make the OpenAPI document, and its work. */
 export interface Operation {
   method: AdminMethod;
   /** Below `/admin/v1`, with `{names}`. */
@@ -16,14 +16,14 @@ export interface Operation {
   /** One sentence for the documentation. */
   summary: string;
   query: z.ZodType;
-  /** `yaml`: a text that is taken as it is. Null: there is no body, and one that comes is not looked at. */
+  /** `yaml`: a text that is taken as it is. Null: the operation has no body, and ignores one that comes. */
   body: z.ZodType | 'yaml' | null;
   reply: JsonReply | TextReply;
-  /** Throws FailureError for what the caller can mend. */
+  /** Throws FailureError for what the caller can correct. */
   run(call: Call): Promise<unknown>;
 }
 
-/** What an operator must be allowed in the operation's area. */
+/** The right that an operator needs in the operation's area. */
 export function accessOf({ method, access }: Pick<Operation, 'method' | 'access'>): 'read' | 'write' {
   return access ?? (method === 'GET' ? 'read' : 'write');
 }
@@ -47,7 +47,7 @@ export interface Call {
   body: unknown;
   /** The body as it was written, before defaults and conversions. */
   written: unknown;
-  /** Who asks; has the right to. What belongs to an account that is not of `operator.accounts` is not there for it. */
+  /** The caller, who has the right. Accounts outside `operator.accounts` do not exist for this caller. */
   operator: Operator;
 }
 
@@ -89,7 +89,7 @@ export function jsonOperation<
   return {
     ...taking,
     reply: { kind: 'json', status, schema: reply },
-    // The caller of `run` has checked what it gives by these very schemas.
+    // The caller of `run` has checked its arguments by these very schemas.
     run: async (call) => run(call as TypedCall<Path, Query, Body>),
   };
 }

@@ -59,7 +59,7 @@ const overviewReply = z.object({
 
 export type Overview = z.output<typeof overviewReply>;
 
-/** `/overview`: what goes on and what is wrong, for the first page that an operator sees. */
+/** `/overview`: activity and problems, for the first page that an operator sees. */
 export function overviewOperations(parts: AdminParts, records: Records, watch: TroubleWatch): Operation[] {
   async function drawn(range: keyof typeof ranges, scope: AccountScope, nowMs: number) {
     const { grain, stepMs, points } = ranges[range];

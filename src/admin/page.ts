@@ -12,8 +12,8 @@ export interface Page<Row> {
 }
 
 /**
- * One page of what is in memory, in the order of a text that is each row's own (code units, `inOrderOf`). The cursor is
- * the last row's, so that rows that come or go between two pages neither repeat nor hide others.
+ * One page of rows in memory, ordered by a text that is unique to each row (code units, `inOrderOf`). The cursor is the
+ * last row's text, so rows that come or go between two pages neither repeat nor hide others.
  */
 export function pageByText<Row>(
   rows: readonly Row[],
@@ -38,7 +38,7 @@ export function inOrderOf<Row>(rows: readonly Row[], textOf: (row: Row) => strin
     .map(({ row }) => row);
 }
 
-/** One page of what has an order of its own and is made anew for each answer; the cursor is a place in it. */
+/** One page of a list that has its own order and is made anew for each answer. The cursor is a place in it. */
 export function pageByPlace<Row>(rows: readonly Row[], { limit, cursor }: PageQuery): Page<Row> {
   const start = cursor === undefined ? 0 : placeOf(cursor);
   const end = start + limit;
@@ -51,7 +51,7 @@ export function placeOf(cursor: string): number {
   return /^\d{1,15}$/.test(text) ? Number(text) : badCursor();
 }
 
-/** Opaque, so that nobody builds one. */
+/** The cursor is opaque, so that nobody builds one. */
 export function encoded(text: string): string {
   return Buffer.from(text).toString('base64url');
 }

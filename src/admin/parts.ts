@@ -17,7 +17,7 @@ import type { EngineOperator } from '../tools/search/engine-operator.ts';
 import type { VectorOperator } from '../vectors/operator.ts';
 import type { Finding } from './finding.ts';
 
-/** What the admin API works on, given by the composition root. */
+/** What the admin API works on; the composition root gives it. */
 export interface AdminParts {
   clock: Clock;
   /** Culvert's own. */
@@ -27,21 +27,21 @@ export interface AdminParts {
   refresh(): Promise<unknown>;
   ledger: Pick<Ledger, 'list' | 'find' | 'usage' | 'traffic' | 'buckets' | 'openReservations'>;
   plans(): PlanBook;
-  /** For how full an account's windows are; null where nobody can tell, as in the CLI's own process. */
+  /** Tells how full an account's windows are; null where nobody can tell, as in the process of the CLI. */
   counters: Pick<Counters, 'read' | 'running'> | null;
-  /** The configuration in force, and what it made. */
+  /** The configuration in force, and what was made from it. */
   snapshot(): Snapshot;
   health: Health;
   transport: Transport;
   /** Vector data; rejects with a FailureError where it cannot be touched. Opened when it is first asked for. */
   vectors(): Promise<VectorOperator>;
-  /** Of web search. */
+  /** Engines of web search. */
   engines: EngineOperator;
-  /** Of the dashboard; null where no server runs, or it has none. */
+  /** Sessions of the dashboard; null when no server runs, or it has none. */
   sessions: Sessions | null;
   /** The configuration file as messages name it; null when there is none. */
   configFile: string | null;
-  /** The configuration file as it stands now, '' for none; null where it cannot be read. */
+  /** The present text of the configuration file, '' for none; null when it cannot be read. */
   configText(): string | null;
   /** A text as if it stood in the configuration file. */
   checkConfig(text: string): ConfigResult;
@@ -50,9 +50,12 @@ export interface AdminParts {
   setup: AdminSetup;
   /** What this process depends on: by name, why it cannot be used, null when it can. */
   troubles(): Readonly<Record<string, string | null>>;
-  /** What `culvert doctor` would find of machine, data folder, stores and providers, as far as a server that runs can look. */
+  /**
+   * What `culvert doctor` would find of machine, data folder, stores and providers, as far as a running server can
+   * look.
+   */
   findings(): Promise<readonly Finding[]>;
-  /** Who answers for each thing that callers can ask for, and programs that would do more. */
+  /** Who answers for each capability, and which programs would add more. */
   capabilities(): Promise<readonly Finding[]>;
   /** A backup, ready to be read; rejects with a FailureError where none can be made. */
   backup(): Promise<AsyncIterable<Uint8Array>>;
@@ -62,22 +65,22 @@ export interface AdminParts {
   onStoreError(error: unknown): void;
 }
 
-/** What is set up while Culvert runs, beside the file. */
+/** Settings made while Culvert runs, beside the file. */
 export interface AdminSetup {
-  /** The file's configuration alone. */
+  /** The configuration of the file alone. */
   file(): Config;
   env: Readonly<Record<string, string | undefined>>;
   /** As of the last look at the store. */
   report(): SetupReport;
-  /** Of kept credentials, by the secrets of now. */
+  /** Credentials in the store, opened with the current secrets. */
   sealer(): Sealer;
   secrets: {
     source: 'configuration' | 'data folder';
-    /** How many only open. */
+    /** How many of them only this secret opens. */
     earlier(): number;
-    /** A new one seals from now on; in a data folder alone. */
+    /** Makes a new secret that seals from now on. Works in a data folder only. */
     renew(): void;
-    /** In a data folder alone. */
+    /** Works in a data folder only. */
     forgetEarlier(): void;
   };
   /** Resolves when what this process knows of the store is in force, and its providers have been asked for a while. */

@@ -11,7 +11,7 @@ const pathCharsMax = 2_048;
 
 /**
  * The operation at a path below /admin/v1. Each part between slashes is decoded by itself, so that an id may hold a
- * slash (`%2F`); a part that is written out wins over a name.
+ * slash (`%2F`). A literal part wins over a parameter.
  */
 export function findOperation(operations: readonly Operation[], method: AdminMethod, path: string): Found {
   const parts = partsOf(path);

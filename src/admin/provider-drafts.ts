@@ -61,7 +61,7 @@ const draftReply = z.object({
 });
 export type DraftReply = z.output<typeof draftReply>;
 
-/** `/providers` before anything is kept: what kinds there are, what was found here, and how a draft would do. */
+/** `/providers` before anything is stored: the types that exist, what was found here, and a test of a draft. */
 export function providerDraftOperations(parts: AdminParts): Operation[] {
   return [
     jsonOperation({

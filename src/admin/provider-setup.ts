@@ -20,7 +20,7 @@ const newProvider = providerSchema.extend({
 });
 export type NewProvider = z.input<typeof newProvider>;
 
-/** Where a provider's credentials go; who changes one of these could read them there. */
+/** Address that gets a provider's credentials. Whoever changes one of these could read them there. */
 const addressMembers = ['type', 'base_url', 'proxy', 'tls'] as const;
 
 /** `/providers`: made, changed and removed while Culvert runs. */
@@ -141,12 +141,12 @@ function created(
   };
 }
 
-/** A removal must work for one that nobody can open any more. */
+/** A removal must also work for an entry that nobody can open any more. */
 function writtenOrBare({ definition, sealed }: KeptRow): Record<string, unknown> {
   return sealed === null ? definition : { ...definition, sealed: '(secret)' };
 }
 
-/** Secrets that nobody may read must not be sent to an address of the changer's choice either. */
+/** Secrets that nobody may read must not be sent to an address that the changer chooses either. */
 function refuseToSendElsewhere(
   before: Members,
   after: Members,

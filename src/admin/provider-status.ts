@@ -13,14 +13,14 @@ export const providerStatusField = z
 
 export type ProviderStatus = z.output<typeof providerStatusField>;
 
-/** Closed out: what was asked of it last failed, whether or not the next request may try it again. */
+/** Closed: the last requests failed, whether or not the next request may try it again. */
 export const closedOut: readonly Standing[] = ['open', 'refused', 'due', 'probing'];
 /** Fewer failures may be chance. */
 const failedMin = 3;
 
 /**
- * What an operator should know of a provider by its targets and all its lanes. A breaker opens late, when its target is
- * as good as dead: what mostly fails is told before.
+ * What an operator should know of a provider, from its targets and all its lanes. A breaker opens late, when its target
+ * is as good as dead, so a provider that mostly fails is reported before.
  */
 export function providerStatus(
   health: Health,
@@ -28,7 +28,7 @@ export function providerStatus(
   lanes: readonly LaneSnapshot[],
   nowMs: number,
 ): ProviderStatus {
-  // Of a provider with many models few were asked: what failed for each of them fails for all.
+  // Of a provider with many models, few were asked. When each of those failed, all are taken to fail.
   const allFailed =
     lanes.length > 0 &&
     lanes.every(({ standing }) => closedOut.includes(standing)) &&
@@ -39,7 +39,7 @@ export function providerStatus(
   return failed >= failedMin && failed > attempts / 2 ? 'failing' : status;
 }
 
-/** What is known of each provider, by its name. No provider's name has a slash, models' may. */
+/** What is known of each provider, by its name. A provider's name has no slash; models' names may have one. */
 export function lanesByProvider(health: Health, nowMs: number): Map<string, LaneSnapshot[]> {
   return Map.groupBy(health.snapshot(nowMs), ({ target }) => target.slice(0, target.indexOf('/')));
 }

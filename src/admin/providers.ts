@@ -70,7 +70,7 @@ const testSchema = z.object({
 });
 export type TestReply = z.output<typeof testSchema>;
 
-/** `/providers`: what is known of upstreams right now, and what is kept of them. */
+/** `/providers`: the present state of upstreams, and the stored providers. */
 export function providerOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
   return [
     jsonOperation({
@@ -121,7 +121,7 @@ export function providerOperations(parts: AdminParts, kept: KeptRecords): Operat
   ];
 }
 
-/** As the list shows it; refuses a name that nothing has. */
+/** The provider as the list shows it. Refuses an unknown name. */
 export async function shownProvider(parts: AdminParts, kept: KeptRecords, name: string): Promise<ShownProvider> {
   const shown = shownProviders(parts, await kept.rows()).find((provider) => provider.name === name);
   return shown ?? refuse(noProvider(name));

@@ -56,7 +56,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
     return { requestId: id, settledMs: event?.settledMs ?? requestIdMs(id) };
   }
 
-  /** Page by page: however long a time is asked for, one page is in memory. */
+  /** Reads page by page: one page is in memory, however long the range is. */
   async function* exported(
     asked: z.output<z.ZodObject<typeof exportFields>>,
     operator: Operator,
@@ -202,7 +202,7 @@ function bodiesOf({ bodies, snapshot }: AdminParts, { requestId, tenant }: Usage
   return { bodies: null, bodies_note: note };
 }
 
-/** By the caller's id the newest is meant, of those that the operator may see. */
+/** A caller's id means the newest request with it that the operator may see. */
 async function foundFor(
   { accounts }: Operator,
   find: (account: string | null) => Promise<UsageEvent | null>,
@@ -227,7 +227,7 @@ function recordOf(event: UsageEvent): z.input<typeof requestSchema> {
   return requestRecord(event, 'operator') as z.input<typeof requestSchema>;
 }
 
-/** Waits for the first piece, so that what is wrong with the question is a refusal and not a broken export. */
+/** Waits for the first piece, so that a wrong query is a refusal and not a broken export. */
 async function begun(pieces: AsyncGenerator<string>): Promise<AsyncIterable<string>> {
   const first = await pieces.next();
   return (async function* () {

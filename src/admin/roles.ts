@@ -1,7 +1,7 @@
 import type { Operator, Role } from '../auth/operator.ts';
 import type { Failure } from '../kernel/failure.ts';
 
-/** What an operation is about. */
+/** Subject of an operation. */
 export type Area = keyof typeof rights;
 
 /** `own`: written by an operator of some accounts too, of theirs. `shared`: by operators of all accounts alone. */
@@ -20,7 +20,7 @@ const rights = {
   requests: { belongs: 'own', owner: 'write', admin: 'write', viewer: 'read', billing: 'none' },
   usage: { belongs: 'own', owner: 'write', admin: 'write', viewer: 'read', billing: 'read' },
   vectors: { belongs: 'own', owner: 'write', admin: 'write', viewer: 'read', billing: 'none' },
-  /** Of `/v1` for a key, which pays: the playground, vectors and web tools of the dashboard. */
+  /** Calls of `/v1` for a key, which pays: the playground, vectors and web tools of the dashboard. */
   calls: { belongs: 'own', owner: 'write', admin: 'write', viewer: 'none', billing: 'none' },
   settings: { belongs: 'shared', owner: 'write', admin: 'write', viewer: 'read', billing: 'none' },
   operators: { belongs: 'shared', owner: 'write', admin: 'read', viewer: 'none', billing: 'none' },

@@ -22,7 +22,7 @@ export type RotatedReply = z.output<typeof rotatedSchema>;
 /** A rotation that changes of providers overtake is made anew so often. */
 const triesMax = 5;
 
-/** `/secret/rotate`: what is sealed for long, sealed anew. */
+/** `/secret/rotate`: seals again what is sealed for a long time. */
 export function secretOperations(parts: AdminParts, records: Records, kept: KeptRecords): Operation[] {
   const { secrets } = parts.setup;
   return [

@@ -107,7 +107,7 @@ export function sessionOperations(parts: AdminParts, records: Records): Operatio
   ];
 }
 
-/** Those of operators are nobody's account's. */
+/** Sessions of operators belong to no account. */
 function isIn(scope: AccountScope): (session: KnownSession) => boolean {
   return ({ who }) => scope === null || (who.to === 'v1' && scope.includes(who.principal.account));
 }

@@ -69,7 +69,7 @@ const usageReply = listOf(usageRow).extend({
     .describe('With `account`: how full the windows of its plan are now, if the plan counts by account.'),
 });
 
-/** `/usage`: sums of what was used, from roll-ups that are kept for ever. */
+/** `/usage`: sums of usage, from roll-ups that are kept for ever. */
 export function usageOperations(parts: AdminParts, records: Records): Operation[] {
   function rowsOf(query: z.output<z.ZodObject<typeof usageFields>>, { accounts }: Operator) {
     const { group_by: groupBy, split_by: splitBy = null, key, model: alias, provider, endpoint, user, tag } = query;

@@ -10,7 +10,7 @@ import type { AdminParts } from './parts.ts';
 export function createTenants(parts: AdminParts, records: Records) {
   const store = (): Promise<VectorOperator> => parts.vectors();
 
-  /** An owner whom somebody can reach: data of a tenant that nobody's key has would be out of everybody's sight. */
+  /** Checks that somebody can reach the owner. Data of a tenant without a key would be out of everybody's sight. */
   async function ownerOf(tenant: string, field: string, { accounts }: Operator): Promise<Owner> {
     const key = keysOf(await records.current(accounts), tenant)[0];
     if (key !== undefined) return { tenant, account: key.account };
@@ -18,7 +18,10 @@ export function createTenants(parts: AdminParts, records: Records) {
     return refuse({ kind: 'invalid-request', param: field, message });
   }
 
-  /** Data of a tenant whose keys are gone is its account's still; one of two accounts is nobody's who has one of them. */
+  /**
+   * Data of a tenant whose keys are gone still belongs to its account. If it belongs to two accounts, an operator of
+   * only one of them does not see it.
+   */
   async function tenantsOf({ accounts }: Operator): Promise<readonly TenantSummary[]> {
     const tenants = await (await store()).tenants();
     if (accounts === null) return tenants;

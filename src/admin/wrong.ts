@@ -22,17 +22,17 @@ export const wrongSchema = z.object({
 
 export type Wrong = z.output<typeof wrongSchema>;
 
-/** What is wrong right now: the findings of the overview and of the doctor alike, so that they cannot disagree. */
+/** Present problems. The overview and the doctor use the same findings, so that they cannot disagree. */
 export interface TroubleWatch {
-  /** What the operator may see of it, of these accounts and of nobody's in particular; the worst first. */
+  /** The problems that an operator of these accounts may see, and those of no account; the worst first. */
   wrong(scope: AccountScope, operator: Operator): Promise<Wrong[]>;
   /** Those of it that an operator is to be called for, looked at anew. */
   alerts(): Promise<SeenAlert[]>;
-  /** The same and what is well, looked at anew. */
+  /** Looks again, and lists what is well, too. */
   findings(operator: Operator): Promise<Finding[]>;
 }
 
-/** Something that requests run into. With whose it is; null: nobody's in particular. */
+/** A problem that requests run into, with its account; null: it belongs to none. */
 interface Trouble extends Finding {
   state: 'problem' | 'warning';
   page: 'providers' | 'models' | 'accounts' | 'plans' | 'requests';
@@ -45,7 +45,7 @@ type Found = Finding & { account: string | null; alert?: string };
 
 const keptMs = 5_000;
 const fullShare = 0.9;
-/** Money is told sooner. */
+/** Budgets are reported sooner than other limits. */
 const spentShare = 0.8;
 const errorSpanMs = 5 * 60_000;
 /** Fewer requests say nothing of a rate. */
@@ -56,7 +56,7 @@ const accountsMax = 50;
 const keysMax = 10;
 const monthMs = 30 * 86_400_000;
 
-/** Looks for what is wrong when it is asked, of the overview at most once in `keptMs`, however many pages are open. */
+/** Looks for problems when it is asked; for the overview at most once in `keptMs`, however many pages are open. */
 export function createTroubleWatch(parts: AdminParts, records: Records): TroubleWatch {
   let known: { atMs: number; found: Promise<Found[]> } | null = null;
 
@@ -113,8 +113,8 @@ function visible(found: readonly Found[], scope: AccountScope, operator: Operato
 }
 
 /**
- * What stays the same while it lasts; null: nobody is called for it. Quota that is used up is the plan's business, and
- * a warning of how Culvert is set up can wait.
+ * Stays the same while the problem lasts; null: nobody is called for it. Quota that is used up is the plan's business,
+ * and a warning about the setup can wait.
  */
 function alertOf({ alert, state, check, page }: Found): string | null {
   if (alert !== undefined) return alert;

@@ -13,7 +13,9 @@ import {
   type Stored,
 } from './account-store.ts';
 
-/** As a driver behaves, without a disk: other processes write by the same object. Set `fail` and nothing works. */
+/**
+ * Behaves as a driver does, without a disk; other processes write to the same object. Set `fail`, and every call fails.
+ */
 export function memoryAccountStore(): AccountStore & { fail: Error | null } {
   let version = 1;
   let held = nothingStored;
@@ -110,7 +112,7 @@ function applied(held: Stored, change: Change): Stored | 'exists' | 'absent' {
   }
 }
 
-/** Whether a row holds just that in these fields. */
+/** Whether a row has exactly these values in these fields. */
 function isHeld<Row extends object>(row: Row, fields: Partial<Row>): boolean {
   return isDeepStrictEqual({ ...row, ...fields }, row);
 }

@@ -1,8 +1,8 @@
 import type { Operator } from './operator.ts';
 
 /**
- * The port behind which accounts, keys, plans, providers and models that were set up at run time, and the audit trail
- * live; of keys only hashes, of credentials only what is sealed. Drivers: stores/sqlite, stores/postgres.
+ * The port of accounts, keys, plans, providers and models that were set up at run time, and of the audit log. Of keys
+ * it holds only hashes, of credentials only sealed texts. Drivers: stores/sqlite, stores/postgres.
  */
 export interface AccountStore {
   /** Everything that is not deleted; small enough to hold in memory. */
@@ -10,9 +10,9 @@ export interface AccountStore {
   /** Grows with every change by any process: the server polls it once a second and reloads when it moved. */
   version(): Promise<number>;
   /**
-   * All of these changes and their audit row in one transaction, or none. `exists`: what is created is there already
-   * (an account's id, a living key's account and name, a secret's hash, a kept row's name, a credential's id).
-   * `absent`: what is changed is not there, is revoked, or is not what it `was`.
+   * Makes all of these changes and their audit row in one transaction, or none. `exists`: the thing to create is there
+   * already (an account's id, an active key's account and name, a secret's hash, a stored row's name, a credential's
+   * id). `absent`: the thing to change is missing, is revoked, or is not what it `was`.
    */
   apply(changes: readonly Change[], audit: AuditEntry): Promise<'done' | 'exists' | 'absent'>;
   /** Newest first. */
@@ -20,7 +20,7 @@ export interface AccountStore {
   close(): Promise<void>;
 }
 
-/** Which rows of the audit trail; what is absent lets everything through. */
+/** Filter of audit rows. An absent member lets everything through. */
 export interface AuditQuery {
   limit: number;
   /** Id of the last row seen. */
@@ -34,16 +34,16 @@ export interface AuditQuery {
   untilMs?: number;
 }
 
-/** What a store holds. */
+/** Contents of a store. */
 export interface Stored {
   accounts: readonly AccountRow[];
   keys: readonly KeyRow[];
   plans: readonly PlanRow[];
-  /** In the order of kind and name. */
+  /** Ordered by kind and name. */
   kept: readonly KeptRow[];
-  /** In the order of provider, time and id. */
+  /** Ordered by provider, time and id. */
   credentials: readonly CredentialRow[];
-  /** In the order of their names. */
+  /** Ordered by name. */
   operators: readonly OperatorRow[];
 }
 
@@ -62,22 +62,22 @@ export type Change =
   | { kind: 'delete-plan'; name: string }
   | { kind: 'create-kept'; row: KeptRow }
   | { kind: 'replace-kept'; row: KeptRow; was: number }
-  /** With its credentials. */
+  /** Removes its credentials, too. */
   | { kind: 'delete-kept'; of: KeptRow['kind']; name: string; was: number }
   | { kind: 'create-credential'; credential: CredentialRow }
   | { kind: 'delete-credential'; provider: string; id: string }
-  /** Sealed anew, of the same plain text. */
+  /** The same plain text, sealed again. */
   | { kind: 'reseal-credential'; provider: string; id: string; sealed: string }
   /** `exists`: its name, its key or whom it stands for is another's. */
   | { kind: 'create-operator'; operator: OperatorRow }
   | { kind: 'update-operator'; operator: OperatorRow }
-  /** With its sessions. */
+  /** Removes its sessions, too. */
   | { kind: 'delete-operator'; id: string };
 
-/** Of an account, what can be changed. */
+/** The members of an account that can be changed. */
 export type AccountFacts = Pick<AccountRow, 'name' | 'plan' | 'status'>;
 
-/** Who pays. Times in wall-clock ms, here and below. */
+/** The paying account. Times are wall-clock ms, here and below. */
 export interface AccountRow {
   id: string;
   name: string;
@@ -99,7 +99,7 @@ export interface KeyRow {
   secrets: readonly KeySecret[];
   kind: 'user' | 'admin';
   expiresMs: number | null;
-  /** Globs; null = every model of the plan. */
+  /** Globs; null: every model of the plan. */
   models: readonly string[] | null;
   /** Addresses and networks it may be used from; null = any. */
   ips: readonly string[] | null;
@@ -119,7 +119,7 @@ export interface KeySecret {
 /** A plan made through the admin API; those of the configuration are not here. */
 export interface PlanRow {
   name: string;
-  /** As written, checked by config's `planSchema`. */
+  /** As written; config's `planSchema` checks it. */
   definition: Readonly<Record<string, unknown>>;
   updatedMs: number;
 }
@@ -128,15 +128,15 @@ export interface PlanRow {
 export interface KeptRow {
   kind: 'provider' | 'model';
   name: string;
-  /** As under `providers.NAME` or `models.NAME`, checked by config's own schemas; without what is in `sealed`. */
+  /** As under `providers.NAME` or `models.NAME`, without the values in `sealed`. Config's own schemas check it. */
   definition: Readonly<Record<string, unknown>>;
   /** Members of the definition that may hold secrets, as JSON under `storage.secret`, base64; null: it has none. */
   sealed: string | null;
-  /** From 1; grows with every change of it and of its credentials. */
+  /** Begins at 1 and grows with every change of the row and of its credentials. */
   version: number;
   createdMs: number;
   updatedMs: number;
-  /** Who changed it last, as the audit trail names him. */
+  /** Author of the last change, as the audit log names them. */
   updatedBy: string;
 }
 
@@ -156,10 +156,10 @@ export interface CredentialRow {
   createdBy: string;
 }
 
-/** Who administers beside the holder of the admin key. */
+/** An operator beside the holder of the admin key. */
 export interface OperatorRow extends Operator {
   id: string;
-  /** Of its key: what people may see, and SHA-256 of the whole, hex. Null: it has none. */
+  /** Of the operator's key: the shown prefix, and SHA-256 of the whole in hex. Null: the operator has none. */
   prefix: string | null;
   hash: string | null;
   /** Whom it is to which OpenID provider; null: it logs in by its key. */
@@ -174,7 +174,7 @@ export interface AuditEntry {
   actor: string;
   /** What: `key.create`, `account.update`… */
   action: string;
-  /** On what: its id. */
+  /** Id of the subject. */
   subject: string;
   /** JSON values without secrets; null where there was or is nothing. */
   before: unknown;

@@ -8,7 +8,7 @@ const publicIdLength = 12;
 /** 43 characters of base62 hold 256 bits. */
 const secretLength = 43;
 
-/** A fresh key. `secret` is shown once and stored nowhere; `hash` is what is kept. */
+/** A fresh key. `secret` is shown once and stored nowhere; `hash` is stored. */
 export interface MintedKey {
   /** Public: stands in logs, lists and the ledger. */
   id: string;

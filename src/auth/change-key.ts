@@ -3,11 +3,14 @@ import type { AccountStore, KeyRow, KeySecret } from './account-store.ts';
 import { type MintedKey, mintSecret } from './api-key.ts';
 import { keyFacts } from './key-facts.ts';
 
-/** Secrets of one key that work at one time. At the bound a rotation is refused unless it ends the others at once. */
+/**
+ * Largest number of secrets of one key that work at one time. At the bound a rotation is refused unless it ends the
+ * others at once.
+ */
 export const secretsMax = 10;
 
 export interface KeyChange {
-  /** For the audit trail. */
+  /** Author, for the audit log. */
   actor: string;
   nowMs: number;
 }
@@ -62,7 +65,7 @@ export async function revokeKey(store: AccountStore, key: KeyRow, { actor, nowMs
   return row;
 }
 
-/** An overlap that is under way is never made longer; what is over is dropped. */
+/** An overlap that is running is never made longer; an overlap that has ended is dropped. */
 function endingAt(secrets: readonly KeySecret[], untilMs: number, nowMs: number): KeySecret[] {
   return secrets
     .filter((secret) => secret.untilMs === null || secret.untilMs > nowMs)

@@ -14,7 +14,7 @@ export interface KeyOrder {
   limits: KeyRow['limits'];
   /** Id, prefix or `account/name` of a key of the same account whose vector data this one owns too; null: its own. */
   shareVectorsWith: string | null;
-  /** For the audit trail. */
+  /** Author, for the audit log. */
   actor: string;
   nowMs: number;
 }
@@ -37,8 +37,8 @@ export function accountIdFault(id: string): Failure | null {
 }
 
 /**
- * Makes a key of an account that is stored or declared. `stored` is what the store held a moment ago; what came
- * between is a conflict all the same.
+ * Makes a key of a stored or declared account. `stored` is the store's content of a moment ago; a change since then is
+ * still a conflict.
  */
 export async function issueKey(
   store: AccountStore,
@@ -81,7 +81,7 @@ export async function issueKey(
     after: keyFacts(row),
   });
   if (done === 'done') return { kind: 'issued', minted, row };
-  // Somebody else's key brought the account's row: that is no conflict of names.
+  // Another call made the account's row at the same time: that is not a conflict of names.
   if (owner !== 'stored') return issueKey(store, order, { ...known, stored: await store.load() });
   return taken;
 }

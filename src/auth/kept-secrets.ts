@@ -5,7 +5,7 @@ import type { CredentialRow, KeptRow, Stored } from './account-store.ts';
 /** Members of a provider's definition that may hold secrets. Its credentials have rows of their own. */
 const secretMembers: ReadonlySet<string> = new Set(['headers', 'proxy', 'tls']);
 
-/** A definition as it is kept: what may be secret apart, and sealed. Without `credentials` and `api_key`. */
+/** A definition for the store: possible secrets are taken out and sealed. It has no `credentials` and no `api_key`. */
 export function sealDefinition(
   sealer: Sealer,
   row: Pick<KeptRow, 'kind' | 'name'>,
@@ -20,7 +20,7 @@ export function sealDefinition(
   };
 }
 
-/** The definition as it was written; null where its secrets were sealed under another secret. */
+/** The definition as it was written; null when its secrets were sealed with another secret. */
 export function openDefinition(sealer: Sealer, row: KeptRow): Record<string, unknown> | null {
   if (row.sealed === null) return { ...row.definition };
   const opened = open(sealer, row.sealed, fragmentKey(row));
@@ -43,7 +43,7 @@ export interface OpenedKept {
   troubles: ReadonlyMap<string, string>;
 }
 
-/** What is kept, as the configuration file would have it. */
+/** The stored settings, in the form of the configuration file. */
 export function openKept(sealer: Sealer, { kept, credentials }: Pick<Stored, 'kept' | 'credentials'>): OpenedKept {
   const fragments: KeptFragment[] = [];
   const troubles = new Map<string, string>();

@@ -9,7 +9,7 @@ import { type KeyRow, nothingStored, type OperatorRow, type Stored } from './acc
 import { adminOperator, type Operator } from './operator.ts';
 import type { Principal } from './principal.ts';
 
-/** Only values that begin so are taken for ours; clients send stray vendor keys beside them. */
+/** Only values with this prefix are taken for ours; clients send keys of other vendors beside them. */
 export const keyPrefix = 'sk-cv-';
 
 /** SHA-256, hex. The secrets are 256 random bits: a slow hash would only slow the hot path. */
@@ -17,7 +17,7 @@ export function hashKey(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
 
-/** Everybody who may enter, in memory. Synchronous: no request waits for a database here. */
+/** All keys in memory. The ring is synchronous: no request waits for a database here. */
 export interface KeyRing {
   /**
    * For /v1: the caller, or 401 (key) before 403 (an admin key in the wrong place, account, address). `addressOf` gives
@@ -27,25 +27,25 @@ export interface KeyRing {
   /** For /admin/v1 and /metrics: who administers, or 401, or 403 for a user's key. */
   authenticateAdmin(headers: KeyHeaders): Operator | Failure;
   /**
-   * What the secret with this hash opens now, for sessions, which keep no secret; refused as the secret would be.
-   * `addressOf` as above.
+   * What the secret with this hash opens now, for sessions, which keep no secret. Refuses as it would refuse the
+   * secret. `addressOf` as above.
    */
   opens(hash: string, addressOf: () => string | null): Opened | Failure;
   /** One who logs in without a key, by id; null: gone. */
   operator(id: string): Operator | null;
-  /** Of the admin key; null: there is none. */
+  /** Hash of the admin key; null: there is none. */
   adminHash(): string | null;
-  /** Whose this key is, for work that goes on when its caller has left; or why it may not go on. */
+  /** Owner of this key, for work that goes on after its caller has left; or the reason why it may not go on. */
   principalOf(keyId: string): Principal | Failure;
-  /** At start and at each configuration reload. */
+  /** At the start and at each configuration reload. */
   declare(declared: Declared): void;
-  /** What the store holds now. */
+  /** The present contents of the store. */
   restock(stored: Stored): void;
   /** User keys that are not revoked; expired ones count. Zero on a public address refuses the start. */
   userKeys(): number;
 }
 
-/** Whom a secret stands for. */
+/** Owner of a secret. */
 export type Opened = { to: 'v1'; principal: Principal } | { to: 'admin'; operator: Operator };
 
 /** Tells the two results of `authenticate` apart. */
@@ -188,8 +188,9 @@ const keyHeaders = ['x-api-key', 'api-key', 'x-goog-api-key'] as const;
 const notBearer = ' ';
 
 /**
- * The candidate among `authorization: Bearer`, `x-api-key`, `api-key` and `x-goog-api-key`. A value that neither begins with `sk-cv-`
- * nor hashes to `adminHash` is not a candidate: clients send vendors' keys along. Two different candidates are no key.
+ * The candidate among `authorization: Bearer`, `x-api-key`, `api-key` and `x-goog-api-key`. A value that neither begins
+ * with `sk-cv-` nor hashes to `adminHash` is not a candidate, because clients send other vendors' keys along. Two
+ * different candidates count as no key.
  */
 function presentedSecret(headers: KeyHeaders, adminHash: string | null): string | Failure {
   let found: string | null = null;
@@ -222,14 +223,14 @@ export interface DeclaredKey {
   key: string;
   account: string;
   name: string;
-  /** Wall-clock ms; null = never. */
+  /** Wall-clock ms; null: never. */
   expiresMs: number | null;
   models: readonly string[] | null;
   /** Addresses and networks; null = any. */
   ips: readonly string[] | null;
 }
 
-/** What the configuration file states; it wins over what is stored under the same name. */
+/** Contents of the configuration file. They win over stored entries of the same name. */
 export interface Declared {
   accounts: readonly DeclaredAccount[];
   keys: readonly DeclaredKey[];
@@ -238,24 +239,26 @@ export interface Declared {
   defaultPlan: string;
 }
 
-/** What a presented secret stands for, found by its hash. */
+/** What a presented secret opens, found by its hash. */
 interface KeyEntry {
   /** The stored digest, for the constant-time comparison. */
   digest: Buffer;
   kind: 'user' | 'admin';
-  /** Of an `admin`. */
+  /** Name of an `admin`. */
   operator: Operator;
   suspended: boolean;
-  /** Of the key. */
+  /** Expiry of the key. */
   expiresMs: number;
-  /** Of this secret: the end of a rotation's overlap. */
+  /** Expiry of this secret: the end of a rotation's overlap. */
   untilMs: number;
   /** Null: from anywhere. */
   addresses: AddressGate | null;
   principal: Principal;
 }
 
-/** The declared keys that count beside what is stored: what was revoked or belongs to another name stays so. */
+/**
+ * The declared keys that count beside the stored ones. A revoked key, or one that belongs to another name, stays so.
+ */
 export function keysInForce(declared: Declared, stored: Stored): readonly DeclaredKey[] {
   const isKnown = (hash: string) => stored.keys.some(({ secrets }) => secrets.some((secret) => secret.hash === hash));
   return declared.keys.filter(({ key, from }) => from !== 'environment' || !isKnown(hashKey(key)));
@@ -297,7 +300,7 @@ export function buildDirectory(declared: Declared, stored: Stored): Map<string, 
 
   for (const key of stored.keys) {
     if (key.revokedMs !== null) continue;
-    // One principal for all secrets of a key: what is kept for a caller is kept through its rotation.
+    // One principal for all secrets of a key, so that state kept for a caller survives a rotation.
     const entry = entryOf(key.kind, storedIdentity(key));
     for (const secret of key.secrets) put(secret.hash, secret.untilMs, entry);
   }
@@ -315,7 +318,7 @@ function operatorOf({ name, role, accounts }: OperatorRow): Operator {
   return { name, role, accounts };
 }
 
-/** What a key is, wherever it was written. */
+/** Facts of a key, wherever it was written. */
 type Identity = Pick<KeyRow, 'id' | 'account' | 'name' | 'tenant' | 'models' | 'ips' | 'expiresMs'> & {
   limits: KeyLimitsConfig | null;
 };
@@ -345,7 +348,7 @@ export function declaredKeyId(key: Pick<DeclaredKey, 'account' | 'name'>): strin
   return `${keyPrefix}declared:${key.account}/${key.name}`;
 }
 
-/** Whether a key may be used from an address; unknown addresses may not. */
+/** Whether a key may be used from an address. Unknown addresses may not use a bound key. */
 interface AddressGate {
   lets(address: string | null): boolean;
 }

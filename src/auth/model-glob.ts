@@ -1,6 +1,6 @@
 /**
- * Whether `text` matches a glob in which `*` stands for any characters; everything else is itself. Linear in both, so
- * that no pattern can be made to hang (faults.md S11, F25).
+ * Whether `text` matches a glob in which `*` stands for any characters. Linear in both, so that no pattern can hang it
+ * (faults.md S11, F25).
  */
 export function matchesGlob(glob: string, text: string): boolean {
   let g = 0;

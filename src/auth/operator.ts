@@ -1,9 +1,9 @@
-/** What an operator may do; `admin/roles` says where. */
+/** Rights of an operator; `admin/roles` says where they apply. */
 export type Role = 'owner' | 'admin' | 'viewer' | 'billing';
 
 /** Who administers: a person in the dashboard, or a program. */
 export interface Operator {
-  /** Stands in the audit trail. */
+  /** Name in the audit log. */
   name: string;
   role: Role;
   /** Those that it sees and may change; null = all, and what belongs to no account. */
@@ -16,5 +16,5 @@ export const reservedOperators: readonly string[] = ['admin', 'cli', 'start'];
 /** The holder of the admin key. */
 export const adminOperator: Operator = { name: 'admin', role: 'owner', accounts: null };
 
-/** Whoever runs `culvert` on the machine of the data folder. */
+/** Anybody who runs `culvert` on the machine of the data folder. */
 export const cliOperator: Operator = { name: 'cli', role: 'owner', accounts: null };

@@ -1,6 +1,6 @@
 import type { KeyLimitsConfig } from '../config/schema.ts';
 
-/** Who calls: a key of an account, as the rest of the server sees it. Never holds the secret. */
+/** The caller: a key of an account, as the rest of the server sees it. Never holds the secret. */
 export interface Principal {
   keyId: string;
   keyName: string;
@@ -10,11 +10,11 @@ export interface Principal {
   plan: string;
   /** Globs over aliases; null = all that the plan allows. */
   allowedModels: readonly string[] | null;
-  /** The key's own limits beside the plan's; null = none. */
+  /** The key's own limits beside the plan's; null: none. */
   limits: KeyLimitsConfig | null;
 }
 
-/** Nobody's: for looks that no key asks for, such as the CLI's. May use every model that `plan` has. */
+/** A principal without a key, for previews such as the CLI's. It may use every model of `plan`. */
 export function unrestricted(plan: string): Principal {
   return { keyId: '', keyName: '', tenant: '', account: '', plan, allowedModels: null, limits: null };
 }

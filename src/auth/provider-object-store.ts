@@ -1,16 +1,16 @@
 /**
- * The port of what is known of objects that live at providers (responses, containers, files…): who was given which id,
- * and by which credential. Drivers: stores/sqlite (culvert.db), stores/postgres. Ids are kept as digests.
+ * The port of objects at providers (responses, containers, files…): which tenant got which id, and from which
+ * credential. It keeps ids as digests. Drivers: stores/sqlite (culvert.db), stores/postgres.
  */
 export interface ProviderObjectStore {
   /**
-   * Another process may be about to write what it has just given out: what is not found is worth another look after so
-   * long. Null when nobody else writes.
+   * Another process may be about to write the id that it has just given out, so a missing id is looked up again after
+   * this time. Null when nobody else writes.
    */
   readonly lookAgainAfterMs: number | null;
   /** Remembers them, durably enough for a restart; what a tenant has already is renewed. */
   give(objects: readonly GivenObject[]): Promise<void>;
-  /** All that is known of these ids, whoever was given them, but for what expired before `nowMs`. */
+  /** All rows of these ids, whichever tenant got them, without those that expired before `nowMs`. */
   find(idHashes: readonly string[], nowMs: number): Promise<GivenObject[]>;
   /** Forgets the oldest of a tenant's beyond `keepMax`; resolves to how many. */
   trim(tenant: string, keepMax: number): Promise<number>;

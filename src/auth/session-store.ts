@@ -18,7 +18,7 @@ export interface SessionStore {
 
 export type Login = 'token' | 'admin_key' | 'operator_key' | 'key' | 'oidc';
 
-/** Times in wall-clock ms. */
+/** Times are wall-clock ms. */
 export interface SessionRow {
   /** Public: `ses_…`. */
   id: string;
@@ -27,13 +27,13 @@ export interface SessionRow {
   login: Login;
   /** Hash of the key that it stands for: it is over with that one. Null: `operator` says whose it is. */
   credential: string | null;
-  /** Id of an operator who has no key. */
+  /** Id of an operator without a key. */
   operator: string | null;
-  /** Where it was opened from; '' when unknown. */
+  /** Address that opened it; '' when unknown. */
   address: string;
   agent: string;
   createdMs: number;
-  /** Of its last request, to the minute. */
+  /** Time of its last request, to the minute. */
   seenMs: number;
   /** Its absolute end. */
   endsMs: number;
@@ -43,7 +43,7 @@ export interface SessionRow {
 export interface LoginTokenRow {
   /** SHA-256, hex. */
   hash: string;
-  /** As of the session that it will open. */
+  /** Role and accounts of the session that it will open. */
   credential: string;
   endsMs: number;
 }

@@ -10,7 +10,7 @@ export type Proof =
   | { login: Exclude<Login, 'oidc'> /** Hash of a key. */; credential: string }
   | { login: 'oidc' /** Its id. */; operator: string };
 
-/** One browser that is logged in, as it stands now. */
+/** One logged-in browser, as of now. */
 export interface Session {
   id: string;
   login: Login;
@@ -25,7 +25,10 @@ export interface Session {
 export interface Sessions {
   /** `secret` is the cookie's, and kept nowhere. */
   open(proof: Proof, from: SessionOrigin): Promise<{ secret: string; session: Session } | Failure>;
-  /** Null: there is none, it is over, or what it stands for is no more. `address` is asked for keys that are bound to some. */
+  /**
+   * Null: there is none, it has ended, or its key or operator is gone. `address` is checked for keys that are bound to
+   * addresses.
+   */
   find(secret: string, address: () => string | null): Promise<Session | null>;
   /** Ends the one with this secret, if there is one. */
   end(secret: string): Promise<void>;
@@ -41,7 +44,7 @@ export interface Sessions {
   redeemToken(token: string): Promise<Proof | null>;
 }
 
-/** A session as its row has it, with whom it stands for now. */
+/** A session of a row, with its present key or operator. */
 export type KnownSession = Omit<SessionRow, 'hash' | 'credential' | 'operator'> & { who: Opened };
 
 export interface SessionOrigin {
@@ -53,7 +56,7 @@ export interface SessionRules {
   /** Ms. */
   session_idle: number;
   session_max: number;
-  /** Without it nobody logs in so, nor goes on to be. */
+  /** Without it nobody logs in this way, and existing sessions end. */
   oidc?: unknown;
 }
 
@@ -61,7 +64,7 @@ const secretBytes = 32;
 /** Characters that `secretBytes` have in base64url. */
 const secretPattern = /^[\w-]{43}$/;
 const publicIdLength = 16;
-/** Of one key or operator; the oldest ends when one more is opened. */
+/** Largest number of one key or operator; opening one more ends the oldest. */
 export const sessionsMax = 100;
 export const loginTokenMs = 10 * 60_000;
 /** `seen` is written at most so often. */
@@ -177,7 +180,7 @@ function csrfOf(secret: string): string {
   return hash('sha256', `culvert csrf ${secret}`, 'base64url');
 }
 
-/** In constant time. */
+/** Compares in constant time. */
 export function isCsrf(session: Session, given: string | undefined): boolean {
   const wanted = Buffer.from(session.csrf);
   const got = Buffer.from(given ?? '');

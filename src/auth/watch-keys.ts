@@ -1,6 +1,6 @@
 import type { AccountStore, Stored } from './account-store.ts';
 
-/** What the CLI or another server wrote is seen within a second (design §17), the look itself included. */
+/** Changes by the CLI or another server take effect within a second (design §17), this look included. */
 export const keyPollIntervalMs = 750;
 
 export interface KeyWatch {
@@ -15,9 +15,9 @@ export interface KeyWatch {
 }
 
 /**
- * Gives `take` what the store holds whenever it has changed: for the key ring and the plan book. While the store
- * cannot be read nothing is given, so that both stay as they were: refusing everybody would turn a passing fault of
- * the store into an outage. `onError` hears of the first failed look of a row.
+ * Calls `take` with the store's contents whenever they have changed, for the key ring and the plan book. While the
+ * store cannot be read, it calls nothing, so both stay as they were: refusing everybody would turn a passing fault of
+ * the store into an outage. `onError` hears of the first failed look in a row.
  */
 export function watchKeys(
   store: AccountStore,
@@ -30,7 +30,7 @@ export function watchKeys(
   let stopped = false;
   let lastLook: Promise<unknown> = Promise.resolve();
 
-  /** One look at a time: of two, the one that read first could give last, and bring back what was just revoked. */
+  /** One look at a time. Of two, the one that read first could call last, and bring back a revoked key. */
   function poll(): Promise<boolean> {
     const next = lastLook.then(look, look);
     lastLook = next;

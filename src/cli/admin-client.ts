@@ -59,7 +59,7 @@ export async function withAdmin<T>(
     const key = adminKey(url, named, config);
     if (key !== null) return work(overHttp(url, key));
     if (named) throw new CommandFailed(`No admin key for ${url} is known here. Put it into CULVERT_ADMIN_KEY.`);
-    // A server without an admin key has no admin API; its stores are here all the same, and it sees what changes.
+    // A server without an admin key has no admin API. Its stores are here nevertheless, and it sees changes of them.
   }
   const { api, close } = await parts.adminApi(config(), loadHere(flags.config).file);
   try {
@@ -117,7 +117,7 @@ export function overHttp(url: string, key: string): AdminClient {
   };
 }
 
-/** Over an API in this process. */
+/** An API in this process. */
 export function inProcess(api: AdminApi): AdminClient {
   async function answer(method: AdminMethod, path: string, given: { query?: AdminQuery; body?: unknown }) {
     const reply = await api.handle({
@@ -156,7 +156,7 @@ async function wholeText(body: AdminReply['body']): Promise<string> {
   return text;
 }
 
-/** What a command asks for is text. */
+/** Commands ask for text only. */
 function textOf(piece: string | Uint8Array): string {
   return typeof piece === 'string' ? piece : Buffer.from(piece).toString('utf8');
 }

@@ -24,7 +24,7 @@ const formats: readonly unknown[] = [1, 2];
 const lineCharsMax = 64 * 1024 * 1024;
 const writtenAtOnceChars = 64 * 1024;
 
-/** What is in a backup: rows of databases, and bytes of files that are kept as they are. */
+/** Contents of a backup: rows of databases, and bytes of other files. */
 export interface BackupSize {
   rows: number;
   fileBytes: number;
@@ -34,7 +34,7 @@ export function sizeInWords({ rows, fileBytes }: BackupSize): string {
   return `${rows.toLocaleString('en')} rows and ${fileBytes.toLocaleString('en')} bytes of files`;
 }
 
-/** Writes the whole file or none of it, for its owner's eyes; resolves to what is in it, durable. */
+/** Writes the whole file or none of it, readable by its owner only. Resolves to its contents once it is durable. */
 export async function writeBackupFile(
   file: string,
   head: BackupHead,
@@ -69,7 +69,10 @@ function lineOf(item: BackupItem): string {
   return JSON.stringify({ file, at, base64 });
 }
 
-/** Reads the whole file once; throws a sentence when it is no backup, from a newer version, cut short or damaged. */
+/**
+ * Reads the whole file once. Throws a sentence when it is not a backup, comes from a newer version, is cut short or
+ * damaged.
+ */
 export async function verifyBackupFile(file: string): Promise<{ head: BackupHead } & BackupSize> {
   const reading = readBackupFile(file);
   const size = { rows: 0, fileBytes: 0 };
@@ -81,12 +84,12 @@ export async function verifyBackupFile(file: string): Promise<{ head: BackupHead
   }
 }
 
-/** What is in it; returns its head at the end. Throws as `verifyBackupFile` does, so at the end at the latest. */
+/** The contents; returns the head at the end. Throws as `verifyBackupFile` does, at the end at the latest. */
 export async function* readBackupFile(file: string): AsyncGenerator<BackupItem, BackupHead, undefined> {
   let head: BackupHead | null = null;
   let rows = 0;
   let pieces = 0;
-  /** Where the next piece of a file begins. */
+  /** Offset of the next piece of a file. */
   let next = { file: '', at: 0 };
   let ended = false;
   for await (const line of linesOf(file)) {

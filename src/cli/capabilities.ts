@@ -10,13 +10,13 @@ export interface Capability {
   name: string;
   /** `simulated`: somebody answers, and says that it is made up. `not known yet`: a provider's list was not heard. */
   state: 'real' | 'local' | 'simulated' | 'not known yet' | 'missing';
-  /** What it stands on. */
+  /** What the capability depends on. */
   by: string;
   /** How it becomes real, or better; null when nothing is to be done. */
   fix: string | null;
 }
 
-/** What works here and how, as the start table and `culvert doctor` tell it. */
+/** What works here and how, for the start table and `culvert doctor`. */
 export function capabilitiesOf(snapshot: Snapshot): Capability[] {
   return [
     chatOf(snapshot),
@@ -42,7 +42,7 @@ function chatOf(snapshot: Snapshot): Capability {
   return { name: 'chat', state: chatting.length > 0 ? 'simulated' : 'missing', by: 'no provider yet', fix };
 }
 
-/** Who answers for the models of the contract; the gateway's own model is real in any case. */
+/** Who answers for the models of the contract. The gateway's own model is always real. */
 function embeddingsOf(snapshot: Snapshot): Capability {
   const { models } = snapshot;
   const name = 'embeddings';
@@ -89,7 +89,7 @@ function mediaOf(type: MediaType, snapshot: Snapshot): Capability {
     case 'models': {
       const id = `${source.provider}/${modelFor('', type, source.models).id}`;
       if (aliases.length > 0) return { name, state: placeOf([source.provider], snapshot), by: id, fix: null };
-      // Of pictures the contract promises no name, and the configuration gives none.
+      // The contract promises no name of an image model, and the configuration gives none.
       return { name, state: 'missing', by: `no model of type ${type}`, fix: `name one under models, such as ${id}` };
     }
     case 'engine': {

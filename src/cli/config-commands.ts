@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { configOption, example, jsonOption, type Run } from './options.ts';
 import type { CliParts } from './parts.ts';
 
-/** Commands that write a configuration or say what it means, without a server: init, check, explain. */
+/** Commands that write a configuration or explain it, without a server: init, check, explain. */
 export function addConfigCommands(program: Command, run: Run, parts: CliParts): void {
   program
     .command('init')

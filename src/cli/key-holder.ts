@@ -7,8 +7,8 @@ import { CommandFailed } from './command-failed.ts';
 import type { CliParts } from './parts.ts';
 
 /**
- * Who `named` stands for: a key's secret, its id or prefix as lists show it, or `account/name`. Without a name
- * somebody who may use everything.
+ * The caller that `named` stands for: a key's secret, its id or prefix as lists show it, or `account/name`. Without a
+ * name it is a caller who may use everything.
  */
 export async function principalOf(
   config: Config,

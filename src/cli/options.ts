@@ -19,7 +19,9 @@ export const keyOption = [
   'API key (better in CULVERT_API_KEY, because the process list shows this option)',
 ] as const;
 
-/** Of commands over the admin API; its key is found or stands in the environment, never on a command line. */
+/**
+ * Options of commands over the admin API. Its key is found or comes from the environment, never from a command line.
+ */
 export function adminOptions(command: Command): Command {
   return command
     .option(...urlOption)

@@ -14,18 +14,20 @@ export interface CliParts {
   mock(options: MockOptions): Promise<{ url: string; close(): Promise<void> }>;
   /** Every fault of `culvert mock` with a line. */
   mockHelp(): Promise<string>;
-  /** What a start would serve, from the configuration and what the data folder remembers; nobody is asked. */
+  /** What a start would serve, from the configuration and the remembered lists of the data folder. Asks nobody. */
   snapshotOf(config: Config): Promise<{ snapshot: Snapshot; problems: readonly string[] }>;
   /**
    * The admin API in this process, over the stores that the configuration names. A server may run on them at the same
-   * time: opening them charges no open reservation and takes no lock. `configFile` as messages name it.
+   * time: opening them charges no open reservation and takes no lock. `configFile`: the name for messages.
    */
   adminApi(config: Config, configFile: string | null): Promise<{ api: AdminApi; close(): Promise<void> }>;
   /** Accounts, keys and plans of the stores; none where there is no data folder, which is not made for a look. */
   stored(config: Config): Promise<Stored>;
-  /** What the stores answer right now, for `doctor`. Never rejects for a store that cannot be reached. */
+  /** The present answers of the stores, for `doctor`. Never rejects for a store that cannot be reached. */
   storeFacts(config: Config): Promise<StoreFacts>;
-  /** Databases of the data folder whose contents are not what was written. Reads all of them, and changes nothing. */
+  /**
+   * Databases of the data folder whose contents differ from what was written. Reads all of them, and changes nothing.
+   */
   damages(config: Config): Promise<readonly Damage[]>;
   /** How far each database's schema is. Nothing is made or changed; a database that does not exist yet has all pending. */
   migrations(config: Config): Promise<readonly SchemaState[]>;
@@ -75,7 +77,7 @@ export interface StoreFacts {
     kind: 'memory' | 'redis';
     trouble: string | null;
     version: string | null;
-    /** Redis: anything but `noeviction` may drop counters. Null when unknown. */
+    /** For Redis: any value but `noeviction` may drop counters. Null when unknown. */
     maxmemoryPolicy: string | null;
     clockAheadMs: number | null;
   };

@@ -1,4 +1,4 @@
-/** Whether a list is printed as JSON: when asked, and wherever no person reads it (design §16). */
+/** Whether a list is printed as JSON: on request, and wherever no person reads it (design §16). */
 export function listForm(flags: { json?: boolean | undefined }): 'json' | 'table' {
   return flags.json === true || process.stdout.isTTY !== true ? 'json' : 'table';
 }

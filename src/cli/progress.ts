@@ -12,7 +12,7 @@ export function createProgress(noun: string): { count(done: number): void; end()
       process.stderr.write(`\r${done.toLocaleString('en')} ${noun}`);
     },
     end() {
-      // Over what stands there, so that the next line begins alone.
+      // Overwrites the present line, so that the next line begins alone.
       process.stderr.write('\r\u001b[K');
     },
   };

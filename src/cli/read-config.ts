@@ -22,7 +22,7 @@ export function readConfig(flag: string | undefined): Config {
   throw new CommandFailed(result.errors.map(formatProblem).join('\n'));
 }
 
-/** Where a configuration came from, for people: its file, or what stands in for one. */
+/** Origin of a configuration, for people: its file, or what replaces one. */
 export function shownSource(file: string | null): string {
   if (file !== null) return relative('', file);
   const variables = environmentVariables.filter((variable) => process.env[variable]);

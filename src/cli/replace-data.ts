@@ -14,9 +14,9 @@ export function dataIn(folder: DataFolder, names: readonly string[]): string[] {
 }
 
 /**
- * Has these made in a folder beside, and only when they are whole puts them in place; those that were there are
- * kept as `*.before-restore-<time>`, whose paths it resolves to. A failure leaves everything as it was. Whoever calls
- * holds the folder's lock.
+ * Makes these files in a folder beside, and puts them in place only when they are whole. Earlier files stay as
+ * `*.before-restore-<time>`, whose paths it resolves to. A failure leaves everything as it was. The caller holds the
+ * folder's lock.
  */
 export async function replaceData(
   folder: DataFolder,
@@ -29,7 +29,7 @@ export async function replaceData(
   const side = dataFolderAt(join(folder.path, `restore-${stamp}`));
   const moved: [from: string, to: string][] = [];
   const move = (from: string, to: string) => {
-    // What is committed may stand in the log alone; it goes by its database's name.
+    // Committed rows may be in the log only, which belongs to its database by name.
     for (const suffix of ['', '-wal']) {
       if (!existsSync(from + suffix)) continue;
       renameSync(from + suffix, to + suffix);

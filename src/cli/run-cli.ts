@@ -8,8 +8,8 @@ import { startArguments } from './start-options.ts';
  */
 export async function runCli(argv: readonly string[], parts: CliParts): Promise<number> {
   let reader: 'needed' | 'may leave' = 'needed';
-  // `culvert models | head -1`: who reads has read enough. A server goes on without its reader. On a full disk the
-  // result is lost, which must not look like success: of `keys create` it is the only copy of a secret.
+  // `culvert models | head -1`: the reader has read enough. A server goes on without its reader. On a full disk the
+  // result is lost, which must not look like success: for `keys create` it is the only copy of a secret.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (reader === 'may leave') return;
     if (error.code === 'EPIPE') process.exit(0);

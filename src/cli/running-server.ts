@@ -12,12 +12,12 @@ export interface ServerFlags {
   config?: string | undefined;
 }
 
-/** Where the server is: `--url`, `CULVERT_URL`, else the one that holds the data folder; null when none runs. */
+/** Address of the server: `--url`, `CULVERT_URL`, or the server that holds the data folder; null when none runs. */
 export function serverUrl(flags: ServerFlags, config: () => Config): string | null {
   const named = flags.url ?? (process.env.CULVERT_URL || undefined);
   if (named !== undefined) return checkedUrl(named);
   const folder = dataFolderAt(config().storage.data_dir);
-  // A folder is not made only to find that nobody uses it.
+  // Does not make a folder only to find that nobody uses it.
   if (!existsSync(folder.lockFile)) return null;
   return lockOwner(folder)?.url ?? null;
 }
@@ -52,7 +52,7 @@ export async function ask(url: string, path: string, key: string, init: RequestI
   );
 }
 
-/** One request as it stands; no answer at all is a sentence. */
+/** One request without changes. A missing answer becomes a sentence. */
 export async function reach(url: string, path: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url + path, init);
@@ -79,7 +79,7 @@ export function errorIn(text: string): { message: string; param: string | null }
   }
 }
 
-/** The code, or else the message, of what kept a request from its answer. */
+/** The code, or else the message, of the error that prevented an answer. */
 export function causeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (cause instanceof Error && 'code' in cause) return String(cause.code);

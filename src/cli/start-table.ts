@@ -13,10 +13,10 @@ export interface StartFacts {
   found: readonly LocalServer[];
   /** Whether it is served. */
   dashboard: boolean;
-  /** A link that logs in, once; null: nobody can click it, or it would open nothing. */
+  /** A link that logs in once; null: nobody can click it, or it would open nothing. */
   login: string | null;
   adminKey: ShownKey | null;
-  /** Of a first start, as long as it opens this server. */
+  /** Key of a first start, while it opens this server. */
   userKey: ShownKey | null;
   /** Secrets are shown to a person at a terminal alone: what a machine reads is kept in logs. */
   reader: 'person' | 'machine';
@@ -63,7 +63,7 @@ export function startMessage(facts: StartFacts): string {
       '',
       'Try it:',
       `  curl ${url}/v1/chat/completions \\`,
-      // Double quotes: in single ones a shell leaves the variable as it stands.
+      // Double quotes, because a shell does not expand the variable in single ones.
       `    -H "Authorization: Bearer ${keyInShell(facts)}" \\`,
       `    -H 'Content-Type: application/json' \\`,
       `    -d '{"model": "${model}", "messages": [{"role": "user", "content": "Hello"}]}'`,
@@ -88,7 +88,7 @@ function keyLines(what: string, key: ShownKey, { reader }: StartFacts): string[]
   return [`${what} (${file === null ? 'shown only once' : `kept in ${shownPath(file)}`}):`, `  ${made}`];
 }
 
-/** What stands for the key in a command that somebody pastes. */
+/** Text for the key in a command that people paste. */
 function keyInShell({ userKey, reader }: StartFacts): string {
   if (userKey === null) return '$CULVERT_API_KEY';
   return isShown(userKey, reader) ? userKey.made! : `$(cat ${shownPath(userKey.file!)})`;
@@ -99,13 +99,13 @@ function isShown({ made, file }: ShownKey, reader: StartFacts['reader']): boolea
   return file === null || (made !== null && reader === 'person');
 }
 
-/** From here where it is below here. */
+/** Relative to the working folder when it lies below it. */
 function shownPath(file: string): string {
   const fromHere = relative('', file);
   return fromHere.startsWith('..') ? file : fromHere;
 }
 
-/** Rows of capability, state, and what it stands on and how to mend it. */
+/** Rows of capability, state, and what it depends on with its fix. */
 function rows(snapshot: Snapshot): string[][] {
   return capabilitiesOf(snapshot).map(({ name, state, by, fix }) => [name, state, fix === null ? by : `${by}: ${fix}`]);
 }
@@ -122,7 +122,7 @@ function unused({ snapshot, found }: StartFacts): LocalServer[] {
   return found.filter(({ url }) => !used.has(new URL(url).origin));
 }
 
-/** One that exists: the first chat alias of the configuration, else of what providers list. */
+/** An existing model: the first chat alias of the configuration, or of the providers' lists. */
 function exampleModel(snapshot: Snapshot): string | null {
   const everybody = unrestricted(snapshot.config.default_plan);
   const aliases = snapshot.models.list(everybody).filter((alias) => alias.type === 'chat');

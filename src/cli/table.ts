@@ -10,8 +10,9 @@ export function table(
 }
 
 /**
- * Rows in columns, padded. In what is wider than `widthMax` long cells go on below, in their own column; where that is not
- * enough a row goes on in further lines, indented. Words, such as ids, are cut only where one alone is wider than the terminal.
+ * Rows in padded columns. When the table is wider than `widthMax`, long cells continue below, in their own column; when
+ * that is not enough, a row continues in further indented lines. Words, such as ids, are cut only when one alone is
+ * wider than the terminal.
  */
 export function aligned(rows: readonly (readonly string[])[], widthMax: number = lineWidth(process.stdout)): string {
   const cells = rows.map((row) => row.map(plain));
@@ -50,7 +51,7 @@ function fitting(rows: readonly (readonly string[])[], natural: readonly number[
   return widths;
 }
 
-/** Of columns beside each other; an empty last one has no gap before it that could be seen. */
+/** Width of columns beside each other. An empty last column has no gap before it. */
 function joined(widths: readonly number[]): number {
   const seen = widths.at(-1) === 0 ? widths.slice(0, -1) : widths;
   return seen.reduce((sum, width) => sum + width, gap.length * (seen.length - 1));

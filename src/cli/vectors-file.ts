@@ -10,7 +10,7 @@ export type ExportLine = { number: number; chars: number; collection: string } &
 /** A payload is at most 32 MB, as the API takes it, and a vector 65,536 numbers. */
 const lineCharsMax = 64 * 1024 * 1024;
 
-/** Throws a sentence when it is no export, or, at its end, when it is cut short. */
+/** Throws a sentence when it is not an export, or, at its end, when it is cut short. */
 export async function* readExportFile(file: string): AsyncGenerator<ExportLine> {
   let number = 0;
   let collection: string | null = null;

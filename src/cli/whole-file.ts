@@ -8,8 +8,8 @@ import { CommandFailed } from './command-failed.ts';
 const gzipLevel = 3;
 
 /**
- * Writes a file whole or not at all, for its owner's eyes; it is durable before it takes the place of an older one.
- * What keeps the file from being written is a sentence; what `pieces` throws passes through.
+ * Writes a file whole or not at all, readable by its owner only. It is durable before it replaces an older one. An
+ * error of the file is a sentence; an error of `pieces` passes through.
  */
 export async function writeWholeFile(
   file: string,
@@ -19,7 +19,7 @@ export async function writeWholeFile(
   const place = await placeOf(file);
   const unfinished = `${place}.new`;
   try {
-    // What a killed command left may have another mode.
+    // A file that a killed command left may have another mode.
     await rm(unfinished, { force: true });
     const written = createWriteStream(unfinished, { mode: 0o600, flags: 'wx', flush: true });
     await (form === 'gzip' ? pipeline(pieces, createGzip({ level: gzipLevel }), written) : pipeline(pieces, written));
@@ -33,8 +33,8 @@ export async function writeWholeFile(
 }
 
 /**
- * Where the file really stands: a link stays one. What is no file cannot be replaced as a whole: to rename over
- * `/dev/null` or a pipe would take it away from everybody else.
+ * The real path of the file: a link stays a link. Something other than a file cannot be replaced as a whole, because a
+ * rename over `/dev/null` or a pipe would remove it for everybody else.
  */
 async function placeOf(file: string): Promise<string> {
   const found = await stat(file).catch(() => null);

@@ -9,13 +9,15 @@ export function starOf(pattern: string, text: string): string | null {
   return fits ? text.slice(before.length, text.length - after.length) : null;
 }
 
-/** `pattern` with what its `*` stands for; without a `*`, or with a star of null, as it is. */
+/** `pattern` with the text for its `*`; without a `*`, or with null, unchanged. */
 export function withStar(pattern: string, star: string | null): string {
   // A function, since callers choose the star and `$&` would mean something in a replacement text.
   return star === null ? pattern : pattern.replace('*', () => star);
 }
 
-/** The alias that answers to `name`: itself, or the first pattern that matches, with what its `*` stands for there. */
+/**
+ * The alias that answers to `name`: itself, or the first pattern that matches, with the text that its `*` stands for.
+ */
 export function aliasFor(
   models: Config['models'],
   name: string,

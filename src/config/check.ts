@@ -16,7 +16,7 @@ export type ConfigResult =
   | {
       ok: true;
       config: Config;
-      /** What works otherwise than it may be meant, in the order of the file. */
+      /** Settings that may work otherwise than intended, ordered as in the file. */
       warnings: readonly ConfigProblem[];
       /** Absolute; null when there is no file and everything is a default. */
       file: string | null;
@@ -25,7 +25,7 @@ export type ConfigResult =
     }
   | {
       ok: false;
-      /** At least one, in the order of the file. */
+      /** At least one, ordered as in the file. */
       errors: readonly ConfigProblem[];
       sources: readonly string[];
     };
@@ -33,7 +33,7 @@ export type ConfigResult =
 export interface CheckOptions {
   /** Providers that exist without standing in the file, such as those of keys in the environment. */
   implicitProviders?: readonly string[];
-  /** What messages call the file. Default: the name given. */
+  /** Name of the file in messages. Default: the given name. */
   shownAs?: string;
 }
 
@@ -79,8 +79,8 @@ function withEnvironmentKey(config: Config): Config {
 }
 
 /**
- * References give text, and only the schema knows where a number or a boolean is wanted: where it refuses a text that
- * came from a reference, the same text is tried as what YAML would have made of it.
+ * References give text, and only the schema knows where it wants a number or a boolean. When it refuses a text that
+ * came from a reference, the same text is tried as the value that YAML would have made of it.
  */
 function checkWithTypes(yaml: YamlSource): ReturnType<typeof checkSchema> {
   const first = checkSchema(yaml.value);

@@ -56,7 +56,7 @@ function checkFallbacks(config: Config, alias: string, model: ModelConfig): Path
 
 function reaches(config: Config, from: string, goal: string): boolean {
   const seen = new Set([from]);
-  // A set gives what is added while it is walked, so this visits everything that `from` can fall back to, once.
+  // A set also visits what is added while it is walked, so this visits every model that `from` can fall back to, once.
   for (const alias of seen) {
     for (const fallback of config.models[alias]?.fallbacks ?? []) {
       const next = aliasFor(config.models, fallback)?.alias ?? null;

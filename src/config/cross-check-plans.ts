@@ -21,7 +21,7 @@ export function checkPlans(config: Config): PathProblem[] {
   return problems;
 }
 
-/** What one plan says that its own schema cannot judge; paths begin in the plan. For the admin API's plans too. */
+/** Checks of one plan that its own schema cannot make; paths begin in the plan. The admin API uses them, too. */
 export function checkPlan(plan: PlanConfig, config: Pick<Config, 'tiers' | 'models'>): PathProblem[] {
   return [...checkTiers(plan, config), ...checkNotify(plan, config.tiers)];
 }
@@ -41,7 +41,7 @@ function checkTiers(plan: PlanConfig, { tiers, models }: Pick<Config, 'tiers' | 
     const shared = Object.hasOwn(tiers, tier) ? tiers[tier] : 'off';
     if (own === 'off' || shared === undefined || shared === 'off') continue;
     for (const { shorter, longer } of windowPairs) {
-      // Where the plan says both, the schema has seen them; here one of the two is the tier's own.
+      // The schema has checked it when the plan has both. Here one of the two comes from the tier.
       if ((own[shorter] === undefined) === (own[longer] === undefined)) continue;
       const [short, long] = [own[shorter] ?? shared[shorter], own[longer] ?? shared[longer]];
       if (typeof short !== 'number' || typeof long !== 'number' || short <= long) continue;

@@ -24,7 +24,7 @@ export function crossCheck(config: Config, options: CrossCheckOptions): PathProb
   ];
 }
 
-/** What is allowed, and most likely not meant. */
+/** Settings that are allowed but most likely not intended. */
 export function cautionsOf({ storage, vectors }: Config): PathProblem[] {
   if (storage.state === 'memory') return [];
   const cautions: PathProblem[] = [];

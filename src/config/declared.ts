@@ -12,7 +12,7 @@ export interface DeclaredAccount {
   id: string;
   plan: string;
   status: 'active' | 'suspended';
-  /** Named by the key of CULVERT_API_KEY alone: a stored account of that name is as it is stored. */
+  /** Named only by the key of CULVERT_API_KEY: a stored account of that name keeps its stored settings. */
   from?: 'environment';
 }
 

@@ -1,7 +1,9 @@
 import type { Config } from './schema.ts';
 import { configSchema } from './schema.ts';
 
-/** The configuration of an empty file: loopback, ./.culvert, no providers of its own. A new object each time. */
+/**
+ * The configuration of an empty file: loopback, ./.culvert, no providers of its own. Each call returns a new object.
+ */
 export function zeroConfig(): Config {
   return configSchema.parse({}, { jitless: true });
 }

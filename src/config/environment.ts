@@ -10,7 +10,7 @@ interface Stand {
 
 const asText = (text: string) => text;
 
-/** What a container sets instead of a file. Each stands in for one key, where the file leaves that key out. */
+/** Variables that a container sets instead of a file. Each replaces one key that the file leaves out. */
 const stands: readonly Stand[] = [
   { variable: 'CULVERT_HOST', path: ['server', 'host'], read: asText },
   { variable: 'PORT', path: ['server', 'port'], read: (text) => (/^\d+$/.test(text) ? Number(text) : text) },
@@ -27,7 +27,10 @@ export function isInEnvironment(env: Env): boolean {
   return environmentVariables.some((variable) => Boolean(env[variable]));
 }
 
-/** Fills what `written`, as it came from the file, leaves out. Gives the variable that a place of it came from, or null. */
+/**
+ * Fills in what `written`, as it came from the file, leaves out. Returns a function that names the variable behind a
+ * place, or null.
+ */
 export function fillFromEnvironment(written: unknown, env: Env): (path: ConfigPath) => string | null {
   const filled: { variable: string; place: string }[] = [];
   for (const { variable, path, read } of stands) {
@@ -42,7 +45,7 @@ export function fillFromEnvironment(written: unknown, env: Env): (path: ConfigPa
   };
 }
 
-/** False where the file says something there, or is no mapping where it should be one. */
+/** False when the file has a value there, or something other than a mapping above it. */
 function fill(written: unknown, path: readonly string[], value: unknown): boolean {
   let at = written;
   for (const step of path.slice(0, -1)) {

@@ -26,7 +26,7 @@ function assertSame(actual: Config, expected: Config): void {
 
 const nothingBeside: KeptBeside = { plans: [], accounts: [], keys: 0, operators: 0 };
 
-/** What is exported, and what a server that starts with it has. */
+/** The export, and what a server that starts with it has. */
 function roundTrip(text: string, kept: readonly KeptFragment[], env: Env, beside: KeptBeside = nothingBeside) {
   const implicit = env.OPENAI_API_KEY === undefined ? [] : ['openai'];
   const file = read(text, env, implicit);
@@ -85,7 +85,7 @@ test('without a file, keys of the environment stand by their own variables', () 
 
 const secretText = fc
   .string({ minLength: 1, maxLength: 12, unit: 'grapheme' })
-  // A variable that holds nothing but spaces is set to nothing; masks are made of these characters.
+  // A variable with nothing but spaces counts as unset. Masks are made of these characters.
   .filter((text) => text.trim() !== '' && !/[\u{e000}-\u{e8ff}]/u.test(text));
 const oddText = fc.oneof(
   secretText,

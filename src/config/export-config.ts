@@ -16,7 +16,7 @@ export interface KeptAccount {
   status: 'active' | 'suspended';
 }
 
-/** What was made at run time beside providers and models; the file's are not here. */
+/** Settings made at run time, beside providers and models. Those of the file are not included. */
 export interface KeptBeside {
   /** Definitions as under `plans.NAME`. */
   plans: readonly { name: string; definition: Readonly<Record<string, unknown>> }[];
@@ -34,16 +34,16 @@ export interface Exported {
 }
 
 /**
- * All of a configuration as one file: that of the operator, comments and all, with the kept fragments that are in use
- * below it, plans and accounts too. Secrets stand as `${NAME}`; with these variables set, a server that starts with it
- * serves the same. Its first lines name the variables, and what is not in it.
+ * All of a configuration as one file: the operator's file with its comments, and below it the stored entries in use,
+ * plans and accounts too. Secrets become `${NAME}`; with these variables set, a server that starts with the file serves
+ * the same. The first lines name the variables, and what the file leaves out.
  */
 export function exportConfig(parts: {
-  /** Of the operator's file; '' for none. Valid. */
+  /** Text of the operator's file; '' for none. It is valid. */
   text: string;
   file: Config;
   inForce: Config;
-  /** In use, in their order. */
+  /** Entries in use, in their order. */
   fragments: readonly KeptFragment[];
   beside: KeptBeside;
   env: Env;
@@ -78,7 +78,7 @@ export function exportConfig(parts: {
   const accounts = beside.accounts.filter(isAccount);
   for (const { id, name, plan, status } of accounts) {
     const written = {
-      // A plan that cannot be read any more is no plan: its accounts have the default one.
+      // A plan that cannot be read is left out; its accounts have the default one.
       ...(known.has(plan) && { plan }),
       ...(name !== id && { name }),
       ...(status !== 'active' && { status }),
@@ -168,7 +168,7 @@ function writtenOf(value: unknown, path: ConfigPath, names: VariableNames): unkn
   );
 }
 
-/** A text that is read as it is here; null where no file can hold it, and a variable can. */
+/** A text that is read back unchanged; null when no file can hold it but a variable can. */
 function escaped(text: string): string | null {
   if (text.replace(plainReference, '').includes('${')) return null;
   return text.replace(plainReference, (reference) => `$${reference}`);
@@ -181,7 +181,7 @@ function idOf(item: unknown): string | null {
   return typeof item === 'object' && item !== null && 'id' in item && typeof item.id === 'string' ? item.id : null;
 }
 
-/** A map of the document that may be changed: in the place of nothing, or of an alias to what others name too. */
+/** A map of the document that may be changed. It replaces nothing, or an alias to a value that others name too. */
 function ownMapAt(document: Document, path: readonly string[]): void {
   const node = document.getIn(path, true);
   if (isMap(node)) return;

@@ -2,8 +2,8 @@
 export const initialSchemaName = 'culvert.schema.json';
 
 /**
- * The commented culvert.yaml that `culvert init` writes. It passes the check as it stands, with no variable set: what
- * needs a decision is commented out.
+ * The commented culvert.yaml that `culvert init` writes. It passes the check as it is, without any variable: everything
+ * that needs a decision is commented out.
  */
 export function initialConfigText(): string {
   return text;

@@ -5,7 +5,7 @@ export interface JsonSchema {
   type?: string;
   description?: string;
   default?: unknown;
-  /** What a text means (duration, size, …); ours, for the reference. */
+  /** Our keyword for the meaning of a text (duration, size, …), for the reference. */
   kind?: string;
   pattern?: string;
   enum?: unknown[];
@@ -26,7 +26,7 @@ export interface JsonSchema {
   [key: string]: unknown;
 }
 
-/** The schema of what people write (not of the checked result), as zod tells it. */
+/** The schema of what people write (not of the checked result), as zod gives it. */
 export function inputSchema(): JsonSchema {
   return z.toJSONSchema(configSchema, { io: 'input' }) as JsonSchema;
 }

@@ -27,7 +27,7 @@ export function findConfigFile(options: { flag: string | undefined; env: Env; cw
   return statSync(usual, { throwIfNoEntry: false }) === undefined ? null : usual;
 }
 
-/** Reads and checks the whole file. Never throws for what the file, its absence or the environment hold. */
+/** Reads and checks the whole file. Never throws, whatever the file and the environment hold. */
 export function loadConfig(options: LoadOptions): ConfigResult {
   if (options.file === null) return withoutFile(options);
   const cwd = options.cwd ?? process.cwd();
@@ -44,14 +44,14 @@ export function loadConfig(options: LoadOptions): ConfigResult {
   return checkConfigText(read.text, file, options.env, { implicitProviders: options.implicitProviders ?? [], shownAs });
 }
 
-/** The file's text as it stands now, '' where there is no file; null when it cannot be read. */
+/** The present text of the file, '' when there is no file; null when it cannot be read. */
 export function configText(file: string | null): string | null {
   if (file === null) return '';
   const read = readText(file);
   return read.ok ? read.text : null;
 }
 
-/** All defaults, but for what the environment says. */
+/** All defaults, with the values of the environment. */
 function withoutFile({ env, implicitProviders = [] }: LoadOptions): ConfigResult {
   const nowhere = { file: null, sources: [] };
   if (!isInEnvironment(env)) return { ok: true, config: zeroConfig(), warnings: [], ...nowhere };

@@ -36,9 +36,10 @@ export function fragmentKey({ kind, name }: Pick<KeptFragment, 'kind' | 'name'>)
 type Used = Pick<KeptFragment, 'kind' | 'name'> & { value: ProviderConfig | ModelConfig };
 
 /**
- * Kept fragments under the file's configuration: what the file and the environment name wins. Each is checked as the
- * file would be, the whole by the same cross-checks; what does not fit is left out, and whatever refers to it with it,
- * so that the file alone always works. Models that providers list stay models of their own beside kept ones.
+ * Merges stored entries under the file's configuration: names of the file and the environment win. Each entry gets the
+ * checks of the file, and the whole gets the same cross-checks. An entry that does not fit is left out with everything
+ * that refers to it, so that the file alone always works. Models that providers list stay models of their own beside
+ * stored ones.
  */
 export function mergeKept(config: Config, fragments: readonly KeptFragment[], env: Env): Merged {
   const left = new Map<string, LeftOut>();

@@ -1,7 +1,10 @@
 /** The provider that nobody configures: models of the gateway's own process. */
 export const ownProvider = 'culvert';
 
-/** What targets may name there: what is always there, what the system's programs do, what `culvert add` brings. */
+/**
+ * Models that targets may name there: the built-in ones, those of the system's programs, and those that `culvert add`
+ * installs.
+ */
 export const ownModels: readonly string[] = [
   'culvert-lexical-1024',
   'espeak-ng',

@@ -1,6 +1,6 @@
 /** Something in a configuration that people must know, with the place where they can change it. */
 export interface ConfigProblem {
-  /** As given to the loader, for messages; `environment` for a variable that stands in for the file. */
+  /** As given to the loader, for messages; `environment` for a variable that replaces the file. */
   file: string;
   /** Both count from 1; 0 for a variable. */
   line: number;

@@ -52,7 +52,7 @@ function redactValue(value: unknown, key: string): unknown {
   return urlKeys.has(key) ? redactUrl(value, key) : value;
 }
 
-/** Whether the value of this key is an address with something secret in it. */
+/** Whether the value of this key is an address that may hold a secret. */
 export function holdsSecret(key: string, value: string): boolean {
   if (!urlKeys.has(key) || !URL.canParse(value)) return false;
   const { username, password, search } = new URL(value);

@@ -10,9 +10,9 @@ import { resolve } from 'node:path';
  */
 export interface Reference {
   kind: 'env' | 'file' | 'literal' | 'invalid';
-  /** Variable or path; for `literal` the text; for `invalid` what is wrong with it. */
+  /** Variable or path; the text for `literal`; the fault for `invalid`. */
   name: string;
-  /** Of `:-`; undefined when there is none. */
+  /** Default after `:-`; undefined when there is none. */
   fallback: string | undefined;
 }
 
@@ -40,7 +40,7 @@ const maskForm = /\u{e000}([\u{e100}-\u{e8ff}]{2})\u{e001}*\u{e002}?/gu;
 const secretFileBytesMax = 64 * 1024;
 const secretFilesMax = 1_000;
 
-/** Whether the text uses the characters that masks are made of; such a file is refused. */
+/** Whether the text uses the characters of masks. Such a file is refused. */
 export function holdsMaskCharacters(text: string): boolean {
   return text.includes(maskOpen);
 }
@@ -64,7 +64,7 @@ export function maskReferences(text: string): MaskedText {
   return { text: masked, references, sources };
 }
 
-/** A text made of what `masked` was, with the references as they stood. */
+/** A text of what `masked` was, with its original references. */
 export function restoreReferences(text: string, { sources }: MaskedText): string {
   return text.replace(maskForm, (_, digits: string) => {
     const [high, low] = [digits.charCodeAt(0) - digitBase, digits.charCodeAt(1) - digitBase];
@@ -82,7 +82,7 @@ export function isMasked(text: string): boolean {
   return text.includes(maskOpen);
 }
 
-/** Every reference of `text` replaced by what it stands for; messages name the variable or file, never its content. */
+/** Every reference of `text` replaced by its value. Messages name the variable or file, never its content. */
 export function expand(text: string, references: readonly Reference[], sources: ReferenceSources): Expansion {
   let message: string | null = null;
   const expanded = text.replace(maskForm, (_mask, digits: string) => {

@@ -126,7 +126,7 @@ test('what is let through to private places is a network or one port of one host
 test('a network that nothing would ever match is refused', () => {
   for (const text of ['10.0.0.0/8', '192.0.2.7', '2001:db8::/32', '::ffff:10.0.0.0/104'])
     assert.ok(network().safeParse(text).success, text);
-  // Of an IPv4 address in IPv6 form the first 96 bits are fixed.
+  // The first 96 bits of an IPv4 address in IPv6 form are fixed.
   for (const text of ['::ffff:10.0.0.0/8', '10.0.0.0/33', '[::1]', 'fe80::1%eth0', 'example.org', ''])
     assert.ok(!network().safeParse(text).success, text);
 });

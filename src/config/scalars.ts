@@ -15,8 +15,8 @@ export function parseDurationMs(text: string): number | undefined {
 }
 
 /**
- * How far from now an instant is, written as a duration → ms. Undefined beyond a hundred years too: what is that far
- * away is a typing error, and soon no date at all.
+ * How far from now an instant is, written as a duration → ms. Undefined beyond a hundred years, too: that is a typing
+ * error, and soon not even a valid date.
  */
 export function parseDistanceMs(text: string): number | undefined {
   const ms = parseDurationMs(text);
@@ -159,10 +159,10 @@ export function signingSecret() {
     .refine((text) => Buffer.byteLength(text) >= 32, message);
 }
 
-/** As `signingSecret`, or `whsec_` and base64 as Standard Webhooks writes one. */
+/** As `signingSecret`, or `whsec_` and base64 as in Standard Webhooks. */
 export function webhookSecret() {
   return signingSecret().refine(
-    // What is too short altogether has been said.
+    // The other check has already reported a text that is too short.
     (text) => Buffer.byteLength(text) < 32 || webhookKey(text) !== null,
     'expected base64 of at least 24 bytes after whsec_',
   );
@@ -199,7 +199,7 @@ export function milliMultiple<T extends z.ZodType<number>>(schema: T): T {
   return schema.refine((units) => Math.round(units * 1_000) / 1_000 === units, 'expected a multiple of 0.001');
 }
 
-/** An IPv4 or IPv6 address, alone or with a prefix length; no brackets, no zone. */
+/** An IPv4 or IPv6 address, alone or with a prefix length. It has no brackets and no zone. */
 export function network() {
   const example = 'expected an address or network such as 10.0.0.0/8';
   return z.string({ error: example }).refine((text) => !/[[%]/.test(text) && parseNetwork(text) !== null, example);

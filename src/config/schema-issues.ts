@@ -5,7 +5,7 @@ import { configSchema } from './schema.ts';
 
 type Issue = z.core.$ZodIssue;
 
-/** Checks `value`; the messages hold no values, only names of keys and what was expected. */
+/** Checks `value`. Messages hold no values, only names of keys and what was expected. */
 export function checkSchema(
   value: unknown,
 ): { ok: true; config: z.output<typeof configSchema> } | { ok: false; problems: PathProblem[] } {
@@ -56,7 +56,7 @@ function problemsOf(schema: z.ZodType, issue: Issue, above: ConfigPath): PathPro
   }
 }
 
-/** Of a union's branches, the one that was meant is the one whose kind of value was given. */
+/** The intended branch of a union is the one whose kind of value was given. */
 function unionProblems(
   schema: z.ZodType,
   issue: Extract<Issue, { code: 'invalid_union' }>,

@@ -93,7 +93,7 @@ const targetObjectSchema = z.strictObject({
   timeouts: timeoutsSchema.prefault({}),
 });
 
-/** `provider/model`, the model may hold more slashes; or an object. Always an object afterwards. */
+/** `provider/model`, whose model may hold more slashes; or an object. The result is always an object. */
 export const targetSchema = z.union(
   [
     z

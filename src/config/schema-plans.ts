@@ -16,7 +16,7 @@ import {
 
 /**
  * The bounds keep every amount a whole number of milli-units, tokens or nano-USD that JavaScript and Lua hold exactly,
- * with room for what runs above a limit.
+ * with room for requests that run above a limit.
  */
 const unitsMax = 1_000_000_000_000;
 const tokensMax = 1_000_000_000_000;
@@ -134,10 +134,10 @@ export const keyLimitsSchema = z
 
 type PlanWritten = z.output<typeof planSchema>;
 
-/** The plan `default` as long as nobody has written any plan: who tries this out meets no limit. */
+/** The plan `default` while nobody has written any plan: trying Culvert out meets no limit. */
 const planBeforeAny: PlanWritten = { rpm: 'off', storage: 'off', scope: 'account' };
 
-/** The plan `default` beside plans that somebody wrote, as long as it is not among them. */
+/** The plan `default` beside written plans, while it is not among them. */
 const planBesideOthers: PlanWritten = {
   windows: { '5h': 1_000, week: 10_000, month: 40_000 },
   rpm: 60,
@@ -145,12 +145,12 @@ const planBesideOthers: PlanWritten = {
   scope: 'account',
 };
 
-/** Whether a plan is the `default` that nobody wrote. */
+/** Whether a plan is the `default` that exists without being written. */
 export function isBuiltInPlan(plan: unknown): boolean {
   return plan === planBeforeAny || plan === planBesideOthers;
 }
 
-/** The plans of the file as they are beside `others` of the store: limits begin with the first plan, wherever it stands. */
+/** The plans of the file beside `others` of the store: limits begin with the first plan, wherever it is. */
 export function filePlans(
   plans: Readonly<Record<string, PlanWritten>>,
   others: number,

@@ -3,7 +3,7 @@ import { catalog } from '../inference/providers/catalog.ts';
 import { duration, httpUrl, name, positiveInt, secret } from './scalars.ts';
 import { proxySchema, tlsSchema } from './schema-route.ts';
 
-/** Timeouts of one level; what is omitted is taken from the level below (target, alias, provider, built-in). */
+/** Timeouts of one level. An omitted one comes from the level below (target, alias, provider, built-in). */
 export const timeoutsSchema = z
   .strictObject({
     connect: duration({ min: '1ms', max: '5m' }).optional().describe('Until the connection stands. Built-in: 3s.'),

@@ -41,7 +41,7 @@ function isReadable(text: string): boolean {
   }
 }
 
-/** Where Culvert listens and what it takes from callers. */
+/** Where Culvert listens, and its bounds for callers. */
 export const serverSchema = z
   .strictObject({
     host: z
@@ -138,7 +138,7 @@ export const s3Schema = z
   })
   .describe('How buckets (`s3://…`) are reached.');
 
-/** Where things are kept. */
+/** Where data is kept. */
 export const storageSchema = z
   .strictObject({
     data_dir: z.string().min(1).default('./.culvert').describe('Folder for databases, files and generated keys.'),
@@ -330,7 +330,7 @@ export const telemetrySchema = z
   })
   .describe('These keys are about logs and metrics.');
 
-/** What the guard of caller-given URLs lets through. */
+/** Addresses of callers that the guard allows. */
 export const fetchSchema = z
   .strictObject({
     ports: z

@@ -104,7 +104,7 @@ function isOld(file: string, settleMs: number): boolean {
   return facts !== undefined && Math.abs(Date.now() - facts.ctimeMs) > settleMs;
 }
 
-/** What tells one version of the files from another, links followed; contents are not read. */
+/** Tells one version of the files from another. Follows links and does not read contents. */
 function factsOf(files: readonly string[]): string {
   return files
     .map((file) => {

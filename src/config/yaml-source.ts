@@ -21,12 +21,12 @@ export interface SourceProblem {
   message: string;
 }
 
-/** A YAML text as plain values, with the place of each. */
+/** A YAML text as plain values, each with its place. */
 export interface YamlSource {
   /** Objects, arrays and scalars; keys without a value are left out. */
   value: unknown;
   problems: readonly SourceProblem[];
-  /** Where people have to look for `path`, or for the nearest thing above it that is there. */
+  /** The place of `path`, or of its nearest parent that exists. */
   place(path: ConfigPath): Place;
   /** Values that came from the environment or a file. They are text until the schema asks for another type. */
   expanded: readonly { path: ConfigPath; text: string }[];
@@ -37,7 +37,7 @@ interface Position {
   children: Map<string | number, Position>;
 }
 
-/** Reads YAML, expanding references. Never throws for what the text holds. */
+/** Reads YAML and expands references. Never throws, whatever the text holds. */
 export function readYaml(text: string, sources: ReferenceSources): YamlSource {
   const lines = new LineCounter();
   const placeAt = (offset: number): Place => {
@@ -112,7 +112,7 @@ class ValueReader {
     this.#placeAt = placeAt;
   }
 
-  /** Undefined for "nothing is said": a reference that expands to nothing. Null for YAML's null. */
+  /** Undefined for a reference that expands to nothing. Null for YAML's null. */
   read(node: Node, path: ConfigPath, position: Position): unknown {
     this.#values++;
     if (this.#values > valuesMax || path.length > depthMax) {

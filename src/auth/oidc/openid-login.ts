@@ -19,14 +19,14 @@ import {
 import type { OidcConfig } from '../../config/schema-dashboard.ts';
 import type { Clock } from '../../kernel/clock.ts';
 
-/** What the browser must bring back with the code; nobody else may know it. */
+/** What the browser must bring back with the code. Nobody else may know it. */
 export interface LoginSecrets {
   state: string;
   nonce: string;
   verifier: string;
 }
 
-/** Whom the provider says that it is. What stands in `name` and `groups` was written elsewhere. */
+/** The identity that the provider gives. `name` and `groups` hold untrusted text. */
 export interface Identity {
   issuer: string;
   subject: string;
@@ -34,19 +34,24 @@ export interface Identity {
   groups: readonly string[];
 }
 
-/** OpenID Connect, authorization code with PKCE. Rejects where the provider cannot be reached or says no. */
+/** OpenID Connect, authorization code with PKCE. Rejects when the provider cannot be reached or refuses. */
 export interface OpenIdLogin {
-  /** Where the browser goes. */
+  /** Address that the browser goes to. */
   begin(redirectUri: string): Promise<{ url: string; secrets: LoginSecrets }>;
-  /** `callbackUrl`: the redirect URI with what the provider put behind it. */
+  /** `callbackUrl`: the redirect URI with the parameters that the provider added. */
   finish(callbackUrl: string, secrets: LoginSecrets): Promise<Identity>;
-  /** Where a browser ends its session there; null: the provider has no such place, or was not asked yet. */
+  /**
+   * Address where a browser ends its session at the provider; null: there is none, or the provider was not asked yet.
+   */
   endSessionUrl(returnTo: string): string | null;
 }
 
 const answerMaxS = 10;
 const clockToleranceS = 30;
-/** Its document is read again after that: addresses and what it can do may change. Keys are seen to by the client. */
+/**
+ * The provider's document is read again after this time, because its addresses and abilities may change. The client
+ * takes care of keys.
+ */
 const discoveryMs = 60 * 60_000;
 const groupsMax = 1_000;
 const groupCharsMax = 256;
@@ -104,7 +109,7 @@ export function createOpenIdLogin(config: OidcConfig, clock: Clock): OpenIdLogin
   };
 }
 
-/** In the way that the provider takes; what it does not say is Basic (OpenID Connect Discovery §3). */
+/** Client authentication in the way that the provider supports. Basic is the default (OpenID Connect Discovery §3). */
 function secretAuth(clientSecret: string): ClientAuth {
   const basic = ClientSecretBasic(clientSecret);
   const post = ClientSecretPost(clientSecret);

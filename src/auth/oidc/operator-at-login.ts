@@ -79,7 +79,7 @@ function rowFor(
   };
 }
 
-/** What an identity calls itself, as far as it may stand in lists. */
+/** Name of an identity, cut to what lists may show. */
 function shownName(name: string): string {
   return name
     .replace(/[^\p{L}\p{N} ._@+-]/gu, '')

@@ -12,14 +12,14 @@ export interface Order {
   signal: AbortSignal;
 }
 
-/** How one request ended. Times in ms from its start. */
+/** Outcome of one request. Times are ms from its start. */
 export interface Answered {
-  /** The HTTP status; a word for what has none, such as `ECONNRESET`, or `cut` for a stream without its end. */
+  /** The HTTP status; a word when there is none, such as `ECONNRESET`, or `cut` for a stream without its end. */
   outcome: string;
   ok: boolean;
   ms: number;
   firstTokenMs: number | null;
-  /** What an error said; null otherwise. */
+  /** Message of an error; null otherwise. */
   message: string | null;
 }
 

@@ -7,7 +7,7 @@ export interface Spread {
   max: number;
 }
 
-/** What a run came to. Times in ms, of answers that were whole; null when there was none. */
+/** Results of a run. Times are ms of whole answers; null when there was none. */
 export interface Results {
   requests: number;
   failed: number;
@@ -15,13 +15,13 @@ export interface Results {
   requestsPerSecond: number;
   ms: Spread | null;
   firstTokenMs: Spread | null;
-  /** How many by outcome; each with what its first error said. */
+  /** Counts by outcome, each with the message of its first error. */
   outcomes: readonly { outcome: string; count: number; message: string | null }[];
 }
 
 const outcomesMax = 50;
 
-/** Gathers answers; `requestsMax` of the run bounds what it holds. */
+/** Collects answers; `requestsMax` of the run bounds its memory. */
 export function createTally(): { add(answered: Answered): void; results(elapsedMs: number): Results } {
   const times: number[] = [];
   const firstTokens: number[] = [];

@@ -121,7 +121,7 @@ function pinned(manifest: ModelManifest, file: string | undefined): ModelManifes
   };
 }
 
-/** What is about to happen, for the consent. */
+/** What the command is about to do, for the consent. */
 function planOf(
   folder: ExtrasFolder,
   manifest: ModelManifest,
@@ -176,7 +176,7 @@ async function bringModel(
       nowMs: Date.now,
       onProgress(doneBytes, totalBytes) {
         bar.show(doneBytes, totalBytes);
-        // From the second report on the first is written.
+        // The first report is written when the second one comes.
         if (doneBytes > 0) told ??= begun();
       },
     });

@@ -32,7 +32,7 @@ const columns: readonly Column[] = [
   ['change', (entry) => changeOf(entry.before, entry.after)],
 ];
 
-/** Only what differs, each as `field: before → after`. */
+/** Only the differences, each as `field: before → after`. */
 function changeOf(before: unknown, after: unknown): string {
   const [was, is] = [fieldsOf(before), fieldsOf(after)];
   const names = [...new Set([...Object.keys(was), ...Object.keys(is)])];

@@ -23,7 +23,7 @@ export async function backup(file: string, flags: BackupFlags, parts: CliParts):
   const progress = createProgress('rows and pieces of files');
   let size: BackupSize;
   try {
-    // Beside the backup: the disk of the data folder may have no room for a copy.
+    // The file is made beside the backup, because the disk of the data folder may have no room for a copy.
     size = await writeBackupFile(file, head, parts.readBackup(config, `${file}.copy`), progress.count);
   } finally {
     progress.end();

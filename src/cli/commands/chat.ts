@@ -16,7 +16,7 @@ export interface ChatFlags extends ServerFlags {
 
 const notComplete = 'The connection ended before the answer did, so the answer is not complete.';
 const eventBytesMax = 1024 * 1024;
-/** What a shell calls an end by Ctrl-C. */
+/** Exit code of shells after Ctrl-C. */
 const interruptedCode = 130;
 
 /** `culvert chat`: one question to the running server, its answer to stdout as it comes. */
@@ -98,7 +98,7 @@ function textOf(data: string): string {
   return delta?.content ?? delta?.refusal ?? '';
 }
 
-/** A model's words must not steer the terminal; into a file they go as they are. */
+/** A model's words must not steer the terminal. A file gets them as they are. */
 function shown(text: string): string {
   if (process.stdout.isTTY !== true) return text;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.

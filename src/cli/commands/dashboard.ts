@@ -34,7 +34,10 @@ async function dashboard(flags: DashboardFlags, parts: CliParts): Promise<number
   return 0;
 }
 
-/** Who has no screen, as over ssh, gets the link instead. A browser's first words are not waited for longer. */
+/**
+ * Users without a screen, as over ssh, get the link instead. The command waits no longer for the first output of a
+ * browser.
+ */
 const openMaxMs = 3_000;
 
 async function opened(link: string): Promise<boolean> {

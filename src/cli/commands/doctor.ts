@@ -84,7 +84,7 @@ async function serverFindings(config: Config, flags: DoctorFlags, parts: CliPart
 
 const answerTimeoutMs = 3_000;
 
-/** What requests run into right now, as the server says that holds the folder; nothing where it cannot be asked. */
+/** Present problems, as reported by the server that holds the folder; none when it cannot be asked. */
 async function troublesNow(url: string | null, config: Config): Promise<Finding[]> {
   const key = url === null ? null : adminKey(url, false, () => config);
   if (url === null || key === null) return [];

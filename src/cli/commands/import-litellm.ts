@@ -60,7 +60,7 @@ function write(output: string, text: string): void {
   }
 }
 
-/** With stand-ins for what the environment will hold: a file that the check refuses would help nobody. */
+/** Uses stand-ins for variables of the environment: a file that the check refuses would help nobody. */
 function assertChecks(text: string, { variables }: Imported, file: string): void {
   const env = Object.fromEntries([...variables].map(([name, kind]) => [name, standIns[kind]]));
   const checked = checkConfigText(text, 'culvert.yaml', env);

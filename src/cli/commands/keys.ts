@@ -126,7 +126,7 @@ async function accountOf(admin: AdminClient, id: string, plan: string | undefine
   throw new CommandFailed(`Account '${id}' has plan '${account.plan}'. A new key does not change the plan.`);
 }
 
-/** The key is tried first: what is wrong with it is said before an account is made for nothing. */
+/** The key's fields are checked first, so that no account is made when they are wrong. */
 async function createWithAccount(
   admin: AdminClient,
   id: string,
@@ -143,7 +143,7 @@ async function createWithAccount(
   try {
     await admin.request('POST', '/accounts', { body: { id, name: id, ...(plan !== undefined && { plan }) } });
   } catch (error) {
-    // What no account may be called was said of the key's account in its own words.
+    // The key's check has already reported a bad account id in its own words.
     throw error instanceof AdminRefused && error.param === 'id' ? refused : error;
   }
   return create();

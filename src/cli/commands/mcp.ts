@@ -49,7 +49,7 @@ class Bridge {
   }
 
   carry(message: JSONRPCMessage): void {
-    // Nobody waits any more: the server learns it by the end of that connection.
+    // The caller no longer waits. The server learns it when that connection ends.
     if ('method' in message && message.method === 'notifications/cancelled') {
       this.#asked.get(message.params?.requestId as RequestId)?.abort();
       return;
@@ -84,7 +84,7 @@ class Bridge {
     }
   }
 
-  /** Null: the server took it, and has nothing to say. Throws a sentence otherwise. */
+  /** Null: the server accepted the message and has nothing to say. Throws a sentence otherwise. */
   async #answerTo(message: JSONRPCMessage, signal: AbortSignal): Promise<JSONRPCMessage | null> {
     const headers = { ...this.#headers, ...headersOf(message) };
     const init = { method: 'POST', headers, body: JSON.stringify(message), signal };
@@ -105,7 +105,7 @@ class Bridge {
   }
 }
 
-/** What the revision without sessions wants said beside a message; none for another's. */
+/** Members that the revision without sessions wants beside a message; none for other revisions. */
 function headersOf(message: JSONRPCMessage): Record<string, string> {
   if (!('method' in message)) return {};
   const version = message.params?._meta?.['io.modelcontextprotocol/protocolVersion'];

@@ -10,7 +10,7 @@ export interface ModelsFlags extends ServerFlags {
   json?: boolean;
 }
 
-/** What is listed of a model; a server tells more, which `--json` passes on. */
+/** Listed facts of a model. A server knows more, which `--json` passes on. */
 export interface ListedModel {
   id: string;
   model_type: string;

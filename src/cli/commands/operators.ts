@@ -45,7 +45,7 @@ export function declare(operators: Command, run: Run, parts: CliParts): void {
     .action((named, options) => run(removeOperator(named, options, parts)));
 }
 
-/** As the admin API has them, whose schemas this does not load. */
+/** Operators as the admin API gives them, without loading its schemas. */
 const roles = ['owner', 'admin', 'viewer', 'billing'];
 const operatorsMax = 10_000;
 

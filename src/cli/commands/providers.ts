@@ -106,7 +106,7 @@ async function tryOut(admin: AdminClient, provider: Record<string, unknown>): Pr
   throw new CommandFailed(`The provider was not stored (${verdict}): ${message}. --untested stores it without a test.`);
 }
 
-/** From a file or a variable: on a command line it would show in the process list. */
+/** The key comes from a file or a variable, because the process list would show an argument. */
 function keyOf(type: string, { keyEnv, keyFile }: AddFlags): string | null {
   if (keyFile !== undefined) return readKey(keyFile);
   const variable = keyEnv ?? providerTypes.get(type)?.envKey ?? null;

@@ -10,7 +10,7 @@ interface DescribedRoute {
   refused?: Row;
 }
 
-/** One request for people: what it was, whom it cost what, which targets were considered, what each attempt answered. */
+/** One request for people: its facts, its cost, the considered targets, and the answer of each attempt. */
 export function describedRequest(request: Row): string {
   const usage = (request.usage ?? {}) as Row;
   const route = (request.route ?? {}) as DescribedRoute;

@@ -21,8 +21,8 @@ export interface RestoreFlags {
 type RestoreParts = Pick<CliParts, 'writeBackup' | 'storeFacts'>;
 
 /**
- * `culvert restore`: into an empty data folder or database, or with `--yes` in place of what the folder holds, which is
- * kept under another name. Whatever goes wrong, what was there before is there after.
+ * `culvert restore`: into an empty data folder or database, or with `--yes` over the folder's contents, which are kept
+ * under another name. Whatever fails, the earlier contents are still there afterwards.
  */
 export async function restore(file: string, flags: RestoreFlags, parts: RestoreParts): Promise<number> {
   const config = readConfig(flags.config);
@@ -63,7 +63,7 @@ export async function restore(file: string, flags: RestoreFlags, parts: RestoreP
   return 0;
 }
 
-/** Its rows; what it holds as files is written below `side` on the way. */
+/** Its rows. Its files are written below `side` on the way. */
 async function* rowsOf(
   file: string,
   side: string,

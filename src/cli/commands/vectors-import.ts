@@ -11,12 +11,12 @@ export interface ImportFlags extends AdminFlags {
   fromLine: number;
 }
 
-/** Of one request; a point that is larger goes alone. */
+/** Of one request. A larger point goes alone. */
 const requestCharsMax = 512 * 1024;
 
 /**
- * `culvert vectors import`: what is written stays when it stops, and it says where to go on. Points have the ids that
- * they had, so that nothing is there twice, however often it is begun.
+ * `culvert vectors import`: what is written stays when it stops, and it says where to go on. Points keep their ids, so
+ * repeated imports make no duplicates.
  */
 export async function importVectors(file: string, flags: ImportFlags, parts: CliParts): Promise<number> {
   const progress = createProgress('points');
@@ -79,7 +79,7 @@ async function* batches(lines: AsyncIterable<ExportLine>, fromLine: number): Asy
       }
     }
   } catch (error) {
-    // A file that is cut short: what came before the cut is good.
+    // A file that is cut short: everything before the cut is good.
     if (waiting !== null) yield waiting;
     throw error;
   }

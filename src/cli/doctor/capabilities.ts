@@ -7,7 +7,7 @@ import { playwrightInstalled } from '../../tools/render/load-playwright.ts';
 import { capabilitiesOf } from '../capabilities.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
-/** Who answers for each thing that callers can ask for; what nobody really does is a warning with its fix. */
+/** Who answers for each capability. One that only the simulator serves, or nobody, is a warning with its fix. */
 export function capabilityFindings(snapshot: Snapshot): Finding[] {
   return capabilitiesOf(snapshot).map(({ name, state, by, fix }): Finding => {
     const message = `${state}: ${by}`;
@@ -27,7 +27,7 @@ function ffmpegFinding(searchPath: string): Finding {
   return warning('ffmpeg', `not installed: ${without}`, 'Install ffmpeg (apt install ffmpeg).');
 }
 
-/** Nobody needs it who reads plain pages: missing where it is not named, it is no trouble. */
+/** Plain pages need no browser. A missing browser is a problem only when the configuration names it. */
 function chromiumFinding({ render, chromium: named }: Config['tools']['scrape']): Finding {
   const found = findChromium(named);
   if (found !== null && !playwrightInstalled()) {

@@ -4,7 +4,7 @@ import { type DiskReading, diskReading, diskStanding } from '../../stores/disk-r
 import type { DataFolder } from '../../stores/sqlite/data-folder.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 
-/** Whether the folder, or the nearest one above it that exists, can be written by this user. */
+/** Whether this user can write the folder, or its nearest existing parent. */
 export function folderFinding(folder: DataFolder): Finding {
   const { path } = folder;
   const existing = nearestExisting(path);
@@ -50,7 +50,7 @@ export function newestFileMs(folder: DataFolder): number | null {
   return times.reduce<number | null>((newest, file) => Math.max(newest ?? 0, file?.mtimeMs ?? 0) || null, null);
 }
 
-/** What is wrong with a folder that cannot be listed is a finding of its own. */
+/** A folder that cannot be listed has a finding of its own. */
 function filesIn(path: string): string[] {
   try {
     accessSync(path, constants.R_OK | constants.X_OK);

@@ -5,7 +5,7 @@ import type { LocalServer } from '../../inference/providers/probe-local.ts';
 import type { LiveReport } from '../commands/check-live.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 
-/** Each configured provider, whether it has what it needs to be called; nobody is asked. */
+/** Each configured provider, and whether it has what a call needs. Asks nobody. */
 export function providerFindings(snapshot: Snapshot, problems: readonly string[]): Finding[] {
   const real = [...snapshot.providers.values()].filter(({ simulated }) => !simulated);
   const findings = real.map(({ connection, config }): Finding => {
@@ -26,7 +26,7 @@ export function providerFindings(snapshot: Snapshot, problems: readonly string[]
   return [...findings, ...problems.map((message) => problem('providers', message, 'Correct it in the configuration.'))];
 }
 
-/** What each provider answered with each credential, and each search engine to a query. */
+/** The answers of each provider to each credential, and of each search engine to a query. */
 export function liveFindings({ live, search }: LiveReport): Finding[] {
   const engines = search.map(({ engine, verdict, message, hits, ms }): Finding => {
     const check = `search engine ${engine}`;

@@ -5,7 +5,7 @@ import { type Finding, ok, problem, warning } from './finding.ts';
 
 const answerTimeoutMs = 3_000;
 
-/** Whether the server that holds the data folder answers, and serves. */
+/** Whether the server that holds the data folder answers, and is ready. */
 export async function serverFinding(url: string | null): Promise<Finding> {
   if (url === null) return ok('server', 'no server runs on this data folder');
   try {

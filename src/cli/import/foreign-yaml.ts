@@ -1,7 +1,7 @@
 import { LineCounter, parseDocument } from 'yaml';
 import type { Path } from './notes.ts';
 
-/** As our own configuration's. */
+/** The same bound as for our own configuration. */
 const fileBytesMax = 4 * 1024 * 1024;
 const aliasesMax = 1_000;
 
@@ -11,7 +11,7 @@ export interface ForeignYaml {
   lineOf(path: Path): number;
 }
 
-/** A YAML file of another program, as plain data; the message says what is wrong with it, never what it holds. */
+/** A YAML file of another program, as plain data. The message tells the problem, never the file's content. */
 export function readForeignYaml(text: string): { ok: true; file: ForeignYaml } | { ok: false; message: string } {
   if (Buffer.byteLength(text) > fileBytesMax) return { ok: false, message: 'is larger than 4 MB' };
   const lines = new LineCounter();
@@ -41,7 +41,7 @@ function lineOf(path: Path, document: ReturnType<typeof parseDocument>, lines: L
   return 1;
 }
 
-/** Of its key, where it has one: a value may begin a line later. */
+/** Line of its key, if it has one: a value may begin a line later. */
 function offsetOf(path: Path, document: ReturnType<typeof parseDocument>): number | null {
   const parent: unknown = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
   const last = path.at(-1);

@@ -9,7 +9,7 @@ import { type ImportNote, Notes } from './notes.ts';
 import { objectOf, type Values, type Variables } from './plain-values.ts';
 
 export interface Imported {
-  /** As culvert.yaml holds it; texts may refer to `variables`. */
+  /** In the form of culvert.yaml; texts may refer to `variables`. */
   config: { admin?: JsonObject; providers: Record<string, JsonObject>; models: Record<string, JsonObject> };
   /** Environment variables that it needs, and what for. */
   variables: Variables;
@@ -21,7 +21,7 @@ export type ImportResult = { ok: true; imported: Imported } | { ok: false; messa
 /** Sections that are read, or whose work needs nothing here. */
 const read = ['model_list', 'litellm_settings', 'router_settings', 'general_settings', 'credential_list'];
 
-/** The configuration of a LiteLLM proxy in our words (https://docs.litellm.ai/docs/proxy/configs). */
+/** Converts the configuration of a LiteLLM proxy (https://docs.litellm.ai/docs/proxy/configs). */
 export function importLiteLlm(text: string): ImportResult {
   const source = readForeignYaml(text);
   if (!source.ok) return source;

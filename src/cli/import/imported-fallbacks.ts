@@ -19,7 +19,7 @@ export function addFallbacks(models: Record<string, JsonObject>, { fallbacks }: 
       else notes.add(path, `not carried over: there is no model ${from} here`);
       continue;
     }
-    // Of every model that has none of its own.
+    // Of every model without its own.
     const bare = Object.keys(models).filter((alias) => listOf(models[alias]!).length === 0 && !to.includes(alias));
     for (const alias of bare)
       for (const next of to) if (refused(models, alias, next) === null) push(models, alias, next);
@@ -52,7 +52,7 @@ function refused(models: Record<string, JsonObject>, alias: string, next: string
 
 function reaches(models: Record<string, JsonObject>, from: string, goal: string): boolean {
   const seen = new Set([from]);
-  // A set gives what is added while it is walked.
+  // A set also visits what is added while it is walked.
   for (const alias of seen) {
     for (const fallback of listOf(models[alias]!)) {
       const next = resolve(models, fallback);

@@ -81,7 +81,7 @@ function targetOf(deployment: Deployment, weight: number, provider: string): str
   return Object.keys(more).length === 0 ? `${provider}/${model}` : { provider, model, ...more };
 }
 
-/** Of the largest of its model; 1 unless all of them say by what they are weighed. */
+/** Relative to the largest of its model; 1 unless all of them have a weight. */
 function weightOf({ share }: Deployment, all: readonly Deployment[]): number {
   if (share === null || all.some((other) => other.share?.by !== share.by)) return 1;
   const largest = Math.max(...all.map((other) => other.share!.amount));

@@ -9,7 +9,7 @@ export interface ImportedProviders {
   nameOf(deployment: Deployment): string;
 }
 
-/** One provider for all deployments of the same place and key. */
+/** One provider for all deployments with the same address and key. */
 export function importProviders(
   deployments: readonly Deployment[],
   { timeouts }: Settings,

@@ -12,7 +12,7 @@ export interface Deployment {
   provider: ProviderFacts;
   /** Upstream id. */
   model: string;
-  /** As LiteLLM picks by: its weight, else its rate; null when it has none. */
+  /** The number that LiteLLM picks by: its weight, or its rate; null when it has none. */
   share: { by: 'weight' | 'rpm' | 'tpm'; amount: number } | null;
   priority: number;
   /** Requests a minute, of its key. */
@@ -21,11 +21,11 @@ export interface Deployment {
   /** Fields set in every request. */
   body: JsonObject;
   facts: ModelFacts;
-  /** What it is a copy of, where its id does not say: names of Azure's deployments are free. */
+  /** The model behind it, when its id does not tell: names of Azure's deployments are free. */
   baseModel: string | null;
 }
 
-/** What makes two deployments use one provider. */
+/** Two deployments with the same value use one provider. */
 export interface ProviderFacts {
   service: string;
   type: ProviderConfig['type'];
@@ -38,7 +38,7 @@ export interface ProviderFacts {
 export const nameRule = 'a name has no spaces, at most 256 characters and at most one *';
 const nameForm = /^[^\p{Cc}\s*]*(\*[^\p{Cc}\s*]*)?$/u;
 
-/** What our schema takes as one, and our file as a key. */
+/** What our schema accepts as a name, and our file as a key. */
 export function isModelName(name: unknown): name is string {
   if (typeof name !== 'string' || name === '' || name.length > 256) return false;
   return nameForm.test(name) && name !== '__proto__' && !name.includes('${');
@@ -128,7 +128,7 @@ function providerOf(
     values.notes.add(at, `this model is not carried over: ${name} needs an api_base`);
     return null;
   }
-  // Of its own service alone: a key must not go to whatever stands elsewhere.
+  // Only for its own service: a key must not go to another address.
   const envKey = base === null || service.type === 'azure-openai' ? service.envKey : undefined;
   const key =
     textOf(values, params.api_key, [...at, 'api_key'], 'secret', envKey) ??
@@ -179,7 +179,7 @@ function headersOf(values: Values, params: JsonObject, at: Path): Record<string,
   return headers;
 }
 
-/** What LiteLLM's shuffle weighs by. */
+/** The weight of LiteLLM's shuffle. */
 function shareOf(values: Values, facts: JsonObject, at: Path): Deployment['share'] {
   for (const by of ['weight', 'rpm', 'tpm'] as const) {
     const amount = facts[by] === undefined ? null : numberOf(values, facts[by], [...at, by]);

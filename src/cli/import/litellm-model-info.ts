@@ -3,7 +3,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import type { Path } from './notes.ts';
 import { numberOf, type Values } from './plain-values.ts';
 
-/** What `model_info` says of a model, in our words. */
+/** Converts the facts of `model_info`. */
 export interface ModelFacts {
   /** Null: neither it nor the model's name says. */
   type: ModelType | null;
@@ -60,7 +60,7 @@ const known: ReadonlySet<string> = new Set([
   ...prices.map(([name]) => name),
   ...capabilities.map(([name]) => name),
   ...['id', 'mode', 'base_model', 'max_tokens', 'max_input_tokens', 'max_output_tokens', 'output_vector_size'],
-  // Of LiteLLM's own bookkeeping.
+  // Members of LiteLLM's own bookkeeping.
   ...['db_model', 'description', 'metadata', 'created_at', 'updated_at', 'created_by', 'updated_by', 'key', 'version'],
 ]);
 
@@ -81,7 +81,7 @@ export function modelFactsOf(
     return number === null ? null : Math.min(most, Math.max(1, Math.round(number)));
   };
   const type = typeOf(values, info.mode, [...at, 'mode'], model);
-  // The older word for what it can write; of embedding models, for what they can read.
+  // The older word for the output limit; for embedding models, the input limit.
   const older = count('max_tokens');
   return {
     type,

@@ -1,9 +1,9 @@
 import type { ProviderConfig } from '../../config/schema.ts';
 
-/** What LiteLLM's word before the first slash of a model stands for here. */
+/** Meaning of LiteLLM's word before the first slash of a model. */
 export interface Service {
   type: ProviderConfig['type'];
-  /** Where it stands, for services that have no type of their own. */
+  /** Its address, for services that have no type of their own. */
   baseUrl?: string;
   /** Environment variable that LiteLLM takes its key from, where none is given. */
   envKey?: string;

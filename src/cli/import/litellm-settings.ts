@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { Path } from './notes.ts';
 import { listOfTexts, numberOf, objectOf, secondsOf, textOf, type Values } from './plain-values.ts';
 
-/** What the sections beside `model_list` say that has a place here. */
+/** Converts what has a place here from the sections beside `model_list`. */
 export interface Settings {
   /** Upstream attempts a request, the first included; null: not said. */
   attempts: number | null;

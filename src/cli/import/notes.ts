@@ -1,7 +1,7 @@
-/** Where something stands in a file that is read as plain data. */
+/** Place in a file that is read as plain data. */
 export type Path = readonly (string | number)[];
 
-/** What an import did not carry over as it was, or what its reader must still do. */
+/** What an import changed or left out, or what its reader must still do. */
 export interface ImportNote {
   line: number;
   /** `model_list[2].litellm_params.tpm`. */
@@ -9,7 +9,7 @@ export interface ImportNote {
   message: string;
 }
 
-/** Of more nobody reads. */
+/** Nobody reads more of them. */
 const notesMax = 1_000;
 
 /** Collects notes while a file is converted; `lineOf` gives the 1-based line of a place. */
@@ -26,7 +26,7 @@ export class Notes {
     this.#notes.push({ line: this.#lineOf(path), path: shown(path), message });
   }
 
-  /** In the order of the file. */
+  /** Ordered as in the file. */
   list(): readonly ImportNote[] {
     return this.#notes.toSorted((a, b) => a.line - b.line);
   }

@@ -6,15 +6,16 @@ const environmentForm = /^os\.environ\/([A-Za-z_][A-Za-z0-9_]{0,200})$/;
 /** Variables that the new file refers to, and what each is for. */
 export type Variables = Map<string, 'secret' | 'url' | 'text'>;
 
-/** Values of a LiteLLM file: what each may be, with notes on what it is not. */
+/** Reads values of a LiteLLM file and notes those that have a wrong type. */
 export interface Values {
   notes: Notes;
   variables: Variables;
 }
 
 /**
- * A text, `os.environ/NAME` as a reference to that variable, anything else so that it stands for itself. A secret in
- * clear is carried as it is, with a note that says how to do better and does not repeat it.
+ * A text, with `os.environ/NAME` as a reference to that variable, and everything else escaped so that it stands for
+ * itself. A secret in plain text is carried over as it is, with a note that suggests a better way and does not repeat
+ * it.
  */
 export function textOf(
   values: Values,

@@ -1,7 +1,7 @@
 import { Document, isMap, isScalar, isSeq, type Node } from 'yaml';
 import type { Imported } from './import-litellm.ts';
 
-/** The text of the new file: what was carried over, after comments that say what was not. */
+/** The text of the new file: comments on what was not carried over, then what was. */
 export function importedText({ config, variables, notes }: Imported, from: string): string {
   const document = new Document(config, { aliasDuplicateObjects: false });
   for (const section of ['providers', 'models', 'admin']) flatten(document.get(section, true));
