@@ -6,6 +6,7 @@ import type { Provider } from '../../src/inference/providers/provider.ts';
 import type { RecordedRequest } from '../../src/simulator/recording.ts';
 import { startGateway, type TestGateway, testKey } from '../start-gateway.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
+import { ownModels, startMediaServices } from './media-services.ts';
 
 /** Every type of provider in one gateway, each at a base URL of its own of one upstream. */
 export interface EveryType {
@@ -13,8 +14,10 @@ export interface EveryType {
   upstream: Upstream;
   openai: OpenAI;
   anthropic: Anthropic;
-  /** What was sent to the upstream since the last `forget`, the lists of models left out. */
-  sent(): RecordedRequest[];
+  /** The base URL of a type: of the upstream, or of a server that speaks formats of single services. */
+  baseUrlOf(provider: Provider): string;
+  /** What was sent to either since the last `forget`, the lists of models left out. */
+  sent(): Pick<RecordedRequest, 'path' | 'headers' | 'body'>[];
   forget(): void;
 }
 
@@ -76,6 +79,9 @@ export function kindsOf(provider: Provider): readonly Kind[] {
 export async function openEveryType(t: Pick<TestContext, 'after'>): Promise<EveryType> {
   const upstream = await startUpstream({ models: ['listed-model'] });
   t.after(() => upstream.close());
+  const media = await startMediaServices(t);
+  const baseUrlOf = (provider: Provider) =>
+    (provider.id in ownModels ? media.url : upstream.url) + basePathOf(provider);
   const gateway = await startGateway(t, {
     simulator: 'off',
     providers: Object.fromEntries(
@@ -83,7 +89,7 @@ export async function openEveryType(t: Pick<TestContext, 'after'>): Promise<Ever
         nameOf(provider),
         {
           type: provider.id,
-          base_url: upstream.url + basePathOf(provider),
+          base_url: baseUrlOf(provider),
           ...(provider.auth !== 'none' && { api_key: keyOf(provider) }),
           ...(provider.speaksToo !== undefined && { dialects: [provider.dialect, ...provider.speaksToo] }),
         },
@@ -93,7 +99,10 @@ export async function openEveryType(t: Pick<TestContext, 'after'>): Promise<Ever
       catalog.flatMap((provider) =>
         kindsOf(provider).map((kind) => [
           aliasOf(provider, kind),
-          { type: kind, targets: [`${nameOf(provider)}/${upstreamModels[kind](provider)}`] },
+          {
+            type: kind,
+            targets: [`${nameOf(provider)}/${ownModels[provider.id]?.[kind] ?? upstreamModels[kind](provider)}`],
+          },
         ]),
       ),
     ),
@@ -105,13 +114,21 @@ export async function openEveryType(t: Pick<TestContext, 'after'>): Promise<Ever
     upstream,
     openai: new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: testKey, maxRetries: 0 }),
     anthropic: new Anthropic({ baseURL: gateway.url, apiKey: testKey, maxRetries: 0 }),
-    sent: () => upstream.requests().filter(({ method }) => method === 'POST'),
-    forget: () => upstream.clear(),
+    baseUrlOf,
+    sent: () => [
+      ...upstream.requests().filter(({ method }) => method === 'POST'),
+      ...media.calls.map(({ path, headers, body }) => ({ path, headers: headers as Record<string, string>, body })),
+    ],
+    forget() {
+      upstream.clear();
+      media.calls.length = 0;
+    },
   };
 }
 
 /** The header in which a type's key goes, and what stands in it. */
 export function credentialOf(provider: Provider): [header: string, value: string] | null {
   if (provider.auth === 'none') return null;
-  return provider.auth === 'bearer' ? ['authorization', `Bearer ${keyOf(provider)}`] : [provider.auth, keyOf(provider)];
+  const scheme = { bearer: 'Bearer', token: 'Token', key: 'Key' }[provider.auth as string];
+  return scheme === undefined ? [provider.auth, keyOf(provider)] : ['authorization', `${scheme} ${keyOf(provider)}`];
 }

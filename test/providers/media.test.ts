@@ -66,15 +66,47 @@ for (const provider of catalog) {
 
   const { models, originModels } = provider.paths;
   test(`${provider.id}: its list of models`, async () => {
-    const base_url = every.upstream.url + basePathOf(provider);
     const answer = await gateway.fetch('/admin/v1/providers/test', {
       headers: { authorization: `Bearer ${adminKey}` },
-      json: { type: provider.id, base_url, ...(provider.auth !== 'none' && { api_key: 'a-key' }) },
+      json: {
+        type: provider.id,
+        base_url: every.baseUrlOf(provider),
+        ...(provider.auth !== 'none' && { api_key: 'a-key' }),
+      },
     });
     const { verdict, models: listed } = (await answer.json()) as { verdict: string; models: { id: string }[] };
     if (models === null && originModels === undefined) return assert.deepEqual(listed, []);
+    if (provider.id === 'deepgram') {
+      return assert.deepEqual(
+        listed.map(({ id }) => id),
+        ['nova-3', 'aura-2'],
+      );
+    }
     // The upstream lists in OpenAI's, Anthropic's and Google's shape; others are tested with the code that reads them.
     if (provider.listModels !== undefined && provider.dialect === 'openai-chat') return;
     assert.deepEqual([verdict, listed.map(({ id }) => id)], ['ok', ['listed-model']]);
+  });
+}
+
+for (const type of ['deepgram', 'fish']) {
+  test(`${type}: a transcript with its times`, async () => {
+    const provider = catalog.find(({ id }) => id === type)!;
+    const file = await toFile(toneWav, 'tone.wav');
+    const wish = { model: aliasOf(provider, 'transcription'), file };
+    const { segments, duration } = await openai.audio.transcriptions.create({
+      ...wish,
+      response_format: 'verbose_json',
+    });
+    assert.deepEqual(
+      segments!.map(({ start, end, text }) => [start, end, text]),
+      [[0, 1, 'Hello from the tests.']],
+    );
+    assert.equal(Number(duration), 1);
+    if (provider.transcription!.diarizes === undefined) return;
+    const told = (await openai.audio.transcriptions.create({
+      ...wish,
+      response_format: 'diarized_json',
+    })) as unknown as { segments: { speaker: string }[] };
+    assert.equal(told.segments[0]!.speaker, '0');
   });
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { gemini } from '../dialects/gemini/index.ts';
-import type { ImageSource } from '../dialects/images/format.ts';
+import type { ImageFormatId, ImageSource } from '../dialects/images/format.ts';
 import { imageFormats } from '../dialects/images/index.ts';
 import { pictureEnding } from '../dialects/images/picture-type.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
@@ -35,8 +35,7 @@ export function prepareImages(
   const { body, losses } = imageFormats[facts.format].encode({ model, count, request, facts, source });
   const asked = preview === null ? {} : { stream: true, partial_images: request.stream?.partialImages ?? 0 };
   const whole = { ...body, ...asked, ...(target.body as JsonObject) };
-  // OpenAI's format alone has a form for it, the others take pictures inside their JSON.
-  const upload = marked === null ? null : facts.format === 'openai' ? formUpload(whole, edit!) : marked.upload(whole);
+  const upload = uploadOf(facts.format, whole, marked, edit);
   const task = edit === null ? 'generate' : 'edit';
   return {
     losses,
@@ -57,6 +56,18 @@ export function prepareImages(
 }
 
 type Upload = UpstreamUpload & { contentType: string };
+
+/** Null: it goes as JSON. OpenAI's format has a form for what is changed, Stability's for all; others have it in JSON. */
+function uploadOf(
+  format: ImageFormatId,
+  body: JsonObject,
+  marked: ReturnType<typeof markedSource> | null,
+  edit: ImageEdit | null,
+): Upload | null {
+  if (format === 'stability') return formUpload(body, edit ?? { pictures: [], mask: null });
+  if (marked === null) return null;
+  return format === 'openai' ? formUpload(body, edit!) : marked.upload(body);
+}
 
 /** OpenAI's form for `/images/edits`: the members of `body` as fields, then the pictures. */
 function formUpload(body: JsonObject, { pictures, mask }: ImageEdit): Upload {

@@ -5,6 +5,7 @@ import { ai21 } from './services/ai21.ts';
 import { anthropic } from './services/anthropic.ts';
 import { azureOpenAi } from './services/azure-openai.ts';
 import { baseten } from './services/baseten.ts';
+import { cartesia } from './services/cartesia.ts';
 import { cerebras } from './services/cerebras.ts';
 import { chutes } from './services/chutes.ts';
 import { cloudflare } from './services/cloudflare.ts';
@@ -12,11 +13,14 @@ import { cohere } from './services/cohere.ts';
 import { culvert } from './services/culvert.ts';
 import { dashscope } from './services/dashscope.ts';
 import { databricks } from './services/databricks.ts';
+import { deepgram } from './services/deepgram.ts';
 import { deepinfra } from './services/deepinfra.ts';
 import { deepseek } from './services/deepseek.ts';
 import { elevenLabs } from './services/elevenlabs.ts';
+import { fal } from './services/fal.ts';
 import { featherless } from './services/featherless.ts';
 import { fireworks } from './services/fireworks.ts';
+import { fish } from './services/fish.ts';
 import { friendli } from './services/friendli.ts';
 import { gemini } from './services/gemini.ts';
 import { groq } from './services/groq.ts';
@@ -41,13 +45,16 @@ import { openai } from './services/openai.ts';
 import { openrouter } from './services/openrouter.ts';
 import { ovhcloud } from './services/ovhcloud.ts';
 import { perplexity } from './services/perplexity.ts';
+import { recraft } from './services/recraft.ts';
 import { reka } from './services/reka.ts';
+import { replicate } from './services/replicate.ts';
 import { sambanova } from './services/sambanova.ts';
 import { scaleway } from './services/scaleway.ts';
 import { sglang } from './services/sglang.ts';
 import { siliconflow } from './services/siliconflow.ts';
 import { snowflake } from './services/snowflake.ts';
 import { speaches } from './services/speaches.ts';
+import { stability } from './services/stability.ts';
 import { tei } from './services/tei.ts';
 import { together } from './services/together.ts';
 import { upstage } from './services/upstage.ts';
@@ -107,6 +114,13 @@ export const catalog: readonly Provider[] = [
   jina,
   voyage,
   elevenLabs,
+  deepgram,
+  cartesia,
+  fish,
+  fal,
+  recraft,
+  replicate,
+  stability,
   ollama,
   lmstudio,
   llamacpp,

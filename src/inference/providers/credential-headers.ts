@@ -91,6 +91,10 @@ function authHeader(auth: ProviderAuth, secret: string): [string, string] | null
   switch (auth) {
     case 'bearer':
       return ['authorization', `Bearer ${secret}`];
+    case 'token':
+      return ['authorization', `Token ${secret}`];
+    case 'key':
+      return ['authorization', `Key ${secret}`];
     case 'x-api-key':
     case 'api-key':
     case 'x-goog-api-key':

@@ -31,6 +31,8 @@ export interface UpstreamCallFacts {
   path?: string | undefined;
   /** Of the body, where that is no JSON. */
   contentType?: string | undefined;
+  /** Of the endpoint's format; left out where no header can carry it. */
+  header?: readonly [name: string, value: string] | undefined;
   /** The caller's headers, lower-case names. */
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
   /** Of our own trace, flat, instead of the caller's; absent: there is none. */
@@ -49,12 +51,13 @@ export function encodeUpstream(connection: ProviderConnection, call: UpstreamCal
   const usual = call.answer === 'stream' ? credential.stream : credential.whole;
   const accepting = call.endpoint === 'speech' ? acceptingAnything(usual) : usual;
   const typed = call.contentType === undefined ? accepting : withContentType(accepting, call.contentType);
+  const headed = call.header !== undefined && printable(call.header[1]) ? [...typed, ...call.header] : typed;
   const dialect = call.dialect ?? connection.provider.dialect;
   return {
     origin: connection.origin,
     route: connection.route,
     path: pathOf(connection, call),
-    headers: withCallerHeaders(connection, typed, call.callerHeaders, dialect, call.traceHeaders),
+    headers: withCallerHeaders(connection, headed, call.callerHeaders, dialect, call.traceHeaders),
     authorize: credential.authorize,
   };
 }

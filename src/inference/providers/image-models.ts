@@ -243,3 +243,65 @@ export const imagesOfAzure: ImageFacts = {
   families: openAiFamilies,
   others: { ...anyModel, gives: 'its-own' },
 };
+
+/** https://www.recraft.ai/docs/api-reference/appendix: each of its generations has sizes of its own, which it judges. */
+export const imagesOfRecraft: ImageFacts = {
+  pathOf: openAiPath,
+  families: [],
+  others: {
+    format: 'openai',
+    perCall: 6,
+    sizes: { kind: 'any' },
+    gives: 'asked',
+    takes: ['style'],
+    transparent: false,
+  },
+};
+
+/** https://fal.ai/models: the path is the model's id. */
+export const imagesOfFal: ImageFacts = {
+  pathOf: (model) => `/${model.split('/').map(pathSegment).join('/')}`,
+  families: [],
+  others: {
+    format: 'fal',
+    perCall: 4,
+    sizes: { kind: 'any' },
+    gives: 'its-own',
+    takes: ['output_format'],
+    outputs: ['png', 'jpeg'],
+    transparent: false,
+  },
+};
+
+const fluxRatios = { '1:1': null, '16:9': null, '21:9': null, '3:2': null, '2:3': null, '4:5': null, '5:4': null };
+
+/** https://replicate.com/docs/reference/http: `owner/name` of an official model; pictures by ratio, as FLUX has them. */
+export const imagesOfReplicate: ImageFacts = {
+  pathOf: (model) => `/models/${model.split('/').map(pathSegment).join('/')}/predictions`,
+  families: [],
+  others: {
+    format: 'replicate',
+    perCall: 1,
+    sizes: { kind: 'ratios', ratios: { ...fluxRatios, '3:4': null, '4:3': null, '9:16': null, '9:21': null } },
+    gives: 'its-own',
+    takes: ['output_format'],
+    outputs: ['png', 'jpeg', 'webp'],
+    transparent: false,
+  },
+};
+
+/** https://platform.stability.ai/docs/api-reference: one path for each line of models. */
+export const imagesOfStability: ImageFacts = {
+  pathOf: (model) =>
+    `/stable-image/generate/${model.startsWith('sd3') ? 'sd3' : pathSegment(model.replace('stable-image-', ''))}`,
+  families: [],
+  others: {
+    format: 'stability',
+    perCall: 1,
+    sizes: { kind: 'ratios', ratios: { ...fluxRatios, '9:16': null, '9:21': null } },
+    gives: 'its-own',
+    takes: ['output_format'],
+    outputs: ['png', 'jpeg', 'webp'],
+    transparent: false,
+  },
+};

@@ -123,7 +123,15 @@ export interface TokenIssuer {
   hosts: RegExp;
 }
 
-export type ProviderAuth = 'bearer' | 'x-api-key' | 'api-key' | 'x-goog-api-key' | 'xi-api-key' | 'none';
+export type ProviderAuth =
+  | 'bearer'
+  | 'x-api-key'
+  | 'api-key'
+  | 'x-goog-api-key'
+  | 'xi-api-key'
+  | 'token'
+  | 'key'
+  | 'none';
 
 /** Where a service differs from OpenAI's API; see `openAiQuirks` for one that does not. */
 export interface ProviderQuirks {

@@ -136,6 +136,8 @@ const authWords = {
   'api-key': '`api-key`',
   'x-goog-api-key': '`x-goog-api-key`',
   'xi-api-key': '`xi-api-key`',
+  token: '`Authorization: Token`',
+  key: '`Authorization: Key`',
   none: 'none',
 } as const satisfies Record<Provider['auth'], string>;
 

@@ -170,6 +170,7 @@ function prepared(
       upstreamDialect: connection.provider.dialect === 'gemini' ? gemini : openAiChat,
       endpoint: 'speech',
       path: encoded.path,
+      header: encoded.header,
       inputTokensEstimate,
       reader,
     },

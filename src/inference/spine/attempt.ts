@@ -117,6 +117,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
       endpoint: this.#body.endpoint,
       path: this.#body.path,
       contentType: upload?.contentType,
+      header: this.#body.header,
       callerHeaders: this.#job.callerHeaders,
       traceHeaders: this.#provider.connection.traced ? this.#job.trace?.passOn(this.#attempt) : undefined,
     });

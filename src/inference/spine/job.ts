@@ -30,6 +30,8 @@ export interface PreparedBody {
   endpoint?: 'embeddings' | 'speech' | ForwardedEndpointId;
   /** Path and query below the base URL, where the endpoint's format makes them of more than the model. */
   path?: string;
+  /** A header that the endpoint's format wants. */
+  header?: readonly [name: string, value: string] | undefined;
   /** Of what is sent, for when the upstream does not say what it used. */
   inputTokensEstimate: number;
   /** Reads its answer; told that one's Content-Type, '' when there is none. */

@@ -5,7 +5,7 @@ import type { Loss } from '../../neutral/loss.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 
 /** The formats in which upstreams are asked for pictures. */
-export type ImageFormatId = 'openai' | 'gemini' | 'imagen' | 'a1111' | 'fireworks';
+export type ImageFormatId = 'openai' | 'gemini' | 'imagen' | 'a1111' | 'fireworks' | 'fal' | 'replicate' | 'stability';
 
 /** One of them. Pure: no I/O, no clock. */
 export interface ImageFormat {

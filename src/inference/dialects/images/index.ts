@@ -1,9 +1,12 @@
 import { a1111Images } from './a1111.ts';
+import { falImages } from './fal.ts';
 import { fireworksImages } from './fireworks.ts';
 import type { ImageFormat, ImageFormatId } from './format.ts';
 import { geminiImages } from './gemini.ts';
 import { imagenImages } from './imagen.ts';
 import { openAiImages } from './openai.ts';
+import { replicateImages } from './replicate.ts';
+import { stabilityImages } from './stability.ts';
 
 /** Every format in which upstreams are asked for pictures. */
 export const imageFormats: Readonly<Record<ImageFormatId, ImageFormat>> = {
@@ -12,4 +15,7 @@ export const imageFormats: Readonly<Record<ImageFormatId, ImageFormat>> = {
   imagen: imagenImages,
   a1111: a1111Images,
   fireworks: fireworksImages,
+  fal: falImages,
+  replicate: replicateImages,
+  stability: stabilityImages,
 };

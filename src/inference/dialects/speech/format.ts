@@ -4,7 +4,7 @@ import type { AudioFormat, SpeechRequest } from '../../neutral/speech.ts';
 import type { VoiceFacts } from './voices.ts';
 
 /** The formats in which upstreams are asked to speak. */
-export type SpeechDialectId = 'openai' | 'gemini' | 'elevenlabs';
+export type SpeechDialectId = 'openai' | 'gemini' | 'elevenlabs' | 'deepgram' | 'cartesia' | 'fish';
 
 /** One of them. Pure: no I/O, no clock. */
 export interface SpeechDialect {
@@ -29,6 +29,8 @@ export interface SpeechOrder {
 export interface EncodedSpeech {
   /** Path and query below the base URL. */
   path: string;
+  /** Beside those that every call has. */
+  header?: readonly [name: string, value: string];
   body: JsonObject;
   losses: Loss[];
 }

@@ -1,4 +1,7 @@
+import { cartesiaSpeech } from './cartesia.ts';
+import { deepgramSpeech } from './deepgram.ts';
 import { elevenLabsSpeech } from './elevenlabs.ts';
+import { fishSpeech } from './fish.ts';
 import type { SpeechDialect, SpeechDialectId } from './format.ts';
 import { geminiSpeech } from './gemini.ts';
 import { openAiSpeech } from './openai.ts';
@@ -8,4 +11,7 @@ export const speechDialects: Readonly<Record<SpeechDialectId, SpeechDialect>> = 
   openai: openAiSpeech,
   gemini: geminiSpeech,
   elevenlabs: elevenLabsSpeech,
+  deepgram: deepgramSpeech,
+  cartesia: cartesiaSpeech,
+  fish: fishSpeech,
 };

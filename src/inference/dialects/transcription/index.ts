@@ -1,3 +1,5 @@
+import { deepgramTranscription } from './deepgram.ts';
+import { fishTranscription } from './fish.ts';
 import type { TranscriptionDialect, TranscriptionDialectId } from './format.ts';
 import { geminiTranscription } from './gemini.ts';
 import { openAiTranscription } from './openai.ts';
@@ -8,4 +10,6 @@ export const transcriptionDialects: Readonly<Record<TranscriptionDialectId, Tran
   openai: openAiTranscription,
   'whisper-cpp': whisperCppTranscription,
   gemini: geminiTranscription,
+  deepgram: deepgramTranscription,
+  fish: fishTranscription,
 };

@@ -1,0 +1,62 @@
+import { isObject, type JsonValue } from '../../../kernel/json.ts';
+import { openAiLike } from '../openai-like.ts';
+import type { DiscoveredModel, Provider } from '../provider.ts';
+import { listedModelsMax } from '../read-model-list.ts';
+
+/**
+ * https://developers.deepgram.com/reference: transcripts by Nova, speech by Aura, whose voices are models; `aura-2` is
+ * all of them, and `voice` picks one, such as `thalia-en`.
+ */
+export const deepgram: Provider = {
+  ...openAiLike({
+    id: 'deepgram',
+    title: 'Deepgram',
+    baseUrl: 'https://api.deepgram.com/v1',
+    baseSuffixes: ['/listen', '/speak'],
+    envKey: 'DEEPGRAM_API_KEY',
+    auth: 'token',
+    paths: { chat: null, responses: null, messages: null, models: '/models' },
+    speech: {
+      format: 'deepgram',
+      path: '/speak',
+      outputs: ['mp3', 'opus', 'flac', 'aac', 'wav', 'pcm'],
+      voices: [
+        {
+          names: ['thalia-en', 'apollo-en', 'draco-en', 'zeus-en', 'andromeda-en', 'luna-en'],
+          others: /^[a-z]+-[a-z]{2}$/,
+          standard: {
+            alloy: 'thalia-en',
+            echo: 'apollo-en',
+            fable: 'draco-en',
+            onyx: 'zeus-en',
+            nova: 'andromeda-en',
+            shimmer: 'luna-en',
+          },
+        },
+      ],
+      speed: 'not taken',
+      instructions: 'not taken',
+    },
+    transcription: {
+      format: 'deepgram',
+      paths: { transcribe: '/listen', translate: null },
+      timestamps: 'words',
+      diarizes: /./,
+    },
+    errors: [{ status: 402, class: 'quota_exhausted' }],
+  }),
+  listModels,
+};
+
+/** `{stt: [{canonical_name}], tts: [{architecture}]}`; a voice is no model of its own here. */
+function listModels(body: unknown): DiscoveredModel[] {
+  const { stt, tts } = isObject(body) ? body : {};
+  const heard = namesIn(stt, 'canonical_name').map((id) => ({ id, type: 'transcription' as const }));
+  const spoken = namesIn(tts, 'architecture').map((id) => ({ id, type: 'speech' as const }));
+  return [...heard, ...spoken].slice(0, listedModelsMax);
+}
+
+function namesIn(list: JsonValue | undefined, member: string): string[] {
+  const names = (Array.isArray(list) ? list : []).map((row) => (isObject(row) ? row[member] : undefined));
+  return [...new Set(names)].filter((name) => typeof name === 'string' && /^[\w.-]{1,100}$/.test(name)) as string[];
+}

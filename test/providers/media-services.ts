@@ -1,0 +1,142 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import { isObject, type JsonValue } from '../../src/kernel/json.ts';
+import { png } from '../contract/image-world.ts';
+import { bytesOf } from '../contract/speech-world.ts';
+
+/** One request as it reached a service of sound or pictures. */
+export interface MediaCall {
+  path: string;
+  method: string;
+  headers: IncomingHttpHeaders;
+  /** JSON, or the fields of a form; null for a file by itself. */
+  body: JsonValue;
+  bytes: Buffer;
+}
+
+/** Null: this service refuses such a request. */
+type Service = (call: MediaCall, url: URL) => { type: string; body: Buffer | string } | null;
+
+const json = (body: unknown) => ({ type: 'application/json', body: JSON.stringify(body) });
+const picture = png().toString('base64');
+const said = 'Hello from the tests.';
+
+/** Services that speak formats of their own, as their documentation has them; each looks for all that it needs. */
+const services: Readonly<Record<string, Service>> = {
+  deepgram({ method, body, headers, bytes }, { pathname, searchParams }) {
+    if (method === 'GET') {
+      return json({
+        stt: [{ canonical_name: 'nova-3' }],
+        tts: [{ architecture: 'aura-2' }, { architecture: 'aura-2' }],
+      });
+    }
+    if (!/^Token ./.test(headers.authorization ?? '')) return null;
+    if (pathname === '/v1/speak') {
+      const fits = searchParams.get('model') === 'aura-2-thalia-en' && searchParams.get('encoding') === 'mp3';
+      return fits && isObject(body) && typeof body.text === 'string' ? sound('mp3') : null;
+    }
+    if (pathname !== '/v1/listen' || bytes.length === 0 || !headers['content-type']?.startsWith('audio/')) return null;
+    const words = [{ word: 'hello', punctuated_word: 'Hello', start: 0, end: 0.4, confidence: 0.9 }];
+    const utterances = [{ start: 0, end: 1, transcript: said, speaker: 0, words }];
+    return json({
+      metadata: { duration: 1, model_info: {} },
+      results: {
+        channels: [{ alternatives: [{ transcript: said, confidence: 0.9, words }], detected_language: 'en' }],
+        ...(searchParams.get('utterances') === 'true' && { utterances }),
+      },
+    });
+  },
+  cartesia({ body, headers }, { pathname }) {
+    if (headers['cartesia-version'] === undefined || !isObject(body)) return null;
+    if (pathname === '/stt') return body.file === undefined ? null : json({ text: said, language: 'en', duration: 1 });
+    if (pathname !== '/tts/bytes' || !isObject(body.output_format) || !isObject(body.voice)) return null;
+    return body.output_format.container === 'mp3' && body.voice.mode === 'id' && body.transcript ? sound('mp3') : null;
+  },
+  fish({ body, headers }, { pathname }) {
+    if (!isObject(body)) return null;
+    if (pathname === '/v1/asr') {
+      return body.audio === undefined
+        ? null
+        : json({ text: said, duration: 1, segments: [{ text: said, start: 0, end: 1 }], language_code: 'en' });
+    }
+    const fits =
+      pathname === '/v1/tts' && headers.model === 's1' && body.format === 'mp3' && body.reference_id === undefined;
+    return fits && body.text ? sound('mp3') : null;
+  },
+  fal({ body, headers }, { pathname }) {
+    if (pathname !== '/fal-ai/flux/dev' || !/^Key ./.test(headers.authorization ?? '') || !isObject(body)) return null;
+    if (!isObject(body.image_size) || body.num_images !== 1 || body.sync_mode !== true) return null;
+    return json({ images: [{ url: `data:image/png;base64,${picture}`, content_type: 'image/png' }], seed: 1 });
+  },
+  replicate({ body, headers }, { pathname }) {
+    const { input } = isObject(body) ? body : {};
+    const fits = pathname === '/v1/models/black-forest-labs/flux-dev/predictions' && headers.prefer === 'wait';
+    if (!fits || !isObject(input) || input.aspect_ratio !== '1:1') return null;
+    return json({ id: 'p', status: 'succeeded', output: [`data:image/png;base64,${picture}`], error: null });
+  },
+  recraft({ body }, { pathname }) {
+    const fits = pathname === '/v1/images/generations' && isObject(body) && body.response_format === 'b64_json';
+    return fits ? json({ created: 1, data: [{ b64_json: picture }] }) : null;
+  },
+  stability({ body, headers }, { pathname }) {
+    if (pathname !== '/v2beta/stable-image/generate/core' || headers.accept !== 'application/json') return null;
+    const fits = isObject(body) && body.aspect_ratio === '1:1' && typeof body.prompt === 'string';
+    return fits ? json({ image: picture, finish_reason: 'SUCCESS', seed: 1 }) : null;
+  },
+};
+
+/** What each calls the model that a test asks for. */
+export const ownModels: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  deepgram: { speech: 'aura-2', transcription: 'nova-3' },
+  cartesia: { speech: 'sonic-2', transcription: 'ink-whisper' },
+  fish: { speech: 's1', transcription: 'asr' },
+  fal: { image: 'fal-ai/flux/dev' },
+  replicate: { image: 'black-forest-labs/flux-dev' },
+  recraft: { image: 'recraftv3' },
+  stability: { image: 'stable-image-core' },
+};
+
+function sound(format: string) {
+  return { type: 'audio/mpeg', body: bytesOf[format]! };
+}
+
+export interface MediaServices {
+  url: string;
+  calls: MediaCall[];
+}
+
+/** All of them in one server, each below a path of its name. */
+export async function startMediaServices(t: Pick<TestContext, 'after'>): Promise<MediaServices> {
+  const calls: MediaCall[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const bytes = Buffer.concat(chunks);
+    const { headers, method = '' } = request;
+    const path = request.url!;
+    const call = { path, method, headers, body: await bodyOf(headers['content-type'] ?? '', bytes), bytes };
+    if (method !== 'GET') calls.push(call);
+    const [, name = ''] = path.split('/');
+    const url = new URL(path.slice(name.length + 1) || '/', 'http://service');
+    const answer = services[name]?.(call, url) ?? null;
+    const { type, body } =
+      answer ?? json({ message: `${name} does not take ${method} ${path} ${bytes.subarray(0, 300)}` });
+    response.writeHead(answer === null ? 422 : 200, { 'content-type': type }).end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, calls };
+}
+
+async function bodyOf(type: string, bytes: Buffer): Promise<JsonValue> {
+  if (type.startsWith('application/json')) return JSON.parse(bytes.toString()) as JsonValue;
+  if (!type.startsWith('multipart/form-data')) return null;
+  const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }).formData();
+  return Object.fromEntries(
+    [...form].map(([name, value]) => [name, typeof value === 'string' ? value : { bytes: value.size }]),
+  );
+}
