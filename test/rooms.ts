@@ -43,6 +43,8 @@ export const rooms: readonly Room[] = [
   { path: 'src/inference/spine', mayImport: ['src/inference/models'] },
   // Families never import each other: what two of them need is the spine's.
   { path: 'src/inference/chat', mayImport: ['src/inference/spine'] },
+  // What keeps conversations is made of them.
+  { path: 'src/inference/responses', mayImport: ['src/inference/chat'] },
   { path: 'src/inference/embeddings', mayImport: ['src/inference/spine'] },
   { path: 'src/inference/speech', mayImport: ['src/inference/spine'] },
   { path: 'src/inference/transcription', mayImport: ['src/inference/spine'] },
@@ -53,6 +55,7 @@ export const rooms: readonly Room[] = [
     path: 'src/inference/endpoints',
     mayImport: [
       'src/inference/chat',
+      'src/inference/responses',
       'src/inference/embeddings',
       'src/inference/speech',
       'src/inference/transcription',

@@ -176,6 +176,23 @@ export const storageSchema = z
       .describe(
         'Free space on the disk of the data folder that is kept for the ledger: below it vectors, pages, pictures, uploads and kept replies are refused. Default: 512mb, or 5 % of the disk where that is less.',
       ),
+    responses: z
+      .strictObject({
+        enabled: z
+          .boolean()
+          .default(true)
+          .describe('Keep responses that callers do not send `"store": false` with, and conversations.'),
+        except: z
+          .array(z.string().min(1))
+          .max(1_000)
+          .default([])
+          .describe('Keys (`account/name`, `*` for any part) whose responses are not kept.'),
+        retention: duration({ min: '1m' })
+          .prefault('30d')
+          .describe('How long a response or a conversation is kept after it was last continued.'),
+      })
+      .prefault({})
+      .describe('Responses and conversations (`/v1/responses`, `/v1/conversations`).'),
     retention: duration({ min: '1d' })
       .prefault('90d')
       .describe('How long single requests are kept in the ledger, and pages that were read.'),

@@ -16,7 +16,8 @@ export type Failure =
       nearest: string | null;
       param?: string;
     }
-  | { kind: 'not-found'; message: string; param?: string }
+  /** `code`: the vendors' word for it, where clients act on one. */
+  | { kind: 'not-found'; message: string; param?: string; code?: string }
   | { kind: 'method-not-allowed'; method: string; path: string; allowed: readonly string[] }
   | { kind: 'request-timeout'; message: string }
   /** With `retryAfterMs` the same request may pass then. */

@@ -167,7 +167,12 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   void notices.start();
   sinks.start();
   opened(sinks.stop);
-  const sweeps = (nowMs: number) => [stores.replies.sweep(nowMs), objects.sweep(nowMs), files.sweep()];
+  const sweeps = (nowMs: number) => [
+    stores.replies.sweep(nowMs),
+    objects.sweep(nowMs),
+    services.responses.sweep(nowMs),
+    files.sweep(),
+  ];
   const stopPruning = pruneByTime({
     prune(nowMs) {
       const beforeMs = nowMs - snapshot().config.storage.retention;

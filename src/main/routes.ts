@@ -2,6 +2,7 @@ import type { AdminApi } from '../admin/admin-api.ts';
 import type { Route } from '../http/exchange.ts';
 import { adminRoutes } from '../http/routes/admin.ts';
 import { chatRoute } from '../http/routes/chat.ts';
+import { conversationsRoutes } from '../http/routes/conversations.ts';
 import { docsRoutes } from '../http/routes/docs.ts';
 import { embeddingsRoute } from '../http/routes/embeddings.ts';
 import { firecrawlAccountRoutes } from '../http/routes/firecrawl-account.ts';
@@ -153,6 +154,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     chatRoute(services),
     ...messagesRoutes(services),
     ...responsesRoutes(services),
+    ...conversationsRoutes(services),
     ...forwardedRoutes(services),
     embeddingsRoute(services),
     ...speechRoutes(services),

@@ -10,6 +10,7 @@ import type { Services } from '../inference/endpoints/services.ts';
 import type { Engines } from '../inference/engines/local-engines.ts';
 import { createPictureFetcher } from '../inference/images/fetch-picture.ts';
 import { createImageCodec } from '../inference/images/image-codec.ts';
+import { createKeptResponses } from '../inference/responses/kept-responses.ts';
 import { createRetryBudget } from '../inference/routing/rolling-counts.ts';
 import { createVoiceLists } from '../inference/speech/voice-lists.ts';
 import { createIdempotency } from '../inference/spine/idempotency.ts';
@@ -89,6 +90,16 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     }),
     objects,
     items: createKeptItems({ clock }),
+    responses: createKeptResponses({
+      open: books.stores.responses,
+      keptBefore: books.stores.responsesKept,
+      sealer: books.secrets.sealer('responses'),
+      bootId,
+      clock,
+      retentionMs: () => snapshot().config.storage.responses.retention,
+      onKept: (tenant, bytes) => storage.book.add(accountOfTenant(tenant), 'responses', bytes),
+    }),
+    onTrouble,
     bodies: createBodyReader(createBodyWorkers()),
     media: createMediaFetcher(fetching),
     snapshot,

@@ -15,6 +15,7 @@ import type { NoticeStore } from '../metering/notice-store.ts';
 import { crashedEvent } from '../metering/quota.ts';
 import type { RecordOrder } from '../metering/record-store.ts';
 import type { ReplyStore } from '../metering/reply-store.ts';
+import type { ResponseStore } from '../metering/response-store.ts';
 import { bucketsOf, callMilliIn, scopesOf } from '../metering/scope.ts';
 import { booksWithOpen, createLocalOnLoss } from '../metering/state-loss.ts';
 import type { SharedTally } from '../metering/tally.ts';
@@ -31,6 +32,7 @@ import { openPostgres } from '../stores/postgres/open.ts';
 import { createPostgresPageStore } from '../stores/postgres/page-store.ts';
 import { createPostgresProviderObjectStore } from '../stores/postgres/provider-object-store.ts';
 import { createPostgresReplyStore } from '../stores/postgres/reply-store.ts';
+import { createPostgresResponseStore } from '../stores/postgres/response-store.ts';
 import { createPostgresSessionStore } from '../stores/postgres/session-store.ts';
 import { mayPass, whyUnusable } from '../stores/postgres/unusable.ts';
 import { createPostgresVectorRegistry } from '../stores/postgres/vector-registry.ts';
@@ -45,6 +47,7 @@ import { openSqliteNoticeStore } from '../stores/sqlite/notice-store.ts';
 import { createSqlitePageThread } from '../stores/sqlite/page-thread.ts';
 import { openSqliteProviderObjectStore } from '../stores/sqlite/provider-object-store.ts';
 import { openSqliteReplyStore } from '../stores/sqlite/reply-store.ts';
+import { openSqliteResponseStore } from '../stores/sqlite/response-store.ts';
 import { openSqliteSessionStore } from '../stores/sqlite/session-store.ts';
 import { openSqliteVectorRegistry, type SqliteVectorRegistry } from '../stores/sqlite/vector-registry.ts';
 import type { CrawlStore } from '../tools/crawl/crawl-store.ts';
@@ -68,6 +71,10 @@ export interface Stores {
   alerts: AlertStore;
   /** Whose objects at providers are; opened when the first is given or named. */
   providerObjects(): Promise<ProviderObjectStore>;
+  /** Kept responses and conversations; opened when the first is kept or asked for. */
+  responses(): Promise<ResponseStore>;
+  /** Whether there may be some already. */
+  responsesKept(): boolean;
   /** Who is logged in to the dashboard; opened when the first is. */
   sessions(): Promise<SessionStore>;
   /** Whose vector collections there are, for engines that keep them elsewhere; opened when it is first asked for. */
@@ -129,6 +136,8 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
   const pages = createSqlitePageThread(join(folder.path, 'pages.db'));
   const crawlDb = join(folder.path, 'crawl.db');
   let crawls: CrawlStore | null = null;
+  const responsesDb = join(folder.path, 'responses.db');
+  let responses: ResponseStore | null = null;
   return {
     accounts: { ...accounts, load: () => namingLate(folder.culvertDb, accounts.load()) },
     pages,
@@ -139,6 +148,11 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
     },
     crawlsKept: () => existsSync(crawlDb),
     providerObjects: async () => openSqliteProviderObjectStore({ file: folder.culvertDb, onTrouble }),
+    async responses() {
+      responses ??= openSqliteResponseStore({ file: responsesDb, bootId, onTrouble });
+      return responses;
+    },
+    responsesKept: () => existsSync(responsesDb),
     async sessions() {
       sessions ??= openSqliteSessionStore(folder.culvertDb);
       return sessions;
@@ -163,6 +177,7 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
       await alerts.close();
       await pages.close();
       await crawls?.close();
+      await responses?.close();
       await registry?.close();
       await sessions?.close();
       await accounts.close();
@@ -250,6 +265,8 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
     },
     crawlsKept: () => true,
     providerObjects: async () => createPostgresProviderObjectStore(database),
+    responses: async () => createPostgresResponseStore(database),
+    responsesKept: () => true,
     sessions: async () => createPostgresSessionStore(database),
     vectorRegistry: async () => createPostgresVectorRegistry(database),
     ledger,

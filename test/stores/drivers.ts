@@ -12,6 +12,7 @@ import type { NoticeStore } from '../../src/metering/notice-store.ts';
 import { crashedEvent } from '../../src/metering/quota.ts';
 import type { RecordOrder } from '../../src/metering/record-store.ts';
 import type { ReplyStore } from '../../src/metering/reply-store.ts';
+import type { ResponseStore } from '../../src/metering/response-store.ts';
 import { bucketsOf } from '../../src/metering/scope.ts';
 import type { PageBounds } from '../../src/stores/page-rows.ts';
 import { createPostgresAccountStore } from '../../src/stores/postgres/account-store.ts';
@@ -23,6 +24,7 @@ import { openPostgres } from '../../src/stores/postgres/open.ts';
 import { createPostgresPageStore } from '../../src/stores/postgres/page-store.ts';
 import { createPostgresProviderObjectStore } from '../../src/stores/postgres/provider-object-store.ts';
 import { createPostgresReplyStore } from '../../src/stores/postgres/reply-store.ts';
+import { createPostgresResponseStore } from '../../src/stores/postgres/response-store.ts';
 import { createPostgresSessionStore } from '../../src/stores/postgres/session-store.ts';
 import { createPostgresVectorRegistry } from '../../src/stores/postgres/vector-registry.ts';
 import { openSqliteAccountStore } from '../../src/stores/sqlite/account-store.ts';
@@ -33,6 +35,7 @@ import { openSqliteNoticeStore } from '../../src/stores/sqlite/notice-store.ts';
 import { createSqlitePageThread } from '../../src/stores/sqlite/page-thread.ts';
 import { openSqliteProviderObjectStore } from '../../src/stores/sqlite/provider-object-store.ts';
 import { openSqliteReplyStore } from '../../src/stores/sqlite/reply-store.ts';
+import { openSqliteResponseStore } from '../../src/stores/sqlite/response-store.ts';
 import { openSqliteSessionStore } from '../../src/stores/sqlite/session-store.ts';
 import { openSqliteVectorRegistry } from '../../src/stores/sqlite/vector-registry.ts';
 import type { CrawlStore } from '../../src/tools/crawl/crawl-store.ts';
@@ -54,6 +57,7 @@ export interface StoreUnderTest {
   notices(): Closable<NoticeStore> | Promise<Closable<NoticeStore>>;
   alerts(): Closable<AlertStore> | Promise<Closable<AlertStore>>;
   providerObjects(): ProviderObjectStore | Promise<ProviderObjectStore>;
+  responses(bootId: string): ResponseStore | Promise<ResponseStore>;
   sessions(): SessionStore | Promise<SessionStore>;
   vectorRegistry(): Closable<VectorRegistry> | Promise<Closable<VectorRegistry>>;
   crawls(): CrawlStore | Promise<CrawlStore>;
@@ -97,6 +101,7 @@ const sqlite: StoreDriver = {
     notices: () => openSqliteNoticeStore(join(place, 'culvert.db')),
     alerts: () => openSqliteAlertStore(join(place, 'culvert.db')),
     providerObjects: () => openSqliteProviderObjectStore({ file: join(place, 'culvert.db'), onTrouble: () => {} }),
+    responses: (bootId) => openSqliteResponseStore({ file: join(place, 'responses.db'), bootId, onTrouble: () => {} }),
     sessions: () => openSqliteSessionStore(join(place, 'culvert.db')),
     vectorRegistry: () => openSqliteVectorRegistry(join(place, 'culvert.db')),
     crawls: () => openSqliteCrawlStore(join(place, 'crawl.db')),
@@ -161,6 +166,10 @@ const postgres: StoreDriver = {
       async providerObjects() {
         const database = await openPostgres(place);
         return untilRemoved(createPostgresProviderObjectStore(database), database.close);
+      },
+      async responses() {
+        const database = await openPostgres(place);
+        return untilRemoved(createPostgresResponseStore(database), database.close);
       },
       async sessions() {
         const database = await openPostgres(place);

@@ -80,7 +80,7 @@ async function* rowsOf(
         continue;
       }
       const part = partOf(item.file);
-      if (isEmbedded || (part !== 'pages' && part !== 'crawls')) await files.write(item);
+      if (isEmbedded || (part !== 'pages' && part !== 'crawls' && part !== 'responses')) await files.write(item);
     }
   } finally {
     await files.end();

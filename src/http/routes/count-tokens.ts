@@ -2,6 +2,7 @@ import { countTokens } from '../../inference/chat/count-tokens.ts';
 import type { CallerDialect } from '../../inference/dialects/dialect.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { refuse } from '../../inference/spine/sink.ts';
+import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { LimitHeaderForm } from '../../metering/admission.ts';
 import type { Exchange, Route } from '../exchange.ts';
@@ -12,6 +13,7 @@ import { writeJson } from '../write-json.ts';
 export interface CountingPlace extends Counting {
   path: string;
   limitForm: LimitHeaderForm;
+  bodyOf?: BodyOf;
 }
 
 export interface Counting {
@@ -32,15 +34,17 @@ export function countingRoute(services: Services, place: CountingPlace): Route {
     endpoint: 'count-tokens',
     dialect,
     body: { schema: () => dialect.requestSchema('count') },
-    handle: countingHandler(services, place),
+    handle: countingHandler(services, place, place.bodyOf),
   };
 }
 
-/** `bodyOf`: what of a request's meaning stands outside its body, put into it. */
+/** What of a request's meaning stands outside its body, put into it. */
+type BodyOf = (exchange: Exchange, body: Buffer) => Buffer | Promise<Buffer | Failure>;
+
 export function countingHandler(
   services: Services,
   counting: Counting,
-  bodyOf: (exchange: Exchange, body: Buffer) => Buffer = (_, body) => body,
+  bodyOf: BodyOf = (_, body) => body,
 ): (exchange: Exchange) => Promise<void> {
   return (exchange) => count(services, exchange, counting, bodyOf);
 }
@@ -49,18 +53,19 @@ async function count(
   services: Services,
   exchange: Exchange,
   { dialect, answer }: Counting,
-  bodyOf: (exchange: Exchange, body: Buffer) => Buffer,
+  bodyOf: BodyOf,
 ): Promise<void> {
   const body = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
   if (body === null) return;
-  const counted = Buffer.isBuffer(body)
+  const whole = Buffer.isBuffer(body) ? await bodyOf(exchange, body) : body;
+  const counted = Buffer.isBuffer(whole)
     ? await countTokens(services, {
         dialect: dialect.id,
         principal: exchange.principal!,
-        body: bodyOf(exchange, body),
+        body: whole,
         callerHeaders: exchange.request.headers,
       })
-    : body;
+    : whole;
   if (counted.kind !== 'counted') return refuse(exchange.client, counted, []);
   const { by, inputTokens } = counted;
   const headers =

@@ -29,6 +29,8 @@ export type ConversationFacts = RequestFacts &
     references: CallerRequest['references'] | undefined;
     /** Why only a target of the caller's own format can answer it; undefined: others can. */
     nativeOnly: Failure | undefined;
+    /** What is to be kept of it; undefined: nothing. */
+    state: CallerRequest['state'] | undefined;
   };
 
 /** The target, as plain data. */
@@ -95,6 +97,7 @@ function bodyOf(
       answerGives: answerGives === 'nothing' ? undefined : answerGives,
       references: request.references,
       nativeOnly: request.nativeOnly,
+      state: request.state,
     },
     encode(order) {
       const asked = order.items === undefined ? request : (request.withItems?.(order.items) ?? request);

@@ -18,6 +18,8 @@ export interface ProviderObjects {
   give(tenant: string, attempt: GivingAttempt, ids: readonly string[]): void;
   /** Who may answer a request that names these; 404 for what the tenant was never given, 503 when nobody can tell. */
   bind(asked: BindQuery): Promise<Bound | Failure>;
+  /** The credential that gave this id to a tenant; null: none did. Rejects when the database cannot be asked. */
+  credentialOf(tenant: string, id: string): Promise<string | null>;
   /** Forgets what is old, unless nobody has named or been given anything since the start; resolves to how many. */
   sweep(nowMs: number): Promise<number>;
   /** Writes what is left. */
@@ -48,6 +50,11 @@ export function createProviderObjects(parts: GivenObjectsParts): ProviderObjects
         if (error instanceof FailureError) return error.failure;
         throw error;
       }
+    },
+    async credentialOf(tenant, id) {
+      const hashes = [hashOf(id)];
+      const own = (await objects.find(tenant, hashes, hashes)).findLast((row) => row.tenant === tenant);
+      return own?.credential ?? null;
     },
     sweep: (nowMs) => objects.sweep(nowMs),
     close: () => objects.close(),

@@ -71,12 +71,25 @@ export interface CallerRequest {
   withItems?(items: Readonly<Record<string, JsonObject>>): CallerRequest;
   /** Why only a target of the caller's own dialect can answer this; absent: others can. */
   nativeOnly?: Failure;
+  /** What is to be kept of it, and what kept it continues; absent: nothing. */
+  state?: RequestState;
   /** What the answer repeats of the request: plain data that the dialect's own encoders read (`AnswerHead.echo`). */
   echo?: JsonObject;
   /** The caller's word for a field that an encoder lost or refused by another dialect's. Absent: the words are the same. */
   wordFor?(field: string): string;
   /** The caller's own body for a target of the same dialect. */
   forward(target: ForwardTarget): { bytes: Buffer | string; losses: Loss[] };
+}
+
+/** What a request says of responses that are kept. */
+export interface RequestState {
+  /** The response is to be kept. */
+  store: boolean;
+  /** Id of the response that it continues. */
+  previous: string | null;
+  /** Id of the conversation that it belongs to. */
+  conversation: string | null;
+  background: boolean;
 }
 
 export interface ItemReference {

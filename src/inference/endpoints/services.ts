@@ -3,6 +3,7 @@ import type { CountServices } from '../chat/services.ts';
 import type { EmbeddingServices } from '../embeddings/services.ts';
 import type { ForwardedServices } from '../forwarded/services.ts';
 import type { ImageServices } from '../images/services.ts';
+import type { ResponsesServices } from '../responses/services.ts';
 import type { SpeechServices } from '../speech/services.ts';
 import type { TranscriptionServices } from '../transcription/services.ts';
 import type { AllBodies } from './body-readers.ts';
@@ -10,12 +11,14 @@ import type { AllBodies } from './body-readers.ts';
 /** What the requests of all families need; lives as long as the process. */
 export interface Services
   extends CountServices,
+    ResponsesServices,
     EmbeddingServices,
     SpeechServices,
     TranscriptionServices,
     ImageServices,
     ForwardedServices {
   bodies: AllBodies;
+  storage: ImageServices['storage'];
   /** Where uploads wait. */
   spool: Spool;
   /** Of keys that `telemetry.log.bodies` names. */

@@ -17,6 +17,8 @@ export interface Provider {
   prices?: string;
   /** What it speaks. */
   dialect: Extract<DialectId, 'openai-chat' | 'anthropic-messages' | 'gemini'>;
+  /** It keeps responses, which `previous_response_id` names later; absent: it does not. */
+  keepsResponses?: boolean;
   /** What it speaks beside that at its own base URL; elsewhere `dialects` of the configuration says. Types without one: always. */
   speaksToo?: readonly DialectId[];
   /** Models that are asked otherwise than that, whatever `dialects` of the configuration says: the first that matches. */

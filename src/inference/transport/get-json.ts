@@ -19,6 +19,11 @@ export function getJson(transport: Transport, address: Address, timeoutMs: numbe
   return askJson(transport, { ...address, method: 'GET', body: null }, timeoutMs);
 }
 
+/** The same for a DELETE. */
+export function deleteJson(transport: Transport, address: Address, timeoutMs: number): Promise<JsonAnswer> {
+  return askJson(transport, { ...address, method: 'DELETE', body: null }, timeoutMs);
+}
+
 /** The same for a POST. */
 export function postJson(
   transport: Transport,

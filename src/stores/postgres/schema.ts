@@ -9,6 +9,7 @@ import { ledgerMigration, nameTablesMigration, trafficMigration, usageSourceMigr
 import { pageMigration, pageVariantMigration } from './page-schema.ts';
 import { providerObjectMigration } from './provider-object-schema.ts';
 import { recordOrderMigration } from './record-order.ts';
+import { responseMigration } from './response-store.ts';
 import { sessionMigration } from './session-schema.ts';
 import { namedVectorMigration, vectorMigration, vectorSettingsMigration } from './vector-schema.ts';
 
@@ -33,4 +34,5 @@ export const migrations: readonly Migration[] = [
   nameTablesMigration,
   recordOrderMigration,
   alertMigration,
+  responseMigration,
 ];

@@ -18,6 +18,7 @@ const watchedNames = [
   'lock.db',
   'crawl.db',
   'pages.db',
+  'responses.db',
   'vectors',
 ];
 

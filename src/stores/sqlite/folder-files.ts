@@ -10,8 +10,8 @@ import { naming } from './database.ts';
 /** Bytes of one piece, and the most of any file that is in memory at a time. */
 const pieceBytes = 256 * 1024;
 
-/** What of a data folder a backup holds file by file; `pages` and `crawls` stand elsewhere with PostgreSQL. */
-export type FolderPart = 'secret' | 'files' | 'crawls' | 'pages' | 'vectors';
+/** What of a data folder a backup holds file by file; `pages`, `crawls` and `responses` stand elsewhere with PostgreSQL. */
+export type FolderPart = 'secret' | 'files' | 'crawls' | 'pages' | 'responses' | 'vectors';
 
 /** Files of a part, as paths within the folder. */
 function namesOf(folder: DataFolder, part: FolderPart): string[] {
@@ -22,6 +22,8 @@ function namesOf(folder: DataFolder, part: FolderPart): string[] {
       return ['crawl.db'];
     case 'pages':
       return ['pages.db'];
+    case 'responses':
+      return ['responses.db'];
     case 'vectors':
       return namesIn(folder, 'vectors').filter((name) => partOf(name) === 'vectors');
     case 'files':
@@ -34,6 +36,7 @@ export function partOf(name: string): FolderPart | null {
   if (name === 'secret' || name === 'secret.earlier') return 'secret';
   if (name === 'crawl.db') return 'crawls';
   if (name === 'pages.db') return 'pages';
+  if (name === 'responses.db') return 'responses';
   if (/^vectors\/shard-\d{1,3}\.db$/.test(name)) return 'vectors';
   return name.startsWith('files/') && isFileName(name.slice('files/'.length)) ? 'files' : null;
 }

@@ -19,6 +19,14 @@ const looks: readonly { file: string; kind: MeasuredKind; sql: string; accountOf
     accountOf: (owner) => owner,
   },
   {
+    file: 'responses.db',
+    kind: 'responses',
+    sql: `SELECT tenant AS owner, sum(length(input) + length(answer) + coalesce(length(events), 0)) AS bytes
+        FROM response GROUP BY tenant
+      UNION ALL SELECT tenant AS owner, sum(length(item)) AS bytes FROM conversation_item GROUP BY tenant`,
+    accountOf: accountOfTenant,
+  },
+  {
     file: 'culvert.db',
     kind: 'replies',
     sql: 'SELECT scope AS owner, sum(length(sealed)) AS bytes FROM reply GROUP BY scope',

@@ -113,15 +113,7 @@ const exceptions: readonly Exception[] = [
   ['server-tools', messages, messages, { kind: 'yes' }],
   ['server-tools', messages, 'any', lost('tools.web_search_20250305', 'not sent')],
 
-  ['kept-history', responses, responses, { kind: 'yes' }],
-  [
-    'kept-history',
-    responses,
-    'any',
-    refused(
-      "No provider of this model keeps responses. Send the whole conversation in 'input' instead of 'previous_response_id'.",
-    ),
-  ],
+  ['kept-history', responses, 'any', { kind: 'yes' }],
 
   [
     'narrowed-schema',

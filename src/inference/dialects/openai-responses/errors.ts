@@ -102,6 +102,8 @@ function errorCode(failure: Failure, facts: FailureFacts): string {
       return failure.tooLong === undefined ? (failure.code ?? 'invalid_request_error') : tooLongCode;
     case 'invalid-request':
       return 'invalid_request_error';
+    case 'not-found':
+      return failure.code ?? facts.type;
     case 'model-unknown':
     case 'model-not-in-plan':
       return 'model_not_found';

@@ -5,7 +5,7 @@ import { estimatedInput } from '../../neutral/estimate-input.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
 import { tagInMetadata } from '../../neutral/tag.ts';
-import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
+import type { CallerRequest, ForwardTarget, RequestState, Result } from '../dialect.ts';
 import { cleanUser, isGiven, placeFields } from '../fields.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { decodeInput } from './decode-messages.ts';
@@ -38,6 +38,7 @@ interface Reading {
 function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, reading: Reading): CallerRequest {
   const native = reading.vendors ?? nativeOnly(request);
   const references = referencesIn(request);
+  const state = stateOf(request);
   let decoded: Decoded | null = null;
   const decode = (): Decoded => {
     decoded ??= toNeutral(request);
@@ -56,6 +57,7 @@ function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, r
     conversationStart: conversationStart(request),
     echo: echoOf(request),
     ...(native !== null && { nativeOnly: native }),
+    ...(state !== null && { state }),
     ...(references !== null && {
       references,
       withItems: (items) =>
@@ -83,6 +85,18 @@ function conversationStart({ instructions, input, previous_response_id: previous
     if (role === 'user' || start.length >= startCharsMax) break;
   }
   return start.slice(0, startCharsMax);
+}
+
+/** Null when nothing is kept of it, and it names nothing that is. */
+function stateOf(body: ResponsesRequest): RequestState | null {
+  const conversation = isObject(body.conversation) ? body.conversation.id : body.conversation;
+  const state: RequestState = {
+    store: body.store !== false,
+    previous: body.previous_response_id ?? null,
+    conversation: typeof conversation === 'string' ? conversation : null,
+    background: body.background === true,
+  };
+  return state.store || state.previous !== null || state.conversation !== null || state.background ? state : null;
 }
 
 /** Items and parts of types that nobody here knows may hold anything. */

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
-import { bodySchema, described, type JsonSchema } from '../described-check.ts';
+import { bodySchema, type JsonSchema } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
 import {
   anyJson,
@@ -96,11 +96,6 @@ const reasoning = members("an object with 'effort' or 'summary'", {
   summary: oneOf('auto', 'concise', 'detailed', 'none'),
 });
 
-/** An answer in the background goes on, and costs, when nobody is connected; and there is nowhere to fetch it from. */
-const background = described({ const: false }, (value) =>
-  value === false ? null : complain('', value, "false, and 'stream': true for an answer that takes long"),
-);
-
 /** Parts of the answer that a caller asks for: one that other dialects' answers have too. */
 export const outputLogprobs = 'message.output_text.logprobs';
 
@@ -147,6 +142,9 @@ const modelName = stringOf(1, 256);
 const fallbacks = arrayOf(modelName, 0, 16, 'model names');
 const outputLimit = integerIn(1, Number.MAX_SAFE_INTEGER);
 const responseId = stringOf(1, 512);
+const conversationId = textOr(
+  members("an id or an object with 'id'", { id: needed(responseId, 'the id of a conversation') }),
+);
 const items = arrayOf(object, 0, Number.POSITIVE_INFINITY, 'items');
 const itemsOrText = textOr(items);
 
@@ -187,13 +185,11 @@ export const requestFields = fieldTable<ResponsesRequest>({
   prompt_cache_retention: [anyJson, 'hint'],
   prompt_cache_options: [anyJson, 'hint'],
   safety_identifier: [stringOf(0, 64), 'hint'],
-  // Ignored: nothing is kept here whatever it says.
+  // These say what is kept, and what kept it continues: inference/responses sees to them before a conversion does.
   store: [boolean, 'read'],
-  // False, or the check would not have passed it.
-  background: [background, 'read', background],
-  // Native only, see nativeOnly.
+  background: [boolean, 'read', boolean],
   previous_response_id: [responseId, 'read', responseId],
-  conversation: [anyJson, 'read'],
+  conversation: [conversationId, 'read'],
   prompt: [anyJson, 'read'],
   models: [fallbacks, 'read', fallbacks],
 });

@@ -29,6 +29,7 @@ export const azureOpenAi = openAiLike({
   families: [{ pattern: /^claude-/, dialects: ['anthropic-messages'] }],
   auth: 'api-key',
   tokens: { id: 'entra', hosts: /\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$/ },
+  keepsResponses: true,
   quirks: { omitConverted: ['top_k'] },
   paths: { models: null, responses: '/openai/v1/responses', messages: '/anthropic/v1/messages' },
   embeds: {

@@ -12,6 +12,7 @@ export const openai = openAiLike({
   baseUrl: 'https://api.openai.com/v1',
   envKey: 'OPENAI_API_KEY',
   speaksToo: ['openai-responses'],
+  keepsResponses: true,
   quirks: { omitConverted: ['top_k'] },
   forwards: { completions: '/completions', moderations: '/moderations' },
   forwardsElsewhere: { rerank: '/rerank' },

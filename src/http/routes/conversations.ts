@@ -1,0 +1,108 @@
+import type { Services } from '../../inference/endpoints/services.ts';
+import {
+  checkedItems,
+  checkedMetadata,
+  itemsSchema,
+  metadataSchema,
+} from '../../inference/responses/conversation-fields.ts';
+import { conversationNotFound } from '../../inference/responses/expand.ts';
+import { keepsFor, notKept } from '../../inference/responses/keeps-for.ts';
+import type { KeptConversation } from '../../inference/responses/kept-responses.ts';
+import { listOf, readPage, unknownAfter } from '../../inference/responses/pages.ts';
+import { FailureError } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { Route } from '../exchange.ts';
+import { type KeptCall, keptRoute } from './kept.ts';
+
+/** `/v1/conversations`: lists of items that responses read from and add to, kept here for models of any provider. */
+export function conversationsRoutes(services: Services): Route[] {
+  const { responses } = services;
+  const path = '/v1/conversations';
+  const one = `${path}/:id`;
+  const items = `${one}/items`;
+  const shown = async ({ tenant }: KeptCall, id: string) => {
+    const found = await responses.conversation(tenant, id);
+    if (found === null) throw new FailureError(conversationNotFound(id));
+    return shownConversation(found);
+  };
+  const idOf = ({ params }: KeptCall) => params.id ?? '';
+
+  return [
+    keptRoute(
+      'POST',
+      path,
+      'Begin a conversation',
+      async (call) => {
+        const metadata = checkedMetadata(call.body.metadata ?? {});
+        const begun = checkedItems(call.body.items ?? []);
+        await makeSure(call);
+        return shownConversation(await responses.putConversation(call.tenant, metadata, begun));
+      },
+      { metadata: metadataSchema, items: itemsSchema },
+    ),
+    keptRoute('GET', one, 'A conversation', (call) => shown(call, idOf(call))),
+    keptRoute(
+      'POST',
+      one,
+      "Change a conversation's metadata",
+      async (call) => {
+        await responses.setMetadata(call.tenant, idOf(call), checkedMetadata(call.body.metadata ?? {}));
+        return shown(call, idOf(call));
+      },
+      { metadata: metadataSchema },
+    ),
+    keptRoute('DELETE', one, 'Delete a conversation and its items', async (call) => {
+      const id = idOf(call);
+      if (await responses.removeConversation(call.tenant, id))
+        return { id, object: 'conversation.deleted', deleted: true };
+      throw new FailureError(conversationNotFound(id));
+    }),
+    keptRoute(
+      'POST',
+      items,
+      'Add items to a conversation',
+      async (call) => {
+        const added = checkedItems(call.body.items);
+        await makeSure(call);
+        if (await responses.addItems(call.tenant, idOf(call), added)) return listOf(added, added.length);
+        throw new FailureError(conversationNotFound(idOf(call)));
+      },
+      { items: itemsSchema },
+    ),
+    keptRoute('GET', items, 'Items of a conversation', async (call) => {
+      const { after, limit, order } = readPage(call.query);
+      await shown(call, idOf(call));
+      if (after !== null && (await itemOf(call, after)) === null) throw new FailureError(unknownAfter(after));
+      return listOf(await responses.items(call.tenant, idOf(call), { order, after, limit: limit + 1 }), limit);
+    }),
+    keptRoute('GET', `${items}/:item`, 'An item of a conversation', async (call) => {
+      const found = await itemOf(call, call.params.item ?? '');
+      return found ?? itemNotFound(call);
+    }),
+    keptRoute('DELETE', `${items}/:item`, 'Delete an item of a conversation', async (call) => {
+      const removed = await responses.removeItem(call.tenant, idOf(call), call.params.item ?? '');
+      return removed ? shown(call, idOf(call)) : itemNotFound(call);
+    }),
+  ];
+
+  async function itemOf(call: KeptCall, id: string): Promise<JsonObject | null> {
+    const page = { order: 'asc', after: null, limit: 1, id } as const;
+    const [found] = await responses.items(call.tenant, idOf(call), page);
+    return found ?? null;
+  }
+
+  function itemNotFound(call: KeptCall): never {
+    const message = `Item with id '${call.params.item}' not found in conversation '${idOf(call)}'.`;
+    throw new FailureError({ kind: 'not-found', message });
+  }
+
+  /** Throws why nothing is kept for this key, or no more. */
+  async function makeSure({ exchange, account }: KeptCall): Promise<void> {
+    const why = keepsFor(services.snapshot(), exchange.principal!) ? await services.storage.mayKeep(account) : notKept;
+    if (why !== null) throw new FailureError(why);
+  }
+}
+
+function shownConversation({ id, createdMs, metadata }: KeptConversation): JsonObject {
+  return { id, object: 'conversation', created_at: Math.floor(createdMs / 1_000), metadata };
+}

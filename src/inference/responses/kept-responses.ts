@@ -1,0 +1,239 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { newRequestId } from '../../kernel/ids.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { Sealer } from '../../kernel/seal.ts';
+import type { FoundResponse, ResponseStore } from '../../metering/response-store.ts';
+import { interruptedResponse } from './response-states.ts';
+import { bytesOf, type SealedRows, sealedRows } from './sealed-rows.ts';
+
+/** Responses and conversations of tenants, opened and sealed on their way from and to the store. */
+export interface KeptResponses {
+  put(tenant: string, response: NewResponse): Promise<void>;
+  /** False when it no longer runs: its end is kept already. */
+  change(tenant: string, change: KeptChange): Promise<boolean>;
+  find(tenant: string, id: string): Promise<KeptResponse | null>;
+  /** A response and all before it, the oldest first; null when one of them is not there. */
+  chain(tenant: string, id: string): Promise<KeptResponse[] | null>;
+  remove(tenant: string, id: string): Promise<boolean>;
+  stopped: ResponseStore['stopped'];
+
+  putConversation(tenant: string, metadata: JsonObject, items: readonly KeptItem[]): Promise<KeptConversation>;
+  conversation(tenant: string, id: string): Promise<KeptConversation | null>;
+  setMetadata(tenant: string, id: string, metadata: JsonObject): Promise<boolean>;
+  removeConversation(tenant: string, id: string): Promise<boolean>;
+  addItems(tenant: string, conversation: string, items: readonly KeptItem[]): Promise<boolean>;
+  items(tenant: string, conversation: string, page: ItemPage): Promise<KeptItem[]>;
+  removeItem(tenant: string, conversation: string, id: string): Promise<boolean>;
+
+  /** Forgets what is old, unless nothing was ever kept; resolves to how many rows. */
+  sweep(nowMs: number): Promise<number>;
+}
+
+export type KeptItem = JsonObject & { id: string };
+
+export interface KeptResponse {
+  id: string;
+  previous: string | null;
+  conversation: string | null;
+  status: string;
+  createdMs: number;
+  /** Its own, without those of the responses before it. */
+  input: KeptItem[];
+  /** As callers get it. */
+  response: JsonObject;
+  /** The frames of its stream; null: they were not kept. */
+  frames(): string | null;
+}
+
+export interface NewResponse extends Pick<KeptResponse, 'id' | 'previous' | 'conversation' | 'input' | 'response'> {
+  /** It goes on in this process after it was told. */
+  runs: boolean;
+}
+
+export interface KeptChange extends Pick<KeptResponse, 'id' | 'conversation' | 'input' | 'response'> {
+  end: 'runs on' | { frames: string | null };
+}
+
+export interface KeptConversation {
+  id: string;
+  createdMs: number;
+  metadata: JsonObject;
+}
+
+export interface ItemPage {
+  order: 'asc' | 'desc';
+  after: string | null;
+  limit: number;
+  /** One item alone. */
+  id?: string;
+}
+
+export interface KeptResponsesParts {
+  open(): Promise<ResponseStore>;
+  /** Whether there may be something to sweep although nobody has opened it since the start. */
+  keptBefore(): boolean;
+  /** Of a purpose of its own. */
+  sealer: Sealer;
+  bootId: string;
+  clock: Clock;
+  retentionMs(): number;
+  /** Told of what is kept, for the account's storage. */
+  onKept(tenant: string, bytes: number): void;
+}
+
+/** Turns of one conversation that one request reads again. */
+export const turnsMax = 2_000;
+/** What is continued expires later again once it has lost so much of its time: not at every turn. */
+const renewedAfterMs = 24 * 3_600_000;
+
+export function createKeptResponses(parts: KeptResponsesParts): KeptResponses {
+  let opening: Promise<ResponseStore> | null = null;
+  const store = (): Promise<ResponseStore> => {
+    opening ??= parts.open().catch((error: unknown) => {
+      opening = null;
+      throw error;
+    });
+    return opening;
+  };
+  const expiresMs = () => parts.clock.wallMs() + parts.retentionMs();
+  const rooms = { parts, store, expiresMs, sealed: sealedRows(parts.sealer) };
+  return {
+    ...responsesIn(rooms),
+    ...conversationsIn(rooms),
+    async sweep(nowMs) {
+      return opening === null && !parts.keptBefore() ? 0 : (await store()).sweep(nowMs);
+    },
+  };
+}
+
+interface Shelf {
+  parts: KeptResponsesParts;
+  store(): Promise<ResponseStore>;
+  expiresMs(): number;
+  sealed: SealedRows;
+}
+
+function responsesIn({ parts, store, expiresMs, sealed }: Shelf) {
+  const { clock, bootId } = parts;
+
+  async function opened(tenant: string, row: FoundResponse): Promise<KeptResponse> {
+    const { id, previous, conversation, createdMs, events } = row;
+    const input = sealed.open<KeptItem[]>(row.input, tenant, id, 'input');
+    const frames = () => (events === null ? null : sealed.text(events, tenant, id, 'events'));
+    const found = sealed.open<JsonObject>(row.answer, tenant, id, 'answer');
+    if (!row.orphaned)
+      return { id, previous, conversation, status: row.status, createdMs, input, response: found, frames };
+    const response = interruptedResponse(found);
+    await change(tenant, { id, conversation: null, input: [], response, end: { frames: null } });
+    return { id, previous, conversation, status: 'failed', createdMs, input, response, frames };
+  }
+
+  async function change(tenant: string, { id, conversation, input, response, end }: KeptChange): Promise<boolean> {
+    const items = conversation === null ? [] : sealed.items(tenant, conversation, [...input, ...outputOf(response)]);
+    const events = end === 'runs on' || end.frames === null ? null : sealed.seal(end.frames, tenant, id, 'events');
+    const answer = sealed.seal(response, tenant, id, 'answer');
+    const changed = await (await store()).change(
+      {
+        tenant,
+        id,
+        status: String(response.status),
+        answer,
+        end: end === 'runs on' ? end : { events },
+        conversation,
+        expiresMs: expiresMs(),
+      },
+      items,
+    );
+    if (changed) parts.onKept(tenant, answer.length + (events?.length ?? 0) + bytesOf(items));
+    return changed;
+  }
+
+  return {
+    change,
+    async put(tenant, { id, previous, conversation, input, response, runs }) {
+      const adds = conversation === null || runs ? [] : [...input, ...outputOf(response)];
+      const items = sealed.items(tenant, conversation ?? '', adds);
+      const row = {
+        tenant,
+        id,
+        previous,
+        conversation,
+        status: String(response.status),
+        bootId: runs ? bootId : null,
+        createdMs: clock.wallMs(),
+        expiresMs: expiresMs(),
+        input: sealed.seal(input, tenant, id, 'input'),
+        answer: sealed.seal(response, tenant, id, 'answer'),
+      };
+      await (await store()).put(row, items);
+      parts.onKept(tenant, row.input.length + row.answer.length + bytesOf(items));
+    },
+    async find(tenant, id) {
+      const row = await (await store()).find(tenant, id, clock.wallMs());
+      return row === null ? null : opened(tenant, row);
+    },
+    async chain(tenant, id) {
+      const from = await store();
+      const rows = await from.chain(tenant, id, turnsMax, clock.wallMs());
+      // What began the conversation is gone, or it has more turns than are read.
+      if (rows[0]?.previous !== null) return null;
+      const untilMs = expiresMs();
+      const fading = rows.filter((row) => row.expiresMs < untilMs - renewedAfterMs).map((row) => row.id);
+      if (fading.length > 0) await from.renew(tenant, fading, untilMs);
+      return Promise.all(rows.map((row) => opened(tenant, row)));
+    },
+    remove: async (tenant, id) => (await store()).remove(tenant, id),
+    stopped: async (keys) => (await store()).stopped(keys),
+  } satisfies Partial<KeptResponses>;
+}
+
+function conversationsIn({ parts, store, expiresMs, sealed }: Shelf) {
+  const { clock } = parts;
+  return {
+    async putConversation(tenant, metadata, items) {
+      const createdMs = clock.wallMs();
+      const id = `conv_${saltOfId(newRequestId(createdMs))}`;
+      const rows = sealed.items(tenant, id, items);
+      const row = {
+        tenant,
+        id,
+        createdMs,
+        expiresMs: expiresMs(),
+        metadata: sealed.seal(metadata, tenant, id, 'metadata'),
+      };
+      await (await store()).putConversation(row, rows);
+      parts.onKept(tenant, row.metadata.length + bytesOf(rows));
+      return { id, createdMs, metadata };
+    },
+    async conversation(tenant, id) {
+      const row = await (await store()).findConversation(tenant, id, clock.wallMs());
+      if (row === null) return null;
+      return { id, createdMs: row.createdMs, metadata: sealed.open<JsonObject>(row.metadata, tenant, id, 'metadata') };
+    },
+    setMetadata: async (tenant, id, metadata) =>
+      (await store()).setMetadata(tenant, id, sealed.seal(metadata, tenant, id, 'metadata'), expiresMs()),
+    removeConversation: async (tenant, id) => (await store()).removeConversation(tenant, id),
+    async addItems(tenant, conversation, items) {
+      const rows = sealed.items(tenant, conversation, items);
+      parts.onKept(tenant, bytesOf(rows));
+      return (await store()).addItems(tenant, conversation, rows, expiresMs());
+    },
+    async items(tenant, conversation, { order, after, limit, id = null }) {
+      const rows = await (await store()).items({ tenant, conversation, order, after, limit, id });
+      return rows.map((row) => sealed.item(tenant, conversation, row));
+    },
+    removeItem: async (tenant, conversation, id) => (await store()).removeItem(tenant, conversation, id),
+  } satisfies Partial<KeptResponses>;
+}
+
+/** The items of an answer that have an id, as all have. */
+export function outputOf({ output }: JsonObject): KeptItem[] {
+  return (Array.isArray(output) ? output : []).filter(
+    (item): item is KeptItem => typeof (item as JsonObject | null)?.id === 'string',
+  );
+}
+
+/** What is unique of a request's id, without marks that ids of OpenAI's have not. */
+export function saltOfId(requestId: string): string {
+  return requestId.slice(4).replaceAll('-', '');
+}

@@ -1,0 +1,209 @@
+import type { ConversationRow, FoundResponse, ItemRow, ResponseStore } from '../metering/response-store.ts';
+
+/** What both databases do alike: statements with `$1` and so on, of which a batch is one transaction. */
+export interface ResponseTables {
+  /** Before the name of each table: '' or `culvert.`. */
+  prefix: string;
+  /** SQL: whether the boot in this column is over. */
+  bootIsOver(column: string): string;
+  rows(sql: string, values: readonly unknown[]): Promise<Record<string, unknown>[]>;
+  /**
+   * Runs all in one transaction and resolves to how many rows each changed. A statement that is `needed` and changes
+   * nothing leaves out those behind it.
+   */
+  write(steps: readonly Step[]): Promise<number[]>;
+}
+
+export interface Step {
+  sql: string;
+  values: readonly unknown[];
+  needed?: boolean;
+}
+
+/** Rows removed in one transaction of a sweep. */
+const sweptAtOnce = 100;
+
+/** Kept responses and conversations over either database. */
+export function createResponseStore({ prefix, bootIsOver, rows, write }: ResponseTables): Omit<ResponseStore, 'close'> {
+  const response = `${prefix}response`;
+  const conversation = `${prefix}conversation`;
+  const item = `${prefix}conversation_item`;
+  const columns = 'tenant, id, previous, conversation, status, boot_id, created_ms, expires_ms, input, answer, events';
+  const found = `${columns}, (boot_id IS NOT NULL AND ${bootIsOver('boot_id')}) AS orphaned`;
+
+  /** The first step locks the conversation, so that two turns that end at once add their items one after another. */
+  function adding(tenant: string, id: string, items: readonly ItemRow[], expiresMs: number): Step[] {
+    const touch = `UPDATE ${conversation} SET expires_ms = $3 WHERE tenant = $1 AND id = $2`;
+    const add = `INSERT INTO ${item} (tenant, conversation, seq, id, item)
+      SELECT $1, $2, 1 + coalesce((SELECT max(seq) FROM ${item} WHERE tenant = $1 AND conversation = $2), 0), $3, $4
+      WHERE NOT EXISTS (SELECT 1 FROM ${item} WHERE tenant = $1 AND conversation = $2 AND id = $3)`;
+    return [
+      { sql: touch, values: [tenant, id, expiresMs], needed: true },
+      ...items.map((one) => ({ sql: add, values: [tenant, id, one.id, one.item] })),
+    ];
+  }
+
+  return {
+    async put(row, items) {
+      const { tenant, id, previous, status, bootId, createdMs, expiresMs, input, answer } = row;
+      const sql = `INSERT INTO ${response} (${columns})
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL)
+        ON CONFLICT (tenant, id) DO UPDATE SET status = excluded.status, boot_id = excluded.boot_id,
+          expires_ms = excluded.expires_ms, input = excluded.input, answer = excluded.answer`;
+      const values = [tenant, id, previous, row.conversation, status, bootId, createdMs, expiresMs, input, answer];
+      await write([
+        { sql, values },
+        ...(row.conversation === null ? [] : adding(tenant, row.conversation, items, expiresMs)),
+      ]);
+    },
+    async change({ tenant, id, status, answer, end, conversation: of, expiresMs }, items) {
+      const ends = end === 'runs on' ? '' : ', boot_id = NULL, events = $5, expires_ms = $6';
+      const sql = `UPDATE ${response} SET status = $3, answer = $4${ends}
+        WHERE tenant = $1 AND id = $2 AND boot_id IS NOT NULL`;
+      const more = end === 'runs on' ? [] : [end.events, expiresMs];
+      const [changes] = await write([
+        { sql, values: [tenant, id, status, answer, ...more], needed: true },
+        ...(of === null ? [] : adding(tenant, of, items, expiresMs)),
+      ]);
+      return changes === 1;
+    },
+    async find(tenant, id, nowMs) {
+      const sql = `SELECT ${found} FROM ${response} WHERE tenant = $1 AND id = $2 AND expires_ms > $3`;
+      const [row] = await rows(sql, [tenant, id, nowMs]);
+      return row === undefined ? null : responseOf(row);
+    },
+    async chain(tenant, id, most, nowMs) {
+      const sql = `
+        WITH RECURSIVE turn (id, previous, back) AS (
+          SELECT id, previous, 1 FROM ${response} WHERE tenant = $1 AND id = $2 AND expires_ms > $4
+          UNION ALL
+          SELECT before.id, before.previous, turn.back + 1 FROM turn
+            JOIN ${response} AS before ON before.tenant = $1 AND before.id = turn.previous AND before.expires_ms > $4
+            WHERE turn.back < $3
+        )
+        SELECT ${found} FROM ${response} JOIN (SELECT id AS turn_id, back FROM turn) AS turns ON turn_id = id
+        WHERE tenant = $1 ORDER BY back DESC`;
+      return (await rows(sql, [tenant, id, most, nowMs])).map(responseOf);
+    },
+    async renew(tenant, ids, expiresMs) {
+      const sql = `UPDATE ${response} SET expires_ms = $3 WHERE tenant = $1 AND id = $2 AND expires_ms < $3`;
+      await write(ids.map((id) => ({ sql, values: [tenant, id, expiresMs] })));
+    },
+    async remove(tenant, id) {
+      const [changes] = await write([
+        { sql: `DELETE FROM ${response} WHERE tenant = $1 AND id = $2`, values: [tenant, id] },
+      ]);
+      return changes === 1;
+    },
+    async stopped(keys) {
+      const sql = `SELECT id FROM ${response} WHERE tenant = $1 AND id = $2 AND boot_id IS NOT NULL`;
+      const running = await Promise.all(keys.map(({ tenant, id }) => rows(sql, [tenant, id])));
+      return keys.filter((_, at) => running[at]!.length === 0);
+    },
+
+    async putConversation({ tenant, id, createdMs, expiresMs, metadata }, items) {
+      const sql = `INSERT INTO ${conversation} (tenant, id, created_ms, expires_ms, metadata)
+        VALUES ($1, $2, $3, $4, $5)`;
+      await write([
+        { sql, values: [tenant, id, createdMs, expiresMs, metadata] },
+        ...adding(tenant, id, items, expiresMs),
+      ]);
+    },
+    async findConversation(tenant, id, nowMs) {
+      const sql = `SELECT tenant, id, created_ms, expires_ms, metadata FROM ${conversation}
+        WHERE tenant = $1 AND id = $2 AND expires_ms > $3`;
+      const [row] = await rows(sql, [tenant, id, nowMs]);
+      return row === undefined ? null : conversationOf(row);
+    },
+    async setMetadata(tenant, id, metadata, expiresMs) {
+      const sql = `UPDATE ${conversation} SET metadata = $3, expires_ms = $4 WHERE tenant = $1 AND id = $2`;
+      const [changes] = await write([{ sql, values: [tenant, id, metadata, expiresMs] }]);
+      return changes === 1;
+    },
+    async removeConversation(tenant, id) {
+      const [, changes] = await write([
+        { sql: `DELETE FROM ${item} WHERE tenant = $1 AND conversation = $2`, values: [tenant, id] },
+        { sql: `DELETE FROM ${conversation} WHERE tenant = $1 AND id = $2`, values: [tenant, id] },
+      ]);
+      return changes === 1;
+    },
+    async addItems(tenant, id, items, expiresMs) {
+      const [changes] = await write(adding(tenant, id, items, expiresMs));
+      return changes === 1;
+    },
+    async items({ tenant, conversation: of, order, after, limit, id }) {
+      const than = order === 'asc' ? '>' : '<';
+      const values: unknown[] = [tenant, of, limit];
+      const place = (value: unknown) => `$${values.push(value)}`;
+      const behind =
+        after === null
+          ? ''
+          : `AND seq ${than} (SELECT seq FROM ${item} WHERE tenant = $1 AND conversation = $2 AND id = ${place(after)})`;
+      const one = id === null ? '' : `AND id = ${place(id)}`;
+      const sql = `SELECT id, item FROM ${item} WHERE tenant = $1 AND conversation = $2 ${behind} ${one}
+        ORDER BY seq ${order} LIMIT $3`;
+      return (await rows(sql, values)).map(itemOf);
+    },
+    async removeItem(tenant, of, id) {
+      const sql = `DELETE FROM ${item} WHERE tenant = $1 AND conversation = $2 AND id = $3`;
+      const [changes] = await write([{ sql, values: [tenant, of, id] }]);
+      return changes === 1;
+    },
+
+    async sweep(nowMs) {
+      const old = (table: string) => `SELECT tenant, id FROM ${table} WHERE expires_ms <= $1 LIMIT ${sweptAtOnce}`;
+      let removed = 0;
+      for (;;) {
+        const changes = await write([
+          {
+            sql: `DELETE FROM ${item} WHERE (tenant, conversation) IN (${old(conversation)})`,
+            values: [nowMs],
+          },
+          ...[conversation, response].map((table) => ({
+            sql: `DELETE FROM ${table} WHERE (tenant, id) IN (${old(table)})`,
+            values: [nowMs],
+          })),
+        ]);
+        removed += changes[1]! + changes[2]!;
+        if (changes[1]! < sweptAtOnce && changes[2]! < sweptAtOnce) return removed;
+      }
+    },
+  };
+}
+
+function responseOf(row: Record<string, unknown>): FoundResponse {
+  return {
+    ...keyOf(row),
+    previous: textOrNull(row.previous),
+    conversation: textOrNull(row.conversation),
+    status: String(row.status),
+    bootId: textOrNull(row.boot_id),
+    createdMs: Number(row.created_ms),
+    expiresMs: Number(row.expires_ms),
+    input: row.input as Uint8Array,
+    answer: row.answer as Uint8Array,
+    orphaned: Boolean(row.orphaned),
+    events: (row.events ?? null) as Uint8Array | null,
+  };
+}
+
+function conversationOf(row: Record<string, unknown>): ConversationRow {
+  return {
+    ...keyOf(row),
+    createdMs: Number(row.created_ms),
+    expiresMs: Number(row.expires_ms),
+    metadata: row.metadata as Uint8Array,
+  };
+}
+
+function itemOf(row: Record<string, unknown>): ItemRow {
+  return { id: String(row.id), item: row.item as Uint8Array };
+}
+
+function keyOf(row: Record<string, unknown>) {
+  return { tenant: String(row.tenant), id: String(row.id) };
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

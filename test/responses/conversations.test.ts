@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import { openWorld } from './world.ts';
+
+test('a conversation is begun, read, changed and deleted, by its own key alone', async (t) => {
+  const { client, stranger } = await openWorld(t);
+  const begun = await client.conversations.create({
+    metadata: { topic: 'demo' },
+    items: [{ type: 'message', role: 'user', content: 'Hello!' }],
+  });
+  assert.match(begun.id, /^conv_/);
+  assert.equal(begun.object, 'conversation');
+  assert.deepEqual((await client.conversations.retrieve(begun.id)).metadata, { topic: 'demo' });
+  const changed = await client.conversations.update(begun.id, { metadata: { topic: 'other' } });
+  assert.deepEqual(changed.metadata, { topic: 'other' });
+
+  await assert.rejects(stranger.conversations.retrieve(begun.id), { status: 404 });
+  await assert.rejects(stranger.conversations.update(begun.id, { metadata: {} }), { status: 404 });
+  await assert.rejects(stranger.conversations.items.list(begun.id), { status: 404 });
+  await assert.rejects(stranger.conversations.delete(begun.id), { status: 404 });
+  await assert.rejects(stranger.responses.create({ model: 'chat', input: 'Hi', conversation: begun.id }), {
+    status: 404,
+  });
+
+  const gone = await client.conversations.delete(begun.id);
+  assert.deepEqual(gone, { id: begun.id, object: 'conversation.deleted', deleted: true });
+  await assert.rejects(client.conversations.retrieve(begun.id), { status: 404 });
+});
+
+test('items are added, listed in pages, read and deleted', async (t) => {
+  const { client } = await openWorld(t);
+  const { id } = await client.conversations.create();
+  const words = ['One', 'Two', 'Three'];
+  const added = await client.conversations.items.create(id, {
+    items: words.map((content) => ({ type: 'message', role: 'user', content }) as const),
+  });
+  assert.equal(added.data.length, 3);
+  const listed = [];
+  for await (const item of client.conversations.items.list(id, { order: 'asc', limit: 2 })) listed.push(item);
+  assert.deepEqual(
+    listed.map((item) => (item as unknown as { content: { text: string }[] }).content[0]!.text),
+    words,
+  );
+  const second = String(listed[1]!.id);
+  assert.equal((await client.conversations.items.retrieve(second, { conversation_id: id })).id, second);
+  assert.equal((await client.conversations.items.delete(second, { conversation_id: id })).id, id);
+  await assert.rejects(client.conversations.items.retrieve(second, { conversation_id: id }), { status: 404 });
+  assert.equal((await client.conversations.items.list(id)).data.length, 2);
+});
+
+for (const model of ['chat', 'claude', 'both', 'native']) {
+  test(`responses read their conversation and add to it (${model})`, async (t) => {
+    const { client, sent } = await openWorld(t);
+    const { id } = await client.conversations.create({
+      items: [{ type: 'message', role: 'user', content: 'My name is Ada.' }],
+    });
+    const first = await client.responses.create({ model, input: 'Hello.', conversation: id });
+    assert.equal(first.conversation?.id, id);
+    sent();
+    const stream = await client.responses.create({ model, input: 'Who am I?', conversation: { id }, stream: true });
+    for await (const _ of stream);
+    const told = JSON.stringify(sent()[0]);
+    for (const words of ['My name is Ada.', 'Hello.', 'Who am I?']) assert.ok(told.includes(words), words);
+    const { data } = await client.conversations.items.list(id, { order: 'asc' });
+    assert.deepEqual(
+      data.map((item) => (item as { role?: string }).role),
+      ['user', 'user', 'assistant', 'user', 'assistant'],
+    );
+  });
+}
+
+test('a conversation that is wrong is refused with the field', async (t) => {
+  const { client, gateway } = await openWorld(t);
+  const { id } = await client.conversations.create();
+  const first = await client.responses.create({ model: 'chat', input: 'Hi' });
+  const cases: [path: string, json: JsonObject, status: number, param: string][] = [
+    ['/v1/conversations', { metadata: { a: 1 } }, 400, 'metadata'],
+    ['/v1/conversations', { metadata: [] }, 400, 'metadata'],
+    ['/v1/conversations', { items: 'Hi' }, 400, 'items'],
+    ['/v1/conversations', { items: [{ type: 'message', role: 'nobody', content: 'Hi' }] }, 400, 'items[0].role'],
+    [`/v1/conversations/${id}/items`, {}, 400, 'items'],
+    ['/v1/responses', { model: 'chat', input: 'Hi', conversation: 'conv_none' }, 404, 'conversation'],
+    [
+      '/v1/responses',
+      { model: 'chat', input: 'Hi', conversation: id, previous_response_id: first.id },
+      400,
+      'conversation',
+    ],
+  ];
+  for (const [path, json, status, param] of cases) {
+    const answer = await gateway.fetch(path, { json });
+    const { error } = (await answer.json()) as { error: JsonObject };
+    assert.equal(answer.status, status, JSON.stringify([json, error]));
+    assert.equal(error.param, param);
+  }
+});
