@@ -144,6 +144,12 @@ export const modelSchema = z.strictObject({
     .describe(
       'A second attempt elsewhere when a first token is slow. Whole answers that take longer than usual have it anyhow, within at_most, and so has what a silent target holds.',
     ),
+  prefer: z
+    .enum(['cheapest', 'fastest', 'balanced'])
+    .optional()
+    .describe(
+      'Who is asked first among healthy targets of one priority: the lowest price for the request, the shortest measured time to the first token, or the lowest product of both. Default: by weight and load.',
+    ),
   cost: milliMultiple(z.number().min(0).max(costUnitsMax))
     .default(1)
     .describe("Units a request costs, times the endpoint's cost."),

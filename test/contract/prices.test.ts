@@ -265,3 +265,21 @@ autodetect: off
   const { snapshot } = await previewSnapshot(checked.config, {});
   assert.deepEqual(unpricedTargets(snapshot), ['openai/my-finetune']);
 });
+
+test('a model that prefers the cheapest asks it, and the explanation says why', async (t) => {
+  const target = (name: string, model: string) => ({ provider: name, model, stream: false });
+  const targets = [target('openai', 'gpt-4o'), target('openai', 'gpt-4o-mini'), target('openai', 'gpt-4-turbo')];
+  const thrifty = await startGateway(t, { ...config, models: { smart: { prefer: 'cheapest', targets } } });
+  told = { prompt_tokens: 10, completion_tokens: 1, total_tokens: 11 };
+  for (let i = 0; i < 5; i++) {
+    const answer = await thrifty.fetch('/v1/chat/completions', { json: { model: 'smart', ...hello } });
+    await answer.text();
+    assert.equal(answer.headers.get('x-culvert-model'), 'gpt-4o-mini');
+  }
+  const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
+  const body = JSON.stringify({ body: { model: 'smart', ...hello } });
+  const explained = await fetch(`${thrifty.url}/admin/v1/explain`, { method: 'POST', headers, body });
+  const { candidates } = (await explained.json()) as { candidates: { target: string; verdict: string }[] };
+  const verdict = candidates.find((one) => one.target === 'openai/gpt-4o-mini')?.verdict;
+  assert.match(verdict ?? '', /^ready: picked, cheapest: about 0\.0003\d* USD$/);
+});

@@ -202,5 +202,6 @@ export function routeQueryOf(
     fallback: call.wishes.fallback,
     callerDialect: call.dialect,
     hedge: alias.hedge,
+    ...(alias.prefer !== undefined && { prefer: alias.prefer }),
   };
 }

@@ -55,6 +55,7 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       cost: model.cost,
       attempts: model.attempts,
       hedge: hedgeOf(model),
+      ...(model.prefer !== undefined && { prefer: model.prefer }),
       ownedBy: own[0]?.provider ?? 'culvert',
       createdS: parts.nowS,
       dimensions: model.dimensions ?? null,

@@ -10,6 +10,7 @@ import type { EmbeddingEngine } from '../engines/embedding-engine.ts';
 import type { SpeechEngine } from '../engines/speech-engine.ts';
 import type { TranscriptionEngine } from '../engines/transcription-engine.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
+import type { Preference } from '../routing/prefer.ts';
 import type { HedgePolicy, RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import type { ConfiguredProvider } from './connections.ts';
@@ -31,6 +32,8 @@ export interface Alias {
   cost: number;
   attempts: number;
   hedge: HedgePolicy;
+  /** Absent: weights and load decide among targets of one priority. */
+  prefer?: Preference;
   ownedBy: string;
   createdS: number;
   /** Length of its vectors as the configuration or the contract declares it; null when neither does. */

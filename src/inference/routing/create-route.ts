@@ -5,6 +5,7 @@ import { effects } from './effects.ts';
 import type { Health } from './health.ts';
 import { answerKindOf, type Lane, type LaneState, standingOf } from './lane.ts';
 import { affinityOf, hashText, type Pickable, pick } from './pick.ts';
+import { preferredOf } from './prefer.ts';
 import type { RetryBudget } from './rolling-counts.ts';
 import type {
   AttemptEnd,
@@ -116,6 +117,17 @@ export function choicesOf(query: RouteQuery, health: Health): readonly Choice[] 
   const choices = query.targets.map((candidate) => new Choice(candidate, query, health));
   for (const { unfit } of choices) if (unfit === null) return choices;
   return query.targets.map((candidate) => new Choice(candidate, query, health, 'not judged'));
+}
+
+/** Of those that are ready, what the alias prefers among them. */
+export function preferredChoices(
+  ready: readonly Choice[],
+  { prefer: by, needs }: RouteQuery,
+  affinity: number | null,
+  health: Health,
+  nowMs: number,
+): readonly Choice[] {
+  return by === undefined ? ready : preferredOf(ready, { by, needs, atMs: health.wallMs(nowMs), nowMs }, affinity);
 }
 
 /** An attempt as its route keeps it. */
@@ -278,7 +290,8 @@ class LiveRoute implements Route {
   }
 
   #pick(ready: readonly Choice[], nowMs: number): Choice {
-    return pick(ready, this.#draw!.affinity, this.#draw!.random, nowMs);
+    const { affinity, random } = this.#draw!;
+    return pick(preferredChoices(ready, this.#query, affinity, this.#deps.health, nowMs), affinity, random, nowMs);
   }
 
   /**

@@ -1,6 +1,7 @@
 import { seededRandom } from '../../kernel/random.ts';
-import { type Choice, choicesOf } from './create-route.ts';
+import { type Choice, choicesOf, preferredChoices } from './create-route.ts';
 import type { Health } from './health.ts';
+import { preferredWords } from './prefer.ts';
 import type { RouteQuery, Verdict } from './route.ts';
 import { blockedWords, leastBad, reopenLeastBad, surveyOnce, unmetNeeds } from './survey.ts';
 
@@ -36,12 +37,17 @@ export function explainRoute(query: RouteQuery, health: Health, nowMs: number): 
   }
   const last = ready.length + due.length === 0 ? leastBad(all, nowMs) : null;
   const first = ready.filter((choice) => choice.tier === ready[0]?.tier);
+  const preferred = preferredChoices(first, query, null, health, nowMs);
+  const words = (choice: Choice) =>
+    query.prefer === undefined || !first.includes(choice)
+      ? ''
+      : `, ${query.prefer}: ${preferredWords(choice, { by: query.prefer, needs: query.needs, atMs: health.wallMs(nowMs), nowMs })}`;
   const candidates = choices.map(({ candidate, choice }) => ({
     target: choice.target.id,
     rank: candidate.rank,
     priority: choice.target.priority,
     weight: choice.weight,
-    verdict: dryVerdict(choice, first, due, last, health),
+    verdict: dryVerdict(choice, preferred, due, last, health) + words(choice),
   }));
   const fits = choices.some(({ choice }) => choice.unfit === null);
   return { candidates, unmet: fits ? [] : unmetNeeds(all) };

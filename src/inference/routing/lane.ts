@@ -201,10 +201,10 @@ export class PeakEwma {
    * floor, so that new and formerly slow targets are tried again: by one scout. Once `awaiting` > 0 the full value
    * (or a guess) counts, or all callers would follow the scout before it has answered.
    */
-  readMs(awaiting: number, nowMs: number): number {
+  readMs(awaiting: number, nowMs: number, fadesInMs = decayMs): number {
     if (this.#atMs < 0) return awaiting > 0 ? unknownFirstTokenMs : firstTokenFloorMs;
     if (awaiting > 0) return this.#valueMs;
-    return Math.max(firstTokenFloorMs, this.#valueMs * Math.exp(-Math.max(0, nowMs - this.#atMs) / decayMs));
+    return Math.max(firstTokenFloorMs, this.#valueMs * Math.exp(-Math.max(0, nowMs - this.#atMs) / fadesInMs));
   }
 
   /** Null while nothing was observed; unfaded. For people. */

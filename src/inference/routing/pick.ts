@@ -40,11 +40,17 @@ export function pick<T extends Pickable>(
   return isClearlyBetter(second, first, firstHealth, factor, nowMs) ? second : first;
 }
 
-/** PeakEWMA × (in flight + 1): expected ms before a new request's first token. */
-export function loadOf(state: LaneState, nowMs: number): number {
+/**
+ * PeakEWMA × (in flight + 1): expected ms before a new request's first token. `fadesInMs`: how fast what was measured of
+ * a target that has no requests is forgotten.
+ */
+export function loadOf(state: LaneState, nowMs: number, fadesInMs?: number): number {
   // What fails shows no first token, and must not look fast for that: it has no scouts, its health decides.
   const fails = state.share.at(nowMs) < failingShare;
-  return state.firstToken.readMs(fails ? Math.max(1, state.awaiting) : state.awaiting, nowMs) * (state.inFlight + 1);
+  return (
+    state.firstToken.readMs(fails ? Math.max(1, state.awaiting) : state.awaiting, nowMs, fadesInMs) *
+    (state.inFlight + 1)
+  );
 }
 
 const failingShare = 0.9;

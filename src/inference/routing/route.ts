@@ -3,6 +3,7 @@ import type { OutcomeClass } from '../neutral/outcome.ts';
 import type { RequestNeeds } from '../neutral/request.ts';
 import type { Usage, UsageSource } from '../neutral/usage.ts';
 import type { Lane } from './lane.ts';
+import type { Preference } from './prefer.ts';
 import type { Credential, Target } from './target.ts';
 
 /** What routing is asked. Alias targets come in config order, fallbacks' targets after them. */
@@ -20,6 +21,8 @@ export interface RouteQuery {
   /** The caller's dialect: where a 400 of another dialect gets its second opinion. */
   callerDialect: string;
   hedge: HedgePolicy;
+  /** By what equals are chosen before their weights; absent: by weight and load alone. */
+  prefer?: Preference;
 }
 
 /** What a caller may say of routing, in headers (design §6). */

@@ -20,5 +20,6 @@ export function plainQuery(
     fallback,
     callerDialect: openAiChatId,
     hedge: alias.hedge,
+    ...(alias.prefer !== undefined && { prefer: alias.prefer }),
   };
 }

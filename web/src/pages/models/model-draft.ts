@@ -7,6 +7,8 @@ export interface ModelDraft {
   targets: readonly TargetDraft[];
   /** Names with commas between them, as are `accounts` and `plans`. */
   fallbacks: string;
+  /** '' by weight and load. */
+  prefer: string;
   tier: string;
   cost: string;
   accounts: string;
@@ -39,7 +41,7 @@ export function blankTarget(): TargetDraft {
 type Written = Record<string, unknown>;
 
 export function draftOf(model: ModelReply | null): ModelDraft {
-  const { type, targets, fallbacks, tier, cost, only, ...rest } = (model?.definition ?? {}) as Written;
+  const { type, targets, fallbacks, prefer, tier, cost, only, ...rest } = (model?.definition ?? {}) as Written;
   const { accounts, plans } = (only ?? {}) as { accounts?: string[]; plans?: string[] };
   const written = (targets as (string | Written)[] | undefined) ?? [];
   return {
@@ -47,6 +49,7 @@ export function draftOf(model: ModelReply | null): ModelDraft {
     type: textOf(type) || 'chat',
     targets: written.length === 0 ? [blankTarget()] : written.map(targetDraft),
     fallbacks: listOf(fallbacks),
+    prefer: textOf(prefer),
     tier: textOf(tier),
     cost: textOf(cost),
     accounts: listOf(accounts),
@@ -80,6 +83,7 @@ export function definitionOf(draft: ModelDraft): Written {
     ...(draft.type !== 'chat' && { type: draft.type }),
     targets: draft.targets.filter(({ target }) => target.trim() !== '').map(writtenTarget),
     ...(fallbacks.length > 0 && { fallbacks }),
+    ...(draft.prefer !== '' && { prefer: draft.prefer }),
     ...(draft.tier.trim() !== '' && { tier: draft.tier.trim() }),
     ...(draft.cost.trim() !== '' && { cost: numberIn(draft.cost) }),
     ...(Object.keys(only).length > 0 && { only }),

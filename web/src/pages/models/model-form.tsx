@@ -84,6 +84,16 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
         </Field>
       </div>
       <Targets targets={draft.targets} onTargets={(targets) => change({ targets })} />
+      <Field name="prefer" label="Asked first" hint="Among healthy targets of one priority.">
+        {(control) => (
+          <Select {...control} value={draft.prefer} onChange={({ target }) => change({ prefer: target.value })}>
+            <option value="">By weight and load</option>
+            <option value="cheapest">The cheapest</option>
+            <option value="fastest">The fastest</option>
+            <option value="balanced">By price and time</option>
+          </Select>
+        )}
+      </Field>
       <Field
         name="fallbacks"
         label="Fallbacks"
