@@ -5,6 +5,7 @@ import { providerSchema } from '../config/schema-providers.ts';
 import { connectProviders } from '../inference/models/connections.ts';
 import { lookAtProvider } from '../inference/models/live-look.ts';
 import { catalog } from '../inference/providers/catalog.ts';
+import type { Provider } from '../inference/providers/provider.ts';
 import { noQuery } from './fields.ts';
 import { uncallable } from './kept.ts';
 import { refuseMachineTokens } from './machine-tokens.ts';
@@ -25,10 +26,12 @@ const typesSchema = z.object({
       needs_key: z.boolean(),
       env: z.string().nullable().describe('The environment variable that holds its key by convention.'),
       local: z.boolean().describe("A server on one's own machine."),
+      serves: z.array(z.enum(['chat', 'embedding', 'speech', 'transcription', 'image'])),
     }),
   ),
 });
 export type ProviderTypesReply = z.output<typeof typesSchema>;
+type ServedKind = ProviderTypesReply['data'][number]['serves'][number];
 
 const foundSchema = z.object({
   looked: z.boolean().describe('false: the configuration says `autodetect: off`.'),
@@ -73,13 +76,14 @@ export function providerDraftOperations(parts: AdminParts): Operation[] {
       body: null,
       reply: typesSchema,
       run: () => ({
-        data: catalog.map(({ id, title, baseUrl, auth, tokens, local, envKey }) => ({
-          type: id,
-          title,
-          base_url: baseUrl,
-          needs_key: auth !== 'none' && tokens === undefined && !local,
-          env: envKey,
-          local,
+        data: catalog.map((provider) => ({
+          type: provider.id,
+          title: provider.title,
+          base_url: provider.baseUrl,
+          needs_key: provider.auth !== 'none' && provider.tokens === undefined && !provider.local,
+          env: provider.envKey,
+          local: provider.local,
+          serves: servedBy(provider),
         })),
       }),
     }),
@@ -148,4 +152,15 @@ export function providerDraftOperations(parts: AdminParts): Operation[] {
 
 function placeOf(url: string): string {
   return new URL(url).origin.replace('localhost', '127.0.0.1');
+}
+
+function servedBy({ paths, chatPath, embeds, speech, transcription, images }: Provider): ServedKind[] {
+  const kinds = {
+    chat: paths.chat !== null || chatPath !== undefined,
+    embedding: embeds !== undefined,
+    speech: speech !== undefined,
+    transcription: transcription !== undefined,
+    image: images !== undefined,
+  };
+  return (Object.keys(kinds) as ServedKind[]).filter((kind) => kinds[kind]);
 }

@@ -51,6 +51,15 @@ test('a provider is tested, changed and removed, and its key is shown nowhere', 
   const page = await openPage(t, gateway, '/dashboard/providers');
   await page.getByRole('button', { name: 'Add provider' }).click();
   const dialog = page.getByRole('dialog');
+  const groups = dialog.getByLabel('Type').locator('optgroup');
+  const labels = await groups.evaluateAll((all) => all.map((one) => one.getAttribute('label')));
+  assert.deepEqual(labels.slice(0, 4), ['Chat and more', 'At an address of yours', 'Sound', 'Pictures']);
+  assert.ok((await groups.nth(2).locator('option').allTextContents()).includes('Deepgram'));
+  const chatting = await groups.first().locator('option').allTextContents();
+  assert.deepEqual(
+    chatting,
+    [...chatting].sort((a, b) => a.localeCompare(b)),
+  );
   await dialog.getByLabel('Key').fill('a-secret-of-a-provider-0123456789');
   await dialog.getByLabel('Name').fill('up');
   await dialog.getByLabel('Base URL').fill(`${upstream.url}/v1`);

@@ -399,6 +399,8 @@ test('kinds of providers are listed for a picker, and nothing is looked for wher
     [openai.base_url, openai.needs_key, openai.env, openai.local],
     ['https://api.openai.com/v1', true, 'OPENAI_API_KEY', false],
   );
+  assert.deepEqual(openai.serves, ['chat', 'embedding', 'speech', 'transcription', 'image']);
+  assert.deepEqual(data.find(({ type }: Answer) => type === 'deepgram').serves, ['speech', 'transcription']);
   assert.equal(data.find(({ type }: Answer) => type === 'ollama').needs_key, false);
   assert.deepEqual(await ok(gateway, 'GET', '/providers/found'), { looked: false, data: [] });
 });

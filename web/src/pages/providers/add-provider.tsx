@@ -108,8 +108,11 @@ export function AddProvider({
         <Field name="type" label="Type">
           {(control) => (
             <Select {...control} value={type} onChange={({ target }) => change({ type: target.value, baseUrl: '' })}>
-              <optgroup label="Services">{types.data.filter(({ local }) => !local).map(optionOf)}</optgroup>
-              <optgroup label="Your own servers">{types.data.filter(({ local }) => local).map(optionOf)}</optgroup>
+              {groupsOf(types.data).map(([label, group]) => (
+                <optgroup key={label} label={label}>
+                  {group.map(optionOf)}
+                </optgroup>
+              ))}
             </Select>
           )}
         </Field>
@@ -144,6 +147,29 @@ export function AddProvider({
       {refused !== null && <ErrorNote error={new Error(refused.message || `The test failed: ${refused.verdict}.`)} />}
     </Form>
   );
+}
+
+const groups = [
+  'Chat and more',
+  'At an address of yours',
+  'Sound',
+  'Pictures',
+  'Embeddings',
+  'Your own servers',
+] as const;
+
+function groupOf({ local, base_url, serves }: ProviderType): (typeof groups)[number] {
+  if (local) return 'Your own servers';
+  if (base_url === null) return 'At an address of yours';
+  if (serves.includes('chat')) return 'Chat and more';
+  if (serves.includes('speech') || serves.includes('transcription')) return 'Sound';
+  return serves.includes('image') ? 'Pictures' : 'Embeddings';
+}
+
+/** Types are sorted by title in each group, so that typing the first letters of one finds it. */
+function groupsOf(types: readonly ProviderType[]): [label: string, types: ProviderType[]][] {
+  const sorted = [...types].sort((a, b) => a.title.localeCompare(b.title));
+  return groups.map((label) => [label, sorted.filter((type) => groupOf(type) === label)]);
 }
 
 function optionOf({ type, title }: ProviderType) {

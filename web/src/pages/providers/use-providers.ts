@@ -51,6 +51,8 @@ const keyBeginnings: readonly (readonly [string, string])[] = [
   ['pa-', 'voyage'],
   ['tgp_', 'together'],
   ['sk-proj-', 'openai'],
+  ['hf_', 'huggingface'],
+  ['cpk_', 'chutes'],
 ];
 
 /** The type of the provider that gives such keys; null for one that several might have given. */
