@@ -9,7 +9,8 @@ type ProviderConstructor = new (
 
 export interface OpenIdProvider {
   issuer: string;
-  clientSecret: string;
+  /** `dashboard.oidc` of a gateway that logs people in here. */
+  settings(roles: readonly object[]): object;
   /** Who somebody is from their next login on; whoever is not named has no groups. */
   people: Map<string, { groups?: unknown; name?: string }>;
   /** Registers the gateway at this address; before the first login. */
@@ -36,7 +37,11 @@ export async function startOpenIdProvider(options: { claims: 'id-token' | 'useri
   const clientSecret = 'secret-of-culvert-at-its-provider';
   return {
     issuer,
-    clientSecret,
+    settings: (roles) => ({
+      ...{ issuer, client_id: 'culvert', client_secret: clientSecret, name: 'Example' },
+      scopes: ['openid', 'email', 'groups'],
+      roles,
+    }),
     people,
     asked,
     async register(gatewayUrl) {

@@ -199,6 +199,16 @@ export const storageSchema = z
   })
   .describe('Where things are kept.');
 
+function isOneOf(...given: unknown[]): boolean {
+  return given.filter((one) => one !== undefined).length === 1;
+}
+
+function hasSecretOfWebhook({ webhook, secret }: { webhook?: unknown; secret?: unknown }): boolean {
+  return (webhook === undefined) === (secret === undefined);
+}
+
+const secretFault = { error: 'webhook and secret need each other', path: ['secret'] };
+
 const sinkSchema = z
   .strictObject({
     name: name('a sink').describe('Under which its place in the ledger is kept: another name begins anew.'),
@@ -218,14 +228,8 @@ const sinkSchema = z
       .prefault('30s')
       .describe('From a batch to the next. Full ones follow each other at once.'),
   })
-  .refine(
-    ({ s3, webhook, folder }) => [s3, webhook, folder].filter((place) => place !== undefined).length === 1,
-    'a sink has one of s3, webhook and folder',
-  )
-  .refine(({ webhook, secret }) => (webhook === undefined) === (secret === undefined), {
-    error: 'webhook and secret need each other',
-    path: ['secret'],
-  });
+  .refine(({ s3, webhook, folder }) => isOneOf(s3, webhook, folder), 'a sink has one of s3, webhook and folder')
+  .refine(hasSecretOfWebhook, secretFault);
 
 const alertReceiverSchema = z
   .strictObject({
@@ -241,13 +245,10 @@ const alertReceiverSchema = z
     secret: webhookSecret().optional().describe('Signs what the webhook gets (Standard Webhooks), ≥ 32 bytes.'),
   })
   .refine(
-    ({ slack, email, webhook }) => [slack, email, webhook].filter((place) => place !== undefined).length === 1,
+    ({ slack, email, webhook }) => isOneOf(slack, email, webhook),
     'a receiver has one of slack, email and webhook',
   )
-  .refine(({ webhook, secret }) => (webhook === undefined) === (secret === undefined), {
-    error: 'webhook and secret need each other',
-    path: ['secret'],
-  });
+  .refine(hasSecretOfWebhook, secretFault);
 
 const alertsSchema = z
   .strictObject({

@@ -13,17 +13,10 @@ const gateway = await startGateway(
   { after: after as never },
   {
     dashboard: {
-      oidc: {
-        issuer: provider.issuer,
-        client_id: 'culvert',
-        client_secret: provider.clientSecret,
-        name: 'Example',
-        scopes: ['openid', 'email', 'groups'],
-        roles: [
-          { group: 'finance', role: 'billing' },
-          { group: 'platform', role: 'owner' },
-        ],
-      },
+      oidc: provider.settings([
+        { group: 'finance', role: 'billing' },
+        { group: 'platform', role: 'owner' },
+      ]),
     },
   },
 );

@@ -19,18 +19,7 @@ interface World {
 async function world(claims: 'id-token' | 'userinfo'): Promise<World> {
   const provider = await startOpenIdProvider({ claims });
   after(() => provider.close());
-  const config = {
-    dashboard: {
-      oidc: {
-        issuer: provider.issuer,
-        client_id: 'culvert',
-        client_secret: provider.clientSecret,
-        name: 'Example',
-        scopes: ['openid', 'email', 'groups'],
-        roles,
-      },
-    },
-  };
+  const config = { dashboard: { oidc: provider.settings(roles) } };
   const gateway = await startGateway({ after: after as never }, config);
   await provider.register(gateway.url);
   return { provider, gateway, config };
