@@ -50,6 +50,7 @@ export const rooms: readonly Room[] = [
   { path: 'src/inference/transcription', mayImport: ['src/inference/spine'] },
   { path: 'src/inference/images', mayImport: ['src/inference/spine'] },
   { path: 'src/inference/forwarded', mayImport: ['src/inference/spine'] },
+  { path: 'src/inference/passthrough', mayImport: ['src/inference/spine'] },
   { path: 'src/inference/metered', mayImport: ['src/inference/embeddings', 'src/inference/forwarded'] },
   {
     path: 'src/inference/endpoints',
@@ -74,7 +75,13 @@ export const rooms: readonly Room[] = [
   { path: 'src/admin', mayImport: ['src/inference/endpoints'], typesOnly: ['src/vectors', 'src/tools'] },
   {
     path: 'src/http',
-    mayImport: ['src/inference/endpoints', 'src/inference/metered', 'src/vectors', 'src/tools'],
+    mayImport: [
+      'src/inference/endpoints',
+      'src/inference/metered',
+      'src/inference/passthrough',
+      'src/vectors',
+      'src/tools',
+    ],
     typesOnly: ['src/admin'],
   },
   { path: 'src/cli', mayImport: ['src/http', 'src/stores'], typesOnly: ['src/admin'] },

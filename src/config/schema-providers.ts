@@ -86,6 +86,12 @@ export const providerSchema = z.strictObject({
     .describe(
       'true: every model that it lists can be called beside the aliases, as provider/model. Default: true where `models` names none.',
     ),
+  passthrough: z
+    .boolean()
+    .default(false)
+    .describe(
+      "true: keys may call every path below its base URL as `/passthrough/NAME/…`, with its credential. They then see all that this credential sees at the provider, other keys' files among it.",
+    ),
   headers: z
     .record(
       z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'expected the name of an HTTP header'),

@@ -14,6 +14,7 @@ import { messagesRoutes } from '../http/routes/messages.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { modelRoutes } from '../http/routes/models.ts';
 import { openApiRoute } from '../http/routes/openapi.ts';
+import { passthroughRoutes } from '../http/routes/passthrough.ts';
 import { requestRoute } from '../http/routes/requests.ts';
 import { responsesRoutes } from '../http/routes/responses.ts';
 import { signedFilesRoute } from '../http/routes/signed-files.ts';
@@ -157,6 +158,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ...conversationsRoutes(services),
     ...forwardedRoutes(services),
     embeddingsRoute(services),
+    ...passthroughRoutes(services),
     ...speechRoutes(services),
     ...transcriptionRoutes(services),
     ...imageRoutes(services),

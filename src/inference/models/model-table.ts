@@ -53,6 +53,8 @@ export interface Alias {
 export interface ModelTable {
   /** The alias, byte for byte; else what there is, with the nearest spelling. */
   resolve(model: string, principal: Principal): Alias | Failure;
+  /** Whether this key may use what is called so, be there a model of the name or not. */
+  allows(id: string, principal: Principal): boolean;
   /** The first model that chats and that this key may use, a name without a provider before others; null: none. */
   firstToChat(principal: Principal): Alias | null;
   /** Who answers a conversation for a model that nobody has; null: nobody, or this key may use none that chats. */
@@ -199,6 +201,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
 
   return {
     resolve,
+    allows: allowed,
     resolveBeside(first, model, principal) {
       const found = resolve(model, principal);
       if (!('kind' in found) || found.kind !== 'model-unknown') return found;

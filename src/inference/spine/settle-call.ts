@@ -1,13 +1,15 @@
 import type { Claim, Delivered, Reservation } from '../../metering/admission.ts';
 import type { Price } from '../neutral/price.ts';
 import type { RouteRecord } from '../routing/route.ts';
+import type { Target } from '../routing/target.ts';
 import type { Job, JobProgress } from './job.ts';
 import type { ModelCall } from './model-call.ts';
 import type { SpineServices } from './services.ts';
 import type { Client } from './sink.ts';
 
 /** What settlement reads of a job. */
-export type EndedJob = Pick<Job, 'user' | 'tag' | 'stream' | 'progress'> & {
+export type EndedJob = Pick<Job, 'user' | 'tag' | 'stream'> & {
+  progress: Omit<JobProgress, 'answeredBy'> & { answeredBy: { target: Pick<Target, 'id' | 'price'> } | null };
   client: Pick<Client, 'gone' | 'committed'>;
   /** Of its tokens, where several models had them; absent: that of the target that answered. */
   price?: Price | null;
@@ -55,7 +57,7 @@ export function settleCall(
   services.finished(event, claim.trace);
 }
 
-function deliveryOf(progress: JobProgress, aborted: boolean): Delivered {
+function deliveryOf(progress: Pick<JobProgress, 'delivered' | 'attempts'>, aborted: boolean): Delivered {
   if (progress.delivered === 'whole') return 'whole';
   if (progress.delivered === 'partial') return 'part';
   return aborted && progress.attempts.length > 0 ? 'abandoned' : 'nothing';

@@ -8,7 +8,7 @@ export interface UpstreamRequest {
   route?: UpstreamRoute | undefined;
   /** Path and query. */
   path: string;
-  method: 'POST' | 'GET' | 'PUT' | 'DELETE';
+  method: 'POST' | 'GET' | 'PUT' | 'PATCH' | 'DELETE';
   /** Flat list name, value, name, value…; values are already safe. Without Host, Content-Length, Accept-Encoding. */
   headers: readonly string[];
   /** Adds the headers that prove who asks; absent: `headers` say it already. */

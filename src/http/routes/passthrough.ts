@@ -1,0 +1,88 @@
+import type { IncomingMessage } from 'node:http';
+import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import type { Services } from '../../inference/endpoints/services.ts';
+import { type PassedCall, passThrough, wayOf } from '../../inference/passthrough/pass-through.ts';
+import { refuse } from '../../inference/spine/sink.ts';
+import type { UpstreamUpload } from '../../inference/transport/upstream-call.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type { Exchange, Route } from '../exchange.ts';
+import { readBody, wrongEncoding } from '../read-body.ts';
+import { meteredCallOf } from './metered-call.ts';
+
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+/** Longer bodies are sent on as they come. Shorter ones can be sent again on another connection. */
+const streamedBytesMin = 1024 * 1024;
+
+/** `/passthrough/{provider}/…`: any path of a provider that is open to it, with its credential. */
+export function passthroughRoutes(services: Services): Route[] {
+  return methods.map((method) => ({
+    method,
+    path: '/passthrough/:provider/*',
+    auth: 'key',
+    quota: 'one',
+    endpoint: 'passthrough',
+    dialect: openAiChat,
+    summary: 'Ask a provider what no format covers, with its credential: any path below its base URL',
+    handle: (exchange) => answer(services, method, exchange),
+  }));
+}
+
+async function answer(services: Services, method: PassedCall['method'], exchange: Exchange): Promise<void> {
+  const { client, request, path, search, params } = exchange;
+  const call: PassedCall = {
+    ...meteredCallOf(exchange),
+    client,
+    method,
+    provider: params.provider ?? '',
+    // As it was written: the router decodes.
+    path: `/${path.split('/').slice(3).join('/')}`,
+    search,
+    callerHeaders: request.headers,
+  };
+  const refused = (failure: Failure) => refuse(client, failure, call.admitted.headers);
+  const way = wayOf(services, call);
+  if (way.kind !== 'way') return refused(way);
+  const body = await bodyOf(services, exchange);
+  if (body === null) return;
+  if (body !== 'none' && 'kind' in body) return refused(body);
+  await passThrough(services, call, way, body === 'none' ? null : body);
+}
+
+/** Null: the caller left while sending. */
+async function bodyOf(
+  services: Services,
+  exchange: Exchange,
+): Promise<Buffer | UpstreamUpload | 'none' | Failure | null> {
+  const { request, response, givenBody } = exchange;
+  if (givenBody !== null) return givenBody;
+  const {
+    'content-length': length,
+    'transfer-encoding': chunked,
+    'content-encoding': encoding,
+    expect,
+  } = request.headers;
+  if (chunked === undefined && (length === undefined || length === '0')) return 'none';
+  const { body_limit, upload_limit } = services.snapshot().config.server;
+  const bytes = Number(length);
+  // Who does not say how long it is has it read first, since it is sent with its length.
+  if (length === undefined || bytes < streamedBytesMin) return readBody(exchange, body_limit);
+  const wrong = wrongEncoding(encoding);
+  if (wrong !== null) return wrong;
+  if (bytes > upload_limit) return { kind: 'body-too-large', limitBytes: upload_limit };
+  if (expect !== undefined) response.writeContinue();
+  return streamed(request, bytes);
+}
+
+/** Read once, while it is sent. It ends with the request, not with who reads: the caller still gets the answer. */
+function streamed(request: IncomingMessage, bytes: number): UpstreamUpload {
+  let begun = false;
+  return {
+    bytes,
+    open() {
+      if (begun) throw new Error('the body has been sent in part and cannot be sent again');
+      begun = true;
+      return request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+    },
+  };
+}
