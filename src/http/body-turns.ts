@@ -1,7 +1,7 @@
 import { createTurns } from '../kernel/sharing/turns.ts';
 import type { Exchange } from './exchange.ts';
 
-/** Of one body at a time: Node would read 2 MB of it before it looks at anybody else. */
+/** One body at a time: Node would read 2 MB of it before it serves anybody else. */
 export const turnBytesMax = 128 * 1024;
 
 /**
@@ -10,7 +10,7 @@ export const turnBytesMax = 128 * 1024;
  */
 const turns = createTurns({ name: 'Bodies', places: 4, waitingMax: Number.POSITIVE_INFINITY });
 
-/** When a body, of which `turnBytesMax` have come, may be read on: in turn with those of all accounts. */
+/** When a body of which `turnBytesMax` have come may be read on: it takes turns with those of all accounts. */
 export async function nextBodyTurn({ principal }: Exchange): Promise<void> {
   const turn = await turns.take(principal?.account ?? '', null);
   // After the sockets have been looked at.

@@ -1,14 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import { createNetworkSet, plainAddress } from '../kernel/network.ts';
 
-/** Hops of X-Forwarded-For that are looked at; what stands further left is not believed. */
+/** Largest number of hops in X-Forwarded-For that are read. Entries further left are not believed. */
 const hopsMax = 32;
 
 type Addressed = Pick<IncomingMessage, 'headers'> & { socket: { remoteAddress?: string | undefined } };
 
 /**
- * Whose request it is: the socket's other end or, while that is one of `trusted` (server.trusted_proxies), whom it
- * names in X-Forwarded-For, read from the right. Null when nobody can tell, such as for a name that is no address.
+ * The client's address: the socket's other end or, while that is one of `trusted` (server.trusted_proxies), the next
+ * address of X-Forwarded-For, read from the right. Null when nobody can tell, such as for a name in place of an
+ * address.
  */
 export function createClientAddress(trusted: () => readonly string[]): (request: Addressed) => string | null {
   const isTrusted = createTrust(trusted);
@@ -20,7 +21,7 @@ export function createClientAddress(trusted: () => readonly string[]): (request:
     let address = peer;
     for (let seen = 0; seen < hopsMax && isTrusted(address); seen += 1) {
       const hop = hops.pop()?.trim();
-      // Nobody stands behind this proxy: it called itself.
+      // The proxy sent the request itself, for no client.
       if (hop === undefined || hop === '') return address;
       address = plainAddress(withoutPort(hop));
     }

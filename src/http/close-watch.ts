@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** Where Firecrawl's SDKs open a WebSocket to watch a crawl or a batch. */
+/** Path where Firecrawl's SDKs open a WebSocket to watch a crawl or a batch. */
 const watchedPath = /^(?:\/v1\/tools)?\/v[12]\/(?:crawl|batch\/scrape)\/[^/?]+$/;
 /** RFC 6455 §1.3. */
 const acceptGuid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
@@ -12,8 +12,9 @@ const closedWithinMs = 1_000;
 const token = /^[\w!#$%&'*+.^`|~-]{1,200}$/;
 
 /**
- * A watcher of Firecrawl's SDKs asks by plain GETs when its WebSocket is closed in order, and gives up when it is refused:
- * so it is accepted and closed. It tells nothing, and needs no key. False: this request is no watcher's.
+ * A watcher of Firecrawl's SDKs polls by GET when its WebSocket closes normally, and gives up when it is refused. So
+ * the WebSocket is accepted and closed. It sends nothing, and needs no key. False: the request does not come from a
+ * watcher.
  */
 export function closeWatch({ url, headers }: IncomingMessage, socket: Duplex): boolean {
   const key = headers['sec-websocket-key'];

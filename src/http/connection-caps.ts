@@ -3,18 +3,20 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { createNetworkSet, plainAddress } from '../kernel/network.ts';
 
-/** Beyond the cap so many more are accepted, to be told why they are refused; what comes on top is closed unread. */
+/**
+ * Number of connections beyond the cap that are accepted only to be refused in words. Further ones are closed unread.
+ */
 const refusedAtOnce = 32;
 /** Descriptors for databases that open later, logs, threads, and looks at providers; of few an eighth. */
 const spareDescriptors = 64;
 /** How long a refused caller has to read its answer. */
 const lingerMs = 1_000;
-/** Of one address, where nothing is configured. */
+/** Of one address, when nothing is configured. */
 const perAddressDefault = 2_000;
 const loopback = createNetworkSet(['127.0.0.0/8', '::1/128']);
 
 export interface CapParts {
-  /** As configured right now; undefined: 2,000, of which loopback is free. */
+  /** As configured right now; undefined: 2,000, and loopback is free. */
   perAddress(): number | undefined;
   isTrusted(address: string | null): boolean;
   /** Answers a connection that has no place, and ends it. */
@@ -97,7 +99,7 @@ function connectionsMax(): number | null {
     const spare = Math.min(spareDescriptors, descriptors / 8);
     return Math.max(1, Math.floor((descriptors - open - spare - refusedAtOnce) / 2));
   } catch {
-    // Only Linux tells; elsewhere the limit is as good as none, or the operator's to watch.
+    // Only Linux tells the limit. Elsewhere there is practically none, or the operator watches it.
     return null;
   }
 }

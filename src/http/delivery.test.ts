@@ -22,7 +22,7 @@ test('F19 a reader who is behind makes write say so with at most 256 KB waiting;
   client.expect([]);
   client.start('events', []);
   const gone = new Promise<void>((resolve) => client.onGone(resolve));
-  // As the pipeline does: on as soon as the reader has caught up, which the kernel's buffers do for a while.
+  // As the pipeline does: it goes on as soon as the reader has caught up, and the kernel's buffers do that for a while.
   let bytes = 0;
   const fill = () => {
     while (client.chunk(piece) === 'ready') bytes += piece.length;

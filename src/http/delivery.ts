@@ -19,8 +19,8 @@ const streamHeaders = [
 const eventHeaders = ['content-type', 'text/event-stream; charset=utf-8', ...streamHeaders];
 
 /**
- * The client behind a node response: whole answers in one send, streams with keep-alive comments, backpressure and a
- * bound on what waits for a reader who has stopped reading; errors in the dialect of the route.
+ * The client behind a node response. Whole answers leave in one send. Streams have keep-alive comments, backpressure
+ * and a bound on the bytes that wait for a reader that has stopped reading. Errors have the dialect of the route.
  */
 export class ResponseDelivery implements Delivery {
   gone = false;
@@ -118,18 +118,20 @@ export class ResponseDelivery implements Delivery {
       const { dialect } = exchange.route!;
       const nowMs = this.clock.wallMs();
       if (!this.committed) return writeFailure(exchange, failure, dialect, nowMs, headers);
-      // Never by what looks like a clean end; a stream of bytes has no place for an error.
+      // A broken answer never looks like a clean end. A stream of bytes has no place for an error.
       if (this.form === 'bytes') return this.breakOff();
       response.end(dialect.errorFrame(failure, errorContextOf(exchange, nowMs), mark));
     } else if (this.form === 'whole') {
       this.committed = true;
       writeAnswer(exchange, this.status, this.headers, this.whole ?? '');
     } else response.end();
-    // What was written last may still wait for a reader who never takes it.
+    // The last bytes may still wait for a reader that never takes them.
     if (!response.writableFinished && response.writableLength > 0) this.watchReader();
   }
 
-  /** By a reset: to who reads until the connection ends, a plain end would look like the answer's. */
+  /**
+   * Ends by a reset: to a client that reads until the connection ends, a plain end would look like the answer's end.
+   */
   private breakOff(): void {
     const { socket } = this.response;
     this.brokenOff = true;
@@ -210,7 +212,7 @@ export function writeFailure(
   if (failure.kind === 'method-not-allowed') headers.push('allow', failure.allowed.join(', '));
   if (failure.kind === 'upstreams-limited') headers.push('x-culvert-limited-by', 'upstream');
   if (failure.kind === 'upgrade-required') headers.push('upgrade', 'HTTP/1.1');
-  // Who has not sent all of a body by now would hold the connection for as long again.
+  // A caller that has not sent all of a body by now would hold the connection for as long again.
   if (failure.kind === 'request-timeout' || hasLargeUnreadBody(exchange)) headers.push('connection', 'close');
   response.writeHead(facts.status, headers);
   response.end(exchange.request.method === 'HEAD' ? undefined : body);
@@ -263,7 +265,7 @@ function lookOver(name: string, value: string, fit: Set<string> | null | undefin
   fit.add(value);
 }
 
-/** Node copies a body this short through its stack beside the head; longer ones are better sent as they are. */
+/** Node copies a body this short through its stack beside the head. Longer ones are better sent as they are. */
 const joinedBytesMax = 8_192;
 /** What node keeps to itself: it writes a head from its first line and the headers that it must know of. */
 interface HeadWriter {
@@ -321,7 +323,7 @@ for (const name of seldomNew) knownHeaders.set(name, { begin: `\r\n${name}: `, f
 const drainBytesMax = 1024 * 1024;
 
 function hasLargeUnreadBody({ request, dropsBody }: Pick<Exchange, 'request' | 'dropsBody'>): boolean {
-  // A caller who is still sending would see the reset and not the answer.
+  // A caller that is still sending would see the reset and not the answer.
   if (dropsBody) return false;
   if (request.complete || request.method === 'GET' || request.method === 'HEAD') return false;
   const length = request.headers['content-length'];

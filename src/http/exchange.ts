@@ -14,7 +14,7 @@ import type { Refusal } from '../metering/refusal.ts';
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Who waits, and where the answer goes. */
+  /** The caller that waits, and where its answer goes. */
   readonly client: Delivery;
   /** Its body, where it did not come over the wire; null: it is still to be read from `request`. */
   readonly givenBody: Buffer | null;
@@ -22,11 +22,11 @@ export interface Exchange {
   readonly requestId: string;
   /** The caller's x-request-id when it is a sane one. */
   readonly clientRequestId: string | null;
-  /** `server.public_url`, with which links in errors begin. */
+  /** `server.public_url`, the beginning of links in errors. */
   readonly publicUrl: string | undefined;
   /** Path without the query; what the router matched and auth was decided on. */
   readonly path: string;
-  /** What stands behind the `?`, raw; '' when nothing. */
+  /** The raw query behind the `?`; '' when there is none. */
   readonly search: string;
   readonly params: Readonly<Record<string, string | undefined>>;
   readonly route: Route | null;
@@ -40,7 +40,7 @@ export interface Exchange {
   admitted: Admitted | null;
   /** Null: nobody traces it. Set before `handle`. */
   trace: Trace | null;
-  /** What of its body counts in the room for bodies, from `handle` to its end; null on routes without a key. */
+  /** Bytes of its body that count in the room for bodies, from `handle` to its end; null on routes without a key. */
   held: RoomHold | null;
   /** Its body is read to its end, and dropped: the answer does not wait for it. */
   dropsBody: boolean;
@@ -48,7 +48,7 @@ export interface Exchange {
   readonly onRefused: (refusal: Refusal) => void;
 }
 
-/** Of a request: JSON unless a form is said. `schema` is JSON Schema, made when it is asked for. */
+/** Body of a request: JSON, unless it says form. `schema` is JSON Schema, made on demand. */
 export interface RouteBody {
   form?: 'multipart/form-data';
   schema(): JsonSchema | Promise<JsonSchema>;
@@ -60,21 +60,21 @@ export interface Route {
   /** find-my-way's pattern. */
   path: string;
   /**
-   * `key` and `admin` take the session of a browser, too. `session`: the handler itself asks for one, or for what opens
-   * one. `none` needs a reason: see test/faults.
+   * `key` and `admin` accept the session of a browser, too. `session`: the handler itself asks for one, or opens one.
+   * `none` needs a reason: see test/faults.
    */
   auth: 'key' | 'admin' | 'session' | 'none';
   /** How the call counts in requests per minute. `none`: not metered at all. */
   quota: AdmitWeight | 'none';
-  /** Whose limit headers its answers carry beside the IETF's. Default: OpenAI's. */
+  /** Format of the limit headers beside the IETF's. Default: OpenAI's. */
   limitForm?: LimitHeaderForm;
-  /** As the ledger and what is told of refused requests name it. Default: its path. */
+  /** Name of the endpoint in the ledger and in counts of refused requests. Default: its path. */
   endpoint?: string;
-  /** Whose error bodies it speaks. */
+  /** Dialect of its error bodies. */
   dialect: Pick<CallerDialect, 'errorBody' | 'errorFrame'>;
-  /** What it does, in a few words, for /openapi.json. */
+  /** Short description for /openapi.json. */
   summary: string;
-  /** What it takes, for the same. */
+  /** Its parameters and body, for /openapi.json. */
   body?: RouteBody;
   handle(exchange: Exchange): Promise<void> | void;
 }

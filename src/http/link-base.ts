@@ -12,7 +12,7 @@ export function linkBaseOf(request: IncomingMessage, server: Config['server']): 
   const peer = plainAddress(socket.remoteAddress ?? '');
   const proxied =
     headers['x-forwarded-proto'] === 'https' && peer !== null && createNetworkSet(server.trusted_proxies).has(peer);
-  // HTTP/1.0 needs no Host. What it holds was looked at before (preflight).
+  // HTTP/1.0 needs no Host. A present one was checked before (preflight).
   const host = headers.host || `${bracketed(socket.localAddress ?? '127.0.0.1')}:${socket.localPort ?? server.port}`;
   return `${proxied ? 'https' : 'http'}://${host}`;
 }

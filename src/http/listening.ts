@@ -1,10 +1,13 @@
-/** Where callers on this machine reach a server that listens on `host`; an address for all means loopback too. */
+/**
+ * Address where callers on this machine reach a server that listens on `host`. A host for all addresses includes
+ * loopback.
+ */
 export function urlOf(host: string, port: number): string {
   const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${shown.includes(':') ? `[${shown}]` : shown}:${port}`;
 }
 
-/** What keeps a server from listening, and what to do about it, as a sentence. */
+/** A sentence on why a server cannot listen, and what to do about it. */
 export function whyNotListening(error: unknown, host: string, port: number): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
   if (code === 'EADDRINUSE')

@@ -3,7 +3,7 @@ import type { LoggedBodies } from '../inference/endpoints/services.ts';
 import type { AnswerForm, Bytes, Client, Failed, HeaderList, Pace, Sink } from '../inference/spine/sink.ts';
 import { factsOf } from '../kernel/failure.ts';
 
-/** What is logged of one body; of the rest only its length. */
+/** Largest part of one body that is logged; of the rest only the length. */
 const loggedBytesMax = 64 * 1024;
 
 export interface BodyLogFacts {
@@ -22,8 +22,8 @@ export function isNamed({ account, keyName }: Principal, named: readonly string[
 }
 
 /**
- * The same sink, whose request and answer are written to the log once the answer has ended, whatever way: at most
- * `loggedBytesMax` of each, without what looks like a credential, and without what is no text.
+ * Wraps a sink so that request and answer are logged once the answer has ended, in whatever way. It logs at most
+ * `loggedBytesMax` of each, and leaves out what looks like a credential and what is not text.
  */
 export class LoggedSink implements Sink {
   readonly #next: Sink & Pick<Client, 'committed'>;
@@ -98,12 +98,12 @@ export class KeptText {
     this.#keptBytes += piece.length;
   }
 
-  /** As far as it is kept. */
+  /** The part that is kept. */
   bytes(): Buffer {
     return Buffer.concat(this.#pieces);
   }
 
-  /** `form`: its media type where that is no JSON and no events. */
+  /** `form`: its media type when it is neither JSON nor events. */
   text(form: string): string {
     if (form !== '') return `[${this.#bytes} bytes of ${form}]`;
     const text = withoutCredentials(this.bytes().toString('utf8'));

@@ -15,7 +15,7 @@ import { type Multipart, readMultipart } from './read-multipart.ts';
 import { tagOf } from './tag.ts';
 import { TracedSink } from './traced-content.ts';
 
-/** What an endpoint is asked: a body, and what of the request's meaning stands outside of it. */
+/** Input of an endpoint: a body, and the parts of the request outside of it. */
 export type InputOf<I, Body> = (exchange: Exchange, body: Body) => I | Failure;
 
 /** Nothing does. */
@@ -45,7 +45,7 @@ export function bodyHandler<I extends object, R extends RequestBody, P extends P
   };
 }
 
-/** The same for uploads, whose files are on disk for as long as they are served: they are removed on every path. */
+/** The same for uploads, whose files are on disk while they are served. They are removed on every path. */
 export function uploadHandler<I extends object, R extends RequestBody, P extends Plan>(
   services: Services,
   endpoint: Endpoint<I, R, P>,
@@ -121,7 +121,7 @@ function logged(
   return { ...call, sink };
 }
 
-/** For keys that `named` holds, with a sink that gives the trace what was asked and answered. */
+/** For keys that `named` holds, with a sink that gives the trace the request and the answer. */
 function traced<I extends object, R extends RequestBody, P extends Plan>(
   endpoint: Pick<Endpoint<I, R, P>, 'traced'>,
   call: ModelCall,
@@ -143,7 +143,7 @@ const sessionHeaders = [
   'x-session-id',
 ] as const;
 
-/** What the caller says of routing; a Failure (400) names the header that is wrong. */
+/** Routing wishes of the caller; a Failure (400) names the wrong header. */
 function readWishes(headers: IncomingHttpHeaders): RoutingWishes | Failure {
   const timeout = headers['x-culvert-timeout-ms'];
   const timeoutMs = timeout === undefined ? null : decimal(timeout);
@@ -165,7 +165,7 @@ function readWishes(headers: IncomingHttpHeaders): RoutingWishes | Failure {
   return { timeoutMs, fallback, session };
 }
 
-/** NaN for what `Number` would also take for one: hexadecimal, exponents, blanks. */
+/** NaN for other spellings that `Number` accepts: hexadecimal, exponents, blanks. */
 function decimal(text: string | string[]): number {
   return typeof text === 'string' && /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
 }

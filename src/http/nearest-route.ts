@@ -14,7 +14,7 @@ export function nearestRoute(method: string, path: string, routes: readonly Name
     // Every path begins with it.
     if (route.path === '/') continue;
     const filled = filledFrom(path, route.path);
-    // Of a part that is too long for a name: what was asked is no hint.
+    // A part that is too long for a name gives no hint.
     if (filled === path) continue;
     const known = candidates.get(filled.toLowerCase());
     if (known === undefined || known.method !== method)

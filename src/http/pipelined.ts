@@ -12,9 +12,9 @@ interface Waiting {
 }
 
 /**
- * Requests that came before those before them on their connection were answered: served one at a time, their connection
- * unread. Where more are written at once than may wait, the connection closes behind those that do. Node would begin them
- * all: 2,300 stand in 64 KB, and nobody else has a turn before the last one.
+ * Serves pipelined requests one at a time, with their connection unread. When more are written at once than may wait,
+ * the connection closes after those that do. Node would begin them all: 64 KB hold 2,300 requests, and nobody else has
+ * a turn before the last one.
  */
 export class Pipelined {
   private readonly serve: Serve;
@@ -67,8 +67,8 @@ export function responseOf(socket: Socket): ServerResponse | null {
 /** `last` is the connection's last answer, and nothing more that was written to it is read. */
 function endBehind(last: ServerResponse, socket: Socket): void {
   last.shouldKeepAlive = false;
-  // What an upgraded request gives back: the parser stops there. No public way ends it in the middle of what it has read,
-  // and a chunk of 2,300 requests takes 10 ms to its end. Without it they are read, and dropped.
+  // Value of an upgraded request: the parser stops there. There is no public way to end it in the middle of a chunk,
+  // and a chunk of 2,300 requests takes 10 ms. Without this they are read, and dropped.
   const { parser } = socket as { parser?: { onIncoming?: unknown } };
   if (typeof parser?.onIncoming === 'function') parser.onIncoming = () => 2;
 }

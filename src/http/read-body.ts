@@ -6,11 +6,11 @@ import { createRoom, type Room, type RoomHold } from '../kernel/sharing/room.ts'
 import { nextBodyTurn, turnBytesMax } from './body-turns.ts';
 import type { Exchange } from './exchange.ts';
 
-/** Where a body goes that lives longer than its request's handler, or in other memory. */
+/** Memory for a body that outlives its request's handler, or must be in other memory. */
 export interface BodyPlace {
   /** Instead of the exchange's own, which is given back when its handler has ended. */
   held: RoomHold;
-  /** For a large body of a declared length. What stands in it does not matter. */
+  /** For a large body of a declared length. Its earlier content does not matter. */
   memory(bytes: number): Buffer;
 }
 
@@ -25,7 +25,7 @@ export function createBodyRoom(
   });
 }
 
-/** As `readBody`, for JSON: a Failure for another content type too (415). */
+/** As `readBody`, for JSON: another content type is a Failure, too (415). */
 export function readJsonBody(
   exchange: Exchange,
   limitBytes: number,
@@ -126,17 +126,17 @@ function wrongMediaType(contentType: string | undefined): Failure | null {
   return { kind: 'unsupported-media-type', received: contentType?.slice(0, 80) ?? null, expected: 'application/json' };
 }
 
-/** What has come of a body, on its way to be one piece of memory. */
+/** Collects the chunks of a body into one piece of memory. */
 interface BodyParts {
   /** The chunk may be empty afterwards: it belongs to the parts. */
   add(chunk: Buffer): void;
-  /** Once, at the end. */
+  /** Called once, at the end. */
   whole(): Buffer;
   /** Once, instead of `whole`: memory of its own is free at once. */
   giveBack(): void;
 }
 
-/** From here on a body is put together as it comes: all at once its copy would hold up the loop for milliseconds. */
+/** From here on a body is put together as it comes: one copy at the end would hold up the loop for milliseconds. */
 const inPlaceBytes = 1024 * 1024;
 /** Memory for a declared length is taken when this part of it has come: who only declares one has none. */
 const partBeforeMemory = 1 / 16;
@@ -170,13 +170,15 @@ class Chunks implements BodyParts {
 function inPlace(declaredBytes: number, memory?: (bytes: number) => Buffer): BodyParts {
   const bytesBefore = Math.max(inPlaceBytes, declaredBytes * partBeforeMemory);
   const begin = () => memory?.(declaredBytes) ?? Buffer.allocUnsafeSlow(declaredBytes);
-  /** What came before there was memory. */
+  /** Chunks that came before there was memory. */
   const waiting: Buffer[] = [];
   let waitingAt = 0;
   let body: Buffer | null = null;
   let at = 0;
 
-  /** Places so many of those that wait: each chunk takes as much along, so that they never go all in one turn. */
+  /**
+   * Also places some of the waiting chunks: each new chunk takes as much along, so that they never all go in one turn.
+   */
   function catchUp(into: Buffer, bytes: number): void {
     const to = waitingAt + bytes;
     while (waiting.length > 0 && waitingAt < to) {
@@ -211,15 +213,15 @@ function inPlace(declaredBytes: number, memory?: (bytes: number) => Buffer): Bod
   };
 }
 
-/** As much must come in every `bodyStallTimeoutMs`, unless the body ends: about 1 KB/s. */
+/** Least number of bytes in every `bodyStallTimeoutMs`, unless the body ends: about 1 KB/s. */
 const paceBytesMin = 64 * 1024;
 /** A body as large as is allowed may come as slowly as this; any may take `wholeMsMin`. */
 const wholeBytesPerS = 64 * 1024;
 const wholeMsMin = 10 * 60_000;
 
 /**
- * Holds a body that is being read to a minimum rate and to a total time: who sends a byte now and then holds what came
- * before for as long as they like.
+ * Holds a body that is being read to a minimum rate and to a total time. A caller that sends a byte now and then would
+ * otherwise hold memory for as long as it likes.
  */
 export class BodyPace {
   private readonly tooSlow: (failure: Failure) => void;
@@ -229,7 +231,7 @@ export class BodyPace {
   private whole: NodeJS.Timeout | null = null;
   private bytes = 0;
 
-  /** `tooSlow` is told once, with a 408. */
+  /** `tooSlow` is called once, with a 408. */
   constructor(limitBytes: number, tooSlow: (failure: Failure) => void) {
     this.tooSlow = tooSlow;
     this.wholeMs = Math.max(wholeMsMin, (limitBytes / wholeBytesPerS) * 1_000);
@@ -247,7 +249,7 @@ export class BodyPace {
     }, this.wholeMs);
   }
 
-  /** The body is there, or nobody waits for it. Idempotent. */
+  /** Ends the watch: the body is there, or nobody waits for it. Idempotent. */
   end(): void {
     clearTimeout(this.stall);
     if (this.whole !== null) clearTimeout(this.whole);

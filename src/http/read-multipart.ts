@@ -20,15 +20,15 @@ export interface FormField {
 }
 
 export interface FormFile {
-  /** Of the form's field. */
+  /** Name of the form's field. */
   name: string;
-  /** As the caller calls it: believed by nobody. */
+  /** Name from the caller, which nobody trusts. */
   fileName: string;
   file: SpooledFile;
 }
 
 export interface MultipartBounds {
-  /** Of the whole body. */
+  /** Bound of the whole body. */
   bodyBytes: number;
   files: number;
 }
@@ -40,13 +40,14 @@ const fieldBytesMax = 256 * 1024;
 const fieldsBytesMax = 1024 * 1024;
 const partHeaderBytesMax = 8 * 1024;
 const partHeadersMax = 16;
-/** Of a file, between the socket and the disk. */
+/** Bytes of a file between the socket and the disk. */
 const fileBufferBytes = 64 * 1024;
 
 /**
- * The parts of a `multipart/form-data` body, files on disk, whatever order they come in. A Failure for another content
- * type (415), more than `bounds.bodyBytes` (413), one that comes too slowly (408, http/read-body) or that there is no room
- * for (503), a form that is cut, garbled or has too many or too large parts (400); null when the caller left while sending. Nothing is left on disk then.
+ * The parts of a `multipart/form-data` body in any order, with files on disk. It is a Failure for another content type
+ * (415), for more than `bounds.bodyBytes` (413), for a body that comes too slowly (408, http/read-body) or has no room
+ * (503), and for a form that is cut, garbled or has too many or too large parts (400). Null when the caller left while
+ * it sent. Nothing is left on disk then.
  */
 export async function readMultipart(
   exchange: Exchange,
@@ -197,7 +198,7 @@ class Upload implements Multipart {
   }
 
   take(name: string, fileName: string, source: Readable): Promise<void> {
-    // Until it is read it waits, and with it the parser and the socket.
+    // Until the part is read it waits, and with it the parser and the socket.
     source.on('error', () => undefined);
     // Its place in the list is that in the form, whichever file is opened first.
     const at = this.#sources.push(source) - 1;
@@ -222,7 +223,7 @@ class Upload implements Multipart {
     if (this.#state === 'released') return;
     this.#state = 'released';
     for (const source of this.#sources) source.destroy();
-    // What is being written is done first: a file that is removed before it is opened would stay.
+    // Waits for the present write first: a file that is removed before it is opened would stay.
     await Promise.allSettled(this.#writing);
     await Promise.all(this.files.map(({ file }) => file.remove()));
   }

@@ -22,12 +22,12 @@ import { Pipelined } from './pipelined.ts';
 
 export interface ReceptionParts {
   clock: Clock;
-  /** Who may enter. */
+  /** Checks who may enter. */
   keys: Pick<KeyRing, 'authenticate' | 'authenticateAdmin'>;
   /** For browsers, which send a cookie instead of a key; null: there is no dashboard. */
   sessions: SessionDoor | null;
   admission: Admission;
-  /** For bodies in memory. */
+  /** Room for bodies in memory. */
   bodies: Room;
   routes: readonly Route[];
   /** The configuration in force. */
@@ -43,27 +43,27 @@ export interface ReceptionParts {
   traces: Traces | null;
   /** Told of every request that got an error before anything was held for it. */
   onRefused(refusal: Refusal): void;
-  /** Told of errors that nobody expected; the caller got a 500 naming the request id. */
+  /** Hears of unexpected errors; the caller got a 500 with the request id. */
   onUnexpected(error: unknown, requestId: string, trace: Trace | null): void;
 }
 
-/** Whose errors those get who name no route. */
+/** Dialect of errors for requests that name no route. */
 export const defaultDialect: Route['dialect'] = openAiChat;
 
-/** Of one part of a path: names are refused in words by who knows their rules, long before. */
+/** Longest part of a path. Rooms that know the rules of their names refuse shorter ones in words. */
 const pathPartCharsMax = 4_096;
 const methodsTried = ['GET', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE'] as const;
 const noParams: Exchange['params'] = {};
 
 /** The way of a request from node to the handler of its route: looked over, routed, its caller known and admitted. */
 export class Reception {
-  /** `draining`: who asks how we are shall connect anew, to another if there is one. `closed`: so shall everybody. */
+  /** `draining`: health checks shall connect again, to another server if there is one. `closed`: everybody shall. */
   state: 'open' | 'draining' | 'closed' = 'open';
   /** Requests whose handlers run. */
   running = 0;
   /** Called when none does any more. */
   onIdle: (() => void) | null = null;
-  /** Of the last request that needs a key: health checks go on whatever they are told. */
+  /** Time of the last request that needs a key: health checks go on, whatever they are told. */
   lastCallMs = Number.NEGATIVE_INFINITY;
   private readonly parts: ReceptionParts;
   private readonly router = createRouter({ maxParamLength: pathPartCharsMax });
@@ -76,7 +76,7 @@ export class Reception {
     for (const route of parts.routes) this.router.on(route.method, route.path, () => undefined, route);
   }
 
-  /** Whatever comes on a connection. */
+  /** Handles everything that comes on a connection. */
   readonly onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     if (response.socket === null) this.pipelined.add(request, response);
     else this.receive(request, response);
@@ -220,7 +220,7 @@ export class Reception {
   }
 }
 
-/** The router takes a path that is not for one that nobody has. */
+/** The router takes the path of an invalid route for one that nobody has. */
 function isEncoded(path: string): boolean {
   try {
     decodeURIComponent(path);

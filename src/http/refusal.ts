@@ -9,7 +9,7 @@ import type { Exchange, Route } from './exchange.ts';
  */
 const retryAfterMaxMs = 120_000;
 
-/** What is told of a request that gets this failure before anything was held for it. */
+/** Hears of a request that gets this failure before anything was held for it. */
 export function refusalOf(
   exchange: Omit<Exchange, 'client'>,
   failure: Failure,
@@ -33,7 +33,7 @@ export function refusalOf(
   };
 }
 
-/** Of bytes that were no request. */
+/** For bytes that were not a request. */
 export function rawRefusal(requestId: string, failure: Failure, nowMs: number): Refusal {
   return {
     ...whatFailed(failure, factsOf(failure, nowMs)),
@@ -64,7 +64,7 @@ function modelOf(failure: Failure): string {
   return failure.kind === 'model-unknown' || failure.kind === 'model-not-in-plan' ? failure.model : '';
 }
 
-/** Whether and when to try again, in the words of all clients. */
+/** Whether and when to try again, in the header of every client. */
 export function retryHeaders(
   failure: Failure,
   { status, retryable, retryAfterMs }: FailureFacts,
@@ -94,7 +94,7 @@ export function retryHeaders(
   return status < 500 ? ['x-should-retry', 'false'] : [];
 }
 
-/** For what is not even a request that node could read: a bare answer on the socket, then close. */
+/** For bytes that node could not even read as a request: a bare answer on the socket, then close. */
 export function rawFailure(failure: Failure, dialect: Route['dialect'], requestId: string, nowMs: number): string {
   const { status } = factsOf(failure, nowMs);
   const body = JSON.stringify(dialect.errorBody(failure, { requestId, nowMs }));
@@ -106,7 +106,7 @@ export function rawFailure(failure: Failure, dialect: Route['dialect'], requestI
     'content-type: application/json',
     `content-length: ${Buffer.byteLength(body)}`,
     'x-should-retry: false',
-    // RFC 9110 §15.5.22: a 426 names what it would speak.
+    // RFC 9110 §15.5.22: a 426 names the protocol that it wants.
     ...(failure.kind === 'upgrade-required'
       ? ['upgrade: HTTP/1.1', 'connection: upgrade, close']
       : ['connection: close']),

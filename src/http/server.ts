@@ -23,9 +23,9 @@ export interface ServerParts extends ReceptionParts {
 export interface GatewayServer {
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
   /**
-   * `draining` at once; callers who have not noticed are still served, until none comes for a moment or 2 s are over;
-   * then nothing more is accepted, and each connection that stands closes behind its next answer, or when it is idle.
-   * Resolves when the last answer is out, or after `graceMs` with the rest cut.
+   * `draining` at once. Callers that have not noticed are still served, until none comes for a moment or 2 s are over.
+   * Then nothing more is accepted, and each open connection closes after its next answer, or when it is idle. Resolves
+   * when the last answer is out, or after `graceMs` with the rest cut.
    */
   drain(graceMs: number): Promise<void>;
   readonly draining: boolean;
@@ -33,12 +33,12 @@ export interface GatewayServer {
 
 /** How long a balancer has to see /readyz say no before connections are refused, at most. */
 const unreadyNoticeMs = 2_000;
-/** No request for this long: whoever sends them has noticed, or there is nobody. */
+/** No request for this long: callers have noticed, or there are none. */
 const quietMs = 250;
 const noticeStepMs = 25;
 /** A kept-alive connection whose last answer is out holds the end up no longer than this. */
 const idleSweepIntervalMs = 50;
-/** Who connected before the port was closed has so long to ask. */
+/** A caller that connected before the port closed has this long to ask. */
 const silentMaxMs = 1_000;
 /** How long a request whose caller is gone may take to come to its end. */
 const settleMaxMs = 1_000;
@@ -51,7 +51,8 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     {
       maxHeaderSize: headerBytesMax,
       headersTimeout: headersTimeoutMs,
-      // A body has its own timer, fed by progress (http/read-body): a slow upload is no attack, a silent one is.
+      // A body has its own timer, which progress resets (http/read-body): a slow upload is not an attack, a silent one
+      // is.
       requestTimeout: 0,
       connectionsCheckingInterval: 1_000,
       keepAliveTimeout: 75_000,
@@ -87,7 +88,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
   };
 }
 
-/** Refuses what is no request, or none that is served here, on the bare socket. */
+/** Refuses bytes that are not a request, or not one that is served here, on the bare socket. */
 function createRawRefusals({ clock, onRefused }: Pick<ServerParts, 'clock' | 'onRefused'>) {
   function refuse(failure: Failure, socket: Duplex): void {
     const nowMs = clock.wallMs();
@@ -97,7 +98,7 @@ function createRawRefusals({ clock, onRefused }: Pick<ServerParts, 'clock' | 'on
   }
 
   function end(failure: Failure, requestId: string, socket: Duplex): void {
-    // Who sent bytes that are no request may reset the connection just as well.
+    // The sender of bytes that are not a request may just as well reset the connection.
     socket.on('error', () => undefined);
     socket.end(rawFailure(failure, defaultDialect, requestId, clock.wallMs()));
   }
@@ -110,7 +111,7 @@ function createRawRefusals({ clock, onRefused }: Pick<ServerParts, 'clock' | 'on
         socket.destroy();
         return;
       }
-      // Who closed in the middle of a request was not refused; a half-closed one still reads the answer.
+      // A caller that closed in the middle of a request was not refused. A half-closed one still reads the answer.
       if (error.code === 'HPE_INVALID_EOF_STATE') end(clientFailure(error.code), newRequestId(clock.wallMs()), socket);
       else refuse(clientFailure(error.code), socket);
     },
@@ -134,21 +135,21 @@ async function drain(
   // port closed before they are accepted.
   const { closed: ended } = await stopListening(server, clock);
   reception.state = 'closed';
-  // One that is closed just as it is used again costs a request: first each that is in use closes behind an answer.
+  // A connection that closes just as it is used again costs a request. So each busy one closes after an answer first.
   let over = false;
   const allEnded = ended.then(() => {
     over = true;
   });
   await Promise.race([allEnded, quiet(reception, clock, unreadyNoticeMs, () => over)]);
   const sweep = setInterval(() => server.closeIdleConnections(), idleSweepIntervalMs);
-  // Browsers keep connections that they may need, on which http waits for a request.
+  // Browsers keep spare connections, on which http waits for a request.
   const silent = caps?.silent() ?? [];
   const leave = setTimeout(() => {
     for (const socket of silent) if (socket.bytesRead === 0) socket.destroy();
   }, silentMaxMs);
   await ended;
   clearTimeout(leave);
-  // For what http has beside: it looks for slow headers until then.
+  // Node's http also looks for slow headers until then.
   server.close();
   clearInterval(sweep);
   clearTimeout(cut);

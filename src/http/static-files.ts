@@ -16,7 +16,7 @@ const contentSecurityPolicy = [
   "form-action 'self'",
 ].join('; ');
 
-/** Of everything below /dashboard, /account and /docs. */
+/** Headers of everything below /dashboard, /account and /docs. */
 export const pageHeaders: readonly string[] = [
   'content-security-policy',
   contentSecurityPolicy,
@@ -43,7 +43,7 @@ export const types: Readonly<Record<string, string>> = {
   txt: 'text/plain; charset=utf-8',
 };
 
-/** The best first; a file is served as it is where none of its forms is accepted. */
+/** The best encoding first. A file is served as it is when the client accepts none of them. */
 const encodings = [
   ['br', '.br'],
   ['gzip', '.gz'],
@@ -71,7 +71,7 @@ export async function fileAt(
   return bytes === null ? null : { headers, bytes };
 }
 
-/** As browsers write it; who weighs forms against each other gets a file as it is. */
+/** As browsers write it. A client that weighs encodings gets the file as it is. */
 function accepts(accepted: string, encoding: string): boolean {
   return accepted.split(',').some((one) => one.trim() === encoding);
 }

@@ -4,13 +4,13 @@ import type { Clock } from '../kernel/clock.ts';
 
 /** A turn of the loop that took no longer had nothing to do: whatever connected before it has been accepted. */
 const idleTurnMs = 0.1;
-/** Without an idle turn for so long it is closed all the same. */
+/** Without an idle turn for this long it is closed nevertheless. */
 const waitMaxMs = 1_000;
 
 /**
- * Closes the port at an instant at which nobody waits to be accepted: the system resets those who do, with the requests
- * that they have sent. Who comes meanwhile is accepted and served right after, so that nothing but accepting keeps the
- * loop. Connections that stand are left. Resolves when the port is closed; `closed` when the last connection is.
+ * Closes the port at an instant at which no connection waits to be accepted: the system resets waiting ones, with the
+ * requests that they have sent. Connections that come meanwhile are accepted and served right after, so that the loop
+ * only accepts. Open connections stay. Resolves when the port is closed; `closed` when the last connection is.
  */
 export function stopListening(server: Server, clock: Pick<Clock, 'monotonicMs'>): Promise<{ closed: Promise<void> }> {
   const serve = server.listeners('connection') as ((socket: Socket) => void)[];
@@ -30,7 +30,7 @@ export function stopListening(server: Server, clock: Pick<Clock, 'monotonicMs'>)
         setImmediate(look);
         return;
       }
-      // Not the one of http: it would look at every connection first.
+      // Not the close of http, which would look at every connection first.
       const closed = new Promise<void>((done) => NetServer.prototype.close.call(server, () => done()));
       for (const socket of accepted) for (const listener of serve) listener.call(server, socket);
       resolve({ closed });

@@ -2,7 +2,7 @@ import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../infer
 import type { Trace, TracedContent } from '../kernel/trace.ts';
 import { KeptText, withoutCredentials } from './log-bodies.ts';
 
-/** UTF-16 units of what was asked, and of what was answered, in a span. */
+/** Most UTF-16 units of the request, and of the answer, in a span. */
 const contentCharsMax = 64 * 1024;
 
 /** The same sink, which gives the trace of a request its content as soon as the answer is whole. */

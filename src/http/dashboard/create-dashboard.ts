@@ -9,7 +9,7 @@ import { createPages } from './pages.ts';
 import { createSessionDoor, type SessionDoor } from './session-door.ts';
 import { createSignIn, type SignIn, type SignInParts } from './sign-in.ts';
 
-/** What a browser talks to beside the APIs. */
+/** What browsers use beside the APIs. */
 export interface Dashboard {
   pages: ReturnType<typeof createPages>;
   signIn: SignIn;
@@ -20,10 +20,10 @@ export interface Dashboard {
 export interface DashboardParts extends Omit<SignInParts, 'oidc' | 'endSessionUrl' | 'onOperator'> {
   pagesFolder: string | null;
   oidc(): OidcConfig | undefined;
-  /** For what a browser keeps while it is at the provider; made at the first login. */
+  /** Seals what a browser keeps while it is at the provider. Made at the first login. */
   sealer(): Sealer;
   store: AccountStore;
-  /** The ring of this process knows what was written once it resolves. */
+  /** When it resolves, the ring of this process knows the written key. */
   refresh(): Promise<unknown>;
   onTrouble(message: string): void;
 }
@@ -83,7 +83,7 @@ function passing<Found>(
   return (exchange) => find(exchange).catch(failureIn);
 }
 
-/** Throws what is none. */
+/** Throws for anything else. */
 function failureIn(error: unknown): Failure {
   if (error instanceof FailureError) return error.failure;
   throw error;

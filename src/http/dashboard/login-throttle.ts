@@ -5,7 +5,7 @@ import type { SharedTally, Tallied } from '../../metering/tally.ts';
 /** Failed logins of one address, and of all together, until a window is over. */
 const windowMs = 60_000;
 export const failuresMax = 10;
-/** From many addresses at once: enough for a large office behind a new password manager, too few to guess a key. */
+/** From many addresses at once: enough for a large office behind a new password manager, but too few to guess a key. */
 export const failuresOfAllMax = 300;
 /** Addresses that are remembered; beyond them the oldest is forgotten, while the bound of all together holds. */
 const addressesMax = 10_000;
@@ -16,7 +16,7 @@ interface Failures {
   endsMs: number;
 }
 
-/** Whoever has an IPv6 address has the 2^64 beside it, too. */
+/** A client with one IPv6 address usually has the 2^64 of its network, too. */
 function neighbourhood(address: string | null): string {
   if (address === null || !address.includes(':')) return address ?? '';
   const [head = '', tail] = address.toLowerCase().split('::');
@@ -30,7 +30,7 @@ function neighbourhood(address: string | null): string {
     .join(':');
 }
 
-/** Keeps those out for a while who tried too often to log in with what is wrong, at whichever replica. */
+/** Keeps out for a while an address that failed to log in too often, at any replica. */
 export interface LoginThrottle {
   /** Null: they may try. `address` null is one address like any other. */
   refusal(address: string | null): Promise<Failure | null>;
@@ -48,7 +48,7 @@ export function createLoginThrottle(clock: Clock, tally: SharedTally | null): Lo
     return failures !== undefined && failures.endsMs > nowMs ? failures : { count: 0, endsMs: nowMs + windowMs };
   }
 
-  /** Of an address and of all. */
+  /** Failures of an address and of all addresses. */
   function counted(address: string | null): Tallied[] {
     const nowMs = clock.monotonicMs();
     return [byAddress.get(neighbourhood(address)), all].map((failures) => {

@@ -18,10 +18,10 @@ import type { OpenedSession } from './sign-in.ts';
 
 export interface OidcSignInParts extends DoorParts {
   clock: Clock;
-  /** Of logins that failed on other replicas; null: there are none. */
+  /** Counts logins that failed on other replicas; null: there are none. */
   tally: SharedTally | null;
   oidc(): OidcConfig | undefined;
-  /** For what the browser keeps while it is at the provider: any replica may get it back. */
+  /** Seals what the browser keeps while it is at the provider: any replica may get it back. */
   sealer: Sealer;
   store: AccountStore;
   /** The ring of this process knows the operator once it resolves. */
@@ -34,7 +34,7 @@ export interface OidcSignInParts extends DoorParts {
 export interface OidcSignIn {
   start(exchange: Exchange): Promise<void>;
   callback(exchange: Exchange): Promise<void>;
-  /** Where a browser that has logged out here logs out there. */
+  /** Address where a browser that has logged out here logs out at the provider. */
   endSessionUrl(exchange: Exchange): string | null;
 }
 
@@ -77,7 +77,7 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
     );
   }
 
-  /** What the provider says goes to the log; to the browser go words of our own. */
+  /** The log gets the provider's message; the browser gets words of our own. */
   function failed(exchange: Exchange, status: number, message: string, error?: unknown): void {
     if (error !== undefined) parts.onTrouble(`login by OpenID Connect failed: ${reasonOf(error)}`);
     sendPage(exchange, status, message);

@@ -12,8 +12,8 @@ Then load this page again.
 /** `folder` null: that of this installation. */
 export function createPages(folder: string | null): (exchange: Exchange) => Promise<void> {
   /**
-   * A name with a hash in it never means another file. Whatever is no file is a place inside of the application, which
-   * shows it; but a file that is gone must not become a page, which a browser would take for the script that it asked for.
+   * A name with a hash in it never means another file. A path that is not a file is a place inside the application,
+   * which shows it. A missing file must not become a page, which a browser would take for the script that it asked for.
    */
   return async (exchange) => {
     const root = folder ?? builtPages();

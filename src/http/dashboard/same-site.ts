@@ -9,9 +9,9 @@ const crossSite: Failure = {
 };
 
 /**
- * A request that a page of another site makes a browser send: null where there is no sign of one. Programs send no such
- * headers. A session is opened by what the body says, so that neither cookie nor token would keep a foreign page from
- * logging somebody in as somebody else.
+ * Refuses a request that a page of another site makes a browser send; null when there is no sign of one. Programs send
+ * no such headers. The body opens a session, so neither cookie nor token would keep a foreign page from logging
+ * somebody in as somebody else.
  */
 export function crossSiteFailure({ request }: Exchange, server: Config['server']): Failure | null {
   const { origin, 'sec-fetch-site': site } = request.headers;

@@ -88,7 +88,7 @@ export function createSessionDoor(parts: DoorParts): SessionDoor {
 
 function spokenFor({ accounts }: Operator, principal: Principal | Failure): Principal | Failure {
   if ('kind' in principal) return principal;
-  // As for a key that is not there: nothing tells that another account has it.
+  // The same answer as for a missing key: nothing tells that another account has it.
   return accounts === null || accounts.includes(principal.account) ? principal : noSuchKey;
 }
 

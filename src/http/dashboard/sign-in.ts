@@ -19,18 +19,18 @@ import { type DoorParts, sessionOf, sessionSecret } from './session-door.ts';
 export interface SignInParts extends DoorParts {
   ring: Pick<KeyRing, 'principalOf' | 'opens'>;
   clock: Clock;
-  /** Of logins that failed on other replicas; null: there are none. */
+  /** Counts logins that failed on other replicas; null: there are none. */
   tally: SharedTally | null;
   version: string;
-  /** Login by an OpenID provider, as it is configured now. */
+  /** Login by an OpenID provider, as configured now. */
   oidc(): { name: string } | null;
   /** Writes into the audit trail that an operator has logged in. Never rejects: whoever mends a full disk must get in. */
   onOperator(operator: Operator, session: Session, address: string | null): Promise<void>;
-  /** Where a browser that has logged out here logs out there; null: nowhere. */
+  /** Address where a browser that has logged out here logs out at the provider; null: none. */
   endSessionUrl(exchange: Exchange): string | null;
 }
 
-/** `/dashboard/session`: who is logged in, logging in and out. */
+/** `/dashboard/session`: shows who is logged in, logs in and out. */
 export interface SignIn {
   start(exchange: Exchange): Promise<void>;
   read(exchange: Exchange): Promise<void>;
@@ -74,14 +74,14 @@ export function createSignIn(parts: SignInParts): SignIn {
     if (way === 'token') return (await sessions.redeemToken(secret)) ?? refused.token;
     const credential = hashKey(secret);
     const opened = ring.opens(credential, () => address);
-    // A key of a suspended account, or from elsewhere: whoever has it may know why.
+    // A key of a suspended account, or from a wrong address: its holder may know why.
     if ('kind' in opened) return opened.kind === 'forbidden' && way === 'key' ? opened : refused[way];
     if (way === 'key') return opened.to === 'v1' ? { login: 'key', credential } : adminInPlaceOfKey;
     if (opened.to !== 'admin') return refused.admin_key;
     return { login: opened.operator === adminOperator ? 'admin_key' : 'operator_key', credential };
   }
 
-  /** A new secret each time, and the one that the browser had before is over: nobody can have given it to them. */
+  /** Makes a new secret each time and ends the browser's earlier session: nobody can have planted it. */
   async function open(exchange: Exchange, proof: Proof, address: string | null): Promise<OpenedSession> {
     const before = sessionSecret(exchange.request, server());
     const agent = headerOf(exchange, 'user-agent') ?? '';

@@ -14,7 +14,7 @@ import { writeJson } from '../write-json.ts';
 
 const prefix = '/admin/v1';
 const methods: readonly AdminMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
-/** The one body that is no JSON. */
+/** The only body that is not JSON. */
 const yamlPath = '/config/check';
 const bodyBytesMax = 1024 * 1024;
 /** One point of an export may be as large as what the vector API takes. */
@@ -22,8 +22,8 @@ const pointsPath = '/vectors/points';
 const pointsBytesMax = 64 * 1024 * 1024;
 
 /**
- * Everything below /admin/v1, for the admin key alone. One pattern for all of it: a path that nobody knows is refused
- * by the same check of the key as any other.
+ * Everything below /admin/v1, for the admin key alone. One pattern covers all of it: the same check of the key refuses
+ * an unknown path.
  */
 export function adminRoutes(api: Pick<AdminApi, 'handle'>, clock: Clock): Route[] {
   return methods.map((method) => ({
@@ -45,7 +45,7 @@ async function answer(
   exchange: Exchange,
 ): Promise<void> {
   const refused = (failure: Failure) => refuse(exchange.client, failure, []);
-  // The router decodes before it matches; a path that is written otherwise is no other way in.
+  // The router decodes before it matches, so another spelling of a path is not another way in.
   if (!exchange.path.startsWith(`${prefix}/`)) {
     return refused({ kind: 'not-found', message: `There is no ${exchange.path.slice(0, 200)} here.` });
   }

@@ -5,14 +5,14 @@ import type { LimitHeaderForm } from '../../metering/admission.ts';
 import type { Route } from '../exchange.ts';
 import { asReceived, bodyHandler, type InputOf } from '../model-call.ts';
 
-/** Where a conversation is held, and in whose format. */
+/** Path of a conversation, with its format. */
 export interface ConversationPlace {
   path: string;
   summary: string;
   endpoint: ConversationEndpoint;
   dialect: CallerDialect;
   limitForm: LimitHeaderForm;
-  /** What of the request's meaning stands outside its body, put into it. */
+  /** Puts the parts of the request outside its body into it. */
   readBody?: InputOf<Buffer, Buffer>;
 }
 

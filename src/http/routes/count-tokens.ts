@@ -9,7 +9,7 @@ import type { Exchange, Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 
-/** Where a request's input is counted and not answered, and in whose format. */
+/** Path where a request's input is counted but not answered, with its format. */
 export interface CountingPlace extends Counting {
   path: string;
   limitForm: LimitHeaderForm;

@@ -28,7 +28,7 @@ export interface CrawlParts {
   guard(url: string, param: string): Promise<Failure | null>;
   /** Why patterns of these options are not taken; null when all are. */
   patterns(tenant: string, options: CrawlOptions): Promise<Failure | null>;
-  /** Why nothing can be written of pages, where that is wanted; null when it can. */
+  /** Why a model cannot write about pages, if that is wanted; null when it can. */
   writer(owner: CrawlOwner, options: CrawlOptions): Failure | null;
   config(): Config;
   clock: Clock;
@@ -37,9 +37,9 @@ export interface CrawlParts {
 /** Patterns, headers and the like. */
 const bodyBytesMax = 1024 * 1024;
 
-/** Where crawls or batches are asked for. */
+/** Where crawls or batches are requested. */
 export interface CrawlPlace {
-  /** Their collection's path. */
+  /** Path of their collection. */
   at: string;
   kind: CrawlKind;
   api: ToolMount['api'];
@@ -60,7 +60,7 @@ function routesAt(parts: CrawlParts, place: CrawlPlace, dialect: Route['dialect'
     method,
     path: place.at + path,
     auth: 'key',
-    // Whoever asks how far it is asks often: pages are what costs.
+    // Free, because callers ask often how far it is: the pages are what costs.
     quota: method === 'POST' ? 'one' : 'free',
     ...(method === 'POST' && { endpoint: 'crawl' }),
     ...(method === 'POST' &&
@@ -107,7 +107,7 @@ async function beginCrawl(parts: CrawlParts, exchange: Exchange, place: CrawlPla
   const refused =
     parts.writer(owner, options) ??
     (await parts.patterns(tenant, options)) ??
-    // Of a batch each page is looked at when its turn comes: one that is refused is no reason against the others.
+    // Each page of a batch is checked when its turn comes: a refused one is no reason against the others.
     (kind === 'batch' ? null : await parts.guard(urls[0]!, 'url')) ??
     (options.webhook === null ? null : await parts.guard(options.webhook.url, 'webhook.url')) ??
     (await withoutQuota(parts, owner)) ??
@@ -174,7 +174,7 @@ async function withoutCollection(
   return sink.check({ tenant, account, keyId, collection: collection.name, model: collection.model });
 }
 
-/** Whoever could not pay the first page learns it now, not from a crawl that stopped. */
+/** A caller that cannot pay the first page learns it now, not from a stopped crawl. */
 async function withoutQuota({ meter }: CrawlParts, owner: CrawlOwner): Promise<Failure | null> {
   const hold = await meter.hold(owner, null);
   if (hold.kind !== 'held') return hold;

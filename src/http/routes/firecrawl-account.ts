@@ -17,7 +17,7 @@ export interface FirecrawlAccountParts extends Omit<UsageParts, 'storage'> {
 /** The SDKs want a number where a plan has no limit. */
 const endless = Number.MAX_SAFE_INTEGER;
 
-/** How Firecrawl's SDKs ask for what `GET /v1/usage` tells: a credit is one unit. Free of charge. */
+/** `GET /v1/usage` in the form of Firecrawl's SDKs: a credit is one unit. Free of charge. */
 export function firecrawlAccountRoutes(parts: FirecrawlAccountParts): Route[] {
   const credits = (usage: { units: number }) => ({ creditsUsed: Math.ceil(usage.units) });
   const tokens = (usage: { tokens: number }) => ({ tokensUsed: usage.tokens });
@@ -75,7 +75,7 @@ function placesOf({ concurrency: ofPlan, key }: PlanReadings): { used: number; a
   return { used: tighter.used, allowed: tighter.allowed ?? endless };
 }
 
-/** Of the longest window that has a limit. Windows roll, so that there is no billing period. */
+/** The longest window that has a limit. Windows roll, so there is no billing period. */
 async function left(
   parts: FirecrawlAccountParts,
   exchange: Exchange,
@@ -120,7 +120,7 @@ async function queue(parts: FirecrawlAccountParts, exchange: Exchange): Promise<
 
 const monthsMax = 12;
 
-/** Of the whole account, calendar months in UTC, newest first; those in which nothing was used are left out. */
+/** Of the whole account, calendar months in UTC, newest first. Months without usage are left out. */
 async function months(
   { ledger, clock }: FirecrawlAccountParts,
   { principal, search }: Exchange,

@@ -8,8 +8,8 @@ import { writeJson } from '../write-json.ts';
 import { qdrantApiVersion } from './vectors.ts';
 
 /**
- * `GET /`: browsers go on to the dashboard or, where there is none, see what to do with this server; JSON for everybody
- * else. Without a key, so that nothing of models, keys or providers is told.
+ * `GET /`: browsers go on to the dashboard or, where there is none, see how to use this server; everybody else gets
+ * JSON. It needs no key, so it shows nothing of models, keys or providers.
  */
 export function writeFrontPage(
   exchange: Exchange,

@@ -60,7 +60,7 @@ function entryOf({ id, listedAs, candidates }: Alias): JsonObject {
   };
 }
 
-/** Of these paths: what else a model does is asked elsewhere. */
+/** Methods of these paths only: other abilities of a model have other endpoints. */
 const methodsOf: Readonly<Record<string, readonly string[]>> = {
   chat: ['generateContent', 'streamGenerateContent', 'countTokens'],
   embedding: ['embedContent', 'batchEmbedContents'],

@@ -12,7 +12,7 @@ import { describeGeminiModel, listGeminiModels } from './gemini-models.ts';
 
 /**
  * `POST /v1beta/models/{model}:generateContent` and `:streamGenerateContent?alt=sse`, also below `/v1`: Google's format
- * over any provider. It counts and costs as a chat completion does; `:embedContent` and `:batchEmbedContents` as a
+ * over any provider. They count and cost as a chat completion does; `:embedContent` and `:batchEmbedContents` as a
  * request for embeddings does. `:countTokens` is free, and so is `GET /v1beta/models`, with `/{model}` or without.
  */
 export function geminiRoutes(services: Services): Route[] {
@@ -59,7 +59,7 @@ function modelCountedOf(exchange: Exchange): string | null {
   return /^(.+):countTokens$/s.exec(exchange.params['*'] ?? '')?.[1] ?? null;
 }
 
-/** What is counted stands in the body itself, or whole as its `generateContentRequest`. */
+/** The content to count is in the body itself, or in its `generateContentRequest`. */
 function bodyToCount(exchange: Exchange, body: Buffer): Buffer {
   const model = modelCountedOf(exchange)!;
   const wrapped = body.includes('"generateContentRequest"') ? parsedOrNull(body)?.generateContentRequest : undefined;
@@ -77,7 +77,7 @@ function parsedOrNull(body: Buffer): JsonObject | null {
   }
 }
 
-/** Null when something else is asked for. */
+/** Null for any other request. */
 function embeddingModelOf(exchange: Exchange): string | null {
   return /^(.+):(?:embedContent|batchEmbedContents)$/s.exec(exchange.params['*'] ?? '')?.[1] ?? null;
 }

@@ -17,11 +17,11 @@ export interface McpParts {
   admission: Admission;
   clock: Clock;
   version: string;
-  /** Told of errors that nobody expected; the caller got a result naming the request id. */
+  /** Hears of unexpected errors; the caller got a result with the request id. */
   onUnexpected(error: unknown, requestId: string, trace: Trace | null): void;
 }
 
-/** What an assistant writes; whole files go by the REST API. */
+/** Bound for what an assistant writes. Whole files go by the REST API. */
 const bodyBytesMax = 1024 * 1024;
 
 /**

@@ -6,7 +6,7 @@ import type { Admitted } from '../../metering/admission.ts';
 import type { Exchange } from '../exchange.ts';
 import { tagOf } from '../tag.ts';
 
-/** A call of what answers by itself, vectors or tools, as its meter knows it. */
+/** A metered call of vectors or tools, which answer by themselves. */
 export interface MeteredCall {
   requestId: string;
   clientRequestId: string | null;
@@ -21,7 +21,7 @@ export interface MeteredCall {
   startedMs: number;
 }
 
-/** Of a route with `auth: 'key'` that was admitted. */
+/** Principal of a route with `auth: 'key'`, once admitted. */
 export function meteredCallOf(exchange: Exchange): MeteredCall {
   const { requestId, clientRequestId, atMs, startedMs, trace } = exchange;
   const { principal, admitted, client } = exchange;
@@ -41,17 +41,17 @@ export function meteredCallOf(exchange: Exchange): MeteredCall {
 
 /** How such a call is settled. */
 interface CallEnd {
-  /** What the caller gets. */
+  /** The answer for the caller. */
   status: number;
   failure: Failure | null;
   aborted: boolean;
 }
 
-/** Until it is known better. */
+/** Assumed until it is known better. */
 export const unexpected: CallEnd = { status: 500, failure: { kind: 'internal' }, aborted: false };
 export const left: CallEnd = { status: 499, failure: null, aborted: true };
 
-/** What was held is not what it costs: a refused call costs nothing, and says so. */
+/** The reserved amount is not the cost: a refused call costs nothing, and its headers say so. */
 export function withCost(headers: readonly string[], units: number): string[] {
   return headers.map((value, at) => (headers[at - 1] === 'x-culvert-cost' && at % 2 === 1 ? String(units) : value));
 }

@@ -19,7 +19,7 @@ export function metricsRoute(render: () => Promise<{ contentType: string; text: 
     quota: 'none',
     dialect: openAiChat,
     async handle(exchange) {
-      // Its lines tell of all accounts.
+      // Its lines show all accounts.
       const { accounts } = exchange.operator!;
       if (accounts !== null) return refuse(exchange.client, ofSomeAccounts, []);
       const { contentType, text } = await render();

@@ -5,7 +5,7 @@ import type { Route } from '../exchange.ts';
 export interface OpenApiParts {
   /** OpenAPI of the admin API: a document whose `paths` and `components` are there. */
   admin(): Promise<Record<string, unknown>>;
-  /** The whole route table, this route too. */
+  /** The whole route table, with this route. */
   routes(): readonly Route[];
 }
 

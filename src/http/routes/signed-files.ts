@@ -7,7 +7,7 @@ import { readerStallTimeoutMs } from '../../kernel/limits.ts';
 import { identityHeaders } from '../delivery.ts';
 import type { Route } from '../exchange.ts';
 
-/** `GET /v1/files-signed/:name`: generated pictures, for whoever has the link. */
+/** `GET /v1/files-signed/:name`: generated pictures, for everybody who has the link. */
 export function signedFilesRoute(files: HostedFiles): Route {
   return {
     method: 'GET',

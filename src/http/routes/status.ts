@@ -9,15 +9,15 @@ export interface StatusParts {
   services: Services;
   /** Culvert's own. */
   version: string;
-  /** Whether there is one, for browsers that ask for `/`. */
+  /** Whether there is a dashboard, for browsers that ask for `/`. */
   dashboard: boolean;
   /** The server is shutting down. */
   draining(): boolean;
-  /** What keeps the stores from being used, in words; null when they are fine. */
+  /** Why the stores cannot be used, in words; null when they work. */
   storeTrouble(): string | null;
 }
 
-/** Whether this process lives and can serve. Without a key, so nothing about models, keys or providers is told. */
+/** Whether this process lives and can serve. It needs no key, so it shows nothing of models, keys or providers. */
 export function statusRoutes(parts: StatusParts): Route[] {
   const open = { auth: 'none', quota: 'none', dialect: openAiChat } as const;
   return [

@@ -3,7 +3,7 @@ import { firecrawlErrors, toolErrors } from './tool-errors.ts';
 
 /** A place where the web tools are served, and in whose words. */
 export interface ToolMount {
-  /** What their paths begin with. */
+  /** Prefix of their paths. */
   at: string;
   /** Whose requests and answers: ours, or one of Firecrawl's two APIs. */
   api: 'culvert' | 'firecrawl-v2' | 'firecrawl-v1';

@@ -17,7 +17,7 @@ export interface ToolParts {
   clock: Clock;
 }
 
-/** Whose call it is, for what keeps and finds pages. */
+/** Owner of the call, under whom pages are kept and found. */
 export type ToolCaller = Pick<MeteredCall, 'requestId' | 'principal' | 'startedMs'>;
 
 export interface Tool {
@@ -32,7 +32,7 @@ export interface Tool {
   };
 }
 
-/** Of a request that is read for its fields alone. */
+/** For a request whose fields alone are read. */
 const nobody: ToolCaller = { requestId: '', principal: { tenant: '', keyId: '' } as Principal, startedMs: 0 };
 
 /** A request names one address and a few wishes. */

@@ -5,7 +5,7 @@ import { transcriptionEndpoint } from '../../inference/transcription/endpoint.ts
 import type { Route } from '../exchange.ts';
 import { asReceived, uploadHandler } from '../model-call.ts';
 
-/** `POST /v1/audio/transcriptions` and `/v1/audio/translations`: OpenAI's forms over anybody who writes down speech. */
+/** `POST /v1/audio/transcriptions` and `/v1/audio/translations`: OpenAI's forms over any provider that transcribes. */
 export function transcriptionRoutes(services: Services): Route[] {
   const route = (id: 'transcription' | 'translation'): Route => {
     return {

@@ -5,6 +5,6 @@ export interface UnsupportedCall {
   /** find-my-way's pattern, below where that API is mounted. */
   path: string;
   methods: readonly Route['method'][];
-  /** What it is, and what to do instead, in sentences. */
+  /** The call and its replacement, in sentences. */
   message: string;
 }

@@ -4,7 +4,7 @@ import { type ToolMount, toolMounts } from './tool-mounts.ts';
 import type { UnsupportedCall } from './unsupported-call.ts';
 
 interface FirecrawlCall extends UnsupportedCall {
-  /** Where it is a call of one of the two APIs alone. */
+  /** For a call that only one of the two APIs has. */
   only?: ToolMount['api'];
 }
 

@@ -69,7 +69,7 @@ const defaultPeriodMs = 30 * dayMs;
 /** One answer tells of no longer time than this. */
 const periodMsMax = 366 * dayMs;
 
-/** Of the caller's own account, whatever is asked. A 400 names the parameter. */
+/** Always of the caller's own account. A 400 names the parameter. */
 function usageQueryOf(asked: URLSearchParams, { account }: Principal, nowMs: number): UsageQuery | Failure {
   const named = asked.get('group_by') ?? 'day';
   const groupBy = groups.find((group) => group === named);

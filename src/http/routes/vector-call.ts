@@ -29,7 +29,7 @@ export async function answerVectorCall(parts: VectorParts, verb: VectorVerb, exc
   try {
     await runCall(parts, verb, exchange, bytes);
   } finally {
-    // Until then the answer stands in the socket's buffer.
+    // Until then the answer is in the socket's buffer.
     if (response.closed) bytes.giveBack();
     else response.once('close', () => bytes.giveBack());
   }
@@ -67,7 +67,7 @@ async function readCall(
   }
 }
 
-/** From the checked body on: `prepared` is run or dropped, and what is held is settled, whatever happens. */
+/** From the checked body on, `prepared` is run or dropped, and the reservation is settled, whatever happens. */
 async function runPrepared(
   { meter }: VectorParts,
   call: MeteredCall,
@@ -105,7 +105,7 @@ async function runPrepared(
   }
 }
 
-/** What was done is done: a caller who left meanwhile pays for it. */
+/** The work is done: a caller that left meanwhile pays for it. */
 function answerWith(client: Delivery, answer: VectorAnswer | Failure, { headers }: VectorHold): End {
   const aborted = client.gone;
   if (answer.kind !== 'answer') {

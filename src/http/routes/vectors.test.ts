@@ -321,7 +321,7 @@ test("S14 snapshot routes and all else of Qdrant's that is not done answer 501 i
   }
   const upload = request(`${url}/collections/c/snapshots/upload`, { method: 'POST' });
   upload.on('error', () => undefined);
-  // An archive that never ends is refused all the same.
+  // An archive that never ends is refused nevertheless.
   upload.write(Buffer.alloc(1_024));
   const [response] = await once(upload, 'response');
   assert.equal(response.statusCode, 501);
@@ -384,7 +384,7 @@ test('calls beyond the bytes that may be on their way get 503 with Retry-After, 
   assert.equal(refused.status, 503);
   assert.equal(refused.headers.get('retry-after'), '1');
   assert.match(await refused.text(), /as many bytes of bodies as it accepts at once/);
-  // One whose length nobody said counts as it comes.
+  // A body without a declared length counts as it comes.
   const body = new Blob(['x'.repeat(2 * mb)]).stream();
   const unsaid = await send('/v1/vectors/collections/c/points', { method: 'PUT', body, duplex: 'half' } as RequestInit);
   assert.equal(unsaid.status, 503);

@@ -28,7 +28,7 @@ const prefixes = [prefix, ''] as const;
 /** Version of Qdrant's API that is spoken; its client warns unless it is about its own. */
 export const qdrantApiVersion = '1.19.0';
 
-/** The vector API, below `/v1/vectors` and at the root: every verb, and a 501 for what else Qdrant has. */
+/** The vector API, below `/v1/vectors` and at the root: every verb, and a 501 for other calls of Qdrant. */
 export function vectorRoutes(parts: VectorParts): Route[] {
   return [
     ...[prefix, `${prefix}/`].map(titleRoute),
@@ -90,7 +90,7 @@ function unsupportedRoutes(at: string): Route[] {
     });
 }
 
-/** What each call does, for /openapi.json. */
+/** Descriptions of the calls, for /openapi.json. */
 const vectorSummaries: Readonly<Record<VectorVerb, string>> = {
   'list-collections': 'List the collections of the key',
   'create-collection': 'Create a collection: name, vector_size (or embedding_model), distance',

@@ -1,7 +1,7 @@
 /** The formats in which speech can be asked for. `pcm` is s16le, mono, without any header. */
 export type SpeechFormat = 'mp3' | 'opus' | 'flac' | 'aac' | 'wav' | 'pcm';
 
-/** What speech is said at, by the contract. */
+/** Sample rate of speech, by the contract. */
 export const speechRateHz = 24_000;
 
 /** Content-Type of an answer in this format. */

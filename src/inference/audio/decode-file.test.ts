@@ -49,7 +49,7 @@ function unreadable(message: RegExp) {
     error instanceof AudioFault &&
     error.reason === 'unreadable' &&
     message.test(error.message) &&
-    // Nothing of this machine is told to callers.
+    // Callers learn nothing of this machine.
     !error.message.includes('/');
 }
 
@@ -167,7 +167,7 @@ test('fault 58: without ffmpeg a flac that was streamed has its length too, and 
   assert.equal(await transcoder.probeDurationMs(write('streamed.flac', streamed)), (samples.length * 1_000) / 16_000);
   const long = recorded('long.mp3', '-af', 'apad=pad_dur=118', '-b:a', '64k');
   assert.ok(Math.abs((await transcoder.probeDurationMs(long)) - 120_000) <= 130);
-  // A tag in the middle, and bytes that are nothing, are no sound.
+  // A tag in the middle, and bytes that mean nothing, are not audio.
   const two = Buffer.concat([readFileSync(long), Buffer.alloc(5_000, 0xfe), readFileSync(long)]);
   assert.ok(Math.abs((await transcoder.probeDurationMs(write('two.mp3', two))) - 240_000) <= 260);
 });

@@ -49,7 +49,7 @@ async function* floats(stream: Readable): AsyncGenerator<Float32Array, void> {
   }
 }
 
-/** Where there is no ffmpeg, wav still works. */
+/** Without ffmpeg, wav still works. */
 async function* decodeWav(path: string, rateHz: number, signal?: AbortSignal): AsyncGenerator<Float32Array, void> {
   const pcm = plainConversion('wav', { format: 'pcm', rateHz });
   // An error of either is thrown into the loop by the last.
@@ -66,7 +66,7 @@ export async function probeDurationMs(jobs: FfmpegJobs, path: string, signal?: A
   if (own !== null) return own;
   let text = '';
   const progress = jobs.stream('Reading how long this audio is', durationArguments(path), 'none', { signal });
-  // Only its end matters; it says so every half second.
+  // Only its end matters. It reports progress every half second.
   for await (const chunk of progress) text = (text + String(chunk)).slice(-progressTextMax);
   const microseconds = Number(
     text
@@ -92,8 +92,8 @@ async function wavHeaderOf(path: string): Promise<{ header: WavHeader; fileBytes
 }
 
 /**
- * Ms of sound in an mp3, aac (ADTS) or flac file without ffmpeg: counted from the frames that are there, as a header may
- * say anything. Null for other files, and for those without a frame.
+ * Ms of audio in an mp3, aac (ADTS) or flac file, without ffmpeg: counted from its frames, because a header may lie.
+ * Null for other files, and for those without a frame.
  */
 async function ownDurationMs(path: string, signal?: AbortSignal): Promise<number | null> {
   const file = await open(path, 'r');
@@ -110,11 +110,11 @@ async function ownDurationMs(path: string, signal?: AbortSignal): Promise<number
 
 const pieceBytes = 256 * 1024;
 
-/** Goes from frame to frame; over what is none, to the next that is followed by another. */
+/** Goes from frame to frame. Skips other bytes, up to a frame that another frame follows. */
 async function framesMs(path: string, frameAt: typeof mp3Frame, signal?: AbortSignal): Promise<number | null> {
   let ms = 0;
   let rest: Buffer = Buffer.alloc(0);
-  /** Of a frame or a tag that reaches beyond what was read. */
+  /** Bytes of a frame or a tag beyond the part that was read. */
   let skip = 0;
   for await (const chunk of createReadStream(path, { highWaterMark: pieceBytes, ...(signal && { signal }) })) {
     const piece = rest.length === 0 ? (chunk as Buffer) : Buffer.concat([rest, chunk as Buffer]);

@@ -1,8 +1,8 @@
 import { type SpeechFormat, speechRateHz } from './audio-format.ts';
 
 /**
- * What ffmpeg may open and decode. Playlists (hls, concat, dash) are not among them: they would read other files of
- * this machine. Video codecs are not either: pictures beside the sound are never decoded.
+ * Formats that ffmpeg may open and decode. Playlists (hls, concat, dash) are not among them, because they would read
+ * other files of this machine. Video codecs are not either: pictures beside the audio are never decoded.
  */
 const demuxers = 'wav,w64,mp3,ogg,flac,matroska,webm,mov,mp4,m4a,3gp,3g2,mj2,aac,amr,caf,aiff,au,asf,s16le';
 const decoders =
@@ -40,7 +40,7 @@ const encoders: Readonly<Record<Exclude<SpeechFormat, 'wav'>, readonly string[]>
   pcm: ['-c:a', 'pcm_s16le', '-f', 's16le'],
 };
 
-/** One conversion. `rateHz` of what is given matters for `pcm` alone, everything else says it itself. */
+/** One conversion. `rateHz` of the input matters for `pcm` alone; every other format says it itself. */
 export interface Conversion {
   /** `any`: what ffmpeg recognises. */
   from: { format: SpeechFormat | 'any'; rateHz?: number };
@@ -59,11 +59,11 @@ const demuxerOf: Readonly<Record<SpeechFormat, string>> = {
   pcm: 's16le',
 };
 
-/** From standard input to standard output. A wanted wav is given as pcm: the header is the caller's to write. */
+/** From standard input to standard output. For wav it gives pcm: the caller writes the header. */
 export function pipeArguments(conversion: Conversion): string[] {
   const { format, rateHz = speechRateHz } = conversion.from;
   const input = format === 'any' ? [] : ['-f', demuxerOf[format]];
-  // The samples say nothing of themselves, so there is nothing to wait for.
+  // Raw samples have no header, so there is nothing to wait for.
   if (format === 'pcm') input.push('-ar', String(rateHz), '-ac', '1', '-probesize', '32', '-analyzeduration', '0');
   // A header written while streaming has no true length.
   if (format === 'wav') input.push('-ignore_length', '1');
@@ -81,7 +81,7 @@ export function fileArguments(path: string, conversion: Omit<Conversion, 'from'>
   return [...base, ...bounds, ...readFile(path), ...soundOnly, ...output(conversion)];
 }
 
-/** From a file to 32-bit floats of one channel; of longer sound than `secondsMax` only so much. */
+/** From a file to 32-bit floats of one channel, at most `secondsMax` of them. */
 export function decodeArguments(path: string, rateHz: number, secondsMax: number): string[] {
   const floats = ['-t', String(secondsMax), '-ac', '1', '-ar', String(rateHz), '-c:a', 'pcm_f32le', '-f', 'f32le'];
   return [...base, ...bounds, ...readFile(path), ...soundOnly, ...floats, 'pipe:1'];

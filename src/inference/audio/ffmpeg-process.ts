@@ -7,7 +7,7 @@ export interface Ending {
   /** Null when a signal ended it, or it never started. */
   code: number | null;
   signal: string | null;
-  /** The end of what it wrote to stderr. */
+  /** The end of its stderr. */
   complaint: string;
 }
 
@@ -49,7 +49,7 @@ export function startFfmpeg(
     }
   });
   child.on('close', end);
-  // What it does not read any more is no fault of its own: its ending says why.
+  // A failed write to its input is not its fault: its exit says why.
   child.stdin?.on('error', () => {});
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     complaint = (complaint + text).slice(-complaintBytesMax);

@@ -1,6 +1,6 @@
 /** Writes FLAC of s16 samples of one channel, block by block, so that it streams. */
 export interface FlacWriter {
-  /** What the file begins with; its length stays open. */
+  /** The beginning of the file; its length stays open. */
   readonly head: Buffer;
   push(samples: Int16Array): Buffer;
   /** The last, shorter block. */
@@ -54,7 +54,7 @@ export function createFlacWriter(rateHz: number): FlacWriter {
   };
 }
 
-/** The marker and the one block that must be there, STREAMINFO, with zeros for what is not known yet. */
+/** The marker and the one required block, STREAMINFO, with zeros for unknown values. */
 function headOf(rateHz: number): Buffer {
   const head = Buffer.alloc(42);
   head.write('fLaC', 0, 'latin1');
@@ -96,7 +96,7 @@ function putSubframe(bits: Bits, samples: Int16Array): void {
   const parameter = riceParameter(total, residual.length);
   const riceBits = residual.length * (parameter + 1) + total / 2 ** parameter;
   if (riceBits > samples.length * sampleBits) {
-    // Noise: as it is.
+    // Noise stays as it is.
     bits.put(0b0000_0010, 8);
     for (const sample of samples) bits.put(sample & 0xffff, sampleBits);
     return;
@@ -180,7 +180,7 @@ function createBits(): Bits {
   };
 }
 
-/** What stands behind a frame's header, of all its bytes before. */
+/** Checksum behind a frame's header, over all its bytes before. */
 export function crc8(header: Uint8Array): number {
   return sum(header, 8, 0x07);
 }

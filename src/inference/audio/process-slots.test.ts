@@ -35,7 +35,7 @@ test('no more are busy than may be, and an idle one makes room for the next', as
     all.map(({ slot }) => slot !== null),
     [true, true, true, false],
   );
-  // Busy again: one more than may be is, since nothing is taken away from who has it.
+  // Busy again, one more than may be, because nothing is taken from a process that has it.
   all[0]?.slot?.setBusy('busy');
   all[1]?.slot?.giveBack();
   await rounds();

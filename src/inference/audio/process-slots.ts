@@ -5,34 +5,34 @@ import { nextStart } from './process-starts.ts';
 export interface Slot {
   /** Whether its tenant had no other process when it got this place. */
   readonly alone: boolean;
-  /** Whether its process has work to do now; it is taken to have some when it starts. */
+  /** Whether its process has work now. A starting one counts as busy. */
   setBusy(state: 'busy' | 'idle'): void;
   giveBack(): void;
 }
 
 /**
- * How many processes may run, and how many of them may be busy, when another is started: starting one holds up our own
- * loop until it gets its turn on the machine, which is soon only where the machine is not full. Who comes later waits;
- * places go round the tenants that wait. A tenant of whose processes none is busy does not wait for the busy ones of
- * others, which may be so for hours.
+ * Bounds how many processes may run, and how many may be busy when another is started. Starting one holds up our own
+ * loop until the process gets the processor, which is soon only while the machine is not full. Later ones wait; places
+ * go round the waiting tenants. A tenant without a busy process does not wait for the busy ones of others, which may
+ * last for hours.
  */
 export interface Slots {
   /** Rejects when too many wait, or with the signal's reason. */
   take(tenant: string, signal: AbortSignal): Promise<Slot>;
-  /** Whether one more of this tenant would not be waiting. */
+  /** Whether one more of this tenant would start without waiting. */
   hasRoom(tenant: string): boolean;
 }
 
 export interface SlotLimits {
   runningMax: number;
-  /** Of one tenant. Where more than that are busy of all, a tenant gets a place only while none of its own is. */
+  /** Of one tenant. When more than this are busy in all, a tenant gets a place only while it has no busy process. */
   tenantBusyMax: number;
-  /** Of one tenant half. */
+  /** Half of them for one tenant. */
   waitingMax: number;
 }
 
 export function createSlots({ runningMax, tenantBusyMax, waitingMax }: SlotLimits): Slots {
-  /** Of those that run; of each tenant that has any. */
+  /** Running processes, in all and by tenant. */
   let idle = 0;
   const idleOf = new Map<string, number>();
   const turns = createTurns({

@@ -7,8 +7,8 @@ import type { FfmpegProcess } from './ffmpeg-process.ts';
 export interface Lease {
   readonly process: FfmpegProcess;
   /**
-   * For a process that had waited for this job: ends it and starts another in its place, once. Null where the process
-   * was started for the job: there is nothing better to be had.
+   * For a process that had waited for this job: ends it and starts another in its place, once. Null when the process
+   * was started for the job: a new one would not be better.
    */
   replace: (() => void) | null;
   /** Told whenever it changes whether the process has work to do. */
@@ -24,7 +24,7 @@ export interface StreamBounds {
   stallMs: number;
   /** The same for the first output of a process that had waited, which then gets a successor: it may have been stopped. */
   doubtMs: number;
-  /** From its first output on, a job gives way to serving after this. */
+  /** After this time from its first output, a job gives way to serving. */
   urgentMs: number;
   /** Longest life of one job. */
   lifeMs: number;
@@ -33,7 +33,7 @@ export interface StreamBounds {
 }
 
 const bufferBytes = 64 * 1024;
-/** More than goes into a standard input that nobody reads (some 200 KB on Linux): beyond it, somebody does. */
+/** More than a standard input holds that nobody reads (some 200 KB on Linux). Beyond it, the process does read. */
 const unreadBytesMax = 1024 * 1024;
 /** How long a process that has not been given anything yet counts as starting. */
 const startingMs = 250;
@@ -46,9 +46,9 @@ export interface StreamOptions {
 }
 
 /**
- * A process as a stream: what is written goes to its stdin, what is read comes from its stdout, with backpressure both
- * ways. It ends cleanly only when ffmpeg exited with 0; otherwise it is destroyed with an AudioFault (or with what
- * `lease` was rejected with). Destroying it, or aborting the signal that it was made with, kills the process.
+ * A process as a stream: writes go to its stdin, reads come from its stdout, with backpressure both ways. It ends
+ * cleanly only when ffmpeg exited with 0. Otherwise it is destroyed with an AudioFault (or with the rejection of
+ * `lease`). Destroying it, or aborting its signal, kills the process.
  */
 export class ProcessStream extends Duplex {
   readonly #bounds: StreamBounds;
@@ -62,9 +62,9 @@ export class ProcessStream extends Duplex {
   #isInputOver: boolean;
   #readerWaits = false;
   #isStarting = true;
-  /** What was written to a process that may be replaced; null once it has shown that it works, or was. */
+  /** Bytes written to a process that may be replaced; null once it has shown that it works, or was replaced. */
   #unproven: { chunks: Buffer[]; bytes: number } | null = { chunks: [], bytes: 0 };
-  /** Of the chunk that is being written. */
+  /** Callback of the chunk that is being written. */
   #whenWritten = () => {};
   /** A stopped or hanging ffmpeg gives no sign of its own: it is late when it owes us something and does nothing. */
   readonly #late: NodeJS.Timeout;
@@ -158,12 +158,12 @@ export class ProcessStream extends Duplex {
     else act(this.#leased.process);
   }
 
-  /** Whether ffmpeg has something to do for us. Not while its reader is slow, nor while it was given nothing. */
+  /** Whether ffmpeg has work for us. It has none while its reader is slow, or while it was given nothing. */
   #owes(): boolean {
     return this.#readerWaits && (this.#isWriting || this.#isInputOver);
   }
 
-  /** Something moved, or what is owed changed. */
+  /** Called when something moved, or when the outstanding work changed. */
   #moved(): void {
     this.#late.refresh();
     if (this.#unproven !== null) this.#doubt.refresh();
@@ -214,7 +214,7 @@ export class ProcessStream extends Duplex {
     this.#late.refresh();
   }
 
-  /** Passes on what it gives and how it ends, as long as it is the one. */
+  /** Passes on its output and its end, while it is the current process. */
   #attend(process: FfmpegProcess): void {
     process.stdout.pause();
     process.stdout.on('data', (chunk: Buffer) => {

@@ -1,13 +1,13 @@
-/** Samples of one rate in, of another out, piece by piece. */
+/** Converts samples of one rate into another, piece by piece. */
 export interface Resampler {
   push(samples: Float32Array): Float32Array;
-  /** The last samples, for which it waited for what comes after. */
+  /** The last samples, which waited for those after them. */
   end(): Float32Array;
 }
 
-/** Zero crossings of the sinc on each side: 60 dB less of what must not be heard, enough for speech. */
+/** Zero crossings of the sinc on each side: they damp aliases by 60 dB, enough for speech. */
 const zeroCrossings = 12;
-/** Of the lower half rate, how much is kept: the rest is where the filter falls. */
+/** Share of the lower half rate that is kept; the filter falls in the rest. */
 const keptShare = 0.92;
 /** Steps of the filter's table between two zero crossings; between steps it is interpolated. */
 const stepsPerCrossing = 256;
@@ -44,7 +44,8 @@ export function createResampler(fromHz: number, toHz: number): Resampler {
         sum += (held[at - heldFrom] ?? 0) * weight;
         weights += weight;
       }
-      // Divided by the weights that took part: at both ends, where half of them are missing, it stays as loud.
+      // Divided by the weights that took part: at both ends, where half of them are missing, the loudness stays the
+      // same.
       out[i] = weights > 1e-3 ? sum / weights : 0;
     }
     given += count;

@@ -1,6 +1,6 @@
 import { adtsFrame, id3Bytes, mp3Frame } from './sound-frames.ts';
 
-/** What a file is, told by its first bytes and not by its name. */
+/** Type of a file, told by its first bytes and not by its name. */
 export interface Sniffed {
   container: Container;
   mime: string;
@@ -67,7 +67,7 @@ function framed(head: Buffer): Sniffed | null {
   let at = 0;
   if (head.length >= 10 && head.toString('latin1', 0, 3) === 'ID3') {
     at = 10 + id3Bytes(head, 0);
-    // A tag with a picture is longer than what is looked at; AAC is seldom tagged.
+    // A tag with a picture is longer than the part that is read; AAC is seldom tagged.
     if (at + 8 > head.length) return mp3;
   }
   // Zeros before the first frame are common.

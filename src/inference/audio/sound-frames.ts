@@ -2,12 +2,12 @@
 export interface SoundFrame {
   /** The header included. */
   bytes: number;
-  /** Of each channel. */
+  /** Samples of each channel. */
   samples: number;
   rateHz: number;
 }
 
-/** Of the header of an ID3 tag, or of a frame: enough to read how long what follows is. */
+/** Bytes of the header of an ID3 tag, or of a frame: enough to read the length of what follows. */
 export const frameHeaderBytes = 10;
 
 /** Length of the ID3 tag that begins here, without its 10 bytes of header. */

@@ -1,4 +1,4 @@
-/** Some text and when it is said, in seconds from the beginning. */
+/** A text with the time when it is spoken, in seconds from the beginning. */
 export interface TimedText {
   startS: number;
   endS: number;
@@ -14,7 +14,7 @@ export function writeSrt(segments: readonly TimedText[]): string {
   return cues.join('');
 }
 
-/** WebVTT: `HH:MM:SS.mmm`. What would be markup in it is written as text. */
+/** WebVTT: `HH:MM:SS.mmm`. Markup in it is escaped. */
 export function writeVtt(segments: readonly TimedText[]): string {
   const cues = cuesOf(segments).map(
     ({ startMs, endMs, text }) =>
@@ -62,10 +62,13 @@ function timestamp(ms: number, decimalMark: ',' | '.'): string {
 /** Two lines on a screen. */
 const cueCharactersMax = 84;
 const cueSecondsMax = 6;
-/** Whoever pauses longer begins a new cue. */
+/** A longer pause begins a new cue. */
 const pauseSeconds = 0.8;
 
-/** Words of their own, where nobody gave segments, joined to what fits on a screen; a sentence's end ends a cue. */
+/**
+ * Cues from words, when there are no segments: words are joined up to the size of a screen, and the end of a sentence
+ * ends a cue.
+ */
 export function segmentsOfWords(words: readonly { word: string; startS: number; endS: number }[]): TimedText[] {
   const segments: TimedText[] = [];
   let current: TimedText | null = null;

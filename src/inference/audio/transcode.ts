@@ -16,7 +16,7 @@ import { plainConversion } from './wav-stream.ts';
 
 /** The processes that convert and decode audio, shared in turn by all tenants. */
 export interface SharedTranscoder {
-  /** Of whom the jobs are. */
+  /** Tenant of the jobs. */
   of(tenant: string): Transcoder;
   /** Why this conversion cannot be made on this machine (501, naming what to install); null: it can. */
   refusal(conversion: Conversion): Failure | null;
@@ -26,16 +26,16 @@ export interface SharedTranscoder {
 /** Converts and decodes audio: wav, pcm and flac made of them by itself, everything else through ffmpeg. */
 export interface Transcoder {
   /**
-   * One stream: bytes of `from` are written to it, bytes of `to` are read from it as they come. Starts at once, so make
-   * it before the first bytes are there. It fails with an AudioFault, or with a FailureError (`unsupported`,
-   * `overloaded`), and ends cleanly only when all was converted.
+   * One stream: write bytes of `from`, and read bytes of `to` as they come. It starts at once, so make it before the
+   * first bytes are there. It fails with an AudioFault, or with a FailureError (`unsupported`, `overloaded`), and ends
+   * cleanly only when all was converted.
    */
   transcode(conversion: Conversion, signal?: AbortSignal): Duplex;
   /** A whole file in another format; only to be read. Fails as `transcode` does. */
   transcodeFile(path: string, conversion: Omit<Conversion, 'from'>, signal?: AbortSignal): Duplex;
   /**
-   * A file's sound as one channel of floats, in pieces as they come; the file may be anything that ffmpeg reads. Thrown
-   * into the loop: an AudioFault or FailureError. A file longer than `decodedSecondsMax` is `too-long`, at its end.
+   * A file's audio as one channel of floats, in pieces as they come. The file may be anything that ffmpeg reads. The
+   * loop throws an AudioFault or FailureError. A file longer than `decodedSecondsMax` is `too-long`, at its end.
    */
   decodeFile(path: string, options: { rateHz: number; signal?: AbortSignal }): AsyncGenerator<Float32Array, void>;
   /** Ms of sound in a file, counted from its packets and not believed from its header; wav, mp3, aac and flac need no ffmpeg. */
@@ -116,7 +116,8 @@ export function createTranscoder(options: TranscoderOptions): SharedTranscoder {
         const start = () => startFfmpeg(spawn, file, args, input === 'piped' ? 'pipe' : 'ignore');
         const begin = (process: FfmpegProcess) => {
           running.add(process);
-          // A tenant has one that is as urgent as serving; where the machine is full, its others take from nobody.
+          // A tenant has one process that is as urgent as serving. When the machine is full, its others take from
+          // nobody.
           if (!slot.alone) process.giveWay();
           return process;
         };
@@ -137,7 +138,7 @@ export function createTranscoder(options: TranscoderOptions): SharedTranscoder {
           },
           replace: waited === null ? null : replace,
           setBusy: slot.setBusy,
-          // Not when the job is over: then the next one may be here already.
+          // Not at the end of the job, because the next one may be here already.
           begun: armNext,
           release(outcome: 'ended-well' | 'failed') {
             running.delete(process);

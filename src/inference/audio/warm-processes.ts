@@ -9,7 +9,7 @@ export interface WarmProcesses {
   close(): Promise<void>;
 }
 
-/** At most `max` wait; the one armed longest ago makes room. Each is ended when nobody took it for `idleMs`. */
+/** At most `max` wait; the oldest one makes room. Each ends when nobody took it for `idleMs`. */
 export function createWarmProcesses(limits: { max: number; idleMs: number }): WarmProcesses {
   const waiting = new Map<string, { process: FfmpegProcess; idle: NodeJS.Timeout }>();
   let closed = false;

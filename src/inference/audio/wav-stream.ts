@@ -5,12 +5,12 @@ import { createResampler } from './resample.ts';
 import { readSamples, readWavHeader, sampleBytes, toS16le, type WavHeader, wavHeader } from './wav.ts';
 
 /**
- * Of a file that is converted, at one go: what a telephone recorded becomes four times the bytes, and everybody waits
- * meanwhile (12 ms; of the usual 64 KB, 68 ms).
+ * Bytes of a file that are converted in one turn: a telephone's recording becomes four times as large, and everybody
+ * waits meanwhile (12 ms; for the usual 64 KB, 68 ms).
  */
 export const convertedPieceBytes = 16 * 1024;
 
-/** What is written without ffmpeg, of one channel and 16 bits. */
+/** Written without ffmpeg, with one channel and 16 bits. */
 export type PlainFormat = 'pcm' | 'wav' | 'flac';
 
 /**
@@ -51,7 +51,7 @@ export function plainConversion(
       try {
         const bytes = converter === null ? afterHeader(this, chunk) : chunk;
         if (bytes === null || converter === null) return done();
-        // What follows the samples is not sound.
+        // Bytes after the samples are not audio.
         const sound = bytes.length > leftBytes ? bytes.subarray(0, leftBytes) : bytes;
         leftBytes -= sound.length;
         done(null, sink.push(converter.convert(sound)));

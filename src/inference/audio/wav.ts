@@ -5,26 +5,26 @@ export interface WavHeader {
   encoding: SampleEncoding;
   rateHz: number;
   channels: number;
-  /** Where the samples begin. */
+  /** Offset of the first sample. */
   dataOffsetBytes: number;
   /** Length of the samples; null when the header leaves it open, as one written while streaming does. */
   dataBytes: number | null;
 }
 
 export const wavHeaderBytes = 44;
-/** What stands in a header's sizes when they are not known yet. */
+/** Sizes in a header when they are not known yet. */
 const openSize = 0xffffffff;
-/** Beyond this no header is looked for: what comes before the samples is a few hundred bytes in real files. */
+/** No header is looked for beyond this: in real files a few hundred bytes come before the samples. */
 export const wavHeaderBytesMax = 64 * 1024;
 const channelsMax = 32;
 const rateHzMax = 768_000;
 /**
- * Below it nothing was ever recorded; one byte a second, brought to what is spoken here, would be 48,000 of them: a
- * forged header would hold the whole process up.
+ * Nothing is recorded below this rate. Converted to our rate, one byte a second would become 48,000: a forged header
+ * would hold up the whole process.
  */
 const rateHzMin = 4_000;
 
-/** The header of a wav file of s16le samples; `dataBytes` null: a stream, whose length nobody knows yet. */
+/** The header of a wav file of s16le samples. `dataBytes` null: a stream of unknown length. */
 export function wavHeader(format: { rateHz: number; channels: number }, dataBytes: number | null): Buffer {
   const header = Buffer.alloc(wavHeaderBytes);
   const frameBytes = format.channels * 2;
@@ -46,8 +46,8 @@ export function wavHeader(format: { rateHz: number; channels: number }, dataByte
 }
 
 /**
- * Reads a wav file's header from its first bytes: `more` when they do not reach the samples yet, null when it is no wav
- * file, or one whose samples are compressed.
+ * Reads a wav file's header from its first bytes: `more` when they do not reach the samples yet, null when it is not a
+ * wav file, or one with compressed samples.
  */
 export function readWavHeader(bytes: Uint8Array): WavHeader | 'more' | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -85,7 +85,7 @@ function readFormat(view: DataView, at: number, size: number) {
   const encoding = encodingOf(code, bits);
   if (encoding === null || channels < 1 || channels > channelsMax) return null;
   if (rateHz < rateHzMin || rateHz > rateHzMax) return null;
-  // A block that is not its samples' size is padded in a way that nobody uses.
+  // A block whose size differs from its samples has padding that nobody uses.
   if (view.getUint16(at + 12, true) !== channels * sampleBytes[encoding]) return null;
   return { encoding, rateHz, channels };
 }
@@ -128,7 +128,7 @@ const readers: Readonly<Record<SampleEncoding, (bytes: Buffer, at: number) => nu
   f64: (bytes, at) => bytes.readDoubleLE(at),
 };
 
-/** Floats from -1 to 1 as s16le bytes; what is louder is clipped, NaN is silence. */
+/** Floats from -1 to 1 as s16le bytes. Louder values are clipped, and NaN is silence. */
 export function toS16le(samples: Float32Array): Buffer {
   const bytes = Buffer.allocUnsafe(samples.length * 2);
   for (let i = 0; i < samples.length; i += 1) {

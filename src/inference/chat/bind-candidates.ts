@@ -6,9 +6,9 @@ import type { RouteCandidate } from '../routing/route.ts';
 /** One id of a request, with what is known of it. */
 export interface KnownObject {
   named: NamedObject;
-  /** As the tenant that asks was given it; null when it was not. */
+  /** The row of the asking tenant; null when it was not given the id. */
   own: GivenObject | null;
-  /** As other tenants were. */
+  /** The rows of other tenants. */
   others: readonly GivenObject[];
   /** Providers at which the operator shares it with everybody. */
   sharedAt: ReadonlySet<string>;
@@ -21,7 +21,9 @@ export interface Bound {
   field: string | null;
 }
 
-/** A 404 for what the tenant was never given, whether it exists or not; null: all of these may be named. */
+/**
+ * A 404 for an id that the tenant was never given, whether it exists or not; null: the tenant may name all of these.
+ */
 export function strangerAmong(objects: readonly KnownObject[]): Failure | null {
   for (const object of objects) if (!mayBeNamed(object)) return objectNotFound(object.named.field);
   return null;
@@ -39,7 +41,7 @@ export function bindCandidates(
   let left = candidates;
   let field: string | null = null;
   for (const object of objects) {
-    // What the caller sends whole needs nothing from where it came from.
+    // An item that the caller sends whole needs nothing from its origin.
     if (object.named.use === 'label') continue;
     const next = reaching(object, left);
     if (next.length === 0) return outOfReach(object.named.field, field, model);
@@ -57,7 +59,7 @@ function mayBeNamed({ named, own, others, sharedAt }: KnownObject): boolean {
 function reaching({ own, others, sharedAt }: KnownObject, candidates: readonly RouteCandidate[]): RouteCandidate[] {
   if (own !== null) {
     const there = withCredentials(candidates, (credential) => credential === own.credential);
-    // Its own model first: what was kept of its thoughts is of use to no other.
+    // Its own model first: its stored thoughts are of no use to others.
     return there.map((candidate) => (candidate.target.id === own.target ? candidate : { ...candidate, awkward: true }));
   }
   const at = candidates.filter(({ target }) => sharedAt.has(target.provider));

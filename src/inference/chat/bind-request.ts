@@ -14,7 +14,9 @@ interface Asking {
   dialect: DialectId;
 }
 
-/** Leaves those that can reach what a request names. Null: nobody can answer it at all, and whoever encodes it says why. */
+/**
+ * Leaves the candidates that can reach the named objects. Null: nobody can answer it at all, and the encoder says why.
+ */
 export async function bindTo(
   { objects }: Pick<ChatServices, 'objects'>,
   { providers }: Snapshot,
@@ -34,10 +36,10 @@ export async function keeperOf(
 ): Promise<NonNullable<Job['given']>> {
   await objects.ready();
   return (attempt, ids) => {
-    // Of another format the caller sees ids of our own.
+    // Callers of another format see ids of our own.
     if (dialectFor(attempt.target, dialect) !== dialect) return;
     const given = ids.filter(({ nameable }) => nameable === 'always' || answerGives === 'all').map(({ id }) => id);
-    // What the operator shares does not become the tenant's by being told back.
+    // Sending a shared id back does not make it the tenant's own.
     const fresh = given.filter((id) => named.every((one) => one.id !== id));
     if (fresh.length > 0) objects.give(principal.tenant, attempt, fresh);
   };

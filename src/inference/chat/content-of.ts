@@ -15,12 +15,12 @@ interface Message {
   finish_reason?: string;
 }
 
-/** A longer request would hold the loop up for what nobody reads to its end. */
+/** A longer request would hold up the loop for a text that nobody reads to its end. */
 const requestBytesMax = 1024 * 1024;
 
 /**
- * A conversation and its answer, both in the caller's format, as the messages of the GenAI conventions. Pictures, sound and
- * files are named without their bytes. What cannot be read, such as a long answer that was cut, is left out.
+ * A conversation and its answer, both in the caller's format, as the messages of the GenAI conventions. Pictures, audio
+ * and files are named without their bytes. Unreadable parts, such as a long answer that was cut, are left out.
  */
 export function contentOf(dialectId: DialectId, request: Buffer, answer: Buffer): TracedContent {
   return {

@@ -21,7 +21,7 @@ export interface ConversationBody extends RequestBody<ConversationFacts> {
 export type ConversationFacts = RequestFacts &
   Pick<CallerRequest, 'includeUsage' | 'n' | 'seed' | 'fallbackModels' | 'conversationStart'> & {
     echo: CallerRequest['echo'] | undefined;
-    /** Ids in it of what lives at a provider; undefined: none. */
+    /** Ids in it of objects at a provider; undefined: none. */
     named: readonly NamedObject[] | undefined;
     /** Which ids of its answer can be named later; undefined: none. */
     answerGives: Exclude<BodyObjects['answerGives'], 'nothing'> | undefined;
@@ -37,7 +37,7 @@ export type ConversationFacts = RequestFacts &
 export interface EncodeOrder extends ForwardOrder {
   /** Ask for a stream, when it must be converted. */
   stream: boolean;
-  /** Whether the model takes a wish for reasoning; absent: it does. */
+  /** Whether the model accepts a wish for reasoning. Default: it does. */
   reasoning?: 'taken' | 'refused';
   /** Pictures and files that were fetched from their URLs for a target that takes them inline only. */
   media?: FetchedMedia;
@@ -45,7 +45,7 @@ export interface EncodeOrder extends ForwardOrder {
   items?: Readonly<Record<string, JsonObject>> | undefined;
 }
 
-/** What a target takes inline only and the caller named by URL. */
+/** Media that a target accepts inline only and the caller named by URL. */
 export interface MediaWanted {
   mediaWanted: readonly MediaUrl[];
 }
@@ -64,7 +64,9 @@ export function readConversation(raw: Buffer, dialect: DialectId): Result<Conver
 /** Ids that one body may name: a long conversation has hundreds. */
 const namedMax = 4_096;
 
-/** What a conversation says of objects at providers; a 400 when another parser could read other ids in it than we do. */
+/**
+ * The objects at providers that a conversation names. A 400 when another parser could read other ids in it than we do.
+ */
 export function objectsIn(body: JsonObject, dialectId: DialectId, scan: JsonScan): Result<BodyObjects> {
   const objects = dialects[dialectId].objectsIn(body);
   if (objects.members !== scan.membersInAll) {

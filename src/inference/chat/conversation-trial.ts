@@ -17,7 +17,7 @@ import { ConvertedAnswer, StreamedSource, WholeSource } from './converted.ts';
 import type { RequestMedia } from './fetch-media.ts';
 import { GatheredStream } from './gathered-stream.ts';
 
-/** What the attempts at one conversation have in common. */
+/** State that the attempts at one conversation share. */
 export interface Conversation {
   body: ConversationBody;
   /** The caller's. */
@@ -25,19 +25,19 @@ export interface Conversation {
   providers: ReadonlyMap<string, ConfiguredProvider>;
   /** One of several choices, asked for by itself; null: what the caller asked. */
   child: EncodeOrder['child'];
-  /** `client` tells that nobody waits for them any more; default: the request's own. */
+  /** `client` tells that nobody waits for them any more. Default: the request's own. */
   /** Items of earlier answers that the body names, by id; undefined: it names none. */
   items?: EncodeOrder['items'];
   media(client?: Client): RequestMedia;
 }
 
-/** What is sent to a target, and in whose format its answer comes. */
+/** Body for a target, and the format of its answer. */
 export interface PreparedConversation extends EncodedBody {
   upstreamDialect: UpstreamDialect;
 }
 
 /**
- * One attempt at a conversation, whose events are written as `writtenFor` says; null: the job's sink takes them as they
+ * One attempt at a conversation. Its events are written as `writtenFor` says; null: the job's sink takes them as they
  * are. Synchronous when its body is, so that the common case costs no turn of the loop.
  */
 export function conversationTrial<C extends Chunk>(
@@ -71,8 +71,8 @@ export function conversationTrial<C extends Chunk>(
 }
 
 /**
- * What an attempt at a target sends: the caller's own bytes where the target speaks the caller's dialect, which no
- * conversion touches, else the encoding of what they mean. Synchronous when the body is.
+ * Body of an attempt: the caller's own bytes when the target speaks the caller's dialect, which no conversion touches,
+ * or else the encoding of their meaning. Synchronous when the body is.
  */
 export function prepareFor(
   target: Target,
@@ -112,14 +112,14 @@ export function prepareFor(
   }
 }
 
-/** Who reads an answer of this type. `onGiven` hears of ids that a conversation gives out. */
+/** The reader of an answer of this type. `onGiven` hears of ids that a conversation gives out. */
 function readerFor(
   { stream, includeUsage, needs }: ConversationFacts,
   { answer, streamed, unwrapTool, stop, callersToolNames, upstreamDialect: dialect }: PreparedConversation,
   contentType: string,
   { onGiven, usageOf }: Pick<PassingOptions, 'onGiven' | 'usageOf'>,
 ): AnswerReader {
-  // Some servers answer a stream where a whole answer was asked, and the other way round: believe what came.
+  // Some servers stream where a whole answer was asked for, and the other way round. Believe what came.
   const comesStreamed = contentType === '' ? streamed : contentType.startsWith('text/event-stream');
   const passes = answer === 'pass-through';
   const { inputTokensEstimate } = needs;

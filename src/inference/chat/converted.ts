@@ -30,14 +30,14 @@ export class ConvertedAnswer implements AnswerReader {
   readonly #onGiven: OnGiven | undefined;
   readonly #toolNames: CallersToolNames | undefined;
   #contentChars = 0;
-  /** It says something that is no content: a citation, or why there is none. */
+  /** It is not content: a citation, or a reason why there is none. */
   #tells = false;
   /** Id of the spoken answer. */
   #spoken = '';
 
   /**
-   * The estimate stands in the client's usage when the upstream never says what it read. `onGiven`: of an upstream of
-   * the caller's own format, whose ids the client sees. `callersToolNames`: where the target was given others.
+   * The client's usage has the estimate when the upstream never gives its input tokens. `onGiven`: for an upstream of
+   * the caller's own format, whose ids the client sees. `callersToolNames`: when the target got other names.
    */
   constructor(source: EventSource, { inputTokensEstimate, onGiven, callersToolNames }: ConvertedFacts) {
     this.#source = source;
@@ -125,7 +125,7 @@ function contentLength(event: NeutralEvent): number {
 export interface EventSource {
   push(chunk: Buffer): readonly NeutralEvent[];
   finish(): readonly NeutralEvent[];
-  /** Of a stream; it knows what was skipped as unreadable. */
+  /** Decoder of a stream; it knows how many lines were skipped as unreadable. */
   readonly decoder?: StreamDecoder;
 }
 
@@ -140,7 +140,7 @@ export class StreamedSource implements EventSource {
 
   push(chunk: Buffer): readonly NeutralEvent[] {
     const read = this.#reader.push(chunk);
-    // The common case, one event a chunk, passes the decoder's own list on.
+    // The common case, one event per chunk, passes the decoder's own list on.
     const events = read.length === 1 ? this.decoder.step(read[0]!) : read.flatMap((event) => this.decoder.step(event));
     if (!this.#reader.tooLarge) return events;
     return [...events, { type: 'failed', fault: tooLargeEvent() }];

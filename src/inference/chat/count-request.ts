@@ -12,7 +12,7 @@ export interface Counted {
   inputTokens: number;
 }
 
-/** A body to be counted, with the ids in it of what lives at a provider. */
+/** A body to count, with the ids in it of objects at a provider. */
 export type NamingCount = CountedRequest & { named: readonly NamedObject[] };
 
 /** Checks a body that is to be counted. */
@@ -28,7 +28,7 @@ export function readForCount(raw: Buffer, dialectId: DialectId): Result<NamingCo
   return objects.ok ? { ok: true, value: { ...read.value, named: objects.value.named } } : objects;
 }
 
-/** What every message and tool costs beside its text. */
+/** Tokens of every message and tool beside its text. */
 const wrappingTokens = 4;
 /** A picture or a page: 1,092 × 1,092 pixels by Anthropic's rule, the largest it does not shrink. */
 const mediaTokens = 1_590;
@@ -84,7 +84,7 @@ export function countRequest(request: NeutralRequest, countText: (text: string) 
 /** A tokenizer's time grows with the square of a run without a boundary: longer ones are counted in pieces. */
 const runCharsMax = 256;
 const longRun = /\S{257,}|\s{257,}/;
-/** More text than any model reads; what goes beyond is estimated. */
+/** More text than any model reads. The rest is estimated. */
 const countedCharsMax = 8 * 1024 * 1024;
 
 /** Tokens of `text` by a tokenizer, in time that grows with its length alone. */

@@ -47,7 +47,7 @@ export async function countTokens(services: CountServices, call: CountCall): Pro
   const first = await reachingTarget(services, snapshot, call, read.value);
   if ('kind' in first) return first;
   const counted = await countThere(services, snapshot, call, read.value, first);
-  // What is here is not all that would be read.
+  // The text here is not all that a model would read.
   if (counted === null && read.value.nativeOnly !== undefined) return read.value.nativeOnly;
   return counted ?? countHere(services, snapshot, call, first);
 }

@@ -20,7 +20,7 @@ import { createRequestMedia, type RequestMedia } from './fetch-media.ts';
 import { itemMissing } from './kept-items.ts';
 import type { ChatServices } from './services.ts';
 
-/** Where conversations are held, as the table of costs and the ledger name it, and how ids of its answers begin. */
+/** Endpoint of conversations in the cost table and the ledger, and the prefix of its answers' ids. */
 const idPrefixes = { chat: 'chatcmpl-', messages: 'msg_', responses: 'resp_' } as const;
 
 export type ConversationEndpoint = keyof typeof idPrefixes;
@@ -63,7 +63,7 @@ function planOf(
   return names ? planAround(services, snapshot, call, facts, among) : planOver(call, facts, among);
 }
 
-/** Who may answer if nothing else binds it. */
+/** Candidates when nothing binds the request. */
 interface Among {
   alias: Alias;
   charged: ChargedAs;
@@ -81,7 +81,7 @@ function planOver(call: ChatCall, facts: ConversationFacts, { alias, charged, ca
   return plan;
 }
 
-/** The same where objects at a provider say who may answer, or are given out for later. */
+/** The same when named objects at a provider decide who may answer, or when the answer gives out ids for later. */
 async function planAround(
   services: ChatServices,
   snapshot: Snapshot,
@@ -135,7 +135,7 @@ function trialsOf(
   return { trial, run: () => runChoices(services, job, trial, { conversation, dialect, head }) };
 }
 
-/** What the caller named, or what stands in for a model that nobody has. */
+/** The model that the caller named, or its replacement when nobody has it. */
 export function aliasAsked(snapshot: Snapshot, model: string, principal: Principal): Alias | Failure {
   const found = snapshot.models.resolve(model, principal);
   return 'kind' in found && found.kind === 'model-unknown' ? (snapshot.models.standIn(principal) ?? found) : found;
@@ -185,7 +185,7 @@ function itChats({ providers }: Snapshot, { target }: Pick<RouteCandidate, 'targ
   return providers.get(target.provider)?.connection.chats === true;
 }
 
-/** What routing is asked for this request; `culvert explain` asks the same. */
+/** What this request asks of routing. `culvert explain` asks the same. */
 export function routeQueryOf(
   call: Pick<ChatCall, 'principal' | 'wishes' | 'dialect'>,
   facts: ConversationFacts,

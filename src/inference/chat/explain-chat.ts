@@ -15,11 +15,11 @@ import { nothingFetched } from './fetch-media.ts';
 
 export interface ChatQuestion extends Question {
   endpoint: ConversationEndpoint;
-  /** What callers speak at that endpoint. */
+  /** Dialect of callers at that endpoint. */
   dialect: DialectId;
 }
 
-/** What would happen to this body, by the code that would do it, without sending anything. */
+/** What would happen to this body, by the same code, without sending anything. */
 export async function explainChat(question: ChatQuestion): Promise<ExplainedRequest | Failure> {
   const { snapshot, principal, raw, endpoint, dialect } = question;
   const read = readConversation(raw, dialect);

@@ -13,7 +13,7 @@ import { type Conversation, conversationTrial } from './conversation-trial.ts';
 /** More children than this would let one request fill a provider. */
 export const fanOutMax = 8;
 
-/** What is asked for several choices. */
+/** A request for several choices. */
 export interface Choices {
   conversation: Conversation;
   dialect: CallerDialect;
@@ -38,7 +38,7 @@ export async function runFanOut(parts: ContestParts, job: Job, choices: Choices)
     return job.sink.end({ failure, headers: refusalHeaders(job) });
   }
   const merge = new Merge(job, dialect, head, n);
-  // Of those that run, the child that asks leaves its own attempt out.
+  // Of the running children, the one that asks leaves its own attempt out.
   const attemptsMade = () =>
     children.reduce((made, child) => made + child.progress.attempts.length, job.progress.attempts.length) +
     Math.max(0, merge.running - 1);
@@ -107,7 +107,7 @@ class ChildClient implements Client {
   }
 }
 
-/** Where the children's answers become one. */
+/** Joins the children's answers into one. */
 class Merge {
   readonly #job: Job;
   readonly #encoder: StreamEncoder;
@@ -134,7 +134,7 @@ class Merge {
     });
   }
 
-  /** What its parts had no place for in the client's format, in the end. */
+  /** Losses of its parts in the client's format, at the end. */
   get losses(): Loss[] {
     return lossesOf((this.#job.stream ? this.#encoder : this.#fold).lost);
   }
@@ -150,7 +150,7 @@ class Merge {
         if (form !== 'whole') this.#job.sink.start(form, headers);
       },
       chunk: (chunk) => {
-        // Of a child every answer is converted.
+        // Every answer of a child is converted.
         const events = chunk as readonly NeutralEvent[];
         if (client.gone) return 'ready';
         if (this.#job.stream) return this.#write(events.map((event) => this.#encode(index, event)).join(''));
@@ -227,7 +227,7 @@ class Merge {
   }
 }
 
-/** Beside those of the request, which the headers may tell. */
+/** Losses beside those of the request, for the headers. */
 function withLosses(headers: HeaderList, losses: readonly Loss[]): HeaderList {
   if (losses.length === 0) return headers;
   const at = headers.indexOf(lossHeaderName);
@@ -236,8 +236,8 @@ function withLosses(headers: HeaderList, losses: readonly Loss[]): HeaderList {
 }
 
 /**
- * One request in the books: attempts in a row, tokens summed, as far as the furthest child, as bad as the worst. A whole
- * answer that one child failed has not `reached` the client: then the others' answers were for nobody.
+ * One request in the ledger: attempts in a row, summed tokens, the progress of the furthest child, the outcome of the
+ * worst. A whole answer in which one child failed has not `reached` the client: the others' answers were for nobody.
  */
 function joinProgress(
   into: JobProgress,

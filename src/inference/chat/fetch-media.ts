@@ -10,16 +10,16 @@ export interface MediaFetcher {
   fetch(wanted: readonly MediaUrl[], timeoutMs: number, signal: AbortSignal): Promise<Result<FetchedMedia>>;
 }
 
-/** Different URLs of one request. */
+/** Most different URLs of one request. */
 const urlsMax = 32;
-/** Of one request, all together, as many as Google takes inline. */
+/** Most bytes of one request, all together, as many as Google accepts inline. */
 const bytesMax = 20 * 1024 * 1024;
 const atOnceMax = 4;
-/** Of all requests together: above it they are told to come again. */
+/** Most bytes of all requests together. Above it callers must retry. */
 const runningMax = 64;
 const timeoutMaxMs = 15_000;
 
-/** `rules` are those in force; `resolve` is asked anew for every hop. */
+/** `rules` are those in force. Every hop calls `resolve` again. */
 export function createMediaFetcher(parts: { rules: () => FetchRules; resolve: ResolveAddresses }): MediaFetcher {
   let running = 0;
 
@@ -105,7 +105,10 @@ function refuse({ kind, param }: MediaUrl, why: string): { ok: false; failure: R
 
 const startBytes = 16;
 
-/** Of what was fetched, by its first bytes: what a server calls a file is often wrong. Null for anything unknown. */
+/**
+ * Type of the fetched bytes, told by the first of them: the type that a server gives is often wrong. Null for an
+ * unknown one.
+ */
 export function mediaTypeOf(bytes: Buffer): string | null {
   const start = bytes.subarray(0, startBytes).toString('latin1');
   if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
@@ -126,8 +129,8 @@ export interface RequestMedia {
 }
 
 /**
- * `leftMs` is what the request has left; `onGone` is told how to give up when nobody waits any more. Once fetched or
- * refused, it stays so for the request.
+ * `leftMs`: the time that the request has left. `onGone` gets a function that gives up when nobody waits any more. A
+ * fetched or refused URL stays so for the request.
  */
 export function createRequestMedia(
   fetcher: MediaFetcher,
@@ -146,7 +149,7 @@ export function createRequestMedia(
   };
 }
 
-/** For explanations: nothing is fetched, and what is wanted says so. */
+/** For explanations: fetches nothing, and reports what it would fetch. */
 export const nothingFetched: RequestMedia = {
   async get([first]) {
     const param = first?.param ?? 'messages';

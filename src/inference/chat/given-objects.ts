@@ -13,7 +13,7 @@ export interface GivenObjectsParts {
   pause?(ms: number): Promise<unknown>;
 }
 
-/** Whose credential gave what an answer names. */
+/** The credential that gave the ids of an answer. */
 export type GivingAttempt = Pick<RouteAttempt, 'target' | 'credential'>;
 
 /** As long as OpenAI keeps responses. */
@@ -22,7 +22,10 @@ const objectKeptForMs = 30 * 24 * 3_600_000;
 const objectsPerTenantMax = 1_000_000;
 /** Between two looks at how many a tenant has. */
 const trimEvery = 10_000;
-/** Ids that wait for a database that is away; beyond it those of whom most wait are lost, and named by nobody. */
+/**
+ * Ids that wait for an unreachable database. Beyond it the tenant with most waiting ids loses its oldest, which nobody
+ * can name then.
+ */
 const waitingMax = 20_000;
 const writtenAtOnce = 500;
 const retryAfterMs = 1_000;
@@ -32,10 +35,10 @@ export class GivenObjects {
   readonly #parts: GivenObjectsParts;
   #opening: Promise<ProviderObjectStore> | null = null;
   #opened: ProviderObjectStore | null = null;
-  /** By id and tenant, the oldest first. */
+  /** Keyed by id and tenant, the oldest first. */
   readonly #waiting = new Map<string, GivenObject>();
   #writing: Promise<void> | null = null;
-  /** Until the database is tried again. */
+  /** Pause until the database is tried again. */
   #resting = false;
   #troubled = false;
   #closed = false;
@@ -46,7 +49,7 @@ export class GivenObjects {
     this.#parts = parts;
   }
 
-  /** Opens the database, so that what is given is written at once. Never rejects. */
+  /** Opens the database, so that new ids are written at once. Never rejects. */
   ready(): Promise<unknown> {
     return this.#opened === null ? this.#store().catch(() => undefined) : Promise.resolve();
   }
@@ -65,7 +68,7 @@ export class GivenObjects {
   /** All that is known of these ids, whoever was given them; `wanted`: those of them that are worth a second look. */
   async find(tenant: string, hashes: readonly string[], wanted: readonly string[]): Promise<GivenObject[]> {
     const { clock } = this.#parts;
-    // What this process has just given out may be on its way.
+    // An id that this process has just given out may not be written yet.
     const own = hashes.flatMap((idHash) => this.#waiting.get(keyOf({ idHash, tenant })) ?? []);
     const from = await this.#store();
     const found = [...(await from.find(hashes, clock.wallMs())), ...own];
@@ -78,7 +81,7 @@ export class GivenObjects {
     return [...found, ...(await from.find(missing, clock.wallMs()))];
   }
 
-  /** Forgets what is old, unless nobody has named or been given anything since the start; resolves to how many. */
+  /** Forgets old ids, unless nobody has named or received any since the start. Resolves to their number. */
   async sweep(nowMs: number): Promise<number> {
     if (this.#opening === null) return 0;
     const from = await this.#store();
@@ -88,7 +91,7 @@ export class GivenObjects {
     return from.sweep(nowMs);
   }
 
-  /** Writes what is left. */
+  /** Writes the rest. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#waiting.size > 0) await this.#write();
@@ -150,7 +153,7 @@ export class GivenObjects {
     return this.#parts.pause?.(ms) ?? new Promise((resolve) => setTimeout(resolve, ms).unref());
   }
 
-  /** Nobody waits for what is removed meanwhile. */
+  /** Nobody waits for ids that are removed meanwhile. */
   #countWritten(to: ProviderObjectStore, tenant: string): void {
     const count = (this.#written.get(tenant) ?? 0) + 1;
     this.#written.set(tenant, count % trimEvery);
@@ -160,7 +163,7 @@ export class GivenObjects {
     );
   }
 
-  /** Of the oldest, from whom most wait: a flood of one tenant's takes nobody else's. */
+  /** Drops the oldest of the tenant with most waiting ids: one tenant's flood does not touch the others. */
   #makeRoom(): void {
     const waiting = this.#waiting;
     const counts = new Map<string, number>();
@@ -176,7 +179,7 @@ export class GivenObjects {
   }
 }
 
-/** What an id is kept by. */
+/** Key of an id in the store. */
 export function hashOf(id: string): string {
   return createHash('sha256').update(id).digest().subarray(0, 16).toString('base64url');
 }

@@ -8,7 +8,7 @@ import type { ItemReference } from '../dialects/dialect.ts';
  * this process: a restart forgets them, and other replicas do not know them.
  */
 export interface KeptItems {
-  /** Those with an id; what is too large is not kept. */
+  /** Items with an id. Those that are too large are not kept. */
   keep(tenant: string, items: readonly JsonObject[]): void;
   /** Those that are there, by id. */
   find(tenant: string, references: readonly ItemReference[]): Readonly<Record<string, JsonObject>>;
@@ -20,9 +20,9 @@ export const itemKeptForMs = 3_600_000;
 export const itemCharsMax = 256 * 1024;
 /** Beyond it a tenant's oldest go. */
 export const tenantCharsMax = 4 * 1024 * 1024;
-/** Of all tenants; beyond it the oldest of those who have most go. */
+/** Bound of all tenants. Beyond it the tenant with most items loses its oldest. */
 export const allCharsMax = 32 * 1024 * 1024;
-/** What an entry takes beside its text, roughly. */
+/** Rough size of an entry beside its text. */
 const entryChars = 256;
 
 interface KeptItem {
@@ -38,7 +38,7 @@ interface Shelf {
 }
 
 export function createKeptItems({ clock }: { clock: Pick<Clock, 'monotonicMs'> }): KeptItems {
-  /** Whoever was given something last stands last. */
+  /** The tenant that received something last comes last. */
   const shelves = new Map<string, Shelf>();
   let allChars = 0;
 
@@ -110,7 +110,7 @@ function largest(shelves: ReadonlyMap<string, Shelf>): [string, Shelf] {
   return most!;
 }
 
-/** A 404 for the first that is not there and cannot be missed, whether it is another tenant's or nobody's. */
+/** A 404 for the first missing item that the request needs, whether it belongs to another tenant or to nobody. */
 export function itemMissing(
   references: readonly ItemReference[],
   found: Readonly<Record<string, JsonObject>>,

@@ -8,21 +8,24 @@ import { type Bound, bindCandidates, type KnownObject, strangerAmong } from './b
 import { GivenObjects, type GivenObjectsParts, type GivingAttempt, hashOf } from './given-objects.ts';
 
 /**
- * Whose are the objects that live at providers: what an answer gives out serves the tenant that it was given to, and goes
- * to the credential that gave it; others pass only where the operator shares them. What cannot be looked up is refused.
+ * Ownership of objects at providers: an id in an answer serves the tenant that received it, and goes to the credential
+ * that gave it. Other ids pass only when the operator shares them. An id that cannot be looked up is refused.
  */
 export interface ProviderObjects {
-  /** Opens the database, so that what is given is written at once. Never rejects. */
+  /** Opens the database, so that new ids are written at once. Never rejects. */
   ready(): Promise<unknown>;
   /** Remembers ids that an attempt's answer gave to a tenant. Never throws: what cannot be written is tried again. */
   give(tenant: string, attempt: GivingAttempt, ids: readonly string[]): void;
-  /** Who may answer a request that names these; 404 for what the tenant was never given, 503 when nobody can tell. */
+  /**
+   * Who may answer a request that names these ids. 404 for an id that the tenant was never given, 503 when nobody can
+   * tell.
+   */
   bind(asked: BindQuery): Promise<Bound | Failure>;
   /** The credential that gave this id to a tenant; null: none did. Rejects when the database cannot be asked. */
   credentialOf(tenant: string, id: string): Promise<string | null>;
   /** Forgets what is old, unless nobody has named or been given anything since the start; resolves to how many. */
   sweep(nowMs: number): Promise<number>;
-  /** Writes what is left. */
+  /** Writes the rest. */
   close(): Promise<void>;
 }
 

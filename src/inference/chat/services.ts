@@ -17,7 +17,7 @@ export interface ChatServices extends SpineServices {
   items: KeptItems;
 }
 
-/** What it takes to count tokens instead of asking. */
+/** What counting tokens without an upstream needs. */
 export interface CountServices extends ChatServices {
   tokenCounter: TokenCounter;
 }

@@ -3,7 +3,7 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import type { DialectId } from '../dialects/dialect.ts';
 import { countInPieces, countRequest, readForCount } from './count-request.ts';
 
-/** What the worker is asked; every order is answered once, in turn. */
+/** Orders to the worker. Every order is answered once, in turn. */
 export interface CountOrder {
   id: number;
   raw: Uint8Array<ArrayBuffer>;

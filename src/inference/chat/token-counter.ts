@@ -6,13 +6,13 @@ import type { CountOrder } from './token-count-worker.ts';
 
 /** The second is started when one is busy with another tenant's text. */
 const threadsMax = 2;
-/** Claude Code asks for 25 at once, of 30 KB each; beyond either bound a caller gets no count. Of one tenant half. */
+/** Claude Code asks for 25 at once, of 30 KB each. Beyond either bound a caller gets no count. One tenant has half. */
 const waitingMax = 512;
 const waitingBytesMax = 64 * 1024 * 1024;
-/** Of waiting, and again of counting: the tables take a second to load on a busy machine. */
+/** Time for waiting, and again for counting: loading the tables takes a second on a busy machine. */
 const timeoutMs = 5_000;
 
-/** Counts the tokens of request bodies by a tokenizer in threads of its own, started at the first of them. */
+/** Counts the tokens of request bodies with a tokenizer in threads of its own, which start at the first body. */
 export interface TokenCounter {
   /**
    * A Failure (400) for a body that does not pass its dialect's check; null when no count can be had in time. Bodies of
