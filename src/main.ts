@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { CliParts } from './cli/parts.ts';
 import { runCli } from './cli/run-cli.ts';
 
-/** What `bin/culvert.mjs` gives, since it alone knows about Node versions. */
+/** Facts from `bin/culvert.mjs`, which alone knows about Node versions. */
 export interface Launch {
   flushCompileCache(): void;
 }

@@ -12,8 +12,8 @@ export interface Called {
 }
 
 /**
- * What stands before a command's name so that its user can paste it: `culvert`, `npx culvert-gateway`,
- * `npm run culvert --` in a clone, `node bin/culvert.mjs`, or `./culvert-linux-x64` for the one executable.
+ * Prefix that makes a command's name pasteable: `culvert`, `npx culvert-gateway`, `npm run culvert --` in a clone,
+ * `node bin/culvert.mjs`, or `./culvert-linux-x64` for the one executable.
  */
 export function commandForm({ program, env, cwd }: Called): string {
   const script = env.npm_lifecycle_event;
@@ -21,17 +21,17 @@ export function commandForm({ program, env, cwd }: Called): string {
   const path = program.replaceAll('\\', '/');
   if (path.includes('/_npx/')) return `npx ${packageName}`;
   if (path.endsWith('/node_modules/.bin/culvert')) return 'npx culvert';
-  // Where links are no links (Windows, pnpm), an installed command is its package's own file.
+  // Without symbolic links (Windows, pnpm), an installed command is its package's own file.
   if (path === '' || path.includes(`/node_modules/${packageName}/`)) return 'culvert';
   const name = basename(path);
   if (name === 'culvert' && isAbsolute(path)) return name;
-  // Any other script that runs this code is no command: a test, or somebody's program.
+  // Any other script that runs this code is not a command: a test, or somebody's program.
   if (name !== 'culvert.mjs') return /\.[cm]?[jt]s$/.test(name) ? 'culvert' : pasted(program);
   const fromHere = relative(cwd, program);
   return `node ${pasted(fromHere.startsWith('..') ? program : fromHere)}`;
 }
 
-/** As one word of a shell. */
+/** Quoted as one word of a shell. */
 function pasted(path: string): string {
   return /^[\w./\\:-]+$/.test(path) ? path : JSON.stringify(path);
 }

@@ -39,7 +39,7 @@ export type Failure =
       code?: string;
       /** The prompt does not fit: tokens that it had, and those that the model takes; null: not told. */
       tooLong?: { sent: number | null; most: number | null };
-      /** What else it said, under the vendor's names, without secrets. */
+      /** Further members of its answer, under the vendor's names, without secrets. */
       members?: JsonObject;
     }
   | UpstreamsFailed
@@ -72,7 +72,7 @@ export interface PageRefused {
   worked?: true;
 }
 
-/** Beside its HTTP status, what callers can tell apart; written as `error.reason`. */
+/** A code for callers beside the HTTP status, written as `error.reason`. */
 export type PageRefusal =
   | 'url_blocked'
   | 'page_timeout'
@@ -116,7 +116,7 @@ export interface FailedAttempt {
 
 export type FailureKind = Failure['kind'];
 
-/** HTTP status by kind. `upstream-refused` carries its own, `page-refused` has a table. */
+/** HTTP status by kind. `upstream-refused` carries its own, and `page-refused` has a table. */
 export const failureStatus = {
   'invalid-request': 400,
   unauthenticated: 401,
@@ -169,7 +169,7 @@ export interface FailureFacts {
   type: string;
   message: string;
   param: string | null;
-  /** Whether the same request may pass if it is simply sent again soon. */
+  /** Whether the same request may pass when it is sent again soon. */
   retryable: boolean;
   /** Ms until a retry makes sense; null when unknown or pointless. */
   retryAfterMs: number | null;
@@ -191,7 +191,7 @@ export function statusOf(failure: Failure): number {
   return failure.kind === 'upstream-refused' ? failure.status : failureStatus[failure.kind];
 }
 
-/** What a caller is told of a failure; `nowMs` is wall-clock time, used for the wait of a reached limit. */
+/** Facts of a failure for the caller. `nowMs` is wall-clock time, used for the wait of a reached limit. */
 export function factsOf(failure: Failure, nowMs: number): FailureFacts {
   const status = statusOf(failure);
   return {

@@ -1,15 +1,15 @@
 import type { Readable } from 'node:stream';
 
 /**
- * Where files that callers may fetch are kept for a while. Names are made here, never by a caller; a driver takes those
- * of `isFileName` alone. Drivers: stores/files.
+ * Keeps files that callers may fetch for a while. Names are made here, never by a caller; a driver accepts those of
+ * `isFileName` only. Drivers: stores/files.
  */
 export interface FileStore {
   /** Keeps it; `atMs` is wall-clock time. Rejects when it cannot be kept. */
   put(name: string, bytes: Uint8Array, atMs: number): Promise<void>;
-  /** Null when there is no such file. Whoever opens it reads it to its end or destroys it. */
+  /** Null when there is no such file. The caller reads it to its end or destroys it. */
   open(name: string): Promise<OpenedFile | null>;
-  /** Removes what was put before `beforeMs`; resolves to how many. */
+  /** Removes files that were put before `beforeMs`. Resolves to their number. */
   sweep(beforeMs: number): Promise<number>;
   /** Why nothing could be kept or read the last time, in words for the operator; null when it could. */
   trouble(): string | null;

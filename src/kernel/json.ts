@@ -1,4 +1,4 @@
-/** What `JSON.parse` gives. */
+/** A value that `JSON.parse` returns. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 /** An object of it; a member may be absent. */
 export interface JsonObject {
@@ -17,7 +17,7 @@ export function isObject(value: unknown): value is JsonObject {
 export interface JsonScan {
   /** Arrays and objects nest deeper than asked; nothing after that point was read. */
   tooDeep: boolean;
-  /** Offset of the first byte after the top-level `{`; -1 when the top level is no object. */
+  /** Offset of the first byte after the top-level `{`; -1 when the top level is not an object. */
   afterBrace: number;
   /** How many top-level members there are, repeated and escaped ones counted each. */
   memberCount: number;
@@ -65,7 +65,7 @@ export function scanJson(body: Buffer, depthMax: number): JsonScan {
   let opaqueKeys = false;
   let afterBrace = -1;
   let depth = 0;
-  // Of the top-level member being read; a key of -1 means none, a value of -1 that none has begun.
+  // Of the current top-level member. A key of -1 means that there is none, a value of -1 that none has begun.
   let keyStart = -1;
   let keyEnd = -1;
   let inValue = false;
@@ -140,7 +140,7 @@ export function scanJson(body: Buffer, depthMax: number): JsonScan {
   };
 }
 
-/** Where the value of top-level member `name` (ASCII) stands; null when it is absent or there are several. */
+/** Offset of the value of top-level member `name` (ASCII); null when it is absent or there are several. */
 export function memberValue(body: Buffer, members: readonly number[], name: string): ByteRange | null {
   let range: ByteRange | null = null;
   for (let i = 0; i < members.length; i += 4) {

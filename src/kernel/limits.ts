@@ -14,9 +14,9 @@ export const upstreamEventBytesMax = 1024 * 1024;
 export const largeEventBytesMax = 16 * 1024 * 1024;
 /** One whole upstream answer, decompressed. */
 export const upstreamBodyBytesMax = 64 * 1024 * 1024;
-/** Of an upstream's error answer, how much is read to find its message. */
+/** Bytes of an upstream's error answer that are read to find its message. */
 export const upstreamErrorBytesMax = 64 * 1024;
-/** What may wait for one reader beyond the kernel's buffers. */
+/** Bytes that may wait for one reader beyond the kernel's buffers. */
 export const readerBufferBytesMax = 256 * 1024;
 export const readerStallTimeoutMs = 60_000;
 export const keepAliveAfterMs = 10_000;

@@ -1,6 +1,6 @@
 import { isObject, type JsonValue } from './json.ts';
 
-/** Where the first string or key with half of a surrogate pair stands, in OpenAI's spelling; null when none does. */
+/** Path of the first string or key with half of a surrogate pair, in OpenAI's spelling; null when there is none. */
 export function loneSurrogateIn(value: JsonValue, path: string): string | null {
   if (typeof value === 'string') return value.isWellFormed() ? null : path;
   if (Array.isArray(value)) {

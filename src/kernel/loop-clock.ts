@@ -1,9 +1,9 @@
 import type { Clock } from './clock.ts';
 
 /**
- * Waits for others, without the time in which our own loop did not turn: an answer that came in time must not count as
- * late because nobody here could read it. What our loop may add to a wait is bounded by `ownLagMaxMs`, on which others
- * rely who count in real time.
+ * Waits for others without counting the time in which our own loop did not turn: an answer that came in time must not
+ * count as late because nobody here could read it. `ownLagMaxMs` bounds what our loop may add to a wait; others that
+ * count in real time rely on it.
  */
 export interface LoopClock {
   now(): LoopInstant;
@@ -18,11 +18,11 @@ export interface LoopInstant {
   atMs: number;
 }
 
-/** How much longer than it is meant to be a wait may last because of our own loop. */
+/** How much longer a wait may last than intended because of our own loop. */
 export const ownLagMaxMs = 500;
 
 const tickMs = 20;
-/** What lies between two ticks above this is not counted: the loop was elsewhere. */
+/** Time between two ticks above this does not count: the loop was busy. */
 const turnMaxMs = 2 * tickMs;
 
 /** Runs until `stop`, without holding the process. */

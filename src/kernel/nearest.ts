@@ -39,7 +39,7 @@ function editDistance(a: string, b: string, limit: number): number {
         cost = Math.min(cost, beforeLast[j - 2]! + 1);
       row.push(cost);
     }
-    // Callers' model names come here too: what is already too far is not looked at to its end.
+    // Callers' model names come here, too. A name that is already too far is not read to its end.
     if (Math.min(...row) >= limit && Math.min(...last) >= limit) return limit;
     beforeLast = last;
     last = row;

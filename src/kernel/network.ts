@@ -42,7 +42,10 @@ export function parsePlace(text: string): Place | null {
     : { host, port };
 }
 
-/** An address as it is compared: no zone, no brackets, IPv4 where IPv6 only wraps it. Null when it is none. */
+/**
+ * An address in the form for comparison: no zone, no brackets, IPv4 where IPv6 only wraps it. Null when it is not an
+ * address.
+ */
 export function plainAddress(text: string): string | null {
   const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;
   const zone = bare.indexOf('%');
@@ -62,7 +65,7 @@ function mappedIpv4(address: string): string | null {
   return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
 }
 
-/** Whether an address lies in one of these networks. Those that are none hold nobody, so that the answer is no. */
+/** Whether an address lies in one of these networks. An invalid network holds no address, so the answer is no. */
 export function createNetworkSet(networks: readonly string[]): { has(address: string | null): boolean } {
   const list = new BlockList();
   for (const text of networks) {

@@ -1,5 +1,5 @@
 /**
- * What we take of node:http. Importing that as a module asks for all its exports, `WebSocket` among them, for which Node
+ * Our imports from node:http. Importing it as a module loads all its exports, `WebSocket` among them, for which Node
  * loads its own undici: 15 ms of every start.
  */
 export const { createServer, request, STATUS_CODES, validateHeaderName, validateHeaderValue } =

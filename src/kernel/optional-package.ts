@@ -1,4 +1,4 @@
-/** Whether an optional peer stands beside Culvert and could be loaded; looks for files alone. */
+/** Whether an optional peer is installed beside Culvert and could be loaded. Only looks for files. */
 export function isInstalled(name: string): boolean {
   try {
     import.meta.resolve(name);

@@ -1,6 +1,6 @@
 import { getPriority, setPriority } from 'node:os';
 
-/** More than ours. */
+/** A larger number than ours means less priority. */
 const niceness = 10;
 const nicenessMax = 19;
 
@@ -20,6 +20,6 @@ export function lowerPriority(pid: number | undefined): void {
   try {
     setPriority(pid, lower());
   } catch {
-    // It is gone already, or we may not: it runs as it is.
+    // The process has ended, or we have no right to: it runs as it is.
   }
 }

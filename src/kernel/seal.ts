@@ -18,9 +18,9 @@ const tagBytes = 16;
 const keyBytes = 32;
 
 /**
- * AES-256-GCM under keys derived from `secrets` for one purpose alone, such as `replies`: what is sealed for one
- * purpose opens for no other. The first secret seals, each opens. Nonces are random, which is safe up to 2^32 sealings
- * a purpose. Throws for a short secret.
+ * AES-256-GCM under keys derived from `secrets` for one purpose, such as `replies`: a text sealed for one purpose opens
+ * for no other. The first secret seals, and each of them opens. Nonces are random, which is safe up to 2^32 sealings a
+ * purpose. Throws for a short secret.
  */
 export function createSealer(secrets: readonly string[], purpose: string): Sealer {
   const [current, ...earlier] = secrets.map((secret) => sealerUnder(secret, purpose));

@@ -12,8 +12,8 @@ export interface Signer {
 const keyBytes = 32;
 
 /**
- * HMAC-SHA-256 under keys derived from `secrets` for one purpose alone: what is signed for one is worth nothing for
- * another. The first secret signs, what each has signed is signed. Throws for a short secret.
+ * HMAC-SHA-256 under keys derived from `secrets` for one purpose: a signature for one purpose is worth nothing for
+ * another. The first secret signs; the signatures of each are valid. Throws for a short secret.
  */
 export function createSigner(secrets: readonly string[], purpose: string): Signer {
   const [current, ...earlier] = secrets.map((secret) => signerUnder(secret, purpose));

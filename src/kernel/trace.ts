@@ -1,6 +1,7 @@
 /**
- * The port of traces and GenAI metrics (docs/telemetry.md). Where OpenTelemetry is off there is no `Traces`, and `null`
- * stands for every `Trace`. Nothing here throws, waits or is waited for. Times are monotonic ms unless they say otherwise.
+ * The port of traces and GenAI metrics (docs/telemetry.md). When OpenTelemetry is off there is no `Traces`, and every
+ * `Trace` is `null`. Nothing here throws or waits, and nobody waits for it. Times are monotonic ms unless noted
+ * otherwise.
  */
 export interface Traces {
   /** A request, or work of our own such as a page of a crawl, begins. It must be ended once. */
@@ -11,7 +12,7 @@ export interface TraceStart {
   /** Wall-clock and monotonic ms of its beginning. */
   atMs: number;
   startedMs: number;
-  /** The caller's headers, of which `traceparent` and `tracestate` are read; null: the trace begins here. */
+  /** The caller's headers, with `traceparent` and `tracestate`; null: the trace begins here. */
   headers: Readonly<Record<string, string | string[] | undefined>> | null;
 }
 
@@ -23,7 +24,7 @@ export interface Trace {
   session: string | null;
   /** The kind of failure that the caller got before anything was booked; null: none. */
   refused: string | null;
-  /** What was asked and answered, of keys whose content is captured, as JSON; null: of all others. */
+  /** Request and answer as JSON, for keys whose content is captured; null for all others. */
   content: TracedContent | null;
   /** An attempt at a model has ended. */
   attempt(attempt: TracedAttempt): void;
@@ -31,7 +32,10 @@ export interface Trace {
   step(step: TracedStep): void;
   /** It has been settled: what its record says. */
   settled(record: TracedRecord): void;
-  /** `traceparent` and what goes with it, flat: the call that takes them stands under `part`, an attempt that runs. */
+  /**
+   * `traceparent` and the headers that go with it, as a flat list. The call that sends them is a child of `part`, a
+   * running attempt.
+   */
   passOn(part: object): readonly string[];
   /** The last word, at `endedMs`. */
   end(end: TraceEnd, endedMs: number): void;
@@ -43,11 +47,11 @@ export interface TracedContent {
   output: string;
 }
 
-/** What one call of a model came to, at a provider or in this process. */
+/** Result of one call of a model, at a provider or in this process. */
 export interface TracedAttempt {
   /** By which `passOn` was told of it. */
   part: object;
-  /** As the ledger names what was asked: `chat`, `embeddings`… */
+  /** Endpoint as the ledger names it: `chat`, `embeddings`… */
   endpoint: string;
   /** Its name in the configuration, and its type in the catalog. */
   provider: string;
@@ -87,11 +91,11 @@ export interface TracedStep {
   name: string;
   startedMs: number;
   endedMs: number;
-  /** The class of what went wrong; null: nothing. */
+  /** The class of the failure; null: none. */
   error: string | null;
 }
 
-/** Of a settled request's record. */
+/** From a settled request's record. */
 export interface TracedRecord {
   endpoint: string;
   alias: string;
@@ -105,9 +109,9 @@ export interface TracedRecord {
 
 export interface TraceEnd {
   requestId: string;
-  /** Of HTTP; null: nobody asked for it by HTTP. */
+  /** HTTP status; null: the call did not come by HTTP. */
   method: string | null;
-  /** The route, such as `/v1/chat/completions`, or what is done. */
+  /** The route, such as `/v1/chat/completions`, or the name of the work. */
   route: string;
   status: number;
   account: string;

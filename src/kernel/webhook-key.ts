@@ -1,7 +1,7 @@
 import { secretBytesMin } from './seal.ts';
 
 const prefix = 'whsec_';
-/** What the Standard Webhooks specification asks of a `whsec_` secret, which is random by construction. */
+/** Rules of the Standard Webhooks specification for a `whsec_` secret, which is random by construction. */
 const randomBytesMin = 24;
 
 /**
@@ -15,7 +15,7 @@ export function webhookKey(secret: string): Buffer | null {
   }
   const text = secret.slice(prefix.length);
   const bytes = Buffer.from(text, 'base64');
-  // Node skips what is not base64; a secret that was mangled on its way must not sign with what is left of it.
+  // Node skips characters that are not base64. A mangled secret must not sign with the rest of it.
   const whole = bytes.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '');
   return whole && bytes.length >= randomBytesMin ? bytes : null;
 }

@@ -78,7 +78,7 @@ export function createWorkThread(entry: URL, name: string, options: WorkThreadOp
       return new Promise<T>((resolve, reject) => {
         waiting.set(id, { resolve: resolve as Waiting['resolve'], reject });
         const thread = running();
-        // Whoever waits must get it before the process ends.
+        // A waiting caller must get the answer before the process ends.
         thread.ref();
         thread.postMessage(message, transfer);
       });

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Worker } from 'node:worker_threads';
 
-/** Of a thread that reads bodies or pages: what they are parsed into dies young, and is never copied. */
+/** For a thread that reads bodies or pages: the objects that it parses die young, and are never copied. */
 const semiSpaceMb = 16;
 
 /**

@@ -3,7 +3,7 @@ import type { BucketRow } from '../metering/counters.ts';
 import type { bucketsOf } from '../metering/scope.ts';
 import { type Column, columnsOf, type FieldOf, fieldOf, type UsageEvent } from './columns.ts';
 
-/** metering's rule. What it makes of a sum must be the sum of what it makes of single events. */
+/** metering's rule. Its result for a sum must be the sum of its results for single events. */
 export type BucketsOf = typeof bucketsOf;
 
 /** One row of `rollup`: an hour of one key, endpoint, alias and provider, and what its events add up to. */
@@ -39,7 +39,7 @@ type Sums = Record<FieldOf<(typeof sumNames)[number]>, number>;
 
 const noSums = Object.fromEntries(sumNames.map((name) => [fieldOf(name), 0])) as Sums;
 
-/** What tells the rows of `rollup` apart, its primary key, then its sums. */
+/** Primary key of `rollup`, then its sums. */
 export const rollupKey: readonly Column[] = columnsOf([
   ['hour', 'whole'],
   ['account', 'text'],
@@ -64,7 +64,7 @@ export const bucketSums: readonly Column[] = columnsOf([
 ]);
 export const bucketTable: readonly Column[] = [...bucketKey, ...bucketSums];
 
-/** Events that move the same rows. Most of a batch is alike, so events are summed before the rule is asked. */
+/** Events that change the same rows. Most of a batch is alike, so events are summed before the rule runs. */
 interface Group extends RollupRow {
   tenant: string;
   tier: string | null;
@@ -78,8 +78,8 @@ const hourMs = 3_600_000;
 const nanoPerUsd = 1e9;
 
 /**
- * What a batch of events adds to quota buckets and roll-ups, so that each row is written once a batch. Refusals do not
- * belong here: nothing was run.
+ * What a batch of events adds to quota buckets and roll-ups, so that each row is written once per batch. Refusals do
+ * not belong here, because nothing ran.
  */
 export class BatchSums {
   readonly #bucketsOf: BucketsOf;

@@ -2,7 +2,7 @@ import type { Charge, RequestFacts } from '../metering/admission.ts';
 import type { UsageRoute } from '../metering/ledger.ts';
 import { attemptsJson, attemptsOf } from './attempts-column.ts';
 
-/** What a column holds. `whole` is an integer, `real` a fraction; with `?` it may be null. */
+/** Type of a column. `whole` is an integer, `real` a fraction; with `?` it may be null. */
 interface ColumnValues {
   text: string;
   'text?': string | null;
@@ -10,7 +10,7 @@ interface ColumnValues {
   'whole?': number | null;
   'real?': number | null;
   flag: boolean;
-  /** What routing did. Databases keep it as two columns of JSON, `route` and `attempts`. */
+  /** The routing decisions. Databases keep them as two columns of JSON, `route` and `attempts`. */
   route: UsageRoute;
 }
 
@@ -26,7 +26,7 @@ export interface Settling {
   quotaMs: number;
 }
 
-/** How people see a column in a request's record and in CSV. Without it: by its own name, as it is. */
+/** How people see a column in a request's record and in CSV. Default: under its own name, unchanged. */
 export interface Shown<Value = unknown> {
   as?: string;
   by?: (value: Value) => string | number;
@@ -34,7 +34,7 @@ export interface Shown<Value = unknown> {
   in?: 'usage';
   /** `zero`: the record leaves it out then, since few requests have it. */
   unless?: 'zero';
-  /** `operator`: the admin API alone. `nobody`: it is kept for Culvert itself. */
+  /** `operator`: only the admin API shows it. `nobody`: it is kept for Culvert itself. */
   to?: 'operator' | 'nobody';
 }
 
@@ -96,7 +96,7 @@ export const eventColumns = [
   ['settled_ms', 'whole', ({ facts }) => facts.claim.atMs + Math.round(facts.ms), { to: 'nobody' }],
 ] as const satisfies readonly LedgerColumn[];
 
-/** Columns that a reservation has too. Its `cost_milli` is what is held. */
+/** Columns that a reservation has, too. Its `cost_milli` is the reserved amount. */
 const bookedNames = [
   'request_id',
   'at_ms',
@@ -124,7 +124,7 @@ export type UsageEvent = {
   [Column in (typeof eventColumns)[number] as FieldOf<Column[0]>]: ColumnValues[Column[1]];
 };
 
-/** What the ledger says of a request from its beginning to its end. */
+/** The ledger's facts of a request from its beginning to its end. */
 export type BookedRequest = Pick<UsageEvent, FieldOf<(typeof bookedNames)[number]>>;
 
 /** A running request in the ledger. */
@@ -191,7 +191,7 @@ export function columnsOf(table: readonly (readonly [name: string, type: ColumnT
 export const eventTable: readonly Column[] = columnsOf(eventColumns);
 export const reservationTable: readonly Column[] = columnsOf(reservationColumns);
 
-/** What of a row goes into the columns of its table; written over `cells`, the answer. */
+/** The values of a row for the columns of its table; written over `cells`, which it returns. */
 export function cellsOf(
   columns: readonly Column[],
   row: object,

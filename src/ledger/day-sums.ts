@@ -4,9 +4,11 @@ import { type Column, columnsOf, type UsageEvent } from './columns.ts';
 const hoursPerDay = 24;
 const dayMs = 86_400_000;
 
-/** A day is added up when it is over for so long: then hardly anything of it is still to come. */
+/** A day is added up when it has been over for this long: then hardly any of its rows is still to come. */
 export const sumDelayMs = 2 * 3_600_000;
-/** What came less than this ago cannot be of a day that is added up, whichever replica's clock said so. */
+/**
+ * A request that came less than this ago cannot belong to a day that is added up, whichever replica's clock was used.
+ */
 export const lateAfterMs = sumDelayMs / 2;
 
 /** A table of days, and what tells its rows apart; their sums are those of `rollup`. */

@@ -15,11 +15,11 @@ const binEndsMs = [
   2, 5, 10, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1_000, 1_500, 2_000, 3_000, 5_000, 7_000, 10_000, 15_000,
   30_000, 60_000, 120_000,
 ] as const;
-/** Shown for what took longer than the last end. */
+/** Shown for durations beyond the last end. */
 const longestMs = 300_000;
 
 const bins = [...binEndsMs.keys(), binEndsMs.length];
-/** Of requests whose class is `ok`: the time to the first token where there is one, and the whole time. */
+/** Of requests whose class is `ok`: the time to the first token if there is one, and the whole time. */
 export const firstTokenBins = bins.map((bin) => `first_${bin}`);
 export const totalBins = bins.map((bin) => `total_${bin}`);
 
@@ -30,7 +30,7 @@ export type TrafficCounts = Record<FieldOf<(typeof countNames)[number]>, number>
 export interface TrafficRow extends TrafficCounts {
   grainMs: number;
   kind: TrafficKind;
-  /** Of the account, the model or the provider; '' for everything. */
+  /** Name of the account, the model or the provider; '' for everything. */
   name: string;
   /** floor(arrival / grainMs) */
   bucket: number;
@@ -55,20 +55,20 @@ const totalFields = totalBins.map(fieldOf) as Bin[];
 const sumFields = trafficSums.map(({ field }) => field) as (keyof TrafficCounts | Bin)[];
 const noSums = Object.fromEntries(sumFields.map((field) => [field, 0])) as TrafficCounts & Record<Bin, number>;
 
-/** Which rows, and in which steps they are summed. */
+/** Filter of rows, and the steps in which they are summed. */
 export interface TrafficQuery {
   kind: TrafficKind;
-  /** Which accounts, models or providers, summed together; [''] of `all`. */
+  /** Accounts, models or providers, summed together; [''] for `all`. */
   names: readonly string[];
   grain: keyof typeof trafficGrainsMs;
   /** Wall-clock ms; to the grain, and `toMs` itself is not in. */
   fromMs: number;
   toMs: number;
-  /** Of one point; a multiple of the grain. Points begin at `fromMs`. */
+  /** Width of one point, a multiple of the grain. Points begin at `fromMs`. */
   stepMs: number;
 }
 
-/** What a step came to. Steps without a request are left out. */
+/** Sums of a step. Steps without a request are left out. */
 export interface TrafficPoint extends TrafficCounts {
   /** Wall-clock ms at which it begins. */
   fromMs: number;
@@ -111,8 +111,8 @@ export function trafficPoint(query: TrafficQuery, row: Record<string, unknown>):
 const rowsMax = 4_096;
 
 /**
- * Sums the traffic of settled requests in memory, to be written now and then rather than with each of them: a row has
- * many columns. A process that dies takes what it has not written; nothing is charged by it.
+ * Sums the traffic of settled requests in memory. It is written now and then rather than with each request, because a
+ * row has many columns. A process that dies takes its unwritten traffic along; nothing is charged by it.
  */
 export class TrafficSums {
   /** Minutes, oldest first. */
@@ -142,7 +142,7 @@ export class TrafficSums {
     }
   }
 
-  /** Takes the rows of at most `minutesMax` minutes out, each with what it adds to its hour. */
+  /** Takes out the rows of at most `minutesMax` minutes, each with what it adds to its hour. */
   take(minutesMax: number): TrafficRow[] {
     const minutes: Counted[] = [];
     const hours = new Map<string, Counted>();
@@ -214,8 +214,8 @@ function binOf(ms: number): number {
 }
 
 /**
- * The duration that `share` of what was counted did not exceed, ms; null when nothing was. Within a bin it is a guess,
- * at most half as much again.
+ * The duration that `share` of the counted requests did not exceed, in ms; null when there was none. Within a bin it is
+ * a guess, at most 50 % too high.
  */
 export function quantileMs(counts: readonly number[], share: number): number | null {
   const all = counts.reduce((sum, count) => sum + count, 0);

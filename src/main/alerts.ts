@@ -14,7 +14,7 @@ import { StartRefused } from './stores.ts';
 const sendTimeoutMs = 10_000;
 const mailTimeouts = { connectionTimeout: sendTimeoutMs, greetingTimeout: sendTimeoutMs, socketTimeout: sendTimeoutMs };
 
-/** Looks for alerts from now on, by the same rules as the overview and the doctor. */
+/** Checks for alerts from now on, by the same rules as the overview and the doctor. */
 export function openAlerts(parts: {
   store: AlertStore;
   admin: () => Promise<AdminApi>;

@@ -22,7 +22,7 @@ export function createBackupDownload(folder: DataFolder) {
       throw new FailureError({ kind: 'conflict', message });
     }
     running = true;
-    // What a process that died left.
+    // Removes what a dead process left.
     for (const name of readdirSync(folder.path))
       if (name.startsWith(prefix)) rmSync(join(folder.path, name), { recursive: true, force: true });
     const file = join(folder.path, `${prefix}${randomUUID()}.gz`);

@@ -12,7 +12,7 @@ export interface BackupOrder {
   file: string;
 }
 
-/** Writes one backup and ends; what is wrong ends it with that error. */
+/** Writes one backup and ends. An error ends it with that error. */
 if (parentPort !== null) {
   const { config, version, at, file } = workerData as BackupOrder;
   const database = config.storage.database === 'sqlite' ? 'sqlite' : 'postgres';

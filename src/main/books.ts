@@ -34,7 +34,7 @@ export interface BooksOptions {
   opened(close: () => Promise<void> | void): void;
 }
 
-/** Locks the data folder and opens what is in it. Throws `StartRefused` for what the operator can mend. */
+/** Locks the data folder and opens its stores. Throws `StartRefused` for what the operator can correct. */
 export async function openBooks({ config, clock, order, onTrouble, opened }: BooksOptions): Promise<Books> {
   const folder = openDataFolder(config.storage.data_dir);
   const lock = lockDataFolder(folder, urlOf(config.server.host, config.server.port));
@@ -46,7 +46,7 @@ export async function openBooks({ config, clock, order, onTrouble, opened }: Boo
   opened(folderWatch.stop);
   const damage = lookForDamage({ folder, tell: onTrouble });
   opened(damage.stop);
-  // Over PostgreSQL and Qdrant the folder holds nothing that a request is charged for or that is asked for again.
+  // With PostgreSQL and Qdrant the folder holds nothing that a request is charged for or that is needed again.
   const isTruthInFolder = config.storage.database === 'sqlite' || config.vectors.engine !== 'qdrant';
   const troubles = isTruthInFolder ? [folderWatch, damage] : [];
   return {

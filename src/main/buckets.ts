@@ -9,7 +9,7 @@ export interface BucketParts {
   proxyOf: ProxyOf;
 }
 
-/** Whoever waits for a picture is told soon. */
+/** A caller that waits for a picture gets its answer soon. */
 const defaultTimeoutMs = 10_000;
 
 /**

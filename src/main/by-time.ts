@@ -1,7 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../observe/log.ts';
 
-/** Calls `look` so often, without holding the process, until what it returns is called. */
+/** Calls `look` at this interval, without keeping the process alive, until the returned function is called. */
 export function every(ms: number, look: () => void): () => void {
   const timer = setInterval(look, ms);
   timer.unref();
@@ -12,7 +12,7 @@ export function every(ms: number, look: () => void): () => void {
 const firstPruneMs = 60_000;
 const pruneIntervalMs = 3_600_000;
 
-/** Has what is old removed once an hour, until what it returns is called. `prune` is told wall-clock time. */
+/** Calls `prune` once an hour, until the returned function is called. `prune` gets wall-clock time. */
 export function pruneByTime(parts: { prune(nowMs: number): Promise<unknown>[]; clock: Clock; log: Log }): () => void {
   const { prune, clock, log } = parts;
   const run = () => {

@@ -16,11 +16,11 @@ import type { Log } from '../observe/log.ts';
 import { type DataFolder, ensureAdminKey, keyFiles, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
 import { StartRefused } from './stores.ts';
 
-/** Who may call and how much: the keys and plans of the file and of the store, as they stand now. */
+/** Who may call and how much: the present keys and plans of the file and of the store. */
 export interface Callers {
   ring: KeyRing;
   plans(): PlanBook;
-  /** The name of an account's plan; that of the default plan for one that nobody knows. */
+  /** The name of an account's plan; the default plan for an unknown one. */
   planOf(account: string): string;
   /** The generated one; null where the configuration says which, or there is none. */
   adminKey: KeptKey | null;
@@ -75,15 +75,15 @@ function keep(file: string, secret: string): string | null {
   }
 }
 
-/** Accounts that one line of the log names. */
+/** Most accounts in one line of the log. */
 const namedMax = 10;
 
-/** Throws `StartRefused` where other machines could call and nobody has a key. */
+/** Throws `StartRefused` when other machines could call and nobody has a key. */
 export async function openCallers(options: {
   config: Config;
   folder: DataFolder;
   accounts: AccountStore;
-  /** What the store holds, whenever it has changed. */
+  /** Contents of the store, whenever they have changed. */
   onStored(stored: Stored): void;
   clock: Clock;
   log: Log;
@@ -116,7 +116,7 @@ export async function openCallers(options: {
     return book;
   }
 
-  /** A plan that left the file may have allowed less than the default: nobody should find that out by the bill. */
+  /** A plan that left the file may have allowed less than the default. Nobody should learn that from the bill. */
   function tellOfLostPlans(book: PlanBook): void {
     const lost = new Set(stored.accounts.map(({ plan }) => plan).filter((plan) => !book.has(plan)));
     for (const plan of lost) {

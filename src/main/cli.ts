@@ -98,12 +98,12 @@ function damagesOfRows(file: string): Damage[] {
   return damageOfShard(file, Number(number)).map((what) => ({ file, what }));
 }
 
-/** Charges nothing and takes no lock (but for embedded vectors): a server may run on the same stores. */
+/** Charges nothing and takes no lock (except for embedded vectors): a server may run on the same stores. */
 async function adminApi(config: Config, configFile: string | null, version: string): ReturnType<CliParts['adminApi']> {
   const { store, ledger, close } = await openForAdmin(config);
   const { env } = process;
   const secrets = openSecrets(config, openDataFolder(config.storage.data_dir));
-  // Lists say what is wrong with what is kept; what cannot be taken into use rejects.
+  // Lists show what is wrong with stored entries; an entry that cannot be used rejects.
   const setup = createSetup({ config, env, secrets, log: { warn() {}, error() {} } });
   let known: Stored = await store.load();
   setup.take(known);
@@ -157,7 +157,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
   };
 }
 
-/** Nobody searches in this process: all are as if they were never asked. */
+/** Nobody searches in this process, so all engines count as never asked. */
 function ownEngines(config: Config, { localSearch }: Snapshot, transport: Transport): EngineOperator {
   const { engines } = configuredEngines(providersInForce(config.tools.search.providers, localSearch));
   return createEngineOperator({ transport, clock, scrub, health: createHealth({ clock }), engines: () => engines });

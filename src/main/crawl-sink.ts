@@ -21,7 +21,7 @@ export function createCrawlSink({ engine, services, ring }: CrawlSinkParts): Cra
   const { clock } = services;
   const meter = createVectorMeter(services);
 
-  /** The way of a vector call (http/routes/vector-call), for whom nobody waits. */
+  /** The path of a vector call (http/routes/vector-call), for which nobody waits. */
   async function ask(
     owner: CrawlCollectionOf,
     verb: VectorVerb,
@@ -86,7 +86,7 @@ export function createCrawlSink({ engine, services, ring }: CrawlSinkParts): Cra
     return answer.kind === 'answer' ? null : answer;
   }
 
-  /** Whether the collection has these very pieces: they were embedded and paid. */
+  /** Whether the collection has exactly these pieces already: they were embedded and paid. */
   async function holds(page: CrawlChunks): Promise<boolean> {
     const ids = page.points.map(({ id }) => id);
     const answer = await ask(page, 'post-points', { ids, with_payload: true, with_vector: false });
@@ -121,7 +121,7 @@ interface KeptPoint {
   payload: JsonObject;
 }
 
-/** What a page had more of when it was read last time goes with the same call. */
+/** The same call removes pieces that the page no longer has. */
 function replacing({ url, model, points }: CrawlChunks, written: CrawlChunks['points']): JsonObject {
   const upserted = written.map(({ id, text, payload }) => ({
     id,

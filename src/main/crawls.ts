@@ -29,13 +29,13 @@ export interface CrawlsOptions {
   services: Services;
   config(): Config;
   stores: Pick<Stores, 'crawls' | 'crawlsKept'>;
-  /** For what crawls keep of their callers' secrets. */
+  /** Seals the callers' secrets in crawls. */
   sealer: Sealer;
   ring: Pick<KeyRing, 'principalOf'>;
   reader: PageReader;
   fetcher: PageFetcher;
   threads: CrawlThreads;
-  /** Whether pages can be written of. */
+  /** Whether a model can write about pages. */
   model: Pick<PageModel, 'modelFor'>;
   resolve: ResolveAddresses;
   sink: CrawlSink | null;

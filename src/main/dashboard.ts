@@ -16,7 +16,7 @@ export interface OpenedDashboard {
   routes: readonly Route[];
   door: SessionDoor;
   sessions: Sessions;
-  /** Below the address of this server; null: there is no admin key, for which it would stand. */
+  /** Path below the address of this server; null: there is no admin key, which the link needs. */
   loginLink(url: string): Promise<string | null>;
 }
 

@@ -16,8 +16,8 @@ import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 const sinkLateMs = 15 * 60_000;
 
 /**
- * What `culvert doctor` finds, looked at by a server that runs: its stores tell themselves, nothing is opened twice.
- * What requests run into, such as a provider that is down, `admin/wrong` adds.
+ * What `culvert doctor` finds, as checked by a running server: its stores report themselves, so nothing is opened
+ * twice. `admin/wrong` adds problems that requests run into, such as a provider that is down.
  */
 export function runningFindings({
   folder,
@@ -81,7 +81,7 @@ function sinkFinding({ name, at, why, lagMs }: SinkStanding): Finding {
   return ok(check, at === 'elsewhere' ? 'another process sends' : 'gets its records');
 }
 
-/** Who answers for each thing that callers can ask for, and which programs are there for them. */
+/** Who answers for each capability, and which programs it has. */
 export function runningCapabilities(snapshot: Snapshot): Finding[] {
   return [...capabilityFindings(snapshot), ...toolFindings(process.env.PATH ?? '', snapshot.config)];
 }

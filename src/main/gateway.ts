@@ -43,26 +43,26 @@ export interface GatewayOptions {
   version: string;
   /** Servers on this machine that the operator has confirmed. */
   locals: readonly LocalServer[];
-  /** As messages name it; null when there is none. */
+  /** Name for messages; null when there is none. */
   configFile: string | null;
   configText: AdminParts['configText'];
   checkConfig: AdminParts['checkConfig'];
   reload: AdminParts['reload'];
   /** Folder of the dashboard's built pages; default: that of this installation. */
   pagesFolder?: string;
-  /** Who is asked for the names in callers' URLs; default: the system's name servers. */
+  /** Resolver of names in callers' URLs. Default: the system's name servers. */
   resolve?: ResolveAddresses;
 }
 
 export interface Gateway {
   url: string;
-  /** What each path demands before its handler runs. */
+  /** Checks of each path before its handler runs. */
   routes: readonly Route[];
   /** The generated one; null where the configuration says which, or there is none. */
   adminKey: KeptKey | null;
   /**
-   * A newcomer's key, made now; null when somebody has a key already. After the start: writing loads what compiles
-   * queries, and without a key nobody waits.
+   * A newcomer's key, made now; null when somebody has a key already. It is made after the start: a write loads what
+   * compiles queries, and nobody without a key waits.
    */
   issueFirstKey(): Promise<KeptKey | null>;
   /** The file of a first start's key, as long as that key still opens this server. */
@@ -82,13 +82,13 @@ export interface Gateway {
   close(graceMs: number): Promise<void>;
 }
 
-/** How soon a model that has gone down is told. */
+/** How soon an unreachable model is reported. */
 const aliasLookMs = 1_000;
 
-/** Called with how each part is closed, as soon as it is open. */
+/** Gets the function that closes each part, as soon as it is open. */
 type Opened = (close: () => Promise<void> | void) => void;
 
-/** Puts the rooms together and listens. Throws `StartRefused` for what the operator can mend. */
+/** Puts the rooms together and listens. Throws `StartRefused` for what the operator can correct. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const open: (() => Promise<void> | void)[] = [];
   /** The last first: at the end, or when the start is given up. */
@@ -144,7 +144,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const objects = createProviderObjects({ open: stores.providerObjects, clock, onTrouble });
   opened(objects.close);
   opened(async () => {
-    // No request is left; what runs is a look at a provider's models or health, which nobody waits for.
+    // No request is left. Only checks of a provider's models or health may run, and nobody waits for them.
     transport.destroy();
     await notices.stop();
   });

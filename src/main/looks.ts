@@ -8,7 +8,7 @@ import type { createBackupDownload } from './backup-download.ts';
 import type { KeptBodies } from './kept-bodies.ts';
 import type { Storage } from './storage.ts';
 
-/** What a running server can tell of itself, and nobody else. */
+/** Facts that only a running server knows. */
 export function serverLooks(
   {
     storage,

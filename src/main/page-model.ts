@@ -11,12 +11,12 @@ import { newRequestId } from '../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 import type { PageModel, PageQuestion, PageWriting } from '../tools/page-model.ts';
 
-/** Of a page, where the model could take more: some 25,000 tokens. */
+/** Characters of a page when the model could take more: some 25,000 tokens. */
 const pageCharsMax = 100_000;
-/** Characters for each token of a model's context, with room for what is asked and answered. */
+/** Characters for each token of a model's context, with room for the question and the answer. */
 const charsPerContextToken = 2;
 
-/** Chat calls as the key's owner could make them, for what is written of pages. */
+/** Chat calls as the key's owner could make them, to write about pages. */
 export function createPageModel(services: Services, ring: Pick<KeyRing, 'principalOf'>): PageModel {
   const endpoint = chatEndpoint(services, 'chat', 'openai-chat');
   return {

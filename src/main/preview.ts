@@ -25,7 +25,10 @@ const noTransport: Transport = {
   destroy() {},
 };
 
-/** The same with what is kept in the data folder; of a shared database nothing, which a mere look must not bring up to date. */
+/**
+ * The same with the stored entries of the data folder; without those of a shared database, which a preview must not
+ * migrate.
+ */
 export async function previewHere(config: Config, env: NodeJS.ProcessEnv): ReturnType<typeof previewSnapshot> {
   const folder = dataFolderAt(config.storage.data_dir);
   if (config.storage.database !== 'sqlite' || !existsSync(folder.culvertDb)) return previewSnapshot(config, env);
@@ -42,7 +45,7 @@ export async function previewHere(config: Config, env: NodeJS.ProcessEnv): Retur
   return { snapshot, problems: [...told, ...problems] };
 }
 
-/** Or why it cannot be read: a file that is damaged keeps nobody from looking. */
+/** Or why it cannot be read: a damaged file keeps nobody from a preview. */
 async function storedIn(file: string): Promise<Stored | Error> {
   const { openSqliteAccountStore } = await import('../stores/sqlite/account-store.ts');
   try {
@@ -54,8 +57,8 @@ async function storedIn(file: string): Promise<Stored | Error> {
 }
 
 /**
- * What a start would serve here: the configuration, the lists of models that the data folder remembers and, where
- * they are used without asking, servers on this machine. No provider is asked, nothing is written.
+ * What a start would serve here: the configuration, the remembered lists of models of the data folder and, if they are
+ * used without being asked for, servers on this machine. It asks no provider and writes nothing.
  */
 export async function previewSnapshot(
   config: Config,

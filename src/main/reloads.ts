@@ -8,11 +8,11 @@ import { type ConfigWatch, settled, watchConfig } from '../config/watch.ts';
 import type { Log } from '../observe/log.ts';
 
 export interface ReloadsParts {
-  /** Reads it again, with what the command line says over it. */
+  /** Reads it again, and applies the command line over it. */
   load(): ConfigResult;
   /** Null: no file. */
   file: string | null;
-  /** What the start read. */
+  /** The configuration that the start read. */
   loaded: ConfigResult & { ok: true };
   log: Log;
   flush(): void;
@@ -37,7 +37,7 @@ export class Reloads {
     return this.#current;
   }
 
-  /** From now on its files and SIGHUP are heeded. */
+  /** From now on it reacts to changes of its files and to SIGHUP. */
   begin(): void {
     this.#watch = watchConfig({
       sources: this.#sources,
@@ -46,7 +46,7 @@ export class Reloads {
     process.on('SIGHUP', () => void this.reload('SIGHUP', 'careful'));
   }
 
-  /** `why` is told to the log. One with errors changes nothing. */
+  /** `why` goes to the log. A configuration with errors changes nothing. */
   async reload(why: string, mode: ReloadMode): Promise<Reloaded> {
     const { load, log, flush } = this.#parts;
     this.#settling ??= settled(this.#sources).finally(() => {
@@ -94,7 +94,7 @@ export class Reloads {
   }
 }
 
-/** What is taken once, at the start. */
+/** Settings that are read once, at the start. */
 const takenAtStart: Readonly<Record<string, (config: Config) => unknown>> = {
   'server.host': ({ server }) => server.host,
   'server.port': ({ server }) => server.port,

@@ -13,9 +13,9 @@ export interface Secrets {
   sealer(purpose: string): Sealer;
   signer(purpose: string): Signer;
   source: 'configuration' | 'data folder';
-  /** A new one from now on, and the current one among those that only open. Of the data folder alone. */
+  /** Makes a new one that seals from now on; the current one then only opens. For the data folder only. */
   renew(): void;
-  /** Those that only open are gone. Of the data folder alone. */
+  /** Removes those that only open. For the data folder only. */
   forgetEarlier(): void;
 }
 

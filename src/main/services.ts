@@ -40,7 +40,7 @@ export interface ServicesParts
   engines: Engines;
   keptBodies: KeptBodies;
   log: Log;
-  /** Who is asked for the names in callers' URLs. */
+  /** Resolver of names in callers' URLs. */
   resolve: ResolveAddresses;
   onTrouble(message: string): void;
   /** Called with how each part is closed. */

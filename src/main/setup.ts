@@ -11,22 +11,22 @@ import { createSealer } from '../kernel/seal.ts';
 import type { Log } from '../observe/log.ts';
 import type { Secrets } from './secrets.ts';
 
-/** The configuration in force: the file's, and under it what was set up while Culvert ran. */
+/** The configuration in force: that of the file, and under it the settings made while Culvert ran. */
 export interface Setup {
-  /** How what is kept does, as of the last `take`. */
+  /** State of the stored entries, as of the last `take`. */
   report(): SetupReport;
   /** The file's alone. */
   file(): Config;
   inForce(): Config;
-  /** What the store holds now. */
+  /** Present contents of the store. */
   take(stored: Pick<Stored, 'kept' | 'credentials'>): void;
   /** Another file; resolves when it is in force and its providers were asked for their models. */
   declare(file: Config): Promise<void>;
-  /** From now on each change is given to `use`, one after the other. */
+  /** From now on each change goes to `use`, one after the other. */
   begin(use: Use): void;
   /** Resolves when everything taken so far is in force. */
   settled(): Promise<void>;
-  /** The same, and its providers were asked for their models, or so many ms are over. */
+  /** The same, and its providers were asked for their models, or this many ms have passed. */
   heard(waitMaxMs: number): Promise<void>;
 }
 
@@ -79,7 +79,7 @@ export function createSetup(parts: {
     const config = inForce;
     const sameProviders = asking === 'what changed' && isDeepStrictEqual(before.providers, config.providers);
     last = last.then(() => next(config, sameProviders ? 'nobody' : 'every provider'));
-    // Whoever changed something hears of it; nobody else waits.
+    // The caller that made a change hears of it; nobody else waits.
     last.catch((error: unknown) =>
       log.error({ error: String(error) }, 'the providers and models that were set up at run time could not be loaded'),
     );
@@ -134,7 +134,7 @@ export function createSetup(parts: {
 /** How long whoever changed a provider waits for its list of models. */
 const heardMaxMs = 2_000;
 
-/** What the admin API takes of it; `look` brings what this process knows of the store up to it. */
+/** The admin API's view of it; `look` updates this process from the store. */
 export function adminSetup(parts: {
   setup: Setup;
   secrets: Secrets;

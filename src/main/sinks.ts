@@ -15,7 +15,7 @@ const jsonLines = 'application/x-ndjson';
 const postTimeoutMs = 10_000;
 const putTimeoutMs = 15_000;
 
-/** What the ledger writes beside each record for sinks; undefined where there are none. */
+/** What the ledger writes beside each record for sinks; undefined when there are none. */
 export function orderFor({ telemetry: { sinks } }: Config, bodies: Pick<KeptBodies, 'find'>): RecordOrder | undefined {
   if (sinks.length === 0) return undefined;
   const wantsBodies = sinks.some((sink) => sink.bodies);
@@ -27,7 +27,7 @@ export function orderFor({ telemetry: { sinks } }: Config, bodies: Pick<KeptBodi
   };
 }
 
-/** What sends records to `telemetry.sinks`, known to the ledger and not yet started. */
+/** The sender of records to `telemetry.sinks`, known to the ledger and not yet started. */
 export async function openSinks(
   parts: BucketParts & {
     config: Config;
@@ -91,12 +91,12 @@ function senderTo(
   };
 }
 
-/** The same for a batch that is sent again: what is there is replaced by it. */
+/** The same for a batch that is sent again: it replaces the earlier file. */
 function placeOf({ atMs, firstId }: Batch): string {
   return `${new Date(atMs).toISOString().slice(0, 10)}/${firstId}.jsonl`;
 }
 
-/** Whole and on the disk, or not there: whoever reads the folder sees no half of a line. */
+/** Whole and on the disk, or absent: a reader of the folder never sees half a line. */
 async function writeFile(folder: string, batch: Batch): Promise<void> {
   const path = join(folder, placeOf(batch));
   await mkdir(join(path, '..'), { recursive: true });

@@ -79,7 +79,7 @@ export async function start(options: StartOptions): Promise<number> {
   });
 }
 
-/** With what the command line says over it. */
+/** With the options of the command line over it. */
 function overridden(result: ConfigResult, { host, port }: Pick<StartOptions, 'host' | 'port'>): ConfigResult {
   if (!result.ok) return result;
   const { server } = result.config;
@@ -105,7 +105,7 @@ function untilStopped(
   return new Promise((resolve) => {
     let stopping = false;
     let firstSignalMs = 0;
-    // Not awaited: requests are served already, and a signal must find its handlers below.
+    // Not awaited, because requests are served already, and a signal must find its handlers below.
     gateway.issueFirstKey().then(greet, refuse);
     async function refuse(error: unknown): Promise<void> {
       if (stopping) return;

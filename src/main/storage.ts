@@ -8,11 +8,11 @@ import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 import { accountOfTenant } from '../stores/sqlite/storage-sizes.ts';
 import type { PageStore } from '../tools/page-store.ts';
 
-/** What accounts keep, and the room there is for it. */
+/** How much accounts store, and the room for it. */
 export interface Storage {
   book: StorageBook;
   room: DiskRoom;
-  /** From here on vectors and uploads count, which are opened later. */
+  /** From here on vectors and uploads, which are opened later, count, too. */
   count(sources: { vectors(account: string): Promise<number | null>; uploads(account: string): number }): void;
   close(): Promise<void>;
 }
@@ -31,7 +31,7 @@ export function openStorage(options: {
   const book = createStorageBook({
     allowed: options.allowed,
     async vectors(account) {
-      // Who has no vectors has no threads for them.
+      // An account without vectors has no threads for them.
       if (counted === null || !existsSync(join(folder.path, 'vectors'))) return null;
       return counted.vectors(account);
     },

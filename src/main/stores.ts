@@ -69,7 +69,7 @@ export interface Stores {
   replies: ReplyStore;
   notices: NoticeStore;
   alerts: AlertStore;
-  /** Whose objects at providers are; opened when the first is given or named. */
+  /** Ownership of objects at providers; opened when the first one is given or named. */
   providerObjects(): Promise<ProviderObjectStore>;
   /** Kept responses and conversations; opened when the first is kept or asked for. */
   responses(): Promise<ResponseStore>;
@@ -77,19 +77,19 @@ export interface Stores {
   responsesKept(): boolean;
   /** Who is logged in to the dashboard; opened when the first is. */
   sessions(): Promise<SessionStore>;
-  /** Whose vector collections there are, for engines that keep them elsewhere; opened when it is first asked for. */
+  /** Registry of vector collections, for engines that keep them elsewhere; opened on demand. */
   vectorRegistry(): Promise<VectorRegistry>;
   /** Pages that the web tools have read; opened when the first is kept or asked for. */
   pages: PageStore & Corpus;
   /** Crawls, and whether another process may be at work at them; opened when they are first asked for. */
   crawls(): Promise<{ store: CrawlStore; others: 'alone' | 'may-live'; pace: SharedPace | null }>;
-  /** Whether there may be crawls already: then a start takes them up. */
+  /** Whether there may be crawls already: then a start continues them. */
   crawlsKept(): boolean;
   /** Names this process in reservations and replies. */
   bootId: string;
-  /** Why nothing can be admitted right now, by what is to blame. */
+  /** Why nothing can be admitted right now, by its cause. */
   troubles(): Readonly<Record<string, string | null>>;
-  /** After the last request. */
+  /** Called after the last request. */
   close(): Promise<void>;
 }
 
@@ -113,7 +113,7 @@ export function openStores(options: StoreOptions): Promise<Stores> {
 
 async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): Promise<Stores> {
   const bootId = randomUUID();
-  // What is damaged is met by a statement that does not know of which file it is.
+  // A statement that meets damage does not know its file.
   const accounts = naming(folder.culvertDb, () => openSqliteAccountStore(folder.culvertDb));
   const ledger = naming(folder.ledgerDb, () =>
     openSqliteLedger({
@@ -196,7 +196,7 @@ function namingLate<T>(file: string, result: Promise<T>): Promise<T> {
 /** A database that is only just coming up is waited for so long: whoever starts everything at once need not order it. */
 const reachMaxMs = 60_000;
 const reachRetryMs = 1_000;
-/** What dead replicas left open is looked for so often, by every replica. */
+/** Interval at which every replica looks for reservations of dead replicas. */
 const recoverIntervalMs = 10_000;
 
 async function openShared({ config, folder, clock, order, onTrouble }: StoreOptions): Promise<Stores> {

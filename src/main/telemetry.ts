@@ -4,13 +4,13 @@ import type { Telemetry } from '../observe/otlp/telemetry.ts';
 import type { GatewayOptions } from './gateway.ts';
 import { StartRefused } from './stores.ts';
 
-/** Of nobody who traces: nothing is loaded. */
+/** Nobody traces, so nothing is loaded. */
 const off = { traces: null, close: async () => undefined };
 
 /** How long the last spans may take to be sent, at least and at most. */
 const flushMs = { least: 1_000, most: 5_000 };
 
-/** OpenTelemetry, where the configuration or its own variables name a receiver. `close` takes what is left to drain. */
+/** OpenTelemetry, when the configuration or its own variables name a receiver. `close` takes the time left to drain. */
 export async function startTelemetry(
   config: Config,
   options: Pick<GatewayOptions, 'env' | 'version' | 'log'>,

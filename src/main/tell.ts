@@ -61,7 +61,7 @@ export function tellRefused(
   metrics: Pick<Metrics, 'refused'>,
   refusals: Pick<Refusals, 'add'>,
 ): (refusal: Refusal) => void {
-  /** Of those without a line: how many, by status and reason. */
+  /** Requests without a line of their own: how many, by status and reason. */
   let more: Record<string, number> | null = null;
 
   function sayMore(): void {
@@ -86,21 +86,21 @@ export function tellRefused(
   };
 }
 
-/** Whether the models that the configuration names answer at all: one that does not is an alert. */
+/** Whether the models of the configuration answer at all. One that does not is an alert. */
 export interface AliasWatch {
-  /** Of a request under this label (`MetricLabels.modelOf`). */
+  /** Counts a request under this label (`MetricLabels.modelOf`). */
   ended(label: string, event: Pick<UsageEvent, 'class' | 'atMs'>): void;
   /** By label: 1 while it is down. */
   down(): Iterable<readonly [label: string, down: 0 | 1]>;
-  /** Says what has gone down and what is back; every second. */
+  /** Logs every second what has gone down and what is back. */
   look(): void;
 }
 
-/** So many requests in a row that no target answered. */
+/** This many requests in a row that no target answered. */
 const failuresInRow = 3;
-/** Health alone, without requests, is believed after as many looks: what rests for a second is no alert. */
+/** Health alone, without requests, is believed after this many looks: a rest of a second is not an alert. */
 const illLooks = 3;
-/** Without an answer, what is neither ill nor fails a request for this long counts as back. */
+/** Without an answer, a model that is neither ill nor fails a request for this long counts as back. */
 const backAfterMs = 60_000;
 const namesToldMax = 20;
 
@@ -121,7 +121,7 @@ export function createAliasWatch(parts: {
   log: Pick<Log, 'error' | 'warn'>;
 }): AliasWatch {
   const { models, health, clock, log } = parts;
-  /** Of what the table in force names. */
+  /** Models that the table in force names. */
   let watched = new Map<string, Watched>();
   let targets = new Map<string, Target[]>();
   let table: ModelTable | null = null;
@@ -144,7 +144,7 @@ export function createAliasWatch(parts: {
     return own.length === 0 ? !label.includes('*') : health.status(own, nowMs) === 'down';
   }
 
-  /** Once it is, only an answer proves that it is back; where nobody asks, time does. */
+  /** Once it is down, only an answer proves that it is back; when nobody asks, time does. */
   function isDown({ failures, ill, down }: Watched): boolean {
     return failures >= failuresInRow || ill >= illLooks || (down && (failures > 0 || ill > 0));
   }
@@ -185,7 +185,7 @@ export function createAliasWatch(parts: {
   };
 }
 
-/** What each scrape asks for. */
+/** Gauges that each scrape reads. */
 export function measure(
   metrics: Metrics,
   parts: {

@@ -38,7 +38,7 @@ export interface ToolsOptions {
   /** Of this process alone. */
   dataDir: string;
   version: string;
-  /** Of search engines, for the metrics. */
+  /** State of search engines, for the metrics. */
   onAttempt(engine: string, end: string): void;
   /** For the operator's log. */
   onTrouble(message: string): void;
@@ -48,7 +48,7 @@ export interface Tools {
   routes: readonly Route[];
   reader: PageReader;
   fetcher: PageFetcher;
-  /** Of maps and crawls: strangers' sitemaps and patterns. */
+  /** For maps and crawls: sitemaps and patterns of strangers. */
   threads: CrawlThreads;
   search: SearchTool;
   /** For the admin API. */
@@ -56,10 +56,10 @@ export interface Tools {
   close(): Promise<void>;
 }
 
-/** With what comes before and after, a page that hangs its reader is answered within 10 s. */
+/** With the time before and after it, a page that hangs its reader is answered within 10 s. */
 const extractKillMs = 9_000;
 const extractThreadsMax = 4;
-/** Scrapes of one host at one time; of one tenant one less. */
+/** Scrapes of one host at one time; one tenant may have one less. */
 const hostPagesMax = 5;
 
 /** The web tools. Their threads start at the first page. */
@@ -106,7 +106,7 @@ export function openTools({
   });
   const reader = createWritingReader({ reader: reading, model, clock });
   const parts = { meter: createToolMeter(services), clock };
-  // Of its own: a reload forgets there what is no model's.
+  // It has its own, because a reload of the other forgets everything that is not a model's.
   const health = createHealth({ clock });
   const asking = { transport: services.transport, clock, scrub, health };
   const search = createSearchTool({
@@ -143,7 +143,7 @@ export function openTools({
 }
 
 function searchProviders({ snapshot }: Pick<Services, 'snapshot'>): SearchToolParts['providers'] {
-  /** The same list as long as it is the same address: with another, engines are made anew. */
+  /** The same list while its address is the same. A new one makes engines anew. */
   let local: { url: string; providers: ReturnType<SearchToolParts['providers']> } | null = null;
   return () => {
     const { config, localSearch: url } = snapshot();

@@ -4,7 +4,7 @@ import { newRequestId } from '../kernel/ids.ts';
 import type { TracedStep, Traces } from '../kernel/trace.ts';
 import type { Admission, Reservation, Settlement } from '../metering/admission.ts';
 
-/** The same admission, whose calls of the stores are steps of their request's trace. Only where somebody traces. */
+/** The same admission, whose calls of the stores are steps of their request's trace. Used only when somebody traces. */
 export function tracedAdmission(admission: Admission, clock: Pick<Clock, 'monotonicMs'>): Admission {
   return {
     admit: admission.admit,
@@ -29,7 +29,7 @@ export function tracedAdmission(admission: Admission, clock: Pick<Clock, 'monoto
   };
 }
 
-/** The same settlement, likewise. The step is what the request does; the commit comes after it. */
+/** The same settlement, likewise. The step covers the request's part; the commit comes after it. */
 export function tracedSettlement(settlement: Settlement, clock: Pick<Clock, 'monotonicMs'>): Settlement {
   return {
     settle(reservation, facts) {
@@ -49,7 +49,7 @@ export function tracedPost(post: PostWebhook, traces: Traces | null, clock: Cloc
   return async (url, headers, body, timeoutMs) => {
     const atMs = clock.wallMs();
     const trace = traces.begin({ atMs, startedMs: clock.monotonicMs(), headers: null });
-    // Where none comes.
+    // Where no time is given.
     let status = 504;
     try {
       status = await post(url, headers, body, timeoutMs);

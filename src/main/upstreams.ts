@@ -20,7 +20,7 @@ import type { GatewayOptions } from './gateway.ts';
 import { createPrices } from './prices.ts';
 import type { TakenUp } from './setup.ts';
 
-/** Whoever answers requests: transport, models that run here, and the models of providers as they stand. */
+/** Everything that answers requests: transport, local models, and the present models of providers. */
 export interface Upstreams extends SnapshotKeeper {
   transport: Transport;
   health: Health;
@@ -35,7 +35,7 @@ export interface UpstreamsParts {
   plans(): PlanBook;
   proxyOf: ProxyOf;
   clock: Clock;
-  /** Called at once with how each part is closed; the transport's end is left to whoever asks it last. */
+  /** Gets the function that closes each part at once. The end of the transport is left to its last user. */
   opened(close: () => Promise<void> | void): void;
 }
 
@@ -104,7 +104,7 @@ interface SnapshotKeeper {
   look(): Promise<void>;
   /** No provider is asked for its models any more. */
   stopLooking(): void;
-  /** After the last request. */
+  /** Called after the last request. */
   close(): Promise<void>;
 }
 

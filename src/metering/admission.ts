@@ -26,7 +26,7 @@ export interface Admission {
  */
 export type AdmitWeight = 'one' | 'vector' | 'free';
 
-/** Whose own limit headers an answer carries beside the IETF's. */
+/** Vendor whose own limit headers an answer carries beside the IETF's. */
 export type LimitHeaderForm = 'openai' | 'anthropic';
 
 export interface Arrival {
@@ -78,7 +78,7 @@ export interface Reservation {
   state: 'open' | 'settled';
 }
 
-/** How far a request came: decides what it costs. One of these, by the pipeline, at its very end. */
+/** How far a request came, which decides its cost. The pipeline sets one of these at its very end. */
 export type Delivered =
   /** The answer went out whole. */
   | 'whole'
@@ -97,13 +97,13 @@ export interface Charge {
   usageSource: UsageOrigin;
 }
 
-/** As the neutral form's UsageSource: who says how much was used. */
+/** As the neutral form's UsageSource: who counted the usage. */
 export type UsageOrigin = 'upstream' | 'counted' | 'estimated' | 'abandoned' | 'none';
 
 /** Instead of it, in the record of a request that was refused before anything was held (metering/refusal). */
 export type RefusedSource = 'refused';
 
-/** Which line of `costs` a call is charged by, or the units that every one costs. */
+/** Line of `costs` that a call is charged by, or the units that every one costs. */
 export type CostLine = keyof Config['costs'] | number;
 
 /** What the pipeline knows at the end of a request, in the ledger's own words. Nothing here is checked again. */
@@ -117,12 +117,12 @@ export interface RequestFacts {
   firstTokenMs: number | null;
   target: string | null;
   user: string | null;
-  /** What the caller sums its use by (`x-culvert-tag`). */
+  /** Tag by which the caller sums its usage (`x-culvert-tag`). */
   tag: string | null;
   route: UsageRoute;
   claim: Claim;
   delivery: Delivered;
-  /** Of what was held, as much as was really done, where not all of it was; in milli-units. */
+  /** The part of the reservation that was really done, if not all of it; in milli-units. */
   doneMilli?: number;
   price: Price | null;
   /** Of the attempt that answered; null when neither the upstream nor we could count. */
@@ -133,7 +133,7 @@ export interface RequestFacts {
 /** Called once per settled reservation, before the books are closed: quota is given back here. */
 export type Settled = (reservation: Reservation, spent: Spent, claim: Claim) => void;
 
-/** Where every reservation ends. */
+/** Every reservation ends here. */
 export interface Settlement {
   /**
    * Ends a reservation: charges, gives back the rest, writes the usage event. Belongs in `finally`. Only the first

@@ -2,7 +2,7 @@ import { randomBase62 } from '../kernel/ids.ts';
 import type { AlertRow } from './alert-store.ts';
 import type { Notice } from './notice-store.ts';
 
-/** What is told at one time, as a webhook gets it. */
+/** Messages of one time, as a webhook gets them. */
 export interface AlertMessage {
   type: 'alerts';
   timestamp: string;

@@ -1,6 +1,9 @@
 import type { Notice } from './notice-store.ts';
 
-/** The port of alerts: what is wrong, and what of it was told, by all processes together. Drivers as of notices. */
+/**
+ * The port of alerts: present problems, and which of them were reported, for all processes together. Drivers as for
+ * notices.
+ */
 export interface AlertStore {
   /**
    * Reads all rows and writes what `step` makes of them, with its notices, in one commit that no other process comes
@@ -25,7 +28,7 @@ export interface AlertRow {
   sinceMs: number;
   /** When any process saw it last. */
   seenMs: number;
-  /** As what it was told since it began; `none`: it was not. */
+  /** State that was reported since it began; `none`: none was. */
   told: 'none' | 'warning' | 'problem';
   /** When it was told last, before it began too; null: never. */
   toldMs: number | null;

@@ -6,7 +6,7 @@ import { nextAlerts, type SeenAlert } from './alerts.ts';
 const minuteMs = 60_000;
 const quietMs = 15 * minuteMs;
 
-/** The rows over time, and in words what was told; `lookAt(minute, …)` of what is wrong then. */
+/** The rows over time, and the reported texts; `lookAt(minute, …)` with the problems of that minute. */
 function watched() {
   let rows = new Map<string, AlertRow>();
   const told: string[] = [];

@@ -7,20 +7,20 @@ export interface SeenAlert {
   /** The same as long as it lasts, such as `provider openai`. */
   name: string;
   severity: 'warning' | 'problem';
-  /** A sentence, with amounts of this moment. */
+  /** A sentence, with the amounts of this moment. */
   text: string;
   fix: string | null;
 }
 
 export interface AlertSettings {
-  /** Names of those who are told; nobody is looked for while it is empty. */
+  /** Names of the receivers. While it is empty, nothing is checked. */
   receivers: readonly string[];
   everyMs: number;
-  /** From telling of an alert to telling of the same again. */
+  /** Pause between two reports of the same alert. */
   quietMs: number;
 }
 
-/** Looks for what is wrong, and tells of it once, whichever process sees it first; and once that it is over. */
+/** Checks for problems and reports each once, whichever process sees it first; and reports its end once. */
 export interface Alerts {
   start(): void;
   /** Resolves when no look is under way. */
@@ -37,9 +37,9 @@ export interface AlertParts {
   onTrouble(message: string): void;
 }
 
-/** What so many looks did not find is over: other processes may see what this one does not. */
+/** A problem that this many looks did not find is over: other processes may see what this one does not. */
 const looksUntilOver = 4;
-/** Rows of what is over are kept so long for their `quietMs`. */
+/** Rows of ended problems are kept this long for their `quietMs`. */
 const forgottenMs = 2 * 86_400_000;
 const idleMs = 15_000;
 
@@ -49,7 +49,7 @@ export function createAlerts(parts: AlertParts): Alerts {
   let stopped = false;
   let running = Promise.resolve();
   let inTrouble = false;
-  /** A process that has only just begun knows nothing of what lasts. */
+  /** A process that has only just begun does not know the lasting problems. */
   let looks = 0;
 
   async function turn(): Promise<void> {
@@ -109,8 +109,9 @@ export interface AlertChange {
 const rank = { none: 0, warning: 1, problem: 2 } as const;
 
 /**
- * What a look changes. `overMs`: what nobody has seen since is over; null while that cannot be said. An alert that comes
- * again within `quietMs` of its last telling waits; one that becomes a problem is told at once, and so is its end.
+ * Changes of a look. `overMs`: problems that nobody has seen since then are over; null while that is unknown. An alert
+ * that comes again within `quietMs` of its last report waits. A warning that becomes a problem is reported at once, and
+ * so is its end.
  */
 export function nextAlerts(
   rows: readonly AlertRow[],

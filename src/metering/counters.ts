@@ -18,12 +18,15 @@ export type Scope = string;
 
 /** One limit that applies to a request. */
 export interface Limit {
-  /** As a 429 names it: `5h`, `week`, `month`, `minute`, `free`, `tier:<name>:5h`, `tier:<name>:rpm`, `tokens:month`, `budget:week`… */
+  /**
+   * Name in a 429: `5h`, `week`, `month`, `minute`, `free`, `tier:<name>:5h`, `tier:<name>:rpm`, `tokens:month`,
+   * `budget:week`…
+   */
   id: string;
   scope: Scope;
   measure: Measure;
   span: SpanName;
-  /** In the measure's whole numbers; `Infinity` where only the use is asked (GET /v1/usage). */
+  /** In the measure's whole numbers; `Infinity` when only the usage is asked for (GET /v1/usage). */
   allowed: number;
   /** `exact`: passes while used + cost ≤ allowed. `post-paid`: while used < allowed (tokens and USD, known afterwards). */
   rule: 'exact' | 'post-paid';
@@ -45,7 +48,7 @@ export interface Entry {
   callMilli: number;
   /** All of measure `calls`, span `minute`. */
   limits: readonly Limit[];
-  /** Requests at one time, by scope. */
+  /** Running requests, by scope. */
   places: readonly { id: string; scope: Scope; allowed: number }[];
 }
 
@@ -63,11 +66,11 @@ export type EntryAnswer =
 export interface Hold {
   requestId: string;
   account: string;
-  /** Counted here whatever the limits are, so that a plan change finds the windows as they are. */
+  /** Counted here whatever the limits are, so that a new plan finds complete windows. */
   scopes: readonly Scope[];
   /** Milli-units. */
   costMilli: number;
-  /** Of any measure. `calls` ones (a tier's rpm) take 1,000 milli-calls. */
+  /** Limits of any measure. Those of `calls` (a tier's rpm) take 1,000 milli-calls. */
   limits: readonly Limit[];
   /** What a driver may write the answer's states into, instead of a new list: they are read at once. */
   states?: LimitState[];
@@ -105,9 +108,9 @@ export interface Unavailable {
   reason: string;
 }
 
-/** What a request came to. */
+/** Result of a request. */
 export interface Spent {
-  /** Of the held milli-units, how many are kept; the others go back to the bucket they came from, while it lives. */
+  /** How many of the held milli-units are kept. The others go back to their bucket, while it lives. */
   costMilli: number;
   tokens: number;
   usdNano: number;
@@ -115,7 +118,7 @@ export interface Spent {
 
 /**
  * The port of the counters. Drivers: metering/memory-counters (one process) and stores/redis (many). Answers may come
- * at once or later; a driver that can, answers at once (no promise), since this stands on every request's way.
+ * at once or later. A driver that can, answers at once (no promise), because every request waits for it.
  */
 export interface Counters {
   enter(entry: Entry): EntryAnswer | Promise<EntryAnswer>;
@@ -141,10 +144,10 @@ export interface QuotaBooks {
   /** Calls of the last 60 s as requests that came to a reservation show them; refused ones are not known. */
   recentCalls(account: string, sinceMs: number): Promise<readonly RecentCall[]> | readonly RecentCall[];
   /**
-   * Everything that counters shared by several processes need to begin an account anew, of one instant: settled
-   * buckets of `scopes`, all open reservations of the account, and of the requests `openIds`, which those counters hold
-   * as running, the ones that are settled (id → milli-units kept). A request is in exactly one of the three, so that
-   * nothing is counted twice and nothing forgotten.
+   * Everything that shared counters need to begin an account anew, as of one instant: settled buckets of `scopes`, all
+   * open reservations of the account, and the settled ones among the requests `openIds`, which those counters hold as
+   * running (id → milli-units kept). A request is in exactly one of the three, so nothing is counted twice and nothing
+   * is forgotten.
    */
   seed(account: string, scopes: readonly Scope[], openIds: readonly string[]): Promise<QuotaSeed>;
 }
@@ -171,6 +174,6 @@ export interface RecentCall {
   atMs: number;
   tenant: string;
   tier: string | null;
-  /** Decides what it weighs (`callMilliIn` in scope.ts). */
+  /** Decides its weight (`callMilliIn` in scope.ts). */
   endpoint: string;
 }

@@ -39,7 +39,7 @@ export interface Ledger extends QuotaBooks {
   newestBucketMs(): Promise<number>;
   /** Every reservation of this account that is open, whichever process holds it. */
   openReservations(account: string): Promise<readonly ReservationRow[]>;
-  /** Of these requests, those that are settled, with the milli-units they kept. */
+  /** The settled ones of these requests, with the milli-units that they kept. */
   settled(requestIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /** Processes that share these books and beat within 30 s, this one included, as of now. */
   livingBoots(): Promise<number>;
@@ -49,11 +49,13 @@ export interface Ledger extends QuotaBooks {
   list(query: RequestQuery): Promise<{ events: readonly UsageEvent[]; next: string | null }>;
   /** Sums by group, in the group's order (days ascending, others by units descending); at most `usageRowsMax`, the largest. */
   usage(query: UsageQuery): Promise<readonly UsageRow[]>;
-  /** What went on, in steps of time, oldest first. */
+  /** The traffic in steps of time, oldest first. */
   traffic(query: TrafficQuery): Promise<readonly TrafficPoint[]>;
-  /** Removes requests older than `beforeMs` and dead quota buckets; roll-ups stay. Resolves to how many requests. */
+  /**
+   * Removes requests older than `beforeMs` and dead quota buckets; roll-ups stay. Resolves to the number of requests.
+   */
   prune(beforeMs: number): Promise<number>;
-  /** What goes to sinks. */
+  /** Records for sinks. */
   records: RecordStore;
   /** Why nothing can be booked right now, in words for the operator; null when it can. */
   trouble(): string | null;
@@ -88,7 +90,7 @@ export interface UsageAttempt {
   message: string | null;
 }
 
-/** Which requests; what is absent lets everything through. Names are compared byte for byte. */
+/** Filter of requests. An absent member lets everything through. Names are compared byte for byte. */
 export interface RequestFilter {
   /** A key's id. */
   key?: string;
@@ -99,8 +101,8 @@ export interface RequestFilter {
   user?: string;
   tag?: string;
   /**
-   * HTTP status, or a class such as `5` for 5xx. Refused requests are listed only where one is asked for, or a failure's
-   * class: all others together are what the sums are of.
+   * HTTP status, or a class such as `5` for 5xx. Refused requests are listed only with a status or a class of failure;
+   * all others together are what the sums cover.
    */
   status?: number;
   /** `ok`, a failure's class, or `failed` for all but `ok`. */
@@ -111,34 +113,34 @@ export interface RequestFilter {
 }
 
 export interface RequestQuery {
-  /** Null = all accounts; [] = none. */
+  /** Null: all accounts; []: none. */
   accounts: readonly string[] | null;
   where: RequestFilter;
   /** Wall-clock ms of arrival; `untilMs` itself is not in. */
   sinceMs: number | null;
   untilMs: number | null;
   /**
-   * Only what ended no earlier than this request, and came at most ten minutes before that: what a page that has seen it
-   * end has not seen. Null = all. Without a next page.
+   * Only requests that ended no earlier than this one, and came at most ten minutes before it: those that a page with
+   * this one has not seen. Null: all. There is no next page.
    */
   after: { requestId: string; settledMs: number } | null;
   /** 1 to 1,000. */
   limit: number;
-  /** Of an earlier answer's `next`; null = from the newest. Anything else: FailureError `invalid-request`. */
+  /** An earlier answer's `next`; null: from the newest. Anything else is a FailureError `invalid-request`. */
   cursor: string | null;
 }
 
 export type UsageGroup = 'hour' | 'day' | 'model' | 'account' | 'endpoint' | 'user' | 'tag' | 'provider' | 'key';
 
-/** What is summed up; what is absent lets everything through. */
+/** Filter of the sums. An absent member lets everything through. */
 export type UsageFilter = Pick<RequestFilter, 'key' | 'alias' | 'provider' | 'endpoint' | 'user' | 'tag'>;
 
 export interface UsageQuery {
-  /** Null = all accounts; [] = none. */
+  /** Null: all accounts; []: none. */
   accounts: readonly string[] | null;
   where: UsageFilter;
   groupBy: UsageGroup;
-  /** Each group's parts, such as the models of a day; null = none. Not the same as `groupBy`. */
+  /** Each group's parts, such as the models of a day; null: none. It differs from `groupBy`. */
   splitBy: UsageGroup | null;
   /** Wall-clock ms, whole hours: from is rounded down, to up. */
   fromMs: number;
@@ -148,7 +150,7 @@ export interface UsageQuery {
 export interface UsageRow {
   /** `2026-11-20`, `2026-11-20T13:00Z`, or the model's, account's, … name; '' where there was none. */
   group: string;
-  /** Of which part of it, with `splitBy`. */
+  /** The part of the group, with `splitBy`. */
   split: string | null;
   requests: number;
   milliUnits: number;

@@ -10,7 +10,7 @@ export interface LimitReading {
   used: number;
   allowed: number | null;
   remaining: number | null;
-  /** ISO time at which the oldest of what is counted leaves; null when nothing is. */
+  /** ISO time at which the oldest counted part leaves; null when nothing is counted. */
   resets_at: string | null;
 }
 
@@ -27,11 +27,11 @@ export interface LimitReadings {
 
 export interface PlanReadings extends LimitReadings {
   tiers: Readonly<Record<string, { rpm: LimitReading; windows: WindowReadings }>>;
-  /** The key's own limits beside its plan's; null = none. */
+  /** The key's own limits beside its plan's; null: none. */
   key: LimitReadings | null;
 }
 
-/** Whose limits are read. `tenant` null: the whole account, also where its plan counts by key. */
+/** Owner of the limits that are read. `tenant` null: the whole account, also when its plan counts by key. */
 export interface ReadFor {
   account: string;
   tenant: string | null;

@@ -2,17 +2,17 @@ import type { BucketRow, QuotaBooks, RecentCall, Scope } from './counters.ts';
 import { callMilliIn, type QuotaClock, RollingScope } from './scope.ts';
 import { spans } from './window.ts';
 
-/** Whose use is known at one time; an idle one is read again from the books when it comes back. */
+/** Number of scopes whose usage is in memory. An idle one is read from the ledger again when it comes back. */
 export const loadedScopesMax = 50_000;
 /**
- * A scope is kept so long after its last use. Closes reach the books up to 30 s late, and a call counts for 61 s: what
- * is read again after this is all of it.
+ * A scope is kept this long after its last use. Closes reach the ledger up to 30 s late, and a call counts for 61 s: a
+ * later read from the ledger is complete.
  */
 export const scopeKeptMs = 120_000;
 /** How many are looked at to find room for one. */
 const roomTries = 1_000;
 
-/** Nobody could be found to make room for. */
+/** No scope could make room. */
 export class ScopesFull extends Error {}
 
 interface LoadedScopesOptions {
@@ -80,7 +80,7 @@ export class LoadedScopes {
     const sinceMs = clock.toWallMs(clock.nowMs()) - minute.spanMs - minute.bucketMs;
     const rows = books.buckets(scopes);
     if (rows instanceof Promise) {
-      // Within `then`, so that what is thrown here is no rejection that nobody waits for.
+      // Within `then`, so that an error here is not a rejection that nobody handles.
       const calls = Promise.resolve().then(() => books.recentCalls(account, sinceMs));
       return Promise.all([rows, calls]).then(([rowsRead, callsRead]) =>
         this.#keep(scopes, rowsRead, callsRead, account),

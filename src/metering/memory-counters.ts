@@ -23,7 +23,7 @@ export const holdsMax = 100_000;
 
 export interface MemoryCountersOptions {
   clock: Clock;
-  /** Where the past is read from, at a scope's first request. Books that answer at once are answered by at once. */
+  /** Source of the past at a scope's first request. When the ledger answers at once, so does this. */
   books: Pick<QuotaBooks, 'buckets' | 'recentCalls'>;
   /** Enforce 1/n of every limit (rounded down), beside n − 1 others that do the same. 1 when absent. */
   share?: () => number;
@@ -32,7 +32,7 @@ export interface MemoryCountersOptions {
   scopesMax?: number;
 }
 
-/** What stands in memory now. */
+/** Present contents of the memory. */
 export interface MemoryGauges {
   scopes: number;
   holds: number;
@@ -48,8 +48,9 @@ export class MemoryCounters implements Counters {
   readonly #scopes: LoadedScopes;
   readonly #open = new Map<string, Held>();
   /**
-   * What lists of limits, places and scopes are counted by. The same lists come with every request of a caller, so each
-   * is looked up once. All is dropped when a scope is forgotten: nothing forgotten is kept, or counted in.
+   * State by which lists of limits, places and scopes are counted. The same lists come with every request of a caller,
+   * so each is looked up once. All of it is dropped when a scope is forgotten, so that nothing counts in a forgotten
+   * scope.
    */
   #bindings = new WeakMap<readonly unknown[], readonly unknown[]>();
   #forgotten = 0;
@@ -285,7 +286,7 @@ function loadedScope(scopes: LoadedScopes, names: readonly Scope[], at: number):
   return scopes.get(names[at]!) ?? null;
 }
 
-/** Whether an earlier one of the list looks at the same scope. Lists are short. */
+/** Whether an earlier one of the list has the same scope. Lists are short. */
 function isRepeated(list: readonly { scope: Scope }[], at: number): boolean {
   const { scope } = list[at]!;
   for (let i = 0; i < at; i++) if (list[i]!.scope === scope) return true;

@@ -13,7 +13,7 @@ export type Post = (
   timeoutMs: number,
 ) => Promise<number>;
 
-/** Posts what is queued until it is received or given up, and survives the process: what is queued is in the store. */
+/** Posts queued notices until they are received or given up. The queue is in the store, so it survives the process. */
 export interface NoticeDelivery {
   /** Looks for due notices now; resolves when those it found are dealt with. Never rejects. */
   look(): Promise<void>;
@@ -22,7 +22,10 @@ export interface NoticeDelivery {
   stop(): Promise<void>;
 }
 
-/** Sends to a receiver of alerts; rejects with why it did not arrive. `gone`: nobody is called so any more. */
+/**
+ * Sends to a receiver of alerts; rejects with the reason when it did not arrive. `gone`: there is no such receiver any
+ * more.
+ */
 export type SendAlert = (receiver: string, notice: Notice) => Promise<'sent' | 'gone'>;
 
 export interface DeliveryParts {
@@ -45,7 +48,7 @@ const underWayMax = 8;
 
 const secondMs = 1_000;
 const minuteMs = 60_000;
-/** From a failed try to the next: eight tries in an hour. */
+/** Pauses between failed tries: eight tries in an hour. */
 export const retryGapsMs: readonly number[] = [
   5 * secondMs,
   30 * secondMs,
@@ -97,7 +100,7 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
     const status = await post(notify.webhook, headers, notice.body, postTimeoutMs).catch((error: Error) => {
       throw new Error(`${host} ${error.message}`);
     });
-    // A redirect is no receipt: where it points was not configured.
+    // A redirect is not a receipt: nobody configured its target.
     if (status < 200 || status > 299) throw new Error(`${host} answered ${status}`);
     return 'sent';
   }

@@ -6,10 +6,10 @@ import type { Limit, LimitState } from './counters.ts';
 import type { Notice } from './notice-store.ts';
 import { amountOf } from './quota-message.ts';
 
-/** Whose request moved a limit. */
+/** The caller whose request moved a limit. */
 export type Mover = Pick<Principal, 'account' | 'keyName' | 'plan'>;
 
-/** What is told when a limit stands above a share for the first time. */
+/** Message when a limit stands above a share for the first time. */
 export function thresholdNotice(
   mover: Mover,
   limit: Limit,
@@ -22,7 +22,7 @@ export function thresholdNotice(
     timestamp: new Date(nowMs).toISOString(),
     data: {
       account: mover.account,
-      // Only where the limit is one key's own: otherwise the one that happened to cross it says nothing.
+      // Only when the limit belongs to one key: otherwise the key that happened to cross it says nothing.
       ...(limit.scope.startsWith('k:') ? { key: mover.keyName } : {}),
       plan: mover.plan,
       limit: limit.id,

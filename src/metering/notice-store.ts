@@ -1,5 +1,5 @@
 /**
- * The port of notices (design §11): what has been told of a window, and what is still to be delivered. Drivers:
+ * The port of notices (design §11): what was reported of a window, and what is still to be delivered. Drivers:
  * stores/sqlite (culvert.db), stores/postgres.
  */
 export interface NoticeStore {
@@ -8,7 +8,7 @@ export interface NoticeStore {
    * known already, whichever process noted it.
    */
   cross(crossing: Crossing, notice: Notice): Promise<boolean>;
-  /** The limit has fallen back: the next crossing is told again. */
+  /** The limit has fallen back, so the next crossing is reported again. */
   rearm(scope: string, limit: string, share: number): Promise<void>;
   /** Everything noted as above, for a process that starts. */
   crossed(): Promise<readonly Crossing[]>;

@@ -56,12 +56,12 @@ function bookOf(...plans: readonly Plan[]): PlanBook {
   };
 }
 
-/** Nobody waits for a notice but a test; one that never comes is for the test's own time limit. */
+/** Nobody waits for a notice except a test. The test's own time limit covers one that never comes. */
 async function untilQueued(store: { queued(): readonly unknown[] }, count: number): Promise<void> {
   while (store.queued().length < count) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
-/** What becomes known to the webhook's queue, in order. */
+/** What reaches the webhook's queue, in order. */
 function setUp(store = memoryNoticeStore(), book = bookOf(pro)) {
   const clock = fakeClock();
   const troubles: string[] = [];

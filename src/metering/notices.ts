@@ -9,7 +9,7 @@ import type { PlanBook } from './plan-book.ts';
 
 /** Tells an operator's webhook when windows fill up (design §11). Advisory: nothing here ever holds a request up. */
 export interface Notices {
-  /** Never throws, never waits. What is to be watched is worked out once a list of limits. */
+  /** Never throws, never waits. The watches of a list of limits are worked out once. */
   observe: ObserveLimits;
   /** Something was queued beside it, which is to go out now. */
   deliver(): void;
@@ -31,11 +31,11 @@ export interface NoticeParts {
 
 /** How long another process's crossing, or its falling back, may be unknown here. */
 const refreshIntervalMs = 60_000;
-/** Limits watched at one time. At the bound all are forgotten and made again as they are asked for. */
+/** Most limits watched at one time. At the bound all are forgotten and made again on demand. */
 const gaugesMax = 100_000;
 
 interface Watched extends Gauge {
-  /** What was seen last and is not dealt with. */
+  /** The last amount that is not handled yet. */
   seen: { mover: Mover; state: LimitState } | null;
   busy: boolean;
 }
@@ -45,7 +45,7 @@ export function createNotices(parts: NoticeParts): Notices {
   const delivery = createNoticeDelivery(parts);
   let watchedByList = new WeakMap<readonly Limit[], readonly (Watched | null)[]>();
   const gauges = new Map<string, Watched>();
-  /** As the store has it, for gauges that are made. */
+  /** State of the store, for gauges that are made. */
   let crossed = new Set<string>();
   let inTrouble = false;
   let refreshing: NodeJS.Timeout | null = null;
@@ -73,7 +73,7 @@ export function createNotices(parts: NoticeParts): Notices {
     return { account, keyName, plan: plans().plan(plan).name };
   }
 
-  /** One at a time for a limit; what is seen meanwhile is dealt with next. */
+  /** One at a time for a limit; the amount that comes meanwhile is handled next. */
   async function deal(gauge: Watched): Promise<void> {
     gauge.busy = true;
     try {
@@ -84,7 +84,7 @@ export function createNotices(parts: NoticeParts): Notices {
       }
       inTrouble = false;
     } catch (error) {
-      // What was seen stays, for the next request or the next refresh.
+      // The amount stays for the next request or the next refresh.
       if (!inTrouble) onTrouble(`quota notices cannot be stored: ${String(error)}`);
       inTrouble = true;
     } finally {
@@ -112,7 +112,7 @@ export function createNotices(parts: NoticeParts): Notices {
     }
   }
 
-  /** What other processes have noted. */
+  /** Notices of other processes. */
   async function refresh(): Promise<void> {
     try {
       const busyBefore = new Set([...gauges.values()].filter((gauge) => gauge.busy));
@@ -120,7 +120,7 @@ export function createNotices(parts: NoticeParts): Notices {
       crossed = new Set(rows.map(({ scope, limit, share }) => nameOf(scope, limit, share)));
       for (const gauge of gauges.values()) {
         const { scope, id } = gauge.limit;
-        // Its own move may be newer than what was read.
+        // Its own move may be newer than the state that was read.
         const moving = gauge.busy || busyBefore.has(gauge);
         for (const mark of gauge.marks) {
           const name = nameOf(scope, id, mark.share);
@@ -171,7 +171,7 @@ function nameOf(scope: string, limit: string, number: number): string {
   return `${scope} ${limit} ${number}`;
 }
 
-/** One share of a limit, and what is known of it. Amounts in the limit's whole numbers. */
+/** One share of a limit, and what is known of it. Amounts are the limit's whole numbers. */
 interface Mark {
   share: number;
   /** Used up to here or more: it is crossed. */
@@ -194,7 +194,7 @@ interface Gauge {
 /** How far use must fall below a share before the next crossing is news: use that flickers around it is not. */
 const rearmShare = 0.05;
 
-/** Null for what is no window, or cannot fill up. */
+/** Null for a limit that is not a window, or cannot fill up. */
 function gaugeOf(limit: Limit, shares: readonly number[], known: (share: number) => boolean): Gauge | null {
   const { measure, span, allowed } = limit;
   if (measure === 'calls' || span === 'minute' || !(allowed > 0) || allowed === Number.POSITIVE_INFINITY) return null;

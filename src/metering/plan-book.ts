@@ -13,7 +13,7 @@ import { type SpanName, spans, type WindowName, windowNames } from './window.ts'
 
 /** The plans in force: those of the configuration and those made through the admin API, the file's first. */
 export interface PlanBook {
-  /** A plan by name; the default plan for a name that nobody knows any more. */
+  /** A plan by name; the default plan for an unknown name. */
   plan(name: string): Plan;
   has(name: string): boolean;
   all(): readonly { plan: Plan; from: 'configuration' | 'admin api' }[];
@@ -23,21 +23,21 @@ export interface PlanBook {
 
 /** The limits of one caller at one tier, in the order in which a 429 prefers them: tier, then windows. */
 export interface LimitSet {
-  /** Of measure `calls`, before the body. */
+  /** Limits of measure `calls`, before the body. */
   calls: readonly Limit[];
   /** The same for free calls, which are counted apart. */
   freeCalls: readonly Limit[];
-  /** Requests at one time. */
+  /** Running requests. */
   places: readonly { id: string; scope: string; allowed: number }[];
   /** After the model: a tier's rpm, units, tokens, USD. */
   windows: readonly Limit[];
   /** Those of `windows` that only a settlement moves. */
   postPaid: readonly Limit[];
-  /** Where a request counts whatever its limits are (`scopesOf`). */
+  /** Scopes in which a request counts whatever its limits are (`scopesOf`). */
   scopes: readonly Scope[];
-  /** What the counters say of `windows` at a hold, which they write over at the next. */
+  /** The counters' answer about `windows` at a hold; the next hold writes over it. */
   states: LimitState[];
-  /** Somebody is told when they fill up. */
+  /** Somebody is notified when they fill up. */
   notify: boolean;
   headers: LimitHeaders;
 }
@@ -66,7 +66,7 @@ export function createPlanBook({ config, stored, onUnreadable }: PlanSources): P
   const fallback = (plans.get(config.default_plan) ?? plans.get('default'))!.plan;
   const plan = (name: string) => plans.get(name)?.plan ?? fallback;
 
-  /** By caller and tier. A key ring makes new principals at every change, so that old ones go by themselves. */
+  /** By caller and tier. A key ring makes new principals at every change, so old entries vanish by themselves. */
   const sets = new WeakMap<Principal, Map<string | null, LimitSet>>();
 
   return {
@@ -177,7 +177,7 @@ function tightest<T extends { id: string; scope: Scope; allowed: number }>(limit
   return kept;
 }
 
-/** One limit as headers show it; what never changes of it is written once. */
+/** One limit for headers. Its constant part is written once. */
 interface Column {
   limit: Limit;
   /** `"5h";r=` */
@@ -286,7 +286,9 @@ function policyOf(columns: readonly Column[]): string {
     .join(', ');
 }
 
-/** `before`, then `"5h";r=37;t=120, …`: what is left, rounded down, and seconds until the oldest use counts no more. */
+/**
+ * `before`, then `"5h";r=37;t=120, …`: the rest, rounded down, and the seconds until the oldest usage no longer counts.
+ */
 function remainingOf(columns: readonly Column[], states: readonly LimitState[], nowMs: number, before: string): string {
   let text = before === '' ? columns[0]!.name : `${before}, ${columns[0]!.name}`;
   for (let i = 0; i < columns.length; i++) {

@@ -3,7 +3,7 @@ import type { KeyLimits, Plan, TierLimits } from './plan.ts';
 import { nanoUsd } from './scope.ts';
 import type { WindowName } from './window.ts';
 
-/** Amounts as they are written: a number, `off`, or nothing. */
+/** Amounts as written: a number, `off`, or nothing. */
 type Written = number | 'off' | undefined;
 type WrittenWindows = Partial<Record<WindowName, Written>> | 'off' | undefined;
 
@@ -31,7 +31,7 @@ export function planOf(name: string, written: PlanConfig, tiers: Config['tiers']
   };
 }
 
-/** The limits that plans and single keys share; what is left out is unlimited. */
+/** The limits of plans and of single keys. A limit that is left out does not exist. */
 export function keyLimitsOf(written: KeyLimitsConfig): KeyLimits {
   return {
     rpm: number(written.rpm),

@@ -5,7 +5,7 @@ export interface Plan {
   name: string;
   /** Whether all keys of an account share these limits. */
   scope: 'account' | 'key';
-  /** Globs over aliases; null = all. */
+  /** Globs over aliases; null: all. */
   models: readonly string[] | null;
   /** Requests in any 60 s. */
   rpm: number | null;

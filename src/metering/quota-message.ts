@@ -2,7 +2,7 @@ import type { QuotaExceeded } from '../kernel/failure.ts';
 import type { Full, Limit, Measure } from './counters.ts';
 import { type WindowName, windowLabels, windowNames } from './window.ts';
 
-/** In the measure's whole numbers: one of what callers read. */
+/** Whole numbers of the measure in one of what callers read. */
 const wholeOf: Readonly<Record<Measure, number>> = { calls: 1_000, units: 1_000, tokens: 1, usd: 1e9 };
 
 /** What callers read: requests, units, tokens or USD, as decimals. */
@@ -11,8 +11,8 @@ export function amountOf(measure: Measure, whole: number): number {
 }
 
 /**
- * The 429 of a limit that is reached. `needs` is what this request would take of it, in its measure's whole numbers;
- * 0 for what is paid afterwards. The instant is rounded up to the second, so that a caller who reads it is let in then.
+ * The 429 of a reached limit. `needs` is what this request would take of it, in its measure's whole numbers; 0 for what
+ * is paid afterwards. The instant is rounded up to the second, so that a caller who reads it passes then.
  */
 export function quotaExceeded(
   full: Full,

@@ -99,7 +99,7 @@ export function exceeded(answer: { kind: string }): QuotaExceeded {
   return answer as QuotaExceeded;
 }
 
-/** Of a flat list: name, value… */
+/** Value in a flat list: name, value… */
 export function shownHeaders(list: readonly string[]): Record<string, string> {
   return Object.fromEntries(list.flatMap((text, i) => (i % 2 === 0 ? [[text, list[i + 1]!]] : [])));
 }

@@ -38,11 +38,11 @@ export interface LimitedAdmissionParts {
   clock: Clock;
   /** How full the limits stand after each hold; must not throw. */
   observe: ObserveLimits;
-  /** While one of them says why, nothing that counts is let in; what is free keeps nothing. */
+  /** While one of them gives a reason, nothing that counts is admitted. Free calls keep nothing. */
   troubles?: readonly BooksTrouble[];
 }
 
-/** What may keep anything from being recorded. */
+/** Parts that may keep everything from being recorded. */
 export interface BooksTrouble {
   /** In words that end a sentence; null while there is none. */
   readonly trouble: string | null;
@@ -52,7 +52,7 @@ const nothing: Spent = { costMilli: 0, tokens: 0, usdNano: 0 };
 const noStates: readonly LimitState[] = [];
 const noPlaces: LimitSet['places'] = [];
 
-/** A free call that is let in: it has no place to give back. One for all of a form. */
+/** An admitted free call: it has no place to give back. One object serves all of a form. */
 const letPass = (form: LimitHeaderForm): Admitted => ({
   kind: 'admitted',
   headers: [],
@@ -63,7 +63,7 @@ const letPass = (form: LimitHeaderForm): Admitted => ({
 const passing = { openai: letPass('openai'), anthropic: letPass('anthropic') };
 
 /**
- * Enforces the plans. Fails closed: where the counters cannot be asked, or the ledger cannot commit the reservation,
+ * Enforces the plans. Fails closed: when the counters do not answer, or the ledger cannot commit the reservation,
  * nothing is dispatched (`quota-unavailable`) and nothing stays held.
  */
 export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission {
@@ -253,9 +253,9 @@ export interface SettledLimitsParts {
 const looksMax = 1_000;
 
 /**
- * What settlement does to the counters: gives back what was not used and adds tokens and USD. Where a plan has notices
- * of them, the limits that only settlement moves are looked at afterwards, one look an account at a time: nobody else
- * would see the last one be reached, since nothing is admitted from then on.
+ * What settlement does to the counters: it gives back the unused part and adds tokens and USD. When a plan has notices,
+ * the limits that only settlement moves are checked afterwards, one check per account at a time. Nobody else would see
+ * the last one reached, because nothing is admitted from then on.
  */
 export function createSettledLimits({ counters, plans, observe }: SettledLimitsParts): Settled {
   /** True: settled again while it was looked at. */
@@ -287,14 +287,14 @@ export function createSettledLimits({ counters, plans, observe }: SettledLimitsP
 }
 
 /**
- * The event of a request whose process died before it was settled: charged what it held, tokens as estimated. Nobody
- * knows what the caller saw; never 0, never twice (faults.md F38).
+ * The event of a request whose process died before settlement: it is charged what it held, with estimated tokens.
+ * Nobody knows what the caller saw; it is never 0, and never charged twice (faults.md F38).
  */
 export function crashedEvent({ bootId: _, inputTokensEstimate, ...booked }: ReservationRow): UsageEvent {
   return {
     ...blankEvent,
     ...booked,
-    // Nobody knows when; its own instant keeps it out of windows it had left.
+    // Nobody knows when it ended. Its own instant keeps it out of windows that it had left.
     settledMs: booked.quotaMs,
     status: 500,
     class: 'crashed',

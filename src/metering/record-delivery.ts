@@ -3,24 +3,24 @@ import type { Clock } from '../kernel/clock.ts';
 import type { OrderedRecord, RecordStore } from './record-store.ts';
 import { recordLine } from './request-record.ts';
 
-/** Where records go; `send` resolves when they have arrived. */
+/** Receiver of records; `send` resolves when they have arrived. */
 export interface Sink {
   name: string;
-  /** Whether its records hold bodies, where there are any. */
+  /** Whether its records hold bodies, if there are any. */
   bodies: boolean;
   batchRecordsMax: number;
-  /** Of the lines of a batch; a record that is longer goes alone. */
+  /** Bytes of a batch; a longer record goes alone. */
   batchBytesMax: number;
-  /** From a batch to the next; at once while batches are full. */
+  /** Pause between batches; none while batches are full. */
   everyMs: number;
   send(batch: Batch): Promise<void>;
 }
 
 export interface Batch {
-  /** JSON lines, each with its end. */
+  /** JSON lines, each with its line end. */
   lines: string;
   records: number;
-  /** Id of the first request. What is sent again after a crash begins with the same one. */
+  /** Id of the first request. A batch that is sent again after a crash begins with the same one. */
   firstId: string;
   /** When it came, in wall-clock ms. */
   atMs: number;
@@ -30,7 +30,7 @@ export interface SinkStanding {
   name: string;
   /** `elsewhere`: another process sends. */
   at: 'sending' | 'elsewhere' | 'failing';
-  /** What it says to the newest try; null unless it fails. */
+  /** Its answer to the newest try; null unless it fails. */
   why: string | null;
   /** How old the oldest record is that has not arrived; 0 when all have, or another process sends. */
   lagMs: number;

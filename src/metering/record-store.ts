@@ -6,7 +6,9 @@ import type { UsageEvent } from '../ledger/columns.ts';
  * (ledger.db), stores/postgres.
  */
 export interface RecordStore {
-  /** Makes the sinks known. A new one begins behind the newest record; one that nobody took for a week is forgotten. */
+  /**
+   * Makes the sinks known. A new one begins after the newest record; one that nobody served for a week is forgotten.
+   */
   begin(sinks: readonly string[]): Promise<void>;
   /**
    * Takes the sink for this process alone for `leaseMs`. Resolves to the position of the last record that arrived;
@@ -23,7 +25,7 @@ export interface RecordStore {
 
 /** A process that may send records has this in the options of its ledger; others write no order. */
 export interface RecordOrder {
-  /** JSON of what a request and its answer held, where a sink is to get that; null otherwise. */
+  /** JSON of a request and its answer, if a sink gets them; null otherwise. */
   bodiesOf(requestId: string): string | null;
 }
 

@@ -13,16 +13,16 @@ export interface Refusal {
   account: string;
   keyId: string;
   tenant: string;
-  /** As the ledger names it, else the path that the route table knows; '' where there is none. */
+  /** Endpoint as the ledger names it, or the path that the route table knows; '' when there is none. */
   endpoint: string;
   /** The model it asked for; '' where that was not known yet. */
   model: string;
   status: number;
   /** The failure's kind. */
   reason: string;
-  /** Of a 429, which limit; '' otherwise. */
+  /** The limit of a 429; '' otherwise. */
   limit: string;
-  /** What the caller was told, cut to `refusalMessageMax` characters. */
+  /** The caller's message, cut to `refusalMessageMax` characters. */
   message: string;
   /** Null: nobody traces it. */
   traceId: string | null;
@@ -30,7 +30,7 @@ export interface Refusal {
 
 export const refusalMessageMax = 500;
 
-/** As the ledger keeps it, beside requests that were run. */
+/** A refusal in the ledger, beside requests that ran. */
 export function refusalEvent(refusal: Refusal): UsageEvent {
   const { requestId, clientRequestId, atMs, ms, account, keyId, tenant, endpoint, model, status, reason } = refusal;
   const { limit, message } = refusal;

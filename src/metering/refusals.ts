@@ -1,7 +1,7 @@
 import type { Ledger, UsageEvent } from './ledger.ts';
 import { type Refusal, refusalEvent } from './refusal.ts';
 
-/** Of one reason and one account; callers without a key count as one account. */
+/** For one reason and one account; callers without a key count as one account. */
 export const linesPerSecond = 10;
 export const linesPerSecondOfAll = 200;
 export const recordsPerHour = 60;
@@ -25,7 +25,7 @@ export interface Refusals {
 export function createRefusals(ledger: Pick<Ledger, 'note'>): Refusals {
   const lines = createAllowance(1_000, linesPerSecond, linesPerSecondOfAll);
   const records = createAllowance(3_600_000, recordsPerHour, recordsPerHourOfAll);
-  /** By reason, of which there are as many as kinds of failure; each a ring. */
+  /** By reason, of which there are as many as kinds of failure; each is a ring. */
   const recent = new Map<string, { next: number; ring: Refusal[] }>();
 
   function remember(refusal: Refusal): void {
@@ -59,7 +59,7 @@ export function createRefusals(ledger: Pick<Ledger, 'note'>): Refusals {
   };
 }
 
-/** So many in each span of `spanMs`, of one name and of all; the names known are never more than `ofAll`. */
+/** Bounds of each span of `spanMs`, for one name and for all. Never more than `ofAll` names are known. */
 function createAllowance(spanMs: number, ofOne: number, ofAll: number) {
   let span = Number.NaN;
   let takenOfAll = 0;

@@ -1,6 +1,6 @@
 /**
  * The port of replies kept for `Idempotency-Key` (design §11): one row per (scope, key). Drivers: stores/sqlite
- * (culvert.db), stores/postgres. What is kept is encrypted before it comes here.
+ * (culvert.db), stores/postgres. Replies are encrypted before they come here.
  */
 export interface ReplyStore {
   /**

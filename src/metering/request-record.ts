@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import { eventColumns, fieldOf, type Shown } from '../ledger/columns.ts';
 import type { UsageEvent } from './ledger.ts';
 
-/** Who reads: an operator sees whose request it was. */
+/** The reader: an operator sees whose request it was. */
 export type Reader = 'caller' | 'operator';
 
 /** A settled request as people read it, over HTTP and in exports: with the explanation of its route. */
@@ -21,7 +21,9 @@ export function requestRecord(event: UsageEvent, reader: Reader): JsonObject {
   return { ...rest, route: route ?? null };
 }
 
-/** The record for operators as a JSON line with its end. `bodies`: JSON of what was asked and answered; null: without. */
+/**
+ * The record for operators as a JSON line with its end. `bodies`: JSON of the request and its answer; null: without.
+ */
 export function recordLine(event: UsageEvent, bodies: string | null): string {
   const record = JSON.stringify(requestRecord(event, 'operator'));
   return bodies === null ? `${record}\n` : `${record.slice(0, -1)},"bodies":${bodies}}\n`;

@@ -2,7 +2,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { BucketRow, LimitState, Measure, RecentCall, Scope } from './counters.ts';
 import { type Span, type SpanName, spans } from './window.ts';
 
-/** Whose counters a request moves, and what is written of it. */
+/** The counters that a request moves, and their record. */
 export interface Counted {
   account: string;
   tenant: string;
@@ -17,7 +17,7 @@ export function keyScope(tenant: string, tier: string | null): Scope {
   return tier === null ? `k:${tenant}` : `k:${tenant}#${tier}`;
 }
 
-/** Where free calls count: beside all others, which they must not hold up. No tier has a `/` in its name. */
+/** Scope of free calls: apart from all others, which they must not hold up. No tier has a `/` in its name. */
 export function freeScope(whole: Scope): Scope {
   return `${whole}#/free`;
 }
@@ -41,7 +41,7 @@ export function callMilliIn(scope: Scope, account: string, { tenant, tier, endpo
   return at < wholeScopes && endpoint === 'vectors' ? milliPerCall.vector : milliPerCall.one;
 }
 
-/** Of `scopesOf`, the first are those without a tier. */
+/** The first of `scopesOf` are those without a tier. */
 const wholeScopes = 2;
 
 const bucketGrainsMs: readonly number[] = [60_000, 3_600_000];
@@ -89,7 +89,7 @@ export function bucketsOf(
   return rows;
 }
 
-/** What one scope has used, in every measure and span that a limit can ask for. Amounts as in counters.ts. */
+/** Usage of one scope, in every measure and span of limits. Amounts as in counters.ts. */
 export class RollingScope {
   readonly #calls = new RollingSum(spans.minute);
   readonly #unitsByMinute = new RollingSum(spans['5h']);
@@ -144,7 +144,7 @@ export class RollingScope {
       this.#unitsByMinute.seed(nowMs, bucket, row.units);
       this.#tokensByMinute.seed(nowMs, bucket, row.tokens);
       this.#usdByMinute.seed(nowMs, bucket, row.usdNano);
-      // The books do not know the second. The last it can have been lets nobody have more than the plan.
+      // The ledger does not know the second. The latest possible one lets nobody have more than the plan.
       const endMs = Math.min((bucket + 1) * row.grainMs - 1, nowMs);
       this.#tokensBySecond.seed(nowMs, Math.floor(endMs / spans.minute.bucketMs), row.tokens);
     }
@@ -174,10 +174,10 @@ export class RollingScope {
 const deadPlacesMin = 32;
 
 /**
- * What was counted over one rolling span, or over two that have buckets of the same size (week and month): only
- * buckets in which something was counted, oldest first, and a running total for each span. Amounts are whole numbers.
- * A bucket counts until its *end* has left the span, so that no sliding window is ever above the plan. `nowMs` must never
- * run back (QuotaClock). An addition costs O(1) amortised and never allocates but to grow.
+ * Counts over one rolling span, or over two with buckets of the same size (week and month). It keeps the buckets with
+ * counts, oldest first, and a running total for each span. Amounts are whole numbers. A bucket counts until its *end*
+ * has left the span, so that no sliding window is ever above the plan. `nowMs` must never run back (QuotaClock). An
+ * addition costs O(1) amortised and allocates only to grow.
  */
 export class RollingSum {
   readonly #long: Span;
@@ -186,7 +186,7 @@ export class RollingSum {
   /** Bucket numbers, ascending; those before `#longFirst` are dead. */
   readonly #buckets: number[] = [];
   readonly #amounts: number[] = [];
-  /** First place of each span; what stands there is not zero, so that it tells when the oldest leaves. */
+  /** First place of each span. Its count is not zero, so it tells when the oldest leaves. */
   #longFirst = 0;
   #shortFirst = 0;
   #longTotal = 0;
@@ -210,7 +210,7 @@ export class RollingSum {
   }
 
   /**
-   * What an earlier run counted, in ascending order of buckets and before anything else is added. Dead ones and those
+   * Counts of an earlier run, in ascending order of buckets and before anything else is added. Dead buckets and those
    * of the future are ignored.
    */
   seed(nowMs: number, bucket: number, amount: number): void {
@@ -222,7 +222,7 @@ export class RollingSum {
     }
   }
 
-  /** Takes back what was counted at that instant; nothing, once its bucket is gone. */
+  /** Takes back a count of that instant; nothing, once its bucket is gone. */
   remove(nowMs: number, countedMs: number, amount: number): void {
     this.#expire(nowMs);
     const i = this.#find(bucketAt(this.#long, countedMs));
@@ -346,7 +346,7 @@ export function bucketAt(span: Span, atMs: number): number {
   return Math.floor(atMs / span.bucketMs);
 }
 
-/** The instant at which a bucket has left the span: what was counted in it is free from then on. */
+/** The instant at which a bucket has left the span and its count is free. */
 export function bucketLeavesAtMs(span: Span, bucket: number): number {
   return (bucket + 1) * span.bucketMs + span.spanMs;
 }
@@ -380,12 +380,12 @@ export class QuotaClock {
     return now;
   }
 
-  /** What the wall will show at that instant, as far as the last `nowMs` knew: for what people read. */
+  /** The wall clock at that instant, as far as the last `nowMs` knew, for what people read. */
   toWallMs(quotaMs: number): number {
     return quotaMs - this.#aheadMs;
   }
 
-  /** Never again before this: the newest bucket of an earlier run, whose wall clock may have been ahead of ours. */
+  /** Never goes back before this: the newest bucket of an earlier run, whose wall clock may have been ahead of ours. */
   startAt(lastMs: number): void {
     if (lastMs <= this.nowMs()) return;
     this.#aheadMs += lastMs - Math.floor(this.#quotaMs);

@@ -21,14 +21,14 @@ export interface LocalOnLossOptions {
 }
 
 /**
- * `on_state_loss: local`: while the shared counters are lost, this process admits by itself, each process a part of
- * every limit. They are counted first, at that moment: by an older number, who has just come would have no part in it. When the shared counters are back they begin anew from the ledger, where everything admitted
- * meanwhile stands; until that is done nobody admits. A request that is asking at the very moment of the loss is
- * refused.
+ * `on_state_loss: local`: while the shared counters are lost, this process admits by itself, with an equal part of
+ * every limit. It counts the processes at that moment: with an older number, a new process would have no part. When the
+ * shared counters are back they begin anew from the ledger, which has everything admitted meanwhile; until that is done
+ * nobody admits. A request that asks at the very moment of the loss is refused.
  */
 export function createLocalOnLoss(options: LocalOnLossOptions): Counters {
   const { shared } = options;
-  /** One for each loss: what it counted is of no use to the next. */
+  /** One for each loss: its counts are of no use to the next. */
   let loss: LocalCounters | null = null;
 
   function inForce(): Counters | Promise<Counters> {
@@ -56,7 +56,7 @@ export function createLocalOnLoss(options: LocalOnLossOptions): Counters {
     },
     settle(held, spent) {
       loss?.counters.settle(held, spent);
-      // Seeded from the ledger, the shared counters hold what was admitted here; what they do not hold they ignore.
+      // Seeded from the ledger, the shared counters hold what was admitted here. They ignore what they do not hold.
       shared.settle(held, spent);
     },
     read: async (account, limits) => (await inForce()).read(account, limits),
@@ -87,7 +87,7 @@ function createLocalCounters({ shared, local, livingBoots }: LocalOnLossOptions)
         (living) => {
           processes = Math.max(1, living);
         },
-        // Where the books cannot be asked nothing is admitted anyway; the last known number stands.
+        // When the ledger does not answer, nothing is admitted anyway, so the last known number stays.
         () => undefined,
       )
       .finally(() => {
@@ -114,8 +114,8 @@ function accountOfScope(scope: Scope): string {
 }
 
 /**
- * Books that count what is open as if it were settled: for counters that begin while requests of other counters run,
- * which they will not hear the end of. What those give back is not seen here.
+ * A ledger that counts open requests as settled: for counters that begin while requests of other counters run and never
+ * hear of their end. What those give back is not seen here.
  */
 export function booksWithOpen(
   books: Pick<QuotaBooks, 'seed' | 'recentCalls'>,

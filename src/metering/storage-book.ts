@@ -16,18 +16,21 @@ export interface KeptBytes {
 export interface StorageParts {
   /** Bytes that the account's plan allows; null: unlimited. */
   allowed(account: string): number | null;
-  /** What the vector store says of an account; null where nobody counts. */
+  /** The vector store's count of an account; null when nobody counts. */
   vectors(account: string): Promise<number | null>;
-  /** Of uploads that wait for their requests to end. */
+  /** Bytes of uploads that wait for their requests to end. */
   uploads(account: string): number;
-  /** Reads from the stores what everybody keeps. May reject: then what was known before goes on. */
+  /** Reads from the stores what everybody keeps. May reject: then the earlier numbers stay. */
   measure(): Promise<readonly KeptBytes[]>;
   /** Why nothing large may be kept on the disk at all (503); null when it may. */
   room(): Failure | null;
   clock: Pick<Clock, 'monotonicMs'>;
 }
 
-/** How many bytes accounts keep, against their plans. Exact but for what is on its way, and what went lately. */
+/**
+ * How many bytes accounts store, against their plans. Exact except for bytes that are on their way, and for recent
+ * deletions.
+ */
 export interface StorageBook {
   /** Null when the account may keep more: else 429 of its plan, or 503 of the disk. Never rejects. */
   mayKeep(account: string): Promise<Failure | null>;
@@ -64,7 +67,7 @@ export function createStorageBook(parts: StorageParts): StorageBook {
       measured = new Map();
       for (const { account, kind, bytes } of kept) addTo(measured, account, kind, bytes);
     } catch {
-      // What cannot be read now is read next time.
+      // A part that cannot be read now is read next time.
     }
     measuredMs = clock.monotonicMs();
   }
@@ -116,7 +119,7 @@ export function createStorageBook(parts: StorageParts): StorageBook {
       const full = parts.room();
       if (full !== null || parts.allowed(account) === null) return full;
       if (!isOver(await usage(account))) return null;
-      // What went since the last measure counts no more.
+      // Deletions since the last measurement no longer count.
       await renewed(refusalMeasureMs);
       const now = await usage(account);
       return isOver(now) ? storageFull(now) : null;

@@ -1,13 +1,13 @@
 /** How often something happened within a window that began with the first of it. */
 export interface Tallied {
   count: number;
-  /** Until the window is over; 0 where nothing is counted. */
+  /** Until the window is over; 0 when nothing is counted. */
   leftMs: number;
 }
 
 /**
- * Counts by name that all processes share and that nobody is charged by, such as logins that failed. Never rejects: null
- * where nobody can be asked, and then each process goes by what it has counted itself.
+ * Counts by name that all processes share and that nobody is charged by, such as failed logins. Never rejects: null
+ * when the store does not answer, and then each process uses its own counts.
  */
 export interface SharedTally {
   /** In the order of the names. */

@@ -1,6 +1,6 @@
 import type { UsageRow } from './ledger.ts';
 
-/** What a group has used, as people read it, over HTTP and in exports. */
+/** Usage of a group, as people read it, over HTTP and in exports. */
 export function usageRecord(row: UsageRow) {
   return {
     group: row.group,

@@ -24,11 +24,11 @@ export type GuardVerdict =
 /** Decides for every URL that a caller gave, and every one that it redirects to, whether we may go there (S17). */
 export interface FetchGuard {
   check(url: URL): Promise<GuardVerdict>;
-  /** Of the address that a socket was really connected to. */
+  /** The address that a socket was really connected to. */
   allows(url: URL, address: string): boolean;
 }
 
-/** `url` must be parsed already: what is checked is what the parser made of the spelling, never the raw text. */
+/** `url` must be parsed already: the check covers what the parser made of the spelling, never the raw text. */
 export function createFetchGuard(rules: FetchRules, resolve: ResolveAddresses): FetchGuard {
   const networks = createNetworkSet(rules.allow_private);
   const places = rules.allow_private.flatMap((text) => parsePlace(text) ?? []);
@@ -88,20 +88,20 @@ function isOneOf(places: readonly Place[], url: URL): boolean {
 function literalIn(url: URL): Address | null {
   const address = plainAddress(url.hostname);
   if (address === null) return null;
-  // As written, for the connection: an IPv4 address wrapped in IPv6 is checked as what it wraps.
+  // As written, for the connection. An IPv4 address wrapped in IPv6 is checked as the IPv4 address.
   const written = url.hostname.replace(/^\[(.*)\]$/, '$1');
   return { address: written, family: isIP(written) === 4 ? 4 : 6 };
 }
 
-/** Azure's host of every virtual machine: an ordinary address, but nobody's on the Internet. */
+/** Azure's host of every virtual machine: it looks ordinary, but belongs to nobody on the Internet. */
 const azureHost = '168.63.129.16';
 /** All of IPv6 that is given out so far; outside it nothing public stands (RFC 4291 §2.4, IANA's registry). */
 const ipv6Public = ipaddr.parseCIDR('2000::/3') as [ipaddr.IPv6, number];
 
 /**
- * Whether a connection to this address leaves for the public Internet: none of IANA's special-purpose ranges (private,
- * loopback, link-local, shared, documentation, multicast, NAT64, 6to4, Teredo…), nor an IPv4 address wrapped in IPv6
- * that is one of them. False for what is no address.
+ * Whether a connection to this address leaves for the public Internet: it is in none of IANA's special-purpose ranges
+ * (private, loopback, link-local, shared, documentation, multicast, NAT64, 6to4, Teredo…), and it does not wrap an IPv4
+ * address that is. False for anything but an address.
  */
 export function isPublicAddress(text: string): boolean {
   const plain = plainAddress(text);

@@ -110,7 +110,7 @@ test('S17 F27 a name that moves from a public to a private address is refused, w
   assert.equal((await guard.check(url)).ok, false);
   assert.equal(queries, 2, 'no answer is remembered between two checks');
 
-  // What was checked is what is connected to: the name is asked once a hop, and its second answer never used.
+  // The connection goes to the checked address: the name is resolved once per hop, and its second answer is never used.
   const hops = ['127.0.0.2', '127.0.0.1'];
   queries = 0;
   const moving = async (): Promise<readonly Address[]> => [{ address: hops[queries++]!, family: 4 }];

@@ -7,9 +7,9 @@ import { type Address, type FetchGuard, portOf } from './fetch-guard.ts';
 
 export interface GuardedFetchOptions {
   guard: FetchGuard;
-  /** Of the body, unpacked; may depend on what the answer says it is (its content type, '' when it does not). */
+  /** Of the decompressed body. It may depend on the content type of the answer ('' when there is none). */
   bytesMax: number | ((contentType: string) => number);
-  /** What happens above `bytesMax`: `too-large`, or what came until then. Default: refuse. */
+  /** Result above `bytesMax`: `too-large`, or the part that came until then. Default: refuse. */
   whenTooLarge?: 'refuse' | 'cut';
   /** For everything: names, connections, redirects, the body. */
   timeoutMs: number;
@@ -19,7 +19,7 @@ export interface GuardedFetchOptions {
   userAgent?: string;
   /** Further headers, lower-case; those that carry credentials go to the first origin alone. */
   headers?: Readonly<Record<string, string>>;
-  /** Given back as 304, without a body, when its place says that it is still what it was. */
+  /** Returned as 304, without a body, when the server says that the copy is still valid. */
   known?: KnownCopy | null;
   /** Asked before each redirect is followed; default: wherever it leads. */
   mayFollow?: ((url: URL) => Promise<boolean>) | null;
@@ -33,9 +33,9 @@ export interface Validators {
   lastModified: string | null;
 }
 
-/** What somebody has from before. */
+/** Validators of an earlier copy. */
 export interface KnownCopy extends Validators {
-  /** Where redirects ended: other places are not asked with its validators, which mean nothing there. */
+  /** Where redirects ended. Other addresses do not get its validators, which mean nothing there. */
   url: string;
 }
 
@@ -57,7 +57,7 @@ export type FetchRefusal = 'blocked' | 'unreachable' | 'timeout' | 'too-large' |
 const redirectsMax = 5;
 const headerBytesMax = 16 * 1024;
 const urlCharsMax = 8_192;
-/** Never shown to a place that a redirect leads to. */
+/** Never sent to the target of a redirect. */
 const credentialHeaders = new Set(['authorization', 'cookie', 'referer']);
 
 /**
@@ -177,7 +177,7 @@ function answerFrom(
     signal,
     maxHeaderSize: headerBytesMax,
     headers: { ...headers, host: url.host },
-    // Node asks this for names only; literals were checked as they are and are connected to as they are.
+    // Node calls this for names only. Literal addresses were checked before and are used as they are.
     lookup: (_hostname, { all }, callback) => {
       const [first] = addresses;
       if (all) callback(null, [...addresses]);
@@ -187,7 +187,7 @@ function answerFrom(
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(options, resolve);
     request.on('error', reject);
-    // A 101 that nobody asked for ends it with neither answer nor error.
+    // An unrequested 101 ends it with neither answer nor error.
     request.on('close', () => reject(new Error('closed')));
     request.on('socket', (socket) => {
       socket.once('connect', () => {
@@ -234,10 +234,12 @@ async function bodyOf(
   }
 }
 
-/** What an answer may be packed in; asked for by `accept-encoding`. */
+/** Content codings of an answer, requested by `accept-encoding`. */
 const acceptedEncodings = 'gzip, deflate, br';
 
-/** A stream of the unpacked bytes, or null for a packing that nobody asked for. Errors of `body` reach the result. */
+/**
+ * A stream of the decompressed bytes, or null for a coding that nobody asked for. Errors of `body` reach the result.
+ */
 function unpacked(body: Readable, encoding: string | undefined): Readable | null {
   const packing = encoding?.trim().toLowerCase() ?? '';
   if (packing === '' || packing === 'identity') return body;

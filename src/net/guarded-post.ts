@@ -5,9 +5,9 @@ import type { FetchGuard } from './fetch-guard.ts';
 import { portOf } from './fetch-guard.ts';
 
 /**
- * One POST to an address that a caller gave; resolves to the status of the answer, whatever it is. Checked like what is
- * fetched: connected to the checked address alone. Redirects are not followed and bodies not read. Rejects when the
- * address is refused, or no answer came within `timeoutMs`.
+ * One POST to an address that a caller gave. Resolves to the status of the answer, whatever it is. The address is
+ * checked as for a fetch, and only the checked one is connected to. Redirects are not followed and bodies not read.
+ * Rejects when the address is refused, or no answer came within `timeoutMs`.
  */
 export async function guardedPost(
   text: string,
@@ -31,7 +31,7 @@ export async function guardedPost(
     agent: false,
     signal,
     headers: { 'user-agent': 'culvert', ...headers, host: url.host, 'content-length': String(bytes.length) },
-    // Node asks this for names only; literals were checked as they are and are connected to as they are.
+    // Node calls this for names only. Literal addresses were checked before and are used as they are.
     lookup: (_hostname, { all }, callback) => {
       if (all) callback(null, [...verdict.addresses]);
       else callback(null, first!.address, first!.family);
@@ -43,7 +43,7 @@ export async function guardedPost(
       response.destroy();
     });
     request.on('error', reject);
-    // A 101 that nobody asked for ends it with neither answer nor error.
+    // An unrequested 101 ends it with neither answer nor error.
     request.on('close', () => reject(new Error('the connection was closed without an answer')));
     request.on('socket', (socket) => {
       socket.once('connect', () => {

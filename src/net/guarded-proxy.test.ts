@@ -81,7 +81,7 @@ async function proxied(world: World = {}) {
 
 const tlsHello = Buffer.from([0x16, 3, 1, 0, 5, 1, 2, 3, 4, 5]);
 
-/** Answers what it got, and ends. */
+/** Answers with what it got, and ends. */
 async function echo() {
   let connections = 0;
   const server = createTcpServer((socket) => {
@@ -162,7 +162,7 @@ test('F27 a name is looked up once for each request, and what was checked is wha
   let asked = 0;
   const site = await serve((_request, response) => response.end(String(++asked)));
   const answers: (readonly Address[])[] = [
-    // First as on the public Internet (nobody answers there), then, with a TTL of nothing, here.
+    // First it resolves to the public Internet (nobody answers there), then, with a TTL of 0, to this machine.
     [{ address: '192.0.2.1', family: 4 }],
     [{ address: '127.0.0.1', family: 4 }],
     [

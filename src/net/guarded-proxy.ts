@@ -8,9 +8,9 @@ import { type FetchGuard, type GuardVerdict, portOf } from './fetch-guard.ts';
 import { createProxyPass, type ProxyBounds, type ProxyPass } from './proxy-pass.ts';
 
 /**
- * A forward proxy on loopback for a browser of ours: whatever its pages ask for, documents, scripts, frames, redirects,
- * goes through here and meets the same guard as `guardedFetch` (S17, F27). Nobody else on the machine can use it: each
- * pass has a password of its own.
+ * A forward proxy on loopback for our browser. All requests of its pages (documents, scripts, frames, redirects) go
+ * through here and meet the same guard as `guardedFetch` (S17, F27). Nobody else on the machine can use it: each pass
+ * has a password of its own.
  */
 export interface GuardedProxy {
   /** `http://127.0.0.1:…` */
@@ -26,7 +26,7 @@ const connectTimeoutMs = 10_000;
 const urlCharsMax = 8_192;
 /** A TLS handshake record (RFC 8446 §5.1): nothing else goes through a tunnel, so that `ws:` does not. */
 const tlsHandshake = 0x16;
-/** Of one connection alone, or the proxy's own (RFC 9110 §7.6.1). */
+/** Headers of one connection, or of the proxy itself (RFC 9110 §7.6.1). */
 const ownHeaders = new Set([
   'connection',
   'keep-alive',
@@ -43,7 +43,7 @@ export async function startGuardedProxy(): Promise<GuardedProxy> {
   const passes: Passes = new Map();
   const server = createServer({ maxHeaderSize: headerBytesMax, requestTimeout: 0 });
   server.maxConnections = connectionsMax;
-  // Whatever breaks, breaks for one connection alone.
+  // A failure breaks one connection only.
   server.on('request', (request, response) => forward(passes, request, response).catch(() => request.socket.destroy()));
   server.on('connect', (request, socket, head) => tunnel(passes, request, socket, head).catch(() => socket.destroy()));
   server.on('upgrade', (_request, socket) => socket.destroy());
@@ -169,7 +169,7 @@ async function tunnel(passes: Passes, request: IncomingMessage, socket: Duplex, 
   watch(pass, place, upstream);
   upstream.on('error', () => socket.destroy());
   upstream.on('close', () => {
-    // What came whole is still on its way to the browser.
+    // The last bytes are still on their way to the browser.
     if (!upstream.readableEnded) socket.destroy();
   });
   socket.on('close', () => upstream.destroy());
@@ -192,7 +192,7 @@ function watch(pass: ProxyPass, { url, guard }: Checked, socket: Socket): void {
   pass.holds(socket);
   const timer = setTimeout(() => socket.destroy(), connectTimeoutMs);
   socket.once('close', () => clearTimeout(timer));
-  // Ahead of whoever writes to it.
+  // Before the listeners of writers.
   socket.prependOnceListener('connect', () => {
     clearTimeout(timer);
     const { remoteAddress } = socket;
@@ -202,7 +202,7 @@ function watch(pass: ProxyPass, { url, guard }: Checked, socket: Socket): void {
   });
 }
 
-/** Node asks this for names only; literals were checked as they are and are connected to as they are. */
+/** Node calls this for names only. Literal addresses were checked before and are used as they are. */
 function lookupOf({ addresses }: Checked): LookupFunction {
   return (_hostname, { all }, callback) => {
     const [first] = addresses;
@@ -225,7 +225,7 @@ function passedOn(raw: readonly string[], but = ''): string[] {
   return kept;
 }
 
-/** What goes by is counted; above the bound the pass ends itself and everything it holds. */
+/** Passing bytes are counted. Above the bound the pass ends itself and everything it holds. */
 function counted(pass: ProxyPass): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {

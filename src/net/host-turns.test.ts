@@ -5,7 +5,7 @@ import { createHostTurns, HostBusy } from './host-turns.ts';
 const never = new AbortController().signal;
 const visit = { tenant: 'a', host: 'x', delayMs: 0 };
 
-/** Work that ends when it is told to. */
+/** Work that ends on command. */
 function held() {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { work: () => promise, end: resolve };

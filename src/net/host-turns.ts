@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createTurns, type Turn, type Turns } from '../kernel/sharing/turns.ts';
 
-/** How politely the hosts of the web are asked: so many at one time, with a pause between two beginnings. */
+/** How politely hosts of the web are asked: this many requests at one time, with a pause between two beginnings. */
 export interface HostTurns {
   /**
    * Runs `work` when the host's turn comes, which goes round the tenants that wait for it. Rejects with the signal's
@@ -11,7 +11,7 @@ export interface HostTurns {
 }
 
 export interface HostVisit {
-  /** Whose turn it is. */
+  /** The tenant whose turn it is. */
   tenant: string;
   host: string;
   /** Least pause since the last beginning there. */
@@ -23,7 +23,7 @@ export class HostBusy extends Error {}
 
 export interface HostTurnsOptions {
   atOnceMax: number;
-  /** Of one host; of one tenant half. */
+  /** For one host; one tenant may have half. */
   waitingMax: number;
   /** Hosts that somebody is asking or waiting for. */
   hostsMax: number;
@@ -33,11 +33,11 @@ export interface HostTurnsOptions {
 
 interface Host {
   running: Turns;
-  /** Of each tenant one at a time waits for the pause to be over. */
+  /** One request of each tenant at a time waits for the end of the pause. */
   pausing: Turns;
-  /** The last beginning, of anybody; hosts that nobody asks are forgotten with it. */
+  /** The last beginning by anybody. It is forgotten with an idle host. */
   last: Beginning;
-  /** Of tenants, the one longest ago first. */
+  /** Tenants; the one served longest ago comes first. */
   lastOf: Map<string, number>;
 }
 
@@ -66,7 +66,7 @@ export function createHostTurns({ atOnceMax, waitingMax, hostsMax, nowMs }: Host
         name,
         places: Number.POSITIVE_INFINITY,
         tenantPlaces: 1,
-        // Who pauses waits as well.
+        // Pausing requests wait as well.
         waitingMax: waitingMax - 1,
         tenantWaitingMax: Math.ceil(waitingMax / 2) - 1,
         refusal,

@@ -8,35 +8,35 @@ import { createRobotsCache, type RobotsRules } from './page-robots.ts';
 export interface PageFetcher {
   /** Never rejects; an answer of any status is `ok`. `busy`: too many wait for this host. */
   fetch(order: PageFetch): Promise<PageFetched>;
-  /** What the host's robots.txt says to us; kept for a while. Never rejects. */
+  /** The host's robots.txt for us, kept for a while. Never rejects. */
   robots(url: URL, signal: AbortSignal): Promise<RobotsRules>;
 }
 
 export type PageFetched = Fetched | { ok: false; reason: 'busy'; message: string };
 
 export interface PageFetch {
-  /** Whose turn it takes; '' of what is asked for all. */
+  /** Tenant whose turn it takes; '' for requests on behalf of all. */
   tenant: string;
   url: string;
   accept: string;
-  /** Of `page-headers`, lower-case. */
+  /** Headers of `page-headers`, lower-case. */
   headers: Readonly<Record<string, string>>;
   /** The name of a phone's browser beside ours. */
   mobile: boolean;
-  /** Of the decoded body: of pages, and of PDFs, which are refused above it where pages are cut. */
+  /** Of the decoded body of pages, and of PDFs. Larger PDFs are refused, larger pages are cut. */
   bytesMax: { page: number; pdf: number };
   /** Waiting included. */
   timeoutMs: number;
   /** As in `guardedFetch`. */
   known?: KnownCopy | null;
   mayFollow?: ((url: URL) => Promise<boolean>) | null;
-  /** Least pause since the last beginning at this host; null: whoever asks keeps the pace. */
+  /** Least pause since the last beginning at this host; null: the caller keeps the pace. */
   delayMs: number | null;
   signal: AbortSignal;
 }
 
 export interface PageFetcherParts {
-  /** Those in force. */
+  /** The rules in force. */
   rules(): FetchRules;
   /** Asked anew for every hop. */
   resolve: ResolveAddresses;
@@ -44,11 +44,11 @@ export interface PageFetcherParts {
   /** Wall-clock ms. */
   nowMs(): number;
   version: string;
-  /** `server.public_url`: where whoever reads their logs learns who we are. */
+  /** `server.public_url`: readers of their logs learn there who we are. */
   contact(): string | undefined;
 }
 
-/** Of all callers together, those that wait for a host's turn included. */
+/** For all callers together, with those that wait for a host's turn. */
 const runningMax = 256;
 
 export const pdfBytesMax = 20 * 1024 * 1024;
@@ -135,7 +135,7 @@ const left = { ok: false, reason: 'aborted', message: 'the caller no longer wait
 const busyAll = { ok: false, reason: 'busy', message: 'Culvert is fetching too many pages already' } as const;
 const busy = { ok: false, reason: 'busy', message: 'too many requests wait for this host already' } as const;
 
-/** What robots.txt calls us. */
+/** Our name in robots.txt. */
 const robotsName = 'Culvert';
 const mobilePrefix = 'Mozilla/5.0 (Linux; Android 14; Mobile) AppleWebKit/537.36 (KHTML, like Gecko) Mobile';
 

@@ -1,6 +1,7 @@
 /**
- * What a caller may tell a page. Credentials are the caller's own affair (a page behind their login), go to the named
- * origin alone, and such a page is never kept. Everything else is ours: host, connection, packing, lengths.
+ * Headers that a caller may send to a page. Credentials are the caller's own affair (a page behind their login). They
+ * go to the named origin only, and such a page is never kept. We set everything else: host, connection, encoding,
+ * lengths.
  */
 const allowed = new Set([
   'accept',
@@ -28,7 +29,7 @@ export function isHeaderValue(value: string): boolean {
   return value.length <= pageHeaderCharsMax && /^[\x20-\x7e\t]*$/.test(value);
 }
 
-/** Whether what a page answers is for these headers' owner alone. */
+/** Whether a page's answer to these headers is for their owner only. */
 export function carriesCredentials(headers: Readonly<Record<string, string>>): boolean {
   return Object.keys(headers).some((name) => credentials.has(name));
 }

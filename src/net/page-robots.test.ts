@@ -76,7 +76,7 @@ test('it is asked for once a day, by origin', async () => {
 });
 
 test('F25 a robots.txt of patterns made to be slow loses them and keeps the rest', async () => {
-  // It would forbid what is asked, had it been kept.
+  // It would forbid the page, had it been kept.
   const bomb = `Disallow: /${'*a'.repeat(900)}`;
   const text = ['User-agent: *', 'Disallow: /secret', ...Array.from({ length: 250 }, () => bomb)].join('\n');
   const { allows } = answering(() => page(text));

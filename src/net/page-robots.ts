@@ -1,11 +1,11 @@
 import * as robots from 'robots-parser';
 import type { PageFetched } from './page-fetch.ts';
 
-/** What a host's robots.txt says to us. */
+/** A host's robots.txt for us. */
 export interface RobotsRules {
   allows(url: URL): boolean;
   crawlDelayMs: number | null;
-  /** Absolute, as they stand there. */
+  /** Absolute addresses, as the file has them. */
   sitemaps: readonly string[];
 }
 
@@ -19,7 +19,7 @@ export interface RobotsParts {
 const robotsParser = robots.default as unknown as typeof robots.default.default;
 
 const keptMs = 24 * 3_600_000;
-/** What could not be had is asked for again sooner. */
+/** A failed read is repeated sooner. */
 const keptUnreachableMs = 10 * 60_000;
 const originsMax = 1_000;
 /** Comparing a path with a rule that has a `*` costs the product of their lengths: bombs are made of these. */
@@ -45,7 +45,7 @@ export function createRobotsCache({
     const known = kept.get(origin);
     if (known !== undefined && known.untilMs > nowMs()) return known.rules;
     const fetched = await get(`${origin}/robots.txt`, signal);
-    // Whoever left, or was not let in here, says nothing of the host.
+    // A request that was aborted or refused here says nothing of the host.
     if (signal.aborted || (!fetched.ok && fetched.reason === 'busy')) return nothing;
     const reached = fetched.ok && fetched.status < 500;
     const rules = reached ? rulesIn(origin, fetched.status, fetched.body) : nothing;

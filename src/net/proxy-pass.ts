@@ -1,15 +1,15 @@
 import type { GuardVerdict } from './fetch-guard.ts';
 
-/** What one page may take of the network. */
+/** Bounds of one page's network use. */
 export interface ProxyBounds {
-  /** Both ways together, as they come over the wire. */
+  /** Bytes of both directions, as on the wire. */
   bytesMax: number;
   requestsMax: number;
 }
 
 export type ProxyRefusal = GuardVerdict & { ok: false };
 
-/** One page's way through the guarded proxy. */
+/** One page's pass through the guarded proxy. */
 export interface ProxyPass {
   user: string;
   password: string;
@@ -21,7 +21,7 @@ export interface ProxyPass {
   end(): void;
   /** One more request; false: one too many. */
   begin(): boolean;
-  /** So many bytes more; false: too many. */
+  /** Counts this many bytes; false: too many. */
   spend(bytes: number): boolean;
   refused(url: URL, refusal: ProxyRefusal): void;
   /** A connection that ends with it. */

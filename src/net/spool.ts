@@ -8,13 +8,13 @@ import { runInNewContext } from 'node:vm';
 import { FailureError } from '../kernel/failure.ts';
 import { createRoom, type RoomHold } from '../kernel/sharing/room.ts';
 
-/** Where uploads wait on disk while their requests run: nothing of them is ever whole in memory. */
+/** Uploads wait here on disk while their requests run: none of them is ever whole in memory. */
 export interface Spool {
   /** A place for one file of `account`, which nothing is written to yet. */
   place(account: string): Promise<SpooledFile>;
-  /** Of the files of one account. */
+  /** Bytes of one account's files. */
   bytesOf(account: string): number;
-  /** Of all files that have not been removed. */
+  /** Bytes of all files that have not been removed. */
   readonly bytes: number;
 }
 
@@ -28,7 +28,7 @@ export interface SpooledFile {
    * (503) when there is no more room: on the disk, in the spool, or in the account's share of it.
    */
   fill(source: Readable): Promise<void>;
-  /** The file from its beginning, as often as it is wanted, in pieces of a bounded size. */
+  /** The file from its beginning, as often as wanted, in pieces of a bounded size. */
   read(): AsyncIterable<Buffer>;
   /** Its first bytes, fewer when there are not as many. */
   head(bytes: number): Promise<Buffer>;
@@ -38,14 +38,17 @@ export interface SpooledFile {
   remove(): Promise<void>;
 }
 
-/** Of all requests of this process at once; half of it for one account. Beyond, uploads get 503 until others have ended. */
+/**
+ * For all requests of this process at once; one account may have half. Beyond it, uploads get 503 until others have
+ * ended.
+ */
 const spoolBytesMax = 8 * 1024 ** 3;
 /** Of one piece that is read. */
 const pieceBytes = 64 * 1024;
 
 /**
- * The spool in `folder`, which is this process's alone: what is in it was left by one that crashed, and is removed. The
- * folder is made with the first file.
+ * The spool in `folder`, which belongs to this process alone: files in it were left by a crashed one, and are removed.
+ * The folder is made with the first file.
  */
 export async function openSpool(folder: string, bytesMax = spoolBytesMax): Promise<Spool> {
   await rm(folder, { recursive: true, force: true });
@@ -105,7 +108,7 @@ function fileAt(path: string, held: RoomHold, beside: SpooledFile['beside']): Sp
       if (state === 'removed') return;
       state = 'removed';
       held.giveBack();
-      // What cannot be removed now is removed at the next start.
+      // A file that cannot be removed now is removed at the next start.
       await rm(path, { force: true }).catch(() => undefined);
     },
   };
@@ -139,8 +142,9 @@ let passedBytes = 0;
 let collect: (() => void) | null = null;
 
 /**
- * To be told of every piece of a file that goes through memory. V8 counts buffers lightly, as their bytes lie outside
- * its heap, and lets some 60 MB of spent ones lie about before it looks: here they are collected every 8 MB, in 1 ms.
+ * Call this for every piece of a file that goes through memory. V8 hardly counts buffers, because their bytes lie
+ * outside its heap, and lets some 60 MB of dead ones gather before it collects. Here they are collected every 8 MB, in
+ * 1 ms.
  */
 function bytesPassed(bytes: number): void {
   passedBytes += bytes;
@@ -150,7 +154,7 @@ function bytesPassed(bytes: number): void {
   collect();
 }
 
-/** V8 has it behind a flag, which is read where a context is made: this process may be as it was started. */
+/** V8 has it behind a flag that is read when a context is made, so it does not matter how this process was started. */
 function youngCollector(): () => void {
   setFlagsFromString('--expose-gc');
   const gc: unknown = runInNewContext('gc');

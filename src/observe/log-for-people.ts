@@ -16,7 +16,7 @@ export function logForPeople(): ReturnType<typeof PinoPretty> {
   });
 }
 
-/** Of one finished request (`LoggedRequest`). */
+/** Fields of one finished request (`LoggedRequest`). */
 export function requestLine(line: Line): string {
   const { status, endpoint, model, target, ms, inputTokens, outputTokens, requestId } = line;
   const failed = line.class === 'ok' ? '' : ` ${line.class}`;

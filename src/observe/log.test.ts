@@ -36,7 +36,7 @@ test('the line of a request is the one that pino would write, and none below its
     {},
     { requestId: 'req_2', ms: 13, stream: true },
     { user: 'x"\u2028 ü' },
-    // Who asks differs in one thing at a time.
+    // Each caller differs from the last in one thing.
     { account: 'other' },
     { keyId: 'k' },
     { endpoint: 'responses' },

@@ -55,7 +55,7 @@ export function isoNow(): string {
   return `${second}${ms < 10 ? '00' : ms < 100 ? '0' : ''}${ms}Z`;
 }
 
-/** What the log says of one finished request. */
+/** Fields of one finished request in the log. */
 export interface LoggedRequest {
   requestId: string;
   account: string;
@@ -79,9 +79,9 @@ export interface LoggedRequest {
 }
 
 /**
- * Writes one line at `info` a finished request, as `log.info` would. From a template, since writing an object of these
- * fields as JSON costs 1.2 µs and this 0.15: pino joins some forty strings that the destination must flatten. Who asked
- * for what is mostly the same as in the line before, so it is escaped once.
+ * Writes one line at `info` for a finished request, as `log.info` would. It uses a template, because writing an object
+ * of these fields as JSON costs 1.2 µs and this 0.15: pino joins some forty strings that the destination must flatten.
+ * The caller and the model are mostly those of the line before, so they are escaped once.
  */
 export function requestLog(log: Log): (request: LoggedRequest, attempts: number, traceId?: string | null) => void {
   const stream = (log as unknown as Record<symbol, { write(line: string): void }>)[pino.symbols.streamSym]!;
@@ -126,13 +126,13 @@ interface LineOutputOptions {
 const behindRetryMs = 50;
 
 /**
- * Where log lines go: gathered, written off the loop, in order, and never a reason for anything else to fail. Not
- * pino's own destination, which measures the whole batch again for each line (3 µs a request).
+ * Destination of log lines: it gathers them, writes them off the loop and in order, and never makes anything else fail.
+ * It is not pino's own, which measures the whole batch again for each line (3 µs a request).
  */
 export class LineOutput {
   readonly #options: LineOutputOptions;
   #lines: string[] = [];
-  /** In UTF-16 units: lines are ASCII but for what users put in. */
+  /** In UTF-16 units: lines are ASCII except for texts of users. */
   #waiting = 0;
   #state: 'idle' | 'writing' = 'idle';
 

@@ -51,7 +51,7 @@ test('durations of all statuses of a model fall into the buckets of one histogra
     'culvert_request_duration_seconds_bucket{le="+Inf",endpoint="chat",model="smart"} 2',
     'culvert_request_duration_seconds_sum{endpoint="chat",model="smart"} 700.3',
     'culvert_request_duration_seconds_count{endpoint="chat",model="smart"} 2',
-    // A bucket holds what is equal to its bound.
+    // A bucket holds values that equal its bound.
     'culvert_first_token_seconds_bucket{le="0.05",model="smart",target="up/model"} 1',
   ])
     assert.ok(lines.includes(line), line);

@@ -1,6 +1,6 @@
 import type { Counter, Registry } from 'prom-client';
 
-/** What one finished request says to the metrics. */
+/** What one finished request adds to the metrics. */
 export interface MeasuredRequest {
   endpoint: string;
   status: number;
@@ -95,7 +95,7 @@ export function createMetrics(): Metrics {
 
   return {
     finished(request, model, target) {
-      // Mostly the same labels as those of the request before.
+      // Labels of the request before, which are mostly the same.
       if (last === null || !areOf(last, request, model, target)) last = findChildren(request, model, target);
       const child = last;
       child.requests.total += 1;
@@ -163,8 +163,8 @@ interface Children {
 }
 
 /**
- * Combinations of labels that one metric keeps. What comes beyond is counted in one cell whose labels all say `other`,
- * so that sums stay right.
+ * Most combinations of labels of one metric. Further ones are counted in one cell whose labels are all `other`, so that
+ * sums stay right.
  */
 export const seriesCellsMax = 4_000;
 

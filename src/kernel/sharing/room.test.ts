@@ -14,7 +14,7 @@ test('bytes count until they are given back: those of one account, and those of 
   assert.equal(second.take(20), null);
   const bob = room.hold('bob');
   assert.match(refusal(bob.take(41)), /^This server .* bodies .*\(100\)/);
-  // What is there already cannot be refused; it keeps others out.
+  // Bytes that are there already cannot be refused. They keep others out.
   bob.add(70);
   assert.equal(room.bytes, 130);
   assert.match(refusal(room.hold('carol').take(1)), /^This server/);

@@ -1,27 +1,27 @@
 import type { Failure } from '../failure.ts';
 
-/** Bytes of all holders together, and of those of one account. What would pass either gets 503. */
+/** Bytes of all holders together, and those of one account. Passing either bound gives 503. */
 export interface RoomBounds {
   bytesMax: number;
   accountBytesMax: number;
 }
 
-/** Room for bytes that all callers share: taken as they come, never as they are announced. */
+/** Room for bytes that all callers share. It counts bytes as they come, never as they are announced. */
 export interface Room {
   hold(account: string): RoomHold;
   /** Of all holders. */
   readonly bytes: number;
-  /** Of one account's. */
+  /** Of one account's holders. */
   bytesOf(account: string): number;
 }
 
-/** What one request, or one upload, has of a room. */
+/** Share of a room that one request, or one upload, has. */
 export interface RoomHold {
   /** Takes room for bytes that came; a Failure (503), and nothing taken, where there is none. */
   take(bytes: number): Failure | null;
   /** Counts bytes that are there already and cannot be refused: they keep others out. */
   add(bytes: number): void;
-  /** Gives everything back. What is taken later counts nowhere. */
+  /** Gives everything back. Bytes taken later count nowhere. */
   giveBack(): void;
 }
 

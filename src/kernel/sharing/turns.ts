@@ -15,13 +15,13 @@ export interface Turn {
  */
 export interface Turns {
   /**
-   * A place. Rejects with the signal's reason when it is aborted before, and with what `refusal` makes when too many
-   * wait. `bytes`: what is held in memory for it while it waits.
+   * A place. Rejects with the signal's reason when it is aborted before, and with the failure of `refusal` when too
+   * many wait. `bytes`: memory that is held for it while it waits.
    */
   take(tenant: string, signal: AbortSignal | null, bytes?: number): Promise<Turn>;
   /** Runs `work` with a place. Rejects as `take` and `work` do. */
   run<T>(tenant: string, signal: AbortSignal | null, work: (turn: Turn) => Promise<T>): Promise<T>;
-  /** To be called when `places` or `mayTake` say more than they did. */
+  /** Call this when `places` or `mayTake` allow more than before. */
   look(): void;
   /** Whether this tenant would get a place at once. */
   hasPlace(tenant: string): boolean;
@@ -34,9 +34,9 @@ export interface Turns {
 export interface TurnsOptions extends LineBounds {
   /** How many may be held at one time, as things are. */
   places: number | (() => number);
-  /** Of one tenant, whatever others hold. Default: its share. */
+  /** Places of one tenant, whatever others hold. Default: its share. */
   tenantPlaces?: number;
-  /** What else must be so before this tenant, which holds `held`, gets another place. */
+  /** A further condition for this tenant, which holds `held`, to get another place. */
   mayTake?(tenant: string, held: number, heldByAll: number): boolean;
   /** Default: a FailureError `overloaded`. */
   refusal?(message: string): Error;
@@ -52,8 +52,9 @@ interface Tenant extends Line<Turn> {
 const rememberedMax = 1_000;
 
 /**
- * Who holds some gets more only while that is less than so many times the free ones: alone three quarters of all, of n
- * tenants that take what they can each 3 / (3n + 1), which leaves 1 / (3n + 1) to who comes next.
+ * A holder gets more only while it holds less than this many times the free ones. So one tenant alone gets three
+ * quarters of all, and n tenants that take what they can get 3 / (3n + 1) each, which leaves 1 / (3n + 1) for the next
+ * one.
  */
 const shareOfFree = 3;
 
@@ -142,7 +143,9 @@ export function createTurns(options: TurnsOptions): Turns {
   };
 }
 
-/** Gives a tenant by its name: the one that is remembered, or a new one. Who was asked for last is forgotten last. */
+/**
+ * Returns a tenant by its name: the remembered one, or a new one. The tenant that was requested last is forgotten last.
+ */
 function rememberTenants(): (name: string) => Tenant {
   /** The one idle longest stands first. */
   const tenants = new Map<string, Tenant>();

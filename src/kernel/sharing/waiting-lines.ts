@@ -1,4 +1,4 @@
-/** Of one tenant: what it holds, and those who wait for more of it. */
+/** One tenant: what it holds, and its waiting requests. */
 export interface Line<Place> {
   held: number;
   readonly waiting: Waiter<Place>[];
@@ -17,7 +17,7 @@ export interface LineBounds {
   waitingMax: number;
   /** Of one tenant. Default: half of `waitingMax`. */
   tenantWaitingMax?: number;
-  /** Of all that wait; of one tenant half. What is larger waits alone. Default: without bound. */
+  /** Bytes of all waiting requests; one tenant may have half. A larger request waits alone. Default: without bound. */
   waitingBytesMax?: number;
 }
 
@@ -37,7 +37,7 @@ export class WaitingLines<Place, Tenant extends Line<Place>> {
     };
   }
 
-  /** The tenants for whom somebody waits. */
+  /** The tenants with waiting requests. */
   get all(): ReadonlySet<Tenant> {
     return this.#lines;
   }

@@ -97,7 +97,7 @@ export class AttemptMetrics implements GenAiMetrics {
     const key = JSON.stringify(attributes);
     const known = this.#cells.get(key);
     if (known !== undefined) return { ...known, of: attempt };
-    // What upstreams call themselves has no bound.
+    // Names that upstreams give themselves have no bound.
     const shown = this.#cells.size < seriesCellsMax ? attributes : { [names.operation]: 'other' };
     const shownKey = JSON.stringify(shown);
     const cells = this.#cells.get(shownKey) ?? {
@@ -116,7 +116,7 @@ export class AttemptMetrics implements GenAiMetrics {
 /** `ValueType.DOUBLE` of the API, which is an enum that nothing else here needs. */
 const doubles = 1;
 
-/** Mostly the same labels as those of the attempt before. */
+/** Labels of the attempt before, which are mostly the same. */
 function areOf(a: TracedAttempt, b: TracedAttempt): boolean {
   return (
     a.endpoint === b.endpoint &&

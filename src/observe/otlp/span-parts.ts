@@ -6,7 +6,7 @@ import { type SharedPart, sharedPart } from './span-writer.ts';
 const sharedMax = 1_000;
 const messageCharsMax = 200;
 
-/** What a whole request came to. */
+/** Result of a whole request. */
 export interface RequestFacts {
   end: TraceEnd;
   record: TracedRecord | null;
@@ -49,7 +49,7 @@ function areSame(a: readonly Fact[], b: readonly Fact[]): boolean {
   return true;
 }
 
-/** What tells the parts of a step of a request apart. */
+/** Attributes that differ between steps of a request. */
 export function stepFacts({ name, error }: TracedStep): readonly Fact[] {
   return [name, error];
 }
@@ -60,7 +60,7 @@ export function stepPart({ name, error }: TracedStep, database: string): SharedP
   return sharedPart({ name, kind: 'internal', attributes: { ...attributes, [names.errorType]: error }, error });
 }
 
-/** What tells the parts of an attempt apart. */
+/** Attributes that differ between attempts. */
 export function attemptFacts(a: TracedAttempt): readonly Fact[] {
   const whose = [a.endpoint, a.provider, a.origin, a.credential, a.model, a.number, a.hedge, a.streamed];
   return [...whose, a.answeredAs, a.finishReason, a.status, a.class, a.message, a.usageSource];
@@ -93,12 +93,12 @@ export function attemptPart(attempt: TracedAttempt): SharedPart {
       [names.hedge]: attempt.hedge,
       [names.usageSource]: attempt.usageSource,
     },
-    // One that was given up, since another was faster or the caller left, is no error.
+    // An attempt that was given up, because another was faster or the caller left, is not an error.
     error: failed && end !== 'cancelled' ? (message ?? '').slice(0, messageCharsMax) : null,
   });
 }
 
-/** Address and port of the server behind an origin; nothing for what runs in this process. */
+/** Address and port of the server behind an origin; none for models of this process. */
 export function serverOf(origin: string | null): Record<string, string | number> {
   if (origin === null) return {};
   const { hostname, port, protocol } = new URL(origin);
@@ -108,7 +108,7 @@ export function serverOf(origin: string | null): Record<string, string | number>
   };
 }
 
-/** What tells the parts of a request apart. */
+/** Attributes that differ between requests. */
 export function requestFacts({ end, record, refused }: RequestFacts): readonly Fact[] {
   const { method, route, status, account, keyId } = end;
   const told = record === null ? [] : [record.endpoint, record.alias, record.target, record.class, record.costMilli];
@@ -137,7 +137,7 @@ export function requestPart({ end, record, refused }: RequestFacts): SharedPart 
       [names.class]: record?.class,
       [names.units]: record === null ? null : record.costMilli / 1_000,
     },
-    // What the caller got wrong is no error of this server's.
+    // A mistake of the caller is not an error of this server.
     error: status >= 500 || (failed && came !== 'aborted' && status < 400) ? '' : null,
   });
 }

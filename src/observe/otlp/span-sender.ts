@@ -1,6 +1,6 @@
 import { lengthDelimited, type SharedPart, SpanWriter, tagged } from './span-writer.ts';
 
-/** What is sent at once, and what may wait for a receiver that is slow or gone: 8 MB. */
+/** Bytes of one batch, and bytes that may wait for a receiver that is slow or gone: 8 MB. */
 const batchBytes = 256 * 1024;
 const waitingMax = 32;
 /** How long a span waits for others. */
@@ -30,7 +30,7 @@ interface Filled {
   spans: number;
 }
 
-/** Gathers spans and sends them, a batch at a time. What finds no room is lost and counted: nobody waits for a receiver. */
+/** Gathers spans and sends them in batches. Spans without room are lost and counted: nobody waits for a receiver. */
 export class SpanSender {
   readonly #parts: SpanSenderParts;
   /** Bytes before the spans of a batch, where its head is written once their length is known. */
@@ -53,7 +53,7 @@ export class SpanSender {
     this.#timer.unref();
   }
 
-  /** Where the next span is written, which has so many bytes at most beside its shared part; null: it is lost. */
+  /** Place of the next span, which has at most this many bytes beside its shared part; null: it is lost. */
   take(shared: SharedPart, ownBytes: number): SpanWriter | null {
     if (!this.#writer.hasRoom(shared, ownBytes) && !this.#next()) return this.#lose(1, 'the receiver is too slow');
     // One of a very long prompt is larger than any batch.
@@ -62,7 +62,7 @@ export class SpanSender {
     return this.#writer;
   }
 
-  /** Sends what is there; resolves when nothing waits any more, or after `waitMs`. */
+  /** Sends the gathered spans. Resolves when none waits any more, or after `waitMs`. */
   async close(waitMs: number): Promise<void> {
     clearInterval(this.#timer);
     this.#next();
@@ -126,7 +126,9 @@ export class SpanSender {
   }
 }
 
-/** Of ExportTraceServiceRequest { ResourceSpans { Resource, ScopeSpans { Scope, Span… } } }: all before the spans. */
+/**
+ * ExportTraceServiceRequest { ResourceSpans { Resource, ScopeSpans { Scope, Span… } } }: everything before the spans.
+ */
 function headOf({ resource, scope }: Pick<SpanSenderParts, 'resource' | 'scope'>, spanBytes: number): Buffer {
   const scoped = lengthDelimited(0x0a, scope);
   const ofScope = Buffer.concat([tagged(0x12, scoped.length + spanBytes), scoped]);

@@ -87,7 +87,7 @@ export function lengthDelimited(tag: number, bytes: Uint8Array): Buffer {
   return Buffer.concat([tagged(tag, bytes.length), bytes]);
 }
 
-/** What stands before so many bytes. */
+/** The prefix of a field with this many bytes. */
 export function tagged(tag: number, bytes: number): Buffer {
   return Buffer.concat([Buffer.from([tag]), varint(bytes)]);
 }
@@ -109,7 +109,7 @@ export class Key {
   }
 }
 
-/** Where a span stands and when it was: ids as bytes of a pool, times in ms since the epoch. */
+/** Place and time of a span: ids as bytes of a pool, times in ms since the epoch. */
 export interface SpanPlace {
   ids: Buffer;
   traceIdAt: number;
@@ -133,7 +133,7 @@ export class SpanWriter {
     this.buffer = Buffer.allocUnsafeSlow(bytes);
   }
 
-  /** Whether a span of this shared part and so many bytes beside fits. */
+  /** Whether a span of this shared part and this many further bytes fits. */
   hasRoom(shared: SharedPart, ownBytes: number): boolean {
     return this.at + fixedBytes + shared.length + ownBytes <= this.buffer.length;
   }
@@ -222,7 +222,7 @@ export class SpanWriter {
     this.at = at + 2 + size;
   }
 
-  /** Nanoseconds, of which microseconds are known: more than a double holds. */
+  /** Nanoseconds, known to the microsecond: more than a double holds. */
   #time(tag: number, ms: number): void {
     const { buffer, at } = this;
     const us = Math.round(ms * 1_000);

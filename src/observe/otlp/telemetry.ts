@@ -20,7 +20,7 @@ export interface TelemetryOptions {
 
 export interface Telemetry {
   traces: Traces;
-  /** Sends what is there; resolves after `waitMs` at the latest. */
+  /** Sends the gathered spans; resolves after `waitMs` at the latest. */
   close(waitMs: number): Promise<void>;
 }
 
@@ -109,7 +109,7 @@ async function openReader(
   };
 }
 
-/** What the configuration says wins over the variables, which the exporters read themselves. */
+/** The configuration wins over the variables, which the exporters read themselves. */
 function ofSignal({ endpoint, headers }: TelemetryOptions, path: string) {
   const url = endpoint === null ? {} : { url: `${endpoint.replace(/\/+$/, '')}/${path}` };
   return { ...url, ...(Object.keys(headers).length > 0 && { headers: { ...headers } }) };

@@ -33,7 +33,7 @@ export interface TracesParts {
   sample: number;
   /** `db.system.name` of where requests are booked. */
   database: string;
-  /** The SDK's reader of `traceparent`; null for what is none. */
+  /** The SDK's reader of `traceparent`; null for an invalid one. */
   parse(traceParent: string): { traceId: string; spanId: string; traceFlags: number } | null;
 }
 
@@ -44,7 +44,7 @@ const parentIdAt = 24;
 const partIdAt = 32;
 /** Requests whose ids are made at once. Few, since one that goes on keeps those of all. */
 const idsAtOnce = 64;
-/** As the W3C bounds it; longer ones may be dropped. */
+/** The bound of the W3C; longer ones may be dropped. */
 const traceStateCharsMax = 512;
 /** Room for the attributes that an attempt or a request has for itself alone. */
 const ownBytes = 512;
@@ -111,7 +111,7 @@ class RequestTrace implements Trace {
   readonly #tracer: Tracer;
   readonly #place: SpanPlace;
   readonly #sampled: boolean;
-  /** What turns monotonic ms into those since the epoch. */
+  /** Offset from monotonic ms to those since the epoch. */
   readonly #epochMs: number;
   readonly #startedMs: number;
   readonly #at: number;
