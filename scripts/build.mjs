@@ -12,7 +12,15 @@ import { manualPage } from './write-command-docs.mjs';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** Looked for when the program runs: optional peers, and what packages of ours try to load and do without. */
-const external = ['playwright-core', 'aws4fetch', 'nodemailer', 'pg-native', 'canvas', '@napi-rs/canvas'];
+const external = [
+  'playwright-core',
+  'aws4fetch',
+  'nodemailer',
+  'google-auth-library',
+  'pg-native',
+  'canvas',
+  '@napi-rs/canvas',
+];
 
 /** How a source names a file beside it: the entry of a thread or a process, or data. */
 const place = /new URL\('(\.[^']*)', import\.meta\.url\)/g;

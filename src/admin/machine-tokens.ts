@@ -6,8 +6,8 @@ import { refuse } from './operation.ts';
  * providers could read them there. `members`: of a provider's definition, or of a change to one.
  */
 export function refuseMachineTokens(members: object): void {
-  if (!('entra' in members)) return;
-  refuse(
-    invalid('entra', "entra: write it in culvert.yaml; providers set up here use Entra ID at Azure's addresses alone"),
-  );
+  const issuer = (['entra', 'google'] as const).find((each) => each in members);
+  if (issuer === undefined) return;
+  const message = `${issuer}: write it in culvert.yaml; providers set up here use such tokens at the vendor's addresses alone`;
+  refuse(invalid(issuer, message));
 }

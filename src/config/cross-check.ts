@@ -59,10 +59,14 @@ function checkProviders({ providers }: Config): PathProblem[] {
     if (provider.type === 'azure-openai' && provider.base_url === undefined) {
       problems.push({ path, message: 'azure-openai needs base_url, such as https://NAME.openai.azure.com' });
     }
-    if (provider.entra !== undefined && providerTypes.get(provider.type)?.tokens?.id !== 'entra') {
-      problems.push({ path: [...path, 'entra'], message: `type ${provider.type} takes no tokens of Entra ID` });
-    } else if (provider.entra !== undefined && credentialsOf(provider).length > 0) {
-      problems.push({ path: [...path, 'entra'], message: 'entra and a key exclude each other' });
+    for (const issuer of ['entra', 'google'] as const) {
+      if (provider[issuer] === undefined) continue;
+      if (providerTypes.get(provider.type)?.tokens?.id !== issuer) {
+        const message = `type ${provider.type} takes no such tokens; leave ${issuer} out`;
+        problems.push({ path: [...path, issuer], message });
+      } else if (credentialsOf(provider).length > 0) {
+        problems.push({ path: [...path, issuer], message: `${issuer} and a key exclude each other` });
+      }
     }
     if (provider.api_key !== undefined && provider.credentials !== undefined) {
       problems.push({ path: [...path, 'credentials'], message: 'give either api_key or credentials, not both' });

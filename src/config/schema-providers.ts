@@ -66,6 +66,20 @@ const entraSchema = z
     "Tokens of Entra ID instead of a key, for azure-openai. Without it and without api_key, Culvert uses them at Azure's own addresses alone.",
   );
 
+const googleSchema = z
+  .strictObject({
+    credentials_file: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        'JSON of a service account, of workload identity federation or of a user. Default: GOOGLE_APPLICATION_CREDENTIALS, else gcloud, else the metadata server.',
+      ),
+  })
+  .describe(
+    "Google's credentials instead of a key, for vertex. Without it and without api_key, Culvert uses them at Google's own addresses alone. The JSON of a service account may also be the api_key.",
+  );
+
 /** A configured upstream service with its credentials. */
 export const providerSchema = z.strictObject({
   type: z
@@ -80,6 +94,21 @@ export const providerSchema = z.strictObject({
     .optional()
     .describe('Several keys, picked by weight and health.'),
   entra: entraSchema.optional(),
+  google: googleSchema.optional(),
+  project: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9.:-]{1,62}$/, 'expected the id of a project such as my-project-1')
+    .optional()
+    .describe(
+      'Project of Google Cloud, for vertex. Default: GOOGLE_CLOUD_PROJECT, else the one that the credentials are of.',
+    ),
+  region: z
+    .string()
+    .regex(/^[a-z]{2}[a-z0-9-]{0,38}$/, 'expected a region such as us-east5')
+    .optional()
+    .describe(
+      'Region of the service, for vertex: us-east5, us, eu or global. Default: GOOGLE_CLOUD_LOCATION, else global.',
+    ),
   all_models: z
     .boolean()
     .optional()

@@ -50,10 +50,10 @@ export function keyOf({ id }: Provider): string {
 /** A model that each kind of a service's models has by this name, for services that go by names. */
 const upstreamModels = {
   chat: () => 'mock-ok',
-  embedding: ({ id }: Provider) => (id === 'gemini' ? 'gemini-embedding-001' : 'embed-1'),
-  speech: ({ id }: Provider) => (id === 'gemini' ? 'gemini-2.5-flash-tts' : 'tts-1'),
-  transcription: ({ id }: Provider) => (id === 'gemini' ? 'gemini-2.5-flash' : 'whisper-1'),
-  image: ({ id }: Provider) => (id === 'gemini' ? 'gemini-2.5-flash-image' : 'flux-1-schnell'),
+  embedding: ({ dialect }: Provider) => (dialect === 'gemini' ? 'gemini-embedding-001' : 'embed-1'),
+  speech: ({ dialect }: Provider) => (dialect === 'gemini' ? 'gemini-2.5-flash-tts' : 'tts-1'),
+  transcription: ({ dialect }: Provider) => (dialect === 'gemini' ? 'gemini-2.5-flash' : 'whisper-1'),
+  image: ({ dialect }: Provider) => (dialect === 'gemini' ? 'gemini-2.5-flash-image' : 'flux-1-schnell'),
   rerank: () => 'rerank-1',
 } as const;
 

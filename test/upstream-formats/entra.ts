@@ -3,27 +3,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Made for tests alone, self-signed; good for 100 years and for nothing else. */
-export const applicationCertificate = `-----BEGIN CERTIFICATE-----
-MIIDETCCAfmgAwIBAgIUAsPCcQlj80dX2RfH8jwto5Hqs8gwDQYJKoZIhvcNAQEL
-BQAwFzEVMBMGA1UEAwwMY3VsdmVydC10ZXN0MCAXDTI2MTEyMjA0MTMyNFoYDzIx
-MjYxMDI5MDQxMzI0WjAXMRUwEwYDVQQDDAxjdWx2ZXJ0LXRlc3QwggEiMA0GCSqG
-SIb3DQEBAQUAA4IBDwAwggEKAoIBAQChHfVzw6QCEawQ1osujpZmybobLfl4JcVa
-MJ74abHq57uwnWzZvpmoE2892lJDIS/iDVT0Ds8AJJkB6/uiRh/eJ+CGsYY8ymln
-7fdfTVmreQVN/cY/pb3zG8RaYGpwPRlRf1n95fMFbkuTB3aqNvgM742luLhRGA+A
-6Oqo70+DF26KO8JOBn2qalsNFeGMJQ1S87hL06aK1cbr0sNm+uWmfs77ESokp+Y0
-x757OtchGNUkUNY25uJ/qLdlZSWeeFdKkRqS5yMc4lJAPhZRWBFLd1hsqpMmzQuT
-gqhBiFiIjoWlY77sj4LDcDLPZ3ocqY7MaJJD0u8NyVFXhTmKzgWZAgMBAAGjUzBR
-MB0GA1UdDgQWBBRGZKWMTBpMY2zEGEMQ8E+uK6alWzAfBgNVHSMEGDAWgBRGZKWM
-TBpMY2zEGEMQ8E+uK6alWzAPBgNVHRMBAf8EBTADAQH/MA0GCSqGSIb3DQEBCwUA
-A4IBAQAUhhWM9TuhBgRg18b0PAR+cTVP0RbsZBzqoPe/TLNwr3OfaUpDu5GO75v8
-3jaqTVpBQOiDvjIQstUNoBVd1iSLMm0jHAbaUUYuqGjF7C6mtza9ypUU0mlncw4U
-84b9zFZ+rAbdGu91UDvI+YwIxPCracKeLiGgQ2Kz0pKkRFsusW7B9FHlurwOKPjL
-YJSO5dL9TvPTTMriB6dgN+zKaoe3P7XaKBHGCEihWOYNz5nZyc1XzJoWyuOCFxY4
-feC49UFHe/ebEOwHaR1TCg+IL+Ybb25Fl15Mvg2JCNXbXIhwtqP48fKnmjLzzWU1
-IWcIeIpC46lynp5/nHcKDICxXtI4
------END CERTIFICATE-----
------BEGIN PRIVATE KEY-----
+/** Made for tests alone: good for nothing else. */
+export const applicationKey = `-----BEGIN PRIVATE KEY-----
 MIIEvgIBADANBgkqhkiG9w0BAQEFAASCBKgwggSkAgEAAoIBAQChHfVzw6QCEawQ
 1osujpZmybobLfl4JcVaMJ74abHq57uwnWzZvpmoE2892lJDIS/iDVT0Ds8AJJkB
 6/uiRh/eJ+CGsYY8ymln7fdfTVmreQVN/cY/pb3zG8RaYGpwPRlRf1n95fMFbkuT
@@ -50,7 +31,29 @@ A2aowP/gcY8uy8XHCbsdlLP1u2TdZKxHzcYtmjiXrYzH9nSi411rQZP0amcPTvet
 nAMo6o1TxXOMogcUrMFYogN0UmHxPxpmkALhyi//18TdzJjwaN//riCeBQiH7Jr4
 pj3S97NW/W+eGBJLbAgFXvBk4+YRpy8jhyR7T97B+Oib/1eWd/slVFfbM1vmsGSZ
 kl1qC2RxaYIsZA3VoX1mBr0l
------END PRIVATE KEY-----`;
+-----END PRIVATE KEY-----
+`;
+/** Self-signed, good for 100 years. */
+export const applicationCertificate = `-----BEGIN CERTIFICATE-----
+MIIDETCCAfmgAwIBAgIUAsPCcQlj80dX2RfH8jwto5Hqs8gwDQYJKoZIhvcNAQEL
+BQAwFzEVMBMGA1UEAwwMY3VsdmVydC10ZXN0MCAXDTI2MTEyMjA0MTMyNFoYDzIx
+MjYxMDI5MDQxMzI0WjAXMRUwEwYDVQQDDAxjdWx2ZXJ0LXRlc3QwggEiMA0GCSqG
+SIb3DQEBAQUAA4IBDwAwggEKAoIBAQChHfVzw6QCEawQ1osujpZmybobLfl4JcVa
+MJ74abHq57uwnWzZvpmoE2892lJDIS/iDVT0Ds8AJJkB6/uiRh/eJ+CGsYY8ymln
+7fdfTVmreQVN/cY/pb3zG8RaYGpwPRlRf1n95fMFbkuTB3aqNvgM742luLhRGA+A
+6Oqo70+DF26KO8JOBn2qalsNFeGMJQ1S87hL06aK1cbr0sNm+uWmfs77ESokp+Y0
+x757OtchGNUkUNY25uJ/qLdlZSWeeFdKkRqS5yMc4lJAPhZRWBFLd1hsqpMmzQuT
+gqhBiFiIjoWlY77sj4LDcDLPZ3ocqY7MaJJD0u8NyVFXhTmKzgWZAgMBAAGjUzBR
+MB0GA1UdDgQWBBRGZKWMTBpMY2zEGEMQ8E+uK6alWzAfBgNVHSMEGDAWgBRGZKWM
+TBpMY2zEGEMQ8E+uK6alWzAPBgNVHRMBAf8EBTADAQH/MA0GCSqGSIb3DQEBCwUA
+A4IBAQAUhhWM9TuhBgRg18b0PAR+cTVP0RbsZBzqoPe/TLNwr3OfaUpDu5GO75v8
+3jaqTVpBQOiDvjIQstUNoBVd1iSLMm0jHAbaUUYuqGjF7C6mtza9ypUU0mlncw4U
+84b9zFZ+rAbdGu91UDvI+YwIxPCracKeLiGgQ2Kz0pKkRFsusW7B9FHlurwOKPjL
+YJSO5dL9TvPTTMriB6dgN+zKaoe3P7XaKBHGCEihWOYNz5nZyc1XzJoWyuOCFxY4
+feC49UFHe/ebEOwHaR1TCg+IL+Ybb25Fl15Mvg2JCNXbXIhwtqP48fKnmjLzzWU1
+IWcIeIpC46lynp5/nHcKDICxXtI4
+-----END CERTIFICATE-----
+${applicationKey}`;
 
 /** Microsoft's Entra ID and the metadata services of a machine and of an app, as their documentation has them. */
 export interface Entra {

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { decoded, type Endpoint, modelsEndpoint } from '../../src/simulator/endpoint.ts';
 import { chatSpeech } from '../../src/simulator/speak-chat.ts';
+import { messagesSpeech } from '../../src/simulator/speak-messages.ts';
 import type { Speech } from '../../src/simulator/speech.ts';
 import { elevenLabsSpeech } from './speak-elevenlabs.ts';
 import { cohereEmbedSpeech } from './speak-embed-cohere.ts';
@@ -10,6 +11,7 @@ import { teiEmbedSpeech } from './speak-embed-tei.ts';
 import { geminiSpeech } from './speak-gemini.ts';
 import { a1111Speech, fireworksImageSpeech, imagenSpeech } from './speak-images-elsewhere.ts';
 import { cohereRerankSpeech } from './speak-rerank-cohere.ts';
+import { vertexContentSpeech, vertexListSpeech, vertexMessagesSpeech, vertexPredictSpeech } from './speak-vertex.ts';
 import { whisperCppSpeech } from './speak-whispercpp.ts';
 
 /** By the path's end; the longer before the shorter. Our own `/rerank` is asked behind these. */
@@ -39,6 +41,8 @@ const googlePath = new RegExp(`/(?:models|tunedModels)/(.+):(${Object.keys(speec
 export function otherFormats(target: string, headers: IncomingHttpHeaders): Endpoint | null {
   const url = new URL(target, 'http://mock');
   const path = target.split('?', 1)[0]!;
+  const vertex = vertexEndpoint(path);
+  if (vertex !== null) return vertex;
   const google = googlePath.exec(path);
   if (google !== null) {
     const [, model = '', method = ''] = google;
@@ -52,6 +56,25 @@ export function otherFormats(target: string, headers: IncomingHttpHeaders): Endp
     return { ...asking(elevenLabsSpeech, null), ...(format !== null && { saidInUrl: { output_format: format } }) };
   }
   return headers['x-goog-api-key'] === undefined ? null : modelsEndpoint(path, geminiSpeech);
+}
+
+const vertexPath = /\/publishers\/(\w+)\/models\/([^/]+):(\w+)$/;
+
+/** Where Vertex AI differs from Google's other API; null where it does not. */
+function vertexEndpoint(path: string): Endpoint | null {
+  if (path.endsWith('/publishers/google/models')) return modelsEndpoint(path, vertexListSpeech);
+  const [, publisher, coded = '', method] = vertexPath.exec(path) ?? [];
+  const model = decoded(coded);
+  const streams = method === 'streamRawPredict';
+  if (streams || method === 'rawPredict') {
+    if (model === 'count-tokens') return { ...asking(messagesSpeech, null), kind: 'count-tokens' };
+    const speech = publisher === 'anthropic' ? vertexMessagesSpeech : chatSpeech;
+    return { ...asking(speech, model), ...(streams && { saidInUrl: { stream: true } }) };
+  }
+  if (publisher !== 'google') return null;
+  if (method === 'countTokens') return { ...asking(geminiSpeech, null), kind: 'count-tokens' };
+  if (method === 'embedContent') return asking(vertexContentSpeech, model);
+  return method === 'predict' && model.includes('embedding') ? asking(vertexPredictSpeech, model) : null;
 }
 
 function asking(speech: Speech, pathModel: string | null): Endpoint {

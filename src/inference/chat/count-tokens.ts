@@ -103,7 +103,9 @@ async function countThere(
     rename: {},
   });
   try {
-    const asked = dialect === 'gemini' ? asCountRequest(bytes, target.model) : bytes;
+    // Services with a place of their own for it count the body as it is.
+    const wraps = dialect === 'gemini' && connection.provider.countPath === undefined;
+    const asked = wraps ? asCountRequest(bytes, target.model) : bytes;
     const { status, body } = await postJson(transport, address, asked, upstreamTimeoutMs);
     const tokens = status === 200 && isObject(body) ? (body.input_tokens ?? body.totalTokens) : null;
     return typeof tokens === 'number' ? { kind: 'counted', inputTokens: tokens, by: target } : null;

@@ -17,7 +17,7 @@ export function embeddingFactsOf(providers: ReadonlyMap<string, ConfiguredProvid
 export async function encodeEmbeddingCall(
   body: EmbeddingBody,
   target: Target,
-  { path: _, pathOf: __, ...facts }: EmbeddingFacts,
+  { path: _, pathOf: __, singly: ___, ...facts }: EmbeddingFacts,
   places: readonly number[],
 ): Promise<EncodedEmbeddings> {
   const { model } = target;

@@ -1,6 +1,7 @@
 import type { ProviderConfig } from '../../config/schema.ts';
 import { entraAuthorizer } from '../credentials/entra.ts';
-import type { Provider } from '../providers/provider.ts';
+import { googleAuthorizer } from '../credentials/google.ts';
+import type { Provider, TokenIssuer } from '../providers/provider.ts';
 import type { Authorizer } from '../transport/upstream-call.ts';
 
 /** By who asks: a reload, and every look at the lists of models, goes on with the tokens that are held. */
@@ -14,26 +15,39 @@ const heldMax = 1_000;
  */
 export function authorizerFor(
   { tokens }: Provider,
-  { base_url: baseUrl, entra, proxy, tls }: ProviderConfig,
+  config: ProviderConfig,
   secret: string | null,
 ): Authorizer | undefined {
-  if (tokens === undefined || secret !== null) return undefined;
-  const { protocol, hostname } = new URL(baseUrl ?? 'https://nowhere.invalid');
-  const usual = protocol === 'https:' && tokens.hosts.test(hostname) && proxy === undefined && tls === undefined;
-  if (entra === undefined && !usual) return undefined;
-  return once(['entra', entra], () =>
-    entraAuthorizer(
-      {
-        tenantId: entra?.tenant_id,
-        clientId: entra?.client_id,
-        clientSecret: entra?.client_secret,
-        certificateFile: entra?.certificate_file,
-        scope: entra?.scope,
-        authority: entra?.authority,
-      },
-      process.env,
-    ),
-  );
+  if (tokens === undefined) return undefined;
+  // The JSON of a service account stands in the place of a key.
+  if (tokens.id === 'google' && secret?.startsWith('{')) {
+    return once(['google key', secret], () => googleAuthorizer({ credentials: secret }));
+  }
+  if (secret !== null || !mayHaveTokens(tokens, config)) return undefined;
+  if (tokens.id === 'google') {
+    const credentialsFile = config.google?.credentials_file;
+    return once(['google', credentialsFile], () => googleAuthorizer({ credentialsFile }));
+  }
+  const { entra } = config;
+  const facts = {
+    tenantId: entra?.tenant_id,
+    clientId: entra?.client_id,
+    clientSecret: entra?.client_secret,
+    certificateFile: entra?.certificate_file,
+    scope: entra?.scope,
+    authority: entra?.authority,
+  };
+  return once(['entra', entra], () => entraAuthorizer(facts, process.env));
+}
+
+function mayHaveTokens(tokens: TokenIssuer, config: ProviderConfig): boolean {
+  if (config[tokens.id] !== undefined) return true;
+  const { base_url: baseUrl, proxy, tls } = config;
+  if (proxy !== undefined || tls !== undefined) return false;
+  // Without an address of the operator's, it is the service's own.
+  if (baseUrl === undefined) return true;
+  const { protocol, hostname } = new URL(baseUrl);
+  return protocol === 'https:' && tokens.hosts.test(hostname);
 }
 
 function once(who: unknown, make: () => Authorizer): Authorizer {

@@ -1,7 +1,8 @@
 import { credentialsOf } from '../../config/declared.ts';
 import type { Config, ProviderConfig } from '../../config/schema.ts';
 import { providerTypes } from '../providers/catalog.ts';
-import { createConnection, type ProviderConnection } from '../providers/connection.ts';
+import { type ConnectionFacts, createConnection, type ProviderConnection } from '../providers/connection.ts';
+import type { Provider } from '../providers/provider.ts';
 import { createRoute } from '../transport/create-route.ts';
 import { authorizerFor } from './authorizer-for.ts';
 
@@ -52,6 +53,7 @@ export function connectProviders(
       ids: credentials.map(({ id }) => id),
       headers: config.headers,
       apiVersion: config.api_version ?? null,
+      ...placeIn(provider, config),
       dialects: config.dialects ?? null,
       traced: config.trace ?? credentials.some(({ api_key }) => api_key.startsWith(ownKeyPrefix)),
     });
@@ -59,4 +61,17 @@ export function connectProviders(
     else problems.push(made.message);
   }
   return { connected, problems };
+}
+
+/** The configuration's word, else the environment's by the names of the vendors' own SDKs. */
+function placeIn(
+  { tokens }: Provider,
+  { region, project }: ProviderConfig,
+): Pick<ConnectionFacts, 'region' | 'project'> {
+  const { env } = process;
+  if (tokens?.id !== 'google') return { region, project };
+  return {
+    region: region ?? (env.GOOGLE_CLOUD_LOCATION || env.CLOUD_ML_REGION || null),
+    project: project ?? (env.GOOGLE_CLOUD_PROJECT || env.ANTHROPIC_VERTEX_PROJECT_ID || null),
+  };
 }

@@ -84,7 +84,8 @@ function embeddingOf(
   alias: ModelConfig | null,
 ): Pick<Target, 'embedding'> {
   if (embeds === null) return {};
-  const { batch, batchTokens, takesTokens, dimensions } = embeds;
+  const { singly, batchTokens, takesTokens, dimensions } = embeds;
+  const batch = singly?.(source.model) ? 1 : embeds.batch;
   const resizes = typeof dimensions === 'string' ? dimensions : dimensions.test(source.model) ? 'always' : 'never';
   return {
     embedding: {

@@ -59,6 +59,7 @@ import { tei } from './services/tei.ts';
 import { together } from './services/together.ts';
 import { upstage } from './services/upstage.ts';
 import { vercel } from './services/vercel.ts';
+import { vertex } from './services/vertex.ts';
 import { vllm } from './services/vllm.ts';
 import { voyage } from './services/voyage.ts';
 import { whispercpp } from './services/whispercpp.ts';
@@ -72,6 +73,7 @@ export const catalog: readonly Provider[] = [
   anthropic,
   azureOpenAi,
   gemini,
+  vertex,
   groq,
   mistral,
   openrouter,

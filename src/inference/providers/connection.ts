@@ -76,6 +76,9 @@ export interface ConnectionFacts {
   /** The operator's extra headers; they win over the provider's. */
   headers: Readonly<Record<string, string>>;
   apiVersion: string | null;
+  /** Where in a cloud. */
+  region?: string | null | undefined;
+  project?: string | null | undefined;
   /** The operator's word on what it speaks; null or absent takes what its type speaks. */
   dialects?: readonly DialectId[] | null;
   /** As the connection's. Absent: false. */
@@ -92,28 +95,30 @@ function credentialId(name: string, id: string | number): string {
 /** Checks and joins what the configuration says of one provider. The message names the fault, never a secret. */
 export function createConnection(facts: ConnectionFacts): ConnectionResult {
   const { name, provider } = facts;
-  const base = readBaseUrl(facts);
-  if (!base.ok) return base;
-
   const extra = readOperatorHeaders(facts.headers);
   if (!extra.ok) return { ok: false, message: `provider ${name}: ${extra.message}` };
 
   const secrets = facts.secrets.map((secret) => secret.trim());
-  if (secrets.some((secret) => secret !== '' && !printable(secret))) {
-    return { ok: false, message: `provider ${name}: an API key has characters that an HTTP header cannot hold` };
-  }
   const credentials = new Map<string, CredentialHeaders>();
   const count = Math.max(1, secrets.length);
+  let keyed = false;
   for (let i = 0; i < count; i++) {
     const secret = secrets[i] || null;
     const authorize = facts.authorizerOf?.(secret);
     // What the authorizer makes of it is no header.
-    const headers = joinHeaders(provider, authorize === undefined ? secret : null, extra.headers);
+    const key = authorize === undefined ? secret : null;
+    if (key !== null && !printable(key)) {
+      return { ok: false, message: `provider ${name}: an API key has characters that an HTTP header cannot hold` };
+    }
+    keyed ||= key !== null;
+    const headers = joinHeaders(provider, key, extra.headers);
     credentials.set(
       credentialId(name, facts.ids?.[i] ?? i),
       authorize === undefined ? headers : { ...headers, authorize },
     );
   }
+  const base = readBaseUrl(facts, keyed);
+  if (!base.ok) return base;
 
   const { chat, responses, messages } = provider.paths;
   const messagesAt = provider.dialect === 'anthropic-messages' ? chat : messages;
@@ -207,13 +212,14 @@ function withHidden(parts: Omit<ProviderConnection, 'secrets'>, secrets: readonl
 }
 
 /** Where a provider is: the operator's address, else its own. The message names the fault, never a secret. */
-function readBaseUrl(facts: {
-  name: string;
-  provider: Provider;
-  baseUrl: string | null;
-}): { ok: true; origin: string; path: string } | { ok: false; message: string } {
-  const { name, provider } = facts;
-  const text = facts.baseUrl ?? provider.baseUrl;
+function readBaseUrl(
+  facts: ConnectionFacts,
+  keyed: boolean,
+): { ok: true; origin: string; path: string } | { ok: false; message: string } {
+  const { name, provider, baseUrl, region = null, project = null, apiVersion } = facts;
+  const place = provider.placeOf?.({ baseUrl, region, project, apiVersion, keyed });
+  if (place !== undefined && 'message' in place) return { ok: false, message: `provider ${name}: ${place.message}` };
+  const text = place?.baseUrl ?? baseUrl ?? provider.baseUrl;
   if (text === null) return { ok: false, message: `provider ${name}: type ${provider.id} needs a base_url` };
   let url: URL;
   try {

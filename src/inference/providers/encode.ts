@@ -3,6 +3,7 @@ import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { Authorizer, UpstreamRoute } from '../transport/upstream-call.ts';
 import type { ProviderConnection } from './connection.ts';
 import { type CredentialHeaders, printable } from './credential-headers.ts';
+import type { Provider } from './provider.ts';
 import { anthropic } from './services/anthropic.ts';
 
 /** Where a request goes and with which headers: the parts of an `UpstreamRequest` that the provider decides. */
@@ -167,7 +168,7 @@ function withCallerHeaders(
 ): readonly string[] {
   let joined: string[] | null = trace === undefined ? null : [...base, ...trace];
   // Services of Anthropic's type have its version among their own headers.
-  if (dialect === 'anthropic-messages' && connection.provider.dialect !== dialect) joined = versioned(joined ?? base);
+  if (dialect === 'anthropic-messages' && takesVersion(connection.provider)) joined = versioned(joined ?? base);
   for (const name of connection.traced && trace === undefined ? tracedHeaders : passedHeaders) {
     const value = caller[name];
     if (typeof value !== 'string' || value.length > passedValueCharsMax || !printable(value)) continue;
@@ -187,6 +188,11 @@ function withCallerHeaders(
     }
   }
   return joined ?? base;
+}
+
+/** As a header, unless it is of Anthropic's type, which has it among its own, or wants it in the body. */
+function takesVersion({ dialect, bodies }: Provider): boolean {
+  return dialect !== 'anthropic-messages' && bodies?.['anthropic-messages']?.with.anthropic_version === undefined;
 }
 
 function versioned(headers: readonly string[]): string[] {

@@ -167,9 +167,9 @@ export const imagesOfFireworks: ImageFacts = {
 };
 
 /** https://ai.google.dev/gemini-api/docs/image-generation and …/imagen; sizes are those of 1K. */
-export function imagesOfGoogle(resourceOf: (model: string) => string): ImageFacts {
+export function imagesOfGoogle(pathOf: (model: string) => string): ImageFacts {
   return {
-    pathOf: (model) => `/${resourceOf(model)}:${/imagen/.test(model) ? 'predict' : 'generateContent'}`,
+    pathOf: (model) => `${pathOf(model)}:${/imagen/.test(model) ? 'predict' : 'generateContent'}`,
     families: [
       {
         pattern: /^imagen/,

@@ -63,7 +63,10 @@ export function modelFacts(model: string): ModelFacts | null {
   return facts;
 }
 
-/** Without a vendor's prefix, in lower case. */
+/** Without a vendor's prefix, in lower case, and with versions as their vendor writes them: Vertex puts `@` before them. */
 export function bareName(model: string): string {
-  return model.slice(model.lastIndexOf('/') + 1).toLowerCase();
+  return model
+    .slice(model.lastIndexOf('/') + 1)
+    .toLowerCase()
+    .replace('@', '-');
 }

@@ -27,6 +27,8 @@ export interface Provider {
   bodies?: Readonly<Partial<Record<DialectId, BodyMembers>>>;
   /** Base URL without a trailing slash; null when the configuration must give one. */
   baseUrl: string | null;
+  /** Base URL by what the configuration says, where it is not one for all; a message where something is lacking. */
+  placeOf?: (place: Place) => { baseUrl: string } | { message: string };
   /** Ends of a pasted base URL that `paths` would repeat: taken off, longest first. */
   baseSuffixes?: readonly string[];
   /** How the path of every base URL of this service ends: added where people leave it out, as its own SDK does. */
@@ -73,7 +75,7 @@ export interface Provider {
   /** Path and query where tokens of a body are counted; null: nowhere. Absent: where the format's own vendor has it. */
   countPath?: (model: string, dialect: DialectId) => string | null;
   /** What can be called, out of `GET paths.models`' body. Default: `readModelList`, which knows every shape so far. */
-  listModels?: (body: unknown) => DiscoveredModel[];
+  listModels?: (body: unknown) => DiscoveredModel[] | null;
 }
 
 /** Models of one service that are asked in formats of their own. */
@@ -98,6 +100,17 @@ export interface ChatPathOptions {
   dialect: DialectId;
 }
 
+/** Where in a cloud a service is asked, as the configuration and the environment say. */
+export interface Place {
+  /** The operator's. */
+  baseUrl: string | null;
+  region: string | null;
+  project: string | null;
+  apiVersion: string | null;
+  /** It is asked with a key that is a header. */
+  keyed: boolean;
+}
+
 export interface ProviderPaths {
   /** Below the base URL; null when the service does not chat. */
   chat: string | null;
@@ -120,7 +133,7 @@ export type ForwardPaths = Readonly<Partial<Record<ForwardedEndpointId, PathAt>>
 
 /** Services that give tokens to whoever runs Culvert. */
 export interface TokenIssuer {
-  id: 'entra';
+  id: 'entra' | 'google';
   /** Hosts to which a token of this machine may go though the configuration does not name the issuer. */
   hosts: RegExp;
 }

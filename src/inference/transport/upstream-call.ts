@@ -22,8 +22,8 @@ export interface UpstreamRequest {
 
 /**
  * Gives the headers (a flat list) that prove who asks, at once or later: a signature over the request as it is sent, or
- * a token that expires, which is fetched over the `transport`. Called once a request, right before it is sent. Throws or
- * rejects with `NotAuthorized`.
+ * a token that expires, which is fetched over the `transport`. Called once a request, right before it is sent; it may
+ * complete the request's path by what only the credentials tell. Throws or rejects with `NotAuthorized`.
  */
 export type Authorizer = (
   request: UpstreamRequest,

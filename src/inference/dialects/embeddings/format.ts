@@ -4,7 +4,7 @@ import type { Loss } from '../../neutral/loss.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 
 /** The formats in which upstreams are asked for embeddings. */
-export type EmbeddingFormatId = 'openai' | 'cohere' | 'gemini' | 'tei' | 'ollama' | 'engine';
+export type EmbeddingFormatId = 'openai' | 'cohere' | 'gemini' | 'vertex' | 'tei' | 'ollama' | 'engine';
 
 /** One of them. Pure: no I/O, no clock. */
 export interface EmbeddingFormat {
@@ -51,6 +51,8 @@ export interface EmbeddingFacts {
   pathOf?: (model: string, options: { apiVersion: string | null }) => string;
   /** Most inputs of one call, unless the configuration says another number. */
   batch: number;
+  /** Models that take one input a call. */
+  singly?: (model: string) => boolean;
   /** Most tokens of one call over all its inputs, by estimate; absent: no such bound is known. */
   batchTokens?: number;
   /** Takes tokens for text. */
@@ -76,7 +78,7 @@ export interface EmbeddingFacts {
 }
 
 /** Of these facts, what encoding needs: plain data. */
-export type EncodingFacts = Omit<EmbeddingFacts, 'path' | 'pathOf'>;
+export type EncodingFacts = Omit<EmbeddingFacts, 'path' | 'pathOf' | 'singly'>;
 
 /** How a service is told what inputs are for. */
 export interface InputTypeFacts {

@@ -5,12 +5,14 @@ import { geminiEmbeddings } from './gemini.ts';
 import { ollamaEmbeddings } from './ollama.ts';
 import { openAiEmbeddings } from './openai.ts';
 import { teiEmbeddings } from './tei.ts';
+import { vertexEmbeddings } from './vertex.ts';
 
 /** Every format in which upstreams are asked for embeddings. */
 export const embeddingFormats: Readonly<Record<EmbeddingFormatId, EmbeddingFormat>> = {
   openai: openAiEmbeddings,
   cohere: cohereEmbeddings,
   gemini: geminiEmbeddings,
+  vertex: vertexEmbeddings,
   tei: teiEmbeddings,
   ollama: ollamaEmbeddings,
   engine: engineTexts,

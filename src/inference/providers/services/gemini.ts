@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { InputTypeFacts } from '../../dialects/embeddings/format.ts';
 import type { VoiceFacts } from '../../dialects/speech/voices.ts';
 import { imagesOfGoogle } from '../image-models.ts';
 import { openAiQuirks } from '../openai-like.ts';
@@ -14,6 +15,51 @@ const geminiVoices: VoiceFacts = {
   ).split(' '),
   standard: { alloy: 'Kore', echo: 'Puck', fable: 'Charon', onyx: 'Orus', nova: 'Aoede', shimmer: 'Leda' },
 };
+
+/** What inputs are for, in Google's words. */
+export const geminiInputType: InputTypeFacts = {
+  field: 'taskType',
+  words: {
+    query: 'RETRIEVAL_QUERY',
+    document: 'RETRIEVAL_DOCUMENT',
+    classification: 'CLASSIFICATION',
+    clustering: 'CLUSTERING',
+    similarity: 'SEMANTIC_SIMILARITY',
+  },
+  asymmetric: /gemini-embedding-001|text-embedding-00/,
+};
+
+export const geminiTooLong: readonly RegExp[] = [
+  /input token count \(?(?<sent>\d+)\)? exceeds the maximum number of tokens allowed \(?(?<most>\d+)\)?/i,
+  /input token count exceeds the maximum/i,
+];
+
+/** What Gemini's models do, by the path below the base URL that a model stands at. */
+export function answeredByGemini(pathOf: (model: string) => string) {
+  return {
+    chatPath: (model, { answer }) =>
+      `${pathOf(model)}:${answer === 'stream' ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+    speech: {
+      format: 'gemini',
+      path: '',
+      pathOf: (model) => `${pathOf(model)}:streamGenerateContent?alt=sse`,
+      outputs: ['pcm'],
+      voices: [geminiVoices],
+      speed: 'not taken',
+      instructions: 'taken',
+    },
+    images: imagesOfGoogle(pathOf),
+    transcription: {
+      format: 'gemini',
+      paths: { transcribe: '', translate: '' },
+      pathOf: (model) => `${pathOf(model)}:generateContent`,
+      timestamps: 'none',
+      containers: ['wav', 'mp3', 'aiff', 'aac', 'ogg', 'oga', 'opus', 'flac'],
+      // Of 20 MB a request, as much as base64 leaves.
+      fileBytesMax: 14 * 1024 * 1024,
+    },
+  } satisfies Partial<Provider>;
+}
 
 /**
  * https://ai.google.dev/api. Model and streaming stand in the path. The converter decides what can be said; the quirks
@@ -36,12 +82,7 @@ export const gemini: Provider = {
   quirks: { ...openAiQuirks, nativeN: false },
   // Its own errors are the dialect's.
   errors: [],
-  tooLong: [
-    /input token count \(?(?<sent>\d+)\)? exceeds the maximum number of tokens allowed \(?(?<most>\d+)\)?/i,
-    /input token count exceeds the maximum/i,
-  ],
-  chatPath: (model, { answer }) =>
-    `/${resourceOf(model)}:${answer === 'stream' ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+  tooLong: geminiTooLong,
   embeds: {
     format: 'gemini',
     path: '',
@@ -49,37 +90,9 @@ export const gemini: Provider = {
     batch: 100,
     takesTokens: false,
     dimensions: /gemini-embedding|text-embedding-00[4-9]/,
-    inputType: {
-      field: 'taskType',
-      words: {
-        query: 'RETRIEVAL_QUERY',
-        document: 'RETRIEVAL_DOCUMENT',
-        classification: 'CLASSIFICATION',
-        clustering: 'CLUSTERING',
-        similarity: 'SEMANTIC_SIMILARITY',
-      },
-      asymmetric: /gemini-embedding-001|text-embedding-00/,
-    },
+    inputType: geminiInputType,
   },
-  speech: {
-    format: 'gemini',
-    path: '',
-    pathOf: (model) => `/${resourceOf(model)}:streamGenerateContent?alt=sse`,
-    outputs: ['pcm'],
-    voices: [geminiVoices],
-    speed: 'not taken',
-    instructions: 'taken',
-  },
-  images: imagesOfGoogle(resourceOf),
-  transcription: {
-    format: 'gemini',
-    paths: { transcribe: '', translate: '' },
-    pathOf: (model) => `/${resourceOf(model)}:generateContent`,
-    timestamps: 'none',
-    containers: ['wav', 'mp3', 'aiff', 'aac', 'ogg', 'oga', 'opus', 'flac'],
-    // Of 20 MB a request, as much as base64 leaves.
-    fileBytesMax: 14 * 1024 * 1024,
-  },
+  ...answeredByGemini((model) => `/${resourceOf(model)}`),
   listModels,
 };
 
@@ -97,12 +110,12 @@ function listModels(body: unknown): DiscoveredModel[] {
 
 const listedId = /^models\/([A-Za-z0-9][\w.:-]{0,199})$/;
 /** They are talked to over a socket. */
-const elsewhere = /-native-audio|-live\b|\blive-/;
+export const heldOverSockets = /-native-audio|-live\b|\blive-/;
 
 function readRow(row: JsonObject): DiscoveredModel[] {
   const id = typeof row.name === 'string' ? listedId.exec(row.name)?.[1] : undefined;
   const methods = row.supportedGenerationMethods;
-  if (id === undefined || !Array.isArray(methods) || elsewhere.test(id)) return [];
+  if (id === undefined || !Array.isArray(methods) || heldOverSockets.test(id)) return [];
   const type = methods.includes('generateContent')
     ? /-tts\b/.test(id)
       ? 'speech'

@@ -1,0 +1,55 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { toldCount } from '../../neutral/usage.ts';
+import { errorInside } from '../forwarded/read-whole.ts';
+import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
+import { malformed, readRows } from './read-rows.ts';
+
+/** Models that Vertex asks by `embedContent`, one text a call, as Google's own SDK does; all others by `predict`. */
+export function isAskedByContent(model: string): boolean {
+  return (model.includes('gemini') && !/gemini-embedding-001$/.test(model)) || model.includes('maas');
+}
+
+/**
+ * https://docs.cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api: `predict` has its own
+ * form, and newer models have `embedContent`, whose parameters stand in `embedContentConfig`.
+ */
+export const vertexEmbeddings: EmbeddingFormat = {
+  id: 'vertex',
+  encode(order) {
+    const { model, inputs, dimensions } = order;
+    const own = order.request.answerForm === 'openai' ? {} : order.request.extra;
+    const taskType = inputTypeFor(order);
+    const texts = inputs.kind === 'texts' ? inputs.texts : [];
+    const size: JsonObject = dimensions === null ? {} : { outputDimensionality: dimensions };
+    const losses = lossesOf(order, { extra: own === order.request.extra ? 'taken' : 'lost' });
+    if (isAskedByContent(model)) {
+      const config: JsonObject = { ...own, ...(taskType !== null && { taskType }), ...size };
+      const content = { role: 'user', parts: texts.map((text) => ({ text })) };
+      return { body: { content, ...(Object.keys(config).length > 0 && { embedContentConfig: config }) }, losses };
+    }
+    const instances = texts.map((content) => ({ content, ...(taskType !== null && { task_type: taskType }) }));
+    const parameters: JsonObject = { ...own, ...size };
+    return { body: { instances, ...(Object.keys(parameters).length > 0 && { parameters }) }, losses };
+  },
+  decode(body, count) {
+    if (!isObject(body)) return malformed('the answer is not a JSON object');
+    if (isObject(body.embedding)) {
+      const read = readRows([body.embedding.values], count);
+      const told = isObject(body.usageMetadata) ? toldCount(body.usageMetadata.promptTokenCount) : null;
+      return 'class' in read ? read : { ...read, inputTokens: told };
+    }
+    if (!Array.isArray(body.predictions)) return errorInside(body) ?? malformed("the answer has no 'predictions'");
+    const embeddings = body.predictions.map((one) => (isObject(one) && isObject(one.embeddings) ? one.embeddings : {}));
+    const read = readRows(
+      embeddings.map(({ values }) => values),
+      count,
+    );
+    return 'class' in read ? read : { ...read, inputTokens: tokensOf(embeddings) };
+  },
+};
+
+/** Null unless each text was counted. */
+function tokensOf(embeddings: readonly Record<string, JsonValue | undefined>[]): number | null {
+  const counts = embeddings.map(({ statistics }) => (isObject(statistics) ? toldCount(statistics.token_count) : null));
+  return counts.includes(null) ? null : counts.reduce<number>((sum, one) => sum + one!, 0);
+}
