@@ -150,6 +150,20 @@ export const modelSchema = z.strictObject({
     .describe(
       'Who is asked first among healthy targets of one priority: the lowest price for the request, the shortest measured time to the first token, or the lowest product of both. Default: by weight and load.',
     ),
+  quality: z
+    .strictObject({
+      checks: z
+        .array(z.enum(['schema', 'refusal', 'length']))
+        .default(['schema', 'refusal', 'length'])
+        .describe(
+          "What an answer must be: JSON that meets the request's schema, no refusal, and not cut by the length that its model can write.",
+        ),
+      min_chars: positiveInt().optional().describe('Characters of text that it must have, unless it calls a tool.'),
+    })
+    .optional()
+    .describe(
+      'Checks of each answer. One that fails makes the next target answer, such as a dearer one with a higher priority; the last answer is given as it is. Streams are held back until they pass.',
+    ),
   cost: milliMultiple(z.number().min(0).max(costUnitsMax))
     .default(1)
     .describe("Units a request costs, times the endpoint's cost."),

@@ -67,6 +67,7 @@ export type CredentialConfig = z.output<typeof credentialSchema>;
 /** All in ms; undefined = taken from the level below. */
 export type TimeoutsConfig = z.output<typeof timeoutsSchema>;
 export type ModelConfig = z.output<typeof modelSchema>;
+export type QualityConfig = NonNullable<ModelConfig['quality']>;
 export type ModelType = ModelConfig['type'];
 export type TargetConfig = z.output<typeof targetSchema>;
 export type CapabilitiesConfig = z.output<typeof capabilitiesSchema>;

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { createMediaFetcher } from '../inference/chat/fetch-media.ts';
 import { createKeptItems } from '../inference/chat/kept-items.ts';
 import type { ProviderObjects } from '../inference/chat/provider-objects.ts';
+import { createSchemaCheck } from '../inference/chat/schema-check.ts';
 import { createTokenCounter } from '../inference/chat/token-counter.ts';
 import { createEmbeddingCodec } from '../inference/embeddings/embedding-codec.ts';
 import { createBodyReader } from '../inference/endpoints/body-readers.ts';
@@ -109,6 +110,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
       parts.keptBodies.add(bodies);
     },
     finished,
+    schemas: createSchemaCheck(),
     tokenCounter: createTokenCounter(),
     embeddingCodec: createEmbeddingCodec(),
     engines: engines.embedding,
@@ -124,6 +126,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     storage: storage.book,
   };
   parts.opened(services.bodies.close);
+  parts.opened(services.schemas.close);
   parts.opened(services.tokenCounter.close);
   parts.opened(services.embeddingCodec.close);
   parts.opened(services.imageCodec.close);

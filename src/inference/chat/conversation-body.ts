@@ -29,6 +29,8 @@ export type ConversationFacts = RequestFacts &
     references: CallerRequest['references'] | undefined;
     /** Why only a target of the caller's own format can answer it; undefined: others can. */
     nativeOnly: Failure | undefined;
+    /** JSON schema that its answer should meet; undefined: none. */
+    schema: JsonObject | undefined;
     /** What is to be kept of it; undefined: nothing. */
     state: CallerRequest['state'] | undefined;
   };
@@ -99,6 +101,7 @@ function bodyOf(
       answerGives: answerGives === 'nothing' ? undefined : answerGives,
       references: request.references,
       nativeOnly: request.nativeOnly,
+      schema: schemaOf(request),
       state: request.state,
     },
     encode(order) {
@@ -107,6 +110,12 @@ function bodyOf(
     },
     release() {},
   };
+}
+
+function schemaOf(request: CallerRequest): JsonObject | undefined {
+  if (!request.needs.jsonSchema) return undefined;
+  const { responseFormat } = request.neutral();
+  return responseFormat?.type === 'json-schema' ? responseFormat.schema : undefined;
 }
 
 function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBody | MediaWanted> {

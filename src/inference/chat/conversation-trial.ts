@@ -12,6 +12,7 @@ import type { EncodedBody } from '../spine/encode-forwarded.ts';
 import type { AttemptParts, Job, PreparedBody } from '../spine/job.ts';
 import { PassedStream, PassedWhole, type PassingOptions } from '../spine/pass-through.ts';
 import type { AttemptSink, Chunk, Client } from '../spine/sink.ts';
+import { CheckedAnswer, type QualityCheck } from './checked-answer.ts';
 import type { ConversationBody, ConversationFacts, EncodeOrder, MediaWanted } from './conversation-body.ts';
 import { ConvertedAnswer, StreamedSource, WholeSource } from './converted.ts';
 import type { RequestMedia } from './fetch-media.ts';
@@ -25,6 +26,8 @@ export interface Conversation {
   providers: ReadonlyMap<string, ConfiguredProvider>;
   /** One of several choices, asked for by itself; null: what the caller asked. */
   child: EncodeOrder['child'];
+  /** What its answer must pass; absent: it is the client's as it comes. */
+  check?: QualityCheck;
   /** `client` tells that nobody waits for them any more. Default: the request's own. */
   /** Items of earlier answers that the body names, by id; undefined: it names none. */
   items?: EncodeOrder['items'];
@@ -64,7 +67,10 @@ export function conversationTrial<C extends Chunk>(
         return readerFor(facts, prepared, contentType, { onGiven, usageOf });
       },
     };
-    return new Attempt(parts, job, attempt, body, writtenFor === null ? taker : new EncodedAnswer(taker, writtenFor));
+    const written = writtenFor === null ? taker : new EncodedAnswer(taker, writtenFor);
+    const { check } = conversation;
+    const sink = check === undefined ? written : new CheckedAnswer(written, answer, job, check);
+    return new Attempt(parts, job, attempt, body, sink);
   };
   const prepared = prepareFor(attempt.target, conversation);
   return prepared instanceof Promise ? prepared.then(made) : made(prepared);
@@ -76,7 +82,7 @@ export function conversationTrial<C extends Chunk>(
  */
 export function prepareFor(
   target: Target,
-  { body, dialect: callers, providers, child, items, media }: Conversation,
+  { body, dialect: callers, providers, child, check, items, media }: Conversation,
 ): PreparedConversation | Failure | Promise<PreparedConversation | Failure> {
   const { capabilities } = target;
   const order: EncodeOrder = {
@@ -99,7 +105,8 @@ export function prepareFor(
     if (!encoded.ok) return encoded.failure;
     if ('mediaWanted' in encoded.value) return withMedia(encoded.value.mediaWanted);
     // A child's answer is merged with others: its bytes cannot be the caller's even in the same dialect.
-    const answer = child === null ? encoded.value.answer : 'converted';
+    // What must be checked is read.
+    const answer = child === null && check === undefined ? encoded.value.answer : 'converted';
     return { ...encoded.value, answer, upstreamDialect: dialects[order.dialect] } as const;
   }
 

@@ -106,6 +106,7 @@ function trialsOf(
 ): Trials {
   const { n, stream, includeUsage, echo, references, answerGives } = request.facts;
   const { tenant } = call.principal;
+  const { quality } = plan.alias;
   const head: AnswerHead = {
     fallbackId: idPrefix + call.requestId.slice(4),
     model: plan.alias.id,
@@ -119,6 +120,8 @@ function trialsOf(
     dialect: dialect.id,
     providers: snapshot.providers,
     child: null,
+    ...(quality !== undefined &&
+      n === 1 && { check: { quality, facts: request.facts, schemas: services.schemas, tenant } }),
     items: references && services.items.find(tenant, references),
     media(client = call.client) {
       media ??= createRequestMedia(services.media, {

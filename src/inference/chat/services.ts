@@ -6,6 +6,7 @@ import type { ConversationBody } from './conversation-body.ts';
 import type { MediaFetcher } from './fetch-media.ts';
 import type { KeptItems } from './kept-items.ts';
 import type { ProviderObjects } from './provider-objects.ts';
+import type { SchemaCheck } from './schema-check.ts';
 import type { TokenCounter } from './token-counter.ts';
 
 export interface ChatServices extends SpineServices {
@@ -15,6 +16,7 @@ export interface ChatServices extends SpineServices {
   plans(): PlanBook;
   objects: ProviderObjects;
   items: KeptItems;
+  schemas: SchemaCheck;
 }
 
 /** What counting tokens without an upstream needs. */

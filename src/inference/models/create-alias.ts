@@ -56,6 +56,7 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       attempts: model.attempts,
       hedge: hedgeOf(model),
       ...(model.prefer !== undefined && { prefer: model.prefer }),
+      ...(model.quality !== undefined && { quality: model.quality }),
       ownedBy: own[0]?.provider ?? 'culvert',
       createdS: parts.nowS,
       dimensions: model.dimensions ?? null,

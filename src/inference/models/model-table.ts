@@ -1,7 +1,7 @@
 import { matchesGlob } from '../../auth/model-glob.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { aliasFor, starOf, withStar } from '../../config/alias-pattern.ts';
-import type { Config, ModelType } from '../../config/schema.ts';
+import type { Config, ModelType, QualityConfig } from '../../config/schema.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { nearest } from '../../kernel/nearest.ts';
 import type { PlanBook } from '../../metering/plan-book.ts';
@@ -34,6 +34,8 @@ export interface Alias {
   hedge: HedgePolicy;
   /** Absent: weights and load decide among targets of one priority. */
   prefer?: Preference;
+  /** Absent: no answer is checked. */
+  quality?: QualityConfig;
   ownedBy: string;
   createdS: number;
   /** Length of its vectors as the configuration or the contract declares it; null when neither does. */

@@ -48,7 +48,9 @@ export type FaultClass =
    * Found out only now: this target cannot do what the request asks. Neutral for health, not counted as an attempt. Of
    * an encoder that cannot say it in the target's dialect, the route goes on with targets of another dialect.
    */
-  | 'not_capable';
+  | 'not_capable'
+  /** Whole, and found wanting by a check of its model (`quality`): the next target is asked. */
+  | 'low_quality';
 
 export type OutcomeClass = 'ok' | FaultClass;
 

@@ -147,6 +147,8 @@ class LiveRoute implements Route {
   #attemptsMax: number;
   #repeats = 0;
   #probed = false;
+  /** An answer is held back for a better one: each target is asked once. */
+  #climbs = false;
   #waited: 'not yet' | 'just now' | 'before' = 'not yet';
   /** A caller fault of a target that had the request converted: asked once of one that reads it as it came. */
   #secondOpinion: 'none' | 'wanted' | 'asked' = 'none';
@@ -173,7 +175,7 @@ class LiveRoute implements Route {
     }
     const fresh = this.#choose(this.#survey(this.#made === 0 ? 'first' : 'fresh', nowMs), nowMs);
     if (fresh !== null) return this.#attempt(fresh, 'picked', nowMs);
-    const again = leastBad(this.#choices, nowMs);
+    const again = this.#climbs ? null : leastBad(this.#choices, nowMs);
     return again === null ? this.#waitOrGiveUp(nowMs) : this.#attempt(again, 'picked as the least bad', nowMs);
   }
 
@@ -230,6 +232,7 @@ class LiveRoute implements Route {
     const { callerDialect, tenant } = this.#query;
     const effect = effects[end.class];
     if (effect.health === 'failed') choice.blamed = true;
+    if (end.class === 'low_quality') this.#climbs = true;
     // This tenant's request fails where those of others are served: one look elsewhere is enough.
     if (end.class === 'transient' && lane.state.share.followsTenant(tenant, nowMs))
       this.#attemptsMax = Math.min(this.#attemptsMax, followingAttemptsMax);

@@ -38,4 +38,5 @@ export const effects: Readonly<Record<OutcomeClass, EndEffect>> = {
   deadline: unheard,
   gateway_fault: unheard,
   not_capable: unheard,
+  low_quality: { ...neutral, health: 'ok' },
 };

@@ -36,6 +36,7 @@ test('every class has its place: what it says of the upstream, and why it rests'
     cancelled: [0, 0, null],
     deadline: [0, 0, null],
     gateway_fault: [0, 0, null],
+    low_quality: [1, 0, null],
     not_capable: [0, 0, null],
   };
   for (const [outcome, place] of Object.entries(expected)) {

@@ -96,13 +96,17 @@ export class Answer<C = Bytes> implements Watched {
   /** Of a whole answer; null where its target has no price, or it is found out later what was used. */
   #costUsd(): number | null {
     const { endpoint, progress, atMs } = this.#contest.job;
-    const usage = this.trial?.seen(true, null).usage ?? null;
+    const own = this.trial?.seen(true, null).usage ?? null;
+    const usage = own === null ? progress.usage : sumOf(progress.usage, own);
     if (usage === null || (measuredLater.has(endpoint) && usage.audioMs === undefined)) return null;
-    return usdOf(sumOf(progress.usage, usage), this.attempt.target.price, atMs);
+    return usdOf(usage, this.attempt.target.price, atMs);
   }
 
   headers(facts: Omit<AnswerFacts, 'answer'>): HeaderList {
-    return answerHeaders(this.#contest.job, this.attempt, facts);
+    const { job } = this.#contest;
+    // One that was held back has been counted.
+    const made = attemptsMade(job) + (job.heldBack !== undefined && this.trial === null ? 0 : 1);
+    return answerHeaders(job, this.attempt, made, facts);
   }
 
   chunk(chunk: C): Pace {
@@ -307,8 +311,9 @@ export class EncodedAnswer implements AttemptSink {
 
 /** The headers that say who answered, over how many attempts, for how much and with what left out (design §6). */
 function answerHeaders(
-  job: Pick<Job, 'headers' | 'costMilli' | 'attemptsMade' | 'progress'>,
+  job: Pick<Job, 'headers' | 'costMilli'>,
   attempt: RouteAttempt,
+  made: number,
   facts: Omit<AnswerFacts, 'answer'>,
 ): HeaderList {
   const { target } = attempt;
@@ -318,7 +323,7 @@ function answerHeaders(
     'x-culvert-model',
     headerSafe(target.model),
     'x-culvert-attempts',
-    String(attemptsMade(job) + 1),
+    String(made),
     ...costHeaders(job),
   ];
   if (facts.losses.length > 0) headers.push(lossHeaderName, lossHeader(facts.losses));

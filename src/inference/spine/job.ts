@@ -57,6 +57,8 @@ export interface Job<C = Bytes> {
   sink: Sink<C>;
   /** Another way to an answer when every target has failed without one; absent: none. Ends the client's answer. */
   lastResort?: () => Promise<void>;
+  /** An answer that did not pass the check of its model is the client's, should none come that does. */
+  heldBack?: () => Promise<void>;
   /** The client wants a stream. */
   stream: boolean;
   inputTokensEstimate: number;

@@ -29,6 +29,7 @@ export async function runAttempts<C>(
       if (client.gone) return left(job);
       const step = route.next(clock.monotonicMs());
       if (step.kind === 'exhausted') {
+        if (job.heldBack !== undefined) return await job.heldBack();
         const failure =
           progress.attempts.length === 0 && unencodable !== null ? unencodable : exhausted(step, job, callerFault);
         if (job.lastResort !== undefined && failure.kind !== 'upstream-refused') return await job.lastResort();
@@ -68,6 +69,8 @@ export async function runAttempts<C>(
       }
       if (fault === null) return;
       if (fault.class === 'cancelled') return left(job);
+      if (progress.delivered === 'nothing' && fault.class === 'deadline' && job.heldBack !== undefined)
+        return await job.heldBack();
       if (progress.delivered !== 'nothing' || fault.class === 'deadline') {
         return end(job, fault.class === 'caller_fault' ? refusedBy(job, fault) : failed(job));
       }

@@ -9,6 +9,9 @@ export interface ModelDraft {
   fallbacks: string;
   /** '' by weight and load. */
   prefer: string;
+  /** Checks of answers, with commas between them. */
+  checks: string;
+  minChars: string;
   tier: string;
   cost: string;
   accounts: string;
@@ -31,6 +34,9 @@ export interface TargetDraft {
   rest: Record<string, unknown>;
 }
 
+/** As the server has them where `quality` names none. */
+const allChecks = ['schema', 'refusal', 'length'];
+
 let rows = 0;
 
 export function blankTarget(): TargetDraft {
@@ -41,8 +47,9 @@ export function blankTarget(): TargetDraft {
 type Written = Record<string, unknown>;
 
 export function draftOf(model: ModelReply | null): ModelDraft {
-  const { type, targets, fallbacks, prefer, tier, cost, only, ...rest } = (model?.definition ?? {}) as Written;
+  const { type, targets, fallbacks, prefer, quality, tier, cost, only, ...rest } = (model?.definition ?? {}) as Written;
   const { accounts, plans } = (only ?? {}) as { accounts?: string[]; plans?: string[] };
+  const { checks, min_chars: minChars } = (quality ?? {}) as { checks?: string[]; min_chars?: number };
   const written = (targets as (string | Written)[] | undefined) ?? [];
   return {
     id: model?.id ?? '',
@@ -50,6 +57,8 @@ export function draftOf(model: ModelReply | null): ModelDraft {
     targets: written.length === 0 ? [blankTarget()] : written.map(targetDraft),
     fallbacks: listOf(fallbacks),
     prefer: textOf(prefer),
+    checks: quality === undefined ? '' : listOf(checks ?? allChecks),
+    minChars: textOf(minChars),
     tier: textOf(tier),
     cost: textOf(cost),
     accounts: listOf(accounts),
@@ -79,11 +88,15 @@ export function definitionOf(draft: ModelDraft): Written {
   const plans = namesIn(draft.plans);
   const only = { ...(accounts.length > 0 && { accounts }), ...(plans.length > 0 && { plans }) };
   const fallbacks = namesIn(draft.fallbacks);
+  const checks = namesIn(draft.checks);
+  const minChars = draft.minChars.trim();
+  const quality = { checks, ...(minChars !== '' && { min_chars: numberIn(minChars) }) };
   return {
     ...(draft.type !== 'chat' && { type: draft.type }),
     targets: draft.targets.filter(({ target }) => target.trim() !== '').map(writtenTarget),
     ...(fallbacks.length > 0 && { fallbacks }),
     ...(draft.prefer !== '' && { prefer: draft.prefer }),
+    ...((checks.length > 0 || minChars !== '') && { quality }),
     ...(draft.tier.trim() !== '' && { tier: draft.tier.trim() }),
     ...(draft.cost.trim() !== '' && { cost: numberIn(draft.cost) }),
     ...(Object.keys(only).length > 0 && { only }),

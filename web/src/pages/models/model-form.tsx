@@ -34,7 +34,7 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
     },
   });
   const current = currentOf<ModelReply>(save.error);
-  const text = (name: 'id' | 'tier' | 'cost' | 'fallbacks' | 'accounts' | 'plans') => ({
+  const text = (name: 'id' | 'checks' | 'minChars' | 'tier' | 'cost' | 'fallbacks' | 'accounts' | 'plans') => ({
     value: draft[name],
     spellCheck: false,
     onChange: ({ target }: { target: HTMLInputElement }) => change({ [name]: target.value }),
@@ -94,6 +94,18 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
           </Select>
         )}
       </Field>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field
+          name="quality.checks"
+          label="Checks of answers"
+          hint="schema, refusal, length. An answer that fails one makes the next target answer."
+        >
+          {(control) => <Input {...control} {...text('checks')} placeholder="None" />}
+        </Field>
+        <Field name="quality.min_chars" label="Fewest characters">
+          {(control) => <Input {...control} {...text('minChars')} inputMode="numeric" placeholder="Any" />}
+        </Field>
+      </div>
       <Field
         name="fallbacks"
         label="Fallbacks"

@@ -1,0 +1,122 @@
+import type { QualityConfig } from '../../config/schema.ts';
+import type { StreamMark } from '../dialects/dialect.ts';
+import type { FinishReason, NeutralEvent } from '../neutral/event.ts';
+import type { Loss } from '../neutral/loss.ts';
+import { type Fault, fault } from '../neutral/outcome.ts';
+import { type Answer, answeredElsewhere } from '../spine/answer.ts';
+import type { Job } from '../spine/job.ts';
+import type { AttemptSink, AttemptSource, Chunk, Pace } from '../spine/sink.ts';
+import type { ConversationFacts } from './conversation-body.ts';
+import type { SchemaCheck } from './schema-check.ts';
+
+/** What an answer is checked for, and by whom. */
+export interface QualityCheck {
+  quality: QualityConfig;
+  facts: Pick<ConversationFacts, 'schema' | 'needs'>;
+  schemas: SchemaCheck;
+  tenant: string;
+}
+
+/** Beyond it an answer is not held back any more, and passes. */
+const heldCharsMax = 4 * 1024 * 1024;
+
+/**
+ * Holds an answer back until it has passed the checks of its model. One that fails them ends its attempt, so that the
+ * next target is asked, and stays ready as the client's in case that none answers better (`job.heldBack`).
+ */
+export class CheckedAnswer<C> implements AttemptSink {
+  readonly #next: AttemptSink;
+  readonly #answer: Answer<C>;
+  readonly #job: Job<C>;
+  readonly #check: QualityCheck;
+  /** Null: what comes goes on at once. */
+  #held: (readonly NeutralEvent[])[] | null = [];
+  #text = '';
+  #refused = false;
+  #calls = false;
+  #finish: FinishReason | null = null;
+
+  constructor(next: AttemptSink, answer: Answer<C>, job: Job<C>, check: QualityCheck) {
+    this.#next = next;
+    this.#answer = answer;
+    this.#job = job;
+    this.#check = check;
+  }
+
+  start(source: AttemptSource): void {
+    this.#next.start(source);
+  }
+
+  content(): boolean {
+    this.#answer.noteFirst();
+    return true;
+  }
+
+  chunk(chunk: Chunk): Pace {
+    if (this.#held === null) return this.#next.chunk(chunk);
+    // Answers that are checked are always converted.
+    const events = chunk as readonly NeutralEvent[];
+    this.#held.push(events);
+    for (const event of events) this.#look(event);
+    if (this.#text.length > heldCharsMax) this.#goOn();
+    return 'ready';
+  }
+
+  lose(losses: readonly Loss[]): void {
+    this.#next.lose?.(losses);
+  }
+
+  async end(found: Fault | null, mark?: StreamMark): Promise<Fault | null> {
+    if (found !== null || this.#held === null) return this.#next.end(found, mark);
+    const why = await this.#lacking();
+    if (why === null) return this.#goOn() ? this.#next.end(null) : answeredElsewhere();
+    const { usage, usageSource } = this.#answer.trial!.seen(true, null);
+    const { progress } = this.#job;
+    this.#job.heldBack = async () => {
+      progress.usage = usage;
+      progress.usageSource = usageSource;
+      if (this.#goOn()) await this.#next.end(null);
+    };
+    return fault('low_quality', `did not pass the model's check: ${why}`);
+  }
+
+  #look(event: NeutralEvent): void {
+    if (event.type === 'text-delta') this.#text += event.text;
+    else if (event.type === 'refusal-delta') this.#refused = true;
+    else if (event.type === 'tool-call-start') this.#calls = true;
+    else if (event.type === 'finish') this.#finish = event.reason;
+  }
+
+  /** False: another answer was first. */
+  #goOn(): boolean {
+    const held = this.#held;
+    if (held === null) return true;
+    if (!this.#next.content()) return false;
+    this.#held = null;
+    for (const events of held) this.#next.chunk(events);
+    return true;
+  }
+
+  /** The first check that it fails, in words; null: it passes. */
+  async #lacking(): Promise<string | null> {
+    const { quality, facts, schemas, tenant } = this.#check;
+    const { checks, min_chars: charsMin = 0 } = quality;
+    if (checks.includes('refusal') && (this.#refused || this.#finish === 'content-filter')) return 'it is a refusal';
+    if (checks.includes('length') && this.#isCut()) return 'the length that the model can write cuts it';
+    if (this.#calls) return null;
+    const chars = this.#text.trim().length;
+    if (chars < charsMin) return `it has ${chars} characters, fewer than ${charsMin}`;
+    if (!checks.includes('schema') || facts.schema === undefined) return null;
+    const why = await schemas.lacking(tenant, this.#text, facts.schema);
+    return why === null ? null : `it does not meet the schema (${why.slice(0, 200)})`;
+  }
+
+  /** By the model: an answer as long as its caller allows is what the caller asked for. */
+  #isCut(): boolean {
+    if (this.#finish !== 'length' && this.#finish !== 'context-full') return false;
+    const { maxOutputTokens } = this.#check.facts.needs;
+    if (maxOutputTokens === null) return true;
+    const { usage } = this.#answer.trial!.seen(true, null);
+    return usage === null || usage.outputTokens < maxOutputTokens;
+  }
+}
