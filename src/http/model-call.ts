@@ -73,7 +73,7 @@ export function uploadHandler<I extends object, R extends RequestBody, P extends
 }
 
 /** Null when its headers were refused. */
-function modelCallOf(exchange: Exchange): ModelCall | null {
+export function modelCallOf(exchange: Exchange): ModelCall | null {
   const { request, client, requestId, clientRequestId, atMs, startedMs, trace } = exchange;
   const { headers } = request;
   const admitted = exchange.admitted!;

@@ -26,6 +26,7 @@ import { usageRoute } from '../http/routes/usage.ts';
 import { vectorRoutes } from '../http/routes/vectors.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import { createVectorMeter } from '../inference/metered/meter-vectors.ts';
+import { createBackgroundRuns } from '../inference/responses/background.ts';
 import type { ProxyOf } from '../inference/transport/proxy.ts';
 import type { Room } from '../kernel/sharing/room.ts';
 import type { Trace } from '../kernel/trace.ts';
@@ -90,6 +91,8 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   const vectors = await openVectors({ config, folder, stores, proxyOf: parts.proxyOf, clock, onKept, onTrouble });
   parts.storage.count({ vectors: vectors.keptBytes, uploads: services.spool.bytesOf });
   parts.opened(vectors.close);
+  const background = createBackgroundRuns(services);
+  parts.opened(background.close);
   const pageModel = createPageModel(services, ring);
   const tools = openTools({
     services,
@@ -154,7 +157,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   const all: readonly Route[] = [
     chatRoute(services),
     ...messagesRoutes(services),
-    ...responsesRoutes(services),
+    ...responsesRoutes(services, background),
     ...conversationsRoutes(services),
     ...forwardedRoutes(services),
     embeddingsRoute(services),

@@ -1,20 +1,26 @@
 import { openAiResponses } from '../../inference/dialects/openai-responses/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { atProvider } from '../../inference/responses/at-provider.ts';
+import type { BackgroundRuns } from '../../inference/responses/background.ts';
 import { responsesEndpoint } from '../../inference/responses/endpoint.ts';
-import { chainItems, expandedForCount } from '../../inference/responses/expand.ts';
+import { chainItems, expandedForCount, responseNotFound } from '../../inference/responses/expand.ts';
+import { followKept, followRun } from '../../inference/responses/follow-response.ts';
 import { pageOf, readPage } from '../../inference/responses/pages.ts';
-import type { JsonObject } from '../../kernel/json.ts';
-import type { Route } from '../exchange.ts';
-import { asReceived, bodyHandler } from '../model-call.ts';
+import { refuse, type Sink, sendWhole } from '../../inference/spine/sink.ts';
+import { FailureError, invalid } from '../../kernel/failure.ts';
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import type { Exchange, Route } from '../exchange.ts';
+import { asReceived, bodyHandler, modelCallOf } from '../model-call.ts';
+import { readJsonBody } from '../read-body.ts';
 import { countingRoute } from './count-tokens.ts';
 import { type KeptCall, keptRoute } from './kept.ts';
 
 const place = { endpoint: 'responses', dialect: openAiResponses, limitForm: 'openai' } as const;
 
 /** `POST /v1/responses`, OpenAI's newer format over any provider, and what is kept of its answers. */
-export function responsesRoutes(services: Services): Route[] {
+export function responsesRoutes(services: Services, background: BackgroundRuns): Route[] {
   const { responses } = services;
+  const answered = bodyHandler(services, responsesEndpoint(services), asReceived);
   return [
     {
       ...place,
@@ -24,7 +30,7 @@ export function responsesRoutes(services: Services): Route[] {
       auth: 'key',
       quota: 'one',
       body: { schema: () => openAiResponses.requestSchema('answer') },
-      handle: bodyHandler(services, responsesEndpoint(services), asReceived),
+      handle: (exchange) => answerOrBegin(services, background, exchange, answered),
     },
     countingRoute(services, {
       ...place,
@@ -33,9 +39,17 @@ export function responsesRoutes(services: Services): Route[] {
       bodyOf: ({ principal }, body) =>
         expandedForCount(responses, principal!.tenant, body, services.snapshot().config.server.body_limit),
     }),
-    keptRoute('GET', '/v1/responses/:id', 'A response that is kept', async ({ tenant, params, exchange }) => {
+    keptRoute('GET', '/v1/responses/:id', 'A response that is kept', async ({ tenant, params, query, exchange }) => {
       const id = params.id ?? '';
+      const run = background.find(tenant, id);
       const kept = await responses.find(tenant, id);
+      if (kept !== null && query.get('stream') === 'true') {
+        const after = startingAfter(query);
+        const headers = exchange.admitted?.headers ?? [];
+        if (run !== null) await followRun(run, exchange.client, after, headers);
+        else await followKept(responses, { tenant, id }, exchange.client, after, headers);
+        return null;
+      }
       if (kept !== null) return kept.response;
       return atProvider(services, tenant, id, { method: 'GET', rest: queryOf(exchange.search) });
     }),
@@ -44,10 +58,65 @@ export function responsesRoutes(services: Services): Route[] {
       if (await responses.remove(tenant, id)) return { id, object: 'response', deleted: true };
       return atProvider(services, tenant, id, { method: 'DELETE', rest: '' });
     }),
+    keptRoute('POST', '/v1/responses/:id/cancel', 'Stop a response in the background', async ({ tenant, params }) => {
+      const id = params.id ?? '';
+      const response = await background.cancel(tenant, id);
+      if (response === null) throw new FailureError(responseNotFound(id));
+      return response;
+    }),
     keptRoute('GET', '/v1/responses/:id/input_items', 'What a response was made of', (call) =>
       inputItems(services, call),
     ),
   ];
+}
+
+/** Those with `background: true` are kept as queued, and run without their caller. */
+async function answerOrBegin(
+  services: Services,
+  background: BackgroundRuns,
+  exchange: Exchange,
+  answered: Route['handle'],
+): Promise<void> {
+  const raw = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
+  if (raw === null) return;
+  if (!Buffer.isBuffer(raw)) return refuse(exchange.client, raw, exchange.admitted?.headers ?? []);
+  const body = raw.includes('"background"') ? objectIn(raw) : null;
+  if (body?.background !== true) return answered({ ...exchange, givenBody: raw });
+  const call = modelCallOf(exchange);
+  if (call === null) return;
+  const begin = async (sink: Sink): Promise<void> => {
+    try {
+      const run = await background.begin(call, body);
+      // Its place among the running requests is the run's from now on.
+      exchange.admitted = null;
+      if (body.stream === true) return await followRun(run, exchange.client, -1, call.admitted.headers);
+      sendWhole(sink, call.admitted.headers, JSON.stringify(run.response));
+    } catch (error) {
+      if (!(error instanceof FailureError)) throw error;
+      refuse(sink, error.failure, call.admitted.headers);
+    }
+  };
+  const { idempotencyKey: key, requestId, principal, admitted, sink } = call;
+  if (key === null || body.stream === true) return begin(sink);
+  const keyed = { key, tenant: principal.tenant, endpoint: 'responses', requestId, body: raw, sink };
+  await services.idempotency.once({ ...keyed, headers: admitted.headers }, begin);
+}
+
+/** Null when it is none: whoever reads it says what is wrong. */
+function objectIn(raw: Buffer): JsonObject | null {
+  try {
+    const body: unknown = JSON.parse(raw.toString('utf8'));
+    return isObject(body) ? body : null;
+  } catch {
+    return null;
+  }
+}
+
+function startingAfter(query: URLSearchParams): number {
+  const after = query.get('starting_after');
+  if (after === null) return -1;
+  if (/^\d{1,9}$/.test(after)) return Number(after);
+  throw new FailureError(invalid('starting_after', "'starting_after' must be the sequence_number of an event."));
 }
 
 /** All that its model read: what it continues, then its own. */

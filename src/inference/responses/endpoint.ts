@@ -1,5 +1,5 @@
 import type { Principal } from '../../auth/principal.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { ConversationBody } from '../chat/conversation-body.ts';
 import { chatEndpoint } from '../chat/endpoint.ts';
@@ -55,6 +55,7 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
       const turned = (read: Result<ConversationBody>) => {
         if (!read.ok) return read;
         const { state } = read.value.facts;
+        if (state?.background === true) return { ok: false as const, failure: plainBackground };
         return state === undefined
           ? { ok: true as const, value: withTurn(read.value, null) }
           : opened(call, raw, read.value, state);
@@ -106,6 +107,9 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
     return read.ok ? { ok: true, value: withTurn(read.value, { ...turn, continues: 'kept' }) } : read;
   }
 }
+
+/** One that runs without its caller never comes here: its member must have been written so that nobody sees it. */
+const plainBackground = invalid('background', "Write the name 'background' without escapes.");
 
 function withTurn(body: ConversationBody, turn: Turn | null): TurnBody {
   return { facts: body.facts, encode: (order) => body.encode(order), release: () => body.release(), turn };
