@@ -2,7 +2,6 @@ import type { AdminApi } from '../admin/admin-api.ts';
 import type { Route } from '../http/exchange.ts';
 import { adminRoutes } from '../http/routes/admin.ts';
 import { chatRoute } from '../http/routes/chat.ts';
-import { conversationsRoutes } from '../http/routes/conversations.ts';
 import { docsRoutes } from '../http/routes/docs.ts';
 import { embeddingsRoute } from '../http/routes/embeddings.ts';
 import { firecrawlAccountRoutes } from '../http/routes/firecrawl-account.ts';
@@ -158,7 +157,6 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     chatRoute(services),
     ...messagesRoutes(services),
     ...responsesRoutes(services, background),
-    ...conversationsRoutes(services),
     ...forwardedRoutes(services),
     embeddingsRoute(services),
     ...passthroughRoutes(services),

@@ -12,6 +12,7 @@ import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { asReceived, bodyHandler, modelCallOf } from '../model-call.ts';
 import { readJsonBody } from '../read-body.ts';
+import { conversationsRoutes } from './conversations.ts';
 import { countingRoute } from './count-tokens.ts';
 import { type KeptCall, keptRoute } from './kept.ts';
 
@@ -67,6 +68,7 @@ export function responsesRoutes(services: Services, background: BackgroundRuns):
     keptRoute('GET', '/v1/responses/:id/input_items', 'What a response was made of', (call) =>
       inputItems(services, call),
     ),
+    ...conversationsRoutes(services),
   ];
 }
 
