@@ -59,6 +59,9 @@ function checkProviders({ providers }: Config): PathProblem[] {
     if (provider.type === 'azure-openai' && provider.base_url === undefined) {
       problems.push({ path, message: 'azure-openai needs base_url, such as https://NAME.openai.azure.com' });
     }
+    if (provider.iam_url !== undefined && providerTypes.get(provider.type)?.auth !== 'ibm-iam') {
+      problems.push({ path: [...path, 'iam_url'], message: `type ${provider.type} takes no tokens of IBM Cloud` });
+    }
     for (const issuer of ['entra', 'google'] as const) {
       if (provider[issuer] === undefined) continue;
       if (providerTypes.get(provider.type)?.tokens?.id !== issuer) {

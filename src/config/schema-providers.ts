@@ -109,6 +109,9 @@ export const providerSchema = z.strictObject({
     .describe(
       'Region of the service, for vertex: us-east5, us, eu or global. Default: GOOGLE_CLOUD_LOCATION, else global.',
     ),
+  iam_url: httpUrl()
+    .optional()
+    .describe('Where IBM Cloud exchanges the key for tokens. Default: https://iam.cloud.ibm.com.'),
   all_models: z
     .boolean()
     .optional()

@@ -6,7 +6,7 @@ import type { Provider } from '../../src/inference/providers/provider.ts';
 import type { RecordedRequest } from '../../src/simulator/recording.ts';
 import { startGateway, type TestGateway, testKey } from '../start-gateway.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
-import { ownModels, startMediaServices } from './media-services.ts';
+import { ownModels, startMediaServices, tokenFor } from './media-services.ts';
 
 /** Every type of provider in one gateway, each at a base URL of its own of one upstream. */
 export interface EveryType {
@@ -14,8 +14,8 @@ export interface EveryType {
   upstream: Upstream;
   openai: OpenAI;
   anthropic: Anthropic;
-  /** The base URL of a type: of the upstream, or of a server that speaks formats of single services. */
-  baseUrlOf(provider: Provider): string;
+  /** Where a type is reached: of the upstream, or of a server that speaks formats of single services. */
+  addressOf(provider: Provider): { base_url: string; iam_url?: string };
   /** What was sent to either since the last `forget`, the lists of models left out. */
   sent(): Pick<RecordedRequest, 'path' | 'headers' | 'body'>[];
   forget(): void;
@@ -80,8 +80,10 @@ export async function openEveryType(t: Pick<TestContext, 'after'>): Promise<Ever
   const upstream = await startUpstream({ models: ['listed-model'] });
   t.after(() => upstream.close());
   const media = await startMediaServices(t);
-  const baseUrlOf = (provider: Provider) =>
-    (provider.id in ownModels ? media.url : upstream.url) + basePathOf(provider);
+  const addressOf = (provider: Provider) => ({
+    base_url: (provider.id in ownModels ? media.url : upstream.url) + basePathOf(provider),
+    ...(provider.auth === 'ibm-iam' && { iam_url: `${media.url}/iam` }),
+  });
   const gateway = await startGateway(t, {
     simulator: 'off',
     providers: Object.fromEntries(
@@ -89,7 +91,7 @@ export async function openEveryType(t: Pick<TestContext, 'after'>): Promise<Ever
         nameOf(provider),
         {
           type: provider.id,
-          base_url: baseUrlOf(provider),
+          ...addressOf(provider),
           ...(provider.auth !== 'none' && { api_key: keyOf(provider) }),
           ...(provider.speaksToo !== undefined && { dialects: [provider.dialect, ...provider.speaksToo] }),
         },
@@ -114,7 +116,7 @@ export async function openEveryType(t: Pick<TestContext, 'after'>): Promise<Ever
     upstream,
     openai: new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: testKey, maxRetries: 0 }),
     anthropic: new Anthropic({ baseURL: gateway.url, apiKey: testKey, maxRetries: 0 }),
-    baseUrlOf,
+    addressOf,
     sent: () => [
       ...upstream.requests().filter(({ method }) => method === 'POST'),
       ...media.calls.map(({ path, headers, body }) => ({ path, headers: headers as Record<string, string>, body })),
@@ -129,6 +131,7 @@ export async function openEveryType(t: Pick<TestContext, 'after'>): Promise<Ever
 /** The header in which a type's key goes, and what stands in it. */
 export function credentialOf(provider: Provider): [header: string, value: string] | null {
   if (provider.auth === 'none') return null;
+  if (provider.auth === 'ibm-iam') return ['authorization', `Bearer ${tokenFor(keyOf(provider))}`];
   const scheme = { bearer: 'Bearer', token: 'Token', key: 'Key' }[provider.auth as string];
   return scheme === undefined ? [provider.auth, keyOf(provider)] : ['authorization', `${scheme} ${keyOf(provider)}`];
 }

@@ -79,12 +79,23 @@ const services: Readonly<Record<string, Service>> = {
     const fits = pathname === '/v1/images/generations' && isObject(body) && body.response_format === 'b64_json';
     return fits ? json({ created: 1, data: [{ b64_json: picture }] }) : null;
   },
+  // IBM Cloud's IAM, which watsonx needs.
+  iam({ body }, { pathname }) {
+    const form = new URLSearchParams(typeof body === 'string' ? body : '');
+    const fits = pathname === '/identity/token' && form.get('grant_type') === 'urn:ibm:params:oauth:grant-type:apikey';
+    return fits ? json({ access_token: tokenFor(form.get('apikey')!), expires_in: 3_600, token_type: 'Bearer' }) : null;
+  },
   stability({ body, headers }, { pathname }) {
     if (pathname !== '/v2beta/stable-image/generate/core' || headers.accept !== 'application/json') return null;
     const fits = isObject(body) && body.aspect_ratio === '1:1' && typeof body.prompt === 'string';
     return fits ? json({ image: picture, finish_reason: 'SUCCESS', seed: 1 }) : null;
   },
 };
+
+/** What IAM gives for a key. */
+export function tokenFor(apiKey: string): string {
+  return `token-${Buffer.from(apiKey).toString('hex')}`;
+}
 
 /** What each calls the model that a test asks for. */
 export const ownModels: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -116,7 +127,7 @@ export async function startMediaServices(t: Pick<TestContext, 'after'>): Promise
     const { headers, method = '' } = request;
     const path = request.url!;
     const call = { path, method, headers, body: await bodyOf(headers['content-type'] ?? '', bytes), bytes };
-    if (method !== 'GET') calls.push(call);
+    if (method !== 'GET' && !path.startsWith('/iam/')) calls.push(call);
     const [, name = ''] = path.split('/');
     const url = new URL(path.slice(name.length + 1) || '/', 'http://service');
     const answer = services[name]?.(call, url) ?? null;
@@ -134,6 +145,7 @@ export async function startMediaServices(t: Pick<TestContext, 'after'>): Promise
 
 async function bodyOf(type: string, bytes: Buffer): Promise<JsonValue> {
   if (type.startsWith('application/json')) return JSON.parse(bytes.toString()) as JsonValue;
+  if (type === 'application/x-www-form-urlencoded') return bytes.toString();
   if (!type.startsWith('multipart/form-data')) return null;
   const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }).formData();
   return Object.fromEntries(

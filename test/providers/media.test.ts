@@ -70,7 +70,7 @@ for (const provider of catalog) {
       headers: { authorization: `Bearer ${adminKey}` },
       json: {
         type: provider.id,
-        base_url: every.baseUrlOf(provider),
+        ...every.addressOf(provider),
         ...(provider.auth !== 'none' && { api_key: 'a-key' }),
       },
     });

@@ -1,6 +1,7 @@
 import type { ProviderConfig } from '../../config/schema.ts';
 import { entraAuthorizer } from '../credentials/entra.ts';
 import { googleAuthorizer } from '../credentials/google.ts';
+import { ibmIamAuthorizer } from '../credentials/ibm-iam.ts';
 import type { Provider, TokenIssuer } from '../providers/provider.ts';
 import type { Authorizer } from '../transport/upstream-call.ts';
 
@@ -14,10 +15,14 @@ const heldMax = 1_000;
  * set a provider's address cannot have it sent there.
  */
 export function authorizerFor(
-  { tokens }: Provider,
+  { auth, tokens }: Provider,
   config: ProviderConfig,
   secret: string | null,
 ): Authorizer | undefined {
+  if (auth === 'ibm-iam' && secret !== null) {
+    const { iam_url: iamUrl } = config;
+    return once([auth, secret, iamUrl], () => ibmIamAuthorizer(secret, iamUrl));
+  }
   if (tokens === undefined) return undefined;
   // The JSON of a service account stands in the place of a key.
   if (tokens.id === 'google' && secret?.startsWith('{')) {

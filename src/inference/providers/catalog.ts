@@ -62,6 +62,7 @@ import { vercel } from './services/vercel.ts';
 import { vertex } from './services/vertex.ts';
 import { vllm } from './services/vllm.ts';
 import { voyage } from './services/voyage.ts';
+import { watsonx } from './services/watsonx.ts';
 import { whispercpp } from './services/whispercpp.ts';
 import { writer } from './services/writer.ts';
 import { xai } from './services/xai.ts';
@@ -101,6 +102,7 @@ export const catalog: readonly Provider[] = [
   vercel,
   databricks,
   snowflake,
+  watsonx,
   ai21,
   friendli,
   ovhcloud,

@@ -100,6 +100,8 @@ function authHeader(auth: ProviderAuth, secret: string): [string, string] | null
     case 'x-goog-api-key':
     case 'xi-api-key':
       return [auth, secret];
+    // Its header is a token, which the authorizer gets for the key.
+    case 'ibm-iam':
     case 'none':
       return null;
   }

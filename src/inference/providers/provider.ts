@@ -146,6 +146,8 @@ export type ProviderAuth =
   | 'xi-api-key'
   | 'token'
   | 'key'
+  /** The key is exchanged for tokens of IBM Cloud. */
+  | 'ibm-iam'
   | 'none';
 
 /** Where a service differs from OpenAI's API; see `openAiQuirks` for one that does not. */

@@ -138,6 +138,7 @@ const authWords = {
   'xi-api-key': '`xi-api-key`',
   token: '`Authorization: Token`',
   key: '`Authorization: Key`',
+  'ibm-iam': 'exchanged for tokens',
   none: 'none',
 } as const satisfies Record<Provider['auth'], string>;
 
