@@ -35,12 +35,15 @@ export async function startForwardProxy(
   const tunnels = new Set<Socket>();
   server.on('connect', (request, socket: Socket) => {
     ordered(request);
+    // Whoever was refused may be gone at once.
+    socket.on('error', () => undefined);
     if (refuses !== undefined) return socket.end(`HTTP/1.1 ${refuses} No\r\nContent-Length: 0\r\n\r\n`);
     const onward = net.connect({ port, host: '127.0.0.1' }, () => {
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
       socket.pipe(onward).pipe(socket);
     });
-    for (const end of [socket, onward]) tunnels.add(end.on('error', () => undefined));
+    onward.on('error', () => undefined);
+    for (const end of [socket, onward]) tunnels.add(end);
   });
   t.after(() => {
     for (const tunnel of tunnels) tunnel.destroy();
