@@ -128,13 +128,16 @@ function programOf({ bin = culvertBin, executable }: ProcessOptions): [string, .
   return executable === undefined ? [process.execPath, bin] : [executable];
 }
 
+/** Of a command that takes more than two seconds, as any does on a busy machine. */
+const progressLine = /^.+, \d+ s\n/gm;
+
 export interface Ran {
   code: number | null;
   stdout: string;
   stderr: string;
 }
 
-/** Runs one command to its end; `input` is its standard input. */
+/** Runs one command to its end; `input` is its standard input. Lines of progress are left out of what it said. */
 export function runCommand(
   args: readonly string[],
   options: Pick<ProcessOptions, 'env' | 'bin' | 'executable'> & { cwd: string; input?: string },
@@ -151,7 +154,7 @@ export function runCommand(
       stderr += text;
     });
     child.on('error', reject);
-    child.on('close', (code) => resolve({ code, stdout, stderr }));
+    child.on('close', (code) => resolve({ code, stdout, stderr: stderr.replaceAll(progressLine, '') }));
     // A command that does not read its input may be gone before it is written.
     child.stdin.on('error', () => undefined);
     child.stdin.end(options.input ?? '');

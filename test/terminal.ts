@@ -24,7 +24,7 @@ export function openTerminal(t: Lifetime, line: string, { cwd, columns, env }: T
   const command = `stty cols ${columns} rows 50; exec ${line}`;
   const child = spawn('script', ['--quiet', '--return', '--flush', '--command', command, '/dev/null'], {
     cwd,
-    env: { ...cleanEnv(env), SHELL: '/bin/sh', TERM: 'xterm' },
+    env: { ...cleanEnv({ SHELL: '/bin/sh', TERM: 'xterm', ...env }) },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   let output = '';

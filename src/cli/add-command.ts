@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { configOption, example, jsonOption, type Run } from './options.ts';
+import { configOption, example, jsonOption, quietOption, type Run } from './options.ts';
 import type { CliParts } from './parts.ts';
 
 /** `culvert add`: engines that run on this machine. */
@@ -18,6 +18,7 @@ export function addAddCommand(program: Command, run: Run, parts: CliParts): void
     )
     .option(...configOption)
     .option(...jsonOption)
+    .option(...quietOption)
     .addHelpText('after', example('culvert add speech --yes'))
     .action((extra, options) => run(import('./commands/add.ts').then(({ add }) => add(extra, options, parts))));
 }

@@ -5,6 +5,7 @@ import type { Config } from '../config/schema.ts';
 import { dataFolderAt, readIfThere } from '../stores/sqlite/data-folder.ts';
 import { CommandFailed } from './command-failed.ts';
 import type { CliParts } from './parts.ts';
+import { createProgress, type Progress } from './progress.ts';
 import { loadHere, readConfig } from './read-config.ts';
 import { errorIn, errorTextCharsMax, reach, serverUrl } from './running-server.ts';
 
@@ -13,6 +14,7 @@ export interface AdminFlags {
   url?: string | undefined;
   config?: string | undefined;
   json?: boolean | undefined;
+  quiet?: boolean | undefined;
 }
 
 export type AdminQuery = Readonly<Record<string, string | number | undefined>>;
@@ -35,18 +37,35 @@ export class AdminRefused extends CommandFailed {
   /** The reply's body, '' when it could not be read. */
   readonly text: string;
   constructor(sentence: string, reply: { status: number; param: string | null; text: string }) {
-    super(sentence);
+    super(sentence, 1, { status: reply.status, param: reply.param });
     this.status = reply.status;
     this.param = reply.param;
     this.text = reply.text;
   }
 }
 
-/** Runs `work` with the client that fits: the server of `--url`, CULVERT_URL or the data folder, else this process. */
+/**
+ * Runs `work` with the client that fits: the server of `--url`, CULVERT_URL or the data folder, else this process. Its
+ * progress says whom it waits for, until the command knows better.
+ */
 export async function withAdmin<T>(
   flags: AdminFlags,
   parts: Pick<CliParts, 'adminApi'>,
-  work: (admin: AdminClient) => Promise<T>,
+  work: (admin: AdminClient, progress: Progress) => Promise<T>,
+): Promise<T> {
+  const progress = createProgress(flags, 'waits');
+  try {
+    return await withClient(flags, parts, progress, work);
+  } finally {
+    progress.end();
+  }
+}
+
+async function withClient<T>(
+  flags: AdminFlags,
+  parts: Pick<CliParts, 'adminApi'>,
+  progress: Progress,
+  work: (admin: AdminClient, progress: Progress) => Promise<T>,
 ): Promise<T> {
   let read: Config | null = null;
   const config = () => {
@@ -57,13 +76,17 @@ export async function withAdmin<T>(
   if (url !== null) {
     const named = flags.url !== undefined || Boolean(process.env.CULVERT_URL);
     const key = adminKey(url, named, config);
-    if (key !== null) return work(overHttp(url, key));
+    if (key !== null) {
+      progress.at(`waiting for ${url}`);
+      return work(overHttp(url, key), progress);
+    }
     if (named) throw new CommandFailed(`No admin key for ${url} is known here. Put it into CULVERT_ADMIN_KEY.`);
     // A server without an admin key has no admin API. Its stores are here nevertheless, and it sees changes of them.
   }
+  progress.at(`working in ${config().storage.data_dir}`);
   const { api, close } = await parts.adminApi(config(), loadHere(flags.config).file);
   try {
-    return await work(inProcess(api));
+    return await work(inProcess(api), progress);
   } finally {
     await close();
   }

@@ -73,14 +73,18 @@ function lineOf(item: BackupItem): string {
  * Reads the whole file once. Throws a sentence when it is not a backup, comes from a newer version, is cut short or
  * damaged.
  */
-export async function verifyBackupFile(file: string): Promise<{ head: BackupHead } & BackupSize> {
+export async function verifyBackupFile(
+  file: string,
+  counted: (items: number) => void,
+): Promise<{ head: BackupHead } & BackupSize> {
   const reading = readBackupFile(file);
   const size = { rows: 0, fileBytes: 0 };
-  for (;;) {
+  for (let items = 1; ; items++) {
     const { done, value } = await reading.next();
     if (done) return { head: value, ...size };
     if ('file' in value) size.fileBytes += value.bytes.length;
     else size.rows++;
+    counted(items);
   }
 }
 

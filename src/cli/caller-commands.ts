@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { configOption, example, jsonOption, keyOption, type Run, urlOption } from './options.ts';
+import { configOption, example, jsonOption, keyOption, quietOption, type Run, urlOption } from './options.ts';
 import type { CliParts } from './parts.ts';
 
 /** Commands that use the running server as its callers do, by an API key: models, chat, mcp. `models` gets more. */
@@ -11,6 +11,7 @@ export function addCallerCommands(program: Command, run: Run, parts: CliParts): 
     .option(...keyOption)
     .option(...configOption)
     .option(...jsonOption)
+    .option(...quietOption)
     .addHelpText('after', example('CULVERT_API_KEY=sk-cv-… culvert models'))
     .action((options) => run(import('./commands/models.ts').then(({ models }) => models(options, parts))));
 
@@ -24,7 +25,8 @@ export function addCallerCommands(program: Command, run: Run, parts: CliParts): 
     .option(...urlOption)
     .option(...keyOption)
     .option(...configOption)
-    .option('--json', "print the server's whole answer as JSON")
+    .option('--json', "print the server's whole answer as JSON, errors too")
+    .option(...quietOption)
     .addHelpText('after', example('CULVERT_API_KEY=sk-cv-… culvert chat "Why is the sky blue?" --model smart'))
     .action((text, options) => run(import('./commands/chat.ts').then(({ chat }) => chat(text, options))));
 

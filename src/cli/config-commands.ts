@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { configOption, example, jsonOption, type Run } from './options.ts';
+import { configOption, example, jsonOption, quietOption, type Run } from './options.ts';
 import type { CliParts } from './parts.ts';
 
 /** Commands that write a configuration or explain it, without a server: init, check, explain. */
@@ -23,6 +23,7 @@ export function addConfigCommands(program: Command, run: Run, parts: CliParts): 
     )
     .option('--schema', 'print the JSON Schema of culvert.yaml, for editors, and check nothing')
     .option(...jsonOption)
+    .option(...quietOption)
     .addHelpText('after', example('culvert check --live'))
     .action((file, options) =>
       run(

@@ -9,7 +9,8 @@ export const configOption = [
   '--config <file>',
   'configuration file (default: CULVERT_CONFIG, ./culvert.yaml, or none)',
 ] as const;
-export const jsonOption = ['--json', 'print JSON'] as const;
+export const jsonOption = ['--json', 'print JSON, errors too'] as const;
+export const quietOption = ['--quiet', 'show no progress'] as const;
 export const urlOption = [
   '--url <url>',
   'server to ask (default: CULVERT_URL, or the server of the data folder)',
@@ -26,7 +27,8 @@ export function adminOptions(command: Command): Command {
   return command
     .option(...urlOption)
     .option(...configOption)
-    .option(...jsonOption);
+    .option(...jsonOption)
+    .option(...quietOption);
 }
 
 /** A whole number within bounds, as commander reads options. */

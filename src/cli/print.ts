@@ -1,17 +1,45 @@
+import { fitted, lineWidth } from './line-width.ts';
+import { endProgress } from './progress.ts';
+
+/** How a command's output was asked for. */
+export interface PrintFlags {
+  json?: boolean | undefined;
+  quiet?: boolean | undefined;
+}
+
+/** Whether `--json` is among the options; behind `--` it is an argument. */
+export function wantsJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--');
+  return argv.slice(0, end === -1 ? undefined : end).includes('--json');
+}
+
 /** Whether a list is printed as JSON: on request, and wherever no person reads it (design §16). */
-export function listForm(flags: { json?: boolean | undefined }): 'json' | 'table' {
+export function listForm(flags: PrintFlags): 'json' | 'table' {
   return flags.json === true || process.stdout.isTTY !== true ? 'json' : 'table';
 }
 
+/** For people, so no wider than their terminal. */
 export function print(text: string): void {
-  process.stdout.write(`${text}\n`);
+  printExact(fitted(text, lineWidth(process.stdout)));
+}
+
+/** What is pasted or read by programs: its lines stay as they are. */
+export function printExact(text: string): void {
+  writeOut(`${text}\n`);
+}
+
+/** A piece of what comes bit by bit. */
+export function writeOut(text: string): void {
+  endProgress();
+  process.stdout.write(text);
 }
 
 export function printJson(value: unknown): void {
-  print(JSON.stringify(value, null, 2));
+  printExact(JSON.stringify(value, null, 2));
 }
 
 /** For people beside the result: a pipe that takes stdout does not get it. */
 export function note(text: string): void {
-  process.stderr.write(`${text}\n`);
+  endProgress();
+  process.stderr.write(`${fitted(text, lineWidth(process.stderr))}\n`);
 }

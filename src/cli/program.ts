@@ -1,4 +1,4 @@
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { culvert } from '../kernel/command-form.ts';
 import { nearest } from '../kernel/nearest.ts';
 import { addAddCommand } from './add-command.ts';
@@ -9,6 +9,7 @@ import { addImportCommand } from './import-command.ts';
 import { fitted, helpWidth, lineWidth } from './line-width.ts';
 import { configOption, example, type Run } from './options.ts';
 import type { CliParts } from './parts.ts';
+import { wantsJson } from './print.ts';
 import { environment } from './reference/facts.ts';
 import { addReferenceCommands } from './reference-commands.ts';
 import { portNumber } from './start-options.ts';
@@ -53,14 +54,17 @@ export async function runProgram(argv: readonly string[], parts: CliParts, servi
     return run(work);
   };
   const program = await createProgram(parts, run, serve, argv[argv[0] === 'help' ? 1 : 0] ?? '');
+  if (wantsJson(argv)) silence(program);
   try {
     const unknown = unknownCommand(program, argv);
     if (unknown !== null) throw new CommandFailed(unknown, 2);
     await program.parseAsync(argv, { from: 'user' });
     return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    throw error;
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return 0;
+    if (!wantsJson(argv)) return 2;
+    throw new CommandFailed(error.message.replace(/^error: /, ''), 2);
   }
 }
 
@@ -79,8 +83,9 @@ export async function createProgram(parts: CliParts, run: Run, serve: Run, calle
     .configureOutput({
       getOutHelpWidth: () => helpWidth(process.stdout),
       getErrHelpWidth: () => helpWidth(process.stderr),
-      outputError: (text, write) => write(fitted(text, lineWidth(process.stderr))),
+      writeErr: (text) => process.stderr.write(fitted(text, lineWidth(process.stderr))),
     })
+    .configureHelp({ minWidthToWrap: 20 })
     .addHelpText('after', () => `\nEnvironment:\n${indented(environment)}`)
     .addHelpText('after', example('culvert start'));
 
@@ -113,8 +118,8 @@ export async function createProgram(parts: CliParts, run: Run, serve: Run, calle
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes a free one', checkedPort, 4142)
     .option('--name <name>', 'name shown in its answers, to tell one mock from another', '')
-    .option('--faults', 'print every fault that it knows, then exit')
-    .option('--json', 'print its URL as JSON, and log no requests')
+    .addOption(new Option('--faults', 'print every fault that it knows, then exit').conflicts('json'))
+    .option('--json', 'print its URL as JSON, errors too, and log no requests')
     .addHelpText('after', example('culvert mock --port 4142'))
     .action((options) => serve(import('./commands/mock.ts').then(({ mock }) => mock(options, parts))));
 
@@ -125,6 +130,12 @@ export async function createProgram(parts: CliParts, run: Run, serve: Run, calle
 
 function indented(rows: readonly (readonly string[])[]): string {
   return aligned(rows, helpWidth(process.stdout) - 2).replaceAll(/^/gm, '  ');
+}
+
+/** A wrong call is told once, as JSON. */
+function silence(command: Command): void {
+  command.configureOutput({ writeErr: () => undefined });
+  for (const each of command.commands) silence(each);
 }
 
 /** `start` is what runs without a command, so a mistyped one would be told that start takes no arguments. */

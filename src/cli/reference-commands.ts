@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { example, type Run } from './options.ts';
-import { print } from './print.ts';
+import { printExact } from './print.ts';
 import { outlineOf } from './reference/outline.ts';
 
 /** Commands that tell of the others: completion and man. `whole` makes the program with everything that it knows. */
@@ -13,7 +13,7 @@ export function addReferenceCommands(program: Command, run: Run, version: string
     .action((shell: keyof typeof scripts) =>
       run(
         (async () => {
-          print((await scripts[shell]())(outlineOf(await whole())).trimEnd());
+          printExact((await scripts[shell]())(outlineOf(await whole())).trimEnd());
           return 0;
         })(),
       ),
@@ -27,7 +27,7 @@ export function addReferenceCommands(program: Command, run: Run, version: string
       run(
         (async () => {
           const { manPage } = await import('./reference/man-page.ts');
-          print(manPage(outlineOf(await whole()), version, new Date()).trimEnd());
+          printExact(manPage(outlineOf(await whole()), version, new Date()).trimEnd());
           return 0;
         })(),
       ),

@@ -1,5 +1,7 @@
 import { CommandFailed } from './command-failed.ts';
 import type { CliParts } from './parts.ts';
+import { note, printJson, wantsJson } from './print.ts';
+import { endProgress } from './progress.ts';
 import { startArguments } from './start-options.ts';
 
 /**
@@ -27,22 +29,31 @@ export async function runCli(argv: readonly string[], parts: CliParts): Promise<
       reader = 'may leave';
     });
   } catch (error) {
-    if (error instanceof CommandFailed) {
-      process.stderr.write(`${error.message}\n`);
-      return error.exitCode;
+    endProgress();
+    const failed = error instanceof CommandFailed ? error : await unusable(error);
+    if (wantsJson(argv)) {
+      printJson({ error: errorObject(failed ?? new CommandFailed(String(error))) });
+      if (failed === null) console.error(error);
+      return failed?.exitCode ?? 1;
     }
-    const unusable = await whyUnusable(error);
-    if (unusable === null) throw error;
-    process.stderr.write(`${unusable}\n`);
-    return 1;
+    if (failed === null) throw error;
+    note(failed.message);
+    return failed.exitCode;
   }
 }
 
+/** As docs/cli.md promises it. */
+function errorObject({ message, exitCode, refusal }: CommandFailed) {
+  const type = exitCode === 2 ? 'wrong_call' : refusal === null ? 'failed' : 'refused';
+  return { message, type, exit_code: exitCode, status: refusal?.status ?? null, param: refusal?.param ?? null };
+}
+
 /** Every command opens the stores in its own way; what keeps it from that needs the same sentence. */
-async function whyUnusable(error: unknown): Promise<string | null> {
+async function unusable(error: unknown): Promise<CommandFailed | null> {
   const [sqlite, postgres] = await Promise.all([
     import('../stores/sqlite/unusable.ts'),
     import('../stores/postgres/unusable.ts'),
   ]);
-  return sqlite.whyUnusable(error) ?? postgres.whyUnusable(error, 'of storage.database');
+  const why = sqlite.whyUnusable(error) ?? postgres.whyUnusable(error, 'of storage.database');
+  return why === null ? null : new CommandFailed(why);
 }

@@ -47,9 +47,8 @@ export async function ask(url: string, path: string, key: string, init: RequestI
   const response = await reach(url, path, { ...init, headers });
   if (response.ok) return response;
   const text = (await response.text().catch(() => '')).slice(0, errorTextCharsMax);
-  throw new CommandFailed(
-    `${url} answered ${response.status}: ${errorIn(text)?.message ?? (response.statusText || 'no message')}`,
-  );
+  const { message, param } = errorIn(text) ?? { message: response.statusText || 'no message', param: null };
+  throw new CommandFailed(`${url} answered ${response.status}: ${message}`, 1, { status: response.status, param });
 }
 
 /** One request without changes. A missing answer becomes a sentence. */

@@ -4,6 +4,7 @@ import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
 import { culvert } from '../kernel/command-form.ts';
 import { capabilitiesOf } from './capabilities.ts';
+import { fitted, lineWidth } from './line-width.ts';
 import { table } from './table.ts';
 
 export interface StartFacts {
@@ -34,11 +35,13 @@ export interface ShownKey {
 export function startMessage(facts: StartFacts): string {
   const { url, snapshot, userKey, adminKey } = facts;
   const lines = [
-    `Culvert ${facts.version} listens on ${url}${isEveryAddress(snapshot) ? ', and on every other address of this machine' : ''}`,
+    said(
+      `Culvert ${facts.version} listens on ${url}${isEveryAddress(snapshot) ? ', and on every other address of this machine' : ''}`,
+    ),
     '',
     table(['capability', 'state', 'by'], rows(snapshot)),
   ];
-  for (const server of unused(facts)) lines.push('', foundLine(server));
+  for (const server of unused(facts)) lines.push('', said(foundLine(server)));
   if (facts.dashboard) lines.push('', ...dashboardLines(facts));
   if (adminKey !== null) lines.push('', ...keyLines('Admin key, for /admin/v1 and /metrics', adminKey, facts));
   if (userKey !== null) lines.push('', ...keyLines('API key', userKey, facts));
@@ -46,7 +49,9 @@ export function startMessage(facts: StartFacts): string {
   if (unheard.length > 0) {
     lines.push(
       '',
-      `Culvert could not read the list of models of ${unheard.join(', ')} so far, and asks again. ${culvert} check --live says what is wrong.`,
+      said(
+        `Culvert could not read the list of models of ${unheard.join(', ')} so far, and asks again. ${culvert} check --live says what is wrong.`,
+      ),
     );
   }
   const everybody = unrestricted(snapshot.config.default_plan);
@@ -54,7 +59,9 @@ export function startMessage(facts: StartFacts): string {
   if (standIn !== null) {
     lines.push(
       '',
-      `${standIn.id} answers for models that nobody here has, such as claude-… and gpt-…; server.unknown_models: refuse makes them 404.`,
+      said(
+        `${standIn.id} answers for models that nobody here has, such as claude-… and gpt-…; server.unknown_models: refuse makes them 404.`,
+      ),
     );
   }
   const model = exampleModel(snapshot);
@@ -70,6 +77,11 @@ export function startMessage(facts: StartFacts): string {
     );
   }
   return `${lines.join('\n')}\n`;
+}
+
+/** Prose; what is pasted keeps its lines. */
+function said(text: string): string {
+  return fitted(text, lineWidth(process.stdout));
 }
 
 function dashboardLines({ url, login, reader }: StartFacts): string[] {

@@ -1,4 +1,6 @@
-/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
+import { terminalClosed } from '../kernel/terminal-closed.ts';
+
+/** Resolves at the first SIGINT or SIGTERM, or when the terminal closes; a second signal ends the process at once. */
 export function untilSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -7,5 +9,8 @@ export function untilSignal(): Promise<void> {
         resolve();
       });
     }
+    process.on('SIGHUP', () => {
+      if (terminalClosed()) resolve();
+    });
   });
 }

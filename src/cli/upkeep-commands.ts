@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { adminOptions, configOption, example, jsonOption, keyOption, type Run, whole } from './options.ts';
+import { adminOptions, configOption, example, jsonOption, keyOption, quietOption, type Run, whole } from './options.ts';
 import type { CliParts } from './parts.ts';
 
 /** Commands that look after an installation: doctor, reload, migrate, backup, restore, bench. */
@@ -10,6 +10,7 @@ export function addUpkeepCommands(program: Command, run: Run, parts: CliParts): 
     .option('--live', 'ask each provider and credential for its list of models, and each search engine')
     .option(...configOption)
     .option(...jsonOption)
+    .option(...quietOption)
     .addHelpText('after', example('culvert doctor --live'))
     .action((options) => run(import('./commands/doctor.ts').then(({ doctor }) => doctor(options, parts))));
 
@@ -24,6 +25,7 @@ export function addUpkeepCommands(program: Command, run: Run, parts: CliParts): 
     .option('--check', 'only list what is pending; exits with 1 when there is something')
     .option(...configOption)
     .option(...jsonOption)
+    .option(...quietOption)
     .addHelpText('after', example('culvert migrate --check'))
     .action((options) => run(import('./commands/migrate.ts').then(({ migrate }) => migrate(options, parts))));
 
@@ -33,6 +35,7 @@ export function addUpkeepCommands(program: Command, run: Run, parts: CliParts): 
     .argument('<file>', 'file to write; an older backup is replaced once the new one is whole')
     .option(...configOption)
     .option(...jsonOption)
+    .option(...quietOption)
     .addHelpText('after', example('culvert backup culvert-backup.gz'))
     .action((file, options) => run(import('./commands/backup.ts').then(({ backup }) => backup(file, options, parts))));
 
@@ -43,6 +46,7 @@ export function addUpkeepCommands(program: Command, run: Run, parts: CliParts): 
     .option('--yes', 'replace what the data folder holds; the earlier files stay as *.before-restore-<time>')
     .option(...configOption)
     .option(...jsonOption)
+    .option(...quietOption)
     .addHelpText('after', example('culvert restore culvert-backup.gz'))
     .action((file, options) =>
       run(import('./commands/restore.ts').then(({ restore }) => restore(file, options, parts))),
@@ -61,6 +65,7 @@ export function addUpkeepCommands(program: Command, run: Run, parts: CliParts): 
     .option('--max-tokens <number>', 'longest answer', whole(1, 100_000), 16)
     .option('--prompt <text>', 'the question', 'Say hello.')
     .option(...jsonOption)
+    .option(...quietOption)
     .addHelpText(
       'after',
       example('CULVERT_API_KEY=sk-cv-… culvert bench http://127.0.0.1:4141 --model sim/chat --requests 200'),

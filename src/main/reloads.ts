@@ -5,6 +5,7 @@ import { whyNotReplaced } from '../config/declared.ts';
 import { formatProblem } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
 import { type ConfigWatch, settled, watchConfig } from '../config/watch.ts';
+import { terminalClosed } from '../kernel/terminal-closed.ts';
 import type { Log } from '../observe/log.ts';
 
 export interface ReloadsParts {
@@ -43,7 +44,9 @@ export class Reloads {
       sources: this.#sources,
       onChange: () => void this.reload('the file changed', 'careful'),
     });
-    process.on('SIGHUP', () => void this.reload('SIGHUP', 'careful'));
+    process.on('SIGHUP', () => {
+      if (!terminalClosed()) void this.reload('SIGHUP', 'careful');
+    });
   }
 
   /** `why` goes to the log. A configuration with errors changes nothing. */

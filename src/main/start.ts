@@ -1,3 +1,4 @@
+import { note } from '../cli/print.ts';
 import { type StartFacts, startMessage } from '../cli/start-table.ts';
 import { type ConfigResult, checkConfigText } from '../config/check.ts';
 import { configText, findConfigFile, loadConfig } from '../config/load.ts';
@@ -5,6 +6,7 @@ import { formatProblem } from '../config/problem.ts';
 import { providersInEnvironment } from '../inference/providers/catalog.ts';
 import { probeGet } from '../inference/providers/probe-get.ts';
 import { type LocalServer, probeLocalServers } from '../inference/providers/probe-local.ts';
+import { terminalClosed } from '../kernel/terminal-closed.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import type { KeptKey } from './callers.ts';
 import { type Gateway, openGateway } from './gateway.ts';
@@ -31,8 +33,8 @@ export async function start(options: StartOptions): Promise<number> {
   const load = () => overridden(loadConfig({ file, env, implicitProviders }), options);
   const loaded = load();
   if (!loaded.ok) {
-    for (const problem of loaded.errors) console.error(formatProblem(problem));
-    console.error(
+    for (const problem of loaded.errors) note(formatProblem(problem));
+    note(
       `\nThe configuration has ${loaded.errors.length === 1 ? 'an error' : `${loaded.errors.length} errors`}; nothing was started.`,
     );
     return 1;
@@ -40,7 +42,7 @@ export async function start(options: StartOptions): Promise<number> {
   const { config } = loaded;
   const interactive = process.stdout.isTTY === true;
   const { log, flush } = await createLog({ level: config.telemetry.log.level, form: interactive ? 'pretty' : 'json' });
-  for (const warning of loaded.warnings) console.error(`warning: ${formatProblem(warning)}`);
+  for (const warning of loaded.warnings) note(`warning: ${formatProblem(warning)}`);
 
   const wanted = env.CULVERT_AUTODETECT === '1' ? 'on' : config.autodetect;
   const probing: Promise<LocalServer[]> = wanted === 'off' ? Promise.resolve([]) : probeLocalServers({ probeGet });
@@ -61,7 +63,7 @@ export async function start(options: StartOptions): Promise<number> {
     });
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
-    console.error(error.message);
+    note(error.message);
     return 1;
   }
 
@@ -147,6 +149,9 @@ function untilStopped(
     };
     process.on('SIGTERM', () => stop('SIGTERM'));
     process.on('SIGINT', () => stop('SIGINT'));
+    process.on('SIGHUP', () => {
+      if (terminalClosed() && !stopping) stop('the terminal was closed');
+    });
   });
 }
 

@@ -8,7 +8,8 @@ const elsewhere: ReadonlySet<string> = new Set(['level', 'time', 'msg']);
 /** The log as a person at a terminal reads it: a line each, `15:04:05 INFO 200 chat sim/chat, 43 ms, 8 + 46 tokens, req_…`. */
 export function logForPeople(): ReturnType<typeof PinoPretty> {
   return PinoPretty({
-    colorize: true,
+    // By NO_COLOR, FORCE_COLOR and TERM, as Node reads them.
+    colorize: process.stdout.hasColors?.() ?? false,
     translateTime: 'SYS:HH:MM:ss',
     hideObject: true,
     messageFormat: (line) => (line.msg === 'request' ? requestLine(line) : otherLine(line)),

@@ -104,7 +104,7 @@ test('explain takes the bodies of other endpoints, each in its own format', asyn
   assert.deepEqual(sent['oai/gpt-x'] && [sent['oai/gpt-x'].answer, sent['oai/gpt-x'].dropped], ['converted', 'top_k']);
   const wrong = await explain('speeches');
   assert.equal(wrong.code, 2);
-  assert.match(wrong.stderr, /chat, messages, responses, embeddings/);
+  assert.match(wrong.stdout, /chat, messages, responses, embeddings/);
 });
 
 test('explain says of embeddings who would be asked, in how many calls, and what is wrong with a body', async (t) => {

@@ -140,8 +140,8 @@ describe('first minutes', { concurrency: 3 }, () => {
     const shown = await onTerminal(`timeout -s INT 6 ${program} start --port 0 || true`, { cwd });
     assert.match(shown.stdout, /^API key \(kept in \.culvert\/api\.key\):\r\n {2}sk-cv-\S+\r$/m);
     const table = shown.stdout.slice(shown.stdout.indexOf('capability'), shown.stdout.indexOf('Dashboard'));
-    const doctor = await onTerminal(`${program} doctor`, { cwd });
-    const keys = await onTerminal(`${program} keys list`, { cwd });
+    const doctor = await onTerminal(`${program} doctor --quiet`, { cwd });
+    const keys = await onTerminal(`${program} keys list --quiet`, { cwd });
     for (const line of `${table}\r\n${doctor.stdout}\r\n${keys.stdout}`.split('\r\n')) {
       assert.ok(line.length <= 80, line);
     }

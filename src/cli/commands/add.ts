@@ -26,9 +26,9 @@ import { culvert } from '../../kernel/command-form.ts';
 import { dataFolderAt, openDataFolder } from '../../stores/sqlite/data-folder.ts';
 import { type AdminFlags, withAdmin } from '../admin-client.ts';
 import { CommandFailed } from '../command-failed.ts';
-import { createDownloadBar, inMb } from '../download-bar.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson } from '../print.ts';
+import { createProgress, inMb, whileWaiting } from '../progress.ts';
 import { readConfig } from '../read-config.ts';
 import { serverUrl } from '../running-server.ts';
 import { table } from '../table.ts';
@@ -56,15 +56,19 @@ export async function add(extra: ExtraName | undefined, flags: AddFlags, parts: 
   process.once('SIGINT', leave);
   try {
     const { signal } = leaving;
-    const hosted = flags.offline ? modelAtHand(folder, manifest) : await askHost(modelHost(), manifest, signal);
+    const hosted = flags.offline
+      ? modelAtHand(folder, manifest)
+      : await whileWaiting(flags, `waiting for ${modelHost()}`, askHost(modelHost(), manifest, signal));
     for (const line of planOf(folder, manifest, hosted, flags)) note(line);
     await consent(flags, signal);
     openDataFolder(config.storage.data_dir);
     if (!runtimeInstalled(folder)) {
       note(`Installing ${runtimePackage} ${runtimeVersion} …`);
-      await installRuntime({ folder, signal, network: flags.offline ? 'offline' : 'online', nowMs: Date.now });
+      const network = flags.offline ? 'offline' : 'online';
+      const installing = installRuntime({ folder, signal, network, nowMs: Date.now });
+      await whileWaiting(flags, 'npm installs the packages', installing);
     }
-    await bringModel(folder, manifest, hosted, signal, () => tellServer(flags, parts));
+    await bringModel(flags, { folder, manifest, hosted, signal }, () => tellServer(flags, parts));
   } catch (error) {
     if (leaving.signal.aborted) throw new CommandFailed((leaving.signal.reason as Error).message);
     if (error instanceof AddFailed) throw new CommandFailed(error.message);
@@ -159,15 +163,30 @@ async function consent(flags: AddFlags, signal: AbortSignal): Promise<void> {
   if (!/^y(es)?$/i.test(answer.trim())) throw new CommandFailed('Nothing was changed.');
 }
 
+interface Bringing {
+  folder: ExtrasFolder;
+  manifest: ModelManifest;
+  hosted: HostedModel;
+  signal: AbortSignal;
+}
+
+const barCells = 24;
+
+/** `[#########---------------]  37 %, 43.6 of 118.0 MB` */
+function howFar(doneBytes: number, totalBytes: number): string {
+  const share = totalBytes === 0 ? 1 : Math.min(1, doneBytes / totalBytes);
+  const full = Math.floor(share * barCells);
+  const percent = String(Math.floor(share * 100)).padStart(3);
+  return `[${'#'.repeat(full)}${'-'.repeat(barCells - full)}] ${percent} %, ${inMb(doneBytes)} of ${inMb(totalBytes)} MB`;
+}
+
 /** `begun` is called once the server can read how far it is. */
 async function bringModel(
-  folder: ExtrasFolder,
-  manifest: ModelManifest,
-  hosted: HostedModel,
-  signal: AbortSignal,
+  flags: AddFlags,
+  { folder, manifest, hosted, signal }: Bringing,
   begun: () => Promise<boolean>,
 ): Promise<void> {
-  const bar = createDownloadBar();
+  const progress = createProgress(flags, 'waits');
   let told: Promise<boolean> | null = null;
   try {
     await installModel(manifest, hosted, {
@@ -175,14 +194,14 @@ async function bringModel(
       signal,
       nowMs: Date.now,
       onProgress(doneBytes, totalBytes) {
-        bar.show(doneBytes, totalBytes);
+        progress.at(howFar(doneBytes, totalBytes));
         // The first report is written when the second one comes.
         if (doneBytes > 0) told ??= begun();
       },
     });
     await told;
   } finally {
-    bar.end();
+    progress.end();
   }
 }
 

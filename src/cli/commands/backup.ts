@@ -10,6 +10,7 @@ import { readConfig } from '../read-config.ts';
 export interface BackupFlags {
   config?: string;
   json?: boolean;
+  quiet?: boolean;
 }
 
 /** `culvert backup`: everything that the stores and the data folder hold, while servers run. */
@@ -20,11 +21,14 @@ export async function backup(file: string, flags: BackupFlags, parts: CliParts):
   await refuseOlderSchema(config, parts);
   const database = config.storage.database === 'sqlite' ? 'sqlite' : 'postgres';
   const head = { culvert: parts.version, format: 2, at: new Date().toISOString(), database } as const;
-  const progress = createProgress('rows and pieces of files');
+  const progress = createProgress(flags, 'blocks');
+  progress.at('reading the databases');
   let size: BackupSize;
   try {
     // The file is made beside the backup, because the disk of the data folder may have no room for a copy.
-    size = await writeBackupFile(file, head, parts.readBackup(config, `${file}.copy`), progress.count);
+    size = await writeBackupFile(file, head, parts.readBackup(config, `${file}.copy`), (items) =>
+      progress.count(items, 'rows and pieces of files written'),
+    );
   } finally {
     progress.end();
   }

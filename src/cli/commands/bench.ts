@@ -6,7 +6,7 @@ import { askOnce, type Order } from '../bench/ask-once.ts';
 import { createTally, type Results, type Spread } from '../bench/results.ts';
 import { CommandFailed } from '../command-failed.ts';
 import { listForm, note, print, printJson } from '../print.ts';
-import { createProgress } from '../progress.ts';
+import { createProgress, whileWaiting } from '../progress.ts';
 import { readConfig } from '../read-config.ts';
 import { apiKey, serverUrl } from '../running-server.ts';
 import { plain, table } from '../table.ts';
@@ -22,6 +22,7 @@ export interface BenchFlags {
   maxTokens: number;
   prompt: string;
   json?: boolean;
+  quiet?: boolean;
 }
 
 const requestsDefault = 1_000;
@@ -94,7 +95,7 @@ async function firstChatModel(url: string, key: string): Promise<string> {
 /** `forMs` null: as many as wanted, however long that takes. */
 async function load(order: Order, flags: BenchFlags, forMs: number | null): Promise<Results> {
   // Alone, and not counted: it opens the way, and tells what a mistake would cost a thousand times.
-  const first = await askOnce(order);
+  const first = await whileWaiting(flags, 'waiting for the first answer', askOnce(order));
   if (!first.ok)
     throw new CommandFailed(plain(`The first request failed: ${first.outcome} ${first.message ?? ''}`.trim()));
   const wanted = forMs === null ? (flags.requests ?? requestsDefault) : requestsMax;
@@ -105,13 +106,13 @@ async function load(order: Order, flags: BenchFlags, forMs: number | null): Prom
       : `About ${expected.toLocaleString('en')} requests follow within ${forMs / 1_000} s, ${flags.concurrency} at a time, and never more than ${requestsMax.toLocaleString('en')}.`,
   );
   const tally = createTally();
-  const progress = createProgress('requests');
+  const progress = createProgress(flags, 'waits');
   const startedMs = performance.now();
   const endsMs = forMs === null ? Number.POSITIVE_INFINITY : startedMs + forMs;
   let begun = 0;
   const caller = async () => {
     while (begun < wanted && performance.now() < endsMs && !order.signal.aborted) {
-      progress.count(++begun);
+      progress.count(++begun, 'requests');
       const answered = await askOnce(order);
       if (answered.outcome !== 'interrupted') tally.add(answered);
     }

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createSseReader, type SseEvent } from '../../inference/transport/sse-reader.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import { CommandFailed } from '../command-failed.ts';
-import { print, printJson } from '../print.ts';
+import { printExact, printJson, writeOut } from '../print.ts';
+import { createProgress } from '../progress.ts';
 import { readConfig } from '../read-config.ts';
 import { apiKey, ask, type ServerFlags, serverUrl } from '../running-server.ts';
 import { fromServer } from './models.ts';
@@ -12,6 +13,7 @@ export interface ChatFlags extends ServerFlags {
   system?: string;
   stream: boolean;
   json?: boolean;
+  quiet?: boolean;
 }
 
 const notComplete = 'The connection ended before the answer did, so the answer is not complete.';
@@ -29,6 +31,8 @@ export async function chat(text: string, flags: ChatFlags): Promise<number> {
     throw new CommandFailed(`No key is set. Put one into CULVERT_API_KEY; ${culvert} keys create makes one.`);
   }
   const left = new AbortController();
+  const progress = createProgress(flags, 'waits');
+  progress.at(`waiting for the answer of ${url}`);
   process.once('SIGINT', () => left.abort());
   try {
     const body = {
@@ -42,6 +46,7 @@ export async function chat(text: string, flags: ChatFlags): Promise<number> {
     else await writeWhole(response, flags);
     return 0;
   } catch (error) {
+    progress.end();
     if (left.signal.aborted) return interruptedCode;
     throw error instanceof CommandFailed ? error : new CommandFailed(notComplete);
   }
@@ -63,7 +68,7 @@ async function writeWhole(response: Response, flags: ChatFlags): Promise<void> {
   const answer = (await response.json()) as { choices?: { message?: { content?: string | null; refusal?: string } }[] };
   if (flags.json) return printJson(answer);
   const message = answer.choices?.[0]?.message;
-  print(shown(message?.content ?? message?.refusal ?? ''));
+  printExact(shown(message?.content ?? message?.refusal ?? ''));
 }
 
 /** Ends in a sentence unless the stream said that it was complete: a cut answer must not look like a finished one. */
@@ -73,7 +78,7 @@ async function writeStream(response: Response): Promise<void> {
   const take = (events: readonly SseEvent[]) => {
     for (const { data } of events) {
       if (data === '[DONE]') ended = 'done';
-      else process.stdout.write(shown(textOf(data)));
+      else if (textOf(data) !== '') writeOut(shown(textOf(data)));
     }
   };
   try {
@@ -83,7 +88,7 @@ async function writeStream(response: Response): Promise<void> {
     }
     take(reader.end());
   } finally {
-    process.stdout.write('\n');
+    writeOut('\n');
   }
   if (ended === 'open') throw new CommandFailed(notComplete);
 }

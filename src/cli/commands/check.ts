@@ -7,6 +7,7 @@ import { unpricedFix, unpricedMessage, unpricedTargets } from '../../inference/m
 import { unsupportedByQdrant } from '../../vectors/qdrant/unsupported.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print, printJson } from '../print.ts';
+import { whileWaiting } from '../progress.ts';
 import { loadHere, shownSource } from '../read-config.ts';
 import type { LiveReport } from './check-live.ts';
 
@@ -15,6 +16,7 @@ export interface CheckFlags {
   live?: boolean;
   schema?: boolean;
   json?: boolean;
+  quiet?: boolean;
 }
 
 interface Counts {
@@ -63,7 +65,7 @@ export async function check(flags: CheckFlags, parts: CliParts): Promise<number>
 
 async function look(snapshot: Snapshot, flags: CheckFlags) {
   const { checkLive, liveTable } = await import('./check-live.ts');
-  const report: LiveReport = await checkLive(snapshot);
+  const report: LiveReport = await whileWaiting(flags, 'asking the providers', checkLive(snapshot));
   if (!flags.json) print(`\n${liveTable(report)}`);
   return report;
 }

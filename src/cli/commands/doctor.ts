@@ -20,6 +20,7 @@ import { portFinding, serverFinding } from '../doctor/serving.ts';
 import { damageFindings, schemaFinding, storeFindings } from '../doctor/stores.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, print, printJson } from '../print.ts';
+import { createProgress, type Progress } from '../progress.ts';
 import { loadHere, shownSource } from '../read-config.ts';
 import { aligned } from '../table.ts';
 
@@ -27,10 +28,12 @@ export interface DoctorFlags {
   config?: string;
   live?: boolean;
   json?: boolean;
+  quiet?: boolean;
 }
 
 /** `culvert doctor`: looks at everything a start needs, changes nothing. 1 when something would keep it from serving. */
 export async function doctor(flags: DoctorFlags, parts: CliParts): Promise<number> {
+  const progress = createProgress(flags, 'blocks');
   const findings: Finding[] = [nodeFinding(process.versions.node)];
   const { file, result } = loadHere(flags.config);
   const shown = shownSource(file);
@@ -38,7 +41,7 @@ export async function doctor(flags: DoctorFlags, parts: CliParts): Promise<numbe
     findings.push(ok('config', shown));
     for (const each of result.warnings)
       findings.push(warning('config', formatProblem(each), 'Remove it, or leave it: it has no effect.'));
-    findings.push(...(await serverFindings(result.config, flags, parts)));
+    findings.push(...(await serverFindings(result.config, flags, parts, progress)));
   } else {
     for (const each of result.errors)
       findings.push(problem('config', formatProblem(each), `Correct it, then run ${culvert} check.`));
@@ -49,7 +52,12 @@ export async function doctor(flags: DoctorFlags, parts: CliParts): Promise<numbe
   return sick ? 1 : 0;
 }
 
-async function serverFindings(config: Config, flags: DoctorFlags, parts: CliParts): Promise<Finding[]> {
+async function serverFindings(
+  config: Config,
+  flags: DoctorFlags,
+  parts: CliParts,
+  progress: Progress,
+): Promise<Finding[]> {
   const folder = dataFolderAt(config.storage.data_dir);
   const standing = folderFinding(folder);
   const findings = [
@@ -60,10 +68,13 @@ async function serverFindings(config: Config, flags: DoctorFlags, parts: CliPart
   // Without its folder nothing else can be looked at.
   if (standing.state === 'problem') return findings;
   const owner = existsSync(folder.lockFile) ? lockOwner(folder) : null;
+  progress.at('asking the server');
   findings.push(await serverFinding(owner?.url ?? null));
   findings.push(await portFinding(config.server.host, config.server.port, owner?.url ?? null));
   findings.push(...secretFindings(config, folder));
+  progress.at('reading every page of the databases');
   findings.push(...(await storesFindings(config, owner === null ? 'none' : 'runs', parts)));
+  progress.at('looking for model servers on this machine');
   const [{ snapshot, problems }, found] = await Promise.all([
     parts.snapshotOf(config),
     probeLocalServers({ probeGet }),
@@ -71,6 +82,7 @@ async function serverFindings(config: Config, flags: DoctorFlags, parts: CliPart
   findings.push(...providerFindings(snapshot, problems));
   findings.push(...capabilityFindings(snapshot), ...toolFindings(process.env.PATH ?? '', config));
   if (flags.live) {
+    progress.at('asking the providers');
     const { checkLive } = await import('./check-live.ts');
     findings.push(...liveFindings(await checkLive(snapshot)));
   }

@@ -6,7 +6,7 @@ import { culvert } from '../../kernel/command-form.ts';
 import { CommandFailed } from '../command-failed.ts';
 import { type Imported, importLiteLlm } from '../import/import-litellm.ts';
 import { importedText } from '../import/write-imported.ts';
-import { note, print, printJson } from '../print.ts';
+import { note, print, printJson, writeOut } from '../print.ts';
 
 export interface ImportFlags {
   output: string;
@@ -20,7 +20,7 @@ export async function importLiteLlmFile(file: string, { output, json }: ImportFl
   const { imported } = result;
   const text = importedText(imported, basename(file));
   assertChecks(text, imported, file);
-  if (output === '-' && !json) process.stdout.write(text);
+  if (output === '-' && !json) writeOut(text);
   else if (output !== '-') write(output, text);
 
   const { config, variables, notes } = imported;

@@ -1,6 +1,7 @@
 import type { SchemaState } from '../../stores/migration.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, print, printJson } from '../print.ts';
+import { createProgress } from '../progress.ts';
 import { readConfig } from '../read-config.ts';
 import { table } from '../table.ts';
 
@@ -8,14 +9,20 @@ export interface MigrateFlags {
   config?: string;
   check?: boolean;
   json?: boolean;
+  quiet?: boolean;
 }
 
 /** `culvert migrate`: what the next start would do to the databases, now. With `--check` only says it: 1 = pending. */
 export async function migrate(flags: MigrateFlags, parts: CliParts): Promise<number> {
   const config = readConfig(flags.config);
+  const progress = createProgress(flags, 'blocks');
+  progress.at('looking at the databases');
   const before = await parts.migrations(config);
   const pending = before.some((state) => state.pending.length > 0);
-  if (!flags.check && pending) await parts.migrate(config);
+  if (!flags.check && pending) {
+    progress.at(`changing ${before.map(({ database }) => database).join(' and ')}`);
+    await parts.migrate(config);
+  }
   if (listForm(flags) === 'json')
     printJson({ applied: flags.check !== true, data: flags.check ? before : await applied(before, config, parts) });
   else print(table(['database', 'schema', flags.check ? 'pending' : 'applied'], before.map(row)));

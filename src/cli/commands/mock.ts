@@ -3,7 +3,7 @@ import { whyNotListening } from '../../http/listening.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import { CommandFailed } from '../command-failed.ts';
 import type { CliParts } from '../parts.ts';
-import { note, print, printJson } from '../print.ts';
+import { note, print, printExact, printJson } from '../print.ts';
 import { plain } from '../table.ts';
 import { untilSignal } from '../until-signal.ts';
 
@@ -18,7 +18,7 @@ export interface MockFlags {
 /** `culvert mock`: the fault upstream, until a signal ends it. */
 export async function mock(flags: MockFlags, parts: CliParts): Promise<number> {
   if (flags.faults) {
-    print((await parts.mockHelp()).trimEnd());
+    printExact((await parts.mockHelp()).trimEnd());
     return 0;
   }
   const { host, port, name } = flags;
@@ -36,7 +36,7 @@ export async function mock(flags: MockFlags, parts: CliParts): Promise<number> {
       throw new CommandFailed(whyNotListening(error, host, port));
     });
   if (flags.json) printJson({ url });
-  else print(introduction(url));
+  else printExact(introduction(url));
   if (!isLoopback(host)) {
     note(
       'warning: everybody who reaches this address can read at /_mock/requests what others sent, their keys included.',

@@ -2,12 +2,14 @@ import { culvert } from '../../kernel/command-form.ts';
 import { principalOf } from '../key-holder.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson } from '../print.ts';
+import { whileWaiting } from '../progress.ts';
 import { readConfig } from '../read-config.ts';
 import { apiKey, ask, type ServerFlags, serverUrl } from '../running-server.ts';
 import { table } from '../table.ts';
 
 export interface ModelsFlags extends ServerFlags {
   json?: boolean;
+  quiet?: boolean;
 }
 
 /** Listed facts of a model. A server knows more, which `--json` passes on. */
@@ -25,7 +27,10 @@ export async function models(flags: ModelsFlags, parts: CliParts): Promise<numbe
   const key = apiKey(flags, url, () => readConfig(flags.config));
   if (url !== null && key === null)
     note(`${url} was not asked, because no key is set (CULVERT_API_KEY). This list comes from its files.`);
-  const listed = url !== null && key !== null ? await fromServer(url, key) : await fromFiles(flags, parts);
+  const listed =
+    url !== null && key !== null
+      ? await whileWaiting(flags, `waiting for ${url}`, fromServer(url, key))
+      : await fromFiles(flags, parts);
   if (listForm(flags) === 'json') {
     printJson({ object: 'list', data: listed });
     return 0;

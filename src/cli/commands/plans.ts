@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import { type AdminFlags, withAdmin } from '../admin-client.ts';
 import { adminOptions, example, type Run } from '../options.ts';
 import type { CliParts } from '../parts.ts';
-import { listForm, print, printJson } from '../print.ts';
+import { listForm, printExact, printJson } from '../print.ts';
 import { type Column, listRows, printRows, type Row, shown } from '../rows.ts';
 
 /** `culvert plans …` */
@@ -33,7 +33,7 @@ async function showPlan(name: string, flags: AdminFlags, parts: CliParts): Promi
   const path = `/plans/${encodeURIComponent(name)}`;
   const plan = (await withAdmin(flags, parts, (admin) => admin.request('GET', path))) as Row;
   if (listForm(flags) === 'json') printJson(plan);
-  else print(stringify({ [name]: definitionOf(plan) }).trimEnd());
+  else printExact(stringify({ [name]: definitionOf(plan) }).trimEnd());
   return 0;
 }
 

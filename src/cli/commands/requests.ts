@@ -1,10 +1,12 @@
 import { pipeline } from 'node:stream/promises';
 import { type Command, Option } from 'commander';
 import { type AdminFlags, type AdminQuery, withAdmin } from '../admin-client.ts';
+import { CommandFailed } from '../command-failed.ts';
 import { pastInstant } from '../instant-option.ts';
 import { adminOptions, example, type Run, whole } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson } from '../print.ts';
+import type { Progress } from '../progress.ts';
 import { type Column, listRows, printRows, type Row, shownTime } from '../rows.ts';
 import { writeWholeFile } from '../whole-file.ts';
 import { describedRequest } from './request-described.ts';
@@ -98,17 +100,33 @@ interface RequestsExportFlags extends RequestFilters {
 
 /** `culvert requests export`: every request of a time, as CSV or JSON lines, to stdout or a file of its owner's. */
 async function exportRequests(flags: RequestsExportFlags, parts: CliParts): Promise<number> {
+  const { format, out, json } = flags;
+  if (json && out === undefined)
+    throw new CommandFailed('--json tells of a file: name one with --out. Without it the export itself is printed.', 2);
   const nowMs = Date.now();
   const query = {
     ...filtersOf(flags),
     from: pastInstant('--from', flags.from, nowMs),
     to: pastInstant('--to', flags.to, nowMs),
   };
-  await withAdmin(flags, parts, async (admin) => {
-    const text = admin.read(`/requests.${flags.format}`, query);
-    if (flags.out === undefined) await pipeline(text, process.stdout, { end: false });
-    else await writeWholeFile(flags.out, text, 'plain');
+  let bytes = 0;
+  async function* counted(pieces: AsyncIterable<string>, progress: Progress): AsyncGenerator<string> {
+    for await (const piece of pieces) {
+      bytes += Buffer.byteLength(piece);
+      progress.count(bytes, 'bytes written');
+      yield piece;
+    }
+  }
+  await withAdmin(flags, parts, async (admin, progress) => {
+    const text = admin.read(`/requests.${format}`, query);
+    if (out !== undefined) await writeWholeFile(out, counted(text, progress), 'plain');
+    else {
+      progress.end();
+      await pipeline(text, process.stdout, { end: false });
+    }
   });
+  if (json) printJson({ file: out, format, bytes });
+  else if (out !== undefined) note(`Wrote ${out}: ${bytes.toLocaleString('en')} bytes.`);
   return 0;
 }
 

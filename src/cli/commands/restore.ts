@@ -16,6 +16,7 @@ export interface RestoreFlags {
   config?: string;
   yes?: boolean;
   json?: boolean;
+  quiet?: boolean;
 }
 
 type RestoreParts = Pick<CliParts, 'writeBackup' | 'storeFacts'>;
@@ -26,12 +27,14 @@ type RestoreParts = Pick<CliParts, 'writeBackup' | 'storeFacts'>;
  */
 export async function restore(file: string, flags: RestoreFlags, parts: RestoreParts): Promise<number> {
   const config = readConfig(flags.config);
-  const { head, ...size } = await verifyBackupFile(file);
+  const progress = createProgress(flags, 'blocks');
+  const { head, ...size } = await verifyBackupFile(file, (items) =>
+    progress.count(items, 'rows and pieces of files read'),
+  );
   const folder = openDataFolder(config.storage.data_dir);
   // Held to the end: no server starts on half of it.
   const lock = lockDataFolder(folder, urlOf(config.server.host, config.server.port));
   if (lock.kind === 'held') throw new CommandFailed(lock.message);
-  const progress = createProgress(`of ${size.rows.toLocaleString('en')} rows`);
   const isEmbedded = config.storage.database === 'sqlite';
   // PostgreSQL keeps pages and crawls itself; what a backup of rows alone does not hold, it does not replace either.
   const names = [
@@ -49,7 +52,12 @@ export async function restore(file: string, flags: RestoreFlags, parts: RestoreP
     if (!isEmbedded) await refuseUnlessEmpty(config, parts);
     kept = await replaceData(folder, names, new Date(), (side) => {
       const target = isEmbedded ? { ...config, storage: { ...config.storage, data_dir: side } } : config;
-      return parts.writeBackup(target, rowsOf(file, side, isEmbedded, progress.count));
+      return parts.writeBackup(
+        target,
+        rowsOf(file, side, isEmbedded, (rows) =>
+          progress.count(rows, `of ${size.rows.toLocaleString('en')} rows written`),
+        ),
+      );
     });
   } finally {
     progress.end();

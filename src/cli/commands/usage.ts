@@ -3,7 +3,7 @@ import { type AdminClient, type AdminFlags, type AdminQuery, withAdmin } from '.
 import { pastInstant } from '../instant-option.ts';
 import { adminOptions, example, type Run } from '../options.ts';
 import type { CliParts } from '../parts.ts';
-import { listForm, note, print, printJson } from '../print.ts';
+import { listForm, note, print, printJson, writeOut } from '../print.ts';
 import { type Column, type Row, rowTable } from '../rows.ts';
 import { type Windows, windowTable } from './windows.ts';
 
@@ -19,7 +19,7 @@ export function declare(command: Command, run: Run, parts: CliParts): void {
       )
       .option('--from <date>', 'a date or time, or how long ago such as 7d (default: 30d)')
       .option('--to <date>', 'a date or time, or how long ago (default: now)')
-      .option('--csv', 'print CSV'),
+      .addOption(new Option('--csv', 'print CSV').conflicts('json')),
   )
     .addHelpText('after', example('culvert usage --account dev --group-by model --from 7d'))
     .action((options) => run(usage(options, parts)));
@@ -44,7 +44,7 @@ async function usage(flags: UsageFlags, parts: CliParts): Promise<number> {
   };
   return withAdmin(flags, parts, async (admin) => {
     if (flags.csv) {
-      for await (const piece of admin.read('/usage.csv', query)) process.stdout.write(piece);
+      for await (const piece of admin.read('/usage.csv', query)) writeOut(piece);
       return 0;
     }
     const reply = await wholeUsage(admin, query);

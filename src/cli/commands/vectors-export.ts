@@ -2,7 +2,7 @@ import { type AdminFlags, withAdmin } from '../admin-client.ts';
 import { CommandFailed } from '../command-failed.ts';
 import type { CliParts } from '../parts.ts';
 import { note, printJson } from '../print.ts';
-import { createProgress } from '../progress.ts';
+import type { Progress } from '../progress.ts';
 import { writeWholeFile } from '../whole-file.ts';
 
 export interface ExportFlags extends AdminFlags {
@@ -11,28 +11,23 @@ export interface ExportFlags extends AdminFlags {
 
 /** `culvert vectors export`: the file is whole, or it is not there. */
 export async function exportVectors(file: string, flags: ExportFlags, parts: CliParts): Promise<number> {
-  const progress = createProgress('lines');
   let lines = 0;
   let tail = '';
 
-  async function* counted(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  async function* counted(pieces: AsyncIterable<string>, progress: Progress): AsyncGenerator<string> {
     for await (const piece of pieces) {
       for (let at = piece.indexOf('\n'); at >= 0; at = piece.indexOf('\n', at + 1)) lines++;
       tail = (tail + piece.slice(-tailChars)).slice(-tailChars);
-      progress.count(lines);
+      progress.count(lines, 'lines written');
       yield piece;
     }
     // A server that fails in the middle can only end its answer.
     if (endIn(tail) === null) throw new CommandFailed('The server ended the export too early. Nothing was written.');
   }
 
-  try {
-    await withAdmin(flags, parts, (admin) =>
-      writeWholeFile(file, counted(admin.read('/vectors/export.jsonl', { tenant: flags.tenant })), 'plain'),
-    );
-  } finally {
-    progress.end();
-  }
+  await withAdmin(flags, parts, (admin, progress) =>
+    writeWholeFile(file, counted(admin.read('/vectors/export.jsonl', { tenant: flags.tenant }), progress), 'plain'),
+  );
   const { collections, points } = endIn(tail)!;
   if (flags.json) printJson({ file, tenant: flags.tenant, collections, points });
   else note(`Wrote ${file}: ${collections} collections with ${points.toLocaleString('en')} points.`);

@@ -3,7 +3,6 @@ import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts
 import { CommandFailed } from '../command-failed.ts';
 import type { CliParts } from '../parts.ts';
 import { note, printJson } from '../print.ts';
-import { createProgress } from '../progress.ts';
 import { type ExportLine, readExportFile } from '../vectors-file.ts';
 
 export interface ImportFlags extends AdminFlags {
@@ -19,25 +18,22 @@ const requestCharsMax = 512 * 1024;
  * repeated imports make no duplicates.
  */
 export async function importVectors(file: string, flags: ImportFlags, parts: CliParts): Promise<number> {
-  const progress = createProgress('points');
   const done = { collections: 0, points: 0, line: flags.fromLine - 1 };
   try {
-    await withAdmin(flags, parts, async (admin) => {
+    await withAdmin(flags, parts, async (admin, progress) => {
       for await (const batch of batches(readExportFile(file), flags.fromLine)) {
         await send(admin, flags.tenant, batch);
         done.line = batch.lastLine;
         if (batch.kind === 'collection') done.collections++;
         else done.points += batch.points.length;
-        progress.count(done.points);
+        progress.count(done.points, 'points written');
       }
     });
   } catch (error) {
-    progress.end();
     if (done.line < flags.fromLine || !(error instanceof CommandFailed)) throw error;
     const again = `${culvert} vectors import --tenant ${flags.tenant} ${file} --from-line ${done.line + 1}`;
     throw new CommandFailed(`${error.message}\nEverything up to line ${done.line} is written. To go on: ${again}`);
   }
-  progress.end();
   const { collections, points } = done;
   if (flags.json) printJson({ file, tenant: flags.tenant, collections, points });
   else note(`Imported ${file}: ${collections} collections, ${points.toLocaleString('en')} points.`);

@@ -12,5 +12,5 @@ export const environment = [
   ['CULVERT_URL', 'server to talk to, where --url names none'],
   ['CULVERT_API_KEY', 'key for models, chat and bench; unlike --key it does not show in the process list'],
   ['CULVERT_ADMIN_KEY', "key for everything else (default: the configuration's, or the data folder's)"],
-  ['NO_COLOR', 'no colours, on a terminal too; FORCE_COLOR=1 has them everywhere'],
+  ['NO_COLOR', 'any value: the log of start has no colours on a terminal; FORCE_COLOR=1 has them on every one'],
 ] as const;
