@@ -47,13 +47,13 @@ async function nothingLeft(): Promise<void> {
 type Part = readonly [name: string, value: string | Buffer];
 
 /** `Buffer`s are files, named as what they are not. */
-function edit(parts: readonly Part[], headers: Record<string, string> = {}): Promise<Response> {
+function edit(parts: readonly Part[], headers: Record<string, string> = {}, path = editsPath): Promise<Response> {
   const form = new FormData();
   for (const [name, value] of parts) {
     if (typeof value === 'string') form.append(name, value);
     else form.append(name, new Blob([new Uint8Array(value)]), 'song.mp3');
   }
-  return gateway.fetch(editsPath, { method: 'POST', body: form, headers });
+  return gateway.fetch(path, { method: 'POST', body: form, headers });
 }
 
 /** The form that an upstream got, by any reader's understanding. */
@@ -96,6 +96,30 @@ test('design §6: a picture and its mask reach the upstream as they are, with al
   }
   const { units, usage } = await record(response);
   assert.deepEqual([units, usage.images], [2, 2]);
+});
+
+test('a variation is an edit that says so, of one picture and without words of the caller', async () => {
+  clear();
+  const vary = (...parts: Part[]) => edit([['model', 'pic'], ...parts], {}, '/v1/images/variations');
+  const picture = png(1, randomBytes(1_000));
+  const response = await vary(['image', picture], ['size', '512x512'], ['response_format', 'b64_json']);
+  const answer = (await response.json()) as Drawn;
+  assert.equal(response.status, 200, JSON.stringify(answer));
+  const [call] = first.calls;
+  assert.equal(call!.path, editsPath);
+  const form = await formOf(call!);
+  assert.deepEqual((await fileIn(form, 'image')).bytes, picture);
+  assert.match(String(form.get('prompt')), /a variation of this picture/);
+  for (const [name, value] of [
+    ['prompt', 'With a hat'],
+    ['image', png(2)],
+  ] as const) {
+    const refused = await vary(['image', picture], [name, value]);
+    const { error } = (await refused.json()) as ErrorBody;
+    assert.equal(refused.status, 400);
+    assert.match(error.message, name === 'prompt' ? /has no 'prompt'/ : /more than 1 file/);
+  }
+  await nothingLeft();
 });
 
 test('design §6: several pictures are a list, in their order', async () => {

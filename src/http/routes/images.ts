@@ -1,13 +1,13 @@
-import { imageEditSchema, imageSchema } from '../../inference/dialects/images/read-request.ts';
+import { imageEditSchema, imageSchema, imageVariationSchema } from '../../inference/dialects/images/read-request.ts';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
-import { imageEditsEndpoint, imagesEndpoint } from '../../inference/images/endpoint.ts';
+import { imageEditsEndpoint, imagesEndpoint, imageVariationsEndpoint } from '../../inference/images/endpoint.ts';
 import { editFilesMax } from '../../inference/images/image-edit.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { bodyHandler, uploadHandler } from '../model-call.ts';
 
-/** `POST /v1/images/generations` and `/v1/images/edits`: OpenAI's format over any provider that makes pictures. */
+/** `POST /v1/images/generations`, `/v1/images/edits` and `/v1/images/variations`: OpenAI's format over any provider that makes pictures. */
 export function imageRoutes(services: Services): Route[] {
   const shared = {
     method: 'POST',
@@ -36,6 +36,17 @@ export function imageRoutes(services: Services): Route[] {
       endpoint: 'image-edit',
       body: { form: 'multipart/form-data', schema: imageEditSchema },
       handle: uploadHandler(services, imageEditsEndpoint(services), editFilesMax, (exchange, form) => ({
+        form,
+        linkBase: linkBase(exchange),
+      })),
+    },
+    {
+      ...shared,
+      path: '/v1/images/variations',
+      summary: 'Draw a picture again, otherwise',
+      endpoint: 'image-variation',
+      body: { form: 'multipart/form-data', schema: imageVariationSchema },
+      handle: uploadHandler(services, imageVariationsEndpoint(services), 1, (exchange, form) => ({
         form,
         linkBase: linkBase(exchange),
       })),

@@ -24,6 +24,7 @@ const readers: Record<Exclude<BodyKind, DialectId>, (raw: Buffer) => Result<AnyB
   'gemini-embeddings': (raw) => readEmbeddings(raw, 'gemini-embeddings'),
   completions: (raw) => readForwarded(raw, 'completions'),
   moderations: (raw) => readForwarded(raw, 'moderations'),
+  ocr: (raw) => readForwarded(raw, 'ocr'),
   rerank: (raw) => readForwarded(raw, 'rerank'),
 };
 

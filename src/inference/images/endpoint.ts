@@ -67,6 +67,27 @@ export function imageEditsEndpoint(services: ImageServices): Endpoint<ImageEditI
   };
 }
 
+/** Providers that change pictures do it by a prompt, and a form for variations has none. */
+const variationPrompt =
+  'Draw a variation of this picture: the same subject, style and mood, with another composition and other details.';
+
+/** A picture once more, otherwise: an edit whose prompt is ours. */
+export function imageVariationsEndpoint(services: ImageServices): Endpoint<ImageEditInput, ImageRequestBody> {
+  const edits = imageEditsEndpoint(services);
+  return {
+    ...edits,
+    id: 'image-variation',
+    read(call, { form, linkBase }) {
+      if (form.fields.some(({ name }) => name === 'prompt')) {
+        const message = "A variation has no 'prompt'. Leave it out, or use /v1/images/edits.";
+        return { ok: false, failure: invalid('prompt', message) };
+      }
+      const fields = [...form.fields, { name: 'prompt', value: variationPrompt }];
+      return edits.read(call, { form: { ...form, fields }, linkBase });
+    },
+  };
+}
+
 function drawing(services: ImageServices): Pick<Endpoint<unknown, ImageRequestBody>, 'plan' | 'trials'> {
   return {
     async plan(snapshot, { principal, wishes }, { facts }) {

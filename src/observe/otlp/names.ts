@@ -90,6 +90,8 @@ const operations: Readonly<Record<string, Operation>> = {
   translation: text,
   image,
   'image-edit': image,
+  'image-variation': image,
+  ocr: text,
 };
 
 /** By the endpoint as the ledger names it. */

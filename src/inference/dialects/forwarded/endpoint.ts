@@ -3,7 +3,7 @@ import type { JsonSchema } from '../described-check.ts';
 import type { CallerRequest, PassingReader, Result } from '../dialect.ts';
 
 /** Endpoints that have one format, whoever serves them: bodies go on as they came, answers come back as they are. */
-export type ForwardedEndpointId = 'completions' | 'moderations' | 'rerank';
+export type ForwardedEndpointId = 'completions' | 'moderations' | 'ocr' | 'rerank';
 
 /** One of them. Pure: no I/O, no clock. Its errors are chat completions'. */
 export interface ForwardedEndpoint {

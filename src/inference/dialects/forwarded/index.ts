@@ -1,11 +1,13 @@
 import { completions } from './completions.ts';
 import type { ForwardedEndpoint, ForwardedEndpointId } from './endpoint.ts';
 import { moderations } from './moderations.ts';
+import { ocr } from './ocr.ts';
 import { rerank } from './rerank.ts';
 
 /** Every endpoint whose bodies are forwarded, by its name in costs and ledger. */
 export const forwardedEndpoints: Readonly<Record<ForwardedEndpointId, ForwardedEndpoint>> = {
   completions,
   moderations,
+  ocr,
   rerank,
 };

@@ -61,6 +61,12 @@ export function imageEditSchema(): JsonSchema {
   return schemaBesideModel({ image, mask: file, prompt, size: sizeWord, ...rules }, required);
 }
 
+/** And of the form of `/v1/images/variations`. */
+export function imageVariationSchema(): JsonSchema {
+  const required = { image: 'the picture to draw again: PNG, JPEG or WebP' };
+  return schemaBesideModel({ image: file, size: sizeWord, ...rules }, required);
+}
+
 /** The fields of `POST /v1/images/generations` and `/v1/images/edits`; the first fault found names its field. */
 export function readImageRequest(body: JsonObject): Result<ImageRequest> {
   const wrong = faultOf(body, null);

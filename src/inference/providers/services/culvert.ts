@@ -7,7 +7,7 @@ export const culvert = openAiLike({
   title: 'Culvert',
   baseUrl: null,
   speaksToo: ['openai-responses', 'anthropic-messages'],
-  forwards: { completions: '/completions', moderations: '/moderations', rerank: '/rerank' },
+  forwards: { completions: '/completions', moderations: '/moderations', ocr: '/ocr', rerank: '/rerank' },
   embeds: {
     ...openAiEmbeddings,
     batch: 256,

@@ -10,7 +10,8 @@ export const mistral = openAiLike({
   prices: 'mistral',
   baseUrl: 'https://api.mistral.ai/v1',
   envKey: 'MISTRAL_API_KEY',
-  forwards: { moderations: '/moderations' },
+  // https://docs.mistral.ai/api/endpoint/ocr
+  forwards: { moderations: '/moderations', ocr: '/ocr' },
   // It takes 16,384 tokens over all inputs of a call.
   embeds: {
     ...openAiEmbeddings,

@@ -1,0 +1,40 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { toldCount, type Usage } from '../../neutral/usage.ts';
+import { boolean, object } from '../fields.ts';
+import type { ForwardedEndpoint } from './endpoint.ts';
+import { faultOf, forwardedRequest, schemaBesideModel } from './read-fields.ts';
+import { faultInList, readWholeInPassing } from './read-whole.ts';
+
+/** The text of documents and pictures as markdown, page by page: Mistral's format. */
+export const ocr: ForwardedEndpoint = {
+  id: 'ocr',
+  cost: 1,
+  path: '/v1/ocr',
+  summary: 'Read the text of a document or a picture',
+  readRequest(raw, body, scan) {
+    const wrong = faultOf(body, null);
+    if (wrong !== null) return { ok: false, failure: wrong };
+    const value = forwardedRequest(raw, body, scan, {
+      defaultModel: null,
+      // Documents are no text: their URLs may hold megabytes of base64.
+      inputTokensEstimate: 0,
+      maxOutputTokens: null,
+      stream: false,
+      includeUsage: false,
+      start: '',
+    });
+    return { ok: true, value };
+  },
+  requestSchema: () =>
+    schemaBesideModel(
+      { document: object, include_image_base64: boolean },
+      { document: 'an object such as {"type":"document_url","document_url":"https://…"}' },
+    ),
+  readInPassing: () => readWholeInPassing((body) => faultInList(body, ['pages'], 0), usageOf),
+};
+
+/** Providers charge by the page, which counts as an image here. */
+function usageOf({ usage_info: info }: JsonObject): Usage {
+  const pages = isObject(info) ? toldCount(info.pages_processed) : null;
+  return { inputTokens: 0, outputTokens: 0, ...(pages !== null && { images: pages }) };
+}
