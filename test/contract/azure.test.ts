@@ -29,8 +29,26 @@ const refusal = {
   status: 400,
   innererror: { code: 'ResponsibleAIPolicyViolation', content_filter_result: filtered },
 };
+const promptFound = [{ prompt_index: 0, content_filter_results: { violence: { filtered: false, severity: 'low' } } }];
+const answerFound = { hate: { filtered: true, severity: 'medium' }, profanity: { filtered: false, detected: false } };
+/** An answer that the filter broke off, in chunks, as Azure has it. */
+const brokenOff = [
+  { choices: [], created: 0, id: '', model: '', object: '', prompt_filter_results: promptFound },
+  { choices: [{ index: 0, delta: { role: 'assistant', content: 'Well' }, content_filter_results: {} }] },
+  { choices: [{ index: 0, delta: { content: ',' }, content_filter_results: { profanity: answerFound.profanity } }] },
+  {
+    choices: [
+      { index: 0, delta: {}, finish_reason: 'content_filter', content_filter_results: { hate: answerFound.hate } },
+    ],
+  },
+];
 const filtering = createServer((request, response) => {
   request.resume().on('end', () => {
+    if (request.url!.includes('broken-off')) {
+      const frames = brokenOff.map((chunk) => `data: ${JSON.stringify({ id: 'c1', model: 'gpt', ...chunk })}\n\n`);
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`${frames.join('')}data: [DONE]\n\n`);
+      return;
+    }
     response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: refusal }));
   });
 }).listen(0, '127.0.0.1');
@@ -69,6 +87,7 @@ const gateway = await startGateway(
       identified: { type: 'azure-openai', base_url: upstream.url, entra: application },
       refused: { type: 'azure-openai', base_url: upstream.url, entra: { ...application, client_secret: 'wrong' } },
       elsewhere: { type: 'azure-openai', base_url: upstream.url },
+      annotates: { type: 'azure-openai', base_url: filteringUrl, api_key: 'azure-secret', api_version: '2024-10-21' },
       filters: { type: 'azure-openai', base_url: filteringUrl, api_key: 'azure-secret' },
     },
     models: {
@@ -83,6 +102,7 @@ const gateway = await startGateway(
       'identified-claude': { targets: ['identified/claude-haiku-4-5'] },
       refused: { targets: ['refused/my-gpt'] },
       elsewhere: { targets: ['elsewhere/my-gpt'] },
+      'broken-off': { targets: ['annotates/broken-off'] },
       filtered: { targets: ['filters/my-gpt'] },
     },
   },
@@ -163,6 +183,40 @@ test('what the content filter found reaches callers of every format', async () =
   });
   assert.equal(google.status, 400);
   assert.match(await google.text(), /jailbreak/);
+});
+
+test('what the filter found in prompt and answer stands in answers of every format, whole and streamed', async () => {
+  const found = { prompt_filter_results: promptFound, content_filter_results: answerFound };
+  const asked = async (path: string, json: object) => {
+    const response = await gateway.fetch(path, { json });
+    assert.equal(response.status, 200, path);
+    return response.text();
+  };
+  const model = 'broken-off';
+  const message = { model, messages: hi, max_tokens: 50 };
+  const whole = JSON.parse(await asked('/v1/messages', message));
+  assert.equal(whole.stop_reason, 'refusal');
+  const chat = JSON.parse(await asked('/v1/chat/completions', { model, messages: hi }));
+  assert.deepEqual(chat.choices[0].content_filter_results, answerFound);
+  const response = JSON.parse(await asked('/v1/responses', { model, input: 'hi' }));
+  assert.equal(response.incomplete_details.reason, 'content_filter');
+  const contents = [{ role: 'user', parts: [{ text: 'hi' }] }];
+  const [candidate] = JSON.parse(await asked(`/v1beta/models/${model}:generateContent`, { contents })).candidates;
+  assert.equal(candidate.finishReason, 'SAFETY');
+  for (const told of [whole, { ...chat, ...chat.choices[0] }, response, candidate]) {
+    const { prompt_filter_results, content_filter_results } = told;
+    assert.deepEqual({ prompt_filter_results, content_filter_results }, found);
+  }
+  for (const [path, json] of [
+    ['/v1/messages', { ...message, stream: true }],
+    ['/v1/responses', { model, input: 'hi', stream: true }],
+    [`/v1beta/models/${model}:streamGenerateContent?alt=sse`, { contents }],
+  ] as const) {
+    const frames = (await asked(path, json)).split(/\r?\n/).filter((line) => line.startsWith('data: {'));
+    const last = frames.map((line) => JSON.parse(line.slice(6))).findLast((one) => one.type !== 'message_stop');
+    const { prompt_filter_results, content_filter_results } = last.response ?? last.candidates?.[0] ?? last;
+    assert.deepEqual({ prompt_filter_results, content_filter_results }, found, path);
+  }
 });
 
 test('a token of Entra ID stands for a key, one for all requests', async () => {

@@ -51,7 +51,15 @@ export type NeutralEvent =
    */
   | { type: 'usage'; usage: Usage; impossible?: true }
   /** `answered`: it is an answer though no event shows any: the provider ran tools of its own, or counted a silent turn. */
-  | { type: 'finish'; choice: number; reason: FinishReason; stopSequence: string | null; answered?: true }
+  | {
+      type: 'finish';
+      choice: number;
+      reason: FinishReason;
+      stopSequence: string | null;
+      answered?: true;
+      /** What a content filter found in prompt and answer: Azure's own members, which every format repeats as they are. */
+      filters?: JsonObject;
+    }
   /** The upstream's own terminal event ([DONE], message_stop); a stream that stops without it is truncated. */
   | { type: 'end' }
   /** An error inside the answer, or a decoder that cannot go on. Nothing follows. */

@@ -1,4 +1,4 @@
-import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import type { NeutralEvent } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { type BlockSink, BlockWriter } from './block-writer.ts';
 import type { AnswerWishes } from './read-request.ts';
@@ -20,7 +20,7 @@ export function createAnswerBlocks(thoughts: AnswerWishes['thoughts'], sink: Blo
   const blocks = new BlockWriter(thoughts, sink);
   const waiting: Waiting[] = [];
   let waitingEvents = 0;
-  let finished: { reason: FinishReason; stopSequence: string | null } | null = null;
+  let finished: Extract<NeutralEvent, { type: 'finish' }> | null = null;
   let usage: Usage | null = null;
   let over = false;
 
@@ -42,7 +42,7 @@ export function createAnswerBlocks(thoughts: AnswerWishes['thoughts'], sink: Blo
   function end(): void {
     over = true;
     release('all');
-    blocks.end(finished?.reason ?? 'stop', finished?.stopSequence ?? null, usage);
+    blocks.end(finished?.reason ?? 'stop', finished?.stopSequence ?? null, usage, finished?.filters ?? {});
   }
 
   return (event) => {
@@ -54,7 +54,7 @@ export function createAnswerBlocks(thoughts: AnswerWishes['thoughts'], sink: Blo
         usage = event.usage;
         return;
       case 'finish':
-        finished ??= { reason: event.reason, stopSequence: event.stopSequence };
+        finished ??= event;
         return;
       case 'end':
         return end();

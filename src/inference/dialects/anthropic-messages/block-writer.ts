@@ -31,7 +31,8 @@ export interface BlockSink {
   /** A part of the answer has no place in this format. */
   lose(part: string): void;
   close(): void;
-  end(reason: FinishReason, stopSequence: string | null, usage: Usage | null): void;
+  /** `filters`: members of its own that the message gets. */
+  end(reason: FinishReason, stopSequence: string | null, usage: Usage | null, filters: JsonObject): void;
 }
 
 type ToolStart = NeutralEvent & { type: 'tool-call-start' };
@@ -119,12 +120,12 @@ export class BlockWriter {
     return this.#open?.type === 'tool_use' && !this.#open.json.complete;
   }
 
-  end(reason: FinishReason, stopSequence: string | null, usage: Usage | null): void {
+  end(reason: FinishReason, stopSequence: string | null, usage: Usage | null, filters: JsonObject): void {
     // The contract promises a first block with a text, also of an answer that says nothing.
     if (this.#blocks === 0) this.#openText();
     this.#close();
     if (this.#citations.length > 0) this.#sink.lose('citations');
-    this.#sink.end(reasonOf(reason, this.#calls, this.#refused), stopSequence, usage);
+    this.#sink.end(reasonOf(reason, this.#calls, this.#refused), stopSequence, usage, filters);
   }
 
   #opened(block: OpenedBlock, state: Open): void {

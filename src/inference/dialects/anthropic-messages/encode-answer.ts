@@ -54,10 +54,10 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
     close() {
       out += `event: content_block_stop\ndata: {"type":"content_block_stop","index":${index}}\n\n`;
     },
-    end(reason, stopSequence, usage) {
+    end(reason, stopSequence, usage, filters) {
       const stopped = { stop_reason: stopReasons[reason], stop_sequence: stopSequence };
       const counted = usage === null ? startUsage(wishes.inputTokens) : wireUsage(usage);
-      out += frame('message_delta', { type: 'message_delta', delta: stopped, usage: counted });
+      out += frame('message_delta', { type: 'message_delta', delta: stopped, usage: counted, ...filters });
       out += frame('message_stop', { type: 'message_stop' });
     },
   };
@@ -120,7 +120,8 @@ export function fold(head: AnswerHead): AnswerFold {
     close() {
       if (block.type === 'tool_use') block.input = toolInputOf(inputJson).input;
     },
-    end(reason, stopSequence, usage) {
+    end(reason, stopSequence, usage, filters) {
+      Object.assign(message, filters);
       message.stop_reason = stopReasons[reason];
       message.stop_sequence = stopSequence;
       if (usage !== null) message.usage = wireUsage(usage);

@@ -218,6 +218,7 @@ function createAnswerParts(
       case 'finish':
         closeCall(event.choice);
         reasons.set(event.choice, event.reason);
+        if (event.filters !== undefined) sources.own(event.choice, event.filters);
         return;
       case 'end': {
         if (reasons.size === 0) reasons.set(0, 'stop');

@@ -109,6 +109,8 @@ interface Choice {
   /** It told the pages that it rests on. */
   cited: boolean;
   finished: boolean;
+  /** What Azure's filter found in it so far, by category. */
+  filtered: JsonObject;
 }
 
 /** Turns the JSON objects of an answer, chunks or the whole one, into events. One per answer. */
@@ -120,6 +122,8 @@ export class ChunkReader {
   readonly #usageOf: UsageOf;
   readonly #choices = new Map<number, Choice>();
   #started = false;
+  /** What Azure's filter found in the prompt; undefined: nothing was told. */
+  #promptFiltered: JsonValue[] | undefined;
   /** What was used has been told, and nothing was said since. */
   #counted = false;
 
@@ -135,6 +139,7 @@ export class ChunkReader {
     if (error !== null) return this.#fail(faultInside(chunk, error, classOfError), events);
     const usage = neutralUsage(this.#usageOf(chunk));
     const items = Array.isArray(chunk.choices) ? chunk.choices : null;
+    if (Array.isArray(chunk.prompt_filter_results)) this.#promptFiltered = chunk.prompt_filter_results;
     if (items === null && usage === null) {
       this.skipped += 1;
       return;
@@ -203,6 +208,7 @@ export class ChunkReader {
     const choice = this.#choiceAt(index, chunk.id);
     const said = value.delta ?? value.message;
     if (isObject(said)) readDelta(said, index, choice, events);
+    if (isObject(value.content_filter_results)) Object.assign(choice.filtered, value.content_filter_results);
     if (isObject(value.logprobs)) events.push({ type: 'logprobs', choice: index, logprobs: value.logprobs });
     const word = value.finish_reason;
     if (typeof word !== 'string' || word === '' || choice.finished) return null;
@@ -225,7 +231,12 @@ export class ChunkReader {
     if (choice === undefined) {
       // Ids that must be made up are unlike those of other answers in the same conversation.
       const salt = typeof answerId === 'string' ? answerId.replace(/\W/g, '').slice(-12) : '';
-      choice = { toolCalls: new ToolCallReader(index, `call_${salt}_${index}_`), cited: false, finished: false };
+      choice = {
+        toolCalls: new ToolCallReader(index, `call_${salt}_${index}_`),
+        cited: false,
+        finished: false,
+        filtered: {},
+      };
       this.#choices.set(index, choice);
     }
     return choice;
@@ -240,13 +251,22 @@ export class ChunkReader {
   ): void {
     choice.finished = true;
     this.skipped += choice.toolCalls.unfinished();
+    const told = this.#filters(choice, index);
     // Several servers, and OpenAI itself for a forced tool, say `stop` after a tool call.
     if (reason === 'stop' && choice.toolCalls.announced > 0) {
-      events.push({ type: 'finish', choice: index, reason: 'tool-calls', stopSequence: null });
+      events.push({ type: 'finish', choice: index, reason: 'tool-calls', stopSequence: null, ...told });
     } else if (reason === 'stop' && typeof stopReason === 'string') {
       // vLLM names the stop string that matched.
-      events.push({ type: 'finish', choice: index, reason: 'stop-sequence', stopSequence: stopReason });
-    } else events.push({ type: 'finish', choice: index, reason, stopSequence: null });
+      events.push({ type: 'finish', choice: index, reason: 'stop-sequence', stopSequence: stopReason, ...told });
+    } else events.push({ type: 'finish', choice: index, reason, stopSequence: null, ...told });
+  }
+
+  /** The prompt's with the first choice. */
+  #filters({ filtered }: Choice, index: number): { filters: JsonObject } | undefined {
+    const filters: JsonObject = {};
+    if (index === 0 && this.#promptFiltered !== undefined) filters.prompt_filter_results = this.#promptFiltered;
+    if (Object.keys(filtered).length > 0) filters.content_filter_results = filtered;
+    return Object.keys(filters).length > 0 ? { filters } : undefined;
   }
 }
 

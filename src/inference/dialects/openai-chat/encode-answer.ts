@@ -103,7 +103,7 @@ class ChunkEncoder implements StreamEncoder {
         this.#usage = event.usage;
         return '';
       case 'finish':
-        return this.#finish(event.choice, event.reason);
+        return this.#finish(event.choice, event.reason, event.filters);
       case 'end':
         return this.#end();
       case 'failed':
@@ -165,7 +165,7 @@ class ChunkEncoder implements StreamEncoder {
     return sent;
   }
 
-  #finish(choice: number, reason: FinishReason): string {
+  #finish(choice: number, reason: FinishReason, filters: JsonObject = {}): string {
     const { finished = false, callHasArguments = [] } = this.#choices.get(choice) ?? {};
     if (finished) return '';
     let frames = '';
@@ -177,7 +177,11 @@ class ChunkEncoder implements StreamEncoder {
     }
     const annotations = this.#annotations?.get(choice);
     if (annotations !== undefined) frames += this.#say(choice, `{"annotations":${JSON.stringify(annotations)}}`);
-    frames += this.#say(choice, '{}', `,"logprobs":null,"finish_reason":"${finishReasons[reason]}"}]}\n\n`);
+    const { prompt_filter_results: ofPrompt, ...ofChoice } = filters;
+    const inChoice = membersText(ofChoice);
+    const beside = ofPrompt === undefined ? '' : membersText({ prompt_filter_results: ofPrompt });
+    const end = `,"logprobs":null,"finish_reason":"${finishReasons[reason]}"${inChoice}}]${beside}}\n\n`;
+    frames += this.#say(choice, '{}', end);
     this.#choices.get(choice)!.finished = true;
     return frames;
   }
@@ -191,6 +195,12 @@ class ChunkEncoder implements StreamEncoder {
     if (this.#head.includeUsage) frames += `${this.#opening}[],"usage":${JSON.stringify(wireUsage(this.#usage))}}\n\n`;
     return frames + doneFrame;
   }
+}
+
+/** Members of an object as JSON, behind others. */
+function membersText(members: JsonObject): string {
+  const text = JSON.stringify(members).slice(1, -1);
+  return text === '' ? '' : `,${text}`;
 }
 
 export const finishReasons = {

@@ -18,6 +18,8 @@ interface FoldedChoice {
   audio: JsonObject | null;
   logprobs: { content: JsonValue[] | null; refusal: JsonValue[] | null } | null;
   reason: FinishReason | null;
+  /** What Azure's filter found, as it has it. */
+  filters: JsonObject;
 }
 
 /** Events as one whole `chat.completion`: what a client would put together from `encodeStream`'s chunks. */
@@ -43,6 +45,7 @@ export function fold(head: AnswerHead): AnswerFold {
         audio: null,
         logprobs: null,
         reason: null,
+        filters: {},
       };
       choices.set(index, choice);
     }
@@ -81,6 +84,7 @@ export function fold(head: AnswerHead): AnswerFold {
         model,
         choices: indexes.map((index) => wireChoice(index, choices.get(index)!)),
         usage: wireUsage(usage),
+        ...promptFilters(choices.get(0)?.filters),
       };
     },
   };
@@ -137,6 +141,7 @@ function addTo(choice: FoldedChoice, event: ContentEvent, lost: Set<string>): vo
       return;
     case 'finish':
       choice.reason ??= event.reason;
+      choice.filters = event.filters ?? choice.filters;
   }
 }
 
@@ -175,5 +180,10 @@ function wireChoice(index: number, choice: FoldedChoice): JsonObject {
   if (choice.pictures.length > 0) message.images = choice.pictures;
   if (choice.audio !== null) message.audio = choice.audio;
   const reason = choice.reason ?? (calls.length > 0 ? 'tool-calls' : 'stop');
-  return { index, message, logprobs: choice.logprobs, finish_reason: finishReasons[reason] };
+  const { prompt_filter_results: _, ...filters } = choice.filters;
+  return { index, message, logprobs: choice.logprobs, finish_reason: finishReasons[reason], ...filters };
+}
+
+function promptFilters({ prompt_filter_results: ofPrompt }: JsonObject = {}): JsonObject {
+  return ofPrompt === undefined ? {} : { prompt_filter_results: ofPrompt };
 }

@@ -9,12 +9,14 @@ export function mergedChunks(chunks: readonly JsonObject[]): JsonObject {
   const choices = new Map<number, JsonObject>();
   const first = chunks[0]!;
   let usage: JsonValue = null;
+  let beside: JsonObject = {};
   for (const chunk of chunks) {
     for (const name of ['id', 'created', 'model']) assert.equal(chunk[name], first[name], `${name} stays the same`);
     if (isObject(chunk.usage)) {
       assert.deepEqual(chunk.choices, [], 'usage stands alone');
       usage = chunk.usage;
     }
+    if (chunk.prompt_filter_results !== undefined) beside = { prompt_filter_results: chunk.prompt_filter_results };
     for (const piece of chunk.choices as JsonObject[]) addPiece(choices, piece);
   }
   const list = [...choices.values()].sort((a, b) => (a.index as number) - (b.index as number));
@@ -27,7 +29,7 @@ export function mergedChunks(chunks: readonly JsonObject[]): JsonObject {
     message.refusal ??= null;
   }
   const { id, created, model } = first;
-  return { id: id!, object: 'chat.completion', created: created!, model: model!, choices: list, usage };
+  return { id: id!, object: 'chat.completion', created: created!, model: model!, choices: list, usage, ...beside };
 }
 
 function addPiece(choices: Map<number, JsonObject>, piece: JsonObject): void {
@@ -63,6 +65,7 @@ function addPiece(choices: Map<number, JsonObject>, piece: JsonObject): void {
     }
     choice.logprobs = before;
   }
+  if (piece.content_filter_results !== undefined) choice.content_filter_results = piece.content_filter_results;
   if (piece.finish_reason !== null) choice.finish_reason = piece.finish_reason!;
 }
 

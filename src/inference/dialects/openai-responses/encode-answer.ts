@@ -69,6 +69,7 @@ class Answer {
   #begun = false;
   #usage: Usage | null = null;
   #reason: FinishReason | null = null;
+  #filters: JsonObject = {};
   #state: ResponseState = { status: 'in_progress' };
   readonly #items: OutputItem[] = [];
   readonly #statuses: ItemStatus[] = [];
@@ -136,6 +137,7 @@ class Answer {
         return;
       case 'finish':
         this.#reason ??= event.reason;
+        this.#filters = event.filters ?? this.#filters;
         return;
       case 'end':
         return this.#end();
@@ -165,6 +167,7 @@ class Answer {
         echo: this.#head.echo,
         output,
         usage: this.#usage,
+        filters: this.#filters,
       },
       this.#state,
     );

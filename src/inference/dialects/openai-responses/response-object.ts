@@ -135,6 +135,8 @@ export interface ResponseFacts {
   echo: JsonObject | undefined;
   output: JsonValue[];
   usage: Usage | null;
+  /** What Azure's filter found, in members of its own; absent: nothing was told. */
+  filters?: JsonObject;
 }
 
 /** `resp_` and what is unique of the fallback id, which comes of the request's own: a log line leads to the other. */
@@ -177,7 +179,7 @@ export function responseObject(facts: ResponseFacts, state: ResponseState): Json
     store: false,
     tools: [],
     ...settings,
-    ...(ended && { usage: wireUsage(facts.usage) }),
+    ...(ended && { usage: wireUsage(facts.usage), ...facts.filters }),
   };
 }
 
