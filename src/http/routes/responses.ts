@@ -2,6 +2,7 @@ import { openAiResponses } from '../../inference/dialects/openai-responses/index
 import type { Services } from '../../inference/endpoints/services.ts';
 import { atProvider } from '../../inference/responses/at-provider.ts';
 import type { BackgroundRuns } from '../../inference/responses/background.ts';
+import { compacted } from '../../inference/responses/compaction.ts';
 import { responsesEndpoint } from '../../inference/responses/endpoint.ts';
 import { chainItems, expandedForCount, responseNotFound } from '../../inference/responses/expand.ts';
 import { followKept, followRun } from '../../inference/responses/follow-response.ts';
@@ -12,6 +13,7 @@ import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { asReceived, bodyHandler, modelCallOf } from '../model-call.ts';
 import { readJsonBody } from '../read-body.ts';
+import { writeJson } from '../write-json.ts';
 import { conversationsRoutes } from './conversations.ts';
 import { countingRoute } from './count-tokens.ts';
 import { type KeptCall, keptRoute } from './kept.ts';
@@ -21,7 +23,8 @@ const place = { endpoint: 'responses', dialect: openAiResponses, limitForm: 'ope
 /** `POST /v1/responses`, OpenAI's newer format over any provider, and what is kept of its answers. */
 export function responsesRoutes(services: Services, background: BackgroundRuns): Route[] {
   const { responses } = services;
-  const answered = bodyHandler(services, responsesEndpoint(services), asReceived);
+  const endpoint = responsesEndpoint(services);
+  const answered = bodyHandler(services, endpoint, asReceived);
   return [
     {
       ...place,
@@ -40,6 +43,19 @@ export function responsesRoutes(services: Services, background: BackgroundRuns):
       bodyOf: ({ principal }, body) =>
         expandedForCount(responses, principal!.tenant, body, services.snapshot().config.server.body_limit),
     }),
+    keptRoute(
+      'POST',
+      '/v1/responses/compact',
+      'One item that stands for a whole conversation',
+      async ({ exchange, body }) => {
+        const call = modelCallOf(exchange);
+        if (call === null) return null;
+        const { answer, headers } = await compacted(services, endpoint, call, body);
+        writeJson(exchange, 200, answer, headers);
+        return null;
+      },
+      { model: { type: 'string' }, ...inputSchemas },
+    ),
     keptRoute('GET', '/v1/responses/:id', 'A response that is kept', async ({ tenant, params, query, exchange }) => {
       const id = params.id ?? '';
       const run = background.find(tenant, id);
@@ -71,6 +87,13 @@ export function responsesRoutes(services: Services, background: BackgroundRuns):
     ...conversationsRoutes(services),
   ];
 }
+
+const text = { type: 'string' };
+const inputSchemas = {
+  input: { anyOf: [text, { type: 'array', items: { type: 'object' } }] },
+  previous_response_id: text,
+  instructions: text,
+};
 
 /** Those with `background: true` are kept as queued, and run without their caller. */
 async function answerOrBegin(

@@ -10,6 +10,7 @@ import type { RouteCandidate } from '../routing/route.ts';
 import type { Endpoint, Plan } from '../spine/endpoint.ts';
 import type { ModelCall } from '../spine/model-call.ts';
 import { runAttempts } from '../spine/run-attempts.ts';
+import { withSummaries } from './compaction.ts';
 import { conversationNotFound, expanded, previousNotFound } from './expand.ts';
 import { keptItems } from './input-items.ts';
 import { KeepingSink } from './keeping-sink.ts';
@@ -50,7 +51,9 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
     cost,
     content,
     ...(traced !== undefined && { traced }),
-    read(call, raw) {
+    read(call, sent) {
+      const raw = withSummaries(services.responses, call.principal.tenant, sent);
+      if (!Buffer.isBuffer(raw)) return { ok: false, failure: raw };
       const reading = chat.read(call, raw);
       const turned = (read: Result<ConversationBody>) => {
         if (!read.ok) return read;
@@ -103,7 +106,9 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
     if (whole === null) return { ok: true, value: withTurn(body, { ...turn, continues: 'provider' }) };
     await body.release();
     if ('kind' in whole) return { ok: false, failure: whole };
-    const read = await chat.read(call, whole);
+    const told = withSummaries(services.responses, call.principal.tenant, whole);
+    if (!Buffer.isBuffer(told)) return { ok: false, failure: told };
+    const read = await chat.read(call, told);
     return read.ok ? { ok: true, value: withTurn(read.value, { ...turn, continues: 'kept' }) } : read;
   }
 }

@@ -25,6 +25,10 @@ export interface KeptResponses {
   items(tenant: string, conversation: string, page: ItemPage): Promise<KeptItem[]>;
   removeItem(tenant: string, conversation: string, id: string): Promise<boolean>;
 
+  /** A text that its tenant keeps itself, as base64url that no other tenant's key opens; null: it cannot be read. */
+  sealText(tenant: string, text: string): string;
+  openText(tenant: string, sealed: string): string | null;
+
   /** Forgets what is old, unless nothing was ever kept; resolves to how many rows. */
   sweep(nowMs: number): Promise<number>;
 }
@@ -100,6 +104,9 @@ export function createKeptResponses(parts: KeptResponsesParts): KeptResponses {
   return {
     ...responsesIn(rooms),
     ...conversationsIn(rooms),
+    sealText: (tenant, text) => parts.sealer.seal(Buffer.from(text), textContext(tenant)).toString('base64url'),
+    openText: (tenant, sealed) =>
+      parts.sealer.open(Buffer.from(sealed, 'base64url'), textContext(tenant))?.toString('utf8') ?? null,
     async sweep(nowMs) {
       return opening === null && !parts.keptBefore() ? 0 : (await store()).sweep(nowMs);
     },
@@ -224,6 +231,10 @@ function conversationsIn({ parts, store, expiresMs, sealed }: Shelf) {
     },
     removeItem: async (tenant, conversation, id) => (await store()).removeItem(tenant, conversation, id),
   } satisfies Partial<KeptResponses>;
+}
+
+function textContext(tenant: string): string {
+  return JSON.stringify([tenant, 'compaction']);
 }
 
 /** The items of an answer that have an id, as all have. */
