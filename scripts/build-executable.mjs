@@ -21,6 +21,7 @@ import { constants, zstdCompressSync } from 'node:zlib';
 import { inject } from 'postject';
 import { buildBundle } from './build.mjs';
 import { packedManifest } from './packed-manifest.mjs';
+import { peersHeld } from './sbom.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** From Node's documentation: where postject finds the place of the blob. */
@@ -77,7 +78,7 @@ function packed(dist) {
     ['LICENSE-node', readFileSync(licenceOfNode())],
     ['bin/culvert.mjs', readFileSync(join(root, 'bin', 'culvert.mjs'))],
     ...contentsOf(dist, ['**'], 'dist/'),
-    ...Object.keys(peerDependencies).flatMap((name) => {
+    ...peersHeld(peerDependencies).flatMap((name) => {
       const path = `node_modules/${name}`;
       return contentsOf(join(root, path), neededOf[name] ?? ['**'], `${path}/`);
     }),

@@ -15,6 +15,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const external = [
   'playwright-core',
   'aws4fetch',
+  '@aws-sdk/credential-providers',
   'nodemailer',
   'google-auth-library',
   'pg-native',

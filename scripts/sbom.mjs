@@ -16,8 +16,8 @@ export function sbomOf(dist, { executable }) {
   );
   const held = new Set([...listed(join(dist, 'LICENSES.txt')), ...listed(join(dist, 'web', 'LICENSES.txt'))]);
   const { peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  for (const component of sbom.components)
-    if (executable && component.name in peerDependencies) held.add(component['bom-ref']);
+  const peers = executable ? peersHeld(peerDependencies) : [];
+  for (const component of sbom.components) if (peers.includes(component.name)) held.add(component['bom-ref']);
   const components = sbom.components.filter((component) => held.delete(component['bom-ref']));
   if (held.size > 0) throw new Error(`package-lock.json does not name ${[...held].join(', ')}, which dist/ holds.`);
   // Most are of development alone for npm, since nobody installs them: the bundle holds them.
@@ -30,6 +30,11 @@ export function sbomOf(dist, { executable }) {
     .filter(({ ref }) => refs.has(ref))
     .map(({ ref, dependsOn = [] }) => ({ ref, dependsOn: dependsOn.filter((one) => refs.has(one)) }));
   return { ...sbom, components: executable ? [...components, nodeItself()] : components, dependencies };
+}
+
+/** The optional peers that an executable holds: those that are one package. AWS's chain of credentials is forty. */
+export function peersHeld(peerDependencies) {
+  return Object.keys(peerDependencies).filter((name) => name !== '@aws-sdk/credential-providers');
 }
 
 /** `name@version` of each package in a list of licences. */

@@ -1,5 +1,5 @@
 import { type EncodeOrder, readConversation } from '../../src/inference/chat/conversation-body.ts';
-import type { DialectId } from '../../src/inference/dialects/dialect.ts';
+import type { CallerDialectId } from '../../src/inference/dialects/dialect.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { judged, type Row } from '../rows.ts';
 import { measureUs } from './measure.ts';
@@ -12,7 +12,7 @@ const providers = {
 } as const;
 
 /** What `body` costs from the bytes of `caller` to the bytes for a provider of each format. */
-export function* measureRequests(caller: DialectId, body: JsonObject): Generator<Row> {
+export function* measureRequests(caller: CallerDialectId, body: JsonObject): Generator<Row> {
   const raw = Buffer.from(JSON.stringify(body));
   const size = `${Math.round(raw.length / 1_000)} KB`;
   const read = () => {
@@ -27,7 +27,7 @@ export function* measureRequests(caller: DialectId, body: JsonObject): Generator
     show,
   );
   yield judged('… parsed and checked', measureUs(read), show);
-  for (const [dialect, provider] of Object.entries(providers) as [DialectId, string][]) {
+  for (const [dialect, provider] of Object.entries(providers) as [CallerDialectId, string][]) {
     const order: EncodeOrder = {
       provider,
       dialect,

@@ -40,7 +40,7 @@ function onTheWire(dialect: BothSides): SseEvent[] {
   return events;
 }
 
-function lookedAt(upstream: UpstreamDialect, events: readonly SseEvent[]): void {
+function lookedAt(upstream: CallerDialect & UpstreamDialect, events: readonly SseEvent[]): void {
   const reader = upstream.readInPassing();
   for (const event of events) reader.step(event);
   if (!reader.seen.terminal) throw new Error(`${upstream.id}: no end seen`);

@@ -12,8 +12,7 @@ export function contradiction(
   const carried = carriedDialects(providerTypes.get(type)!);
   if (carried.length === 0) return `type ${type} has no chat models; leave dialects out`;
   if (!carried.includes(dialect)) {
-    const other = { 'openai-chat': 'openai', 'openai-responses': 'openai', 'anthropic-messages': 'anthropic' } as const;
-    const fix = dialect === 'gemini' ? 'gemini' : other[dialect];
+    const fix = typeThatSpeaks[dialect];
     return `type ${type} does not speak ${dialect}, only ${carried.join(', ')}; for a server that speaks it take type ${fix} with its base_url`;
   }
   if (type === 'openai' && provider.base_url === undefined && dialect === 'anthropic-messages') {
@@ -21,3 +20,11 @@ export function contradiction(
   }
   return null;
 }
+
+const typeThatSpeaks = {
+  'openai-chat': 'openai',
+  'openai-responses': 'openai',
+  'anthropic-messages': 'anthropic',
+  gemini: 'gemini',
+  'bedrock-converse': 'bedrock',
+} as const satisfies Record<DialectName, ProviderConfig['type']>;

@@ -80,6 +80,30 @@ const googleSchema = z
     "Google's credentials instead of a key, for vertex. Without it and without api_key, Culvert uses them at Google's own addresses alone. The JSON of a service account may also be the api_key.",
   );
 
+/** Who signs requests to AWS; what is omitted is found as AWS's own tools find it. */
+const awsSchema = z
+  .strictObject({
+    access_key_id: z.string().min(1).max(200).optional().describe('Id of an access key.'),
+    secret_access_key: secret().optional().describe('Its secret.'),
+    session_token: secret().optional().describe('Of a key that expires.'),
+    profile: z.string().min(1).max(200).optional().describe('Profile in ~/.aws/config or ~/.aws/credentials.'),
+    role_arn: z
+      .string()
+      .regex(
+        /^arn:aws[\w-]*:iam::\d{12}:role\/.{1,500}$/,
+        'expected an ARN such as arn:aws:iam::123456789012:role/name',
+      )
+      .optional()
+      .describe('Role to assume with the other credentials.'),
+    external_id: z.string().min(2).max(1_224).optional().describe('External id that the role demands.'),
+  })
+  .refine(({ access_key_id: id, secret_access_key: key }) => (id === undefined) === (key === undefined), {
+    error: 'access_key_id and secret_access_key belong together',
+  })
+  .describe(
+    'AWS credentials, for bedrock. Default: the chain of AWS (environment, profile, SSO, process, web identity, container, machine). An api_key replaces them.',
+  );
+
 /** A configured upstream service with its credentials. */
 export const providerSchema = z.strictObject({
   type: z
@@ -107,7 +131,7 @@ export const providerSchema = z.strictObject({
     .regex(/^[a-z]{2}[a-z0-9-]{0,38}$/, 'expected a region such as us-east5')
     .optional()
     .describe(
-      'Region of the service, for vertex: us-east5, us, eu or global. Default: GOOGLE_CLOUD_LOCATION, else global.',
+      'Region of the service, for vertex and bedrock. Default for vertex: GOOGLE_CLOUD_LOCATION, else global; for bedrock: that of base_url, else AWS_REGION or AWS_DEFAULT_REGION.',
     ),
   iam_url: httpUrl()
     .optional()
@@ -144,8 +168,9 @@ export const providerSchema = z.strictObject({
     .regex(/^[A-Za-z0-9.-]{1,40}$/, 'expected a version such as 2026-05-01')
     .optional()
     .describe('Version of the API, for azure-openai.'),
+  aws: awsSchema.optional(),
   dialects: z
-    .array(z.enum(['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini']))
+    .array(z.enum(['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini', 'bedrock-converse']))
     .min(1)
     .optional()
     .describe(

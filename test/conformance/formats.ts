@@ -1,6 +1,11 @@
-import type { DialectId } from '../../src/inference/dialects/dialect.ts';
+import type { CallerDialectId } from '../../src/inference/dialects/dialect.ts';
 
-export type { DialectId };
+export type { CallerDialectId };
 
 /** The formats of callers, in the order of the table. */
-export const dialectIds: readonly DialectId[] = ['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini'];
+export const dialectIds: readonly CallerDialectId[] = [
+  'openai-chat',
+  'openai-responses',
+  'anthropic-messages',
+  'gemini',
+];

@@ -114,7 +114,14 @@ test('every type of the catalog can be asked in what the configuration lets peop
   for (const provider of catalog) {
     const dialects = carriedDialects(provider);
     assert.equal(dialects.length > 0, provider.paths.chat !== null, provider.id);
-    const facts = { name: 'p', provider, baseUrl: 'http://127.0.0.1:9/v1', secrets: [], headers: {}, apiVersion: null };
+    const shared = {
+      baseUrl: 'http://127.0.0.1:9/v1',
+      region: 'us-east-1',
+      secrets: [],
+      headers: {},
+      apiVersion: null,
+    };
+    const facts = { name: 'p', provider, ...shared };
     for (const dialect of dialects) {
       const made = createConnection({ ...facts, dialects: [dialect] });
       assert.deepEqual(made.ok && made.connection.dialects, [dialect], provider.id);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeRequest } from '../../src/inference/dialects/decode-request.fixture.ts';
-import type { AnswerHead, DialectId, ForwardTarget } from '../../src/inference/dialects/dialect.ts';
+import type { AnswerHead, CallerDialectId, ForwardTarget } from '../../src/inference/dialects/dialect.ts';
 import { dialects } from '../../src/inference/dialects/dialect-table.ts';
 import type { NeutralEvent } from '../../src/inference/neutral/event.ts';
 import { producedMedia } from '../../src/inference/neutral/produced-media.ts';
@@ -27,7 +27,7 @@ const answer: NeutralEvent[] = [
 const head: AnswerHead = { fallbackId: 'x_own', model: 'alias', createdS: 1_750_000_000, includeUsage: true };
 
 /** The second turn of each format, as clients send it that keep what they got. */
-const secondTurn: Readonly<Record<DialectId, (answer: JsonObject) => JsonObject>> = {
+const secondTurn: Readonly<Record<CallerDialectId, (answer: JsonObject) => JsonObject>> = {
   'openai-chat': ({ choices }) => ({
     model: 'alias',
     messages: [
@@ -59,8 +59,8 @@ const secondTurn: Readonly<Record<DialectId, (answer: JsonObject) => JsonObject>
   }),
 };
 
-const callers = Object.keys(secondTurn) as DialectId[];
-const bodyOf = (caller: DialectId) => {
+const callers = Object.keys(secondTurn) as CallerDialectId[];
+const bodyOf = (caller: CallerDialectId) => {
   const fold = dialects[caller].fold(
     caller === 'anthropic-messages' ? { ...head, echo: { thoughts: 'shown', inputTokens: 3 } } : head,
   );

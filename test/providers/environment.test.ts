@@ -15,6 +15,7 @@ test('a start without a file has each service whose key stands in the environmen
     env: {
       ...Object.fromEntries(named.map(({ id, envKey }) => [envKey!, `key-of-${id}`])),
       HTTPS_PROXY: `http://${proxy.url}`,
+      AWS_REGION: 'eu-west-1',
       CULVERT_ADMIN_KEY: adminKey,
     },
   });
@@ -24,8 +25,9 @@ test('a start without a file has each service whose key stands in the environmen
   const { data } = (await answer.json()) as { data: { name: string; type: string }[] };
   assert.deepEqual(data.map(({ type }) => type).sort(), named.map(({ id }) => id).sort());
   const asked = new Set(proxy.orders.map((order) => order.split(' ')[1]));
-  for (const { id, baseUrl, paths } of named) {
+  for (const { id, baseUrl, regional, paths } of named) {
     if (paths.models === null && paths.originModels === undefined) continue;
-    assert.ok(asked.has(`${new URL(baseUrl!).host}:443`), `${id} was asked for its list`);
+    const at = regional?.lists('eu-west-1') ?? baseUrl!;
+    assert.ok(asked.has(`${new URL(at).host}:443`), `${id} was asked for its list`);
   }
 });

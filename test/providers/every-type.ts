@@ -21,7 +21,10 @@ export interface EveryType {
   forget(): void;
 }
 
-export const chatting: readonly Provider[] = catalog.filter(({ paths, chatPath }) => paths.chat !== null || chatPath);
+/** Bedrock answers in frames of bytes: `contract/bedrock.test.ts` asks it, over an upstream of its own. */
+export const types: readonly Provider[] = catalog.filter(({ dialect }) => dialect !== 'bedrock-converse');
+
+export const chatting: readonly Provider[] = types.filter(({ paths, chatPath }) => paths.chat !== null || chatPath);
 
 /** How the path of a type's base URL begins at the upstream; requests are told apart by it. */
 export function basePathOf({ id, baseUrl, baseEnd }: Provider): string {
@@ -87,7 +90,7 @@ export async function openEveryType(t: Pick<TestContext, 'after'>): Promise<Ever
   const gateway = await startGateway(t, {
     simulator: 'off',
     providers: Object.fromEntries(
-      catalog.map((provider) => [
+      types.map((provider) => [
         nameOf(provider),
         {
           type: provider.id,
@@ -98,7 +101,7 @@ export async function openEveryType(t: Pick<TestContext, 'after'>): Promise<Ever
       ]),
     ),
     models: Object.fromEntries(
-      catalog.flatMap((provider) =>
+      types.flatMap((provider) =>
         kindsOf(provider).map((kind) => [
           aliasOf(provider, kind),
           {

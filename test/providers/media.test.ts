@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import { toFile } from 'openai';
-import { catalog } from '../../src/inference/providers/catalog.ts';
 import { toneWav } from '../contract/speech-world.ts';
 import { adminKey } from '../start-gateway.ts';
-import { aliasOf, basePathOf, credentialOf, kindsOf, openEveryType } from './every-type.ts';
+import { aliasOf, basePathOf, credentialOf, kindsOf, openEveryType, types } from './every-type.ts';
 
 /* Vectors, sound, pictures and lists by every type of provider that has them, with the official client. */
 
@@ -44,7 +43,7 @@ const asks = {
   },
 } as const;
 
-for (const provider of catalog) {
+for (const provider of types) {
   for (const kind of kindsOf(provider)) {
     if (kind === 'chat') continue;
     test(`${provider.id}: ${kind}`, async () => {
@@ -90,7 +89,7 @@ for (const provider of catalog) {
 
 for (const type of ['deepgram', 'fish']) {
   test(`${type}: a transcript with its times`, async () => {
-    const provider = catalog.find(({ id }) => id === type)!;
+    const provider = types.find(({ id }) => id === type)!;
     const file = await toFile(toneWav, 'tone.wav');
     const wish = { model: aliasOf(provider, 'transcription'), file };
     const { segments, duration } = await openai.audio.transcriptions.create({

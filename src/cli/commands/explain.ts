@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { ConversationEndpoint } from '../../inference/chat/endpoint.ts';
 import { explainChat } from '../../inference/chat/explain-chat.ts';
-import type { DialectId } from '../../inference/dialects/dialect.ts';
+import type { CallerDialectId } from '../../inference/dialects/dialect.ts';
 import { explainEmbeddings } from '../../inference/embeddings/explain-embeddings.ts';
 import { createHealth } from '../../inference/routing/health.ts';
 import type { ExplainedRequest, ExplainedTarget } from '../../inference/spine/explained.ts';
@@ -61,7 +61,7 @@ const spokenAt = {
   chat: 'openai-chat',
   messages: 'anthropic-messages',
   responses: 'openai-responses',
-} as const satisfies Record<ConversationEndpoint, DialectId>;
+} as const satisfies Record<ConversationEndpoint, CallerDialectId>;
 
 type Endpoint = keyof typeof spokenAt | 'embeddings';
 

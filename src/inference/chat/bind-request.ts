@@ -1,6 +1,6 @@
 import type { Principal } from '../../auth/principal.ts';
 import type { Failure } from '../../kernel/failure.ts';
-import type { DialectId } from '../dialects/dialect.ts';
+import type { CallerDialectId } from '../dialects/dialect.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { dialectFor, oneSpeaks } from '../routing/capability.ts';
 import type { RouteCandidate } from '../routing/route.ts';
@@ -11,7 +11,7 @@ import type { ChatServices } from './services.ts';
 
 interface Asking {
   principal: Principal;
-  dialect: DialectId;
+  dialect: CallerDialectId;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { TracedContent } from '../../kernel/trace.ts';
-import type { DialectId } from '../dialects/dialect.ts';
+import type { CallerDialectId } from '../dialects/dialect.ts';
 import { dialects } from '../dialects/dialect-table.ts';
 import { parsedData, parsedJson } from '../dialects/event-data.ts';
 import type { NeutralEvent } from '../neutral/event.ts';
@@ -22,14 +22,14 @@ const requestBytesMax = 1024 * 1024;
  * A conversation and its answer, both in the caller's format, as the messages of the GenAI conventions. Pictures, audio
  * and files are named without their bytes. Unreadable parts, such as a long answer that was cut, are left out.
  */
-export function contentOf(dialectId: DialectId, request: Buffer, answer: Buffer): TracedContent {
+export function contentOf(dialectId: CallerDialectId, request: Buffer, answer: Buffer): TracedContent {
   return {
     input: JSON.stringify(messagesAsked(dialectId, request)),
     output: JSON.stringify(messagesAnswered(eventsOf(dialectId, answer))),
   };
 }
 
-function messagesAsked(dialectId: DialectId, request: Buffer): Message[] {
+function messagesAsked(dialectId: CallerDialectId, request: Buffer): Message[] {
   if (request.length > requestBytesMax) return [];
   const parsed = parseBody(request);
   if (!parsed.ok) return [];
@@ -63,7 +63,7 @@ function argumentsOf(text: string): JsonObject | string {
   return isObject(value) ? value : text;
 }
 
-function eventsOf(dialectId: DialectId, answer: Buffer): readonly NeutralEvent[] {
+function eventsOf(dialectId: CallerDialectId, answer: Buffer): readonly NeutralEvent[] {
   const dialect = dialects[dialectId];
   const whole = parsedData(answer.toString('utf8'));
   if (whole !== null) return dialect.decodeWhole(whole);

@@ -1,6 +1,6 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject, JsonScan } from '../../kernel/json.ts';
-import type { CallerRequest, DialectId, Result } from '../dialects/dialect.ts';
+import type { CallerDialectId, CallerRequest, Result } from '../dialects/dialect.ts';
 import { dialects } from '../dialects/dialect-table.ts';
 import type { BodyObjects, NamedObject } from '../dialects/named-objects.ts';
 import { fitToolNames } from '../neutral/fit-tool-names.ts';
@@ -8,7 +8,7 @@ import type { Loss } from '../neutral/loss.ts';
 import { type FetchedMedia, type MediaUrl, mediaUrlsIn, withMediaInline } from '../neutral/media-urls.ts';
 import { providerTypes } from '../providers/catalog.ts';
 import { applyQuirks, quirksOf } from '../providers/quirks.ts';
-import { type EncodedBody, encodeForwarded, type ForwardOrder } from '../spine/encode-forwarded.ts';
+import { type EncodedBody, encodeForwarded, type ForwardOrder, membersFor } from '../spine/encode-forwarded.ts';
 import { parseBody } from '../spine/parse-body.ts';
 import type { RequestBody, RequestFacts } from '../spine/request-body.ts';
 
@@ -53,7 +53,7 @@ export interface MediaWanted {
 }
 
 /** Parses and checks; the failure is a 400 in every case. */
-export function readConversation(raw: Buffer, dialect: DialectId): Result<ConversationBody> {
+export function readConversation(raw: Buffer, dialect: CallerDialectId): Result<ConversationBody> {
   const parsed = parseBody(raw);
   if (!parsed.ok) return parsed;
   const { body, scan } = parsed.value;
@@ -69,7 +69,7 @@ const namedMax = 4_096;
 /**
  * The objects at providers that a conversation names. A 400 when another parser could read other ids in it than we do.
  */
-export function objectsIn(body: JsonObject, dialectId: DialectId, scan: JsonScan): Result<BodyObjects> {
+export function objectsIn(body: JsonObject, dialectId: CallerDialectId, scan: JsonScan): Result<BodyObjects> {
   const objects = dialects[dialectId].objectsIn(body);
   if (objects.members !== scan.membersInAll) {
     return refuse(null, 'An object in the body has two members with the same name.');
@@ -81,7 +81,7 @@ export function objectsIn(body: JsonObject, dialectId: DialectId, scan: JsonScan
 
 function bodyOf(
   request: CallerRequest,
-  dialectId: DialectId,
+  dialectId: CallerDialectId,
   { named, answerGives }: Pick<BodyObjects, 'named' | 'answerGives'>,
 ): ConversationBody {
   return {
@@ -147,14 +147,17 @@ function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBo
   if (!encoded.ok) return { ok: false, failure: inCallersWords(encoded.failure, request) };
   const joined = dialect.withOperatorFields?.(encoded.value.body, order.body);
   const fitted = applyQuirks(joined ?? { ...encoded.value.body, ...(order.body as object) }, quirks);
-  const members = provider.bodies?.[order.dialect];
+  const { members, losses: lostBetas } = membersFor(provider.bodies?.[order.dialect], order.betas);
   const body = members === undefined ? fitted.body : { ...members.with, ...fitted.body };
   for (const name of members?.without ?? []) delete body[name];
   return {
     ok: true,
     value: {
       bytes: JSON.stringify(body),
-      losses: lossesInCallersWords([...(neutral.lost ?? []), ...encoded.value.losses, ...fitted.losses], request),
+      losses: [
+        ...lossesInCallersWords([...(neutral.lost ?? []), ...encoded.value.losses, ...fitted.losses], request),
+        ...lostBetas,
+      ],
       answer: 'converted',
       unwrapTool: encoded.value.decode?.unwrapTool,
       stop: encoded.value.decode?.stop,

@@ -1,5 +1,5 @@
 import type { Failure } from '../../kernel/failure.ts';
-import type { DialectId, Result, UpstreamDialect } from '../dialects/dialect.ts';
+import type { CallerDialect, CallerDialectId, Result, UpstreamDialect } from '../dialects/dialect.ts';
 import { dialects } from '../dialects/dialect-table.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
 import type { MediaUrl } from '../neutral/media-urls.ts';
@@ -12,6 +12,7 @@ import type { EncodedBody } from '../spine/encode-forwarded.ts';
 import type { AttemptParts, Job, PreparedBody } from '../spine/job.ts';
 import { PassedStream, PassedWhole, type PassingOptions } from '../spine/pass-through.ts';
 import type { AttemptSink, Chunk, Client } from '../spine/sink.ts';
+import { isEventStream } from '../transport/event-stream.ts';
 import { CheckedAnswer, type QualityCheck } from './checked-answer.ts';
 import type { ConversationBody, ConversationFacts, EncodeOrder, MediaWanted } from './conversation-body.ts';
 import { ConvertedAnswer, StreamedSource, WholeSource } from './converted.ts';
@@ -22,7 +23,7 @@ import { GatheredStream } from './gathered-stream.ts';
 export interface Conversation {
   body: ConversationBody;
   /** The caller's. */
-  dialect: DialectId;
+  dialect: CallerDialectId;
   providers: ReadonlyMap<string, ConfiguredProvider>;
   /** One of several choices, asked for by itself; null: what the caller asked. */
   child: EncodeOrder['child'];
@@ -31,6 +32,8 @@ export interface Conversation {
   /** `client` tells that nobody waits for them any more. Default: the request's own. */
   /** Items of earlier answers that the body names, by id; undefined: it names none. */
   items?: EncodeOrder['items'];
+  /** The caller's `anthropic-beta`; absent: none. */
+  betas?: string | undefined;
   media(client?: Client): RequestMedia;
 }
 
@@ -64,7 +67,7 @@ export function conversationTrial<C extends Chunk>(
       inputTokensEstimate: facts.needs.inputTokensEstimate,
       reader: (contentType, onGiven) => {
         const { usageOf } = job.providers.get(attempt.target.provider)!.connection.provider;
-        return readerFor(facts, prepared, contentType, { onGiven, usageOf });
+        return readerFor(facts, prepared, dialects[conversation.dialect], contentType, { onGiven, usageOf });
       },
     };
     const written = writtenFor === null ? taker : new EncodedAnswer(taker, writtenFor);
@@ -82,11 +85,12 @@ export function conversationTrial<C extends Chunk>(
  */
 export function prepareFor(
   target: Target,
-  { body, dialect: callers, providers, child, check, items, media }: Conversation,
+  { body, dialect: callers, providers, child, check, items, betas, media }: Conversation,
 ): PreparedConversation | Failure | Promise<PreparedConversation | Failure> {
   const { capabilities } = target;
+  const { connection } = providers.get(target.provider)!;
   const order: EncodeOrder = {
-    provider: providers.get(target.provider)!.connection.provider.id,
+    provider: connection.provider.id,
     dialect: dialectFor(target, callers),
     model: target.model,
     maxOutputTokens: target.maxOutputTokens,
@@ -94,6 +98,7 @@ export function prepareFor(
     neverStreams: !capabilities.streaming,
     wholeByStream: target.wholeByStream === true && capabilities.streaming,
     body: target.body,
+    betas: [connection.beta, betas].filter((one) => one != null).join(',') || undefined,
     reasoning: capabilities.reasoning ? 'taken' : 'refused',
     child,
     items,
@@ -122,24 +127,27 @@ export function prepareFor(
 /** The reader of an answer of this type. `onGiven` hears of ids that a conversation gives out. */
 function readerFor(
   { stream, includeUsage, needs }: ConversationFacts,
-  { answer, streamed, unwrapTool, stop, callersToolNames, upstreamDialect: dialect }: PreparedConversation,
+  { answer, streamed, unwrapTool, stop, callersToolNames, upstreamDialect }: PreparedConversation,
+  callers: CallerDialect & UpstreamDialect,
   contentType: string,
   { onGiven, usageOf }: Pick<PassingOptions, 'onGiven' | 'usageOf'>,
 ): AnswerReader {
   // Some servers stream where a whole answer was asked for, and the other way round. Believe what came.
-  const comesStreamed = contentType === '' ? streamed : contentType.startsWith('text/event-stream');
+  const comesStreamed = contentType === '' ? streamed : isEventStream(contentType);
   const passes = answer === 'pass-through';
   const { inputTokensEstimate } = needs;
   if (passes && comesStreamed === stream) {
-    const options = { onGiven, inputTokensEstimate, usageOf };
+    const options = { onGiven, inputTokensEstimate, usageOf, contentType };
     return stream
-      ? new PassedStream(dialect, includeUsage ? 'show' : 'hide', options)
-      : new PassedWhole(dialect, options);
+      ? new PassedStream(callers, includeUsage ? 'show' : 'hide', options)
+      : new PassedWhole(callers, options);
   }
-  if (passes && comesStreamed && dialect.gatherWhole !== undefined) {
-    return new GatheredStream(dialect, dialect.gatherWhole(), { onGiven, inputTokensEstimate });
+  if (passes && comesStreamed && callers.gatherWhole !== undefined) {
+    return new GatheredStream(callers, callers.gatherWhole(), { onGiven, inputTokensEstimate, contentType });
   }
   const options = { unwrapTool, stop, usageOf };
-  const source = comesStreamed ? new StreamedSource(dialect, options) : new WholeSource(dialect, options);
+  const source = comesStreamed
+    ? new StreamedSource(upstreamDialect, options, contentType)
+    : new WholeSource(upstreamDialect, options);
   return new ConvertedAnswer(source, { inputTokensEstimate, onGiven, callersToolNames });
 }

@@ -8,7 +8,8 @@ import { estimatedTokens } from '../neutral/usage.ts';
 import type { AnswerReader } from '../spine/answer-reader.ts';
 import { countsNoOutput, emptyAnswer, parseAnswer, tooLargeEvent, WholeBody } from '../spine/answer-reader.ts';
 import type { OnGiven } from '../spine/pass-through.ts';
-import { createSseReader, type SseReader } from '../transport/sse-reader.ts';
+import { createSplitter } from '../transport/event-stream.ts';
+import type { SseReader } from '../transport/sse-reader.ts';
 
 /** What the reader of a converted answer knows of its request. */
 export interface ConvertedFacts {
@@ -133,8 +134,9 @@ export class StreamedSource implements EventSource {
   readonly #reader: SseReader;
   readonly decoder: StreamDecoder;
 
-  constructor(dialect: UpstreamDialect, options: DecodeOptions | undefined) {
-    this.#reader = createSseReader(dialect);
+  /** `contentType` says how the events are framed. */
+  constructor(dialect: UpstreamDialect, options: DecodeOptions | undefined, contentType: string) {
+    this.#reader = createSplitter(contentType, dialect);
     this.decoder = dialect.decodeStream(options);
   }
 

@@ -1,4 +1,4 @@
-import type { CallerDialect, CountedRequest, DialectId, Result } from '../dialects/dialect.ts';
+import type { CallerDialect, CallerDialectId, CountedRequest, Result } from '../dialects/dialect.ts';
 import { dialects } from '../dialects/dialect-table.ts';
 import type { NamedObject } from '../dialects/named-objects.ts';
 import type { NeutralPart, NeutralRequest } from '../neutral/request.ts';
@@ -16,7 +16,7 @@ export interface Counted {
 export type NamingCount = CountedRequest & { named: readonly NamedObject[] };
 
 /** Checks a body that is to be counted. */
-export function readForCount(raw: Buffer, dialectId: DialectId): Result<NamingCount> {
+export function readForCount(raw: Buffer, dialectId: CallerDialectId): Result<NamingCount> {
   const parsed = parseBody(raw);
   if (!parsed.ok) return parsed;
   const dialect: CallerDialect = dialects[dialectId];

@@ -2,7 +2,7 @@ import type { Principal } from '../../auth/principal.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { isObject } from '../../kernel/json.ts';
 import { offLoopBodyBytes } from '../../kernel/limits.ts';
-import type { CountedRequest, DialectId } from '../dialects/dialect.ts';
+import type { CallerDialectId, CountedRequest } from '../dialects/dialect.ts';
 import { asCountRequest } from '../dialects/gemini/path-members.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { estimatedTokens } from '../neutral/usage.ts';
@@ -18,7 +18,7 @@ import type { CountServices } from './services.ts';
 
 /** One body whose tokens a caller wants to know. */
 export interface CountCall {
-  dialect: DialectId;
+  dialect: CallerDialectId;
   principal: Principal;
   body: Buffer;
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;

@@ -1,6 +1,6 @@
 import type { Principal } from '../../auth/principal.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import type { AnswerHead, CallerDialect, DialectId } from '../dialects/dialect.ts';
+import type { AnswerHead, CallerDialect, CallerDialectId } from '../dialects/dialect.ts';
 import { dialects } from '../dialects/dialect-table.ts';
 import { type ChargedAs, chargedAs } from '../models/charged-as.ts';
 import type { Alias } from '../models/model-table.ts';
@@ -28,7 +28,11 @@ export type ConversationEndpoint = keyof typeof idPrefixes;
 export type ChatEndpoint = Endpoint<Buffer, ConversationBody>;
 
 /** Conversations, in whatever dialect the caller speaks. */
-export function chatEndpoint(services: ChatServices, id: ConversationEndpoint, dialectId: DialectId): ChatEndpoint {
+export function chatEndpoint(
+  services: ChatServices,
+  id: ConversationEndpoint,
+  dialectId: CallerDialectId,
+): ChatEndpoint {
   return {
     id,
     cost: id,
@@ -40,7 +44,7 @@ export function chatEndpoint(services: ChatServices, id: ConversationEndpoint, d
   };
 }
 
-type ChatCall = ModelCall & { dialect: DialectId };
+type ChatCall = ModelCall & { dialect: CallerDialectId };
 
 function planOf(
   services: ChatServices,
@@ -123,6 +127,7 @@ function trialsOf(
     ...(quality !== undefined &&
       n === 1 && { check: { quality, facts: request.facts, schemas: services.schemas, tenant } }),
     items: references && services.items.find(tenant, references),
+    betas: betasIn(job.callerHeaders),
     media(client = call.client) {
       media ??= createRequestMedia(services.media, {
         leftMs: () => job.deadlineMs - services.clock.monotonicMs(),
@@ -136,6 +141,13 @@ function trialsOf(
   const trial: Trials['trial'] = (answer) => conversationTrial(services, job, conversation, answer, writtenFor);
   if (n === 1) return { trial };
   return { trial, run: () => runChoices(services, job, trial, { conversation, dialect, head }) };
+}
+
+const betasCharsMax = 2_048;
+
+function betasIn({ 'anthropic-beta': betas }: Job['callerHeaders']): string | undefined {
+  const text = Array.isArray(betas) ? betas.join(',') : betas;
+  return text === undefined || text.length > betasCharsMax ? undefined : text;
 }
 
 /** The model that the caller named, or its replacement when nobody has it. */

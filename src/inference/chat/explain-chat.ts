@@ -1,6 +1,6 @@
 import type { Failure } from '../../kernel/failure.ts';
 import { costMilliOf } from '../../metering/quota.ts';
-import type { DialectId } from '../dialects/dialect.ts';
+import type { CallerDialectId } from '../dialects/dialect.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { lossHeader } from '../neutral/loss.ts';
 import { explainRoute } from '../routing/explain.ts';
@@ -16,7 +16,7 @@ import { nothingFetched } from './fetch-media.ts';
 export interface ChatQuestion extends Question {
   endpoint: ConversationEndpoint;
   /** Dialect of callers at that endpoint. */
-  dialect: DialectId;
+  dialect: CallerDialectId;
 }
 
 /** What would happen to this body, by the same code, without sending anything. */
@@ -64,7 +64,7 @@ async function wouldSend(
   snapshot: Snapshot,
   body: ConversationBody,
   target: Target,
-  callerDialect: DialectId,
+  callerDialect: CallerDialectId,
   child: { seed: number | null } | null,
 ): Promise<Pick<ExplainedTarget, 'sent' | 'why'>> {
   const prepared = await prepareFor(target, {

@@ -1,11 +1,11 @@
-import type { PassingReader, UpstreamDialect, WholeGatherer } from '../dialects/dialect.ts';
+import type { CallerDialect, PassingReader, UpstreamDialect, WholeGatherer } from '../dialects/dialect.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { AnswerReader } from '../spine/answer-reader.ts';
 import { tooLargeEvent } from '../spine/answer-reader.ts';
 import { PassedWhole, type PassingOptions } from '../spine/pass-through.ts';
 import type { Bytes } from '../spine/sink.ts';
-import { createSseSplitter } from '../transport/sse-reader.ts';
+import { createSplitter } from '../transport/event-stream.ts';
 
 /** A whole answer that came as a stream of its caller's own format: the provider's own, with the ids that it gave. */
 export class GatheredStream implements AnswerReader {
@@ -15,13 +15,13 @@ export class GatheredStream implements AnswerReader {
   fault: Fault | null = null;
   readonly #reader: PassingReader;
   readonly #gatherer: WholeGatherer;
-  readonly #splitter: ReturnType<typeof createSseSplitter>;
+  readonly #splitter: ReturnType<typeof createSplitter>;
   readonly #whole: PassedWhole;
 
-  constructor(dialect: UpstreamDialect, gatherer: WholeGatherer, options: PassingOptions) {
+  constructor(dialect: CallerDialect & UpstreamDialect, gatherer: WholeGatherer, options: PassingOptions) {
     this.#reader = dialect.readInPassing();
     this.#gatherer = gatherer;
-    this.#splitter = createSseSplitter(dialect);
+    this.#splitter = createSplitter(options.contentType ?? '', dialect);
     this.#whole = new PassedWhole(dialect, options);
   }
 

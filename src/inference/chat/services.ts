@@ -1,5 +1,5 @@
 import type { PlanBook } from '../../metering/plan-book.ts';
-import type { DialectId } from '../dialects/dialect.ts';
+import type { CallerDialectId } from '../dialects/dialect.ts';
 import type { BodyReader } from '../spine/body-reader.ts';
 import type { SpineServices } from '../spine/services.ts';
 import type { ConversationBody } from './conversation-body.ts';
@@ -10,7 +10,7 @@ import type { SchemaCheck } from './schema-check.ts';
 import type { TokenCounter } from './token-counter.ts';
 
 export interface ChatServices extends SpineServices {
-  bodies: BodyReader<Record<DialectId, ConversationBody>>;
+  bodies: BodyReader<Record<CallerDialectId, ConversationBody>>;
   media: MediaFetcher;
   /** The plans in force. */
   plans(): PlanBook;

@@ -1,13 +1,13 @@
 import { parentPort } from 'node:worker_threads';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import type { DialectId } from '../dialects/dialect.ts';
+import type { CallerDialectId } from '../dialects/dialect.ts';
 import { countInPieces, countRequest, readForCount } from './count-request.ts';
 
 /** Orders to the worker. Every order is answered once, in turn. */
 export interface CountOrder {
   id: number;
   raw: Uint8Array<ArrayBuffer>;
-  dialect: DialectId;
+  dialect: CallerDialectId;
 }
 
 // Words such as <|endoftext|> are a caller's text like any other.

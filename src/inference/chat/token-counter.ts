@@ -1,6 +1,6 @@
 import { createTurns } from '../../kernel/sharing/turns.ts';
 import { createTimedThread } from '../../kernel/timed-thread.ts';
-import type { DialectId, Result } from '../dialects/dialect.ts';
+import type { CallerDialectId, Result } from '../dialects/dialect.ts';
 import type { Counted } from './count-request.ts';
 import type { CountOrder } from './token-count-worker.ts';
 
@@ -18,7 +18,7 @@ export interface TokenCounter {
    * A Failure (400) for a body that does not pass its dialect's check; null when no count can be had in time. Bodies of
    * several tenants are counted in turn.
    */
-  count(tenant: string, raw: Buffer, dialect: DialectId): Promise<Result<Counted> | null>;
+  count(tenant: string, raw: Buffer, dialect: CallerDialectId): Promise<Result<Counted> | null>;
   close(): Promise<void>;
 }
 

@@ -1,13 +1,17 @@
 import { anthropicMessages } from './anthropic-messages/index.ts';
-import type { CallerDialect, DialectId, UpstreamDialect } from './dialect.ts';
+import { bedrockConverse } from './bedrock-converse/index.ts';
+import type { CallerDialect, CallerDialectId, DialectId, UpstreamDialect } from './dialect.ts';
 import { gemini } from './gemini/index.ts';
 import { openAiChat } from './openai-chat/index.ts';
 import { openAiResponses } from './openai-responses/index.ts';
 
 /** Every dialect by id: what callers may speak, and what upstreams do. Explicit, one line a dialect. */
-export const dialects: Readonly<Record<DialectId, CallerDialect & UpstreamDialect>> = {
+export const dialects: Readonly<
+  Record<CallerDialectId, CallerDialect & UpstreamDialect> & Record<DialectId, UpstreamDialect>
+> = {
   'openai-chat': openAiChat,
   'anthropic-messages': anthropicMessages,
   'openai-responses': openAiResponses,
   gemini,
+  'bedrock-converse': bedrockConverse,
 };

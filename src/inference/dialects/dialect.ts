@@ -9,14 +9,16 @@ import type { JsonSchema } from './described-check.ts';
 import type { BodyObjects, GivenId } from './named-objects.ts';
 
 /** A wire format by its name in configuration and explanations. */
-export type DialectId = 'openai-chat' | 'anthropic-messages' | 'openai-responses' | 'gemini';
+export type DialectId = CallerDialectId | 'bedrock-converse';
+/** Those that callers speak too. */
+export type CallerDialectId = 'openai-chat' | 'anthropic-messages' | 'openai-responses' | 'gemini';
 
 /** What a step gives that can refuse its input; a refusal is no exception. */
 export type Result<T, F = Failure> = { ok: true; value: T } | { ok: false; failure: F };
 
 /** The side that callers speak to. Pure: no I/O, no clock. */
 export interface CallerDialect {
-  id: DialectId;
+  id: CallerDialectId;
   /**
    * Checks types, bounds and combinations; the first fault found names its field. Unknown fields are kept. What only a
    * conversion needs is built when one is asked for.
@@ -30,6 +32,8 @@ export interface CallerDialect {
   objectsIn(body: JsonObject): BodyObjects;
   encodeStream(head: AnswerHead): StreamEncoder;
   fold(head: AnswerHead): AnswerFold;
+  /** Reads what metering and failover need out of an answer that is forwarded as bytes. */
+  readInPassing(options?: DecodeOptions): PassingReader;
   /** The JSON body of an error answer. */
   errorBody(failure: Failure, context: ErrorContext): JsonObject;
   /**
@@ -171,8 +175,6 @@ export interface UpstreamDialect {
   decodeStream(options?: DecodeOptions): StreamDecoder;
   /** A JSON answer as the same events a stream would give, `end` or `failed` last. */
   decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[];
-  /** Reads what metering and failover need out of an answer that is forwarded as bytes. */
-  readInPassing(options?: DecodeOptions): PassingReader;
   /** Puts the provider's own whole answer together out of its stream, where that tells all of it; absent: it does not. */
   gatherWhole?(): WholeGatherer;
   /** The error of a non-2xx answer, or of an error body inside a 200; null when `body` holds none. */

@@ -1,6 +1,6 @@
 import { offLoopBodyBytes } from '../../kernel/limits.ts';
 import { type ConversationBody, readConversation } from '../chat/conversation-body.ts';
-import type { DialectId, Result } from '../dialects/dialect.ts';
+import type { CallerDialectId, Result } from '../dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import { type EmbeddingBody, type EmbeddingBodyKind, readEmbeddings } from '../embeddings/embedding-body.ts';
 import { type ForwardedBody, readForwarded } from '../forwarded/forwarded-body.ts';
@@ -9,7 +9,7 @@ import { readSpeech, type SpeechBody } from '../speech/speech-body.ts';
 import type { BodyReader } from '../spine/body-reader.ts';
 
 /** What comes of a body, by how it is read: as a conversation in a dialect, or for another endpoint. */
-export type Bodies = Record<DialectId, ConversationBody> &
+export type Bodies = Record<CallerDialectId, ConversationBody> &
   Record<ForwardedEndpointId, ForwardedBody> &
   Record<EmbeddingBodyKind, EmbeddingBody> & { speech: SpeechBody; images: ImageBody };
 
@@ -17,7 +17,7 @@ export type BodyKind = keyof Bodies;
 export type AnyBody = Bodies[BodyKind];
 
 /** Those that are no conversations. */
-const readers: Record<Exclude<BodyKind, DialectId>, (raw: Buffer) => Result<AnyBody>> = {
+const readers: Record<Exclude<BodyKind, CallerDialectId>, (raw: Buffer) => Result<AnyBody>> = {
   speech: readSpeech,
   images: readImages,
   embeddings: (raw) => readEmbeddings(raw, 'embeddings'),
@@ -31,7 +31,7 @@ const readers: Record<Exclude<BodyKind, DialectId>, (raw: Buffer) => Result<AnyB
 /** Parses and checks; the failure is a 400 in every case. Synchronous: for bodies up to `offLoopBodyBytes`. */
 export function readBody<K extends BodyKind>(raw: Buffer, kind: K): Result<Bodies[K]>;
 export function readBody(raw: Buffer, kind: BodyKind): Result<AnyBody> {
-  return kind in readers ? readers[kind as keyof typeof readers](raw) : readConversation(raw, kind as DialectId);
+  return kind in readers ? readers[kind as keyof typeof readers](raw) : readConversation(raw, kind as CallerDialectId);
 }
 
 /** The bodies of every family. */

@@ -1,11 +1,14 @@
 import type { ProviderConfig } from '../../config/schema.ts';
+import { systemClock } from '../../kernel/clock.ts';
+import { awsBearer } from '../credentials/aws-bearer.ts';
+import { awsAuthorizer } from '../credentials/aws-signature.ts';
 import { entraAuthorizer } from '../credentials/entra.ts';
 import { googleAuthorizer } from '../credentials/google.ts';
 import { ibmIamAuthorizer } from '../credentials/ibm-iam.ts';
 import type { Provider, TokenIssuer } from '../providers/provider.ts';
 import type { Authorizer } from '../transport/upstream-call.ts';
 
-/** By who asks: a reload, and every look at the lists of models, goes on with the tokens that are held. */
+/** By who asks: a reload, and every look at the lists of models, goes on with the credentials that are held. */
 const held = new Map<string, Authorizer>();
 const heldMax = 1_000;
 
@@ -15,7 +18,7 @@ const heldMax = 1_000;
  * set a provider's address cannot have it sent there.
  */
 export function authorizerFor(
-  { auth, tokens }: Provider,
+  { auth, tokens, regional }: Provider,
   config: ProviderConfig,
   secret: string | null,
 ): Authorizer | undefined {
@@ -23,6 +26,7 @@ export function authorizerFor(
     const { iam_url: iamUrl } = config;
     return once([auth, secret, iamUrl], () => ibmIamAuthorizer(secret, iamUrl));
   }
+  if (regional !== undefined) return awsAuthorizerFor(regional.service, config, secret);
   if (tokens === undefined) return undefined;
   // The JSON of a service account stands in the place of a key.
   if (tokens.id === 'google' && secret?.startsWith('{')) {
@@ -53,6 +57,35 @@ function mayHaveTokens(tokens: TokenIssuer, config: ProviderConfig): boolean {
   if (baseUrl === undefined) return true;
   const { protocol, hostname } = new URL(baseUrl);
   return protocol === 'https:' && tokens.hosts.test(hostname);
+}
+
+function awsAuthorizerFor(service: string, config: ProviderConfig, secret: string | null): Authorizer | undefined {
+  const region = regionOf(config);
+  if (region === undefined) return undefined;
+  const token = secret ?? bearerOfEnvironment(config);
+  if (token !== null) return once(['aws bearer', token], () => awsBearer(token));
+  const { aws = {} } = config;
+  const { access_key_id: accessKeyId, secret_access_key: secretAccessKey, session_token: sessionToken } = aws;
+  const keys =
+    accessKeyId === undefined || secretAccessKey === undefined
+      ? undefined
+      : { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
+  const source = { keys, profile: aws.profile, roleArn: aws.role_arn, externalId: aws.external_id, region };
+  return once(['aws', source, service], () => awsAuthorizer(source, service, systemClock));
+}
+
+function bearerOfEnvironment({ aws, base_url: baseUrl }: ProviderConfig): string | null {
+  const isAws = baseUrl === undefined || /^https:\/\/[^/]+\.amazonaws\.com(\.cn)?(:443)?(\/|$)/.test(baseUrl);
+  return (aws === undefined && isAws && process.env.AWS_BEARER_TOKEN_BEDROCK?.trim()) || null;
+}
+
+/** The region that the configuration names, else that of the address, else the environment's. */
+export function regionOf({
+  region,
+  base_url: baseUrl,
+}: Pick<ProviderConfig, 'region' | 'base_url'>): string | undefined {
+  const inAddress = /\.([a-z]{2}(?:-[a-z]+)+-\d)\.(?:amazonaws\.com|vpce\.)/.exec(baseUrl ?? '')?.[1];
+  return region ?? inAddress ?? (process.env.AWS_REGION || process.env.AWS_DEFAULT_REGION || undefined);
 }
 
 function once(who: unknown, make: () => Authorizer): Authorizer {

@@ -4,7 +4,7 @@ import { providerTypes } from '../providers/catalog.ts';
 import { type ConnectionFacts, createConnection, type ProviderConnection } from '../providers/connection.ts';
 import type { Provider } from '../providers/provider.ts';
 import { createRoute } from '../transport/create-route.ts';
-import { authorizerFor } from './authorizer-for.ts';
+import { authorizerFor, regionOf } from './authorizer-for.ts';
 
 /** Of keys that another Culvert has issued. */
 const ownKeyPrefix = 'sk-cv-';
@@ -64,11 +64,10 @@ export function connectProviders(
 }
 
 /** The configuration's word, else the environment's by the names of the vendors' own SDKs. */
-function placeIn(
-  { tokens }: Provider,
-  { region, project }: ProviderConfig,
-): Pick<ConnectionFacts, 'region' | 'project'> {
+function placeIn({ tokens, regional }: Provider, config: ProviderConfig): Pick<ConnectionFacts, 'region' | 'project'> {
   const { env } = process;
+  const { region, project } = config;
+  if (regional !== undefined) return { region: regionOf(config), project };
   if (tokens?.id !== 'google') return { region, project };
   return {
     region: region ?? (env.GOOGLE_CLOUD_LOCATION || env.CLOUD_ML_REGION || null),

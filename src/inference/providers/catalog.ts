@@ -5,6 +5,7 @@ import { ai21 } from './services/ai21.ts';
 import { anthropic } from './services/anthropic.ts';
 import { azureOpenAi } from './services/azure-openai.ts';
 import { baseten } from './services/baseten.ts';
+import { bedrock } from './services/bedrock.ts';
 import { cartesia } from './services/cartesia.ts';
 import { cerebras } from './services/cerebras.ts';
 import { chutes } from './services/chutes.ts';
@@ -73,6 +74,7 @@ export const catalog: readonly Provider[] = [
   openai,
   anthropic,
   azureOpenAi,
+  bedrock,
   gemini,
   vertex,
   groq,
@@ -149,8 +151,9 @@ export function providersInEnvironment(env: Readonly<Record<string, string | und
 }
 
 /** What providers of a type can be asked in, should `dialects` of the configuration say so; none when they do not chat. */
-export function carriedDialects({ dialect, chatPath, paths }: Provider): readonly DialectId[] {
+export function carriedDialects({ dialect, families = [], chatPath, paths }: Provider): readonly DialectId[] {
   if (paths.chat === null && chatPath === undefined) return [];
   const beside = [paths.responses && 'openai-responses', paths.messages && 'anthropic-messages'] as const;
-  return [...new Set([dialect, ...beside.filter((one) => Boolean(one))])] as DialectId[];
+  const ofFamilies = families.flatMap((family) => family.dialects);
+  return [...new Set([dialect, ...beside.filter((one) => Boolean(one)), ...ofFamilies])] as DialectId[];
 }

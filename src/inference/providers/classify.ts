@@ -1,4 +1,5 @@
 import { classOfAnthropicError } from '../dialects/anthropic-messages/errors.ts';
+import { classOfBedrockError } from '../dialects/bedrock-converse/errors.ts';
 import type { UpstreamError } from '../dialects/dialect.ts';
 import { classOfGeminiError } from '../dialects/gemini/errors.ts';
 import { classOfError } from '../dialects/openai-chat/errors.ts';
@@ -10,8 +11,10 @@ import type { Classify, ErrorRule, Provider } from './provider.ts';
  * Called off the hot path only.
  */
 export const classifyError: Classify = (provider, status, error, dialect): FaultClass => {
-  // Of what a service speaks beside its own format, only whole families of models have that format's errors.
-  const asked = provider.families === undefined || dialect === undefined ? provider.dialect : dialect;
+  // Of what a service speaks beside its own format, only whole families of models have that format's errors; AWS's are
+  // the same for all.
+  const own = provider.families === undefined || dialect === undefined || provider.dialect === 'bedrock-converse';
+  const asked = own ? provider.dialect : dialect;
   const classOf = asked === 'openai-responses' ? classOfError : classOfDialect[asked];
   return ruledClass(provider, status, error) ?? classOf(status, error);
 };
@@ -30,6 +33,7 @@ const classOfDialect = {
   'openai-chat': classOfError,
   'anthropic-messages': classOfAnthropicError,
   gemini: classOfGeminiError,
+  'bedrock-converse': classOfBedrockError,
 } as const satisfies Record<Provider['dialect'], (status: number, error: UpstreamError | null) => FaultClass>;
 
 // Patterns run over words of the upstream's choosing: a bounded piece of them says it all.

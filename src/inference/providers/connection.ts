@@ -22,6 +22,8 @@ export interface ProviderConnection {
   provider: Provider;
   /** Scheme, host, port: `https://api.openai.com`. */
   origin: string;
+  /** Where its lists of models stand, should that be elsewhere. */
+  listOrigin: string;
   /** How it is reached; undefined: as the environment says. */
   route: UpstreamRoute | undefined;
   /** Path of the base URL without a trailing slash, '' when none. */
@@ -130,6 +132,8 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     name,
     provider,
     origin: base.origin,
+    listOrigin:
+      facts.baseUrl === null && facts.region ? (provider.regional?.lists(facts.region) ?? base.origin) : base.origin,
     route: facts.route,
     basePath: base.path,
     chats: chat !== null,
@@ -217,9 +221,14 @@ function readBaseUrl(
   keyed: boolean,
 ): { ok: true; origin: string; path: string } | { ok: false; message: string } {
   const { name, provider, baseUrl, region = null, project = null, apiVersion } = facts;
+  const { regional } = provider;
+  if (regional !== undefined && region === null) {
+    return { ok: false, message: `provider ${name}: type ${provider.id} needs a region, or AWS_REGION` };
+  }
   const place = provider.placeOf?.({ baseUrl, region, project, apiVersion, keyed });
   if (place !== undefined && 'message' in place) return { ok: false, message: `provider ${name}: ${place.message}` };
-  const text = place?.baseUrl ?? baseUrl ?? provider.baseUrl;
+  const inRegion = region === null ? undefined : regional?.base(region);
+  const text = place?.baseUrl ?? baseUrl ?? inRegion ?? provider.baseUrl;
   if (text === null) return { ok: false, message: `provider ${name}: type ${provider.id} needs a base_url` };
   let url: URL;
   try {

@@ -82,7 +82,7 @@ export function joinHeaders(
   const flat = [...shared].flat();
   return {
     whole: ['content-type', 'application/json', 'accept', 'application/json', ...flat],
-    stream: ['content-type', 'application/json', 'accept', 'text/event-stream', ...flat],
+    stream: ['content-type', 'application/json', 'accept', provider.streamType ?? 'text/event-stream', ...flat],
     get: ['accept', 'application/json', ...flat],
   };
 }

@@ -49,7 +49,17 @@ export async function discoverModels(connection: ProviderConnection, get: Discov
   }
   const models = provider.listModels === undefined ? readModelList(answer.body) : provider.listModels(answer.body);
   if (models === null) return { ok: false, reason: 'malformed', message: `${name} sent no list of models` };
-  return { ok: true, models: models.slice(0, listedModelsMax) };
+  const more = await moreModels(connection, get);
+  return { ok: true, models: [...models, ...more].slice(0, listedModelsMax) };
+}
+
+/** Of lists that stand beside the first; one that cannot be had is left out. */
+async function moreModels(connection: ProviderConnection, get: DiscoveryGet): Promise<DiscoveredModel[]> {
+  const { paths, listModels = readModelList } = connection.provider;
+  const lists = (paths.moreModels ?? []).map((path) => attempt(connection, connection.basePath + path, get));
+  return (await Promise.all(lists)).flatMap((answer) =>
+    answer?.status === 200 ? (listModels(answer.body) ?? []) : [],
+  );
 }
 
 type Answer = { status: number; body: unknown } | null;

@@ -117,7 +117,7 @@ export function encodeGet(
   credential: CredentialHeaders | undefined = connection.credentials.values().next().value,
 ): UpstreamAddress {
   if (credential === undefined) throw new Error(`${connection.name} has no credential`);
-  const { origin, route } = connection;
+  const { listOrigin: origin, route } = connection;
   return { origin, route, path, headers: credential.get, authorize: credential.authorize };
 }
 
@@ -168,6 +168,7 @@ function withCallerHeaders(
 ): readonly string[] {
   let joined: string[] | null = trace === undefined ? null : [...base, ...trace];
   // Services of Anthropic's type have its version among their own headers.
+  const members = connection.provider.bodies?.[dialect];
   if (dialect === 'anthropic-messages' && takesVersion(connection.provider)) joined = versioned(joined ?? base);
   for (const name of connection.traced && trace === undefined ? tracedHeaders : passedHeaders) {
     const value = caller[name];
@@ -177,7 +178,7 @@ function withCallerHeaders(
     joined ??= base.slice();
     joined.push(name, value);
   }
-  if (dialect === 'anthropic-messages') {
+  if (dialect === 'anthropic-messages' && members?.betas === undefined) {
     const beta = caller['anthropic-beta'];
     const text = Array.isArray(beta) ? beta.join(',') : beta;
     if (text !== undefined && text.length <= passedValueCharsMax * 4 && printable(text)) {

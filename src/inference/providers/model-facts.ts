@@ -63,10 +63,14 @@ export function modelFacts(model: string): ModelFacts | null {
   return facts;
 }
 
-/** Without a vendor's prefix, in lower case, and with versions as their vendor writes them: Vertex puts `@` before them. */
+/**
+ * Without a vendor's prefix, or Bedrock's of a region and a vendor, in lower case, and with versions as their vendor writes
+ * them: Vertex puts `@` before them.
+ */
 export function bareName(model: string): string {
   return model
     .slice(model.lastIndexOf('/') + 1)
     .toLowerCase()
+    .replace(/^(?:[a-z]{2,6}\.)?anthropic\./, '')
     .replace('@', '-');
 }

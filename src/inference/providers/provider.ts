@@ -16,7 +16,7 @@ export interface Provider {
   /** What the price list (`models/price-list`) calls it, where its prices are those of its own address. */
   prices?: string;
   /** What it speaks. */
-  dialect: Extract<DialectId, 'openai-chat' | 'anthropic-messages' | 'gemini'>;
+  dialect: Exclude<DialectId, 'openai-responses'>;
   /** It keeps responses, which `previous_response_id` names later; absent: it does not. */
   keepsResponses?: boolean;
   /** What it speaks beside that at its own base URL; elsewhere `dialects` of the configuration says. Types without one: always. */
@@ -29,6 +29,8 @@ export interface Provider {
   baseUrl: string | null;
   /** Base URL by what the configuration says, where it is not one for all; a message where something is lacking. */
   placeOf?: (place: Place) => { baseUrl: string } | { message: string };
+  /** Its addresses where it has some in each region, which the configuration names. */
+  regional?: RegionalAddresses;
   /** Ends of a pasted base URL that `paths` would repeat: taken off, longest first. */
   baseSuffixes?: readonly string[];
   /** How the path of every base URL of this service ends: added where people leave it out, as its own SDK does. */
@@ -63,6 +65,8 @@ export interface Provider {
   transcriptionElsewhere?: TranscriptionFacts;
   /** Headers sent with every request, such as `anthropic-version`. */
   headers: Readonly<Record<string, string>>;
+  /** What a stream is asked for as. Absent: text/event-stream. */
+  streamType?: string;
   /** How its answers in its own dialect tell what was used, where that is not the dialect's way. */
   usageOf?: UsageOf;
   quirks: ProviderQuirks;
@@ -91,6 +95,17 @@ export interface BodyMembers {
   /** They stand in the path: left out, which is no loss. */
   without: readonly string[];
   with: JsonObject;
+  /** Betas that it knows. They stand in the member `anthropic_beta`; others are left out. Absent: they are a header. */
+  betas?: RegExp;
+}
+
+/** Base URLs by region, without a trailing slash. */
+export interface RegionalAddresses {
+  base(region: string): string;
+  /** Where its lists of models stand. */
+  lists(region: string): string;
+  /** What its signatures name. */
+  service: string;
 }
 
 export interface ChatPathOptions {
@@ -120,6 +135,8 @@ export interface ProviderPaths {
   messages?: PathAt | null;
   /** Below the base URL; null when there is no list of what can be called. */
   models: string | null;
+  /** Further lists, below the base URL. */
+  moreModels?: readonly string[];
   /** Below the base URL: says who a key is. Where the list is for everybody, this alone tells a wrong one. */
   key?: string;
   /** From the origin, for a list that does not stand below the base URL; wins over `models`. */

@@ -75,7 +75,7 @@ function addressRow(provider: Provider): string {
   return row([
     code(provider.id),
     provider.title,
-    provider.baseUrl === null ? 'yours' : code(provider.baseUrl),
+    addressOf(provider),
     provider.local ? 'not needed' : authWords[provider.auth],
     provider.envKey === null ? '–' : code(provider.envKey),
     speaks,
@@ -91,6 +91,11 @@ function carriedRow({ id, dialect, paths }: Provider): string[] {
   if (responses === '/responses' && messages === '/messages') return [];
   const messagesAt = typeof messages === 'string' ? messages : messages?.fromOrigin;
   return [row([code(id), ...[responses, messagesAt].map((path) => (path == null ? 'no' : code(path)))])];
+}
+
+function addressOf({ baseUrl, regional }: Provider): string {
+  const address = regional?.base('REGION') ?? baseUrl;
+  return address === null ? 'yours' : code(address);
 }
 
 function alsoServes({

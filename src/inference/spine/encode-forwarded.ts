@@ -18,6 +18,8 @@ export interface ForwardOrder {
   /** A whole answer is asked as a stream in the caller's own format too, so that silence shows soon. */
   wholeByStream?: boolean;
   body: Readonly<Record<string, unknown>>;
+  /** Betas of Anthropic's that caller and operator ask for, as the header has them; absent: none. */
+  betas?: string | undefined;
   /** One child of a fan-out asks for one choice; null = as the caller wrote. */
   child: { seed: number | null } | null;
 }
@@ -39,7 +41,7 @@ export interface EncodedBody {
 export function encodeForwarded(request: ForwardedRequest, order: ForwardOrder): Result<EncodedBody> {
   const provider = providerTypes.get(order.provider)!;
   const quirks = quirksOf(provider, order.model, order.dialect);
-  const members = provider.bodies?.[order.dialect];
+  const { members, losses: lostBetas } = membersFor(provider.bodies?.[order.dialect], order.betas);
   if (request.stream && order.neverStreams === true) return forwardedAs('whole', request, order, quirks, members);
   if (!request.stream && order.wholeByStream === true) return forwardedAs('stream', request, order, quirks, members);
   const { bytes, losses } = request.forward({
@@ -54,7 +56,13 @@ export function encodeForwarded(request: ForwardedRequest, order: ForwardOrder):
   });
   return {
     ok: true,
-    value: { bytes, losses, answer: 'pass-through', unwrapTool: undefined, streamed: request.stream },
+    value: {
+      bytes,
+      losses: [...losses, ...lostBetas],
+      answer: 'pass-through',
+      unwrapTool: undefined,
+      streamed: request.stream,
+    },
   };
 }
 
@@ -95,6 +103,19 @@ function forwardedAs(
       streamed: stream,
     },
   };
+}
+
+/** The members of a body with its betas, where those stand there. */
+export function membersFor(
+  members: BodyMembers | undefined,
+  betas: string | undefined,
+): { members: BodyMembers | undefined; losses: Loss[] } {
+  if (members?.betas === undefined || betas === undefined) return { members, losses: [] };
+  const asked = [...new Set(betas.split(',').map((beta) => beta.trim()))].filter((beta) => beta !== '');
+  const known = asked.filter((beta) => members.betas!.test(beta));
+  const losses: Loss[] = known.length < asked.length ? [{ field: 'anthropic-beta', why: 'narrowed' }] : [];
+  if (known.length === 0) return { members, losses };
+  return { members: { ...members, with: { ...members.with, anthropic_beta: known } }, losses };
 }
 
 const askedUsage = { stream_options: { include_usage: true } };

@@ -1,10 +1,18 @@
 import { isObject } from '../../kernel/json.ts';
-import type { DecodeOptions, PassingReader, SseEvent, StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
+import type {
+  CallerDialect,
+  DecodeOptions,
+  PassingReader,
+  SseEvent,
+  StreamMark,
+  UpstreamDialect,
+} from '../dialects/dialect.ts';
 import { brokenLine, isEndMark, parsedData } from '../dialects/event-data.ts';
 import type { GivenId } from '../dialects/named-objects.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
-import { createSseSplitter, type SplitEvent, type SseSplitter } from '../transport/sse-reader.ts';
+import { createSplitter } from '../transport/event-stream.ts';
+import type { SplitEvent, SseSplitter } from '../transport/sse-reader.ts';
 import {
   type AnswerReader,
   countsNoOutput,
@@ -18,7 +26,8 @@ import { correctCounts, mayTellImpossibleCounts } from './impossible-counts.ts';
 import type { Bytes } from './sink.ts';
 
 /** What is known of a format whose answers are forwarded; of conversations, how to read them too. */
-type ReadInPassing = Pick<UpstreamDialect, 'readInPassing' | 'eventBytesMax'> &
+type ReadInPassing = Pick<CallerDialect, 'readInPassing'> &
+  Pick<UpstreamDialect, 'eventBytesMax'> &
   Partial<Pick<UpstreamDialect, 'decodeStream' | 'decodeWhole'>>;
 
 /** What a reader of a forwarded answer may know of its request. */
@@ -27,6 +36,8 @@ export interface PassingOptions {
   /** Stands where a provider tells counts that cannot be. */
   inputTokensEstimate?: number;
   usageOf?: DecodeOptions['usageOf'];
+  /** Of the answer: how its events are framed. Absent: server-sent events. */
+  contentType?: string;
 }
 
 /** Told of ids that an answer gives out, before its bytes that hold them go on. */
@@ -53,13 +64,13 @@ export class PassedStream implements AnswerReader {
   constructor(
     dialect: ReadInPassing,
     usageChunk: 'show' | 'hide',
-    { onGiven, inputTokensEstimate = 0, usageOf }: PassingOptions = {},
+    { onGiven, inputTokensEstimate = 0, usageOf, contentType = '' }: PassingOptions = {},
   ) {
     this.#dialect = dialect;
     this.#unsaid = dialect.decodeStream === undefined ? null : [];
     this.#inputTokensEstimate = inputTokensEstimate;
     this.#reader = dialect.readInPassing({ usageOf });
-    this.#splitter = createSseSplitter(dialect);
+    this.#splitter = createSplitter(contentType, dialect);
     this.#usageChunk = usageChunk;
     this.#onGiven = onGiven;
   }

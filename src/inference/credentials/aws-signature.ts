@@ -1,0 +1,95 @@
+import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
+import type { SignatureV4 } from '@smithy/signature-v4';
+import type { Clock } from '../../kernel/clock.ts';
+import { loadEventStream } from '../transport/event-stream.ts';
+import type { Authorizer, UpstreamRequest } from '../transport/upstream-call.ts';
+import { type AwsKeys, type AwsSource, findAwsKeys } from './aws-chain.ts';
+import { createRenewed } from './renewed.ts';
+
+/** Signs each request (Signature Version 4) with keys of AWS's chain, which are renewed before they expire. */
+export function awsAuthorizer(source: AwsSource, service: string, clock: Clock): Authorizer {
+  const keys = createRenewed(() => findAwsKeys(source), clock);
+  let signer: { of: AwsKeys; signature: SignatureV4 } | null = null;
+
+  async function signerFor(current: AwsKeys): Promise<SignatureV4> {
+    if (signer?.of === current) return signer.signature;
+    // What reads AWS's streams is loaded before the first request is sent.
+    const [{ SignatureV4: Signature }] = await Promise.all([import('@smithy/signature-v4'), loadEventStream()]);
+    const signature = new Signature({
+      credentials: current,
+      region: source.region,
+      service,
+      sha256: NodeSha256,
+      // Nothing but S3 wants it in a header.
+      applyChecksum: false,
+    });
+    signer = { of: current, signature };
+    return signature;
+  }
+
+  return async (request) => {
+    const signature = await signerFor(await keys.get());
+    const signed = await signature.sign(signable(request), { signingDate: new Date(clock.wallMs()) });
+    return ['authorization', 'x-amz-date', 'x-amz-security-token'].flatMap((name) => {
+      const value = signed.headers[name];
+      return value === undefined ? [] : [name, value];
+    });
+  };
+}
+
+/** As the signer wants it. Host and what is the service's own are signed: proxies may change the others. */
+function signable({ origin, path, method, headers, body }: UpstreamRequest) {
+  const { protocol, hostname, host, port } = new URL(origin);
+  const signedHeaders: Record<string, string> = { host };
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!.toLowerCase();
+    if (name === 'content-type' || name.startsWith('x-amz')) signedHeaders[name] = headers[i + 1]!;
+  }
+  const at = path.indexOf('?');
+  const query: Record<string, string> = {};
+  for (const [name, value] of new URLSearchParams(at < 0 ? '' : path.slice(at))) query[name] = value;
+  if (body !== null && typeof body === 'object' && 'open' in body) throw new Error('an upload cannot be signed');
+  return {
+    protocol,
+    hostname,
+    ...(port !== '' && { port: Number(port) }),
+    method,
+    path: at < 0 ? path : path.slice(0, at),
+    query,
+    headers: signedHeaders,
+    body: body ?? undefined,
+  };
+}
+
+/** Node's own SHA-256 in the shape that the signer wants. */
+class NodeSha256 {
+  #hash: Hash | Hmac;
+  readonly #secret: string | Uint8Array | undefined;
+
+  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
+    this.#secret = secret === undefined || typeof secret === 'string' ? secret : bytesOf(secret);
+    this.#hash = this.#begin();
+  }
+
+  update(data: string | ArrayBuffer | ArrayBufferView): void {
+    this.#hash.update(typeof data === 'string' ? data : bytesOf(data));
+  }
+
+  digest(): Promise<Uint8Array> {
+    return Promise.resolve(this.#hash.digest());
+  }
+
+  reset(): void {
+    this.#hash = this.#begin();
+  }
+
+  #begin(): Hash | Hmac {
+    return this.#secret === undefined ? createHash('sha256') : createHmac('sha256', this.#secret);
+  }
+}
+
+function bytesOf(data: ArrayBuffer | ArrayBufferView): Uint8Array {
+  return ArrayBuffer.isView(data)
+    ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+    : new Uint8Array(data);
+}

@@ -1,0 +1,326 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { Citation } from '../../neutral/citation.ts';
+import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import { fault } from '../../neutral/outcome.ts';
+import { producedMedia } from '../../neutral/produced-media.ts';
+import { tellsNoCount, toldCount, type Usage } from '../../neutral/usage.ts';
+import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
+import { parsedData, stringOr } from '../event-data.ts';
+import { faultOfError, readError } from './errors.ts';
+import { vendor } from './wire.ts';
+
+/**
+ * ConverseStream's events → neutral events: `event` is the event's type, `data` its JSON. What is no JSON of this format
+ * is skipped and counted, never thrown.
+ */
+export function decodeStream(options?: DecodeOptions): StreamDecoder {
+  return new AnswerDecoder(options?.unwrapTool);
+}
+
+/** A whole Converse answer as the events of its stream: told by the same decoder, so that the two cannot differ. */
+export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[] {
+  return new AnswerDecoder(options?.unwrapTool).whole(body);
+}
+
+type OpenBlock =
+  | { kind: 'text'; start: number; citations: JsonObject[] }
+  | { kind: 'reasoning'; signature: string }
+  | { kind: 'tool'; call: number; argumentsSeen: boolean }
+  /** The forced call that carries structured output: its arguments are text. */
+  | { kind: 'unwrapped'; argumentsSeen: boolean }
+  | { kind: 'ignored' };
+
+const openBlocksMax = 256;
+const counts = ['inputTokens', 'outputTokens', 'cacheReadInputTokens', 'cacheWriteInputTokens'];
+
+class AnswerDecoder implements StreamDecoder {
+  readonly #unwrapTool: string | undefined;
+  readonly #open = new Map<number, OpenBlock>();
+  #events: NeutralEvent[] = [];
+  #over = false;
+  #started = false;
+  #finished = false;
+  #malformed = 0;
+  #toolCalls = 0;
+  #unwrapped = 0;
+  #textLength = 0;
+  #lastPart: 'text' | 'reasoning' | null = null;
+
+  constructor(unwrapTool: string | undefined) {
+    this.#unwrapTool = unwrapTool;
+  }
+
+  step({ event, data }: SseEvent): NeutralEvent[] {
+    this.#events = [];
+    if (this.#over) return this.#events;
+    const said = parsedData(data);
+    if (said === null || !this.#read(event, said)) this.#malformed += 1;
+    return this.#events;
+  }
+
+  finish(): NeutralEvent[] {
+    if (this.#over) return [];
+    this.#over = true;
+    // Usage comes behind the end of the message; an answer without it is whole.
+    if (this.#finished) return [{ type: 'end' }];
+    return [{ type: 'failed', fault: fault('truncated', 'the stream ended without messageStop') }];
+  }
+
+  malformedLines(): number {
+    return this.#malformed;
+  }
+
+  whole(body: JsonObject): NeutralEvent[] {
+    const message = isObject(body.output) ? body.output.message : undefined;
+    if (!isObject(message) || !Array.isArray(message.content)) {
+      const found = readError(body) === null ? fault('malformed', 'the answer has no message') : faultOfError(body);
+      return [{ type: 'failed', fault: found }];
+    }
+    this.#read('messageStart', {});
+    message.content.forEach((block, index) => {
+      if (isObject(block)) this.#wholeBlock(index, block);
+    });
+    if (typeof body.stopReason === 'string') this.#read('messageStop', body);
+    if (!this.#over) this.#read('metadata', body);
+    return this.#over ? this.#events : [...this.#events, ...this.finish()];
+  }
+
+  #wholeBlock(index: number, block: JsonObject): void {
+    const { toolUse, reasoningContent, citationsContent, text, image } = block;
+    const delta = (said: JsonObject) => this.#delta(index, said);
+    if (isObject(toolUse)) {
+      this.#openTool(index, toolUse);
+      delta({ toolUse: { input: JSON.stringify(toolUse.input ?? {}) } });
+    } else if (isObject(reasoningContent)) {
+      const { reasoningText } = reasoningContent;
+      delta({ reasoningContent: isObject(reasoningText) ? reasoningText : reasoningContent });
+      if (isObject(reasoningText) && typeof reasoningText.signature === 'string') {
+        delta({ reasoningContent: { signature: reasoningText.signature } });
+      }
+    } else if (isObject(citationsContent)) {
+      for (const one of listOf(citationsContent.content)) delta({ text: one.text ?? '' });
+      for (const citation of listOf(citationsContent.citations)) delta({ citation });
+    } else if (typeof text === 'string') delta({ text });
+    else if (isObject(image)) delta({ image });
+    this.#close(index);
+  }
+
+  /** Reads one event; false when it is none of this format. Never throws, whatever it is given. */
+  #read(event: string, data: JsonObject): boolean {
+    switch (event) {
+      case 'messageStart':
+        this.#start();
+        return true;
+      case 'contentBlockStart':
+        if (typeof data.contentBlockIndex !== 'number' || !isObject(data.start)) return false;
+        this.#start();
+        if (isObject(data.start.toolUse)) this.#openTool(data.contentBlockIndex, data.start.toolUse);
+        return true;
+      case 'contentBlockDelta':
+        if (typeof data.contentBlockIndex !== 'number' || !isObject(data.delta)) return false;
+        this.#start();
+        return this.#delta(data.contentBlockIndex, data.delta);
+      case 'contentBlockStop':
+        if (typeof data.contentBlockIndex !== 'number') return false;
+        this.#close(data.contentBlockIndex);
+        return true;
+      case 'messageStop':
+        this.#start();
+        this.#stop(data);
+        return true;
+      case 'metadata':
+        this.#usage(data.usage);
+        if (!this.#finished) return true;
+        this.#over = true;
+        this.#say({ type: 'end' });
+        return true;
+      case 'error':
+        this.#over = true;
+        this.#say({ type: 'failed', fault: faultOfError(data) });
+        return true;
+      default:
+        // Bedrock adds events over time.
+        return event !== '';
+    }
+  }
+
+  #start(): void {
+    if (this.#started) return;
+    this.#started = true;
+    this.#say({ type: 'start', id: null, model: null, createdS: null });
+  }
+
+  #openTool(index: number, { toolUseId, name: told }: JsonObject): void {
+    const name = stringOr(told, '');
+    this.#lastPart = null;
+    if (name !== '' && name === this.#unwrapTool) {
+      this.#unwrapped += 1;
+      // A model that may call several tools may call this one twice: two objects in a row are no JSON.
+      this.#place(index, this.#unwrapped === 1 ? { kind: 'unwrapped', argumentsSeen: false } : { kind: 'ignored' });
+      return;
+    }
+    const call = this.#toolCalls++;
+    this.#place(index, { kind: 'tool', call, argumentsSeen: false });
+    this.#say({ type: 'tool-call-start', choice: 0, call, id: stringOr(toolUseId, ''), name });
+  }
+
+  #place(index: number, block: OpenBlock): void {
+    if (this.#open.has(index)) this.#close(index);
+    if (this.#open.size >= openBlocksMax) {
+      this.#over = true;
+      this.#say({ type: 'failed', fault: fault('malformed', `the answer has more than ${openBlocksMax} open blocks`) });
+    } else this.#open.set(index, block);
+  }
+
+  /** Blocks of text and thoughts have no event for their beginning. */
+  #part(index: number, kind: 'text' | 'reasoning'): OpenBlock {
+    const open = this.#open.get(index);
+    if (open !== undefined) return open;
+    if (this.#lastPart === kind) this.#say({ type: 'part-end', choice: 0 });
+    this.#lastPart = kind;
+    const block: OpenBlock =
+      kind === 'text' ? { kind, start: this.#textLength, citations: [] } : { kind, signature: '' };
+    this.#place(index, block);
+    return block;
+  }
+
+  #delta(index: number, { text, toolUse, reasoningContent, citation, image }: JsonObject): boolean {
+    if (typeof text === 'string') {
+      this.#part(index, 'text');
+      this.#text(text);
+    } else if (isObject(toolUse)) {
+      const block = this.#open.get(index);
+      if (block?.kind === 'tool' || block?.kind === 'unwrapped') this.#arguments(block, stringOr(toolUse.input, ''));
+      return block !== undefined;
+    } else if (isObject(reasoningContent)) this.#reasoning(index, reasoningContent);
+    else if (isObject(citation)) {
+      const block = this.#part(index, 'text');
+      if (block.kind === 'text') block.citations.push(citation);
+    } else if (isObject(image)) this.#image(image);
+    return true;
+  }
+
+  #reasoning(index: number, { text, signature, redactedContent }: JsonObject): void {
+    if (typeof redactedContent === 'string') {
+      this.#lastPart = null;
+      this.#say({ type: 'redacted-reasoning', choice: 0, data: redactedContent, vendor });
+      return;
+    }
+    const block = this.#part(index, 'reasoning');
+    if (block.kind !== 'reasoning') return;
+    if (typeof text === 'string' && text !== '') this.#say({ type: 'reasoning-delta', choice: 0, text });
+    else if (typeof signature === 'string') block.signature += signature;
+  }
+
+  #image({ format, source }: JsonObject): void {
+    if (!isObject(source) || typeof source.bytes !== 'string') return;
+    const media = producedMedia(`image/${stringOr(format, 'png')}`, source.bytes);
+    this.#say({ type: 'media', choice: 0, media });
+  }
+
+  #close(index: number): void {
+    const block = this.#open.get(index);
+    if (block === undefined) return;
+    this.#open.delete(index);
+    if (block.kind === 'reasoning' && block.signature !== '') {
+      this.#say({ type: 'reasoning-signature', choice: 0, signature: block.signature, vendor });
+    } else if (block.kind === 'text') {
+      const span = { start: block.start, end: this.#textLength };
+      for (const one of block.citations) {
+        this.#say({ type: 'citation', choice: 0, citation: { ...readCitation(one), span } });
+      }
+    } else if ((block.kind === 'tool' || block.kind === 'unwrapped') && !block.argumentsSeen) {
+      this.#arguments(block, '{}');
+    }
+  }
+
+  #arguments(block: OpenBlock & { kind: 'tool' | 'unwrapped' }, argumentsJson: string): void {
+    if (argumentsJson === '') return;
+    block.argumentsSeen = true;
+    if (block.kind === 'tool') this.#say({ type: 'tool-call-delta', choice: 0, call: block.call, argumentsJson });
+    else this.#text(argumentsJson);
+  }
+
+  #text(text: string): void {
+    if (text === '') return;
+    this.#textLength += text.length;
+    this.#say({ type: 'text-delta', choice: 0, text });
+  }
+
+  #stop({ stopReason, additionalModelResponseFields: own }: JsonObject): void {
+    if (this.#finished || typeof stopReason !== 'string') return;
+    for (const index of [...this.#open.keys()]) this.#close(index);
+    if (stopReason.startsWith('malformed_')) {
+      this.#over = true;
+      this.#say({ type: 'failed', fault: fault('malformed', `the model's output was malformed (${stopReason})`) });
+      return;
+    }
+    this.#finished = true;
+    const reason = finishReasonOf(stopReason, this.#toolCalls, this.#unwrapped);
+    const stopSequence = isObject(own) ? stringOr(own.stop_sequence, null) : null;
+    this.#say({ type: 'finish', choice: 0, reason, stopSequence });
+  }
+
+  #usage(usage: JsonValue | undefined): void {
+    if (!isObject(usage)) return;
+    const input = toldCount(usage.inputTokens);
+    const output = toldCount(usage.outputTokens);
+    if (input === null && output === null) return;
+    const read = toldCount(usage.cacheReadInputTokens) ?? 0;
+    const written = toldCount(usage.cacheWriteInputTokens) ?? 0;
+    // Bedrock counts cached input apart from inputTokens, the neutral form inside of it: added here.
+    const told: Usage = { inputTokens: (input ?? 0) + read + written, outputTokens: output ?? 0 };
+    if (usage.cacheReadInputTokens !== undefined) told.cachedInputTokens = read;
+    if (usage.cacheWriteInputTokens !== undefined) told.cacheWriteTokens = written;
+    this.#say({ type: 'usage', usage: told, ...(tellsNoCount(usage, counts) && { impossible: true as const }) });
+  }
+
+  #say(event: NeutralEvent): void {
+    if (this.#events.length === 0) this.#events = [event];
+    else this.#events.push(event);
+  }
+}
+
+function listOf(value: JsonValue | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+function readCitation(citation: JsonObject): Citation {
+  const { title, source, sourceContent, location } = citation;
+  const place = isObject(location) ? location : {};
+  const web = isObject(place.web) ? stringOr(place.web.url, null) : null;
+  const told = stringOr(source, '');
+  const url = web ?? (/^https?:/i.test(told) ? told : null);
+  const inDocument = Object.values(place).find(
+    (one): one is JsonObject => isObject(one) && typeof one.documentIndex === 'number',
+  );
+  return {
+    url,
+    title: stringOr(title, url === null ? told : ''),
+    quote: listOf(sourceContent)
+      .map(({ text }) => stringOr(text, ''))
+      .join(''),
+    ...(inDocument !== undefined && { document: inDocument.documentIndex as number }),
+    own: { vendor, block: citation },
+  };
+}
+
+/** An unknown word is a plain stop: Bedrock adds reasons over time, and the answer is whole. */
+function finishReasonOf(stopReason: string, toolCalls: number, unwrapped: number): FinishReason {
+  switch (stopReason) {
+    case 'max_tokens':
+      return 'length';
+    case 'model_context_window_exceeded':
+      return 'context-full';
+    case 'guardrail_intervened':
+    case 'content_filtered':
+      return 'content-filter';
+    case 'stop_sequence':
+      return 'stop-sequence';
+    case 'tool_use':
+      // The forced call that carries structured output is the answer's text, not a call.
+      return toolCalls === 0 && unwrapped > 0 ? 'stop' : 'tool-calls';
+    default:
+      return toolCalls > 0 ? 'tool-calls' : 'stop';
+  }
+}

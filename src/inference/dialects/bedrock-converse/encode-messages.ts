@@ -1,0 +1,218 @@
+import { type Failure, invalid } from '../../../kernel/failure.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import { fitCallId } from '../../neutral/fit-call-id.ts';
+import type { Loss } from '../../neutral/loss.ts';
+import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
+import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
+import { toolInputOf } from '../anthropic-messages/encode-messages.ts';
+import type { ModelRules } from './model-rules.ts';
+import { type Block, type CachePoint, type SystemBlock, type Turn, vendor } from './wire.ts';
+
+/** What one encoding run knows and gathers on its way; the first failure found is the one told. */
+export interface Encoding {
+  readonly rules: ModelRules;
+  readonly losses: Loss[];
+  failure: Failure | null;
+}
+
+export function lose(encoding: Encoding, field: string, why: Loss['why']): void {
+  if (!encoding.losses.some((loss) => loss.field === field)) encoding.losses.push({ field, why });
+}
+
+/** What would change the result if it were left out: another target may do it, else the caller is told the field. */
+export function refuse(encoding: Encoding, field: string, message: string): void {
+  encoding.failure ??= invalid(field, message);
+}
+
+/** Converse wants the user to speak first; a turn that says no more, and one that stands beside a document. */
+const opening = '(The conversation begins with your message.)';
+const continuing = 'Continue.';
+const seeDocument = 'See the document.';
+
+/**
+ * Converse's turns: user and assistant by turns, each call's result in the user's turn that follows, no system message
+ * but the leading ones. Repairs, each listed as a loss: a conversation that the assistant begins or ends gets a user turn
+ * there; a call without a result gets one that says so.
+ */
+export function encodeMessages(
+  messages: readonly NeutralMessage[],
+  encoding: Encoding,
+): { system: SystemBlock[]; turns: Turn[] } {
+  const first = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
+  const leading = first < 0 ? messages.length : first;
+  const system = messages.slice(0, leading).flatMap((message, i) => systemBlocks(message, i, encoding));
+  const paired = pairToolCalls(messages.slice(leading));
+  for (const { field, why } of paired.losses) lose(encoding, field, why);
+  const turns: Turn[] = [];
+  paired.messages.forEach((message, i) => {
+    if (message.name !== undefined) lose(encoding, `messages[${leading + i}].name`, 'unsupported');
+    // A later system message stays where it stands, in the user's voice.
+    const role = message.role === 'assistant' ? 'assistant' : 'user';
+    const content = message.parts.flatMap((part) => encodePart(part, `messages[${leading + i}].content`, encoding));
+    const last = turns.at(-1);
+    if (last?.role === role) last.content.push(...content);
+    else if (content.length > 0) turns.push({ role, content });
+  });
+  return repaired(system, turns, encoding);
+}
+
+function systemBlocks({ parts }: NeutralMessage, index: number, encoding: Encoding): SystemBlock[] {
+  return parts.flatMap((part): SystemBlock[] => {
+    if (part.type !== 'text') {
+      lose(encoding, `messages[${index}].content`, 'unsupported');
+      return [];
+    }
+    return part.text.trim() === '' ? [] : [{ text: part.text }, ...cachePoint(part.cache, encoding)];
+  });
+}
+
+function repaired(system: SystemBlock[], turns: Turn[], encoding: Encoding): { system: SystemBlock[]; turns: Turn[] } {
+  if (turns.length === 0) {
+    // Instructions alone are a question to OpenAI's models; Converse needs someone to ask it.
+    if (system.length > 0) return { system: [], turns: [{ role: 'user', content: system }] };
+    refuse(encoding, 'messages', 'The messages have no content: at least one needs text, a picture or a tool result.');
+    return { system, turns };
+  }
+  if (turns[0]!.role === 'assistant') {
+    lose(encoding, 'messages[0]', 'narrowed');
+    turns.unshift({ role: 'user', content: [{ text: opening }] });
+  }
+  if (turns.at(-1)!.role === 'assistant') {
+    lose(encoding, 'messages', 'narrowed');
+    turns.push({ role: 'user', content: [{ text: continuing }] });
+  }
+  nameDocuments(turns);
+  return { system, turns };
+}
+
+/** Converse refuses two documents of one name, and a document without a text beside it. */
+function nameDocuments(turns: readonly Turn[]): void {
+  const taken = new Set<string>();
+  for (const { content } of turns) {
+    const documents = content.flatMap(({ document }) => (document === undefined ? [] : [document as JsonObject]));
+    for (const document of documents) {
+      const name = document.name as string;
+      let unique = name;
+      for (let n = 2; taken.has(unique); n++) unique = `${name} ${n}`;
+      taken.add(unique);
+      document.name = unique;
+    }
+    if (documents.length > 0 && !content.some(({ text }) => text !== undefined)) content.push({ text: seeDocument });
+  }
+}
+
+/** The blocks for one part: none when nothing of it can be sent, a cache point behind it where the caller set one. */
+function encodePart(part: NeutralPart, path: string, encoding: Encoding): Block[] {
+  const block = blockOf(part, path, encoding);
+  if (block === null) return [];
+  return [block, ...cachePoint('cache' in part ? part.cache : undefined, encoding)];
+}
+
+export function cachePoint(cache: JsonObject | undefined, { rules }: Encoding): CachePoint[] {
+  // A hint: a model that cannot cache answers the same.
+  if (cache === undefined || !rules.caches) return [];
+  return [{ cachePoint: { type: 'default', ...(cache.ttl === '1h' && { ttl: '1h' }) } }];
+}
+
+function blockOf(part: NeutralPart, path: string, encoding: Encoding): Block | null {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      // Converse refuses blank text.
+      return part.text.trim() === '' ? null : { text: part.text };
+    case 'image':
+      if (part.detail !== undefined) lose(encoding, `${path}.image_url.detail`, 'unsupported');
+      return imageBlock(part.source, path, encoding);
+    case 'document':
+      return documentBlock(part, path, encoding);
+    case 'audio':
+      refuse(encoding, path, 'Audio input is not supported by the provider of this model.');
+      return null;
+    case 'reasoning':
+      // An unsigned or foreign thought is refused; the answer does not depend on it.
+      if (part.vendor === vendor && part.signature) {
+        return { reasoningContent: { reasoningText: { text: part.text, signature: part.signature } } };
+      }
+      lose(encoding, `${path}.reasoning_content`, 'unsupported');
+      return null;
+    case 'redacted-reasoning':
+      if (part.vendor === vendor) return { reasoningContent: { redactedContent: part.data } };
+      lose(encoding, `${path}.reasoning_content`, 'unsupported');
+      return null;
+    case 'tool-call': {
+      const { input, as } = toolInputOf(part.argumentsJson);
+      if (as === 'raw') lose(encoding, `${path}.function.arguments`, 'narrowed');
+      return { toolUse: { toolUseId: toolUseId(part.id), name: part.name, input } };
+    }
+    case 'tool-result': {
+      const content = part.parts.flatMap((inner): Block[] => {
+        const block = blockOf(inner, path, encoding);
+        return block === null ? [] : [block];
+      });
+      return {
+        toolResult: {
+          toolUseId: toolUseId(part.callId),
+          // A list without content is refused.
+          content: content.length > 0 ? content : [{ text: '(no output)' }],
+          ...(part.isError && { status: 'error' }),
+        },
+      };
+    }
+    case 'vendor':
+      lose(encoding, path, 'unsupported');
+      return null;
+  }
+}
+
+/** Converse takes `[a-zA-Z0-9_-]{1,64}`; other vendors put dots and colons in ids. Call and result change alike. */
+function toolUseId(id: string): string {
+  return id === '' ? '_' : fitCallId(id.replace(/[^\w-]/g, '_'), 64);
+}
+
+const imageFormats: ReadonlySet<string> = new Set(['png', 'jpeg', 'gif', 'webp']);
+
+function imageBlock(source: MediaSource, path: string, encoding: Encoding): Block | null {
+  const inline = inlineOf(source, path, encoding);
+  if (inline === null) return null;
+  const format = inline.mediaType.toLowerCase().replace('image/', '').replace('jpg', 'jpeg');
+  if (imageFormats.has(format)) return { image: { format, source: { bytes: inline.base64 } } };
+  refuse(encoding, path, `Pictures of type ${inline.mediaType.slice(0, 64)} are not supported by the provider.`);
+  return null;
+}
+
+const documentFormats: Readonly<Record<string, string>> = {
+  'application/pdf': 'pdf',
+  'text/csv': 'csv',
+  'application/msword': 'doc',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
+  'application/vnd.ms-excel': 'xls',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
+  'text/html': 'html',
+  'text/markdown': 'md',
+  'application/json': 'txt',
+};
+
+function documentBlock(part: NeutralPart & { type: 'document' }, path: string, encoding: Encoding): Block | null {
+  const inline = inlineOf(part.source, path, encoding);
+  if (inline === null) return null;
+  const mediaType = inline.mediaType.toLowerCase().split(';', 1)[0]!.trim();
+  const format = documentFormats[mediaType] ?? (mediaType.startsWith('text/') ? 'txt' : undefined);
+  if (format === undefined) {
+    refuse(encoding, path, `Files of type ${mediaType.slice(0, 64)} are not supported by the provider of this model.`);
+    return null;
+  }
+  return { document: { format, name: documentName(part.name), source: { bytes: inline.base64 } } };
+}
+
+/** Converse takes letters, digits, hyphens, brackets and single blanks. */
+function documentName(name = ''): string {
+  const cleaned = name.replace(/[^A-Za-z0-9()[\]-]+/g, ' ').trim();
+  return cleaned === '' ? 'document' : cleaned.slice(0, 180);
+}
+
+function inlineOf(source: MediaSource, path: string, encoding: Encoding): { mediaType: string; base64: string } | null {
+  if (source.kind === 'base64') return source;
+  const what = source.kind === 'url' ? 'A URL' : 'A file uploaded to another provider';
+  refuse(encoding, path, `${what} cannot be used with this model: send its content.`);
+  return null;
+}

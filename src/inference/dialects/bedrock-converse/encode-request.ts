@@ -1,0 +1,271 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { missingTool } from '../../neutral/missing-tool.ts';
+import type { NeutralReasoning, NeutralRequest, NeutralResponseFormat, NeutralTool } from '../../neutral/request.ts';
+import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
+import { openAiAlone } from '../openai-chat/request-fields.ts';
+import { cachePoint, type Encoding, encodeMessages, lose, refuse } from './encode-messages.ts';
+import { rulesOf } from './model-rules.ts';
+import { type ConverseBody, type InferenceConfig, type ToolConfig, type ToolSpec, type Turn, vendor } from './wire.ts';
+
+/**
+ * A neutral request as the body of Converse or ConverseStream. Losses are named by OpenAI's fields. Refused: what would
+ * change the result (audio in, logprobs, n > 1, a required search, a call that the model cannot be made to make).
+ */
+export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest> {
+  const encoding: Encoding = { rules: rulesOf(target.model), losses: [], failure: null };
+  const foreign = openAiAlone(request);
+  if (foreign !== null) refuse(encoding, foreign.field, foreign.message);
+  const { system, turns } = encodeMessages(request.messages, encoding);
+  const format = encodeFormat(request, encoding);
+  const toolConfig = encodeTools(request, turns, format?.kind === 'forced-tool' ? format.tool : null, encoding);
+  const inferenceConfig = encodeInference(request, target, encoding);
+  const own = encodeOwnFields(request, inferenceConfig, target, encoding);
+  if (encoding.failure !== null) return { ok: false, failure: encoding.failure };
+
+  const body: ConverseBody & JsonObject = { ...request.extensions?.[vendor], messages: turns };
+  if (system.length > 0) body.system = system;
+  if (Object.keys(inferenceConfig).length > 0) body.inferenceConfig = inferenceConfig;
+  if (toolConfig !== null) body.toolConfig = toolConfig;
+  if (Object.keys(own).length > 0) body.additionalModelRequestFields = own;
+  if (format?.kind === 'native') body.outputConfig = { textFormat: format.textFormat };
+  dropHints(request, encoding);
+  for (const name of target.omit) {
+    if (body[name] === undefined) continue;
+    delete body[name];
+    lose(encoding, name, 'unsupported');
+  }
+  const encoded: EncodedRequest = { body, losses: encoding.losses };
+  if (format?.kind === 'forced-tool') encoded.decode = { unwrapTool: format.tool.name };
+  return { ok: true, value: encoded };
+}
+
+const merged = ['inferenceConfig', 'additionalModelRequestFields'] as const;
+
+/** What an operator writes for a target joins these objects instead of replacing all that the caller asked. */
+export function withOperatorFields(body: JsonObject, fields: Readonly<Record<string, unknown>>): JsonObject {
+  const joined: JsonObject = { ...body, ...(fields as JsonObject) };
+  for (const name of merged) {
+    const [asked, set] = [body[name], fields[name]];
+    if (isObject(asked) && isObject(set)) joined[name] = { ...asked, ...set };
+  }
+  return joined;
+}
+
+const stopMax = 2_500;
+
+function encodeInference(request: NeutralRequest, target: EncodeTarget, encoding: Encoding): InferenceConfig {
+  const config: InferenceConfig = {};
+  const { temperature, topP } = request;
+  const wanted = request.maxOutputTokens ?? target.maxOutputTokens;
+  if (wanted !== null) {
+    config.maxTokens = Math.min(wanted, target.maxOutputTokens ?? wanted);
+    if (config.maxTokens < wanted) lose(encoding, 'max_tokens', 'clamped');
+  }
+  if (temperature !== undefined) {
+    config.temperature = Math.min(temperature, 1);
+    if (temperature > 1) lose(encoding, 'temperature', 'clamped');
+  }
+  if (topP !== undefined) config.topP = topP;
+  const stop = (request.stop ?? []).filter((sequence) => sequence.trim() !== '').slice(0, stopMax);
+  if (stop.length < (request.stop ?? []).length) lose(encoding, 'stop', 'narrowed');
+  if (stop.length > 0) config.stopSequences = stop;
+  return config;
+}
+
+/** `additionalModelRequestFields`: what Converse has no member for and the model takes. */
+function encodeOwnFields(
+  request: NeutralRequest,
+  inference: InferenceConfig,
+  target: EncodeTarget,
+  encoding: Encoding,
+): JsonObject {
+  const fields: JsonObject = {};
+  const { reasoning, topK } = request;
+  const { rules } = encoding;
+  if (reasoning !== undefined && (reasoning.effort !== undefined || reasoning.budgetTokens !== undefined)) {
+    if (target.omit.includes('reasoning_effort')) loseReasoning(reasoning, encoding);
+    else Object.assign(fields, encodeReasoning(reasoning, inference, encoding));
+  }
+  if (topK !== undefined) {
+    if (rules.topK === 'none' || fields.thinking !== undefined) lose(encoding, 'top_k', 'unsupported');
+    else if (rules.topK === 'top_k') fields.top_k = topK;
+    else fields.inferenceConfig = { topK };
+  }
+  return fields;
+}
+
+function loseReasoning({ effort }: NeutralReasoning, encoding: Encoding): void {
+  if (effort !== 'none') lose(encoding, 'reasoning_effort', 'unsupported');
+}
+
+const budgetMin = 1_024;
+const budgetUsual = 8_192;
+const budgetByEffort: ReadonlyMap<string, number> = new Map([
+  ['minimal', budgetMin],
+  ['low', 2_048],
+  ['medium', budgetUsual],
+  ['high', 16_384],
+  ['xhigh', 32_768],
+  ['max', 32_768],
+]);
+
+/** Sampling goes where the model thinks: Claude refuses it then, and Nova at high effort. */
+function encodeReasoning(reasoning: NeutralReasoning, inference: InferenceConfig, encoding: Encoding): JsonObject {
+  if (reasoning.effort === 'none') return {};
+  const effort = effortOf(reasoning);
+  switch (encoding.rules.reasoning) {
+    case 'none':
+      loseReasoning(reasoning, encoding);
+      return {};
+    case 'effort-word':
+      return { reasoning_effort: effort };
+    case 'nova':
+      if (effort === 'high') withoutSampling(inference, encoding);
+      return { reasoningConfig: { type: 'enabled', maxReasoningEffort: effort } };
+    case 'claude-adaptive':
+      withoutSampling(inference, encoding);
+      return { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort } };
+    case 'claude-budget': {
+      const wanted = reasoning.budgetTokens ?? budgetByEffort.get(reasoning.effort ?? '') ?? budgetUsual;
+      // Claude counts thoughts and answer together: a quarter is kept for the answer.
+      const room = inference.maxTokens === undefined ? wanted : Math.floor(inference.maxTokens * 0.75);
+      if (room < budgetMin) {
+        loseReasoning(reasoning, encoding);
+        return {};
+      }
+      const budget = Math.max(budgetMin, Math.min(wanted, room));
+      inference.maxTokens ??= budget + 4_096;
+      withoutSampling(inference, encoding);
+      return { thinking: { type: 'enabled', budget_tokens: budget } };
+    }
+  }
+}
+
+/** Of the words that all of these models know. */
+function effortOf({ effort, budgetTokens }: NeutralReasoning): 'low' | 'medium' | 'high' {
+  if (effort === undefined) {
+    const budget = budgetTokens ?? budgetUsual;
+    return budget < 4_096 ? 'low' : budget < 16_384 ? 'medium' : 'high';
+  }
+  if (effort === 'minimal' || effort === 'low') return 'low';
+  return effort === 'medium' ? 'medium' : 'high';
+}
+
+function withoutSampling(inference: InferenceConfig, encoding: Encoding): void {
+  if (inference.temperature !== undefined && inference.temperature !== 1) lose(encoding, 'temperature', 'unsupported');
+  if (inference.topP !== undefined && inference.topP !== 1) lose(encoding, 'top_p', 'unsupported');
+  delete inference.temperature;
+  delete inference.topP;
+}
+
+function dropHints(request: NeutralRequest, encoding: Encoding): void {
+  if (request.seed !== undefined) lose(encoding, 'seed', 'unsupported');
+  if (request.frequencyPenalty) lose(encoding, 'frequency_penalty', 'unsupported');
+  if (request.presencePenalty) lose(encoding, 'presence_penalty', 'unsupported');
+  if (request.logitBias !== undefined) lose(encoding, 'logit_bias', 'unsupported');
+  if (request.user !== undefined && request.user !== '') lose(encoding, 'user', 'unsupported');
+  for (const name in request.hints) lose(encoding, name, 'unsupported');
+  for (const dialect in request.extensions) {
+    if (dialect === vendor) continue;
+    for (const name in request.extensions[dialect]) lose(encoding, name, 'unknown');
+  }
+}
+
+type EncodedFormat = { kind: 'native'; textFormat: JsonObject } | { kind: 'forced-tool'; tool: ToolSpec };
+
+/** Name of the tool that stands in for a response format; the decoder unwraps its call. */
+const standIn = 'json_response';
+
+function encodeFormat(request: NeutralRequest, encoding: Encoding): EncodedFormat | null {
+  const format = request.responseFormat;
+  if (format === undefined || format.type === 'text') return null;
+  if (format.type === 'json-schema' && encoding.rules.jsonSchema === 'native') {
+    const { name, description, schema } = format;
+    const jsonSchema = { name, schema: JSON.stringify(schema), ...(description !== undefined && { description }) };
+    return { kind: 'native', textFormat: { type: 'json_schema', structure: { jsonSchema } } };
+  }
+  let name = standIn;
+  while (request.tools?.some((tool) => tool.name === name)) name += '_';
+  return { kind: 'forced-tool', tool: { name, ...standInOf(format, encoding) } };
+}
+
+function standInOf(
+  format: Exclude<NeutralResponseFormat, { type: 'text' }>,
+  encoding: Encoding,
+): Omit<ToolSpec, 'name'> {
+  if (format.type === 'json-object') {
+    const json = { type: 'object', properties: {}, additionalProperties: true };
+    return { description: 'Gives the answer, a JSON object.', inputSchema: { json } };
+  }
+  const { schema, description } = format;
+  if (schema.type !== undefined && schema.type !== 'object') {
+    refuse(encoding, 'response_format.json_schema.schema', 'For this model the schema must describe an object.');
+  }
+  const said = description ?? `the answer, as ${format.name}`;
+  return { description: `Gives ${said}.`, inputSchema: { json: { type: 'object', ...schema } } };
+}
+
+/** Null: no tools. `forced` is the tool that stands in for a response format. */
+function encodeTools(
+  request: NeutralRequest,
+  turns: readonly Turn[],
+  forced: ToolSpec | null,
+  encoding: Encoding,
+): ToolConfig | null {
+  if (request.toolChoice !== undefined) encoding.failure ??= missingTool(request);
+  const { tools = [], toolChoice, parallelToolCalls } = request;
+  const config: ToolConfig = { tools: [] };
+  tools.forEach((tool, i) => {
+    config.tools.push({ toolSpec: toolSpec(tool, i, encoding) }, ...cachePoint(tool.cache, encoding));
+  });
+  if (parallelToolCalls === false && tools.length > 0) lose(encoding, 'parallel_tool_calls', 'unsupported');
+  if (forced !== null) {
+    config.tools.push({ toolSpec: forced });
+    const mayCall = tools.length > 0 && toolChoice?.type !== 'none';
+    const choice =
+      toolChoice?.type === 'tool' ? choiceOf(toolChoice.name) : mayCall ? { any: {} } : choiceOf(forced.name);
+    return demanding(config, choice, encoding);
+  }
+  if (toolChoice?.type === 'none' || tools.length === 0) {
+    // Converse knows no tools that may not be called, and refuses a history with calls when no tools are given.
+    if (toolChoice?.type === 'auto' && tools.length === 0) lose(encoding, 'tool_choice', 'unsupported');
+    const called = calledNames(turns);
+    if (called.length === 0) return null;
+    if (tools.length > 0) lose(encoding, 'tool_choice', 'narrowed');
+    else config.tools = called.map((name) => ({ toolSpec: { name, inputSchema: { json: { type: 'object' } } } }));
+    return config;
+  }
+  if (toolChoice?.type === 'required') return demanding(config, { any: {} }, encoding);
+  if (toolChoice?.type === 'tool') return demanding(config, choiceOf(toolChoice.name), encoding);
+  return config;
+}
+
+function choiceOf(name: string): JsonObject {
+  return { tool: { name } };
+}
+
+function demanding(config: ToolConfig, toolChoice: JsonObject, encoding: Encoding): ToolConfig {
+  // Where a call cannot be demanded, the only tool is asked for by its description.
+  if (encoding.rules.toolChoice === 'all') return { ...config, toolChoice };
+  lose(encoding, 'tool_choice', 'narrowed');
+  return config;
+}
+
+function toolSpec(tool: NeutralTool, index: number, { rules, losses }: Encoding): ToolSpec {
+  const schema = tool.parameters ?? { type: 'object', properties: {} };
+  const spec: ToolSpec = { name: tool.name, inputSchema: { json: { type: 'object', ...schema } } };
+  if (tool.description !== undefined && tool.description !== '') spec.description = tool.description;
+  if (tool.strict === true) {
+    if (rules.jsonSchema === 'native') spec.strict = true;
+    else losses.push({ field: `tools[${index}].function.strict`, why: 'unsupported' });
+  }
+  return spec;
+}
+
+function calledNames(turns: readonly Turn[]): string[] {
+  const names = new Set<string>();
+  for (const { content } of turns) {
+    for (const { toolUse } of content) if (isObject(toolUse)) names.add(toolUse.name as string);
+  }
+  return [...names];
+}

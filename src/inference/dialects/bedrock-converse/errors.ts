@@ -1,0 +1,65 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { Fault, FaultClass } from '../../neutral/outcome.ts';
+import type { UpstreamError } from '../dialect.ts';
+import { faultInside } from '../fault-inside.ts';
+
+const messageCharsMax = 2_000;
+
+/**
+ * Reads `{message}` with the exception's name in `__type`, as AWS services answer, and `{error: {type, message}}`, as an
+ * exception inside a stream is told. Null where there is no message.
+ */
+export function readError(body: unknown): UpstreamError | null {
+  if (!isObject(body)) return null;
+  const error = isObject(body.error) ? body.error : body;
+  const message = error.message ?? error.Message;
+  const name = error.type ?? error.__type ?? body.code;
+  if (typeof message !== 'string' && typeof error.__type !== 'string') return null;
+  // `com.amazonaws.bedrock#ThrottlingException`
+  const code = typeof name === 'string' ? name.slice(name.lastIndexOf('#') + 1) : '';
+  const said = typeof message === 'string' ? message.slice(0, messageCharsMax) : '';
+  return { message: said || code || 'The provider did not describe its error.', code, param: null };
+}
+
+/** The fault of an exception inside a stream, or of an error body inside a 200. */
+export function faultOfError(body: JsonObject): Fault {
+  const error = readError(body) ?? { message: 'The provider did not describe its error.', code: '', param: null };
+  return faultInside(body, error, classOfBedrockError);
+}
+
+const aboutModel =
+  /model identifier is invalid|on-demand throughput|inference profile|access to the model|model access|end of its life|operation not allowed|model.{0,40}(?:not found|not supported|legacy)/i;
+const aboutRegion = /not (?:available|supported) in (?:this|your) (?:country|region|location)|unsupported countr/i;
+const spentForToday = /too many tokens per day|daily (?:token )?(?:limit|quota)/i;
+
+/** Class of a Bedrock error by HTTP status and words (Bedrock's API reference, "Common errors" and each operation's). */
+export function classOfBedrockError(status: number, error: UpstreamError | null): FaultClass {
+  const message = error?.message ?? '';
+  if (aboutRegion.test(message)) return 'region_blocked';
+  if (spentForToday.test(message) || error?.code === 'ServiceQuotaExceededException') return 'quota_exhausted';
+  switch (status) {
+    case 400:
+      return aboutModel.test(message) ? 'model_unavailable' : 'caller_fault';
+    case 401:
+      return 'bad_credential';
+    case 402:
+      return 'quota_exhausted';
+    case 403:
+      return aboutModel.test(message) ? 'model_unavailable' : 'bad_credential';
+    case 404:
+    case 410:
+      return 'model_unavailable';
+    case 451:
+      return 'region_blocked';
+    case 429:
+      return 'rate_limited';
+    // The model took too long, or failed itself.
+    case 408:
+    case 424:
+    case 425:
+      return 'transient';
+    default:
+      if (status >= 500 || (status >= 300 && status < 400)) return 'transient';
+      return status >= 400 ? 'caller_fault' : 'malformed';
+  }
+}

@@ -1,0 +1,97 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { openAiQuirks } from '../openai-like.ts';
+import { pathSegment } from '../path-segment.ts';
+import type { DiscoveredModel, Provider } from '../provider.ts';
+import { listedModelsMax } from '../read-model-list.ts';
+
+/**
+ * https://docs.aws.amazon.com/bedrock/latest/APIReference. Models, inference profiles and ARNs stand in the path. Claude
+ * is asked in Anthropic's own format, by InvokeModel, so that signatures, caching and betas survive; all others by
+ * Converse, whose converter decides what can be said.
+ */
+export const bedrock: Provider = {
+  id: 'bedrock',
+  title: 'Amazon Bedrock',
+  dialect: 'bedrock-converse',
+  baseUrl: null,
+  regional: {
+    base: (region) => `https://bedrock-runtime.${region}.${domainOf(region)}`,
+    lists: (region) => `https://bedrock.${region}.${domainOf(region)}`,
+    service: 'bedrock',
+  },
+  auth: 'bearer',
+  envKey: 'AWS_BEARER_TOKEN_BEDROCK',
+  local: false,
+  paths: {
+    chat: '/model',
+    models: '/foundation-models',
+    moreModels: ['/inference-profiles?maxResults=1000&type=SYSTEM_DEFINED'],
+  },
+  headers: {},
+  streamType: 'application/vnd.amazon.eventstream',
+  families: [{ pattern: /(^|[./])anthropic\.claude/, dialects: ['anthropic-messages'] }],
+  bodies: {
+    'anthropic-messages': {
+      without: ['model', 'stream', 'metadata', 'service_tier', 'inference_geo'],
+      with: { anthropic_version: 'bedrock-2023-05-31' },
+      // Bedrock answers 400 "invalid beta flag" to any other.
+      betas:
+        /^(computer-use|token-efficient-tools|interleaved-thinking|output-128k|dev-full-thinking|context-1m|context-management|effort|tool-search-tool|tool-examples|fine-grained-tool-streaming|compact)-20\d\d-/,
+    },
+  },
+  quirks: { ...openAiQuirks, nativeN: false, logprobs: false, seed: false },
+  // A fault of the model itself, inside a stream too.
+  errors: [{ status: 424, class: 'transient' }],
+  tooLong: [
+    /prompt is too long(?:: (?<sent>\d+) tokens > (?<most>\d+) maximum)?/i,
+    /input is too long|too many input tokens|exceeds? the maximum (?:context|number of (?:input )?tokens)/i,
+  ],
+  chatPath: (model, { answer, dialect }) =>
+    `/model/${pathSegment(model)}/${operations[dialect === 'anthropic-messages' ? 'invoke' : 'converse'][answer]}`,
+  countPath: () => null,
+  listModels,
+};
+
+const operations = {
+  invoke: { whole: 'invoke', stream: 'invoke-with-response-stream' },
+  converse: { whole: 'converse', stream: 'converse-stream' },
+} as const;
+
+function domainOf(region: string): string {
+  return region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com';
+}
+
+/** ListFoundationModels and ListInferenceProfiles. */
+function listModels(body: unknown): DiscoveredModel[] {
+  if (!isObject(body)) return [];
+  const { modelSummaries, inferenceProfileSummaries } = body;
+  if (Array.isArray(modelSummaries)) return rowsOf(modelSummaries).flatMap(foundationModel);
+  if (Array.isArray(inferenceProfileSummaries)) return rowsOf(inferenceProfileSummaries).flatMap(inferenceProfile);
+  return [];
+}
+
+function rowsOf(rows: readonly JsonValue[]): JsonObject[] {
+  return rows.slice(0, listedModelsMax).filter(isObject);
+}
+
+const listedId = /^[A-Za-z0-9][\w.:/-]{0,199}$/;
+
+/** Those that can be called by their own id: others are reached by an inference profile alone. */
+function foundationModel(row: JsonObject): DiscoveredModel[] {
+  const { modelId: id, outputModalities: outputs, inferenceTypesSupported: ways } = row;
+  if (typeof id !== 'string' || !listedId.test(id) || !Array.isArray(outputs)) return [];
+  if (!Array.isArray(ways) || !ways.includes('ON_DEMAND')) return [];
+  const type = outputs.includes('EMBEDDING') ? 'embedding' : outputs.includes('IMAGE') ? 'image' : typeOf(id);
+  return outputs.includes('TEXT') || type !== 'chat' ? [{ id, type }] : [];
+}
+
+function inferenceProfile({ inferenceProfileId: id, status }: JsonObject): DiscoveredModel[] {
+  if (typeof id !== 'string' || !listedId.test(id) || status !== 'ACTIVE') return [];
+  return [{ id, type: typeOf(id) }];
+}
+
+function typeOf(id: string): DiscoveredModel['type'] {
+  if (/embed|marengo/.test(id)) return 'embedding';
+  if (id.includes('rerank')) return 'rerank';
+  return /stability\.|-image|canvas/.test(id) ? 'image' : 'chat';
+}

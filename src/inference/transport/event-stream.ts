@@ -1,0 +1,214 @@
+import type { EventStreamCodec, Message } from '@smithy/eventstream-codec';
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { upstreamEventBytesMax } from '../../kernel/limits.ts';
+import {
+  createSseSplitter,
+  type SplitEvent,
+  type SseEvent,
+  type SseReaderOptions,
+  type SseSplitter,
+} from './sse-reader.ts';
+
+/** The Content-Type of AWS's binary event streams. */
+export const eventStreamType = 'application/vnd.amazon.eventstream';
+
+/** Whether an answer of this Content-Type is a stream of events. */
+export function isEventStream(contentType: string): boolean {
+  return contentType.startsWith('text/event-stream') || contentType.startsWith(eventStreamType);
+}
+
+/** Reads a stream by its Content-Type: server-sent events where that says nothing else. */
+export function createSplitter(contentType: string, options: SseReaderOptions): SseSplitter {
+  return contentType.startsWith(eventStreamType) ? createEventStreamSplitter(options) : createSseSplitter(options);
+}
+
+let codec: EventStreamCodec | null = null;
+
+/** Before the first such stream is asked for; the codec is loaded once. */
+export async function loadEventStream(): Promise<void> {
+  if (codec !== null) return;
+  const { EventStreamCodec: Codec } = await import('@smithy/eventstream-codec');
+  codec = new Codec(
+    (bytes) => (typeof bytes === 'string' ? bytes : textOf(bytes)),
+    (text) => Buffer.from(text),
+  );
+}
+
+/**
+ * AWS's event stream, cut anywhere, as the server-sent events that it stands for: the event's type and its JSON. What
+ * InvokeModel wraps (`chunk`, base64) is unwrapped: its type is that of the event inside. An exception becomes an
+ * `error` event, `{type: "error", error: {type, message, status}}`, and so does a message whose checksum is wrong.
+ */
+export function createEventStreamSplitter({
+  eventBytesMax = upstreamEventBytesMax,
+}: SseReaderOptions = {}): SseSplitter {
+  return new EventStreamSplitter(eventBytesMax);
+}
+
+const noBytes = Buffer.alloc(0);
+const noEvents: readonly SplitEvent[] = Object.freeze([]);
+/** Two lengths, and the checksums of these and of all. */
+const frameBytesMin = 16;
+
+class EventStreamSplitter implements SseSplitter {
+  tooLarge = false;
+  readonly #eventBytesMax: number;
+  #pending: Buffer = noBytes;
+  #framed: readonly SplitEvent[] = noEvents;
+  #bytes: Buffer | null = null;
+  #broken = false;
+
+  constructor(eventBytesMax: number) {
+    this.#eventBytesMax = eventBytesMax;
+  }
+
+  get pendingBytes(): number {
+    return this.#pending.length;
+  }
+
+  /** Written when somebody forwards them: who converts needs none. */
+  get bytes(): Buffer {
+    this.#bytes ??= Buffer.from(this.#framed.map(frameOf).join(''));
+    return this.#bytes;
+  }
+
+  push(chunk: Buffer): readonly SplitEvent[] {
+    if (this.tooLarge || this.#broken) return noEvents;
+    const bytes = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
+    const events: SseEvent[] = [];
+    let at = 0;
+    while (bytes.length - at >= 4 && !this.#broken) {
+      const length = bytes.readUInt32BE(at);
+      if (length > this.#eventBytesMax) {
+        this.tooLarge = true;
+        break;
+      }
+      if (length < frameBytesMin) this.#fails(events);
+      else if (bytes.length - at < length) break;
+      else this.#decode(bytes.subarray(at, at + length), events);
+      at += length;
+    }
+    this.#pending = this.tooLarge || this.#broken ? noBytes : bytes.subarray(at);
+    return this.#placed(events);
+  }
+
+  /** A message that was cut is none. */
+  end(): readonly SplitEvent[] {
+    return noEvents;
+  }
+
+  #decode(frame: Buffer, events: SseEvent[]): void {
+    if (codec === null) throw new Error('loadEventStream was not awaited');
+    try {
+      const event = eventOf(codec.decode(frame));
+      if (event !== null) events.push(event);
+    } catch {
+      this.#fails(events);
+    }
+  }
+
+  #fails(events: SseEvent[]): void {
+    this.#broken = true;
+    events.push(errorEvent('malformedMessage', 'sent a message that cannot be read', 502));
+  }
+
+  #placed(events: readonly SseEvent[]): readonly SplitEvent[] {
+    this.#bytes = null;
+    let end = 0;
+    this.#framed = events.map((event) => {
+      const start = end;
+      end += frameBytes(event);
+      return { ...event, start, end };
+    });
+    return this.#framed;
+  }
+}
+
+function frameOf({ event, data }: SseEvent): string {
+  return `event: ${event}\ndata: ${data}\n\n`;
+}
+
+const frameWordsBytes = 'event: \ndata: \n\n'.length;
+
+function frameBytes({ event, data }: SseEvent): number {
+  return frameWordsBytes + event.length + Buffer.byteLength(data);
+}
+
+/** Null for a message that tells nothing, such as an unknown kind of frame. */
+function eventOf({ headers, body }: Message): SseEvent | null {
+  const header = (name: string) => {
+    const value = headers[name]?.value;
+    return typeof value === 'string' ? value : '';
+  };
+  switch (header(':message-type')) {
+    case 'event': {
+      const event = header(':event-type');
+      return event === 'chunk' ? unwrapped(body) : { event: plainName(event), data: textOf(body) };
+    }
+    case 'exception': {
+      const said = objectIn(textOf(body));
+      const name = header(':exception-type');
+      return errorEvent(name, wordsOf(said) || name, statusOf(name, said));
+    }
+    case 'error':
+      return errorEvent(header(':error-code'), header(':error-message') || header(':error-code'), 500);
+    default:
+      return null;
+  }
+}
+
+const typeFirst = /^\{"type":"([a-z_]{1,40})"/;
+
+function unwrapped(body: Uint8Array): SseEvent | null {
+  const bytes = objectIn(textOf(body))?.bytes;
+  if (typeof bytes !== 'string') return null;
+  // One line: a frame of server-sent events ends at the first empty one.
+  const data = Buffer.from(bytes, 'base64')
+    .toString('utf8')
+    .replaceAll(/[\r\n]+/g, ' ');
+  const type = typeFirst.exec(data)?.[1] ?? objectIn(data)?.type;
+  return { event: typeof type === 'string' ? plainName(type) : '', data };
+}
+
+/** Nothing that could begin a line of its own, and one byte a character. */
+function plainName(name: string): string {
+  return /^[\w.-]{1,100}$/.test(name) ? name : '';
+}
+
+function errorEvent(type: string, message: string, status: number): SseEvent {
+  return { event: 'error', data: JSON.stringify({ type: 'error', error: { type, message, status } }) };
+}
+
+const statusByException: Readonly<Record<string, number>> = {
+  throttlingException: 429,
+  validationException: 400,
+  internalServerException: 500,
+  serviceUnavailableException: 503,
+  modelTimeoutException: 408,
+  modelStreamErrorException: 424,
+  accessDeniedException: 403,
+};
+
+function statusOf(name: string, said: JsonObject | null): number {
+  const original = said?.originalStatusCode;
+  if (name === 'modelStreamErrorException' && typeof original === 'number') return original === 429 ? 429 : 424;
+  return statusByException[name] ?? 500;
+}
+
+function wordsOf(said: JsonObject | null): string {
+  const words = said?.message ?? said?.Message ?? said?.originalMessage;
+  return typeof words === 'string' ? words : '';
+}
+
+function objectIn(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+}
