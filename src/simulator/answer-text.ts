@@ -41,7 +41,7 @@ function usersWords(text: string): string {
   return words;
 }
 
-/** What a newcomer without any provider reads. */
+/** Text for a newcomer without any provider. */
 export function zeroKeyText(lastUserText: string): string {
   const said = beginning(usersWords(lastUserText));
   const echo = said === '' ? '' : ` You said: “${said}”`;
@@ -53,7 +53,7 @@ export function mockText(name: string, lastUserText: string): string {
   return lastUserText === '' ? `Mock answer${from}.` : `Mock answer${from} to: ${beginning(lastUserText)}`;
 }
 
-/** What stands for what was said in `seconds` of sound, which nobody listened to. */
+/** Placeholder transcript for `seconds` of audio, which nobody listened to. */
 export function zeroKeyTranscript(seconds: number): string {
   return `[simulated] Nobody listened to these ${seconds.toFixed(1)} seconds: no provider that transcribes is configured yet. Set OPENAI_API_KEY=… (or add a provider to culvert.yaml) and restart for real answers.`;
 }

@@ -19,14 +19,14 @@ export interface FaultSources {
 
 export interface FaultChoice {
   take(sources: FaultSources): ParsedFaultSpec;
-  /** Starts every row of chance again. */
+  /** Starts every random row again. */
   clear(): void;
 }
 
 const modelPrefix = 'mock/';
 const seedsMax = 1_000;
 
-/** What the requests of one seed have had so far. */
+/** State of the requests of one seed. */
 interface Row {
   chance: Random;
   count: number;
@@ -50,7 +50,7 @@ export function createFaultChoice(script: Script, serverSpec: FaultSpec, clock: 
     return row;
   }
 
-  /** Of several conditions each must pick the request. */
+  /** With several conditions, each must pick the request. */
   function strikes({ flap, every, alternate, prompt, seed = 1 }: FaultSpec, body: ArrivedBody): boolean {
     if (prompt !== undefined && !says(body, prompt)) return false;
     if (alternate !== undefined) {

@@ -5,12 +5,12 @@ import type { FaultSpec } from './fault-spec.ts';
 import type { Prompt, Tool } from './prompt.ts';
 import { countTokens, firstTokens } from './tokens.ts';
 
-/** What the simulator says, before any dialect. */
+/** The simulator's answer, before any dialect. */
 export interface Answer {
   /** Grows by one with every answer; dialects make their ids of it. */
   serial: number;
   /**
-   * Where the request came to, such as `http://127.0.0.1:4199`; what an answer links to stands there. Null where links
+   * Address that the request came to, such as `http://127.0.0.1:4199`; links of an answer point there. Null when links
    * would lead past the gateway, to a port that its callers may not reach.
    */
   origin: string | null;
@@ -40,7 +40,7 @@ export interface Call {
   takes?: 'text';
 }
 
-/** `zero-key` stands in for a provider that nobody has configured, and says so; `mock` is the fault upstream. */
+/** `zero-key` replaces a provider that nobody has configured, and says so; `mock` is the fault upstream. */
 export type Purpose = 'zero-key' | 'mock';
 
 /** Who speaks. `name` tells one mock from another; '' when there is but one. */
@@ -129,7 +129,7 @@ function plainText(prompt: Prompt, voice: Voice): string {
   return voice.purpose === 'zero-key' ? zeroKeyText(prompt.lastUserText) : mockText(voice.name, prompt.lastUserText);
 }
 
-/** What stands in JSON strings that a schema leaves open. */
+/** Text of JSON strings that a schema leaves open. */
 function fillWords(voice: Voice): string {
   return voice.purpose === 'zero-key' ? '[simulated]' : 'mock';
 }

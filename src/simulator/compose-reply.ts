@@ -13,7 +13,7 @@ import { pictureAt } from './speak-images.ts';
 import type { Step } from './steps.ts';
 import { endlessLine, firstFrames, gzipBomb } from './steps.ts';
 
-/** Undefined when none came, null when it was no JSON object. */
+/** Undefined when none came, null when it was not a JSON object. */
 export type ArrivedBody = JsonObject | null | undefined | 'too-large';
 
 /** A request as far as an answer depends on it. */
@@ -154,7 +154,7 @@ function answered(asked: Asked, spec: FaultSpec, context: ReplyContext): Reply {
   return whole(status, spec.malformed === undefined ? json : broken(json));
 }
 
-/** `frames` up to so many deltas, then the error: the stream says no more, not even its terminal event. */
+/** `frames` up to this many deltas, then the error: the stream ends there, without its terminal event. */
 function* erring(
   frames: Iterable<Step>,
   asked: Asked,
@@ -194,7 +194,7 @@ function sseHeaders(): Record<string, string> {
   return { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
 }
 
-/** All that a request carries to prove itself, as it was sent. */
+/** All credentials of a request, as they were sent. */
 function credentialsOf(asked: Asked): string {
   const { headers } = asked;
   return [headers.authorization, headers['x-api-key'], headers['api-key'], headers['x-goog-api-key']]

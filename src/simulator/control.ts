@@ -3,7 +3,7 @@ import { faultHelp, mockHelp } from './help.ts';
 import type { Recording } from './recording.ts';
 import type { Script } from './script.ts';
 
-/** Where a bare `redirect` leads. */
+/** Target of a bare `redirect`. */
 export const redirectedPath = '/_mock/redirected';
 
 /** True for our own endpoints, which are neither recorded nor disturbed; the place that `redirect` names is not one. */

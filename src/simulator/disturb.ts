@@ -10,7 +10,7 @@ import { dripped, firstBytes, firstFrames, gzipped, withCrlf } from './steps.ts'
  */
 export type Ending = 'end' | 'reset' | 'fin' | 'stall';
 
-/** What goes onto the wire. A string body with ending `end` is the plain case and has its length announced. */
+/** Bytes for the wire. A string body with ending `end` is the plain case and has its length announced. */
 export interface Delivery {
   status: number;
   headers: Record<string, string>;

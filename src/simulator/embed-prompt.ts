@@ -15,7 +15,7 @@ export interface EmbeddingWish {
   encoding: 'float' | 'base64';
 }
 
-/** What every dialect of embeddings asks for, checked alike. */
+/** Checks the fields that every dialect of embeddings has. */
 export function embeddingPrompt(wish: EmbeddingWish): Prompt | Refusal {
   const { model, input, inputParam, dimensions = null, encoding } = wish;
   const inputs = inputsOf(input);

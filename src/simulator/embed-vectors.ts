@@ -4,7 +4,7 @@ import type { Prompt } from './prompt.ts';
 
 /** One vector of an answer, whatever the dialect calls it. */
 export interface SimulatedVector {
-  /** Which input it says it is of. */
+  /** Index of the input. */
   index: number;
   /** A JSON array. */
   json: string;
@@ -59,7 +59,7 @@ function hashOf(text: string, start: number): number {
   return hash >>> 0;
 }
 
-/** `literal` stands as it is in place of the first number, as Python's json writes NaN. */
+/** `literal` replaces the first number, unquoted, as Python's json writes NaN. */
 function jsonOf(numbers: readonly number[], literal: string | undefined): string {
   if (literal === undefined) return `[${numbers.join(',')}]`;
   return `[${[literal, ...numbers.slice(1)].join(',')}]`;

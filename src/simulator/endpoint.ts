@@ -31,7 +31,7 @@ export interface Endpoint {
   method: 'GET' | 'POST';
   /** The model that the path names: Azure's deployment, or the one asked of `/models/{id}`. */
   pathModel: string | null;
-  /** What the path or the query says that others say in the body. */
+  /** Values in the path or the query that other dialects have in the body. */
   saidInUrl?: JsonObject;
 }
 
@@ -45,7 +45,7 @@ const completions: Endpoint = { kind: 'chat', speech: completionsSpeech, method:
 const moderations: Endpoint = { kind: 'chat', speech: moderationsSpeech, method: 'POST', pathModel: null };
 const rerank: Endpoint = { kind: 'chat', speech: rerankSpeech, method: 'POST', pathModel: null };
 const embeddings: Endpoint = { kind: 'chat', speech: embeddingsSpeech, method: 'POST', pathModel: null };
-/** What a path's end asks for, where nothing else stands in it. */
+/** Request of the end of a path that holds nothing else. */
 const mediaByEnd: readonly (readonly [end: string, speech: Speech])[] = [
   ['/audio/speech', soundSpeech],
   ['/audio/transcriptions', transcriptionSpeech],

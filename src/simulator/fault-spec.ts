@@ -2,7 +2,7 @@ import type { FaultName } from './fault-table.ts';
 import { faultTable } from './fault-table.ts';
 import { BadFaultValue } from './fault-values.ts';
 
-/** What a spec asks for; a fault that it does not name is absent. Durations are ms, sizes bytes. */
+/** Faults of a spec; an absent one is not named. Durations are ms, sizes bytes. */
 export type FaultSpec = {
   readonly [Name in FaultName]?: ReturnType<(typeof faultTable)[Name]['read']>;
 } & {
@@ -58,7 +58,7 @@ function parse(source: string): ParsedFaultSpec {
       return bad(`'${name}' must be ${error.message}`);
     }
   }
-  // These two become header values as they stand.
+  // These two become header values unchanged.
   for (const name of ['retry-after', 'redirect'] as const) {
     const value = values[name];
     if (typeof value === 'string' && !/^[\x20-\x7e]*$/.test(value)) return bad(`'${name}' must be ASCII`);
@@ -67,7 +67,7 @@ function parse(source: string): ParsedFaultSpec {
   return { ok: true, spec: values as FaultSpec };
 }
 
-/** What is left of a spec for the requests that it lets pass. */
+/** The rest of a spec for the requests that it lets pass. */
 export function withoutFailures(spec: FaultSpec): FaultSpec {
   return Object.fromEntries(
     Object.entries(spec).filter(([name]) => !isFaultName(name) || faultTable[name].kind === 'shape'),

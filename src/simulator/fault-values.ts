@@ -1,10 +1,10 @@
 /** Thrown by the readers below; the message completes the sentence `status must be …`. */
 export class BadFaultValue extends Error {}
 
-/** Reads what stands behind `name=`; null when the name stands alone. */
+/** Reads the text after `name=`; null when the name has no value. */
 export type ValueReader<T> = (value: string | null) => T;
 
-/** Where in an answer a fault strikes. `default` is left to the fault. */
+/** Place in an answer where a fault strikes. The fault decides `default`. */
 export type Point = { unit: 'default' } | { unit: 'bytes' | 'events'; count: number };
 export interface Drip {
   bytes: number;

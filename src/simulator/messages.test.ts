@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { createParser } from 'eventsource-parser';
 import { startUpstream } from '../../test/start-upstream.ts';
 
-// No Anthropic SDK is installed; what it needs of a stream is written in the names of these tests.
+// No Anthropic SDK is installed. The names of these tests say what it needs of a stream.
 const upstream = await startUpstream();
 after(() => upstream.close());
 
@@ -58,7 +58,7 @@ async function streamed(body: object, spec = ''): Promise<Event[]> {
   return events;
 }
 
-/** What a client makes of a stream. */
+/** What a client reads from a stream. */
 function folded(events: readonly Event[]): Message {
   const message = structuredClone(events.find((event) => event.type === 'message_start')?.message) as Message;
   const json: string[] = [];

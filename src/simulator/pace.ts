@@ -4,7 +4,7 @@ import { grouped, tokensOf } from './tokens.ts';
 
 const keepAliveComment = ': keepalive\n\n';
 
-/** What stands before delta number `at`: its pause and the comments that pass the time. */
+/** Steps before delta number `at`: its pause and the comments that pass the time. */
 export function* beforeDelta(spec: FaultSpec, at: number): Generator<Step> {
   const { interval } = spec;
   if (at > 0 && interval !== undefined) yield interval;
@@ -40,7 +40,7 @@ export function argumentParts(json: string): string[] {
   const parts: string[] = [];
   for (let at = 0; at < json.length; ) {
     let end = Math.min(at + argumentPieceChars, json.length);
-    // Never part a surrogate pair.
+    // Never splits a surrogate pair.
     const last = json.charCodeAt(end - 1);
     if (last >= 0xd800 && last < 0xdc00 && end < json.length) end += 1;
     parts.push(json.slice(at, end));

@@ -31,7 +31,7 @@ const glyphs: Readonly<Record<string, string>> = {
 
 const dots = new Map(Object.entries(glyphs).map(([letter, rows]) => [letter, rows.split(' ').map(dotsOf)]));
 
-/** In which columns each of a letter's rows has a dot. A letter that nobody drew has none. */
+/** Columns with a dot in each row of a letter. An unknown letter has none. */
 export function glyphOf(letter: string): readonly (readonly number[])[] {
   return dots.get(letter) ?? [];
 }

@@ -9,7 +9,7 @@ export interface PictureSize {
   height: number;
 }
 
-/** White letters on black, one bit a pixel, as large as fits: a PNG that nobody takes for a picture of anything. */
+/** White letters on black, one bit a pixel, as large as fits: a PNG that nobody mistakes for a real picture. */
 export function pngSaying(lines: readonly string[], { width, height }: PictureSize): Buffer {
   const rowBytes = 1 + Math.ceil(width / 8);
   const pixels = Buffer.alloc(rowBytes * height);
@@ -40,7 +40,7 @@ function draw(lines: readonly string[], size: PictureSize, pixels: Buffer, rowBy
   const { width, height } = size;
   const columns = Math.max(...lines.map(({ length }) => length)) * (glyphColumns + 1) + 1;
   const rows = lines.length * (glyphRows + 2) + 1;
-  // What has no room even at one pixel a dot is cut at the edge.
+  // Text without room even at one pixel a dot is cut at the edge.
   const scale = Math.max(1, Math.floor(Math.min(width / columns, height / rows)));
   const top = Math.max(0, Math.floor((height - rows * scale) / 2));
   for (const [lineAt, line] of lines.entries()) {

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import { isObject } from '../kernel/json.ts';
 import type { SoundFormat } from './sound.ts';
 
-/** What the simulator needs to know of a request, whichever dialect it came in. */
+/** What the simulator needs to know of a request, in whichever dialect it came. */
 export interface Prompt {
   model: string;
   delivery: 'whole' | 'stream';
@@ -30,10 +30,10 @@ export interface Prompt {
   items?: readonly string[];
   top?: number;
   itemsShown?: boolean;
-  /** Embeddings: how long each vector is wanted, and how it is written. */
+  /** Embeddings: length of each vector, and its encoding. */
   dimensions?: number;
   encoding?: 'float' | 'base64';
-  /** What is to be spoken, written down, drawn, where it is not a text. */
+  /** Input of speech, transcription or images, when it is not a text. */
   spoken?: Spoken;
   heard?: Heard;
   drawn?: Drawn;
@@ -44,7 +44,7 @@ export interface Spoken {
   ms: number;
 }
 
-/** A file of sound that came, and what is wanted of it. */
+/** An audio file, and what is wanted of it. */
 export interface Heard {
   name: string;
   seconds: number;
@@ -68,11 +68,11 @@ export interface Drawn {
 export interface Tool {
   name: string;
   schema: JsonObject;
-  /** `text`: its calls carry text, which stands in `input` of what the schema describes. Default: JSON. */
+  /** `text`: its calls carry text, which `input` of the schema's object holds. Default: JSON. */
   takes?: 'text';
 }
 
-/** What is wrong with a request, for a 400. */
+/** The fault of a request, for a 400. */
 export interface Refusal {
   refused: string;
   param: string | null;
@@ -95,7 +95,7 @@ const charsPerToken = 4;
 const messageTokens = 4;
 const imageTokens = 85;
 
-/** A plausible count for a message: a token per 4 characters, 4 for its frame, 85 for each part that is no text. */
+/** A plausible count for a message: a token per 4 characters, 4 for its frame, 85 for each part that is not text. */
 export function inputTokensOf(content: JsonValue | undefined): number {
   let chars = 0;
   let others = 0;

@@ -56,7 +56,7 @@ export const readMessagesRequest: ReadPrompt = (body) => {
   return prompt;
 };
 
-/** What is wrong with the turn whose calls have just been answered, when the model is to think on. */
+/** The fault of the turn whose calls have just been answered, when the model is to think on. */
 function unthoughtCall(messages: readonly JsonValue[]): string | null {
   const at = messages.findLastIndex((message) => isObject(message) && message.role === 'assistant');
   const turn = messages[at];
@@ -73,7 +73,7 @@ function toolsOf(tools: JsonValue | undefined): Tool[] {
   if (!Array.isArray(tools)) return [];
   const found: Tool[] = [];
   for (const tool of tools) {
-    // Server tools (web_search_…) have a type and no schema: the model's side of them is not played here.
+    // Server tools (web_search_…) have a type and no schema. The simulator does not play the model's side of them.
     if (!isObject(tool) || typeof tool.name !== 'string' || !isObject(tool.input_schema)) continue;
     found.push({ name: tool.name, schema: tool.input_schema });
   }

@@ -15,8 +15,8 @@ export function isMultipart({ headers }: IncomingMessage): boolean {
 
 /**
  * Reads a form as it comes and calls back once, at its end, with its fields as an object: several of one name, or of a
- * name that ends in `[]`, as a list without the brackets. A file stands there as what is known of it, its bytes are not
- * kept: of a hundred megabytes a hundred bytes are. Null when it is no form; never, if it breaks off.
+ * name that ends in `[]`, become a list without the brackets. A file becomes its facts; its bytes are not kept, so a
+ * hundred megabytes take a hundred bytes. Null when it is not a form; no call if it breaks off.
  */
 export async function readMultipart(
   request: IncomingMessage,
@@ -68,7 +68,7 @@ async function formOf({ headers }: IncomingMessage): Promise<BusboyInstance | nu
       limits: { parts: partsMax, fieldSize: fieldBytesMax },
     });
   } catch {
-    // Without a boundary it is no form.
+    // Without a boundary it is not a form.
     return null;
   }
 }

@@ -28,9 +28,9 @@ export interface Exchange {
   atMs: number;
   endedMs: number | null;
   bytesSent: number;
-  /** We broke the connection ourselves, so its close is no abort. */
+  /** We broke the connection ourselves, so its close is not an abort. */
   endedByUs: 'no' | 'yes';
-  /** Which `clear()` it came after; what began before the last one is forgotten. */
+  /** The `clear()` that it came after. Requests that began before the last one are forgotten. */
   era: number;
 }
 

@@ -7,7 +7,7 @@ import { parseFaultSpec } from './fault-spec.ts';
  * with a count (`3x status=503`) or `always ` (it is never consumed).
  */
 export interface Script {
-  /** Replaces the queues named. Returns what is wrong with the first bad entry, having changed nothing, or null. */
+  /** Replaces the named queues. Returns the fault of the first bad entry without changing anything, or null. */
   set(queues: Readonly<Record<string, readonly string[]>>): string | null;
   /** The spec for this request; null when no queue has one. */
   take(path: string, credential: string): FaultSpec | null;

@@ -132,7 +132,7 @@ function withWordsOfUrl(body: ArrivedBody, { saidInUrl }: Endpoint): ArrivedBody
   return saidInUrl !== undefined && isObject(body) ? { ...body, ...saidInUrl } : body;
 }
 
-/** Of a request for an answer; a list of models asks nothing of one. */
+/** For a request for an answer; a list of models needs no stream. */
 function modelOfPath({ kind, pathModel }: Endpoint): string | null {
   return kind === 'chat' ? pathModel : null;
 }

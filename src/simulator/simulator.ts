@@ -25,7 +25,7 @@ export interface SimulatorOptions {
   purpose?: Purpose;
   /** Shown in answers and in `x-mock-name`, to tell one mock from another. */
   name?: string;
-  /** What `GET /v1/models` lists. */
+  /** Models that `GET /v1/models` lists. */
   models?: readonly string[];
   /** A fault spec for requests that bring none; throws when it cannot be read. */
   faults?: string;
@@ -67,7 +67,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     models: options.models ?? (purpose === 'mock' ? mockModels : simulatorModels),
   };
   const recording = createRecording(clock, options.onEnded);
-  // What the zero-key upstream counts for nobody.
+  // The zero-key upstream keeps no records, because nobody reads them.
   const forgotten = unrecorded();
   const script = createScript();
   const faults = createFaultChoice(script, serverSpecOf(options.faults), clock);
@@ -96,7 +96,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     arrived(request, (body, text) => {
       recording.body(exchange, text);
       const arrival = { request, response, path, body, exchange };
-      // Where `redirect` leads by default: seen in the record, and no fault strikes twice.
+      // Default target of `redirect`: the record shows it, and no fault strikes twice.
       if (path === redirectedPath) service.healthy(arrival);
       else service.asTold(arrival);
     });
@@ -140,7 +140,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   };
 }
 
-/** `text`: what is recorded of it; of a form its fields, as JSON. */
+/** `text`: what is recorded of it; for a form its fields, as JSON. */
 function arrived(request: IncomingMessage, then: (body: ArrivedBody, text: string) => void): void {
   if (isMultipart(request)) {
     void readMultipart(request, (fields) => then(fields, fields === null ? '' : JSON.stringify(fields)));

@@ -4,7 +4,7 @@ import { sampleRateHz, samplesIn, toneSamples } from './sound-pcm.ts';
 
 const blockSamples = 4_096;
 
-/** RFC 9639: samples as they are, in frames with their sums. */
+/** RFC 9639: plain samples in frames with checksums. */
 export function* flacBlocks(ms: number): Generator<SoundBlock> {
   const samples = samplesIn(ms);
   yield { bytes: streamInfo(samples), ms: 0 };

@@ -25,7 +25,7 @@ export function* opusBlocks(ms: number): Generator<SoundBlock> {
     const count = Math.min(packetsPerPage, packets - sent);
     sent += count;
     const isLast = sent === packets;
-    // What of the last packet is too much is cut off by the position.
+    // The position cuts off the end of the last packet.
     const position = isLast ? Math.round(preSkip + ms * clockKhz) : sent * packetMs * clockKhz;
     const bodies = Array.from({ length: count }, () => Buffer.from(silence));
     yield { bytes: page(number, position, isLast ? 4 : 0, bodies), ms: count * packetMs };

@@ -1,7 +1,7 @@
 import type { SoundBlock } from './sound.ts';
 
 export const sampleRateHz = 24_000;
-/** That of the mp3 too. */
+/** The same rate as for the mp3. */
 const pitchHz = 573;
 const amplitude = 8_000;
 const blockSamples = 480;

@@ -17,7 +17,7 @@ const finishReasons = {
 } as const satisfies Record<Choice['finish'], string>;
 
 const brokenFrame = 'data: {"id":"cmpl-broken","object":"text_completion","choices":[{"index":0,"te\n\n';
-/** What the reference says of `max_tokens` and `n`. */
+/** Rules of the reference for `max_tokens` and `n`. */
 const maxTokensDefault = 16;
 const choicesMax = 128;
 

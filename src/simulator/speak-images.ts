@@ -11,7 +11,7 @@ import type { Step } from './steps.ts';
 
 const picturesMax = 10;
 const sideDefault = 1_024;
-/** Where pictures stand that are given as links. */
+/** Path of pictures that are given as links. */
 export const picturePath = '/simulated-picture/';
 
 /** `POST /images/generations`, after the reference of api.openai.com; errors are chat completions'. */
@@ -37,7 +37,7 @@ function imageSpeech(read: Speech['read']): Speech {
   };
 }
 
-/** Of a form, numbers and booleans are words. */
+/** In a form, numbers and booleans are words. */
 function drawnPrompt(body: JsonObject, model: string): Prompt | Refusal {
   const { prompt, response_format: answerForm, output_format: outputFormat = 'png' } = body;
   const size = typeof body.size === 'string' ? body.size : 'auto';
@@ -111,7 +111,7 @@ function linkTo({ origin }: Answer, prompt: Prompt, number: number, spec: FaultS
   return `${origin}${picturePath}${spec.corrupt ? 'corrupt' : `${width}x${height}`}/${number}.png`;
 }
 
-/** What stands at such a link; null when there is none like it. */
+/** The picture behind such a link; null for any other. */
 export function pictureAt(path: string): Buffer | null {
   const asked = /\/simulated-picture\/(?:(corrupt)|(\d{1,4})x(\d{1,4}))\/(\d{1,3})\.png$/.exec(path);
   if (asked === null) return null;

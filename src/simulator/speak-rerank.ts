@@ -23,7 +23,7 @@ const read: ReadPrompt = (body) => {
   };
 };
 
-/** Rerank in any form: what comes in is alike. */
+/** Rerank in any form: the inputs are alike. */
 export const sharedByRerank = {
   read,
   frames: function* () {},

@@ -17,7 +17,7 @@ export const responsesSpeech: Speech = {
   read: readResponsesRequest,
   // response.created, response.in_progress, response.output_item.added, and the part's beginning
   introFrames: () => 4,
-  // Its usage and its end stand in one event.
+  // One event has its usage and its end.
   finalParts: ['done'],
   requestIdHeader: 'x-request-id',
   whole: (answer, prompt, spec) => JSON.stringify(ended(answer, prompt, spec)),
@@ -72,7 +72,7 @@ interface Item {
   id: string;
   opened: JsonObject;
   closed: JsonObject;
-  /** What holds the deltas within the item; null for calls, which hold them themselves. */
+  /** Part that holds the deltas within the item; null for calls, which hold them themselves. */
   part: { added: string; done: string; at: JsonObject; empty: JsonObject; full: JsonObject } | null;
   delta: string;
   deltas(spec: FaultSpec): { text: string; more: JsonObject; thenMs: number | null }[];

@@ -52,7 +52,7 @@ export interface SpeechWish {
   delivery: Prompt['delivery'];
 }
 
-/** What every dialect asks for, checked alike. */
+/** Checks the fields that every dialect has. */
 export function spokenPrompt({ model, text, textParam, format, speed, delivery }: SpeechWish): Prompt | Refusal {
   if (typeof text !== 'string' || text === '') return { refused: `'${textParam}' is missing.`, param: textParam };
   if (!isSoundFormat(format)) {

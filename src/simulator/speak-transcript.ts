@@ -117,7 +117,7 @@ function usageOf({ seconds }: Heard): JsonValue {
   return { type: 'duration', seconds: Math.ceil(seconds) };
 }
 
-/** The formats that are no JSON. */
+/** The formats that are not JSON. */
 function textOf(answer: Answer, prompt: Prompt): Media | null {
   const heard = heardIn(prompt);
   const { text } = answer.choices[0]!;

@@ -4,7 +4,7 @@ import type { ModelForm } from './list-models.ts';
 import type { Prompt, ReadPrompt } from './prompt.ts';
 import type { Step } from './steps.ts';
 
-/** What an error body says; each dialect has its own place for it. */
+/** Contents of an error body; each dialect has its own place for it. */
 export interface ErrorWords {
   status: number;
   message: string;
@@ -14,7 +14,7 @@ export interface ErrorWords {
   param: string | null;
 }
 
-/** A body that is no JSON. */
+/** A body that is not JSON. */
 export interface Media {
   mediaType: string;
   body: string | Iterable<Step>;
@@ -25,7 +25,7 @@ export interface Speech {
   read: ReadPrompt;
   /** The JSON text of a whole answer. */
   whole(answer: Answer, prompt: Prompt, spec: FaultSpec): string;
-  /** The same where it is no JSON; null where this one is. */
+  /** The same for other formats; null when this one is JSON. */
   media?(answer: Answer, prompt: Prompt, spec: FaultSpec): Media | null;
   /** Its `media` goes on and on by itself when `endless` asks for it. */
   ownEndless?: true;
@@ -37,7 +37,7 @@ export interface Speech {
   errorFrame(words: ErrorWords, requestId: string): string;
   /** Frames before the first delta of a healthy stream. */
   introFrames(prompt: Prompt): number;
-  /** What a stream that ends without its terminal event leaves out. */
+  /** Frames that a stream without its terminal event leaves out. */
   finalParts: readonly ('finish' | 'usage' | 'done')[];
   requestIdHeader: string;
   /** Default: OpenAI's. */

@@ -1,6 +1,6 @@
 import { constants, crc32, deflateRawSync } from 'node:zlib';
 
-/** One thing that an answer does on the wire: send text or bytes, or, as a number, pause for so many ms. */
+/** One step of an answer on the wire: send text or bytes, or, as a number, pause for this many ms. */
 export type Step = string | Uint8Array | number;
 
 /** The first `count` bytes; the last piece is cut to fit. */

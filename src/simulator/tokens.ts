@@ -8,7 +8,7 @@ function tokenEnd(text: string, at: number): number {
   let end = at;
   if (text.charCodeAt(end) === 0x20 && end + 1 < text.length) end += 1;
   const code = text.charCodeAt(end);
-  // Never part a surrogate pair: half a character is not text.
+  // Never splits a surrogate pair: half a character is not text.
   if (!isWordCode(code)) return end + (code >= 0xd800 && code < 0xdc00 && end + 1 < text.length ? 2 : 1);
   const wordEnd = end + wordCharsMax;
   while (end < wordEnd && end < text.length && isWordCode(text.charCodeAt(end))) end += 1;

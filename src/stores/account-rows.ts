@@ -12,8 +12,8 @@ import type {
 } from '../auth/account-store.ts';
 
 /**
- * Tables of accounts, keys, plans, what was set up at run time and the audit trail, as Kysely sees them; the same names
- * in every driver. Times in wall-clock ms, lists and objects as JSON text.
+ * Tables of accounts, keys, plans, stored providers and models and the audit log, as Kysely sees them; the same names
+ * in every driver. Times are wall-clock ms, lists and objects JSON text.
  */
 export interface AccountTables {
   account: AccountColumns;
@@ -96,7 +96,7 @@ export interface CredentialColumns {
   created_by: string;
 }
 
-/** `id` grows; absent in what is inserted. */
+/** `id` grows; absent in inserted rows. */
 export interface AuditColumns {
   id?: number;
   at_ms: number;
@@ -107,7 +107,7 @@ export interface AuditColumns {
   after: string | null;
 }
 
-/** What a store holds, from the rows of its tables; secrets in the order in which the driver read them. */
+/** Contents of a store, from the rows of its tables. Secrets keep the order in which the driver read them. */
 export function storedOf(rows: {
   accounts: readonly AccountColumns[];
   keys: readonly KeyColumns[];
@@ -181,7 +181,10 @@ function operatorOf({ accounts, created_ms, ...row }: OperatorColumns): Operator
   return { ...row, accounts: fromJson(accounts) as OperatorRow['accounts'], createdMs: created_ms };
 }
 
-/** What follows `WHERE` for a question about the audit trail, with `auditValues`; `mark` is how a driver numbers them. */
+/**
+ * The text after `WHERE` for a query of the audit log, with `auditValues`; `mark` numbers parameters in the driver's
+ * way.
+ */
 export function auditConditions(mark: (at: number, type: 'text' | 'bigint') => string): string {
   const [actor, action, subject] = [mark(1, 'text'), mark(2, 'text'), mark(3, 'text')];
   return `(${actor} IS NULL OR actor = ${actor}) AND (${subject} IS NULL OR subject = ${subject})

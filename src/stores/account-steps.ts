@@ -9,8 +9,9 @@ import {
 } from './account-rows.ts';
 
 /**
- * One statement of a change. A driver runs all of them in one transaction and gives up at the first that cannot be:
- * `must` and no row was touched, or a reference to a row that is not there: 'absent'; a unique key taken: 'exists'.
+ * One statement of a change. A driver runs all of them in one transaction and gives up at the first that fails: with
+ * 'absent' when `must` is set and no row was touched, or a reference leads to no row; with 'exists' when a unique key
+ * is taken.
  */
 export interface Step {
   query: CompiledQuery;
@@ -18,8 +19,8 @@ export interface Step {
 }
 
 /**
- * What `AccountStore.apply` writes, for every driver. The version goes first: its one row is the lock on which writers
- * wait for each other, before any of them has read anything.
+ * The statements of `AccountStore.apply`, for every driver. The version goes first: its one row is the lock on which
+ * writers wait for each other, before any of them has read anything.
  */
 export function stepsOf(queries: Kysely<AccountTables>, changes: readonly Change[], audit: AuditEntry): Step[] {
   const version = queries.updateTable('store_version').set((row) => ({ version: row('version', '+', 1) }));

@@ -4,11 +4,11 @@ export interface BackupRow {
   row: Readonly<Record<string, unknown>>;
 }
 
-/** Part of a file of the data folder, which a backup holds as it is. Those of one file follow each other. */
+/** Part of a file of the data folder, which a backup holds unchanged. Parts of one file follow each other. */
 export interface FilePiece {
   /** Its path within the data folder. */
   file: string;
-  /** Where the piece begins. */
+  /** Offset of the piece. */
   at: number;
   bytes: Uint8Array;
 }

@@ -6,7 +6,10 @@ const lookIntervalMs = 1_000;
 /** What the reserve is where none is configured: enough for the books of some hours, and no more than this share. */
 const reserveDefaultBytes = 512 * 1024 * 1024;
 const reserveShare = 0.05;
-/** Beside the reserve, what is left when a disk counts as filling: this share of it, and no more than this. */
+/**
+ * A disk counts as filling when less than this share of it is free beside the reserve, or less than this many bytes if
+ * that is smaller.
+ */
 const fillingShare = 0.1;
 const fillingMaxBytes = 10_000_000_000;
 /** A write goes into a log first, and from there into its database. */
@@ -69,7 +72,7 @@ export function createDiskRoom(path: string, reserve: () => number | null): Disk
   };
 }
 
-/** Of the file system that `path`, which must exist, is on. */
+/** Of the file system that holds `path`, which must exist. */
 export function diskReading(path: string): DiskReading {
   return readingOf(statfsSync(path));
 }

@@ -4,7 +4,10 @@ export interface KeptTable {
   order: string;
 }
 
-/** What a restore needs, each table before those that refer to it; here and below. Notices on their way, sessions and boots pass. */
+/**
+ * Tables that a restore needs, each before those that refer to it, here and below. Pending notices, sessions and boots
+ * are left out.
+ */
 export const keptOfAccounts: readonly KeptTable[] = [
   { name: 'account', order: 'id' },
   { name: 'api_key', order: 'id' },

@@ -8,8 +8,8 @@ export interface Marks {
 }
 
 /**
- * Conditions on `usage_event`, for both databases. Filters compare whole values, so that no text of a caller is a
- * pattern. Refused requests are listed only where a status or a class is asked for: all others together are what the sums are of.
+ * Conditions on `usage_event`, for both databases. Filters compare whole values, so no text of a caller is a pattern.
+ * Refused requests are listed only with a status or a class; all others together are what the sums cover.
  */
 export function requestConditions(accounts: readonly string[] | null, filter: RequestFilter, marks: Marks): string[] {
   const { key, alias, provider, endpoint, status, class: class_, stream, costUsdMin, unitsMin } = filter;
@@ -55,8 +55,8 @@ export function usageConditions(
 }
 
 /**
- * Conditions on `rollup` that hold in every hour with a request that passes; null where roll-ups do not know, as of
- * refused requests, or where nothing they know is asked for.
+ * Conditions on `rollup` that hold in every hour with a matching request; null when roll-ups cannot tell, as for
+ * refused requests, or when no condition is one that they know.
  */
 export function hourConditions(
   accounts: readonly string[] | null,

@@ -12,13 +12,14 @@ export const closeRetryMs = 30_000;
 /** Waiting reservations beyond these are refused: memory stays bounded while the database is away. */
 export const queuedOpensMax = 20_000;
 /**
- * Nobody waits for a close, so closes are written many at a time: that halves the commits (measured with SQLite: 19 µs a
- * request against 32 at one open a turn). Dying within the delay leaves reservations that are charged at their estimate.
+ * Nobody waits for a close, so closes are written many at a time: that halves the commits (measured with SQLite: 19 µs
+ * a request against 32 at one open a turn). A crash within the delay leaves reservations that are charged at their
+ * estimate.
  */
 export const closeBatchRows = 32;
 export const closeDelayMs = 20;
 
-/** Of a reservation that was refused; `reason` names no host. */
+/** For a refused reservation; `reason` names no host. */
 export function notRecorded(reason: string, cause?: 'disk-full'): FailureError {
   return new FailureError({
     kind: 'quota-unavailable',

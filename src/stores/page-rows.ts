@@ -1,20 +1,20 @@
 import type { FoundPage, KeptPage } from '../tools/page-store.ts';
 import type { PageMetadata } from '../tools/scrape/scraped-page.ts';
 
-/** How much is kept of a tenant's pages: of what comes beyond, the oldest go. */
+/** Most pages of a tenant; beyond it the oldest go. */
 export interface PageBounds {
   pagesMax: number;
-  /** Of everything that is kept of them. */
+  /** Most bytes of all of them. */
   charsMax: number;
 }
 
 export const pageBounds: PageBounds = { pagesMax: 10_000, charsMax: 500_000_000 };
 
-/** A page of more than this is not kept at all: what is read from the web is smaller, as long as it is text. */
+/** A larger page is not kept at all: text from the web is smaller. */
 export const pageCharsMax = 20_000_000;
-/** Of one URL: main content and all of it, of a phone and of a desktop. */
+/** Variants of one URL: main content and all of it, of a phone and of a desktop. */
 export const variantsMax = 4;
-/** Of a page's text, how much can be found by its words; snippets come from there too. */
+/** Part of a page's text whose words can be found; snippets come from it, too. */
 export const searchedCharsMax = 100_000;
 
 /** Columns of one page, in both databases. */
@@ -47,7 +47,7 @@ export function keptPageOf(row: PageColumns): KeptPage {
   };
 }
 
-/** What stands in the columns; `chars` is what it counts against the bounds. */
+/** Values of the columns; `chars` is its size against the bounds. */
 export function columnsOf(page: KeptPage): PageColumns & { title: string; chars: number } {
   const links = JSON.stringify(page.links);
   const metadata = JSON.stringify(page.metadata);
@@ -64,7 +64,7 @@ export function columnsOf(page: KeptPage): PageColumns & { title: string; chars:
 }
 
 const snippetChars = 300;
-/** Of them, before the words. */
+/** Size before the words. */
 const leadChars = 60;
 /** Places of one word that are looked at. */
 const placesMax = 50;
@@ -92,7 +92,7 @@ export function snippetOf(text: string, words: readonly string[]): string {
   return `${start > 0 ? '… ' : ''}${piece}${start + snippetChars < text.length ? ' …' : ''}`;
 }
 
-/** Where the window begins that holds the most different words; 0 without any place. `places` in order. */
+/** Start of the window with the most different words; 0 without any place. `places` is in order. */
 function bestOf(places: readonly { at: number; word: number }[]): number {
   const counts = new Map<number, number>();
   let best = 0;

@@ -1,6 +1,9 @@
 const wordsMax = 32;
 const wordCharsMax = 64;
-/** Of one page: each pair is a word of its own to the databases. So many different ones hold SQLite's thread for 30 ms. */
+/**
+ * Most pairs of one page: each is a word of its own to the databases. This many different ones take SQLite's thread 30
+ * ms.
+ */
 const pairsMax = 20_000;
 
 /** Runs of scripts that put no spaces between words, or put particles at them: databases take a run for one word. */

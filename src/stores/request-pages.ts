@@ -1,7 +1,7 @@
 import { readEvent } from '../ledger/columns.ts';
 import type { RequestQuery, UsageEvent } from '../metering/ledger.ts';
 
-/** Rows looked at between two breaths: about 10 ms of SQLite, in which nothing else of its thread runs. */
+/** Rows read between two pauses: about 10 ms of SQLite, in which nothing else of its thread runs. */
 const sliceRowsMax = 10_000;
 const firstSliceRows = 200;
 const sliceGrowth = 5;
@@ -9,7 +9,7 @@ const sliceGrowth = 5;
 const listBudgetMs = 1_000;
 /** An id is made a moment before or after its request's arrival is read from the clock. */
 export const idSlackMs = 60_000;
-/** Whoever waits for what is new finds requests that took so long, among so many of the newest. */
+/** A caller that waits for new requests finds those that took at most this long, among this many of the newest. */
 const lateMs = 600_000;
 const lateRowsMax = 20_000;
 const hourMs = 3_600_000;
@@ -18,19 +18,19 @@ type MaybePromise<T> = T | Promise<T>;
 
 /** Requests in the order of time, as a driver has them: a place is a key or an id. */
 export interface RequestRows<Place> {
-  /** Place of the row that is `rows` rows below `before`; null where there are not so many from `from` on. */
+  /** Place of the row that is `rows` rows below `before`; null when there are fewer from `from` on. */
   sliceEnd(from: Place, before: Place, rows: number): MaybePromise<Place | null>;
   /** Rows that pass all conditions, newest first. */
   page(from: Place, before: Place, limit: number): MaybePromise<readonly Readonly<Record<string, unknown>>[]>;
   placeOf(row: Readonly<Record<string, unknown>>): Place;
   /** No request that came at `ms` or later is below it. */
   placeAt(ms: number): Place;
-  /** About when it came. */
-  msOf(place: Place): number;
   /**
-   * The newest hour, up to this one, in which roll-ups know of a request that passes; null where there is none. Null
-   * itself where roll-ups do not know.
+   * The newest hour, up to this one, with a matching request in roll-ups; null when there is none. The member is null
+   * when roll-ups cannot tell.
    */
+  msOf(place: Place): number;
+  /** Where to go on below `at`; null when no older request matches. */
   newestHour: ((hour: number) => MaybePromise<number | null>) | null;
   cursorOf(place: Place): string;
 }

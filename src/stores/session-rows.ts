@@ -1,6 +1,6 @@
 import type { LoginTokenRow, SessionRow } from '../auth/session-store.ts';
 
-/** Tables of sessions; the same names in every driver. Times in wall-clock ms. */
+/** Tables of sessions; the same names in every driver. Times are wall-clock ms. */
 export interface SessionColumns {
   id: string;
   hash: string;

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { FailureError } from '../../kernel/failure.ts';
 import { type FileStore, isFileName } from '../../kernel/file-store.ts';
 
-/** Of all files. Above it the oldest make room: their links end before their time. */
+/** Bytes of all files. Above it the oldest make room: their links end before their time. */
 const folderBytesMax = 4 * 1024 ** 3;
-/** What a crash left half written goes with the first sweep after this. */
+/** The first sweep after this removes files that a crash left half written. */
 const unfinishedMs = 3_600_000;
 const unfinished = '.part';
 
@@ -17,7 +17,7 @@ interface Kept {
 
 /** Files in a folder, which is made with the first one; only its owner reads it. `atMs` is kept as their time. */
 export function createLocalFiles(folder: string, bytesMax = folderBytesMax): FileStore {
-  /** In the order in which they were put, but for those found at the start. */
+  /** Ordered by the time of their put, except for those found at the start. */
   let known: Promise<Map<string, Kept>> | null = null;
 
   function kept(): Promise<Map<string, Kept>> {
@@ -102,7 +102,7 @@ export function createLocalFiles(folder: string, bytesMax = folderBytesMax): Fil
       }
       return removed;
     },
-    // Of the disk others tell.
+    // Others report the disk.
     trouble: () => null,
   };
 }

@@ -67,7 +67,7 @@ test('a backup of PostgreSQL', { skip: postgresMissing }, async (t) => {
 
     const target = await fresh();
     assert.equal((await postgresFacts(target.rest, systemClock)).empty, true);
-    // What another driver has besides is left out; what its text may hold, becomes what PostgreSQL keeps.
+    // Further columns of another driver are left out. Text becomes what PostgreSQL can keep.
     const [head, ...rest] = kept as [BackupRow, ...BackupRow[]];
     const foreign = { ...head, row: { ...head.row, key: 5, name: 'D\0v \ud800' } };
     await writePostgresBackup(target, each([foreign, ...rest]));

@@ -11,7 +11,7 @@ export const booksMigration: Migration = {
   `,
 };
 
-/** Names this database's tables, by which counters elsewhere know whom they count for. */
+/** Id of this database's tables, by which counters elsewhere know whose they are. */
 export async function readBooksId(run: Run): Promise<string> {
   const { rows } = await run<{ id: string }>('SELECT id FROM culvert.books');
   const id = rows[0]?.id;

@@ -39,14 +39,14 @@ export interface Boots {
   end(): Promise<void>;
 }
 
-/** `onBeat` hears of each attempt: null, or what was wrong. */
+/** `onBeat` hears of each attempt: null, or the trouble. */
 export function createBoots(
   { rest }: Pick<Database, 'rest'>,
   bootId: string,
   clock: Clock,
   onBeat: (error: unknown) => void,
 ): Boots {
-  /** Of the first of an unbroken series of beats. */
+  /** Time of the first of an unbroken series of beats. */
   let beatingSinceMs: number | null = null;
   let timer: NodeJS.Timeout | null = null;
   let ended = false;

@@ -64,7 +64,7 @@ export async function finishPage(
       page.atMs,
     ]);
     await run(countEnd, [id, 0, 0, 0, 0]);
-    // Of the same words are the same links.
+    // The same texts have the same links.
     if (!copied) await add(run, id, found);
     return;
   }

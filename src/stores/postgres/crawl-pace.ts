@@ -2,7 +2,7 @@ import type { SharedPace } from '../../tools/crawl/shared-pace.ts';
 import type { Database } from './database.ts';
 import { unavailable } from './unavailable.ts';
 
-/** A replica whose clock is ahead, or a host that many wait for, holds nobody up for longer, or for its own delay. */
+/** A replica whose clock is ahead, or a host that many wait for, delays nobody for longer, except for its own delay. */
 const waitMaxMs = 600_000;
 
 export function createPostgresCrawlPace({ rest }: Pick<Database, 'rest'>): SharedPace {

@@ -27,7 +27,7 @@ export const failPage = `
 export const countEnd = `
   UPDATE culvert.crawl SET ends = ends + $2, done = done + $3, failed = failed + $4, waiting = waiting - 1,
     charged = charged - $5 WHERE id = $1`;
-/** One statement for all: what is new, in order, as many of a shape and in all as there is room for. */
+/** One statement for all: the new links, in order, as many of a shape and in all as there is room for. */
 export const addPages = `
   WITH given AS (
     SELECT sha256(convert_to(key, 'UTF8')) AS key_hash, url, depth, sha256(convert_to(shape, 'UTF8')) AS shape_hash, at

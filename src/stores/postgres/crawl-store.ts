@@ -24,7 +24,7 @@ function accessTo(rest: Database['rest']) {
   return { changing, asking, holding, run: rest.run };
 }
 
-/** What callers ask. */
+/** Calls for callers. */
 function callersPart({ changing, asking, run: direct }: Access) {
   return {
     create: (crawl, seeds, { runningMax, keptMax }) =>
@@ -59,7 +59,7 @@ function callersPart({ changing, asking, run: direct }: Access) {
       }),
 
     async results(id, after, limit, charsMax) {
-      // The database adds up, so that what is too much is not even sent.
+      // The database adds up, so that a too large amount is not even sent.
       const { rows } = await asking<{ ended: number; page: string }>(
         `SELECT ended, page FROM (
            SELECT ended, page, sum(length(page)) OVER (ORDER BY ended) AS chars, row_number() OVER (ORDER BY ended) AS at
@@ -170,7 +170,7 @@ function workersPart({ changing, asking, holding }: Access) {
   } satisfies Partial<CrawlStore>;
 }
 
-/** What is done beside the work: webhooks that are due, and crawls whose time is over. */
+/** Work beside the pages: webhooks that are due, and crawls whose retention is over. */
 function upkeepPart({ asking }: Access) {
   return {
     async dueHooks(nowMs, untilMs, { limit, tenantMax, without }) {

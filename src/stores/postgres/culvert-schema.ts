@@ -1,6 +1,9 @@
 import type { Migration } from '../migration.ts';
 
-/** Accounts, keys, plans, audit, replies, notices: what SQLite keeps in culvert.db. Times in wall-clock ms, JSON as text. */
+/**
+ * Accounts, keys, plans, audit, replies, notices: the tables that SQLite keeps in culvert.db. Times are wall-clock ms,
+ * JSON is text.
+ */
 export const culvertMigration: Migration = {
   version: 1,
   name: 'accounts, keys, plans, audit, replies, notices',

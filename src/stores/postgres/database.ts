@@ -37,13 +37,13 @@ export interface Transaction {
   end(how: 'commit' | 'rollback'): Promise<void>;
 }
 
-/** The seam over PostgreSQL: whatever is asked of it goes through these pools. */
+/** The seam over PostgreSQL: all queries go through these pools. */
 export interface Database {
   /** Reservations: requests wait for them. */
   opens: Connections;
   /** Settlements, one batch at a time. */
   closes: Connections;
-  /** Who may enter: a revocation waits for no other question, nor for what a lost connection never answers. */
+  /** Keys and accounts: a revocation waits for no other query, nor for one that a lost connection never answers. */
   keys: Connections;
   /** Changes of accounts, queries, housekeeping. */
   rest: Connections;
@@ -59,7 +59,7 @@ export interface PoolSizes {
   rest: number;
 }
 
-/** Eight connections a replica, opened as they are needed: a server of 100 connections carries twelve. */
+/** Eight connections a replica, opened on demand: a server of 100 connections carries twelve replicas. */
 export const poolSizes: PoolSizes = { opens: 2, closes: 1, keys: 1, rest: 4 };
 
 /** A reservation that is not committed by then is refused (design §11): the server should stop trying too. */
@@ -93,7 +93,7 @@ export async function connect(url: string, sizes: PoolSizes = poolSizes): Promis
       statement_timeout: statementTimeoutMs,
       query_timeout: statementTimeoutMs + silenceMs,
     });
-    // A connection that breaks while nobody uses it is gone from the pool by itself; unheard it would end the process.
+    // A connection that breaks while idle leaves the pool by itself. Without a listener it would end the process.
     made.on('error', () => {});
     made.on('connect', (client) => client.on('error', () => {}));
     pools.push(made);
@@ -121,7 +121,7 @@ function connectionsOf(pool: PgPool): Connections {
       throw error;
     }
     const run = runOver(client);
-    /** An error that is not the server's: whatever is asked next would wait behind what it never answered. */
+    /** An error that did not come from the server: the next query would wait behind one that is never answered. */
     let lost = false;
     return {
       async run(sql, values) {
@@ -154,7 +154,7 @@ function connectionsOf(pool: PgPool): Connections {
       try {
         result = await work(transaction.run);
       } catch (error) {
-        // Why it failed is what is to be told, not that it could not even be rolled back.
+        // Report why it failed, not that it could not even be rolled back.
         await transaction.end('rollback').catch(() => {});
         throw error;
       }
@@ -192,7 +192,7 @@ function safeInteger(text: string): number {
   return value;
 }
 
-/** Of an error that the server sent (https://www.postgresql.org/docs/current/errcodes-appendix.html); else null. */
+/** SQLSTATE of an error from the server (https://www.postgresql.org/docs/current/errcodes-appendix.html), or null. */
 export function sqlState(error: unknown): string | null {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null;
   return /^[0-9A-Z]{5}$/.test(error.code) && 'severity' in error ? error.code : null;

@@ -3,11 +3,11 @@ import { databaseNowMs } from './boots.ts';
 import type { Connections } from './database.ts';
 import { holdsRows } from './kept-tables.ts';
 
-/** What a server says of itself, for `culvert doctor`. */
+/** Facts of a server, for `culvert doctor`. */
 export interface PostgresFacts {
   /** Such as `PostgreSQL 15.4`. */
   version: string;
-  /** Whether it holds no account, key, request or anything else of ours; its tables may not be there yet. */
+  /** Whether it holds no account, key, request or other row of ours; its tables may not exist yet. */
   empty: boolean;
   /** Ms by which its clock is before (negative) or after ours, give or take the way there. */
   clockAheadMs: number;

@@ -3,7 +3,7 @@ import type { Run } from './database.ts';
 
 export const keptTables: readonly KeptTable[] = [...keptOfAccounts, ...keptOfLedger];
 
-/** Whether any table that a backup keeps has a row; tables that are not there have none. */
+/** Whether any table of a backup has a row; missing tables have none. */
 export async function holdsRows(run: Run): Promise<boolean> {
   const { rows: there } = await run<{ tablename: string }>(
     `SELECT tablename FROM pg_tables WHERE schemaname = 'culvert'`,

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely';
 
 /**
- * The query builder, to compile with, over the schema `culvert`: what it compiled runs on our own connections. Loaded
- * at first use: it costs 80 ms and 26 MB, and a running server only reads, by SQL of its own.
+ * The query builder, which only compiles, over the schema `culvert`: our own connections run the queries. Loaded on
+ * demand: it costs 80 ms and 26 MB, and a running server only reads, by SQL of its own.
  */
 export async function postgresQueries<Tables>(): Promise<Kysely<Tables>> {
   const { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } = await import('kysely');

@@ -4,7 +4,7 @@ import type { Database } from './database.ts';
 
 const renewIntervalMs = 5_000;
 const lostRenewIntervalMs = 1_000;
-/** Whoever has not renewed for so long has lost it to whoever asks. */
+/** A holder that has not renewed for this long loses it to the next one that asks. */
 const leaseMs = 30_000;
 /** The holder stops before that: another may have it the moment it ends. */
 const trustedMs = 25_000;
@@ -79,7 +79,7 @@ export async function takeLease(options: LeaseOptions): Promise<LeaseResult> {
     async release() {
       released = true;
       if (timer !== null) clearTimeout(timer);
-      // Where that cannot be written, it ends by itself.
+      // If that cannot be written, it ends by itself.
       await run('DELETE FROM culvert.lease WHERE boot_id = $1', [bootId]).catch(() => {});
     },
   };

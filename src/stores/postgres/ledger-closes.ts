@@ -8,13 +8,13 @@ const batchRowsMax = 500;
 const firstRetryMs = 50;
 const retryMaxMs = 1_000;
 
-/** As long as the caller lets it be: every close here was a reservation that the caller let in. */
+/** Bounded by the caller: every close here was a reservation that the caller admitted. */
 export interface CloseQueue {
   close(event: UsageEvent): void;
-  /** Writes what waits at once; resolves when all of it is written or given up, or after `waitMaxMs`. */
+  /** Writes waiting closes at once. Resolves when all are written or given up, or after `waitMaxMs`. */
   flush(waitMaxMs: number): Promise<void>;
   queued(): number;
-  /** Gives up what is left. */
+  /** Gives up the rest. */
   stop(): void;
 }
 
@@ -29,7 +29,7 @@ interface Waiting {
   sinceMs: number;
 }
 
-/** One batch at a time, in their order. `write` writes all of its events or none, and again changes nothing. */
+/** One batch at a time, in order. `write` writes all of its events or none, and a repeat changes nothing. */
 export function createCloseQueue(
   write: (events: readonly UsageEvent[]) => Promise<void>,
   clock: Clock,
@@ -151,7 +151,7 @@ export function createCloseQueue(
     stop() {
       stopped = true;
       if (timer !== null) clearTimeout(timer);
-      // What is on its way may still arrive: its batch reports itself.
+      // A batch on its way may still arrive; it reports itself.
       if (!running) giveUp(queue.length, 'Culvert is shutting down');
     },
   };

@@ -22,7 +22,10 @@ const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 /** A day of many millions of requests takes a while. */
 const sumTimeoutMs = 600_000;
-/** Held by who adds a day up, and shared by those who write of days that may be: any number that nobody else takes. */
+/**
+ * A lock that the process holds which adds a day up, and that writers of such days share. The number is arbitrary, and
+ * nobody else takes it.
+ */
 const daysLock = 0x64_61_79_73;
 
 /** Adds up the days that are over, oldest first, each in a transaction of its own. Replicas wait for each other. */
@@ -33,7 +36,7 @@ export async function sumDays(connections: Connections, nowMs: number): Promise<
 /** Whether there was one. */
 async function sumNextDay(run: Run, nowMs: number): Promise<boolean> {
   await run(`SET LOCAL statement_timeout = ${sumTimeoutMs}`);
-  // Whoever writes of such a day has committed by now, or waits.
+  // Every writer of such a day has committed by now, or waits.
   await run('SELECT pg_advisory_xact_lock($1)', [daysLock]);
   const { rows } = await run<{ hour: number | null }>(nextHourSql('culvert.', await summedMs(run)));
   const hour = rows[0]?.hour ?? null;

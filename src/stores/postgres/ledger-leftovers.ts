@@ -3,7 +3,7 @@ import type { Run } from './database.ts';
 
 /** A statement that was sent before may still be running: the server ends it after 250 ms. */
 export const leftoverSettleMs = 1_500;
-/** What does not fit is charged at its estimate when this process ends. */
+/** The rest is charged at its estimate when this process ends. */
 const leftoversMax = 100_000;
 const batchRowsMax = 1_000;
 

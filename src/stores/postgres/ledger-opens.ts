@@ -6,20 +6,20 @@ import { reasonOf } from './unavailable.ts';
 
 const batchRowsMax = 500;
 const firstRetryMs = 25;
-/** While PostgreSQL is away it is asked again this often at least, so that service is back a second after it. */
+/** While PostgreSQL is away it is asked at least this often, so that service is back a second after it. */
 const retryMaxMs = 1_000;
 
 export interface OpenObserver {
   onOpened(requestId: string): void;
-  /** Refused, and nobody knows whether it is in the table: it must not stay there. */
+  /** Refused, but perhaps in the table: it must not stay there. */
   onUnwanted(requestId: string): void;
-  /** What the last statement met; null when it passed. */
+  /** The error of the last statement; null when it passed. */
   onOutcome(error: unknown): void;
 }
 
 interface Waiting {
   row: ReservationRow;
-  /** `sent`: on its way. `answered`: nobody waits for it any more, at most its statement is still on its way. */
+  /** `sent`: on its way. `answered`: nobody waits for it any more; at most its statement is still on its way. */
   state: 'queued' | 'sent' | 'answered';
   /** A statement with it has been sent whose outcome is unknown. */
   maybeWritten: boolean;
@@ -30,8 +30,8 @@ interface Waiting {
 }
 
 /**
- * Group commit: what came in while `lanesMax` statements were on their way is the next one. `write` writes all of its
- * rows or none, and again changes nothing.
+ * Group commit: rows that came while `lanesMax` statements were on their way make the next one. `write` writes all of
+ * its rows or none, and a repeat changes nothing.
  */
 export class OpenQueue {
   readonly #write: (rows: readonly ReservationRow[]) => Promise<void>;
@@ -60,7 +60,7 @@ export class OpenQueue {
     this.#observer = observer;
   }
 
-  /** Resolves when the reservation is in the books; rejects when it is not, or nobody can tell in time. */
+  /** Resolves when the reservation is in the ledger. Rejects when it is not, or nobody can tell in time. */
   open(row: ReservationRow): Promise<void> {
     if (this.#refusal !== null) return Promise.reject(notRecorded(this.#refusal));
     if (this.#waiting >= queuedOpensMax) return Promise.reject(notRecorded('too many requests wait'));

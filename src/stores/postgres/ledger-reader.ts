@@ -90,7 +90,7 @@ const liveBuckets = {
   text: `SELECT * FROM culvert.quota_bucket, unnest($2::bigint[], $3::bigint[]) AS grain (ms, first)
     WHERE scope = ANY($1) AND grain_ms = grain.ms AND bucket >= grain.first`,
 };
-/** From scope to scope by the primary key: a scan would read every minute of every scope. */
+/** Goes from scope to scope by the primary key: a scan would read every minute of every scope. */
 const newestBucket = `
   WITH RECURSIVE known (scope) AS (
     SELECT min(scope) FROM culvert.quota_bucket

@@ -5,8 +5,8 @@ import type { Migration } from '../migration.ts';
 import { trafficOfPast } from '../traffic-of-past.ts';
 
 /**
- * What SQLite keeps in ledger.db. The key is our request id, a UUIDv7: in the C collation its order is that of time, so
- * a lookup, a page, a range of time and retention all go by the primary key.
+ * The tables that SQLite keeps in ledger.db. The key is our request id, a UUIDv7: in the C collation its order is that
+ * of time, so a lookup, a page, a range of time and retention all use the primary key.
  */
 export const ledgerMigration: Migration = {
   version: 2,

@@ -10,10 +10,13 @@ export async function readTraffic(run: Run, query: TrafficQuery): Promise<Traffi
   return rows.map((row) => trafficPoint(query, row));
 }
 
-/** What this process has written of settled requests, on its way to the table. */
+/** Traffic of settled requests that this process has not written to the table yet. */
 export interface TrafficBook {
   add(events: readonly UsageEvent[]): void;
-  /** Writes all of it; never rejects: what the server refused waits, what it may have written is not written twice. */
+  /**
+   * Writes all of it. Never rejects: rows that the server refused wait, and rows that it may have written are not
+   * written twice.
+   */
   write(): Promise<void>;
 }
 
@@ -40,7 +43,7 @@ export function createTrafficBook(run: Run): TrafficBook {
       for (const event of events) if (!isRefusal(event)) sums.add(event);
     },
     async write() {
-      // Whoever waits must find what came before.
+      // A caller that waits must find the earlier rows.
       await writing;
       writing ??= writeAll().finally(() => {
         writing = null;

@@ -36,8 +36,8 @@ export interface EventRules {
 }
 
 /**
- * Swaps reservations for their events in one commit; resolves to those that were written. Of a request whose reservation is not there (any more) nothing is
- * written. Again after a lost answer changes nothing, since the reservations went with the first commit.
+ * Replaces reservations by their events in one commit. Resolves to the written ones. A request without its reservation
+ * is not written. A repeat after a lost answer changes nothing, because the reservations went with the first commit.
  */
 export function writeCloses(
   connections: Connections,
@@ -72,7 +72,7 @@ export async function writeEvents(
   if (order !== undefined) await orderRecords(run, counted, order);
 }
 
-/** Adds to what is there, all of it in one statement, in the order that every replica has. */
+/** Adds to the present values, all of it in one statement, in the order that every replica has. */
 export function writeTraffic(run: Run, rows: TrafficRow[]): Promise<void> {
   return addTraffic.into(run, inOrder(rows, trafficKey));
 }

@@ -35,15 +35,15 @@ export interface PostgresLedgerOptions {
   /** Names this process in its reservations; a fresh UUID at each start. */
   bootId: string;
   clock: Clock;
-  /** What a reservation costs whose process died; a rule of metering. */
+  /** Cost of a reservation whose process died; a rule of metering. */
   chargeCrashed: (reservation: ReservationRow) => UsageEvent;
   /** The quota buckets that an event moves; a rule of metering. */
   bucketsOf: BucketsOf;
   /** Absent: no sink is to get records. */
   order?: RecordOrder;
   /**
-   * `look`: for a process that serves nobody, such as the CLI. It opens nothing and is not counted among the boots that
-   * live. Default `serve`.
+   * `look`: for a process that serves nobody, such as the CLI. It opens nothing and does not count among the living
+   * boots. Default: `serve`.
    */
   use?: 'serve' | 'look';
   /** Hears of what no caller is told: dropped closes, an outage's beginning and end. For the log. */
@@ -143,7 +143,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
       }),
     prune: (beforeMs) =>
       unavailable(
-        // Before what is too old goes: users and tags are known from single requests alone.
+        // Runs before old rows are removed: only single requests know users and tags.
         sumDays(database.rest, clock.wallMs()).then(() => pruneLedger(run, beforeMs, clock.wallMs())),
       ),
     records: createPostgresRecords(database, bootId),
@@ -166,7 +166,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
         await leftovers.sweep(run, 0);
         if (use === 'serve') await boots.end();
       } catch {
-        // What is left open is charged by another process after 30 s of silence then, instead of at once.
+        // Another process then charges open reservations after 30 s of silence, instead of at once.
       }
     },
   };

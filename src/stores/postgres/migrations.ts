@@ -2,7 +2,7 @@ import { type Migration, NewerSchema, type SchemaState } from '../migration.ts';
 import type { Connections, Run } from './database.ts';
 import { migrations } from './schema.ts';
 
-/** Any number that nobody else's program takes: the first bytes of `culvert`. */
+/** A number that no other program takes: the first bytes of `culvert`. */
 const lockId = 0x63_75_6c_76;
 
 /**
@@ -34,7 +34,7 @@ export async function migrate(
 
 const migrationTimeoutMs = 600_000;
 
-/** What `migrate` would do. */
+/** The steps that `migrate` would take. */
 export async function pendingMigrations(connections: Connections, place: string): Promise<SchemaState[]> {
   const current = await currentVersion(connections.run);
   const pending = migrations.filter((step) => step.version > current).map((step) => step.name);
@@ -51,7 +51,7 @@ async function currentVersion(run: Run): Promise<number> {
   return found[0]?.version ?? 0;
 }
 
-/** An administrator may have made the schema, for a user who may not. */
+/** An administrator may have made the schema for a user who may not create one. */
 async function createSchema(run: Run): Promise<void> {
   const { rows } = await run(`SELECT FROM pg_namespace WHERE nspname = 'culvert'`);
   if (rows.length === 0) await run('CREATE SCHEMA culvert');

@@ -2,8 +2,8 @@ import { connect, type Database, type PoolSizes } from './database.ts';
 import { migrate } from './migrations.ts';
 
 /**
- * PostgreSQL for a server: reached, and its tables up to date. Rejects with what `whyUnusable` turns into a sentence.
- * The stores over it leave closing to whoever opened it.
+ * PostgreSQL for a server: reached, and with its tables up to date. Rejects with an error that `whyUnusable` turns into
+ * a sentence. The stores over it leave closing to the caller.
  */
 export async function openPostgres(url: string, sizes?: PoolSizes): Promise<Database> {
   const database = await connect(url, sizes);

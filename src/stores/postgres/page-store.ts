@@ -78,7 +78,7 @@ async function matching(run: Run, tenant: string, words: readonly string[], limi
 /** First half of an advisory lock: variants of one URL are kept one after another. */
 const urlLock = 0x63_76_70;
 
-/** Of tenant and URL: a URL may be longer than what an index holds. */
+/** Hash of tenant and URL: a URL may be longer than an index can hold. */
 function idOf(tenant: string, url: string): string {
   return createHash('sha256')
     .update(JSON.stringify([tenant, url]))

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts';
 
-/** Which tenant was given which id of what lives at a provider, and under which credential. */
+/** Which tenant got which id of an object at a provider, and under which credential. */
 export const providerObjectMigration: Migration = {
   version: 10,
   name: 'objects at providers',

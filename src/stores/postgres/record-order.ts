@@ -107,5 +107,5 @@ export function createPostgresRecords({ rest }: Pick<Database, 'rest'>, holder: 
   };
 }
 
-/** What retention has removed is sent to nobody. */
+/** Records that retention has removed go to nobody. */
 export const pruneRecordOrder = 'DELETE FROM culvert.record_order WHERE request_id < $1';

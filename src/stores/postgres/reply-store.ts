@@ -3,7 +3,10 @@ import { bootIsOver } from './boots.ts';
 import type { Database } from './database.ts';
 import { inTime, unavailable } from './unavailable.ts';
 
-/** Between a conflict and the look at what it was, the other row may have gone; each round is one that won meanwhile. */
+/**
+ * Between a conflict and the look at its cause, the other row may have gone. In each such round another process won
+ * meanwhile.
+ */
 const takeRoundsMax = 10;
 
 /** A caller waits for it: as for a reservation. */
@@ -25,7 +28,7 @@ export function createPostgresReplyStore({ opens, rest }: Pick<Database, 'opens'
     throw new Error('other requests took and released the Idempotency-Key again and again');
   }
 
-  /** Else a repeat would hear of a running request until the key expires. */
+  /** Otherwise a repeat would hear of a running request until the key expires. */
   function giveBack(row: ReplyTake, triesLeft: number): void {
     const timer = setTimeout(() => {
       rest.run(releaseReply, [row.scope, row.key, row.requestId]).catch(() => {

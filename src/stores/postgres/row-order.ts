@@ -9,7 +9,7 @@ export function inOrder<Row extends object>(rows: Row[], key: readonly Column[])
   });
 }
 
-/** Adds to what is there. */
+/** Adds to the present values. */
 export function onConflictAdd(table: string, key: readonly Column[], sums: readonly Column[]): string {
   const added = sums.map(({ name }) => `${name} = ${table}.${name} + excluded.${name}`).join(', ');
   return `ON CONFLICT (${key.map(({ name }) => `"${name}"`).join(', ')}) DO UPDATE SET ${added}`;

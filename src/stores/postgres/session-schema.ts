@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts';
 
-/** Who administers, and who is logged in to the dashboard. */
+/** Operators, and the sessions of the dashboard. */
 export const sessionMigration: Migration = {
   version: 14,
   name: 'operators and sessions',

@@ -1,14 +1,14 @@
 import { FailureError } from '../../kernel/failure.ts';
 import { isRowsFault, sqlState } from './database.ts';
 
-/** What an error of the server or its connection says in words that name neither host nor user. */
+/** Words for an error of the server or its connection, without host and user. */
 export function reasonOf(error: unknown): string {
   const state = sqlState(error);
   if (state !== null) return `PostgreSQL refuses it (SQLSTATE ${state})`;
   return 'PostgreSQL cannot be reached';
 }
 
-/** Passes a result on; a database that is away becomes a FailureError `quota-unavailable`, a defect stays what it is. */
+/** Passes a result on. An unreachable database becomes a FailureError `quota-unavailable`; a defect stays as it is. */
 export async function unavailable<T>(result: Promise<T>): Promise<T> {
   try {
     return await result;
@@ -21,7 +21,7 @@ export async function unavailable<T>(result: Promise<T>): Promise<T> {
   }
 }
 
-/** Rejects after `timeoutMs`, as a server does that does not answer; what comes later is nobody's. */
+/** Rejects after `timeoutMs`, as for a server that does not answer. A later answer is ignored. */
 export function inTime<T>(result: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('timeout')), timeoutMs);

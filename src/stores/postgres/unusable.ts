@@ -30,7 +30,7 @@ export function mayPass(error: unknown): boolean {
   return !(error instanceof NewerSchema) && !(error instanceof Error && whyNoTls(error) !== null);
 }
 
-/** What `sslmode` of the URL asks for and cannot be had; no waiting mends it. */
+/** `sslmode` of the URL asks for something that is not available; waiting does not help. */
 function whyNoTls(error: Error): string | null {
   const { message } = error;
   if (/does not support SSL/.test(message)) return 'it does not support TLS. Leave sslmode out of storage.database.';
@@ -45,7 +45,7 @@ function whyNoTls(error: Error): string | null {
 function socketCode(error: Error): string | null {
   const first = error instanceof AggregateError ? error.errors[0] : error;
   if (!(first instanceof Error) || !('code' in first) || !('syscall' in first)) return null;
-  // A server of ours that cannot listen is no fault of the database.
+  // A server of ours that cannot listen is not a fault of the database.
   if (first.syscall === 'listen' || first.syscall === 'bind') return null;
   return String(first.code);
 }

@@ -43,7 +43,7 @@ export const vectorMigration: Migration = {
   `,
 };
 
-/** What a collection has beside its unnamed vector. */
+/** Parts of a collection beside its unnamed vector. */
 export const namedVectorMigration: Migration = {
   version: 12,
   name: 'named vectors',
@@ -54,7 +54,7 @@ export const namedVectorMigration: Migration = {
   `,
 };
 
-/** What clients of Qdrant set, and are shown again. */
+/** Settings of Qdrant's clients, which are shown to them again. */
 export const vectorSettingsMigration: Migration = {
   version: 16,
   name: 'settings of collections of vectors',

@@ -65,7 +65,9 @@ const unavailable: Unavailable = {
 export interface RedisCountersOptions {
   /** `redis[s]://[[user][:password]@]host[:port][/database]` */
   url: string;
-  /** Names `books`, for ever and alone: other books' counters in this Redis are not ours. Neither braces nor spaces. */
+  /**
+   * Id of this ledger for ever: counters of other ledgers in this Redis are not ours. It has neither braces nor spaces.
+   */
   booksId: string;
   /** The ledger that all processes over these counters share. */
   books: QuotaBooks;
@@ -74,7 +76,7 @@ export interface RedisCountersOptions {
   clock: Clock;
   /** For the operator's log: that nothing can be admitted, and that it can again. */
   onTrouble: (message: string) => void;
-  /** In place of the server's time, for tests. */
+  /** Replaces the server's time, for tests. */
   nowMs?: () => number;
 }
 
@@ -83,7 +85,7 @@ export interface RedisCountersOptions {
  * Redis is away, slow or has lost its memory, the answer is `unavailable`: admission fails closed.
  */
 export class RedisCounters implements Counters {
-  /** Of what is counted apart from limits. */
+  /** Of counts apart from limits. */
   readonly tally: SharedTally;
   readonly #loop: LoopClock;
   readonly #knownOver: KnownOver;
@@ -201,7 +203,7 @@ export class RedisCounters implements Counters {
     return this.#link.whenReady();
   }
 
-  /** Looks for requests that nobody will end; happens by itself every 10 s. */
+  /** Looks for requests that nobody will end. It also runs by itself every 10 s. */
   sweep(): Promise<void> {
     return this.#sweep.run();
   }

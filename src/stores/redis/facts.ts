@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { NoReply, openWire, type Reply, type Wire } from './wire.ts';
 
-/** What a server says of itself, for `culvert doctor`. */
+/** Facts of a server, for `culvert doctor`. */
 export interface RedisFacts {
   /** Why it cannot be used, in words without its password; null when it can. */
   trouble: string | null;
@@ -13,7 +13,7 @@ export interface RedisFacts {
   clockAheadMs: number | null;
 }
 
-/** Never rejects: a server that cannot be reached is told as trouble. */
+/** Never rejects: an unreachable server is reported as trouble. */
 export async function redisFacts(url: string, clock: Clock): Promise<RedisFacts> {
   let wire: Wire | null = null;
   try {
@@ -37,7 +37,7 @@ export async function redisFacts(url: string, clock: Clock): Promise<RedisFacts>
   }
 }
 
-/** `maxmemory-policy`; null from a server that does not let us read its configuration, which may count all the same. */
+/** `maxmemory-policy`; null from a server that does not let us read its configuration, which may count nevertheless. */
 export async function evictionPolicy(wire: Wire): Promise<string | null> {
   let reply: unknown;
   try {

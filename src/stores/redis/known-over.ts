@@ -1,16 +1,16 @@
 import type { Full, Limit } from '../../metering/counters.ts';
 
 /**
- * Limits that Redis has refused a request for, until the instant at which it would pass: until then nobody needs to be
- * asked. `certain` are those of which nothing is ever given back (calls, tokens, USD); units may come back when a request
- * ends, so what is known of them only takes the place of no answer at all.
+ * Limits that Redis has refused a request for, until the instant at which it would pass: until then Redis need not be
+ * asked. `certain` are those of which nothing is ever given back (calls, tokens, USD). Units may come back when a
+ * request ends, so what is known of them is used only when Redis does not answer.
  */
 export interface KnownOver {
   /** `redisNowMs` is the server's time of the refusal: its clock and ours may differ. */
   learn(over: Full, limit: Limit, limits: readonly Limit[], needs: number, redisNowMs: number): void;
   /**
-   * The refusal of a request that needs so much of each of these limits; null: none is known. Of other limits another
-   * might free later, and Redis is asked which.
+   * The refusal of a request that needs this much of each of these limits; null: none is known. For other limits
+   * another one might free later, and Redis is asked which.
    */
   find(limits: readonly Limit[], needs: (limit: Limit) => number, how: 'certain' | 'any'): Full | null;
   forget(): void;

@@ -5,7 +5,7 @@ import { leaveScript, renewScript } from './lua-leases.ts';
 
 const renewEveryMs = 10_000;
 
-/** Places that could not be given back at once; what is above it runs out by itself after 30 s. */
+/** Places that could not be given back at once. Further ones run out by themselves after 30 s. */
 const owedMax = 10_000;
 
 /** Places in one command. */
@@ -20,7 +20,7 @@ interface Place {
 export interface Leases {
   /** Taken by the enter script; held until `leave`, which is idempotent. */
   held(account: string, scopes: readonly Scope[], requestId: string): () => void;
-  /** Perhaps taken: nobody knows. Given back. */
+  /** Perhaps taken: nobody knows. They are given back. */
   giveBack(account: string, scopes: readonly Scope[], requestId: string): void;
   /** All of ours, taken again: a new epoch knows none. */
   takeAgain(run: Run): Promise<void>;
@@ -46,7 +46,7 @@ export function createLeases(link: () => Link): Leases {
       const answer = await run(renewScript, keysOf(batch), idsOf(batch));
       all &&= typeof answer !== 'string';
     }
-    // What was given back while its renewal was on the way would stand for 30 s more.
+    // A place given back while its renewal was on the way would stay for 30 s more.
     giveBack(places.filter((place) => gone.has(place)));
     return all;
   }

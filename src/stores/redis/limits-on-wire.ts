@@ -5,7 +5,7 @@ import type { Reply } from './wire.ts';
 const measures: Readonly<Record<Measure, string>> = { calls: 'c', units: 'u', tokens: 't', usd: 'd' };
 const spans: Readonly<Record<SpanName, string>> = { minute: '1', '5h': '5', week: '7', month: '30' };
 
-/** What the scripts total (lua-windows.ts). */
+/** Names of the totals in the scripts (lua-windows.ts). */
 const counted: Readonly<Record<Measure, readonly SpanName[]>> = {
   calls: ['minute'],
   units: ['5h', 'week', 'month'],
@@ -13,13 +13,15 @@ const counted: Readonly<Record<Measure, readonly SpanName[]>> = {
   usd: ['5h', 'week', 'month'],
 };
 
-/** Measure and span as the scripts name them. Throws for what nobody counts: that is a mistake of ours, not of a caller. */
+/**
+ * Measure and span as the scripts name them. Throws for one that nobody counts: that is our mistake, not a caller's.
+ */
 export function spanOnWire({ measure, span }: Limit): [measure: string, span: string] {
   if (!counted[measure].includes(span)) throw new Error(`${measure} are not counted by ${span}`);
   return [measures[measure], spans[span]];
 }
 
-/** -1 is no limit. */
+/** -1 means no limit. */
 export function allowedOnWire(allowed: number): string {
   return Number.isFinite(allowed) ? String(allowed) : '-1';
 }

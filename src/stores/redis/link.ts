@@ -11,15 +11,15 @@ import type { Script } from './script.ts';
 import { NoReply, openWire, type Reply, type Wire } from './wire.ts';
 
 /**
- * After an epoch begins nobody is admitted for so long: a hold of the epoch before is answered within 250 ms and what our
- * loop may add, and is in the ledger, or refused by it, as long again later. The ledger's snapshots that seed the new
+ * After an epoch begins nobody is admitted for this long. A hold of the epoch before is answered within 250 ms and what
+ * our loop may add; as long again later it is in the ledger, or refused by it. The ledger's snapshots that seed the new
  * epoch then know all of them.
  */
 export const epochGuardMs = 600 + 2 * ownLagMaxMs;
 
 /**
- * Though nobody asks anything, a flush is noticed within this long: running requests take their places again before the
- * new epoch, which waits longer than this, lets anybody in.
+ * A flush is noticed within this long, even without requests: running requests take their places again before the new
+ * epoch, which waits longer than this, admits anybody.
  */
 const pulseEveryMs = 200;
 
@@ -36,13 +36,13 @@ export interface LinkOptions {
   /** Names the books that are counted for. */
   booksId: string;
   clock: Clock;
-  /** In place of the server's time, for tests. */
+  /** Replaces the server's time, for tests. */
   nowMs?: () => number;
   /** Those that will be run. */
   scripts: readonly Script[];
   /** For the operator's log. */
   onTrouble: (message: string) => void;
-  /** An epoch that is another than before is about to be used; what it must know first. Rejecting drops the connection. */
+  /** Called before a new epoch is used, to give it what it must know. Rejecting drops the connection. */
   beforeEpoch: (run: Run) => Promise<void>;
   /** Admission is possible again. */
   onReady: () => void;
@@ -62,7 +62,7 @@ export class Link {
   #round = 0;
   #distrusted = false;
   #trouble: string | null = 'Redis is not connected yet';
-  /** As `trouble`, but for what mends itself in a moment: for the log. */
+  /** As `trouble`, without faults that heal in a moment: for the log. */
   #loss: string | null = null;
   /** The last refusal of a single command, and the last policy that was warned of: told once. */
   #complaint = '';
@@ -128,7 +128,7 @@ export class Link {
   }
 
   #beat(): void {
-    // What was not told because it had only just begun again.
+    // Trouble that was not reported because it had only just begun again.
     this.#report.look();
     const wire = this.#wire;
     if (wire !== null && this.#state === 'ready' && !wire.slow()) void this.#runOn(wire, pulseScript, [], []);
@@ -172,7 +172,7 @@ export class Link {
       if (this.#state === 'closed') return opened.destroy();
       this.#wire = opened;
       await this.#warnOfEviction(opened);
-      // Were one sent again because Redis does not know it, what was sent after it would be done before it.
+      // If a script were sent again because Redis does not know it, later commands would run before it.
       await Promise.all(this.#options.scripts.map(({ text }) => opened.send(['SCRIPT', 'LOAD', text])));
       if (this.#wire === opened) await this.#verify(opened);
     } catch (error) {

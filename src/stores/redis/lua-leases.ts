@@ -18,7 +18,7 @@ for i = 2, #KEYS do call('ZREM', KEYS[i], ARGV[1 + i]) end
 return {0}
 `);
 
-/** How many run. KEYS: from 2 on, sets of places. */
+/** Number of running requests. KEYS: from 2 on, sets of places. */
 export const runningScript = script(`${luaWindows}
 local answer, now = {0}, serverMs()
 for i = 2, #KEYS do answer[i] = call('ZCOUNT', KEYS[i], '(' .. string.format('%.0f', now), '+inf') end

@@ -1,7 +1,7 @@
 /** A bit longer than the longest span: an idle account goes away by itself, and begins anew from the ledger. */
 const scopeTtlMs = 31 * 24 * 3_600_000;
 
-/** Running requests outlive what counts them: their loss means that counts may be of requests that nobody knows. */
+/** Running requests outlive their counters: when they are lost, counts may belong to requests that nobody knows. */
 const openTtlMs = scopeTtlMs + 24 * 3_600_000;
 
 /**

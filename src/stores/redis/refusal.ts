@@ -1,13 +1,13 @@
-/** What Redis says, or what kept it from saying anything; addresses and passwords are not in it. */
+/** Words of Redis, or the reason for its silence, without addresses and passwords. */
 export function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // Which of our scripts met it is of no use to an operator, and would make one trouble many.
+  // The name of the script is of no use to an operator, and would make many troubles of one.
   return error.message.replace(/,? script: [0-9a-f]{40}, on @user_script:\d+\.?$/, '').trim() || error.name;
 }
 
 /**
- * Whether a server that answers so cannot serve us now, whatever it is asked; another connection may find one that can.
- * Redis 6 tells what a script met in words of its own, with the code within.
+ * Whether a server with this answer cannot serve us now, whatever it is asked; another connection may find one that
+ * can. Redis 6 reports a script's error in words of its own, with the code within.
  */
 export function cannotServe(words: string): boolean {
   return /(^|: -)(READONLY|LOADING|MASTERDOWN|NOAUTH|NOPERM|OOM|MISCONF|NOREPLICAS)\b/.test(words);

@@ -21,7 +21,7 @@ export function readEntry(requestId: string, text: string): OpenEntry {
   };
 }
 
-/** What a scope's hash begins with, and which running requests it counts or no longer counts. */
+/** The first fields of a scope's hash, and the running requests that it counts or no longer counts. */
 export interface ScopeSeed {
   /** Field, value… (lua-windows.ts). */
   fields: readonly string[];
@@ -32,7 +32,7 @@ export interface ScopeSeed {
 export interface SeedFacts {
   seed: QuotaSeed;
   calls: readonly RecentCall[];
-  /** What Redis itself held as running before the ledger was asked. */
+  /** Running requests in Redis before the ledger was asked. */
   entries: readonly OpenEntry[];
   /** By the server's time. */
   nowMs: number;
@@ -78,7 +78,7 @@ function addRow(sums: Sums, row: BucketRow, nowMs: number): void {
   sums.add(`u${grain}`, row.bucket, row.units);
   sums.add(`t${grain}`, row.bucket, row.tokens);
   sums.add(`d${grain}`, row.bucket, row.usdNano);
-  // Within its minute the ledger does not know when: counted as late as can be, so that nobody gets more.
+  // The ledger knows only the minute: counted as late as possible, so that nobody gets more.
   if (grain === 'm' && (row.bucket + 2) * minuteMs > nowMs - secondMs)
     sums.add('ts', Math.floor(Math.min((row.bucket + 1) * minuteMs - 1, nowMs) / secondMs), row.tokens);
 }

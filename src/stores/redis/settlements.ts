@@ -54,7 +54,7 @@ export function createSettlements(
       );
       if (typeof answer === 'string') return false;
       if (answer[0] !== needsSeed) return true;
-      // Whether the seed will count this request as running, only the ledger's snapshot tells: asked again after it.
+      // Only the ledger's snapshot tells whether the seed will count this request as running: asked again after it.
       if (seeded || !(await seeding.ensure(account, scopes))) return false;
     }
   }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { createLoopClock, type LoopInstant } from '../../kernel/loop-clock.ts';
 
-/** What Redis answers to what we ask; scripts answer lists of whole numbers and texts. */
+/** Answers of Redis to our commands; scripts answer lists of whole numbers and texts. */
 export type Reply = string | number | null | readonly Reply[];
 
 /**
@@ -54,7 +54,7 @@ export async function openWire(
   clock: Clock,
   events: { onOver(reason: string): void; onFlowing(): void },
 ): Promise<Wire> {
-  // Only who runs on Redis pays for loading its client.
+  // Only installations with Redis pay for loading its client.
   const { createClient } = await import('@redis/client');
   let over = false;
   let established = false;

@@ -7,7 +7,7 @@ import { Agent, type Dispatcher, interceptors, ProxyAgent, request } from 'undic
 /** A folder in a bucket of S3-compatible storage. Keys are relative to it. Every call may reject with `S3Error`. */
 export interface Bucket {
   put(key: string, bytes: Uint8Array, type: string): Promise<void>;
-  /** Null when there is no such object. Whoever gets one reads it to its end or destroys it. */
+  /** Null when there is no such object. The caller reads it to its end or destroys it. */
   get(key: string): Promise<{ bytes: number; content: Readable } | null>;
   delete(key: string): Promise<void>;
   /** Up to 1,000 objects, by key, and where the next page begins; null after the last. */
@@ -24,7 +24,7 @@ export interface BucketPlace {
   region: string;
   /** `path`: https://endpoint/bucket/key. `host`: https://bucket.endpoint/key. */
   style: 'path' | 'host';
-  /** Of a whole call with its retries, of a read until its headers. */
+  /** Of a whole call with its retries; of a read until its headers. */
   timeoutMs: number;
 }
 
@@ -36,7 +36,7 @@ export interface S3Credentials {
 
 /** The storage said no, or nothing. Its message names the bucket and the storage's own code. */
 export class S3Error extends Error {
-  /** Of the answer; null where there was none. */
+  /** Of the answer; null when there was none. */
   readonly status: number | null;
   constructor(message: string, status: number | null) {
     super(message);
@@ -181,7 +181,7 @@ function elements(xml: string): [name: string, text: string][] {
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // Of several addresses that were tried, the first says it.
+  // When several addresses were tried, the first one's error counts.
   const first = error instanceof AggregateError ? error.errors[0] : error;
   return first instanceof Error ? first.message : String(first);
 }

@@ -11,7 +11,7 @@ export function openSqliteAlertStore(file: string): AlertStore & { close(): Prom
   const queue = database.prepare('INSERT INTO notice VALUES (?, ?, ?, ?, ?, ?)');
   return {
     async change(step) {
-      // Mostly nothing is wrong: then nobody's write is waited for.
+      // Mostly nothing is wrong: then it waits for nobody's write.
       const rows = () => all.all().map(rowOf);
       const first = step(rows());
       if (first.write.length + first.forget.length + first.notices.length === 0) return 0;

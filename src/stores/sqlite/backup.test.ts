@@ -33,7 +33,7 @@ function ledgerIn(folder: DataFolder, bootId: string) {
 
 async function all(rows: AsyncIterable<BackupRow>): Promise<BackupRow[]> {
   const found: BackupRow[] = [];
-  // As it comes from a file: JSON and back.
+  // As from a file: JSON and back.
   for await (const row of rows) found.push(JSON.parse(JSON.stringify(row)) as BackupRow);
   return found;
 }
@@ -109,12 +109,12 @@ test('a backup of a running folder, restored into an empty one, holds the same a
   assert.deepEqual(ledgerThere.buckets(scopes), ledger.buckets(scopes));
   const usage = { accounts: null, where: {}, groupBy: 'provider', splitBy: null, fromMs: 0, toMs: Date.now() } as const;
   assert.deepEqual(await ledgerThere.usage(usage), await ledger.usage(usage));
-  // What ran at that instant is charged there as crashed, once.
+  // A request that ran at that instant is charged there as crashed, once.
   assert.equal(await ledgerThere.recover(), 1);
   assert.equal((await ledgerThere.find(rows[0]!.requestId, 'dev'))?.class, 'crashed');
   await ledgerThere.shutdown();
   await accountsThere.close();
-  // Told is told; but a notice that waits is not posted by two.
+  // Reported alerts stay reported; two servers do not both post a pending notice.
   const tables = new Set(backup.map(({ table }) => table));
   assert.ok(tables.has('crossing') && !tables.has('notice') && !tables.has('reply') && !tables.has('boot'));
   await ledger.shutdown();

@@ -6,7 +6,7 @@ const mark = '.before-schema-';
 /** No copying takes as long. */
 const forgottenMs = 86_400_000;
 
-/** Where the file is kept as it was at that version of its schema. */
+/** Path of the copy of the file at that version of its schema. */
 export function copyBeforeSchema(file: string, version: number): string {
   return `${file}${mark}${version}`;
 }
@@ -36,7 +36,7 @@ export function keepCopy(database: Database, version: number, versionNow: () => 
   }
 }
 
-/** Copies of earlier upgrades, and what was left by one that was killed. */
+/** Copies of earlier upgrades, and files of a killed one. */
 function removeEarlier(file: string): void {
   for (const name of readdirSync(dirname(file))) {
     if (!name.startsWith(`${basename(file)}${mark}`)) continue;

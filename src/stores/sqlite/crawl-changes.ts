@@ -1,7 +1,7 @@
 import type { CrawlEnd, FinishedPage, FoundUrls, NewHook } from '../../tools/crawl/crawl-store.ts';
 import type { CrawlStatements } from './crawl-statements.ts';
 
-// All within a transaction of their caller's.
+// All within a transaction of the caller.
 
 /** Rows that are known, too many, or too many of one shape are left out. */
 export function add(sql: CrawlStatements, id: string, { urls, rowsMax, shapeMax }: FoundUrls): void {
@@ -43,7 +43,7 @@ export function finishPage(
   if (page.state === 'duplicate' || copied) {
     sql.duplicate.run(page.atMs, id, page.seq);
     sql.ended.run(0, 0, 0, 0, id);
-    // Of the same words are the same links.
+    // The same texts have the same links.
     if (!copied) add(sql, id, found);
     return;
   }

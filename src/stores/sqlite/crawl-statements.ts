@@ -1,11 +1,14 @@
 import type { Database } from './database.ts';
 
-/** Written out where one state is meant too: SQLite does not see that the partial index on open pages holds it. */
+/**
+ * Written out even where one state would do: otherwise SQLite does not see that the partial index on open pages covers
+ * it.
+ */
 const open = `state IN ('waiting', 'fetching')`;
 
 export type CrawlStatements = ReturnType<typeof crawlStatements>;
 
-/** What is asked of `crawl.db`, prepared once. */
+/** Prepared statements on `crawl.db`. */
 export function crawlStatements(database: Pick<Database, 'prepare'>) {
   const prepare = (text: string) => database.prepare(text);
   return {

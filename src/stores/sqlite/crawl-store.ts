@@ -55,7 +55,7 @@ function accessTo(database: ReturnType<typeof openDatabase>) {
   return { sql, atOnce, durably, held, found };
 }
 
-/** What callers ask. */
+/** Calls for callers. */
 function callersPart({ sql, durably, found }: Access) {
   return {
     create: (crawl, seeds, { runningMax, keptMax }) =>
@@ -108,7 +108,7 @@ function callersPart({ sql, durably, found }: Access) {
 function workersPart({ sql, atOnce, held }: Access) {
   return {
     async lease(worker, nowMs, untilMs, limit) {
-      // Asked all the time, and mostly nothing is there: then nobody's write is waited for.
+      // Asked all the time, and mostly there is nothing: then it waits for nobody's write.
       if (sql.free.get(nowMs, 1) === undefined) return [];
       return atOnce(() => {
         const crawls = (sql.free.all(nowMs, limit) as unknown as CrawlColumns[]).map(crawlOf);
@@ -181,7 +181,7 @@ function workersPart({ sql, atOnce, held }: Access) {
   } satisfies Partial<CrawlStore>;
 }
 
-/** What is done beside the work: webhooks that are due, and crawls whose time is over. */
+/** Work beside the pages: webhooks that are due, and crawls whose retention is over. */
 function upkeepPart({ sql, atOnce }: Access) {
   return {
     async dueHooks(nowMs, untilMs, { limit, tenantMax, without }) {

@@ -5,7 +5,7 @@ import { migrateKept } from './migrations.ts';
 /** Longest wait of a start for another that migrates. */
 const migrationBusyTimeoutMs = 10_000;
 
-/** Opens or creates `culvert.db`, brought up to date. Who finds it locked tries again by himself (`transaction`). */
+/** Opens or creates `culvert.db`, brought up to date. A caller that finds it locked tries again (`transaction`). */
 export function openCulvertDatabase(file: string, durability: Durability): Database {
   const database = openDatabase(file, durability, migrationBusyTimeoutMs);
   try {

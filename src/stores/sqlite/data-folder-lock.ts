@@ -4,10 +4,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { type DataFolder, readIfThere } from './data-folder.ts';
 import { naming, sqliteBusy, sqliteCode } from './database.ts';
 
-/** Who holds a folder. */
+/** The holder of a folder. */
 export interface LockOwner {
   pid: number;
-  /** Where the server can be reached, such as `http://127.0.0.1:4141`. */
+  /** Address of the server, such as `http://127.0.0.1:4141`. */
   url: string;
 }
 
@@ -22,9 +22,10 @@ export type LockResult =
   | { kind: 'held'; owner: LockOwner | null; message: string };
 
 /**
- * Takes the folder for this process. One server a folder: two would charge each other's running requests as crashed.
- * What excludes is a lock of the operating system (SQLite's, on `lock.db`): it goes with its process, however that
- * ends, and holds between containers, whose process ids mean nothing to each other. The file `lock` says who has it.
+ * Takes the folder for this process. A folder has one server: two would charge each other's running requests as
+ * crashed. A lock of the operating system (SQLite's, on `lock.db`) excludes others: it ends with its process, however
+ * that ends, and holds between containers, whose process ids mean nothing to each other. The file `lock` names the
+ * holder.
  */
 export function lockDataFolder(folder: DataFolder, url: string): LockResult {
   const holder = hold(folder);
@@ -59,7 +60,7 @@ export function lockDataFolder(folder: DataFolder, url: string): LockResult {
   };
 }
 
-/** A connection that nobody refers to is collected, and its lock with it. */
+/** A connection without a reference is collected, and its lock with it. */
 const held = new Set<DatabaseSync>();
 
 /** The running server of this folder, for the CLI to choose between HTTP and the files; null when none runs. */

@@ -6,10 +6,10 @@ import { createTroubleReport } from '../trouble-report.ts';
 import type { DataFolder } from './data-folder.ts';
 import { shardNames } from './integrity.ts';
 
-/** Whatever is acknowledged between the loss of the folder and this look is in files that only this process can see. */
+/** Everything acknowledged between the loss of the folder and this look is in files that only this process can see. */
 const lookIntervalMs = 1_000;
 
-/** Names kept within the folder, but for the vectors' shards. Logs of databases that stay open belong to them. */
+/** Names kept within the folder, except for the vectors' shards. Logs of databases that stay open belong to them. */
 const watchedNames = [
   'culvert.db',
   'culvert.db-wal',
@@ -29,9 +29,9 @@ export interface DataFolderWatch {
 }
 
 /**
- * Looks every second whether the folder and the files in it are still those that this process has open. A removed file
- * goes on taking writes that nobody will ever read. Files that appear later are watched from then on. What was moved
- * away and moved back is the same file: then the trouble is over. `tell` is the operator's log.
+ * Looks every second whether the folder and its files are still those that this process has open. A removed file goes
+ * on taking writes that nobody will ever read. New files are watched from then on. A file that was moved away and back
+ * is the same file: then the trouble is over. `tell` is the operator's log.
  */
 export function watchDataFolder(options: {
   folder: DataFolder;

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { secretBytesMin } from '../../kernel/seal.ts';
 
-/** Where one server keeps everything that must survive it. Paths are absolute. */
+/** The folder where one server keeps everything that must survive it. Paths are absolute. */
 export interface DataFolder {
   readonly path: string;
   readonly culvertDb: string;
@@ -11,7 +11,7 @@ export interface DataFolder {
   readonly modelsFile: string;
   /** The price list that was taken over last. */
   readonly pricesFile: string;
-  /** Who holds the folder, for people and the CLI; see data-folder-lock.ts. */
+  /** The holder of the folder, for people and the CLI; see data-folder-lock.ts. */
   readonly lockFile: string;
 }
 
@@ -35,7 +35,7 @@ export function openDataFolder(dir: string): DataFolder {
   return folder;
 }
 
-/** Where the secrets that a first start makes are kept, for their owner's eyes only. */
+/** Folder of the secrets that a first start makes, readable by their owner only. */
 export function keyFiles(folder: Pick<DataFolder, 'path'>): { admin: string; first: string } {
   return { admin: join(folder.path, 'admin.key'), first: join(folder.path, 'api.key') };
 }
@@ -54,9 +54,10 @@ export function ensureAdminKey(folder: DataFolder, mint: () => string): { key: s
 }
 
 /**
- * What stored data is encrypted and links are signed with where `storage.secret` is not configured: made by `mint` at
- * the first start, kept in `secret` which only its owner reads. Without it nothing sealed can be opened again, so a
- * backup needs it too. Throws `SecretCutShort` for a file that holds less than 32 bytes: to replace it would lose what it opens.
+ * The secret that encrypts stored data and signs links when `storage.secret` is not configured. `mint` makes it at the
+ * first start, and the file `secret`, which only its owner reads, keeps it. Without it nothing sealed can be opened
+ * again, so a backup needs it, too. Throws `SecretCutShort` for a file of less than 32 bytes: replacing it would lose
+ * what it opens.
  */
 export function ensureSecret(folder: DataFolder, mint: () => string): string {
   const file = join(folder.path, 'secret');

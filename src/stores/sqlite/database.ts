@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 
-/** The seam over the embedded engine: whatever else is asked of SQLite goes through these calls. */
+/** The seam over the embedded engine: every other call of SQLite goes through these. */
 export interface Database {
   readonly file: string;
   exec(sql: string): void;

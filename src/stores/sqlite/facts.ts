@@ -4,11 +4,11 @@ import type { DataFolder } from './data-folder.ts';
 import { naming } from './database.ts';
 import { keptTables } from './kept-tables.ts';
 
-/** What the embedded database says of itself, for `culvert doctor`. Only looks: no file is made or changed. */
+/** Facts of the embedded database, for `culvert doctor`. Makes and changes no file. */
 export interface SqliteFacts {
   /** Such as `SQLite 3.53.0`. */
   version: string;
-  /** Whether the folder holds no account, key, request or anything else of ours. */
+  /** Whether the folder holds no account, key, request or other row of ours. */
   empty: boolean;
 }
 

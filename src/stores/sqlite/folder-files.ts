@@ -31,7 +31,9 @@ function namesOf(folder: DataFolder, part: FolderPart): string[] {
   }
 }
 
-/** The part that a path within the folder belongs to; null for what no backup holds, such as a path that leads out. */
+/**
+ * The part that a path within the folder belongs to; null for a path that no backup holds, such as one that leads out.
+ */
 export function partOf(name: string): FolderPart | null {
   if (name === 'secret' || name === 'secret.earlier') return 'secret';
   if (name === 'crawl.db') return 'crawls';
@@ -47,8 +49,9 @@ function namesIn(folder: DataFolder, name: string): string[] {
 }
 
 /**
- * These parts of the folder in pieces, while a server writes on. Each database is copied to the file `scratch` first,
- * as of one instant, so that its log is held up no longer than that takes; `scratch` is gone when all is read or left.
+ * These parts of the folder in pieces, while a server writes on. Each database is first copied to the file `scratch`,
+ * as of one instant, so that its log is held up only for that time. `scratch` is gone when all is read or the reader
+ * stops.
  */
 export async function* readFolderFiles(
   folder: DataFolder,
@@ -100,7 +103,7 @@ async function* piecesOf(file: string, path: string): AsyncGenerator<FilePiece> 
 export interface FolderWriter {
   /** Throws `RestoreRefused` for a file that is none of ours. */
   write(piece: FilePiece): Promise<void>;
-  /** After the last piece, and after a failure: what was written is durable then. */
+  /** After the last piece, and after a failure: the written data is durable then. */
   end(): Promise<void>;
 }
 

@@ -4,7 +4,7 @@ import type { RequestQuery, TrafficQuery, UsageQuery } from '../../metering/ledg
 import type { Database } from './database.ts';
 import type { JobEnd, JobName, Jobs } from './housekeeping.ts';
 
-/** Whatever a database does that may take milliseconds, in a thread that starts at its first job. */
+/** Runs database work that may take milliseconds, in a thread that starts at its first job. */
 export interface Housekeeper {
   /** Moves the write-ahead log into the database, durably, and starts it over. One at a time: joins a running one. */
   checkpoint(): Promise<void>;
@@ -62,7 +62,8 @@ export function createHousekeeper(file: string): Housekeeper {
       throw new FailureError({ kind: 'overloaded', message: 'Too many reports are being made. Retry in a moment.' });
     }
     worker ??= start();
-    // A checkpoint can be made at the next start; whoever waits for anything else must get it before the process ends.
+    // A checkpoint can be made at the next start. A caller that waits for anything else must get it before the process
+    // ends.
     if (job !== 'checkpoint') worker.ref();
     const id = ++jobs;
     worker.postMessage({ id, job, ...asked });
@@ -95,14 +96,14 @@ export function createHousekeeper(file: string): Housekeeper {
 
 /** Moves a write-ahead log into its database in another thread, so that no commit on the loop ever does. */
 export interface LateCheckpoint {
-  /** After each commit. */
+  /** Call it after each commit. */
   wrote(): void;
 }
 
 /** A row may be a megabyte: the log is moved before it grows far beyond this. */
 const walCheckpointBytes = 16 * 1024 * 1024;
 
-/** Of a connection opened with `checkpoint`; `onFailed` hears of a checkpoint that failed. */
+/** For a connection opened with `checkpoint`; `onFailed` hears of a failed checkpoint. */
 export function createLateCheckpoint(
   database: Database,
   housekeeper: Housekeeper,

@@ -20,7 +20,7 @@ import { patiently } from './patient-transaction.ts';
 import { sweepObjects, trimObjects } from './provider-object-prune.ts';
 import { pruneRecordOrder, readRecords, recordsArrived } from './record-order.ts';
 
-/** What the worker thread of a database can be asked, and what it answers. */
+/** Orders to the worker thread of a database, and its answers. */
 export interface Jobs {
   checkpoint: { asked: Record<never, never>; answer: number };
   /** Answers how many events were removed. */
@@ -39,7 +39,7 @@ export type JobName = keyof Jobs;
 
 export type Job = { [Name in JobName]: { id: number; job: Name } & Jobs[Name]['asked'] }[JobName];
 
-/** One a job, by its id. */
+/** One per job, by its id. */
 export type JobEnd =
   | { id: number; kind: 'done'; answer: Jobs[JobName]['answer'] }
   | { id: number; kind: 'refused'; failure: FailureError['failure'] }
@@ -53,7 +53,7 @@ if (parentPort !== null) serve(parentPort, String(workerData));
 function serve(port: NonNullable<typeof parentPort>, file: string): void {
   const database = openDatabase(file, 'checkpoint', busyTimeoutMs);
   let reading: Database | null = null;
-  /** Jobs that write go one after the other; those that read wait for nobody. */
+  /** Jobs that write run one after the other; those that read wait for nobody. */
   let lastWrite: Promise<unknown> = Promise.resolve();
   const running = new Set<Promise<void>>();
 
@@ -72,7 +72,7 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
   function checkpoint(): number {
     // Passive copies and syncs beside the running writer; restart then has little left to do while it holds the lock.
     database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
-    // Its own `busy` answer is no failure: a reader is in the way, the next round tries again.
+    // Its own `busy` answer is not a failure: a reader is in the way, and the next round tries again.
     database.prepare('PRAGMA wal_checkpoint(RESTART)').get();
     return 0;
   }
@@ -90,7 +90,7 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
         return inTurn(checkpoint);
       case 'prune':
         return inTurn(async () => {
-          // Before what is too old goes: users and tags are known from single requests alone.
+          // Runs before old rows are removed: only single requests know users and tags.
           await sumDays(reader(), database, job.nowMs, nextTurn);
           const removed = await pruneEvents(database, job.beforeKey);
           await patiently(database, () => pruneRecordOrder(database, job.beforeKey));

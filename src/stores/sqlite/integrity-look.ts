@@ -10,14 +10,14 @@ const beginMs = 2_000;
 const fileBytesMax = 2 * 1024 ** 3;
 
 export interface IntegrityLook {
-  /** Why the books cannot be trusted, in words without a path; null while nothing of it is known. */
+  /** Why the ledger cannot be trusted, in words without a path; null while nothing is known. */
   readonly trouble: string | null;
   stop(): Promise<void>;
 }
 
 /**
- * Looks through every database of the folder once, soon after a start and in a thread of its own, and tells the log of
- * those that are damaged. What is written on into damaged books is lost with them.
+ * Reads through every database of the folder once, soon after a start and in a thread of its own, and logs the damaged
+ * ones. Further writes into a damaged ledger are lost with it.
  */
 export function lookForDamage({ folder, tell }: { folder: DataFolder; tell(message: string): void }): IntegrityLook {
   const thread = createWorkThread(new URL('./integrity-worker.ts', import.meta.url), 'thread of database checks');

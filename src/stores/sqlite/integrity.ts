@@ -29,8 +29,8 @@ export function shardNames(path: string): string[] {
 }
 
 /**
- * Reads all of a database and changes nothing: minutes for many GB. `whole` also holds rows against their indexes. Null
- * when it is sound, and when it cannot be looked at now, which is no damage.
+ * Reads all of a database and changes nothing: minutes for many GB. `whole` also checks rows against their indexes.
+ * Null when it is sound, and when it cannot be read now, which is not damage.
  */
 export function damageOf(file: string, depth: 'quick' | 'whole'): Damage | null {
   try {

@@ -5,7 +5,7 @@ export function cursorOf(key: number): string {
   return Buffer.from(String(key)).toString('base64url');
 }
 
-/** Throws FailureError `invalid-request` for what was never a cursor. */
+/** Throws FailureError `invalid-request` for a text that was never a cursor. */
 export function keyOfCursor(cursor: string): number {
   const key = Number(Buffer.from(cursor, 'base64url').toString('latin1'));
   if (!Number.isSafeInteger(key) || cursorOf(key) !== cursor) {

@@ -25,8 +25,8 @@ const batchRows = 200;
 const pauseMs = 10;
 
 /**
- * Adds up the days that are over, oldest first, and resolves to the end of the last one. `writing` has the rows written,
- * some at a time; a day counts once all of it is there and nothing of it came in meanwhile.
+ * Adds up the days that are over, oldest first, and resolves to the end of the last one. `writing` writes the rows,
+ * some at a time. A day counts once all of its rows are there and none came meanwhile.
  */
 export async function sumDays(
   reading: Database,
@@ -52,7 +52,7 @@ async function sumDay(
 ): Promise<boolean> {
   const requests = (database: Database) => Number(database.prepare(requestsOfDaySql('', day)).get()?.requests);
   const before = requests(reading);
-  // What a process left that ended while it wrote them.
+  // Rows of a process that ended while it wrote them.
   for (const { name } of dayTables)
     if (reading.prepare(`SELECT 1 FROM ${name} WHERE day >= ${day} LIMIT 1`).get() !== undefined)
       await patiently(writing, () => writing.exec(`DELETE FROM ${name} WHERE day >= ${day}`));

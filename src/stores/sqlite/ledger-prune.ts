@@ -9,7 +9,7 @@ const batchScopes = 100;
 /** Between two batches, so that the writer gets in first. */
 const pauseMs = 20;
 
-/** Removes events with keys below; resolves to how many. */
+/** Removes events with keys below; resolves to their number. */
 export async function pruneEvents(database: Database, beforeKey: number): Promise<number> {
   const remove = database.prepare(
     'DELETE FROM usage_event WHERE key IN (SELECT key FROM usage_event WHERE key < ? ORDER BY key LIMIT ?)',

@@ -29,8 +29,8 @@ const queuedNotesMax = 1_000;
 const batchRowsMax = 500;
 /**
  * A commit costs 11 µs whatever it holds, so fewer opens than these wait for others, up to three turns of the loop
- * (measured at c=10: 118-127 µs of CPU a request without, 7 less with two turns, 15-20 with three). Where no other
- * request runs nobody is waited for: at 500 requests a second the turns would be 0.05 ms of latency for nothing.
+ * (measured at c=10: 118-127 µs of CPU a request without, 7 less with two turns, 15-20 with three). When no other
+ * request runs, nothing waits: at 500 requests a second the turns would be 0.05 ms of latency for nothing.
  */
 const openBatchRows = 8;
 const gatherTurns = 3;
@@ -55,7 +55,7 @@ interface WaitingOpen {
 interface WaitingClose {
   event: UsageEvent;
   sinceMs: number;
-  /** Of its reservation; null for the record of a refused request, which never had one. */
+  /** Id of its reservation; null for the record of a refused request, which never had one. */
   key: number | null;
 }
 
@@ -67,11 +67,11 @@ interface Batch {
 const noCloses: WaitingClose[] = [];
 
 /**
- * Group commit without a thread: what came in during a turn of the loop, or three, is one transaction at its end.
- * A commit that fails leaves everything queued and is tried again; nothing blocks the loop but the commit itself.
+ * Group commit without a thread: writes of one turn of the loop, or of three, are one transaction at its end. After a
+ * failed commit everything stays queued and is tried again. Only the commit itself blocks the loop.
  */
 export class LedgerQueue {
-  /** Of the requests that are in the books. */
+  /** For the requests that are in the ledger. */
   readonly calls: RecentCalls;
   readonly #writer: LedgerWriter;
   readonly #clock: Clock;
@@ -90,7 +90,7 @@ export class LedgerQueue {
   #retrying = false;
   #refusal: string | null = null;
   #refusedForGood = false;
-  /** What the disk said to the last commit, the next of which may pass; a heartbeat is the next at the latest. */
+  /** The disk's error at the last commit. The next one may pass; a heartbeat makes the next at the latest. */
   #diskFault: string | null = null;
   #dropped = 0;
   #drained: (() => void)[] = [];
@@ -318,7 +318,7 @@ export class LedgerQueue {
     }
   }
 
-  /** A damaged file is no fault of the request's: nothing more is written into it. */
+  /** A damaged file is not a fault of the request: nothing more is written into it. */
   #refusalOf(error: unknown): Error {
     const code = sqliteCode(error);
     if (code !== sqliteCorrupt && code !== sqliteNotADatabase)

@@ -5,7 +5,7 @@ import { deadBefore, finestGrainMs, quotaGrainsMs } from '../quota-grains.ts';
 import type { Database } from './database.ts';
 import { ledgerKey, ledgerKeyAt, ledgerKeySpan } from './ledger-writer.ts';
 
-/** What is read in the loop's own turn: by key, or little. All of it as committed. */
+/** Reads in the loop's own turn: by key, or little. All of it as committed. */
 export interface LedgerReader {
   /** See the port's `find`. */
   find(id: string, account: string | null): UsageEvent | null;
@@ -14,7 +14,7 @@ export interface LedgerReader {
   newestBucketMs(): number;
   openReservations(account: string): ReservationRow[];
   settled(requestIds: readonly string[]): Map<string, number>;
-  /** Everybody's calls since then, in their order. Once, at the start. */
+  /** All calls since then, in order. Once, at the start. */
   calls(sinceMs: number): (RecentCall & { account: string })[];
 }
 
@@ -86,7 +86,7 @@ export function createLedgerReader(database: Database): LedgerReader {
   };
 }
 
-/** From scope to scope by the primary key: a scan would read every minute of every scope. */
+/** Goes from scope to scope by the primary key: a scan would read every minute of every scope. */
 const newestBucket = `
   WITH RECURSIVE known (scope) AS (
     SELECT min(scope) FROM quota_bucket

@@ -10,7 +10,7 @@ const busyWaitMaxMs = 5_000;
 
 /**
  * Charges every reservation of another boot once. A folder has one server (data-folder-lock.ts), so another boot is a
- * dead one; should two recover at once all the same, whoever removes the row first writes its event.
+ * dead one. Should two recover at once nevertheless, the one that removes the row first writes its event.
  */
 export async function recoverReservations(
   writer: LedgerWriter,

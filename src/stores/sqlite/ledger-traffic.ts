@@ -24,7 +24,7 @@ const batchNames = 50;
 const batchRows = 500;
 const pauseMs = 20;
 
-/** Removes what is too old to be drawn, name by name: each is one range of the primary key. */
+/** Removes traffic that is too old for charts, name by name: each is one range of the primary key. */
 export async function pruneTraffic(database: Database, nowMs: number): Promise<void> {
   for (const grain of ['minute', 'hour'] as const)
     await pruneGrain(database, trafficGrainsMs[grain], nowMs - trafficKeptMs[grain]);

@@ -75,7 +75,7 @@ const added = usageSumNames.map((name) => `${name} = ${name} + excluded.${name}`
 /** Two may run in turns. */
 let sumsMade = 0;
 
-/** Some thousand events at a time of a part, by a condition on their key. */
+/** Reads some thousand events of a part at a time, by a condition on their key. */
 export async function inSlices(
   database: Database,
   { from, to }: Pick<UsagePart, 'from' | 'to'>,

@@ -44,7 +44,7 @@ export interface LedgerWriter {
   /** The record of a request that never had a reservation. */
   writeRefusal(event: UsageEvent): void;
   writeHeartbeat(bootId: string, nowMs: number): void;
-  /** Traffic of so many minutes that no heartbeat has written yet, in a transaction of its own. Never throws. */
+  /** Writes the traffic of minutes that no heartbeat has written yet, in a transaction of its own. Never throws. */
   writeTraffic(minutesMax: number): void;
   /** Reservations of other boots, oldest first. */
   strangers(bootId: string, limit: number): { key: number; row: ReservationRow }[];
@@ -77,7 +77,7 @@ export function createLedgerWriter(
   let written: UsageEvent[] = [];
   let taken: TrafficRow[] = [];
   let isTrafficDue = false;
-  /** What came before may be of a day that is added up already. */
+  /** Earlier rows may belong to a day that is added up already. */
   let lateMs = 0;
   let late: UsageEvent[] = [];
 
@@ -156,7 +156,7 @@ export function createLedgerWriter(
   };
 }
 
-/** Rows of minutes in one commit, and as many of hours: about a millisecond. What is left follows with the next ones. */
+/** Rows of minutes in one commit, and as many of hours: about a millisecond. The rest follows with the next commits. */
 const trafficMinutesMax = 32;
 
 /**
