@@ -1,8 +1,8 @@
 const hourMs = 3_600_000;
 
 /**
- * SQL that makes the hours of `traffic` for what was rolled up before there was one: counts, without how long it took.
- * `schema` is the tables' prefix.
+ * SQL that makes the hours of `traffic` from earlier roll-ups: counts without durations. `schema` is the tables'
+ * prefix.
  */
 export function trafficOfPast(schema: '' | 'culvert.'): string {
   const counts = ['requests', 'errors', 'cost_milli', 'input_tokens', 'output_tokens', 'usd_nano'];

@@ -1,6 +1,6 @@
 import type { Clock } from '../kernel/clock.ts';
 
-/** However often it goes and comes back, or is told in other words, the log gets no more than a few lines a minute. */
+/** However often trouble comes and goes, or changes its words, the log gets no more than a few lines a minute. */
 const quietMs = 10_000;
 
 export interface TroubleReport {
@@ -9,9 +9,9 @@ export interface TroubleReport {
 }
 
 /**
- * Says when `trouble` begins, when it is another one and when it is over. What refuses every request must stand in the
- * log, not in the callers' answers alone; a store that flaps must not flood it: 10 s after a beginning, or other words,
- * the next is told, if it still holds then. The end of what was told is told at once.
+ * Logs when `trouble` begins, when it becomes another one and when it is over. Trouble that refuses every request must
+ * be in the log, not only in the callers' answers, but a flapping store must not flood it: 10 s after a beginning, or
+ * other words, the next one is logged, if it still holds then. The end of logged trouble is logged at once.
  */
 export function createTroubleReport(options: {
   trouble: () => string | null;

@@ -8,17 +8,17 @@ const dayMs = 24 * hourMs;
 const hoursPerDay = 24;
 const nanoPerUsd = 1e9;
 
-/** Where sums come from: hours, days that are over and added up, also by user and tag, or single requests. */
+/** Source of sums: hours, days that are over and added up, also by user and tag, or single requests. */
 export type UsageSource = 'rollup' | DayTable['name'] | 'usage_event';
 
-/** Part of the time that is asked for: hours, days or ms, by its source. `to` is not in. */
+/** Part of the requested time: hours, days or ms, by its source. `to` is excluded. */
 export interface UsagePart {
   source: UsageSource;
   from: number;
   to: number;
 }
 
-/** What differs between the databases. */
+/** Differences between the databases. */
 export interface UsageDialect {
   /** Prefix of the tables. */
   schema: '' | 'culvert.';
@@ -26,7 +26,9 @@ export interface UsageDialect {
   slash: string;
 }
 
-/** From where the sums of a question come, so that as little as possible is read. `summedMs`: all days before are added up. */
+/**
+ * Sources of the sums of a query, chosen to read as little as possible. `summedMs`: all days before it are added up.
+ */
 export function usageParts(query: UsageQuery, summedMs: number): UsagePart[] {
   const { groupBy, splitBy, where, fromMs, toMs } = query;
   const asked = new Set<string>([groupBy, splitBy ?? '', ...Object.keys(where)]);
@@ -67,7 +69,7 @@ export const usageSumNames = [
   'estimated_usd_nano',
 ] as const;
 
-/** Each sum, for what adds them up again. */
+/** Each sum as a column, for a statement that adds them up again. */
 export const usageSums = usageSumNames.map((name) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ');
 
 /** Rows of a part as `name, split` and the sums, one for each row of its source. */
@@ -139,7 +141,7 @@ export function usageSumSql(rows: string): string {
     ORDER BY sum(cost_milli) DESC, name, split LIMIT ${usageRowsMax}`;
 }
 
-/** Rows of that statement as the port gives them: times in their order, others as they came. */
+/** Rows of that statement in the port's form: times are sorted, other groups keep their order. */
 export function usageRows(query: UsageQuery, rows: readonly Readonly<Record<string, unknown>>[]): UsageRow[] {
   const { groupBy, splitBy } = query;
   const usage = rows.map((row) => {

@@ -53,7 +53,7 @@ function namedOf(text: string | null): Pick<RegisteredCollection, 'named'> {
   return text === null ? {} : { named: JSON.parse(text) };
 }
 
-/** For a column of JSON. */
+/** Text for a column of JSON. */
 export function jsonText(value: object | undefined): string | null {
   return value === undefined ? null : JSON.stringify(value);
 }

@@ -1,4 +1,4 @@
-/** A URL that is longer than this is no page's. */
+/** A longer URL is not that of a page. */
 const urlCharsMax = 8_192;
 
 /**

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 
 /*
- * Bodies of Firecrawl's first API in the words of its second, which ours are too. What is wrong in them stays as it is:
- * whoever reads them says so.
+ * Translates bodies of Firecrawl's first API into the words of its second, which are ours, too. Faults in them stay:
+ * the reader reports them.
  */
 
 /** `extract` is the older word for `json`; both say beside `formats` what they want. Pages are not given from the cache. */
@@ -17,7 +17,7 @@ export function scrapeFromV1({ extract, jsonOptions, formats, ...body }: JsonObj
   };
 }
 
-/** What was asked for as `extract` is answered under that name. */
+/** A result that was requested as `extract` is answered under that name. */
 export function scrapeToV1(answer: JsonObject, { formats }: JsonObject): JsonObject {
   const { data } = answer;
   if (!Array.isArray(formats) || !formats.includes('extract') || !isObject(data)) return answer;

@@ -2,8 +2,8 @@ import type { Failure } from '../kernel/failure.ts';
 import type { JsonObject } from '../kernel/json.ts';
 
 /**
- * Given by the composition: the chat model that writes of pages, `tools.model` or the first that the key may use. A call
- * is metered as a chat call of the key. Never rejects but for a fault of ours.
+ * Given by the composition: the chat model that writes about pages, `tools.model` or the first that the key may use. A
+ * call is metered as a chat call of the key. Rejects only for a fault of ours.
  */
 export interface PageModel {
   /** What will be asked; null: the key may use no model that chats. */
@@ -12,12 +12,12 @@ export interface PageModel {
 }
 
 export interface PageQuestion {
-  /** Whose quota pays. */
+  /** Owner of the quota that pays. */
   keyId: string;
   alias: string;
-  /** System, user, then what was said since, in turns. */
+  /** System, user, then the later messages, in turns. */
   messages: readonly { role: 'system' | 'user' | 'assistant'; content: string }[];
-  /** What the answer is held to, where the model can be: JSON Schema of an object, any JSON, or nothing. */
+  /** Form of the answer, if the model can follow one: JSON Schema of an object, any JSON, or none. */
   form: { schema: JsonObject } | 'json' | 'text';
   /** Longest wait. */
   timeoutMs: number;

@@ -8,21 +8,24 @@ export interface PageReader {
   close(): Promise<void>;
 }
 
-/** Whether a page that could not be given is paid nevertheless: it kept a thread or the browser busy until it was killed. */
+/**
+ * Whether a page that could not be given is paid nevertheless: it kept a thread or the browser busy until it was
+ * killed.
+ */
 export function isPaid(failure: Failure): boolean {
   return failure.kind === 'page-refused' && failure.worked === true;
 }
 
 export interface PageOrder {
-  /** Whose cache and corpus it is. */
+  /** Owner of the cache and corpus. */
   tenant: string;
-  /** Whose quota pays what a model writes of the page (`summary`, `json`); absent: none is asked. */
+  /** Owner of the quota that pays for the model's text (`summary`, `json`); absent: no model is asked. */
   keyId?: string;
   url: string;
   options: ScrapeOptions;
   /** For crawls: the host's pace is kept by the crawl itself. Scrapes wait for their turn at the host. */
   paced: boolean;
-  /** Asked before a redirect is followed; what it refuses is a Failure `page_redirects`. Default: wherever it leads. */
+  /** Asked before a redirect is followed. A refusal is a Failure `page_redirects`. Default: any target. */
   mayFollow?: (url: URL) => Promise<boolean>;
   signal: AbortSignal;
 }

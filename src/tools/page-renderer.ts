@@ -1,10 +1,10 @@
 import type { FetchRefusal } from '../net/guarded-fetch.ts';
 
-/** The port of browsers: pages as they are when their scripts have run. Driver: `render/`. */
+/** The port of browsers: pages after their scripts have run. Driver: `render/`. */
 export interface PageRenderer {
   /** Why it cannot be done here, and how it can; null: it can. Looks at files alone. */
   missing(): string | null;
-  /** Whether the browser holds what pages do by a sandbox of its own. */
+  /** Whether the browser confines pages with a sandbox of its own. */
   sandboxed(): boolean;
   /** Never rejects. Whatever the page does, it is over at `timeoutMs`. */
   render(order: RenderOrder): Promise<Rendered>;
@@ -12,10 +12,10 @@ export interface PageRenderer {
 }
 
 export interface RenderOrder {
-  /** Whose turn it takes. */
+  /** The tenant whose turn it takes. */
   tenant: string;
   url: string;
-  /** Lower-case; shown to the origin of `url` alone, but for `user-agent`, which is the browser's. */
+  /** Lower-case; sent only to the origin of `url`, except for `user-agent`, which the browser sends everywhere. */
   headers: Readonly<Record<string, string>>;
   /** A phone: its width, touch, its name. */
   mobile: boolean;
@@ -23,9 +23,9 @@ export interface RenderOrder {
   waitForMs: number;
   /** Null: none is taken. */
   screenshot: ScreenshotWish | null;
-  /** Asked before the page goes elsewhere, by redirects or scripts; what it refuses is `redirects`. Null: anywhere. */
+  /** Asked before the page goes elsewhere, by redirects or scripts. A refusal is `redirects`. Null: anywhere. */
   mayFollow: ((url: URL) => Promise<boolean>) | null;
-  /** Of the document when it is done; more is cut. */
+  /** Of the finished document; a longer one is cut. */
   bytesMax: number;
   /** Waiting for a free browser included; a whole number. */
   timeoutMs: number;
@@ -54,7 +54,7 @@ export type Rendered =
       screenshot: Buffer | null;
       warnings: readonly string[];
     }
-  /** `no-html`: what stands there needs no browser. `unfit`: no browser could be started. Messages name no address. */
+  /** `no-html`: the content needs no browser. `unfit`: no browser could be started. Messages name no address. */
   | {
       ok: false;
       reason: FetchRefusal | 'busy' | 'no-html' | 'unfit';

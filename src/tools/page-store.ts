@@ -12,7 +12,7 @@ export interface PageStore {
   find(tenant: string, url: string, variant: string): Promise<KeptPage | null>;
   /** Full text search over the tenant's pages, best first, each URL once. `query`: words as a person types them. */
   search(tenant: string, query: string, limit: number, offset: number): Promise<readonly FoundPage[]>;
-  /** Removes what is older than `beforeMs`. */
+  /** Removes pages older than `beforeMs`. */
   prune(beforeMs: number): Promise<number>;
   close(): Promise<void>;
 }
@@ -24,7 +24,7 @@ export interface KeptPage {
   variant: string;
   /** When its server last said that this is it. */
   fetchedMs: number;
-  /** What `metadata.url` gave to be asked with again. */
+  /** Validators from `metadata.url`, for the next request to it. */
   validators: Validators;
   markdown: string;
   text: string;

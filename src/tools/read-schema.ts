@@ -3,8 +3,8 @@ import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import { ToolFields } from './tool-fields.ts';
 
 /**
- * JSON Schema of what a reader of tool requests asks for, found by letting it read: first nothing, then what it refused
- * to do without. What it reads by `value` alone may be anything here.
+ * JSON Schema of the members that a reader of tool requests asks for. It is found by running the reader, first on
+ * nothing, then with the members that it refused to do without. A member read by `value` alone may be anything here.
  */
 export function schemaOfReads(read: (fields: ToolFields) => unknown): JsonObject {
   const given: JsonObject = {};
@@ -25,7 +25,7 @@ export function schemaOfReads(read: (fields: ToolFields) => unknown): JsonObject
 
 const sample = 'https://example.org/';
 
-/** Fields that note what is asked of them. */
+/** Fields that note the requests for them. */
 class NotedFields extends ToolFields {
   readonly #noted = new Map<string, () => JsonObject>();
 
@@ -80,7 +80,7 @@ class NotedFields extends ToolFields {
     return super.texts(name, bounds);
   }
 
-  /** As if it were there and empty, so that its own members are noted. */
+  /** As if it were present and empty, so that its own members are noted. */
   override object(name: string): ToolFields {
     const inner = new NotedFields({}, this.pathOf(name));
     this.#noted.set(name, () => inner.schema());

@@ -3,7 +3,7 @@ import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 
 /** What SDKs say of themselves in every call: neither used nor worth a warning. */
 const saidBySdks = ['origin', 'integration'];
-/** What Firecrawl's SDK for Python sends though nobody asked for it: with these values alone not worth a warning. */
+/** Members that Firecrawl's SDK for Python always sends: with exactly these values they are not worth a warning. */
 const sentUnasked: Readonly<Record<string, boolean>> = {
   blockAds: true,
   deduplicateSimilarURLs: true,
@@ -17,7 +17,7 @@ const listedUnknownMax = 20;
 
 /**
  * The members of a tools request, read one by one. A wrong one throws a FailureError (400 that names it); `null` counts
- * as absent. What nobody has asked for when all is read is unknown: ignored, and listed in the answer's `warning`.
+ * as absent. A member that nobody has read at the end is unknown: it is ignored, and listed in the answer's `warning`.
  */
 export class ToolFields {
   readonly #object: JsonObject;
@@ -36,7 +36,7 @@ export class ToolFields {
     return this.#at === '' ? name : `${this.#at}.${name}`;
   }
 
-  /** The member as it stands; undefined when absent. */
+  /** The member unchanged; undefined when absent. */
   value(name: string): JsonValue | undefined {
     this.#known.add(name);
     return Object.hasOwn(this.#object, name) ? (this.#object[name] ?? undefined) : undefined;
@@ -78,7 +78,7 @@ export class ToolFields {
     return this.refuse(name, `an array of at most ${bounds.itemsMax} strings of 1 to ${bounds.charsMax} characters`);
   }
 
-  /** An object of its own members; what of them is unknown is listed with ours. */
+  /** An object of its own members; its unknown ones are listed with ours. */
   object(name: string): ToolFields | null {
     const value = this.value(name);
     if (value === undefined) return null;
@@ -93,7 +93,7 @@ export class ToolFields {
     throw new FailureError(invalid(path, `'${path}' must be ${expected}.`));
   }
 
-  /** Paths that nobody asked for. */
+  /** Paths that nobody read. */
   unknown(): string[] {
     const isUnasked = (name: string) => Object.hasOwn(sentUnasked, name) && this.#object[name] === sentUnasked[name];
     const own = Object.keys(this.#object).filter((name) => !this.#known.has(name) && !isUnasked(name));

@@ -1,4 +1,4 @@
-/** What is kept for the next bodies once nobody uses it. */
+/** Unused memory that is kept for the next bodies. */
 const keptBytesMax = 64 * 1024 * 1024;
 
 /**
@@ -6,7 +6,7 @@ const keptBytesMax = 64 * 1024 * 1024;
  * whole heap of the main thread for nearly every one of them (measured: 5-18 ms of the loop for 10 MB, 55 times in 60).
  */
 export interface BodyMemory {
-  /** What another body left may stand in it. Both threads see it; it is moved to none. */
+  /** It may hold bytes of another body. Both threads see it; it is moved to neither. */
   take(bytes: number): SharedArrayBuffer;
   /** Nobody reads or writes it any more. */
   give(memory: SharedArrayBuffer): void;
@@ -20,7 +20,7 @@ export function createBodyMemory(): BodyMemory {
     take(bytes) {
       const sizeBytes = 2 ** Math.ceil(Math.log2(bytes));
       const at = free.findIndex((one) => one.byteLength === sizeBytes);
-      // The system gives it as it is written: what a caller only claims to send takes none.
+      // The system gives it page by page as it is written: an announced size alone takes none.
       if (at === -1) return new SharedArrayBuffer(sizeBytes);
       keptBytes -= sizeBytes;
       return free.splice(at, 1)[0]!;

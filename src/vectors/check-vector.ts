@@ -25,7 +25,7 @@ export function checkBatch(spec: CollectionSpec, { ids, vectors, without, named 
   }
 }
 
-/** What the vector of that name is. Throws a FailureError (400) that names those that the collection has. */
+/** The spec of the vector of that name. Throws a FailureError (400) that names those that the collection has. */
 export function vectorOf(spec: CollectionSpec, name: string, at: string): VectorSpec {
   const found = vectorSpecOf(spec, name);
   if (found !== null) return found;

@@ -2,11 +2,11 @@ import type { Failure } from '../kernel/failure.ts';
 import { tooManyCollections } from './refusals.ts';
 
 /**
- * Collections that accounts have over all threads: an account may have several tenants, whose shards lie in different
- * ones. Derived: each thread says what it has when it starts.
+ * Number of collections of accounts over all threads: an account may have several tenants, whose shards lie in
+ * different threads. Derived: each thread reports its own when it starts.
  */
 export interface CollectionPlaces {
-  /** What a thread has, as of now; what was known of it before is forgotten. */
+  /** A thread's collections as of now, in place of what was known of it before. */
   set(thread: number, collections: readonly { account: string; collections: number }[]): void;
   /** Null when the account had a place left, which is taken then. */
   take(thread: number, account: string): Failure | null;

@@ -13,7 +13,7 @@ export interface CollectionSettings {
   wal_config?: JsonObject;
   on_disk_payload?: boolean;
   payload?: { memory?: string };
-  /** By the vector's name, '' the unnamed one. */
+  /** By the vector's name; '' is the unnamed one. */
   vectors?: Readonly<Record<string, VectorSettings>>;
   sparse_vectors?: Readonly<Record<string, { index?: JsonObject }>>;
 }
@@ -34,7 +34,7 @@ export interface SettingsChange extends Omit<CollectionSettings, 'quantization_c
 
 type VectorChange = Omit<VectorSettings, 'quantization_config'> & { quantization_config?: JsonObject | 'Disabled' };
 
-/** Of a collection's settings as JSON, its metadata included. */
+/** Characters of a collection's settings as JSON, with its metadata. */
 const settingsCharsMax = 65_536;
 
 /** Undefined: there are none. Throws a FailureError (400) when they become too long. */

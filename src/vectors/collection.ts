@@ -10,7 +10,7 @@ export const vectorSizeMax = 65_536;
 /** Letters, digits, `_`, `-`, `.`; names of collections and of their aliases. */
 export const collectionNamePattern = /^[A-Za-z0-9_.-]{1,255}$/;
 
-/** What a payload index says its key holds. */
+/** Declared type of a payload key. */
 export const payloadTypes = ['keyword', 'integer', 'float', 'bool', 'geo', 'datetime', 'text', 'uuid'] as const;
 export type PayloadType = (typeof payloadTypes)[number];
 
@@ -19,10 +19,13 @@ export type VectorSpec =
   | { kind: 'dense'; size: number; distance: Distance; embeddingModel: string | null }
   /** Several vectors a point, compared by MaxSim. */
   | { kind: 'multi'; size: number; distance: Distance }
-  /** `idf`: what is looked for is weighed by how rare it is in the collection. `embeddingModel`: a built-in one. */
+  /** `idf`: search terms are weighted by how rare they are in the collection. `embeddingModel`: a built-in one. */
   | { kind: 'sparse'; modifier: 'none' | 'idf'; embeddingModel: string | null };
 
-/** What never changes about a collection, its settings aside. `size`, `distance` and `embeddingModel` are its unnamed vector's. */
+/**
+ * Facts of a collection that never change, without its settings. `size`, `distance` and `embeddingModel` are its
+ * unnamed vector's.
+ */
 export interface CollectionSpec {
   name: string;
   /** 0: it has no unnamed vector, or one that stands in `named` under ''. */
@@ -40,10 +43,10 @@ export type NamedSpecs = Readonly<Record<string, VectorSpec>>;
 
 /** Named vectors of one collection. */
 export const namedVectorsMax = 32;
-/** Of a vector. */
+/** Number of components. */
 export const vectorNameCharsMax = 255;
 
-/** What the vector of that name is; '' is the unnamed one. Null when there is none. */
+/** The spec of the vector of that name; '' is the unnamed one. Null when there is none. */
 export function vectorSpecOf(spec: CollectionSpec, name: string): VectorSpec | null {
   if (name === '' && spec.size > 0) {
     return { kind: 'dense', size: spec.size, distance: spec.distance, embeddingModel: spec.embeddingModel };

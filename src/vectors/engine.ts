@@ -20,7 +20,7 @@ export interface VectorEngine {
   close(): Promise<void>;
 }
 
-/** What a call does to what is kept: nothing, more of it, or other and less. */
+/** Effect of a call on the stored data: none, growth, or change and removal. */
 export type CallEffect = 'reads' | 'adds' | 'changes';
 
 export interface VectorCall {
@@ -28,22 +28,24 @@ export interface VectorCall {
   verb: VectorVerb;
   /** Path parameters, decoded: `collection`, `id` (point), `field` (payload index). */
   params: Readonly<Record<string, string | undefined>>;
-  /** What stands behind the `?`, raw; '' when nothing. */
+  /** The raw query after `?`; '' when there is none. */
   search: string;
-  /** Empty when the call has none. Unless it is shared, its memory goes to the worker: nobody must use it afterwards. */
+  /**
+   * Empty when the call has none. Unless it is shared, its memory goes to the worker, and nobody may use it afterwards.
+   */
   body: Uint8Array;
 }
 
 export interface Prepared {
   kind: 'prepared';
-  /** What must be embedded before it can run; null for most calls. One model a call. */
+  /** Texts to embed before it can run; null for most calls. One model a call. */
   texts: TextsToEmbed | null;
-  /** The model that says the order of what is found; null for most calls. */
+  /** The model that ranks the results; null for most calls. */
   rerank: Reranking | null;
   effect: CallEffect;
   /**
-   * `embedded`: of `texts`, null where there were none. Does the call and ends it. `rank` is asked once at most, and only
-   * with `rerank`; not when no text was found.
+   * `embedded`: vectors of `texts`, null when there were none. Does the call and ends it. `rank` is called once at
+   * most, and only with `rerank`; not when no text was found.
    */
   run(embedded: Embedded | null, rank: RankTexts): Promise<VectorAnswer | Failure>;
   /** Ends it, nothing done. */
@@ -53,7 +55,7 @@ export interface Prepared {
 export interface TextsToEmbed {
   /** Alias, as the caller or the collection names it. */
   model: string;
-  /** Asymmetric models embed what is stored otherwise than what is looked for. */
+  /** Asymmetric models embed stored texts and queries differently. */
   purpose: 'document' | 'query';
   /** In order; empty when only the length of the model's vectors must be known (a collection is made). */
   texts: readonly string[];

@@ -33,7 +33,7 @@ export async function* exportLines(store: Exporting, tenant: string): AsyncGener
       ...(named !== undefined && { named_vectors: named }),
       ...(settings !== undefined && { settings }),
       payload_indexes: Object.fromEntries(indexes),
-      // What the engine itself notes by an alias has a name that no caller can give.
+      // The engine marks its own aliases with names that no caller can give.
       ...(texts.length > 0 && { text_indexes: Object.fromEntries(texts) }),
       aliases: aliases.filter((alias) => collectionNamePattern.test(alias)),
     };
@@ -51,7 +51,7 @@ export async function* exportLines(store: Exporting, tenant: string): AsyncGener
   yield line({ end: { collections: collections.length, points } } satisfies ExportEnd);
 }
 
-/** Of one point, about. */
+/** Rough size of one point. */
 function numbersOf({ size, named = {} }: { size: number; named: NamedSpecs | undefined }): number {
   const sizes = Object.values(named).map((spec) => (spec.kind === 'sparse' ? sparseNumbers : spec.size));
   return sizes.reduce((sum, one) => sum + one, Math.max(1, size));

@@ -20,7 +20,7 @@ export function groupPoints(
   values.forEach((ofPoint, at) => {
     for (const value of ofPoint) {
       const places = groups.get(value) ?? [];
-      // A group that comes after the last one that is wanted is not kept.
+      // A group after the last wanted one is not kept.
       if (places.length === 0 && groups.size >= groupsMax) continue;
       groups.set(value, places);
       if (places.length < groupSize) places.push(at);
@@ -30,7 +30,7 @@ export function groupPoints(
   return { groups, whole };
 }
 
-/** Whether a group may be called so. */
+/** Whether the value may name a group. */
 export function isGroup(value: unknown): value is string | number {
   return typeof value === 'string' || Number.isInteger(value);
 }

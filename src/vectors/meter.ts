@@ -4,20 +4,20 @@ import type { Embedded, Prepared, RankedText } from './engine.ts';
 /** Given by the composition: what a vector call costs, and how its texts become vectors. Nothing here rejects. */
 export interface VectorMeter<Call> {
   /**
-   * Holds the cost of the call, with `texts` that of embedding them, and with `rerank` that of reranking, at once: all or
-   * nothing. `texts.texts` may be empty: then the size alone is asked for, and embedding is charged only where nobody
+   * Holds the cost of the call, with `texts` that of embedding them, and with `rerank` that of reranking, at once: all
+   * or nothing. `texts.texts` may be empty: then only the size is wanted, and embedding is charged only when nobody
    * declares it.
    */
   hold(call: Call, needs: VectorNeeds): Promise<VectorHold | Failure>;
 }
 
-/** Of a call that was found right: what it does, and which models it needs. */
+/** Facts of a checked call: its effect, and the models that it needs. */
 export type VectorNeeds = Pick<Prepared, 'texts' | 'rerank' | 'effect'>;
 
 /** Must be settled, once. */
 export interface VectorHold {
   kind: 'held';
-  /** Answer headers: limits, and the cost of what was done so far or will be. Flat name, value… */
+  /** Answer headers: limits, and the cost so far or to come. Flat name, value… */
   readonly headers: readonly string[];
   /** Once, and only when texts were given. */
   embed(): Promise<Embedded | Failure>;

@@ -10,8 +10,9 @@ const copiedPoints = 256;
 const copiedBytes = 16 * 1024 * 1024;
 
 /**
- * Everything of `from` becomes `to`'s where the two lie apart: each collection is copied, then deleted. Begun anew after
- * a crash it goes on: an alias that no caller can make marks what is being copied. Nobody may write to `from` meanwhile.
+ * Moves everything of `from` to `to` when the two lie apart: each collection is copied, then deleted. Started again
+ * after a crash it goes on: an alias that no caller can make marks the collection being copied. Nobody may write to
+ * `from` meanwhile.
  */
 export async function moveTenant(store: VectorStore, from: string, to: Owner): Promise<{ collections: number }> {
   const specs = await store.list(from);

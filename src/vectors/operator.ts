@@ -5,19 +5,19 @@ import { exportLines } from './export-lines.ts';
 import { importCollection, importPoints } from './import-points.ts';
 import type { Owner, TenantSummary, VectorStore } from './store.ts';
 
-/** What an operator does with all that a tenant has. Rejects with a FailureError, as the store does. */
+/** Operations of an operator on all data of a tenant. Rejects with a FailureError, as the store does. */
 export interface VectorOperator {
   /** Those that have collections, by name. */
   tenants(): Promise<readonly TenantSummary[]>;
   /**
    * Everything of the tenant as JSON lines: an `ExportHead`, and for each collection `{collection}` and a line for each
    * of its points; `{end}` last, without which it is not whole. A point that is written or deleted meanwhile may be
-   * missed or shown as it was.
+   * missing or shown as it was.
    */
   export(tenant: string): AsyncIterable<string>;
   /** Makes the collection with its payload indexes and aliases, unless it is there: `conflict` when it is another. */
   importCollection(owner: Owner, collection: ExportedCollection): Promise<void>;
-  /** Writes points with the ids that they had. All of them or none. */
+  /** Writes points with their old ids. All of them or none. */
   importPoints(tenant: string, collection: string, points: readonly ExportedPoint[]): Promise<void>;
   /** As `VectorStore.adopt` and `purge`. */
   adopt(from: string, to: Owner): Promise<{ collections: number }>;

@@ -3,7 +3,7 @@ import type { JsonValue } from '../kernel/json.ts';
 import { datetimeMs } from './filter/datetime.ts';
 import type { OrderBy } from './store.ts';
 
-/** Where a value stands in `order_by`: a number as it is, a time in microseconds since 1970; null for all others. */
+/** Order of a value in `order_by`: a number unchanged, a time in microseconds since 1970; null for all others. */
 export function orderNumber(value: JsonValue): number | null {
   if (typeof value === 'number') return value;
   const ms = typeof value === 'string' ? datetimeMs(value) : null;
@@ -14,7 +14,7 @@ export function microseconds(ms: number): number {
   return Math.round(ms * 1_000);
 }
 
-/** The value that an order begins at, itself included; null: the first there is. Throws a FailureError (400). */
+/** The value that an order begins at, inclusive; null: the first there is. Throws a FailureError (400). */
 export function startNumber({ startFrom }: OrderBy): number | null {
   const start = startFrom === null ? null : orderNumber(startFrom);
   if (startFrom === null || start !== null) return start;

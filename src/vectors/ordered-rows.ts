@@ -3,7 +3,7 @@ import type { OrderBy } from './store.ts';
 /** The first `limit` of the rows that are added, in order of their values. */
 export interface OrderedRows<Row> {
   add(row: Row, value: number): void;
-  /** Value that a further row must stand before, or beside; null while any is wanted. */
+  /** Value that a further row must come before, or equal; null while any is wanted. */
   last(): number | null;
   result(): { row: Row; value: number }[];
 }

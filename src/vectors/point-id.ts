@@ -3,7 +3,8 @@ import type { PointId } from './point.ts';
 
 /**
  * The id that `value` is: an unsigned integer up to 2^53−1, or a UUID in any spelling that Qdrant takes (with hyphens,
- * without, in braces, as a URN; any case). `at` is where it stands, such as `points[3].id`. Throws a FailureError (400).
+ * without, in braces, as a URN; any case). `at` is its path in the body, such as `points[3].id`. Throws a FailureError
+ * (400).
  */
 export function readPointId(value: unknown, at: string): PointId {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value === 0 ? 0 : value;

@@ -3,7 +3,7 @@ import type { JsonObject } from '../kernel/json.ts';
 /** An unsigned integer up to 2^53−1, or a UUID in lower case with its hyphens. Integers stand before UUIDs in order. */
 export type PointId = number | string;
 
-/** Only the numbers that are not 0: `values[i]` stands at `indices[i]`; indices ascend, none twice. */
+/** Only the numbers that are not 0: `values[i]` belongs to `indices[i]`; indices ascend, none twice. */
 export interface SparseVector {
   indices: Uint32Array;
   values: Float32Array;
@@ -31,7 +31,7 @@ export interface NamedColumn {
   values: readonly (VectorValue | null)[];
 }
 
-/** Vectors as they are written: row `i` of `vectors` belongs to `ids[i]`. */
+/** Vectors of a write: row `i` of `vectors` belongs to `ids[i]`. */
 export interface VectorBatch {
   ids: readonly PointId[];
   /** Unnamed ones: `ids.length` × the collection's size, row after row, as the caller gave them (not normalised). */
@@ -41,17 +41,17 @@ export interface VectorBatch {
   named?: readonly NamedColumn[];
 }
 
-/** Points as they are written. */
+/** Points of a write. */
 export interface PointBatch extends VectorBatch {
-  /** JSON text of an object each; null = no payload. */
+  /** JSON text of an object each; null: no payload. */
   payloads: readonly (string | null)[];
 }
 
-/** A point as it is read back. What was not asked for is absent. */
+/** A point that was read. Parts that were not requested are absent. */
 export interface StoredPoint {
   id: PointId;
   payload?: JsonObject | null;
-  /** The unnamed one. Length = the collection's size; of Cosine collections the normalised vector, as Qdrant gives it. */
+  /** The unnamed one. Length = the collection's size; for Cosine the normalised vector, as in Qdrant. */
   vector?: Float32Array | null;
   /** Those of the names asked for that the point has; absent where none was asked for. */
   named?: Readonly<Record<string, VectorValue>>;
@@ -61,11 +61,11 @@ export interface StoredPoint {
  * 1 where nothing is scored. */
 export interface ScoredPoint extends StoredPoint {
   score: number;
-  /** Of a query in order of a payload key: the value that the point stands there by. */
+  /** For a query in order of a payload key: the point's value of that key. */
   orderValue?: number | string;
 }
 
-/** What of a point is read back. `fields`: paths such as `a.b`. */
+/** Parts of a point to read. `fields`: paths such as `a.b`. */
 export interface Want {
   payload: boolean | { include: readonly string[] } | { exclude: readonly string[] };
   /** true: all of them; names: those, '' the unnamed one. */

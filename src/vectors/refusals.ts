@@ -1,7 +1,7 @@
 import { FailureError, invalid } from '../kernel/failure.ts';
 import type { PointId } from './point.ts';
 
-/** What every engine says of names, so that no answer tells which engine or whose collection it was about. */
+/** Every engine's messages about names, so that no answer tells the engine or another owner. */
 
 export function noCollection(name: string): FailureError {
   return new FailureError({ kind: 'not-found', message: `Collection '${name}' does not exist.` });

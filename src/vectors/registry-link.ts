@@ -3,7 +3,7 @@ import { type Failure, FailureError } from '../kernel/failure.ts';
 import type { VectorRegistry } from './registry.ts';
 
 /**
- * The registry in a thread that has no database: questions go to the main thread, which has. Both ends of it. Messages
+ * The registry in a thread without a database: requests go to the main thread, which has one. Both ends of it. Messages
  * are small: rows of one tenant, or a page.
  */
 interface Question {
@@ -44,7 +44,7 @@ export function registryPort(registry: VectorRegistry): MessagePort {
   here.on('message', async ({ number, method, args }: Question) => {
     here.postMessage(await answer(registry, number, method, args));
   });
-  // Whoever stops the server does not wait for it.
+  // A stopping server does not wait for it.
   here.unref();
   return there;
 }
@@ -58,7 +58,7 @@ async function answer(registry: VectorRegistry, number: number, method: Method, 
   }
 }
 
-/** The other end, in the thread. A port that closes fails what waits for it: 503. */
+/** The other end, in the thread. When the port closes, waiting calls fail: 503. */
 export function linkRegistry(port: MessagePort): VectorRegistry {
   const waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>();
   let questions = 0;

@@ -4,21 +4,23 @@ import type { CollectionSettings } from './collection-settings.ts';
 import type { AliasChange, Owner } from './store.ts';
 
 /**
- * Whose collections there are, for drivers that keep many tenants' points together elsewhere. It is the truth: points
- * of a generation that stands in no row are nobody's. Drivers: stores/sqlite, stores/postgres (in the accounts'
- * database); `registry-link` carries it into a thread. Each method is one transaction. Rejects with a FailureError
- * (503) while the database cannot be used.
+ * Ownership of collections, for drivers that keep many tenants' points together elsewhere. It is the truth: points of a
+ * generation without a row belong to nobody. Drivers: stores/sqlite, stores/postgres (in the accounts' database);
+ * `registry-link` carries it into a thread. Each method is one transaction. Rejects with a FailureError (503) while the
+ * database cannot be used.
  */
 export interface VectorRegistry {
-  /** By name or alias. Never from a memory: a collection that was made again must not see its forerunner's points. */
+  /**
+   * By name or alias. Never from a cache: a collection that was made again must not see the points of the earlier one.
+   */
   find(tenant: string, collection: string): Promise<RegisteredCollection | null>;
   /** By name. */
   list(tenant: string): Promise<readonly RegisteredCollection[]>;
   /** `exists`: the tenant has a collection or an alias of that name. `full`: the account has `collectionsMax` of them. */
   create(row: RegisteredCollection, collectionsMax: number): Promise<'created' | 'exists' | 'full'>;
   /**
-   * By its own name: an alias does not take what it stands for with it. Aliases and payload indexes go, and what is to
-   * be done about the points is noted in the same transaction. Null when there was none.
+   * By its own name: deleting an alias does not delete its collection. Aliases and payload indexes go, and the same
+   * transaction notes the deletion of the points. Null when there was none.
    */
   drop(tenant: string, collection: string, nowMs: number): Promise<Deletion | null>;
   /**
@@ -45,7 +47,7 @@ export interface VectorRegistry {
   adopt(from: string, to: Owner): Promise<{ kind: 'done'; collections: number } | { kind: 'exists'; name: string }>;
   /** As `drop` of each of the tenant's. */
   purge(tenant: string, nowMs: number): Promise<readonly Deletion[]>;
-  /** Deletions whose time has come, oldest first, each to one asker: nobody else gets it before `leaseUntilMs`. */
+  /** Due deletions, oldest first, each to one caller: nobody else gets it before `leaseUntilMs`. */
   dueDeletions(nowMs: number, leaseUntilMs: number, limit: number): Promise<readonly Deletion[]>;
   /** Its points are gone. */
   deleted(generation: string): Promise<void>;
@@ -73,7 +75,7 @@ export interface Deletion {
 export interface PayloadIndex {
   key: string;
   type: PayloadType;
-  /** As the API has them; absent where it was named by its type alone. */
+  /** As the API has them; absent when only its type was named. */
   params?: JsonObject;
 }
 

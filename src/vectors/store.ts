@@ -7,10 +7,10 @@ import type { PointBatch, PointId, ScoredPoint, StoredPoint, VectorBatch, Vector
 
 /**
  * The port of an engine that keeps vectors. Drivers: embedded/ (this machine), qdrant/. Each method is scoped by its
- * tenant, and another tenant's collection is the same as none. `collection` may be an alias. Rejects with a FailureError:
- * `not-found` for an unknown collection, `conflict` for one that exists, `invalid-request` for what does not fit the
- * collection, `unsupported` (501) for what the driver cannot do, `overloaded` (503) when nothing can be written or read
- * right now. A write that resolves is durable, visible to the next read, and was done whole; one that rejects did
+ * tenant, and another tenant's collection counts as missing. `collection` may be an alias. Rejects with a FailureError:
+ * `not-found` for an unknown collection, `conflict` for an existing one, `invalid-request` for input that does not fit
+ * the collection, `unsupported` (501) for what the driver cannot do, `overloaded` (503) when nothing can be written or
+ * read right now. A write that resolves is durable, visible to the next read, and was done whole; one that rejects did
  * nothing.
  */
 export interface VectorStore {
@@ -50,7 +50,7 @@ export interface VectorStore {
   ): Promise<number>;
   /** All of the tenant's, or those of one collection; by alias. */
   aliases(tenant: string, collection: string | null): Promise<readonly { alias: string; collection: string }[]>;
-  /** All or none. An alias that is a collection's name is refused. */
+  /** All or none. An alias with a collection's name is refused. */
   changeAliases(tenant: string, changes: readonly AliasChange[]): Promise<void>;
   /** Tenants that have collections, for the operator. */
   tenants(): Promise<readonly TenantSummary[]>;
@@ -63,7 +63,7 @@ export interface VectorStore {
   close(): Promise<void>;
 }
 
-/** Who has vectors: the key's identity, and the account that the limit on collections counts for. */
+/** Owner of vectors: the key's identity, and the account whose limit on collections counts. */
 export interface Owner {
   tenant: string;
   account: string;
@@ -74,11 +74,11 @@ export interface TenantSummary extends Owner {
   points: number;
 }
 
-/** Which points an operation is about. */
+/** Points of an operation. */
 export type Selection = { ids: readonly PointId[] } | { filter: Filter };
 
 export interface UpdateCondition {
-  /** A point that exists and does not pass stays as it is; absent: all pass. Looked at as the operation begins. */
+  /** An existing point that does not match stays unchanged; absent: all match. Checked when the operation begins. */
   updateFilter?: Filter;
   /** Points that exist, or those that do not, are left alone; absent: none. */
   updateMode?: 'insert_only' | 'update_only';
@@ -87,7 +87,9 @@ export interface UpdateCondition {
 export type WriteOperation =
   | ({ kind: 'upsert'; points: PointBatch } & UpdateCondition)
   | { kind: 'delete'; which: Selection }
-  /** Keys of `payload` are set (merged at the top level, or under the path `key`). `payload`: JSON text of an object. */
+  /**
+   * Keys of `payload` are set (merged at the top level, or under the path `key`). `payload`: JSON text of an object.
+   */
   | { kind: 'set-payload'; which: Selection; payload: string; key: string | null }
   | { kind: 'overwrite-payload'; which: Selection; payload: string }
   | { kind: 'delete-payload'; which: Selection; keys: readonly string[] }
@@ -103,13 +105,13 @@ export type VectorInput = VectorValue | { id: PointId; from?: Lookup };
 export interface Lookup {
   /** Name or alias. */
   collection: string;
-  /** Name of the vector there, '' the unnamed one. */
+  /** Name of the vector there; '' is the unnamed one. */
   vector: string;
 }
 
 export type RecommendStrategy = 'average_vector' | 'best_score' | 'sum_scores';
 
-/** What is looked for. Points named by id are left out of the answer, as Qdrant does. */
+/** Target of a search. Points named by id are left out of the answer, as in Qdrant. */
 export type Target =
   | { kind: 'nearest'; vector: VectorInput; mmr: { diversity: number; candidates: number } | null }
   | {
@@ -122,9 +124,9 @@ export type Target =
   | { kind: 'discover'; target: VectorInput; context: readonly ContextPair[] }
   /** Those that lie in the better half of every pair, 0; others by how far they are from it. */
   | { kind: 'context'; context: readonly ContextPair[] }
-  /** What the prefetches found, scored by a formula. */
+  /** Results of the prefetches, scored by a formula. */
   | { kind: 'formula'; formula: Formula }
-  /** What the prefetches found, merged. */
+  /** Results of the prefetches, merged. */
   | { kind: 'fusion'; method: Fusion }
   | { kind: 'order-by'; order: OrderBy }
   | { kind: 'sample' }

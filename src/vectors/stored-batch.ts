@@ -1,7 +1,7 @@
 import { type CollectionSpec, vectorNamesOf } from './collection.ts';
 import type { NamedColumn, PointBatch, StoredPoint } from './point.ts';
 
-/** Points that were read whole, to be written elsewhere as they are. */
+/** Points that were read whole, to be written elsewhere unchanged. */
 export function batchOf(points: readonly StoredPoint[], spec: CollectionSpec): PointBatch {
   const { size } = spec;
   const without = new Set<number>();

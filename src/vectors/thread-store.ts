@@ -39,7 +39,7 @@ export function createThreadStore(
       return mergeTenants(lists.flat());
     },
     adopt: (from: string, to: Owner) =>
-      // Where tenants lie together, it is a change of rows.
+      // When tenants lie together, it is a change of rows.
       kind === 'qdrant' || shardOf(from) === shardOf(to.tenant)
         ? ask(threadOf(from), 'adopt', from, to)
         : moveTenant(store, from, to),
@@ -59,9 +59,9 @@ function mergeTenants(tenants: readonly TenantSummary[]): TenantSummary[] {
   return [...known.values()].sort((a, b) => (a.tenant < b.tenant ? -1 : a.tenant > b.tenant ? 1 : 0));
 }
 
-/** Bytes that accounts keep over all threads. Derived: each thread says what it has when it starts. */
+/** Bytes of accounts over all threads. Derived: each thread reports its own when it starts. */
 interface ThreadTotals {
-  /** What a thread has, as of now; what was known of it before is forgotten. */
+  /** A thread's bytes as of now, in place of what was known of it before. */
   set(thread: number, kept: readonly KeptBytes[]): void;
   add(thread: number, kept: KeptBytes): void;
   of(account: string): number;

@@ -7,7 +7,7 @@ import type { FacetHit } from './store.ts';
 /** About what a counted value takes, without its characters. */
 const countedBytes = 64;
 
-/** How many points have each value. Objects, null and fractions are no facets, as in Qdrant. */
+/** Number of points with each value. Objects, null and fractions are not facets, as in Qdrant. */
 export interface ValueCounts {
   /** Throws a FailureError (501) when the values are more than memory is given for. */
   add(value: JsonValue | object | undefined, points?: number): void;

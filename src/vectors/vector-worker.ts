@@ -19,12 +19,12 @@ import {
 const { driver, limits } = workerData as WorkerData;
 const port = parentPort!;
 const prepared = new Map<number, PreparedCall>();
-/** Of those, what was run and waits for the order of its points. */
+/** Calls that ran and wait for the order of their points. */
 const unranked = new Map<number, UnrankedAnswer>();
 /** Asked of the main thread, which knows what the other threads have. */
 const places = new Map<number, (failure: Failure | null) => void>();
 let lastPlace = 0;
-/** What the shards that are opened at the start keep, told with `ready`; later ones tell it by themselves. */
+/** Bytes of the shards that are opened at the start, sent with `ready`; later ones report by themselves. */
 const keptBefore = new Map<string, number>();
 let ready = false;
 
@@ -60,7 +60,7 @@ async function openStore(): Promise<VectorStore> {
   return createEmbeddedStore({ ...driver, limit: { take, give, kept }, tell });
 }
 
-/** What a text index of the store's was made with is loaded when it is needed; a call that throws has done nothing. */
+/** A language of a text index in the store is loaded on demand; a call that throws has done nothing. */
 function knowingLanguages(store: VectorStore): VectorStore {
   return new Proxy(store, {
     get(target, name) {
@@ -132,7 +132,7 @@ async function answer(message: Asked): Promise<{ result: unknown; transfer: Arra
       return { result: await method.apply(store, message.args), transfer: [] };
     }
     case 'close': {
-      // The thread is ended at this answer: those of what came before it must have been sent.
+      // The thread ends at this answer: answers to earlier messages must have been sent.
       const before = [...receiving];
       await store.close();
       await Promise.all(before);

@@ -4,7 +4,7 @@ import type { Embedded, FoundTexts, Prepared, RankedText, VectorCall } from './e
 import type { QdrantWay } from './qdrant/connection.ts';
 import type { VectorStore } from './store.ts';
 
-/** What a thread is started with. */
+/** Data for a thread at its start. */
 export interface WorkerData {
   driver: WorkerDriver;
   limits: { collectionsPerAccount: number; pointsPerCall: number };
@@ -17,7 +17,7 @@ export type WorkerDriver =
 /** Methods of a store that may be called over the border: those whose arguments are data. */
 export type StoreMethod = Exclude<keyof VectorStore, 'close'>;
 
-/** To the thread. Each with an `id` is answered once, with the same. */
+/** To the thread. Each with an `id` is answered once, with the same id. */
 export type ToWorker =
   /** `prepared`: a number that `run` or `drop` names it by. */
   | { kind: 'prepare'; id: number; prepared: number; call: VectorCall }
@@ -35,7 +35,7 @@ export type FromWorker =
   | { kind: 'ready'; collections: readonly { account: string; collections: number }[]; bytes: readonly KeptBytes[] }
   | { kind: 'done'; id: number; result: unknown }
   | { kind: 'failed'; id: number; failure: Failure }
-  /** One of the account's places for a collection is wanted; answered by `place` with the same id. */
+  /** Asks for one of the account's places for a collection; `place` with the same id answers. */
   | { kind: 'take'; id: number; account: string }
   | { kind: 'give'; account: string; collections: number }
   /** Bytes that an account keeps more, or less. */
@@ -53,7 +53,7 @@ export type PreparedReply = Pick<Prepared, 'texts' | 'rerank' | 'effect'>;
 /** That of `run`: the answer's body, or the texts that must be ranked before there is one. That of `rank` is the body. */
 export type RunReply = Uint8Array<ArrayBuffer> | FoundTexts;
 
-/** What a call gets whose thread died on the way. */
+/** The error for a call whose thread died on the way. */
 export const interrupted: Failure = {
   kind: 'overloaded',
   message: 'The vector store was interrupted, so a write without an answer may or may not be stored. Retry it.',

@@ -8,7 +8,7 @@ import { type FromWorker, interrupted, type ToWorker, type WorkerData } from './
 /** A thread that dies as soon as it starts is not started more often than this. */
 const restartAfterMs = 1_000;
 
-/** What it is doing may take this long when it is told to close; acknowledged writes are on the disk either way. */
+/** Its present work may take this long when it is told to close; acknowledged writes are on the disk either way. */
 const closeTimeoutMs = 10_000;
 
 /** The main side of one thread: started when it is first asked, and again when it has died. */
@@ -16,7 +16,7 @@ export interface WorkerThread {
   /** Rejects with a FailureError: the store's, or a 503 when the thread died. */
   ask<T>(message: Asked, transfer?: ArrayBuffer[]): Promise<T>;
   tell(message: ToWorker): void;
-  /** Starts it, and resolves when it has said what it has; rejects with a 503. */
+  /** Starts it, and resolves when it has reported its contents; rejects with a 503. */
   ready(): Promise<void>;
   /** Why it is not running although it should; null when it is, or was not asked for. */
   trouble(): string | null;
@@ -30,9 +30,9 @@ type WithoutId<Message> = Message extends unknown ? Omit<Message, 'id'> : never;
 
 export interface WorkerThreadOptions {
   data(): { workerData: WorkerData; transfer: readonly object[] };
-  /** What is no answer. `ready` comes here too. */
+  /** Messages that are not answers. `ready` comes here, too. */
   onMessage(message: FromWorker): void;
-  /** Not again for a reason that is known, until it has been ready in between. */
+  /** Not again for a known reason, until it has been ready in between. */
   onDeath(reason: string): void;
   clock: Clock;
   /** Another thread's code, in tests. */
@@ -100,7 +100,7 @@ export function createWorkerThread(options: WorkerThreadOptions): WorkerThread {
   function answered(message: Extract<FromWorker, { kind: 'done' | 'failed' }>): void {
     const asker = waiting.get(message.id);
     waiting.delete(message.id);
-    // What is still asked keeps the process alive; a thread that nobody waits for does not.
+    // Pending calls keep the process alive; a thread that nobody waits for does not.
     if (waiting.size === 0) worker?.unref();
     if (message.kind === 'done') asker?.resolve(message.result);
     else asker?.reject(new FailureError(message.failure));

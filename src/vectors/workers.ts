@@ -87,7 +87,7 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
       case 'tell':
         return onTrouble(message.message);
       case 'take': {
-        // Before all have said what they have, nobody knows how many an account has. One that died has said so.
+        // Until all have reported, nobody knows how many an account has. A dead one has reported.
         await Promise.allSettled(threads.map((thread) => thread.worker.ready()));
         const failure = places.take(number, message.account);
         worker.tell({ kind: 'place', id: message.id, failure });

@@ -160,8 +160,8 @@ export function createLedgerWriter(
 const trafficMinutesMax = 32;
 
 /**
- * Inserts a row at the first key from `first` on that is free, and gives that. A taken key undoes its statement only. The
- * cells of a statement are one array, filled anew for each row: SQLite copies what it is given.
+ * Inserts a row at the first free key from `first` on, and returns that key. A taken key undoes its statement only. The
+ * cells of a statement are one array, filled anew for each row: SQLite copies them.
  */
 function insertInto(database: Database, table: string, columns: readonly Column[]) {
   const names = columns.map(({ name }) => name).join(', ');
@@ -201,10 +201,10 @@ function marks(count: number): string {
 const takenKeyCodes: readonly unknown[] = [1_555, 2_579];
 
 /**
- * The rowid of a request, made of its id `req_<UUIDv7>`: ms since 2020 times 4096, plus the 12 random bits that follow
- * the time. Exact in a double until 2089. Two requests may share it (at 5,000 req/s about one in a thousand): writers
- * then take the next free one, at most `ledgerKeySpan` further, which is as far as a lookup reads.
- * Null for an id that is not ours.
+ * The rowid of a request, made from its id `req_<UUIDv7>`: ms since 2020 times 4096, plus the 12 random bits that
+ * follow the time. Exact in a double until 2089. Two requests may share it (at 5,000 req/s about one in a thousand):
+ * writers then take the next free one, at most `ledgerKeySpan` further, and a lookup reads as far. Null for an id that
+ * is not ours.
  */
 export function ledgerKey(requestId: string): number | null {
   if (requestId.length !== 40 || !requestId.startsWith('req_')) return null;
@@ -228,19 +228,19 @@ export const ledgerKeySpan = 64;
 
 const epochMs = Date.UTC(2020, 0, 1);
 
-/** A power cut may take this much of what was acknowledged; our own death takes nothing. */
+/** A power cut may take this much of the acknowledged writes; the death of our process takes nothing. */
 const walSyncIntervalMs = 100;
 
 const dataSync = promisify(fdatasync);
 
 /**
- * Syncs and measures, off the loop, the write-ahead log of a database opened with durability `os`. `onLong` is told how
- * many bytes of the log are not yet in the database, after each sync that found more than `longBytes` and the first one
- * that found less. `onBroken` comes once: after a failed sync nobody knows what is on the disk, and asking again would be
- * answered "fine" (fsync clears the error), so the ledger must not be used until it is opened anew.
+ * Syncs and measures, off the loop, the write-ahead log of a database opened with durability `os`. `onLong` gets the
+ * bytes of the log that are not yet in the database, after each sync that found more than `longBytes` and the first one
+ * that found less. `onBroken` is called once: after a failed sync nobody knows what is on the disk, and another sync
+ * would answer "fine" (fsync clears the error), so the ledger must not be used until it is opened anew.
  */
 export class WalSync {
-  /** Not yet in the database, as of the last sync. */
+  /** Bytes not yet in the database, as of the last sync. */
   pendingBytes = 0;
   /** Opening it besides SQLite is safe: SQLite's locks are on the database and the -shm file. */
   readonly #log: string;
@@ -279,7 +279,7 @@ export class WalSync {
     try {
       this.#descriptor ??= openSync(this.#log, 'r');
     } catch {
-      // Out of file descriptors, which passes (F22). Nothing was asked of the disk yet, so nothing is unknown.
+      // Out of file descriptors, which passes (F22). The disk was not asked yet, so its state is known.
       this.dirty();
       return;
     }

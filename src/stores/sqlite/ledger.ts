@@ -18,13 +18,13 @@ export interface SqliteLedgerOptions {
   /** Names this process in its reservations; a fresh UUID at each start. */
   bootId: string;
   clock: Clock;
-  /** What a reservation costs whose process died; a rule of metering. */
+  /** Cost of a reservation whose process died; a rule of metering. */
   chargeCrashed: (reservation: ReservationRow) => UsageEvent;
   /** How an event moves the quota buckets; a rule of metering. */
   bucketsOf: BucketsOf;
   /** Absent: no sink is to get records. */
   order?: RecordOrder;
-  /** Hears of what no caller is told: dropped closes, housekeeping that failed. For the log. */
+  /** Hears of what no caller is told: dropped closes and failed housekeeping. For the log. */
   onTrouble: (message: string) => void;
 }
 
@@ -48,15 +48,15 @@ const walCheckpointBytes = 16 * 1024 * 1024;
 /** A reader somewhere can keep the log from starting over: from here on nothing new is admitted. */
 const walBytesMax = 1024 * 1024 * 1024;
 const heartbeatIntervalMs = 5_000;
-/** A page that is asked for may take so many rows of minutes with it: some 10 ms of the loop, where many accounts are busy. */
+/** A requested page may write this many rows of minutes first: some 10 ms of the loop, with many busy accounts. */
 const readTrafficMinutesMax = 512;
 /** Longer than the minute in which calls are limited. */
 const callsKeptMs = 65_000;
 
 /**
- * Opens or creates `ledger.db`, of which this is the one writer. Commits in the loop's own turn (measured: a thread
- * costs nearly twice the CPU, docs/decisions/0001), syncs and checkpoints elsewhere: `kill -9` loses nothing that was
- * acknowledged, a power cut at most 100 ms.
+ * Opens or creates `ledger.db`, of which this is the only writer. Commits run in the loop's own turn (measured: a
+ * thread costs nearly twice the CPU, docs/decisions/0001), syncs and checkpoints elsewhere. `kill -9` loses nothing
+ * that was acknowledged, a power cut at most 100 ms.
  */
 export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   const { file, bootId, clock, onTrouble } = options;
@@ -85,7 +85,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   queue.heartbeat(bootId, clock.wallMs());
   const troubles = createTroubleReport({ trouble: () => queue.trouble(), words: ledgerWords, tell: onTrouble, clock });
   const heartbeat = setInterval(() => {
-    // What the last beat met, if it was refused.
+    // Why the last beat was refused, if it was.
     troubles.look();
     queue.heartbeat(bootId, clock.wallMs());
   }, heartbeatIntervalMs);
@@ -96,7 +96,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
     close: queue.close,
     note: (refused) => queue.note(refused),
     recover: () => recoverReservations(writer, bootId, options.chargeCrashed).finally(walSync.dirty),
-    // Who asks must see his own requests, so what waits is written first.
+    // Callers must see their own requests, so waiting rows are written first.
     async find(id, account) {
       queue.nudge();
       return reader.find(id, account);

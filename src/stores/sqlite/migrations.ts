@@ -9,15 +9,15 @@ export interface MigrationState {
   pending: readonly Migration[];
 }
 
-/** What `migrate` would do. */
+/** The steps that `migrate` would take. */
 export function migrationState(database: Pick<Database, 'prepare'>, migrations: readonly Migration[]): MigrationState {
   const current = userVersion(database);
   return { current, pending: migrations.filter((migration) => migration.version > current) };
 }
 
 /**
- * As `migrate`, for a file that cannot be made again: what an earlier version left is copied first, so that its program
- * can be gone back to. Throws what `whyUnusable` puts into words where the disk has no room for the copy.
+ * As `migrate`, for a file that cannot be made again: the file of an earlier version is copied first, so that its
+ * program can be used again. Throws an error for `whyUnusable` when the disk has no room for the copy.
  */
 export function migrateKept(database: Database, migrations: readonly Migration[]): string[] {
   const { current, pending } = migrationState(database, migrations);

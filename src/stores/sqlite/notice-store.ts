@@ -6,7 +6,7 @@ export interface SqliteNoticeStore extends NoticeStore {
   close(): Promise<void>;
 }
 
-/** Notices in `culvert.db`. What was noted survives a power cut. */
+/** Notices in `culvert.db`. A stored notice survives a power cut. */
 export function openSqliteNoticeStore(file: string): SqliteNoticeStore {
   const database = openCulvertDatabase(file, 'fsync');
   const note = database.prepare('INSERT OR IGNORE INTO crossing VALUES (?, ?, ?, ?)');
@@ -38,7 +38,7 @@ export function openSqliteNoticeStore(file: string): SqliteNoticeStore {
       }));
     },
     async due(nowMs, leaseUntilMs, limit) {
-      // Asked all the time, and mostly nothing is due: then nobody's write is waited for.
+      // Asked all the time, and mostly nothing is due: then it waits for nobody's write.
       if (dueNotices.get(nowMs, 1) === undefined) return [];
       return transaction(database, () => {
         const notices = dueNotices.all(nowMs, limit).map(noticeOf);

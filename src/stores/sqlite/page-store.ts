@@ -21,7 +21,7 @@ import { transaction } from './transaction.ts';
 
 /** Longest wait of a start for another that migrates. */
 const migrationBusyTimeoutMs = 10_000;
-/** Pages removed in one transaction, some 20 ms: whoever reads or keeps a page waits for it. */
+/** Pages removed in one transaction, some 20 ms: readers and writers of pages wait for it. */
 const prunedAtOnceMax = 50;
 
 /**

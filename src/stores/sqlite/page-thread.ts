@@ -6,7 +6,7 @@ import { type PageBounds, pageBounds } from '../page-rows.ts';
 
 type Pages = PageStore & Corpus;
 
-/** What the thread is given at its start. */
+/** Data for the thread at its start. */
 export interface PageFile {
   file: string;
   bounds: PageBounds;
@@ -21,8 +21,7 @@ export type PageEnd = { ok: true; answer: unknown } | { ok: false; failure: Fail
 
 /**
  * Pages in `pages.db`, in a thread that starts at the first call: the index of their words takes 2 ms a page, and its
- * merging tens, for which every request would wait. A thread that is lost fails the calls it had; the next one starts
- * another.
+ * merging tens of ms, for which every request would wait. A lost thread fails its calls; the next call starts another.
  */
 export function createSqlitePageThread(file: string, bounds: PageBounds = pageBounds): Pages {
   const entry = new URL('./page-worker.ts', import.meta.url);
@@ -46,7 +45,7 @@ export function createSqlitePageThread(file: string, bounds: PageBounds = pageBo
     find: (...asked) => call('find', ...asked),
     search: (...asked) => call('search', ...asked),
     holdsPages: (tenant) => call('holdsPages', tenant),
-    // What was kept before this start goes when somebody uses it again.
+    // Pages of an earlier start are removed when somebody uses the store again.
     prune: async (beforeMs) => (used ? call('prune', beforeMs) : 0),
     async close() {
       if (used) await call('close').catch(() => undefined);

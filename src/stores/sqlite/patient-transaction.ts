@@ -5,7 +5,7 @@ import { undo } from './transaction.ts';
 const pauseMs = 20;
 const busyRoundsMax = 20;
 
-/** One transaction of housekeeping, which lets whoever writes go first. `work` must not wait for anything. */
+/** One transaction of housekeeping, which lets other writers go first. `work` must not wait for anything. */
 export async function patiently<T>(database: Database, work: () => T): Promise<T> {
   for (let round = 1; ; round += 1) {
     try {

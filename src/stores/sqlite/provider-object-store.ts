@@ -5,13 +5,12 @@ import { createHousekeeper, createLateCheckpoint } from './housekeeper.ts';
 import { transaction, unavailable } from './transaction.ts';
 
 /**
- * Objects at providers in `culvert.db`. Written before the answer that gives them goes on, so that a kill loses none; a
- * power cut may take the last ones, which are then as unknown as those of others, so no turn of the loop waits for the
- * disk.
+ * Objects at providers in `culvert.db`. An id is written before its answer goes on, so a kill loses none. A power cut
+ * may take the last ones, which are then as unknown as those of others; so no turn of the loop waits for the disk.
  */
 export function openSqliteProviderObjectStore(options: {
   file: string;
-  /** Hears of housekeeping that failed. For the log. */
+  /** Hears of failed housekeeping. For the log. */
   onTrouble: (message: string) => void;
 }): ProviderObjectStore {
   const { file, onTrouble } = options;

@@ -8,11 +8,11 @@ interface Caller {
   endpoint: string;
 }
 
-/** More than these within the time kept (4,300 a second): the oldest are forgotten. A power of two. */
+/** More than these within the kept time (4,300 a second): the oldest are forgotten. A power of two. */
 const recentCallsMax = 262_144;
 const firstCapacity = 1_024;
 const knownCallersMax = 10_000;
-/** Calls come nearly in the order of their arrival; behind one that is older by this nobody looks further. */
+/** Calls come nearly in the order of their arrival. Behind one that is older by this, no other is looked at. */
 const disorderMs = 5_000;
 
 /**
@@ -50,7 +50,7 @@ export class RecentCalls {
     this.#size += 1;
   }
 
-  /** Of one account, newest first. */
+  /** Calls of one account, newest first. */
   of(account: string, sinceMs: number): RecentCall[] {
     const found: RecentCall[] = [];
     for (let back = this.#size - 1; back >= 0; back -= 1) {

@@ -52,7 +52,7 @@ export function recordsArrived(database: Database, sink: string, position: numbe
   return Number(forget.run().changes);
 }
 
-/** What retention has removed is sent to nobody. */
+/** Records that retention has removed go to nobody. */
 export function pruneRecordOrder(database: Database, beforeKey: number): void {
   database.prepare('DELETE FROM record_order WHERE event < ?').run(beforeKey);
 }

@@ -18,7 +18,7 @@ const sweepRows = 10;
 export function openSqliteReplyStore(options: {
   file: string;
   bootId: string;
-  /** Hears of housekeeping that failed. For the log. */
+  /** Hears of failed housekeeping. For the log. */
   onTrouble: (message: string) => void;
 }): SqliteReplyStore {
   const { file, bootId, onTrouble } = options;

@@ -9,7 +9,7 @@ import { openLedgerDatabase } from './ledger-database.ts';
 import { ledgerMigrations } from './ledger-schema.ts';
 import { migrationState } from './migrations.ts';
 
-/** Only looks: no file is made or changed. */
+/** Makes and changes no file. */
 export function pendingMigrations(folder: DataFolder): SchemaState[] {
   const files = [
     [folder.culvertDb, culvertMigrations],

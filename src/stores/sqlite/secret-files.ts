@@ -10,7 +10,7 @@ export function secretsOf(folder: DataFolder, mint: () => string): readonly stri
   return [ensureSecret(folder, mint), ...earlierOf(folder)];
 }
 
-/** Makes a new secret; the old one still opens what it sealed, until `forgetEarlierSecrets`. */
+/** Makes a new secret. The old one still opens what it sealed, until `forgetEarlierSecrets`. */
 export function renewSecret(folder: DataFolder, mint: () => string): void {
   const before = secretsOf(folder, mint);
   // First, so that a crash between the two loses nothing.

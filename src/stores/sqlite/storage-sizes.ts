@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { KeptBytes, MeasuredKind } from '../../metering/storage-book.ts';
 
-/** A database of the data folder, and how much of it is whose. Tenants are `account/name`. */
+/** A database of the data folder, and the bytes of each owner in it. Tenants are `account/name`. */
 const looks: readonly { file: string; kind: MeasuredKind; sql: string; accountOf(owner: string): string }[] = [
   {
     file: 'pages.db',
@@ -38,7 +38,9 @@ export function accountOfTenant(tenant: string): string {
   return tenant.split('/', 1)[0]!;
 }
 
-/** What accounts keep in the databases of a data folder. Reads lengths alone; in a thread, since there may be many rows. */
+/**
+ * Bytes of accounts in the databases of a data folder. Reads lengths only, in a thread, because there may be many rows.
+ */
 export function storageSizes(path: string): KeptBytes[] {
   return looks.flatMap(({ file, kind, sql, accountOf }) => {
     if (!existsSync(join(path, file))) return [];

@@ -38,14 +38,14 @@ function atOnce<T>(database: Database, work: () => T): T {
   }
 }
 
-/** SQLite has ended the transaction itself when the disk was full; what is to be told is why, not that. */
+/** SQLite ends the transaction itself when the disk is full. Report that reason, not the missing transaction. */
 export function undo(database: Database): void {
   try {
     database.exec('ROLLBACK');
   } catch {}
 }
 
-/** What a database that cannot be used just now is to whoever asked. */
+/** The caller's error for a database that cannot be used just now. */
 export function unavailable(error: unknown): FailureError {
   const reason = error instanceof Error ? error.message : String(error);
   return new FailureError({

@@ -17,7 +17,7 @@ export function whyUnusable(error: unknown): string | null {
   return `The data folder cannot be used: ${file}: ${wordsOf[String(error.code)] ?? String(error.code)}. ${hint}`;
 }
 
-/** PERM, BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB. SQL that does not fit its table is ours to mend. */
+/** PERM, BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB. SQL that does not fit its table is our mistake. */
 const ofTheFile: readonly number[] = [3, 5, 8, 10, 11, 13, 14, 26];
 
 const wordsOf: Readonly<Record<string, string>> = {

@@ -112,7 +112,7 @@ export function openSqliteVectorRegistry(file: string): SqliteVectorRegistry {
       }),
     purge: (tenant, nowMs) => transaction(database, () => listed(tenant).map((row) => dropped(row, nowMs))),
     async dueDeletions(nowMs, leaseUntilMs, limit) {
-      // Asked all the time, and mostly nothing is due: then nobody's write is waited for.
+      // Asked all the time, and mostly nothing is due: then it waits for nobody's write.
       if (sql.due.get(nowMs, 1) === undefined) return [];
       return transaction(database, () => {
         const deletions = (sql.due.all(nowMs, limit) as unknown as DeletionColumns[]).map(deletionOf);

@@ -1,6 +1,6 @@
 import type { Database } from './database.ts';
 
-/** What is asked of `culvert.db` about collections of vectors, prepared once. */
+/** Prepared statements on `culvert.db` for collections of vectors. */
 export function vectorStatements(database: Pick<Database, 'prepare'>) {
   const prepare = (text: string) => database.prepare(text);
   return {

@@ -80,7 +80,7 @@ function parts(paragraph: string): string[] {
   return rest === '' ? found : [...found, rest];
 }
 
-/** As RFC 9562 §5.8 leaves to us: 122 bits of a hash. */
+/** As RFC 9562 §5.8 allows: 122 bits of a hash. */
 function uuidOf(name: string): string {
   const hex = createHash('sha256').update(`culvert crawl ${name}`).digest('hex');
   const variant = ((Number.parseInt(hex[16]!, 16) & 0x3) | 0x8).toString(16);

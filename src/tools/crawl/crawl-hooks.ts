@@ -11,9 +11,9 @@ export type PostHook = (
   timeoutMs: number,
 ) => Promise<number>;
 
-/** Tells webhooks what is queued for them, until it is received or given up; what is queued survives the process. */
+/** Sends queued webhooks until they are received or given up. The queue survives the process. */
 export interface HookDelivery {
-  /** Resolves when what is due now is dealt with. Never rejects. */
+  /** Resolves when all due hooks are handled. Never rejects. */
   look(): Promise<void>;
   start(): void;
   stop(): Promise<void>;
@@ -31,10 +31,10 @@ const postTimeoutMs = 10_000;
 const leaseMs = 30_000;
 const lookIntervalMs = 5_000;
 const atOnceMax = 32;
-/** Of one tenant: eight with dead webhooks before anybody waits for one. */
+/** Of one tenant: eight tenants with dead webhooks may exist before anybody waits for one. */
 const tenantAtOnceMax = 4;
 const stopWaitMs = 1_000;
-/** From a failed try to the next; then it is given up: pages are asked for by whoever missed them. */
+/** Pauses after failed tries; then the hook is given up. A client that missed it can ask for the pages. */
 const retryGapsMs = [5_000, 30_000, 120_000, 600_000];
 
 /**
@@ -46,9 +46,9 @@ export function createHookDelivery({ store, clock, post, onTrouble }: HookParts)
   let stopped = false;
   let running: Promise<void> | null = null;
   let again = false;
-  /** Ends the wait for what is being told. */
+  /** Ends the wait for running deliveries. */
   let wake = Promise.withResolvers<void>();
-  /** What is being told, by tenant. */
+  /** Running deliveries, by tenant. */
   const telling = new Map<string, Promise<void>>();
   let held = 0;
 
@@ -59,7 +59,7 @@ export function createHookDelivery({ store, clock, post, onTrouble }: HookParts)
       const status = await post(hook.webhook.url, headers, hook.body, postTimeoutMs);
       if (status >= 200 && status <= 299) return store.hookDone(hook.id);
     } catch {
-      // Why a stranger's server does not answer is nobody's trouble here.
+      // A stranger's server that does not answer is not a problem of this server.
     }
     const gapMs = retryGapsMs[hook.tries];
     if (gapMs === undefined) return store.hookDone(hook.id);

@@ -81,7 +81,7 @@ export async function runCrawl(run: CrawlRun): Promise<void> {
 
   while (!signal.aborted && stop === null && trouble === null) {
     if (resting !== null) await resting;
-    // Of a crawl the first page alone: where it leads to decides what belongs to it.
+    // Of a crawl, only the first page: its redirect decides what belongs to the crawl.
     const free = (firstDone ? crawl.options.maxConcurrency : 1) - inFlight.size;
     if (free > 0) {
       // One that ends while we ask may add pages that the answer does not know of.
@@ -115,7 +115,7 @@ async function end({ store, lease, crawl, clock, retentionMs, hooked }: CrawlRun
   if (await store.end(lease, ended, hooksOf(crawl, told, atMs))) hooked();
 }
 
-/** Where the first page led to, if it has been read: a crawl that is taken up goes on there. */
+/** Where the first page redirected to, if it has been read: a crawl that is taken up goes on there. */
 async function startOf({ store, crawl }: CrawlRun): Promise<string> {
   const [first] = crawl.done > 0 ? await store.results(crawl.id, 0, 1, 1) : [];
   return first?.at === 1 ? first.page.metadata.url : crawl.url;
@@ -138,17 +138,20 @@ async function beginCrawl(run: CrawlRun, frontier: Frontier): Promise<boolean> {
   return begun;
 }
 
-/** What of the links that were found becomes a page. */
+/** The found links that become pages. */
 export interface Frontier {
   readonly rowsMax: number;
   /** Null: the caller's patterns take too long. */
   of(links: readonly string[], depth: number): Promise<readonly FoundUrl[] | null>;
   found(urls: readonly FoundUrl[]): FoundUrls;
-  /** Whether a redirect of this page stayed within the crawl. The first page may lead anywhere, and all follows it. */
+  /**
+   * Whether a redirect of this page stayed within the crawl. The first page may lead anywhere, and the crawl follows
+   * it.
+   */
   holds(page: TakenPage, url: string): boolean;
 }
 
-/** Of one page, and of sitemaps at once: what is more is left out, or comes in the next step. */
+/** Of one page, and of sitemaps at once. Further ones are left out, or come in the next step. */
 const linksMax = 2_000;
 /** Looked at in one turn of the loop. */
 const linksAtOnce = 200;

@@ -6,7 +6,7 @@ import type { ScrapedPage } from '../scrape/scraped-page.ts';
 import { type CrawlEvent, type CrawlWebhook, kindOf } from './crawl-options.ts';
 import type { Crawl, NewHook } from './crawl-store.ts';
 
-/** A page that is longer is told without what it says: whoever hears of it can ask for it. */
+/** A longer page is announced without its content; the receiver can ask for it. */
 const pageCharsMax = 512 * 1024;
 
 export interface Told {
@@ -15,7 +15,7 @@ export interface Told {
   error?: string;
 }
 
-/** What a crawl's webhook is to be told, in Firecrawl's form; empty where it does not want to hear it. */
+/** The messages of an event for a crawl's webhook, in Firecrawl's form; empty when the webhook does not want it. */
 export function hooksOf({ id, options }: Crawl, { event, page, error }: Told, nowMs: number): NewHook[] {
   const { webhook } = options;
   if (webhook === null || !webhook.events.includes(event)) return [];
@@ -35,7 +35,7 @@ export function hooksOf({ id, options }: Crawl, { event, page, error }: Told, no
   return [{ id: `msg_${randomBase62(24)}`, body, createdMs: nowMs }];
 }
 
-/** As Standard Webhooks signs. The caller's own headers come first: they replace none of ours. */
+/** Signed as in Standard Webhooks. The caller's own headers come first, so they replace none of ours. */
 export function signedHeaders(
   { headers, secret }: CrawlWebhook,
   { id, body }: Pick<NewHook, 'id' | 'body'>,

@@ -1,13 +1,13 @@
 import type { ScrapeOptions } from '../scrape/scraped-page.ts';
 
-/** What a crawl is asked to do, checked; kept with it. Times in ms. */
+/** Checked options of a crawl, stored with it. Times are ms. */
 export interface CrawlOptions {
   /** Absent: a crawl, which follows links. */
   kind?: 'batch';
   /** Most pages that are fetched. */
   limit: number;
   maxDepth: number;
-  /** Regular expressions over the path; null = no wish. */
+  /** Regular expressions over the path; null: none. */
   includePaths: readonly string[] | null;
   excludePaths: readonly string[] | null;
   /** They are held against the whole URL. */
@@ -27,7 +27,7 @@ export interface CrawlOptions {
   collection: CrawlCollection | null;
 }
 
-/** A crawl finds the pages of a site; a batch is given them, and reads each as often as it was given. */
+/** A crawl finds the pages of a site. A batch gets its pages, and reads each as often as it was given. */
 export type CrawlKind = 'crawl' | 'batch';
 
 export function kindOf({ kind }: Pick<CrawlOptions, 'kind'>): CrawlKind {

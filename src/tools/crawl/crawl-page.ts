@@ -12,7 +12,7 @@ import { type CrawlHold, isPassing } from './crawl-ports.ts';
 import { keyed } from './crawl-scope.ts';
 import { robotsCode, type TakenPage } from './crawl-store.ts';
 
-/** What a page's end means for the crawl. `rest`: it waits again, and so shall we. */
+/** Effect of a page's end on the crawl. `rest`: the page waits again, and so does the crawl. */
 export type PageOutcome = { next: 'go-on' } | { next: 'rest' } | { next: 'stop'; error: string };
 
 const goOn: PageOutcome = { next: 'go-on' };
@@ -20,8 +20,8 @@ const rest: PageOutcome = { next: 'rest' };
 const noFrontier = { urls: [], rowsMax: 0, shapeMax: 0 };
 
 /**
- * The way of one page: robots → its host's turn → paid → read → kept with what it links to. A page of its own never
- * fails a crawl. Rejects when the store fails.
+ * The steps of one page: robots → its host's turn → paid → read → stored with its links. A page never fails its crawl.
+ * Rejects when the store fails.
  */
 export async function runPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Promise<PageOutcome> {
   const { store, lease, crawl, files, turns, signal } = run;
@@ -39,7 +39,7 @@ export async function runPage(run: CrawlRun, frontier: Frontier, page: TakenPage
   }
   let outcome: PageOutcome | null = null;
   try {
-    // A store that fails must not be taken for a host that is busy: it is told apart below.
+    // A failing store must not look like a busy host: they are told apart below.
     outcome = await turns.take({ tenant: crawl.tenant, host: url.host, delayMs }, signal, () =>
       paidPage(run, frontier, page),
     );
@@ -75,7 +75,7 @@ async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Pro
         return goOn;
       }
       if (isPassing(read)) return null;
-      // What was to be written of it cannot be paid: no more can the next page's.
+      // The model's part of this page cannot be paid, so the next page's cannot be either.
       if (read.kind === 'quota-exceeded') {
         await store.putBack(lease, page.seq, { charged: page.paid });
         return { next: 'stop', error: `Stopped: ${read.message}` };
@@ -102,7 +102,7 @@ const free: CrawlHold = { kind: 'held', settle: () => undefined };
 
 interface PageRead {
   read: ScrapedPage | Failure;
-  /** Where the page leads, if robots.txt there is why it was not read. */
+  /** Redirect target of the page, if its robots.txt is why it was not read. */
   forbidden: string | null;
 }
 
@@ -156,7 +156,7 @@ async function keepPage(run: CrawlRun, frontier: Frontier, page: TakenPage, read
       await store.putBack(lease, page.seq, { charged: page.paid });
       return { got: false, next: { next: 'stop', error: `Stopped: ${refused.message}` } };
     }
-    // Read again, mostly from what is kept, when the books are back.
+    // Read again, mostly from the cache, when the ledger is back.
     if (refused?.kind === 'quota-unavailable') return null;
     if (refused !== null) warnings.push(`Not in the collection: ${factsOf(refused, clock.wallMs()).message}`);
   }
@@ -253,9 +253,9 @@ function originalOf(page: TakenPage, { metadata }: ScrapedPage): string | null {
 }
 
 /**
- * Whether the original was read already, so that this page adds nothing. A hint, as for search engines: sites name
- * their first page, or page one of a series, for pages that are no copies. It is believed of a page that is there
- * and bears the same title.
+ * Whether the original was read already, so that this page adds nothing. It is a hint, as for search engines: sites
+ * name their first page, or page one of a series, as the original of pages that are not copies. It is believed for a
+ * page that exists and has the same title.
  */
 async function isCopyOf(original: string, { store, crawl }: CrawlRun, read: ScrapedPage): Promise<boolean> {
   const url = new URL(original);

@@ -3,13 +3,13 @@ import type { Failure, FailureKind } from '../../kernel/failure.ts';
 /** Given by the composition: what the page of a crawl costs, whose key began it. Never rejects. */
 export interface CrawlMeter {
   /**
-   * A Failure that lasts (quota, key, account) stops the crawl; one that passes is asked again. `page`: its URL; null: to
-   * know whether one could be paid.
+   * A Failure that lasts (quota, key, account) stops the crawl; after a passing one it is asked again. `page`: its URL;
+   * null: only to know whether one could be paid.
    */
   hold(owner: CrawlOwner, page: string | null): Promise<CrawlHold | Failure>;
 }
 
-/** Who began it. */
+/** The caller that began it. */
 export interface CrawlOwner {
   tenant: string;
   account: string;
@@ -30,7 +30,7 @@ export interface CrawlHold {
 export interface CrawlSink {
   /** Before a crawl begins: makes the collection if there is none and `model` is named. */
   check(of: CrawlCollectionOf): Promise<Failure | null>;
-  /** Writing the same page again replaces it; one that is there already as it is is not embedded again, if `again`. */
+  /** Writing the same page again replaces it. With `again`, an unchanged page is not embedded again. */
   put(page: CrawlChunks): Promise<Failure | null>;
 }
 
@@ -55,7 +55,7 @@ export interface CrawlPoint {
   payload: Readonly<Record<string, string | number | null>>;
 }
 
-/** What makes a crawl stop for good, other than coming to its end. */
+/** Reasons to stop a crawl for good before its end. */
 export function isPassing(failure: Failure): boolean {
   return passing.has(failure.kind) || (failure.kind === 'quota-exceeded' && ofMinute.test(failure.limit));
 }

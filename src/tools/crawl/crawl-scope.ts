@@ -2,7 +2,7 @@ import { canonicalUrl, samePageKey } from '../canonical-url.ts';
 import type { CrawlOptions } from './crawl-options.ts';
 import type { FoundUrl } from './crawl-store.ts';
 
-/** Which URLs belong to a crawl, the caller's patterns aside. Pure. */
+/** Which URLs belong to a crawl, apart from the caller's patterns. Pure. */
 export interface CrawlScope {
   /** Null: outside, a trap, or no page. */
   candidate(link: string, depth: number): FoundUrl | null;
@@ -60,7 +60,7 @@ function plainHost(url: URL): string {
   return url.hostname.replace(/^www\./, '');
 }
 
-/** `/docs/intro` holds what is below it; `/docs/index.html` what is beside it. */
+/** `/docs/intro` includes everything below it; `/docs/index.html` everything beside it. */
 function folderOf(pathname: string): string {
   if (pathname.endsWith('/')) return pathname;
   const last = pathname.slice(pathname.lastIndexOf('/') + 1);
@@ -77,10 +77,10 @@ const segmentsMax = 20;
 /** `/a/b/a/b/a/b`: relative links that are taken wrongly grow like this. */
 const repeatsMax = 2;
 const parametersMax = 12;
-/** From so many parameters on a page is one of countless views of a list. */
+/** A page with this many parameters is one of countless views of a list. */
 const facetsMin = 3;
 
-/** Whether a URL looks like a place from which links go on for ever. `url`: canonical. */
+/** Whether a URL looks like a place whose links never end. `url`: canonical. */
 export function isTrap(url: URL): boolean {
   if (url.href.length > urlCharsMax || url.search.split('&').length > parametersMax) return true;
   const segments = url.pathname.split('/').filter((segment) => segment !== '');
@@ -88,8 +88,8 @@ export function isTrap(url: URL): boolean {
 }
 
 /**
- * What URLs of one endless kind have in common: pages of a calendar differ in digits alone, filters of a list in the
- * values of parameters. Null for a URL of no such kind.
+ * What URLs of one endless kind have in common: pages of a calendar differ only in digits, filters of a list in the
+ * values of parameters. Null for other URLs.
  */
 export function shapeOf(url: URL): string | null {
   const names = [...new Set(url.searchParams.keys())];
@@ -99,7 +99,7 @@ export function shapeOf(url: URL): string | null {
   return names.length >= facetsMin ? `${path}?${names.sort().join('&')}` : null;
 }
 
-/** A year and a month. No part of it may be long: strangers choose what it is held against. */
+/** A year and a month. No part of it may be long, because strangers choose the texts that it is matched against. */
 const datedPath = /(?<!\d)(?:19|20|21|22)\d\d[-/_.](?:0?[1-9]|1[0-2])(?!\d)/;
 const dateNames = new Set(['year', 'yr', 'month', 'mon', 'week', 'day', 'date', 'from', 'to', 'start', 'end']);
 
@@ -108,7 +108,7 @@ function datedQuery({ searchParams }: URL): boolean {
   return false;
 }
 
-/** Whether some run of segments stands there more than `repeatsMax` times, one right after the other. */
+/** Whether a run of segments repeats more than `repeatsMax` times in a row. */
 function repeats(segments: readonly string[]): boolean {
   for (let size = 1; size * (repeatsMax + 1) <= segments.length; size++) {
     let same = 0;

@@ -2,10 +2,9 @@ import type { ScrapedPage } from '../scrape/scraped-page.ts';
 import type { CrawlKind, CrawlOptions } from './crawl-options.ts';
 
 /**
- * The port of crawls: jobs, their pages, what their webhooks are told. A crawl is worked at by one process at a time,
- * which has leased it; whoever lost the lease writes nothing any more. A page is marked as paid before it is paid, so that
- * no crash charges it twice. Drivers: stores/sqlite (crawl.db),
- * stores/postgres. What cannot be written now rejects with a FailureError.
+ * The port of crawls: jobs, their pages and their webhooks' messages. One process at a time works at a crawl, under a
+ * lease; a process that lost the lease writes nothing any more. A page is marked as paid before it is paid, so no crash
+ * charges it twice. Drivers: stores/sqlite (crawl.db), stores/postgres. A failed write rejects with a FailureError.
  */
 export interface CrawlStore {
   /** `full`: the tenant has `runningMax` that have not ended. Of ended ones the oldest go above `keptMax`. */
@@ -13,7 +12,7 @@ export interface CrawlStore {
   find(tenant: string, id: string): Promise<Crawl | null>;
   /** Newest first. */
   list(tenant: string, listed: ListedCrawls): Promise<readonly Crawl[]>;
-  /** Ends a crawl that runs; an ended one stays as it is. Null when there is none. */
+  /** Ends a running crawl; an ended one stays as it is. Null when there is none. */
   cancel(tenant: string, id: string, end: CrawlEnd): Promise<Crawl | null>;
 
   /**
@@ -47,7 +46,10 @@ export interface CrawlStore {
   /** In the same order. */
   errors(id: string, limit: number): Promise<readonly CrawlError[]>;
 
-  /** Hooks whose next try is due, leased until `untilMs`: each tenant's oldest before the next of any, and `share` says. */
+  /**
+   * Hooks whose next try is due, leased until `untilMs`: each tenant's oldest before a second one of any, within
+   * `share`.
+   */
   dueHooks(nowMs: number, untilMs: number, share: HookShare): Promise<readonly Hook[]>;
   hookDone(id: string): Promise<void>;
   hookLater(id: string, tries: number, nextMs: number): Promise<void>;
@@ -57,7 +59,7 @@ export interface CrawlStore {
   close(): Promise<void>;
 }
 
-/** `failed`: stopped before its end, with a reason; what was read is kept. */
+/** `failed`: stopped before its end, with a reason; pages that were read are kept. */
 const crawlStatuses = ['scraping', 'completed', 'failed', 'cancelled'] as const;
 export type CrawlStatus = (typeof crawlStatuses)[number];
 
@@ -66,7 +68,7 @@ export interface NewCrawl {
   id: string;
   tenant: string;
   account: string;
-  /** Whose quota pays. */
+  /** Owner of the quota that pays. */
   keyId: string;
   url: string;
   options: CrawlOptions;
@@ -82,7 +84,7 @@ export interface Crawl extends NewCrawl {
   failed: number;
   waiting: number;
   charged: number;
-  /** Whether it has begun: sitemaps have been looked for. */
+  /** Whether it has begun: it has looked for sitemaps. */
   seeded: boolean;
   endedMs: number | null;
   /** When it is removed; null while it runs. */
@@ -143,9 +145,9 @@ export type FinishedPage = { seq: number; atMs: number } & (
   | {
       state: 'done';
       page: ScrapedPage;
-      /** Of its words: a page that was there is a duplicate, and is not kept. */
+      /** Hash of its words: a page with a known one is a duplicate, and is not kept. */
       contentHash: string;
-      /** Where redirects led to: not fetched again. Null when that is itself. */
+      /** Where redirects led to: not fetched again. Null when that is the page itself. */
       aliasKey: string | null;
     }
   /** A copy of a page that was read, which says so itself: read, and not kept. */
@@ -176,7 +178,7 @@ export interface NewHook {
   createdMs: number;
 }
 
-/** Who gets how many of the hooks that are due. */
+/** How due hooks are shared out. */
 export interface HookShare {
   limit: number;
   /** Of one tenant. */

@@ -7,7 +7,7 @@ import type { CrawlJobName, CrawlWork } from './crawl-worker.ts';
  * They go round the tenants that wait; one tenant has one of them at a time.
  */
 export interface CrawlThreads {
-  /** Null: it took too long, or more memory than it may. Rejects (503) when too much waits. */
+  /** Null: it took too long, or more memory than it may. Rejects (503) when too many wait. */
   ask<Name extends CrawlJobName>(
     tenant: string,
     job: Name,
@@ -16,7 +16,7 @@ export interface CrawlThreads {
   close(): Promise<void>;
 }
 
-/** From the moment a thread has it in hand. What crawls ask takes some ms. */
+/** From the moment when a thread begins it. Orders of crawls take some ms. */
 const workMaxDefaultMs = 2_000;
 /** A busy machine takes a while to start a thread. */
 const startMaxMs = 10_000;

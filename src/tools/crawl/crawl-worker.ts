@@ -3,7 +3,7 @@ import { yieldToMainThread } from '../../kernel/priority.ts';
 import { readSitemap, type SitemapText } from './read-sitemap.ts';
 import { compilePatterns, type PatternFault, type UrlPattern } from './url-patterns.ts';
 
-/** What the thread of crawls can be asked. It is ended when one of them takes too long. */
+/** Orders to the thread of crawls. It is ended when one of them takes too long. */
 export interface CrawlWork {
   /** Why these patterns are not taken; null as a member: they are. */
   check: { asked: CrawlPatterns; answer: { fault: (PatternFault & { field: keyof CrawlPatterns }) | null } };
@@ -61,7 +61,7 @@ function matches({ include, exclude, texts }: CrawlWork['match']['asked']): bool
   const of = JSON.stringify([include, exclude]);
   if (last?.of !== of) last = { of, compiled: compiledOf({ include, exclude }) };
   const { compiled } = last;
-  // Of a crawl that was begun before they were checked.
+  // Patterns of a crawl that began before they were checked.
   if ('fault' in compiled) throw new Error('these patterns are not accepted');
   return texts.map(
     (text) =>

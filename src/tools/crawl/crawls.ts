@@ -31,7 +31,7 @@ export interface CrawlsParts extends Omit<CrawlParts, 'hooked'> {
 /** Of one tenant. */
 export const runningMax = 20;
 const keptMax = 500;
-/** Of several tenants' as many: a crawl is held until it ends, and mostly waits for its host. */
+/** Of all tenants: a crawl is held until it ends, and mostly waits for its host. */
 const atOnceMax = 5 * runningMax;
 const renewIntervalMs = 8_000;
 const lookIntervalMs = 5_000;
@@ -79,7 +79,7 @@ export function createCrawls(parts: CrawlsParts): Crawls {
       const atMs = clock.wallMs();
       const end = { status: 'cancelled', error: null, atMs, expiresMs: atMs + parts.retentionMs() } as const;
       const crawl = await store.cancel(tenant, id, end);
-      // Another replica's notices at its next page.
+      // Another replica notices it at its next page.
       if (crawl?.status === 'cancelled') leased.abort(id);
       return crawl;
     },
@@ -106,7 +106,7 @@ export function createCrawls(parts: CrawlsParts): Crawls {
 
 const neverAborted = new AbortController().signal;
 
-/** Those of a kind sort by time. */
+/** Ids of a kind sort by time. */
 function newCrawlId(kind: CrawlKind, nowMs: number): string {
   return `${kind}_${Math.floor(nowMs).toString(36).padStart(9, '0')}${randomBase62(16)}`;
 }

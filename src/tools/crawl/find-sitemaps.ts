@@ -1,14 +1,14 @@
 import type { SiteFileReader } from '../site-files.ts';
 import type { CrawlThreads } from './crawl-threads.ts';
 
-/** Of one file, as it comes and unpacked. */
+/** Of one file, as it comes and decompressed. */
 const bytesMax = 10 * 1024 * 1024;
 const filesMax = 20;
 
 export interface SitemapParts {
   files: SiteFileReader;
   threads: CrawlThreads;
-  /** Whose turn it takes. */
+  /** The tenant whose turn it takes. */
   tenant: string;
   signal: AbortSignal;
   /** URLs in all. */

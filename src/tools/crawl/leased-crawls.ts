@@ -34,7 +34,10 @@ export class LeasedCrawls {
     this.#parts = parts;
   }
 
-  /** Leases what nobody works at. Of one that is begun while another looks, the other may know nothing: it looks again. */
+  /**
+   * Leases crawls that nobody works at. A look that is already running may not know of one that has just begun: it
+   * looks again.
+   */
   look(): Promise<void> {
     this.#lookAgain = true;
     this.#looking ??= this.#take()
@@ -71,7 +74,7 @@ export class LeasedCrawls {
     this.#jobs.get(id)?.ending.abort();
   }
 
-  /** Nothing is begun any more; resolves when what was under way has ended. */
+  /** Begins no more. Resolves when everything under way has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const { ending } of this.#jobs.values()) ending.abort();
@@ -93,10 +96,10 @@ export class LeasedCrawls {
     while (this.#lookAgain && !this.#stopped && this.#hasRoom()) {
       this.#lookAgain = false;
       const nowMs = clock.wallMs();
-      // By the clock that nobody sets, from before it was asked for.
+      // By the monotonic clock, from before the lease was requested.
       const untilMs = clock.monotonicMs() + leaseMs;
       const crawls = await store.lease(this.#worker, nowMs, nowMs + leaseMs, atOnceMax - this.#jobs.size);
-      // What was leased meanwhile is released by the stop.
+      // The stop releases crawls that were leased meanwhile.
       if (!this.#stopped) for (const crawl of crawls) this.#begin(crawl, untilMs);
     }
   }

@@ -13,7 +13,7 @@ import {
 } from './read-crawl-options.ts';
 
 export interface ReadBatch extends ReadCrawl {
-  /** Of what was given: what is no address of a page, and is left out. */
+  /** Of the given ones: those that are not addresses of a page, and are left out. */
   invalidUrls: readonly string[];
 }
 

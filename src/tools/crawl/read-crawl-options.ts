@@ -17,7 +17,7 @@ export interface CrawlRules {
 }
 
 export interface ReadCrawl {
-  /** Where it begins, canonical; or the pages of a batch, as they were given. */
+  /** Its canonical start; or the pages of a batch, as they were given. */
   urls: readonly string[];
   options: CrawlOptions;
   warnings: readonly string[];
@@ -68,7 +68,7 @@ function limitIn(fields: ToolFields, { pagesMax }: CrawlRules, warnings: string[
   return Math.min(asked, pagesMax);
 }
 
-/** Whether they are patterns is found out in a thread: see `refusalOfPatterns`. */
+/** A thread checks whether they are patterns: see `refusalOfPatterns`. */
 function patternsIn(fields: ToolFields, name: string): readonly string[] | null {
   const texts = fields.texts(name, patterns);
   return texts === null || texts.length === 0 ? null : texts;

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { Parser } from 'htmlparser2';
 
-/** What a sitemap names: pages, and further sitemaps. As they stand there. */
+/** Addresses in a sitemap, unchanged: pages, and further sitemaps. */
 export interface SitemapText {
   pages: readonly string[];
   sitemaps: readonly string[];
@@ -11,8 +11,9 @@ const locCharsMax = 2_048;
 const nothing: SitemapText = { pages: [], sitemaps: [] };
 
 /**
- * The URLs of a sitemap: XML, an index of sitemaps, or one URL a line; packed or not. Broken ones give what could be
- * read; of large ones the first `bytesMax`, unpacked, and the first `urlsMax`. Blocks: for a thread of its own.
+ * The URLs of a sitemap: XML, an index of sitemaps, or one URL a line, compressed or not. A broken one gives its
+ * readable part; a large one the first `bytesMax`, decompressed, and the first `urlsMax`. Blocks: for a thread of its
+ * own.
  */
 export function readSitemap(body: Uint8Array, bytesMax: number, urlsMax: number): SitemapText {
   const bytes = unpacked(body, bytesMax);
@@ -21,7 +22,7 @@ export function readSitemap(body: Uint8Array, bytesMax: number, urlsMax: number)
   return text.trimStart().startsWith('<') ? inXml(text, urlsMax) : inLines(text, urlsMax);
 }
 
-/** Null for a bomb and for what is not gzip though it begins like it. */
+/** Null for a bomb, and for other bytes that begin like gzip. */
 function unpacked(body: Uint8Array, bytesMax: number): Uint8Array | null {
   if (body[0] !== 0x1f || body[1] !== 0x8b) return body;
   try {
@@ -42,7 +43,7 @@ function inXml(text: string, urlsMax: number): SitemapText {
         const plain = withoutPrefix(name);
         if (plain === 'url') within = pages;
         else if (plain === 'sitemap') within = sitemaps;
-        // `image:loc` is no page.
+        // `image:loc` is not a page.
         else if (name === 'loc' && within !== null) loc = '';
       },
       ontext(chunk) {

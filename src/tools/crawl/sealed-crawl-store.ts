@@ -8,8 +8,8 @@ const sealedName = 'sealed';
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * The same store, whose rows keep what callers gave of secrets (headers for pages and webhooks, the webhook's secret)
- * sealed. Of a row that another `storage.secret` sealed these are gone: pages are asked without them, nobody is told.
+ * The same store, whose rows keep the callers' secrets (headers for pages and webhooks, the webhook's secret) sealed.
+ * When another `storage.secret` sealed a row, these are gone: pages are read without them, and no webhook is sent.
  */
 export function sealedCrawlStore(store: CrawlStore, sealer: Sealer): CrawlStore {
   const seal = (text: string, context: string) => sealer.seal(Buffer.from(text), context).toString('base64');

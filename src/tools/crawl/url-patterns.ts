@@ -4,8 +4,8 @@ import { RE2JS, RE2JSException } from 're2js';
 export type UrlPattern = (text: string) => boolean;
 
 /**
- * Of all patterns of one field together, in steps of the compiled machine: each character of a URL may cost as many.
- * A pattern without counted repetition has about one step a character.
+ * For all patterns of one field together, in steps of the compiled machine: each character of a URL may cost as many. A
+ * pattern without counted repetition has about one step a character.
  */
 const stepsMax = 5_000;
 

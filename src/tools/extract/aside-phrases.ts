@@ -17,7 +17,7 @@ export const buttons: ReadonlySet<string> = phrases(`
   comment, print, read more, search, share, share on facebook, share on twitter, share this, sign in, sign up, skip to
   content, story continues below, subscribe, tweet, video, view all, view gallery`);
 
-/** Of a date, its time included; numbers stand among them. */
+/** Words of a date and its time; numbers occur among them. */
 export const dateWords: ReadonlySet<string> = phrases(`
   january, february, march, april, may, june, july, august, september, october, november, december, jan, feb, mar, apr, jun,
   jul, aug, sep, sept, oct, nov, dec, monday, tuesday, wednesday, thursday, friday, saturday, sunday, mon, tue, wed, thu,

@@ -11,7 +11,7 @@ const more =
 
 const asidesOf = (html: string) => asidesIn(textBlocksOf(bodyOf(html))).map(({ text }) => text.trim());
 
-/** The page, and what of it is no part of its text. */
+/** The page, and the parts of it that do not belong to its text. */
 const told: readonly [string, string, readonly string[]][] = [
   ['a button among paragraphs', `${prose}<div>Share (12)</div>${more}`, ['Share (12)']],
   ['the word of a button within a sentence', `${prose}<p>Please close the gate.</p>${more}`, []],

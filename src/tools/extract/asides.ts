@@ -6,7 +6,7 @@ const paragraphSize = 80;
 /** A call to subscribe is no longer. */
 const callSizeMax = 200;
 
-/** What stands among the text of a page without being part of it: buttons, teasers, calls to subscribe, its date. */
+/** Finds parts among a page's text that do not belong to it: buttons, teasers, calls to subscribe, its date. */
 export function asidesIn(blocks: readonly TextBlock[]): TextBlock[] {
   const first = blocks.findIndex(isParagraph);
   const last = blocks.findLastIndex(isParagraph);

@@ -36,13 +36,13 @@ export function byDefuddle(
   return reading && { ...reading, certain: parsed.extractorType !== undefined };
 }
 
-/** Misses little, and takes more of what stands around. Null where it finds nothing. */
+/** Misses little, but takes more of the surroundings. Null when it finds nothing. */
 export function byReadability(document: PageDocument): Reading | null {
-  // It takes apart what it reads.
+  // It takes apart the document that it reads.
   const copy = document.cloneNode(true);
   const article = new Readability<PageElement>(copy as never, {
     disableJSONLD: true,
-    // Of code, they name the language.
+    // Classes of code that name the language.
     keepClasses: true,
     serializer: (node) => node as unknown as PageElement,
   }).parse();

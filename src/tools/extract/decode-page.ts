@@ -1,7 +1,10 @@
 /** How far into a page its own word on its charset is looked for (HTML's algorithm says 1,024; some need more). */
 const prescanBytes = 4_096;
 
-/** Text of a page: charset from BOM, header, the page's own word, else UTF-8; what is broken becomes U+FFFD. */
+/**
+ * Text of a page: the charset comes from the BOM, the header or the page itself; the default is UTF-8. Broken bytes
+ * become U+FFFD.
+ */
 export function decodePage(body: Uint8Array, contentType: string): string {
   const label = bomOf(body) ?? labelIn(contentType) ?? declaredIn(body) ?? guessed(body);
   return new TextDecoder(label).decode(body);
@@ -19,7 +22,10 @@ function labelIn(contentType: string): string | null {
   return label !== undefined && isKnown(label) ? label : null;
 }
 
-/** `<meta charset>`, `<meta http-equiv>` or an XML declaration. What can be read so is no UTF-16 (HTML 13.2.3.2). */
+/**
+ * `<meta charset>`, `<meta http-equiv>` or an XML declaration. A page in which these can be read is not UTF-16 (HTML
+ * 13.2.3.2).
+ */
 function declaredIn(body: Uint8Array): string | null {
   const head = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, prescanBytes)).toString('latin1');
   const xml = /^<\?xml[^>]{0,200}encoding\s*=\s*["']([\w.:-]{1,40})/i.exec(head)?.[1];

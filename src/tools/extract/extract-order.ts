@@ -1,13 +1,13 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { AttributeValues, AttributeWish, PageMetadata } from '../scrape/scraped-page.ts';
 
-/** What a page is by its type and first bytes. */
+/** Type of a page by its declared type and first bytes. */
 export type PageKind = 'html' | 'pdf' | 'text' | 'json' | 'xml';
 
-/** What of a page is wanted, and how: everything that the extraction depends on beside the bytes. */
+/** The wanted parts of a page: everything that the extraction depends on beside the bytes. */
 export interface ExtractWishes {
   onlyMainContent: boolean;
-  /** CSS selectors; null = no wish. */
+  /** CSS selectors; null: none. */
   includeTags: readonly string[] | null;
   excludeTags: readonly string[] | null;
   rawHtml: boolean;
@@ -21,22 +21,22 @@ export interface ExtractOrder {
   id: number;
   kind: PageKind;
   body: Uint8Array<ArrayBuffer>;
-  /** Where it was found, for relative links. */
+  /** Address of the page, for relative links. */
   url: string;
   contentType: string;
-  /** `plain`: text alone, by what needs no document; for pages that are too large or broke the other way. */
+  /** `plain`: text only, without a document; for pages that are too large or broke the other way. */
   way: 'document' | 'plain';
   wishes: ExtractWishes;
 }
 
-/** Where callers name elements. */
+/** Selectors in which callers name elements. */
 export type SelectorField = 'includeTags' | 'excludeTags' | 'formats';
 
-/** What came of a page, whichever thread had it. */
+/** Result of a page, whichever thread had it. */
 export type ExtractOutcome =
   | { kind: 'extracted'; extracted: Extracted }
   | { kind: 'wrong'; field: SelectorField; message: string }
-  /** `killed`: it took too long, or all the memory of its thread. In words, of the page. */
+  /** `killed`: it took too long, or all the memory of its thread. In words about the page. */
   | { kind: 'unfit'; why: string; killed: boolean }
   | { kind: 'busy'; failure: Failure }
   /** `begun`: a thread was at it. */

@@ -29,7 +29,7 @@ async function read(page: string | Uint8Array, asked: Asked = {}): Promise<Extra
 
 const markdownOf = async (page: string, asked?: Asked) => (await read(page, asked)).markdown;
 
-/** What stands in a page, and the markdown that is expected of it. */
+/** A page, and its expected markdown. */
 const written: readonly [string, string, string][] = [
   ['headings and paragraphs', '<h1>One</h1><p>Two\n  three</p><h3>Four</h3>', '# One\n\nTwo three\n\n### Four'],
   ['emphasis, also badly placed', '<p>a<b> bold </b>and <i>so</i><em></em></p>', 'a **bold** and *so*'],

@@ -10,7 +10,7 @@ import { scanHtml } from './scan-html.ts';
 const documentCharsMax = 1_500_000;
 const rawCharsMax = 10 * 1024 * 1024;
 
-/** Everything a thread does for one order. Throws for a fault of ours or of a library alone. */
+/** All the work of a thread for one order. Throws only for a fault of ours or of a library. */
 export async function extractPage(order: ExtractOrder): Promise<ExtractReply> {
   const { id, kind, body, contentType, wishes } = order;
   if (kind === 'pdf') {

@@ -4,7 +4,7 @@ import type { ExtractOrder } from './extract-order.ts';
 import { createExtractPool, type ExtractPool } from './extract-pool.ts';
 
 const newPool = (killMs: number) => createExtractPool({ threads: 1, killMs, onTrouble: () => undefined });
-/** Of all tests that kill no page for its time: each leaves it without work. A thread loads two extractors first. */
+/** For all tests that kill no page by time: each leaves it without work. A thread loads two extractors first. */
 const pool = newPool(60_000);
 const hasty: ExtractPool[] = [];
 after(() => Promise.all([pool, ...hasty].map((one) => one.close())));

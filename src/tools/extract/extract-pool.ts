@@ -6,8 +6,8 @@ import { ExtractThread } from './extract-thread.ts';
 /** Threads that read pages; each is killed when a page takes too long in it. */
 export interface ExtractPool {
   /**
-   * Never rejects. `timeoutMs` counts from the moment at which a thread begins; who has waited for one as long, and for
-   * the end of one page more, is `busy`. Threads are given in turn to the tenants whose pages wait.
+   * Never rejects. `timeoutMs` counts from the moment when a thread begins; a page that has waited as long for a
+   * thread, and for the end of one more page, is `busy`. Tenants with waiting pages get threads in turn.
    */
   extract(
     tenant: string,
@@ -27,7 +27,7 @@ export interface ExtractPoolOptions {
   onTrouble(message: string): void;
 }
 
-/** Of one tenant half. */
+/** One tenant may have half. */
 const waitingMax = 512;
 const waitingBytesMax = 128 * 1024 * 1024;
 
@@ -71,7 +71,7 @@ export function createExtractPool({ threads: threadsMax, killMs, onTrouble }: Ex
     threads.add(thread);
   }
 
-  /** Gives ready threads to those that have their turn, and starts what is lacking. */
+  /** Gives ready threads to pages whose turn it is, and starts missing ones. */
   function serve(): void {
     for (const thread of threads) {
       if (takers.length === 0) return;

@@ -33,9 +33,9 @@ export class ExtractThread {
   readonly #events: ExtractThreadEvents;
   #job: Job | null = null;
   #pace: 'quick' | 'slow' | 'late' = 'quick';
-  /** The job's end, or the idle thread's. */
+  /** Timer for the job's end, or the idle thread's. */
   #timer: NodeJS.Timeout | null = null;
-  /** Until its job is slow, then until it is late. */
+  /** Runs until its job is slow, then until it is late. */
   #paceTimer: NodeJS.Timeout | null = null;
   #lastId = 0;
   #lost = false;
@@ -45,7 +45,7 @@ export class ExtractThread {
     const entry = new URL('./extract-worker.ts', import.meta.url);
     const options = {
       resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
-      // What libraries say of broken pages is nobody's business.
+      // Warnings of libraries about broken pages interest nobody.
       stdout: true,
       stderr: true,
     };
@@ -77,10 +77,10 @@ export class ExtractThread {
     return this.#pace;
   }
 
-  /** Of a thread that is `taken`. Never rejects. */
+  /** For a thread that is `taken`. Never rejects. */
   run(tenant: string, order: Omit<ExtractOrder, 'id'>, killMs: number, signal: AbortSignal): Promise<ExtractOutcome> {
     return new Promise((resolve) => {
-      // What nobody waits for is not read to its end.
+      // A page that nobody waits for is not read to its end.
       const leave = () => this.lose('');
       if (this.#timer !== null) clearTimeout(this.#timer);
       this.#job = {
@@ -108,7 +108,7 @@ export class ExtractThread {
     this.#timer.unref();
   }
 
-  /** Ends it, with what runs in it; `why`: in words, of the page. */
+  /** Ends it with its job; `why`: in words about the page. */
   lose(why: string): void {
     if (this.#lost) return;
     this.#lost = true;

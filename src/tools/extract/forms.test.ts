@@ -23,14 +23,14 @@ async function read(form: string, onlyMainContent: boolean): Promise<Extracted> 
   return reply.extracted;
 }
 
-/** The markdown without what stands around the form. */
+/** The markdown without the text around the form. */
 const ofForm = (markdown: string) =>
   markdown
     .replace(/^# T$|^Paragraph \d tells .*$/gm, '')
     .replace(/\n{3,}/g, '\n\n')
     .trim();
 
-/** What stands in an article, and its markdown. */
+/** The body of an article, and its markdown. */
 const forms: readonly [string, string, string][] = [
   [
     'a table with a caption, a header and columns that are set right and in the middle',

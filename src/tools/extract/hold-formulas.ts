@@ -2,7 +2,7 @@ import { formulaMark } from './marks.ts';
 import { isElement, isText, type PageDocument, type PageElement, type PageNode } from './page-document.ts';
 import { texOfMathml } from './tex-of-mathml.ts';
 
-/** A formula that is longer is left as it is. */
+/** A longer formula stays as it is. */
 const texCharsMax = 5_000;
 /** A text that is longer is not looked through for TeX. */
 const writtenCharsMax = 50_000;
@@ -23,7 +23,7 @@ export function holdFormulas(document: PageDocument, html: string): void {
   ]) {
     put(document, image, image.getAttribute('alt') ?? '', /display/.test(image.getAttribute('class') ?? ''));
   }
-  // What MathJax had drawn from scripts that are marks now.
+  // Output of MathJax for scripts that are marks now.
   for (const drawn of [...document.querySelectorAll('.MathJax_Preview, .MathJax_Display, .MathJax, .MathJax_SVG')]) {
     drawn.remove();
   }

@@ -57,7 +57,7 @@ export function bringNotes(document: PageDocument, root: PageElement, notes: Hel
   if (brought.size > 0) root.append(list);
 }
 
-/** Of an item that is a note; else null. */
+/** The note of an item; null if it is none. */
 export function noteNumber(element: PageElement): string | null {
   const said = element.getAttribute('data-note');
   return said !== null && /^\d{1,4}$/.test(said) ? said : null;
@@ -79,7 +79,7 @@ function noteFinder(document: PageDocument): (link: PageElement) => PageElement 
   const isNote = new Map<PageElement, boolean>();
   return (link) => {
     const id = (link.getAttribute('href') ?? '').slice(1);
-    // An anchor may stand in what holds the words.
+    // An anchor may be inside the element with the words.
     const note = (byId.get(id) ?? byId.get(decoded(id)))?.closest('li, p, dd, aside, div') ?? null;
     if (note === null) return null;
     if (!isNote.has(note)) isNote.set(note, looksLikeNote(note));

@@ -7,12 +7,15 @@ import { isForm, textBlocksOf } from './text-blocks.ts';
 
 /** Two extractors that agree on less have found different things: neither can judge the other. */
 const leastAgreed = 0.5;
-/** What one extractor alone has found is main content above this size; below it, likelier a caption of the frame. */
+/**
+ * Above this size, content that only one extractor has found is main content; below it, it is likelier a caption of the
+ * frame.
+ */
 const loneSizeMax = 200;
 
 /**
  * The main content of a page, in a document of its own; null when nothing looks like it. `chars`: of the whole page.
- * Two extractors read it, one is believed, and short blocks that the other left out are taken out.
+ * Two extractors read it, one is believed, and short blocks that the other left out are removed.
  */
 export function mainContentOf(document: PageDocument, chars: number, url: string): PageElement | null {
   const formed = orNull(() => byDefuddle(document, chars, url));

@@ -16,7 +16,7 @@ export function isBlock(name: string): boolean {
 const unreadSelector =
   'script, style, noscript, template, iframe, object, embed, svg, canvas, link, meta, title, select, button, dialog:not([open]), [hidden], [aria-hidden="true"]';
 
-/** Takes out of `root` what nobody reads. */
+/** Removes the parts of `root` that nobody reads. */
 export function withoutUnread(root: PageElement): PageElement {
   for (const element of [...root.querySelectorAll(unreadSelector)]) element.remove();
   return root;

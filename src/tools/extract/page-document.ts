@@ -1,6 +1,6 @@
 import { parseHTML } from 'linkedom';
 
-/** What is used of a document: few libraries of them keep to the whole standard. */
+/** The used members of a document: few libraries keep to the whole standard. */
 export interface PageNode {
   readonly nodeType: number;
   textContent: string | null;
@@ -51,7 +51,7 @@ export function isText(node: PageNode): boolean {
 /** A document that always has a body with all of the page in it. Scanned first: see scan-html. */
 export function documentOf(html: string): PageDocument {
   const { document } = parseHTML(withBody(html)) as unknown as { document: PageDocument & Record<string, unknown> };
-  // Asked for by what finds the main content; nothing is laid out here.
+  // The main-content extractors ask for it; nothing is laid out here.
   document.styleSheets ??= [];
   const view = document.defaultView as Record<string, unknown> | null;
   if (view !== null && view.getComputedStyle === undefined) view.getComputedStyle = () => ({ display: '' });
@@ -64,7 +64,7 @@ export function bodyOf(html: string): PageElement {
   return documentOf(`<!doctype html><html><head></head>${body}</html>`).body;
 }
 
-/** linkedom builds what is written, and forgets what stands outside of `<body>`. */
+/** linkedom builds the given elements, and forgets those outside `<body>`. */
 function withBody(html: string): string {
   if (/<body[\s>/]/i.test(html)) return html;
   const language = /<html[^>]{0,1000}?\slang\s*=\s*["']?([\w-]{1,40})/i.exec(html)?.[1];

@@ -47,7 +47,7 @@ function openGraph(metas: ReadonlyMap<string, string>): Record<string, string> {
   return Object.fromEntries(found.slice(0, ogMax).map(([name, value]) => [name, value.slice(0, ogCharsMax)]));
 }
 
-/** ISO 8601, or as it stands where it is no date that we know. */
+/** ISO 8601, or unchanged when its format is unknown. */
 function publishedAt(document: PageDocument, meta: (...names: string[]) => string | null): string | null {
   const said =
     meta('article:published_time', 'datepublished', 'date', 'dc.date', 'dcterms.date', 'pubdate', 'publish-date') ??

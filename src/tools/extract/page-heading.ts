@@ -3,7 +3,7 @@ import { tidyLine } from './plain-text.ts';
 import { removeBlocks } from './remove-blocks.ts';
 import { textBlocksOf } from './text-blocks.ts';
 
-/** The heading of what the page is about: many sites have their own name as the first one. */
+/** The heading of the page's subject: many sites have their own name as the first heading. */
 export function headingOf(document: PageDocument): string | null {
   const within = document.querySelector('article h1, main h1, [role="main"] h1');
   if (within !== null) return tidyLine(within.textContent);
@@ -14,7 +14,7 @@ export function headingOf(document: PageDocument): string | null {
   }));
   const own = all.filter(({ text, framed }) => text !== '' && !framed);
   const named = own.find(({ text }) => title.includes(text.toLowerCase())) ?? own[0];
-  // A title begins with what the page is about; the site's name comes last.
+  // A title begins with the page's subject; the site's name comes last.
   const above = all.find(({ text, framed }) => framed && text !== '' && title.startsWith(text.toLowerCase()));
   return (named ?? above)?.text ?? null;
 }

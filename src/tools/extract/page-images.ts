@@ -1,7 +1,7 @@
 import type { PageDocument } from './page-document.ts';
 import { absoluteLink, linksMax } from './plain-text.ts';
 
-/** Where a page names pictures by one address, and by several. */
+/** Attributes with one address of a picture, and with several. */
 const single = [
   ['img[src]', 'src'],
   ['img[data-src]', 'data-src'],

@@ -1,8 +1,8 @@
 import type { PageKind } from './extract-order.ts';
 
 /**
- * What a page is, by what it says and, where it says nothing of use, by its first bytes. Null: nothing that has text (a
- * picture, an archive).
+ * Type of a page, by its header and, if that is of no use, by its first bytes. Null: a format without text (a picture,
+ * an archive).
  */
 export function pageKindOf(contentType: string, body: Uint8Array): PageKind | null {
   const head = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, sniffedBytes));

@@ -4,13 +4,13 @@ import { absoluteLink, linksMax, plainHtml, textCharsMax, tidyLine } from './pla
 
 type Read = Omit<Extracted, 'rawHtml' | 'warnings'>;
 
-/** Text as it stands. */
+/** Plain text, unchanged. */
 export function readText(text: string): Read {
   const body = text.replace(/\r\n?/g, '\n').slice(0, textCharsMax);
   return { markdown: body, text: body, html: '', links: [], facts: noFacts };
 }
 
-/** JSON as it stands, as a block of code in markdown. */
+/** JSON, unchanged, as a block of code in markdown. */
 export function readJson(text: string): Read {
   const body = text.trim().slice(0, textCharsMax);
   return { markdown: `\`\`\`json\n${body}\n\`\`\``, text: body, html: '', links: [], facts: noFacts };

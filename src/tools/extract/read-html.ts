@@ -78,7 +78,7 @@ function attributesOf(document: PageDocument, wishes: readonly AttributeWish[]):
   });
 }
 
-/** The part of the page that is wanted, in a document of its own. */
+/** The wanted part of the page, in a document of its own. */
 function contentOf(document: PageDocument, chars: number, url: string, wishes: ExtractWishes): PageElement {
   for (const selector of wishes.excludeTags ?? []) {
     for (const element of selected(document, 'excludeTags', selector)) element.remove();
@@ -108,7 +108,7 @@ function selected(document: PageDocument, field: SelectorField, selector: string
 function includedOf(document: PageDocument, selectors: readonly string[]): PageElement {
   const wanted = new Set(selectors.flatMap((selector) => selected(document, 'includeTags', selector)));
   const root = document.createElement('div');
-  // In the order of the page; what stands in another that is wanted comes with it.
+  // In the order of the page. An element inside another wanted one comes with it.
   for (const element of [...document.querySelectorAll('*')]) {
     if (wanted.has(element) && !hasAncestorIn(element, wanted)) root.append(element);
   }
@@ -131,7 +131,7 @@ const addressed = [
   ['source', 'src'],
 ] as const;
 
-/** Addresses absolute; what is no http(s) address (scripts, inlined pictures) goes, as do handlers of events. */
+/** Makes addresses absolute. Removes those that are not http(s) (scripts, inlined pictures) and event handlers. */
 function makeAbsolute(root: PageElement, base: string): void {
   for (const [name, attribute] of addressed) {
     for (const element of root.querySelectorAll(`${name}[${attribute}]`)) {

@@ -3,7 +3,7 @@ import { textCharsMax, tidyLine } from './plain-text.ts';
 
 const pdfPagesMax = 500;
 
-/** What is used of pdf.js. */
+/** The used part of pdf.js. */
 interface PdfDocument {
   numPages: number;
   getPage(number: number): Promise<{ getTextContent(): Promise<{ items: readonly object[] }> }>;

@@ -35,7 +35,7 @@ export function scanHtml(html: string): HtmlScan {
     why ??= reason;
     parser.pause();
   };
-  // In pieces, so that what is found stops the rest.
+  // In pieces, so that a find stops the rest.
   for (let at = 0; at < html.length && why === null; at += pieceChars) parser.write(html.slice(at, at + pieceChars));
   return why === null ? { fit: true } : { fit: false, why };
 }

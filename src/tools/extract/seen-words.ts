@@ -22,7 +22,7 @@ export function seenWords(blocks: readonly TextBlock[]): SeenWords {
   return { runs, short };
 }
 
-/** Whether nearly all of these words, in their order, stand in the text. */
+/** Whether the text contains nearly all of these words, in their order. */
 export function wasSeen({ runs, short }: SeenWords, words: readonly string[]): boolean {
   if (words.length < runWords) return short.has(words.join(' '));
   let found = 0;

@@ -7,13 +7,13 @@ export interface TextBlock {
   element: PageElement;
   /** All of the block, in order: children of `element`. */
   nodes: readonly PageNode[];
-  /** As it stands. */
+  /** The text, unchanged. */
   text: string;
   /** Lower-case words without punctuation. */
   words: readonly string[];
   /** Letters and digits, those of scripts without spaces counted twice: they say as much. */
   size: number;
-  /** `size` of what stands in links. */
+  /** `size` of the text in links. */
   linkSize: number;
 }
 
@@ -24,7 +24,7 @@ export function textBlocksOf(root: PageElement): TextBlock[] {
   return blocks;
 }
 
-/** Stands for itself, however few its words are: a heading, code, a cell, a formula, an item that is no link. */
+/** Stands for itself, however few its words are: a heading, code, a cell, a formula, an item that is not a link. */
 export function isForm({ element, size, linkSize, text }: TextBlock): boolean {
   if (element.closest('h1, h2, h3, h4, h5, h6, pre, table') !== null || /[\ue001-\ue005]/.test(text)) return true;
   return linkSize < size / 2 && element.closest('li, dt, dd') !== null;

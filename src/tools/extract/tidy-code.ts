@@ -28,7 +28,7 @@ function unwrapNumbered(table: PageElement): void {
 
 const wrapperLevels = 4;
 
-/** Of the code, the block, or what a highlighter puts around it. */
+/** The code, the block, or a highlighter's element around it. */
 function languageOf(pre: PageElement): string | null {
   const code = pre.querySelector('code');
   let at: PageElement | null = pre;

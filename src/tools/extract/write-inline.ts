@@ -64,7 +64,9 @@ function inline(nodes: Iterable<PageNode>): string {
   return text;
 }
 
-/** White space around the words. By hand: as a regular expression it takes the square of a run's length. */
+/**
+ * White space around the words. It is done by hand, because a regular expression takes the square of a run's length.
+ */
 function split(text: string): { before: string; words: string; after: string } {
   const isSpace = (at: number) => text[at] === lineBreak || text[at]!.trim() === '';
   let from = 0;
@@ -74,7 +76,7 @@ function split(text: string): { before: string; words: string; after: string } {
   return { before: text.slice(0, from), words: text.slice(from, to), after: text.slice(to) };
 }
 
-/** The marks stand close to the words, white space outside; nothing around nothing. */
+/** The marks touch the words, with white space outside. Empty text gets no marks. */
 function around(text: string, mark: string): string {
   const { before, words, after } = split(text);
   if (words === '') return text;
@@ -107,7 +109,7 @@ function addressOf(url: string): string {
   return url.trim().replaceAll('(', '%28').replaceAll(')', '%29').replace(/\s/g, '%20');
 }
 
-/** What would become form where the page has text. */
+/** Text of the page that markdown would read as markup. */
 function escapeText(text: string): string {
   return rewriteMarks(text, (piece) => {
     if (piece.kind === 'note') return `[^${piece.number}]`;
@@ -121,7 +123,7 @@ function escapeWords(text: string): string {
       .replaceAll(lineBreak, '')
       .replace(/[\\`*[\]]/g, '\\$&')
       .replace(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\_')
-      // An entity ends a text of its own: what comes next is not seen from here.
+      // An entity ends a text of its own: the next text is not visible from here.
       .replace(/<(?=[A-Za-z/!]|$)/g, '\\<')
   );
 }

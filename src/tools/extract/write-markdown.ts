@@ -4,7 +4,7 @@ import { isBlock } from './page-blocks.ts';
 import { isElement, isText, type PageElement, type PageNode } from './page-document.ts';
 import { writeInline } from './write-inline.ts';
 
-/** Markdown (CommonMark and GitHub's tables) of what stands in `root`; addresses are written as they stand. */
+/** Markdown (CommonMark and GitHub's tables) of `root`; addresses are written unchanged. */
 export function writeMarkdown(root: PageElement): string {
   return blocksIn(root).join('\n\n').trim();
 }
@@ -93,7 +93,7 @@ function listOf(list: PageElement): string[] {
     if (blocks.length === 0) continue;
     const note = noteNumber(item);
     const marker = note !== null ? `[^${note}]: ` : list.localName === 'ol' ? `${number}. ` : '- ';
-    // Of a note, what comes after its first line stands four in.
+    // Further lines of a note are indented by four.
     const indent = ' '.repeat(note === null ? marker.length : 4);
     const text = blocks.reduce((all, block) => all + (startsList(block) ? '\n' : '\n\n') + block);
     const indented = text.replace(/\n(?!\n)/g, `\n${indent}`).replace(/^ +$/gm, '');

@@ -4,7 +4,7 @@ import { isBlock } from './page-blocks.ts';
 import { isElement, isText, type PageElement, type PageNode } from './page-document.ts';
 import { tidyText } from './plain-text.ts';
 
-/** Text as it is read: a line for each block, nothing else of its form. */
+/** Text as people read it: a line for each block, without any other form. */
 export function writeText(root: PageElement): string {
   const parts: string[] = [];
   collect(root, parts);
@@ -26,7 +26,7 @@ function collect(parent: PageNode, parts: string[]): void {
         if (note !== null) parts.push(parts.splice(from).join('').trimStart());
         parts.push('\n');
       } else {
-        // Cells of a row stand beside each other.
+        // Cells of a row are beside each other.
         if (child.localName === 'td' || child.localName === 'th') parts.push(' ');
         collect(child, parts);
       }

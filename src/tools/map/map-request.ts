@@ -2,7 +2,7 @@ import { readUrl, timeoutMaxMs } from '../scrape/scrape-options.ts';
 import type { ScrapeOptions } from '../scrape/scraped-page.ts';
 import type { ToolFields } from '../tool-fields.ts';
 
-/** What is asked of a site, checked. */
+/** A checked request about a site. */
 export interface MapRequest {
   url: string;
   /** Links with these words come first. */

@@ -7,7 +7,7 @@ import { type MapRequest, readingForLinks } from './map-request.ts';
 
 export interface MapParts {
   reader: PageReader;
-  /** Pages that a site's sitemaps name; what was found until the signal. Never rejects. */
+  /** Pages of a site's sitemaps; those found until the signal. Never rejects. */
   sitemapPages(tenant: string, start: string, urlsMax: number, signal: AbortSignal): Promise<readonly string[]>;
 }
 
@@ -26,7 +26,7 @@ export async function mapSite(
     sitemap === 'skip' ? [] : sitemapPages(tenant, url, limit, ending),
   ]);
   if (page !== null && 'kind' in page) {
-    // What the guard forbids is no matter of luck.
+    // The guard's refusal does not change with another try.
     const hopeless = page.kind === 'page-refused' && page.code === 'url_blocked';
     if (hopeless || named.length === 0) return page;
   }
@@ -38,7 +38,7 @@ export async function mapSite(
   return { kind: 'answer', body: { links: links.map((link) => shown(link, start, read)) }, warnings };
 }
 
-/** Of the site alone, each page once, those that were searched for first. */
+/** Of the site alone, each page once; those that match the search come first. */
 function linksOf(request: MapRequest, start: string, found: readonly string[]): string[] {
   const { includeSubdomains, ignoreQueryParameters, search, limit } = request;
   const host = new URL(start).hostname.replace(/^www\./, '');

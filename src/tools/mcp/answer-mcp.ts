@@ -17,7 +17,7 @@ export interface McpMessage {
   signal: AbortSignal;
 }
 
-/** What clients say of a message beside it. */
+/** Members that clients add to a message. */
 export interface McpHeaders {
   protocolVersion: string | undefined;
   method: string | undefined;

@@ -7,7 +7,7 @@ import { callTool, instructions, listedTools } from './offered-tools.ts';
 export const statelessVersion = '2026-07-28';
 const supportedVersions = [statelessVersion, ...SUPPORTED_PROTOCOL_VERSIONS];
 const reserved = 'io.modelcontextprotocol';
-/** How long clients may keep what is the same for every key. */
+/** How long clients may keep answers that are the same for every key. */
 const cached = { ttlMs: 300_000, cacheScope: 'public' } as const;
 
 const headerMismatch = -32_020;
@@ -70,7 +70,7 @@ function mismatchOf({ message, headers }: McpMessage, params: JsonObject): strin
   return null;
 }
 
-/** What is no plain ASCII goes as `=?base64?…?=`. */
+/** Values that are not plain ASCII become `=?base64?…?=`. */
 function decoded(value: string | undefined): string | undefined {
   const encoded = value === undefined ? null : /^=\?base64\?(.*)\?=$/.exec(value);
   return encoded === null ? value : Buffer.from(encoded[1]!, 'base64').toString('utf8');

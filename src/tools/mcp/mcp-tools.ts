@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { scrapeFormats } from '../scrape/scraped-page.ts';
 
-/** The call of our own API that a tool is: what it checks, costs and answers is that call's. */
+/** The call of our own API behind a tool, which decides checks, costs and answers. */
 export interface ApiCall {
   method: 'GET' | 'POST' | 'PUT';
   /** A row of the route table. */
   path: string;
   params: Readonly<Record<string, string>>;
-  /** What stands behind the `?`; '' for nothing. */
+  /** The query after `?`; '' for none. */
   search: string;
   body: JsonObject | null;
 }
@@ -17,20 +17,20 @@ export interface McpTool {
   name: string;
   title: string;
   description: string;
-  /** For the assistant; what is sent is checked by the call itself, whose messages say more. */
+  /** Schema for the assistant. The call itself checks its arguments, and its messages say more. */
   input: z.ZodType;
   annotations: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean; openWorldHint: boolean };
-  /** A string: what is wrong with the arguments. */
+  /** A string: the fault of the arguments. */
   callOf(args: JsonObject): ApiCall | string;
-  /** What the assistant reads of an answer, which is without its picture then. */
+  /** The text of an answer for the assistant, without the picture. */
   textOf(answer: JsonObject): string;
-  /** What it sees: a PNG in Base64, and the answer without it; null: there is none. */
+  /** The picture of an answer: a PNG in Base64, and the answer without it; null: there is none. */
   pictureOf?(answer: JsonObject): { png: string; rest: JsonObject } | null;
 }
 
 const reading = { readOnlyHint: true, destructiveHint: false, idempotentHint: true };
 const formats = z.array(z.enum(scrapeFormats)).describe('What to return of a page. Default: markdown alone.');
-/** Of many pages at once: a picture in text would be millions of characters for the assistant. */
+/** Of many pages at once: a picture as text would be millions of characters for the assistant. */
 const textFormats = z.array(z.enum(scrapeFormats).exclude(['screenshot'])).describe('What to return of each page.');
 const collection = z.string().describe('Name of the vector collection.');
 const filter = z.looseObject({}).describe('Conditions on payloads: must, should, must_not.');

@@ -22,7 +22,7 @@ function withoutSafeBounds({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseS
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 }
 
-/** What goes wrong in a call is for the assistant to read: a result that is an error, not an error of the protocol. */
+/** A failed call is for the assistant to read: a result that is an error, not an error of the protocol. */
 export async function callTool(
   { call, signal }: Pick<McpMessage, 'call' | 'signal'>,
   name: string,

@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path';
 export interface BrowserHomes {
   /** An empty one. */
   fresh(): Promise<string>;
-  /** Never rejects: what cannot be removed now is removed at the next start. */
+  /** Never rejects: a folder that cannot be removed now is removed at the next start. */
   remove(home: string): Promise<void>;
 }
 

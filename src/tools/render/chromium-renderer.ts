@@ -15,7 +15,7 @@ export interface ChromiumRendererParts {
   resolve: ResolveAddresses;
   /** `tools.scrape.chromium`, in force. */
   chromium(): string | undefined;
-  /** Who asks, behind the browser's own name. */
+  /** Our name, added to the browser's own. */
   userAgent(): string;
   /** One process's alone: what its browsers left is known by it. */
   dataDir: string;
@@ -24,7 +24,7 @@ export interface ChromiumRendererParts {
   onTrouble(message: string): void;
 }
 
-/** Of one tenant two. */
+/** One tenant may have two. */
 const pagesAtOnceMax = 3;
 const waitingMax = 64;
 
@@ -55,7 +55,7 @@ export function createChromiumRenderer(parts: ChromiumRendererParts): PageRender
     if (chromium === null) return { ok: false, reason: 'unfit', message: missing() ?? 'there is no Chromium' };
     const endMs = nowMs() + order.timeoutMs;
     const rules = parts.rules();
-    // What is refused at once starts no browser.
+    // A page that is refused at once starts no browser.
     const place = URL.parse(order.url);
     const verdict = place === null ? nowhere : await createFetchGuard(rules, resolve).check(place);
     if (!verdict.ok) {
@@ -86,7 +86,7 @@ export function createChromiumRenderer(parts: ChromiumRendererParts): PageRender
       onTrouble(`a page could not be rendered: ${error instanceof Error ? error.message : String(error)}`);
       return crash;
     });
-    // A browser that starts slowly, or a page that closes slowly, keeps its place and nobody waiting.
+    // A browser that starts slowly, or a page that closes slowly, keeps its place but keeps nobody waiting.
     const end = await Promise.race([rendered, over]);
     return !end.ok && began && killedFor.has(end.reason) ? { ...end, worked: true } : end;
   }
@@ -94,7 +94,7 @@ export function createChromiumRenderer(parts: ChromiumRendererParts): PageRender
   return { missing, sandboxed: () => !runsAsRoot(), render, close: thread.close };
 }
 
-/** Bytes that came from another thread are no Buffers. */
+/** Bytes from another thread are not Buffers. */
 function renderedOf(end: VisitEnd): Rendered {
   if (end === 'died') return crash;
   if (!end.ok) return end;

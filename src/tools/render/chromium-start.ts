@@ -1,7 +1,9 @@
 import type { LaunchOptions } from 'playwright-core';
 
-/** What Chromium is started with, beside what playwright-core gives. Everything that could reach the network by itself, or
- * around the proxy, is off; the resolver knows no name, so that what tried could not even ask for an address. */
+/**
+ * Arguments of Chromium, beside those of playwright-core. Everything that could reach the network by itself, or around
+ * the proxy, is off. The resolver knows no name, so that such an attempt could not even ask for an address.
+ */
 const flags = [
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
   '--disable-quic',
@@ -15,7 +17,7 @@ const flags = [
   '--disable-speech-api',
   '--disable-print-preview',
   '--disable-gpu',
-  // Of the scripts of one page, in MB: their renderer ends with them.
+  // Memory of the scripts of one page, in MB: their renderer ends beyond it.
   '--js-flags=--max-old-space-size=512',
 ];
 
@@ -28,12 +30,13 @@ export function startOptions(executablePath: string, proxyUrl: string, home: str
     headless: true,
     // Its sandbox cannot be had as root.
     chromiumSandbox: !runsAsRoot(),
-    // Also for what belongs to no page: without a password it gets nowhere. Loopback is never gone to directly.
+    // Also for requests that belong to no page: without a password they get nowhere. The browser never connects to
+    // loopback directly.
     proxy: { server: proxyUrl },
     args: flags,
-    // Popups are Chromium's to block where no one has clicked, and nobody clicks here.
+    // Chromium blocks popups without a click, and nobody clicks here.
     ignoreDefaultArgs: ['--disable-popup-blocking'],
-    // What pages run beside needs none of our secrets.
+    // The process that runs pages needs none of our secrets.
     env: { PATH: process.env.PATH ?? '', HOME: home, TMPDIR: home, LANG: 'C.UTF-8' },
     timeout: startTimeoutMs,
     handleSIGINT: false,

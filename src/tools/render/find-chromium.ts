@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 
-/** Where packages put it: Debian, Ubuntu, Fedora, Alpine, Chrome's own, macOS. */
+/** Paths of packages: Debian, Ubuntu, Fedora, Alpine, Chrome's own, macOS. */
 const usualPlaces = [
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',

@@ -3,11 +3,11 @@ import type { CDPSession } from 'playwright-core';
 export type MayFollow = (url: URL) => Promise<boolean>;
 
 export interface HeldPage {
-  /** Where it begins. */
+  /** The start. */
   url: string;
   /**
-   * Lower-case; added to what the page asks of its own origin, and of no other: redirects to elsewhere lose them, because
-   * each hop is decided anew (CDP, Fetch.continueRequest: overrides do not extend to redirects).
+   * Lower-case; added to requests of the page to its own origin, and to no other: redirects to elsewhere lose them,
+   * because each hop is decided anew (CDP, Fetch.continueRequest: overrides do not extend to redirects).
    */
   headers: Readonly<Record<string, string>>;
   /** Asked before the page itself goes elsewhere, each hop of a redirect too; null: anywhere. */
@@ -38,7 +38,7 @@ export async function holdRequests(session: CDPSession, held: HeldPage): Promise
 
   async function isRefused(frameId: string, type: string, url: string): Promise<boolean> {
     if (mayFollow === null || type !== 'Document' || frameId !== page || url === start.href) return false;
-    // What is not of the web is refused for that.
+    // A request that does not belong to the web is refused for that.
     if (!/^https?:/.test(url)) return false;
     leads += 1;
     return leads > leadsMax || !(await mayFollow(new URL(url)));

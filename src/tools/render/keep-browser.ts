@@ -14,9 +14,9 @@ export interface BrowserKeeper {
 export interface RunningBrowser {
   browser: Browser;
   proxy: GuardedProxy;
-  /** As it calls itself, but for saying that it has no window. */
+  /** Its own User-Agent, without the word that says that it has no window. */
   userAgent: string;
-  /** At once, with all its pages: for what cannot be closed otherwise. */
+  /** At once, with all its pages: for a browser that cannot be closed otherwise. */
   kill(): void;
 }
 
@@ -70,7 +70,7 @@ export function createBrowserKeeper({ home, onBrowser }: KeeperOptions): Browser
         starting = start(path);
         try {
           kept = await starting;
-          // Nobody waited for it: it goes as it came.
+          // Nobody waited for it: it ends as it came.
           if (closed) await letGo(kept);
         } finally {
           starting = null;
@@ -110,7 +110,7 @@ export function createBrowserKeeper({ home, onBrowser }: KeeperOptions): Browser
 const saidLinesMax = 5;
 const saidCharsMax = 1_000;
 
-/** What went wrong, and of what Chromium said itself the last lines; not the hundred flags it was started with. */
+/** The error and the last lines of Chromium's own output, without its hundred flags. */
 function reasonIn(message: string): string {
   const said = message.split('\n').filter((line) => /\[err\]/.test(line));
   const lines = [

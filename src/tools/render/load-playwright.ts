@@ -4,7 +4,7 @@ import { isInstalled } from '../../kernel/optional-package.ts';
 /** The package that drives Chromium: an optional peer, of which nothing is loaded before the first page. */
 const name = 'playwright-core';
 
-/** Whether it could be loaded; looks for files alone. */
+/** Whether it could be loaded. Only looks for files. */
 export function playwrightInstalled(): boolean {
   return isInstalled(name);
 }

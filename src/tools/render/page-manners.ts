@@ -1,6 +1,6 @@
 /**
- * Run in every frame before its scripts. No safeguard, for which the proxy stands: these would only keep a page busy or
- * waiting. A socket fails as it does behind many a proxy, so that pages fall back to what does without.
+ * Runs in every frame before its scripts. It is not a safeguard, which the proxy is: these features would only keep a
+ * page busy or waiting. A socket fails as behind many a proxy, so that pages fall back to other ways.
  */
 export const pageManners = `(() => {
   for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'WebTransport']) delete globalThis[name];

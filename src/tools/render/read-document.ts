@@ -1,6 +1,6 @@
 import type { CDPSession } from 'playwright-core';
 
-/** The main frame's document as it stands at the moment. */
+/** The main frame's document as of now. */
 export interface ReadDocument {
   /** May be `chrome-error:` or `about:`. */
   url: string;

@@ -1,12 +1,12 @@
 import type { Address, FetchRules } from '../../net/fetch-guard.ts';
 import type { Rendered, RenderOrder } from '../page-renderer.ts';
 
-/** A page as the browser's thread is told of it. */
+/** A page for the browser's thread. */
 export interface PageVisit extends Omit<RenderOrder, 'tenant' | 'signal' | 'mayFollow'> {
   id: number;
   /** The program. */
   chromium: string;
-  /** Who asks, behind the browser's own name. */
+  /** Our name, added to the browser's own. */
   userAgent: string;
   /** In force when the page began; they hold for all that it asks for. */
   rules: FetchRules;
@@ -14,7 +14,7 @@ export interface PageVisit extends Omit<RenderOrder, 'tenant' | 'signal' | 'mayF
   follow: 'anywhere' | 'as-allowed';
 }
 
-/** What only the main thread can say. */
+/** A question that only the main thread can answer. */
 export type RenderQuestion = { kind: 'resolve'; hostname: string } | { kind: 'follow'; id: number; url: string };
 
 /** To `resolve`: addresses, null for none. To `follow`: whether it may. */
@@ -25,7 +25,7 @@ export type ToRenderThread =
   /** Nobody waits for that page any more: `visited` follows when all of it is closed. */
   | { kind: 'leave'; id: number }
   | { kind: 'reply'; to: number; reply: RenderReply }
-  /** The browser ends, then the thread. */
+  /** Ends the browser, then the thread. */
   | { kind: 'close' };
 
 export type FromRenderThread =

@@ -89,7 +89,7 @@ test('a browser that dies, and a thread that is lost, cost the page under way a 
   };
   assert.match(textOf(await render()), /words/);
   assert.notEqual(browsers()[0], second);
-  // What the lost thread drove goes with it.
+  // The browser of the lost thread ends with it.
   while (browsers().length > 1) await pause(20);
   assert.deepEqual(
     troubles.filter((trouble) => !/without its sandbox/.test(trouble)),

@@ -17,7 +17,7 @@ import type {
  * first page, ended with its browser after a while without any.
  */
 export interface RenderThread {
-  /** Never rejects, and resolves when all of the page is closed; `died`, when the thread is lost too. */
+  /** Never rejects, and resolves when all of the page is closed; `died`, when the thread is lost, too. */
   visit(visit: Omit<PageVisit, 'id' | 'follow'>, asked: Pick<RenderOrder, 'mayFollow' | 'signal'>): Promise<VisitEnd>;
   close(): Promise<void>;
 }
@@ -28,7 +28,7 @@ export interface RenderThreadOptions {
   resolve: ResolveAddresses;
   /** For the operator's log. */
   onTrouble(message: string): void;
-  /** A thread that has not closed a page so long after nobody waits for it is ended with all it does. */
+  /** A thread that has not closed an abandoned page after this long is ended with all its work. */
   leaveMaxMs?: number;
   /** Browser and thread take some 300 MB: unused so long, they are let go. */
   idleMs?: number;
@@ -153,7 +153,7 @@ class BrowserThread {
     this.#worker = worker;
     const over = Promise.withResolvers<void>();
     this.ended = over.promise;
-    // It keeps no process alive: whoever waits for a page does.
+    // It keeps no process alive: the caller that waits for a page does.
     worker.unref();
     worker.on('message', (message: FromRenderThread) => void this.#heard(message));
     worker.on('error', (error: Error) => parts.onTrouble(`the thread of the browser broke: ${error.message}`));

@@ -13,7 +13,7 @@ import type {
 import { visitInBrowser } from './visit-in-browser.ts';
 
 const { home } = workerData as { home: string };
-// Of this thread alone: where Playwright makes the browser's profile.
+// Folder of this thread alone, where Playwright makes the browser's profile.
 process.env.TMPDIR = home;
 yieldToMainThread();
 

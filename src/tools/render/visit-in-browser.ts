@@ -11,16 +11,16 @@ import { visitPage } from './visit-page.ts';
 
 export interface VisitParts {
   keeper: BrowserKeeper;
-  /** Of all that the page asks for. */
+  /** Of all requests of the page. */
   guard: FetchGuard;
   mayFollow: MayFollow | null;
-  /** Aborted when nobody waits any more; what comes back then is of no use. */
+  /** Aborted when nobody waits any more; its result is then of no use. */
   signal: AbortSignal;
   /** For the operator's log. */
   onTrouble(message: string): void;
 }
 
-/** Of the whole traffic of a page, in sizes of its document: pictures, scripts and fonts come beside it. */
+/** Whole traffic of a page, in sizes of its document: pictures, scripts and fonts come beside it. */
 const trafficFactor = 5;
 const requestsMax = 2_000;
 const closeMaxMs = 5_000;

@@ -22,10 +22,10 @@ export interface Visit {
 const redirectsMax = 5;
 /** What scripts fetch after the page has come: no longer is waited for quiet. */
 const quietMaxMs = 5_000;
-/** Kept of the time for reading what has come. */
+/** Time kept back for reading the loaded page. */
 const readingMs = 1_500;
 
-/** One page, from its address to what stands there. May hang where the page does: whoever calls has a clock. */
+/** One page, from its address to its document. May hang when the page does: the caller has a clock. */
 export async function visitPage({ context, pass, order, mayFollow, signal, leftMs }: Visit): Promise<Rendered> {
   const page = await context.newPage();
   context.on('page', (other) => void other.close().catch(() => undefined));
@@ -97,7 +97,7 @@ async function read(page: Page, session: CDPSession, reading: Reading): Promise<
   const { pass, order, leftMs, main, warnings } = reading;
   const document = await readDocument(session, order.bytesMax);
   if (main.refused) return notFollowed;
-  // Scripts may lead elsewhere as redirects do: into what the guard refuses, or what is no page of the web.
+  // Scripts may lead elsewhere as redirects do: to an address that the guard refuses, or that is not a page of the web.
   if (!/^https?:/.test(document.url)) {
     const failed = document.url.startsWith('chrome-error:') ? main.failed : null;
     return refusalOf(failed ?? { url: document.url, error: 'ERR_DISALLOWED_URL_SCHEME' }, pass);
@@ -148,7 +148,7 @@ function hopsOf(response: Response | null): number {
   return hops;
 }
 
-/** What says nothing of itself is looked at by Chromium, and HTML if it comes out as a document. */
+/** Chromium looks at content without a type. It is HTML if it comes out as a document. */
 function isHtml(response: Response | null): boolean {
   const type = (response?.headers()['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
   return type === '' || type === 'text/html' || type === 'application/xhtml+xml';

@@ -1,7 +1,7 @@
 import type { ProxyPass } from '../../net/proxy-pass.ts';
 import type { Rendered } from '../page-renderer.ts';
 
-/** A load of the main document that failed. `error`: Chromium's word, somewhere in a text. */
+/** A failed load of the main document. `error`: Chromium's word, somewhere in a text. */
 export interface FailedLoad {
   url: string;
   error: string;

@@ -9,7 +9,7 @@ import type { PageOrder } from '../page-reader.ts';
 import { left, leftAtWork, refused, tooSlowMessage } from './page-failures.ts';
 import type { PageMetadata } from './scraped-page.ts';
 
-/** What came of a page, by whichever way: the bytes, and what the browser adds. */
+/** Result of a page, by either way: the bytes, and the browser's additions. */
 export interface Came
   extends Pick<PageFetched & { ok: true }, 'status' | 'url' | 'contentType' | 'body' | 'cut'>,
     Validators {
@@ -31,7 +31,8 @@ interface ExtractPageParts {
 }
 
 /**
- * Reads what came, as plain text where it is not fit for more. `endMs`: monotonic; what is not read by then is a Failure.
+ * Reads the page, as plain text when it is not fit for more. `endMs`: monotonic; a page that is not read by then is a
+ * Failure.
  */
 export async function extractPage(
   { pool, clock }: ExtractPageParts,
@@ -91,7 +92,7 @@ export async function extractPage(
   }
 }
 
-/** What failed after a thread had been kept busy is paid. */
+/** A page that failed after it had kept a thread busy is paid. */
 function workedOf(outcome: ExtractOutcome): 'worked' | undefined {
   const worked = (outcome.kind === 'unfit' && outcome.killed) || (outcome.kind === 'aborted' && outcome.begun);
   return worked ? 'worked' : undefined;

@@ -10,9 +10,9 @@ interface Look {
 }
 
 /**
- * Why a value does not fit a JSON Schema, with the path of what does not; null when it does. Held to: types, `enum`,
+ * Why a value does not fit a JSON Schema, with the path of the fault; null when it fits. It checks types, `enum`,
  * `const`, members, items, bounds of numbers and lengths, `anyOf`, `oneOf`, `allOf`, `not`, `$ref` within the schema.
- * `pattern` and `format` are not looked at: a stranger's regular expression may take for ever.
+ * It ignores `pattern` and `format`: a stranger's regular expression may take for ever.
  */
 export function misfitOf(value: JsonValue, schema: JsonObject): string | null {
   return misfit(value, schema, 'the answer', 0, { root: schema, steps: 0 });
@@ -116,7 +116,7 @@ function firstOf<T>(list: readonly T[], wrong: (one: T) => string | null): strin
   return null;
 }
 
-/** `#`, `#/$defs/name`; what is not there allows everything. */
+/** `#`, `#/$defs/name`. A missing definition allows everything. */
 function resolved(reference: string, root: JsonObject): JsonValue | undefined {
   let place: JsonValue | undefined = root;
   for (const part of reference

@@ -31,7 +31,7 @@ for (const [name, html] of Object.entries(full)) {
 }
 
 test('F59 what was made to be slow is looked at in one pass', () => {
-  // Where each step began anew, any of these would take minutes.
+  // If each step began anew, any of these would take minutes.
   for (const piece of ['<', '<!--', '<script', '<script>', '</', '<div id="root"', '<div id="root"><!-- ', '&', ' ']) {
     needsBrowser(Buffer.from(piece.repeat(256 * 1024)));
   }

@@ -1,21 +1,21 @@
 /** Looked at: what decides stands at the beginning. */
 const headBytesMax = 256 * 1024;
-/** A page that says this much without its scripts is read as it is. */
+/** A page with this much text without its scripts is read as it is. */
 const enoughChars = 200;
 /** Less is a title or "Loading…". */
 const emptyChars = 25;
 
-/** Where frameworks put a page that scripts write: ids, and elements whose name says it. */
+/** Where frameworks put a page that scripts write: ids, and elements with telling names. */
 const emptyRoots = /\bid\s*=\s*["']?(?:root|app|__next|__nuxt|___gatsby|svelte|q-app|react-root|main-app)["'\s/]?/;
 const rootElements = /^(?:app-root|ion-app|my-app)\b/;
 const notShown = new Set(['script', 'style', 'noscript', 'template', 'svg', 'head', 'iframe', 'textarea']);
 const isData = /\btype\s*=\s*["']?application\/(?:ld\+)?json/;
 
 /**
- * Whether a page is most likely written by its scripts, so that without a browser there is next to nothing of it. It must
- * carry a script and show fewer than 200 letters, and beside that have an empty element where frameworks write (`#root`,
- * `#app`, `<app-root>`…), or ask for JavaScript in `<noscript>`, or show hardly a word. A short page that has none of
- * these signs is a short page. `body`: HTML in any charset, since the signs are ASCII.
+ * Whether scripts most likely write the page, so that without a browser there is next to nothing of it. It must carry a
+ * script and show fewer than 200 letters. Beside that it must have an empty element where frameworks write (`#root`,
+ * `#app`, `<app-root>`…), or ask for JavaScript in `<noscript>`, or show hardly a word. A short page without these
+ * signs is just a short page. `body`: HTML in any charset, because the signs are ASCII.
  */
 export function needsBrowser(body: Buffer): boolean {
   const html = body.subarray(0, headBytesMax).toString('latin1').toLowerCase();
@@ -45,7 +45,7 @@ export function needsBrowser(body: Buffer): boolean {
   return scripts > 0 && chars < enoughChars && (asks || chars < emptyChars);
 }
 
-/** Nothing but spaces and a comment before the element ends. */
+/** Only spaces and a comment before the element ends. */
 function isEmptyAt(html: string, at: number): boolean {
   return /^\s*(?:<!--[^>]{0,200}-->\s*)?<\//.test(html.slice(at, at + 400));
 }

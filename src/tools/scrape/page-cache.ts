@@ -6,12 +6,12 @@ import type { PageOrder } from '../page-reader.ts';
 import type { KeptPage, PageStore } from '../page-store.ts';
 import type { PageMetadata, ScrapeFormat, ScrapeOptions } from './scraped-page.ts';
 
-/** What reads of pages keep for the next ones. A store that does not answer costs no read. */
+/** Cache of read pages. A store that does not answer costs no read. */
 export interface PageCache {
   find(order: PageOrder, renderer: PageMetadata['renderer']): Promise<CachedPage | null>;
-  /** Its server said just now that it is still what it was. `validators`: those that came with that, if any. */
+  /** Its server has just confirmed that it is unchanged. `validators`: those of that answer, if any. */
   renew(page: KeptPage, validators: Validators): Promise<void>;
-  /** Keeps what was read, where it may stand for another time. */
+  /** Keeps the read page, if it may be used again. */
   keep(order: PageOrder, read: PageRead): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export interface PageRead {
   /** With the facts of the page. */
   metadata: PageMetadata;
   validators: Validators;
-  /** Of fetch and extraction: a page that has any was read in part. */
+  /** Warnings of fetch and extraction: a page that has any was read in part. */
   warnings: readonly string[];
 }
 
@@ -57,7 +57,7 @@ export function createPageCache({ store, clock, onTrouble }: PageCacheParts): Pa
       if (page === null) return null;
       if (page.fetchedMs >= clock.wallMs() - maxAgeMs) return { is: 'fresh', page };
       const { etag, lastModified } = page.validators;
-      // What headers of a caller make of a page its validators may not tell apart. A browser asks in its own way.
+      // A caller's headers may change a page without changing its validators. A browser sends its own.
       const asksAgain = Object.keys(headers).length === 0 && renderer === 'none';
       if (!asksAgain || (etag === null && lastModified === null)) return null;
       return { is: 'stale', page, known: { url: page.metadata.url, etag, lastModified } };

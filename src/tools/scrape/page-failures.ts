@@ -24,7 +24,7 @@ const codeOf = {
   unreachable: 'page_unreachable',
 } as const satisfies Record<Exclude<FetchRefusal, 'aborted'>, PageRefusal>;
 
-/** What callers are told of a page that could not be had. */
+/** Errors for callers of a page that could not be read. */
 export function refusalOf(refusal: (PageFetched | Rendered) & { ok: false }): Failure {
   const { reason, message } = refusal;
   const worked = 'worked' in refusal && refusal.worked ? 'worked' : undefined;

@@ -4,7 +4,7 @@ import type { ScreenshotWish } from '../page-renderer.ts';
 import { ToolFields } from '../tool-fields.ts';
 import { type AttributeWish, type JsonWish, type ScrapeFormat, scrapeFormats } from './scraped-page.ts';
 
-/** What of a page is wanted: formats, and what is said of some of them. */
+/** The wanted parts of a page: formats, and their options. */
 export interface FormatWishes {
   formats: readonly ScrapeFormat[];
   screenshot?: ScreenshotWish;
@@ -71,7 +71,7 @@ function refuseElsewhere(list: readonly JsonValue[]): void {
   }
 }
 
-/** What is said of one format, whose members are refused as `formats.<name>.…`. */
+/** Options of one format, whose members are refused as `formats.<name>.…`. */
 function fieldsOf(fields: ToolFields, name: ScrapeFormat, value: JsonValue): ToolFields {
   return new ToolFields(isObject(value) ? value : {}, `${fields.pathOf('formats')}.${name}`);
 }

@@ -31,7 +31,7 @@ const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,applicatio
 /** A scrape that names no pace of its own: several pages of one host may be asked at one time. */
 const scrapeDelayMs = 0;
 
-/** Where a page that was kept may have come from; the first that is found is given. */
+/** Where a kept page may have come from; the first one found is given. */
 const keptOf = {
   plain: ['none'],
   rendered: ['chromium'],
@@ -147,7 +147,7 @@ export function createPageReader(parts: PageReaderParts): PageReader {
   };
 }
 
-/** For reading what the browser gives, of what the caller waits. */
+/** Part of the caller's time for reading the browser's result. */
 function extractReserveMs({ timeoutMs }: ScrapeOptions): number {
   return Math.min(1_000, timeoutMs / 10);
 }

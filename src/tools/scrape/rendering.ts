@@ -7,9 +7,9 @@ import type { ScrapeOptions } from './scraped-page.ts';
 /** When pages are rendered, and how one comes out of the browser. */
 export interface Rendering {
   wayOf(options: ScrapeOptions): RenderWay | Failure;
-  /** Why a page that needs it is not rendered unasked, with what to do; null: it is. */
+  /** Why a page that needs it is not rendered automatically, with the fix; null: it is. */
   missing(): string | null;
-  /** A turn at its host, as a fetch. Never rejects. */
+  /** A turn at its host, as for a fetch. Never rejects. */
   render(order: PageOrder, bounds: { bytesMax: number; timeoutMs: number }): Promise<Rendered>;
   close(): Promise<void>;
 }
@@ -19,7 +19,7 @@ export type RenderWay = 'plain' | 'rendered' | 'as-needed';
 
 export interface RenderingParts {
   renderer: PageRenderer;
-  /** `tools.scrape.render`, in force: what holds where the caller says nothing; `never` holds for all. */
+  /** `tools.scrape.render`, in force: the default for callers; `never` holds for all. */
   rule(): ScrapeOptions['render'];
   /** `tools.scrape.render_without_sandbox`, in force. */
   withoutSandbox(): boolean;
@@ -27,7 +27,9 @@ export interface RenderingParts {
   turns: HostTurns;
 }
 
-/** A page that breaks out of its renderer has the server's rights then: nobody but who asks for it takes that risk. */
+/**
+ * A page that breaks out of its renderer then has the server's rights: only a caller that asks for it takes that risk.
+ */
 const noSandbox =
   "Chromium has no sandbox here, because the server runs as root. A page is rendered only if the call says render: 'always', or the server tools.scrape.render_without_sandbox: true";
 const switchedOff = 'rendering is switched off here (tools.scrape.render: never)';

@@ -1,7 +1,10 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import type { PageMetadata, ScrapedPage } from './scraped-page.ts';
 
-/** A page as callers get it: what it has not is absent, not null. OpenGraph stands beside the rest, as Firecrawl's. */
+/**
+ * A page as callers get it. Missing facts are absent, not null. OpenGraph is beside the rest, as in Firecrawl's
+ * answers.
+ */
 export function shownPage({ metadata, warnings: _, ...content }: ScrapedPage): JsonObject {
   return { ...(content as unknown as JsonObject), metadata: shown(metadata) };
 }

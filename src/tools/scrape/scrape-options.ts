@@ -13,7 +13,7 @@ import { isWritten, type ScrapeOptions } from './scraped-page.ts';
 
 export const timeoutMaxMs = 300_000;
 const timeoutDefaultMs = 30_000;
-/** Where a model writes of the page, which takes its time. */
+/** For a model that writes about the page, which takes its time. */
 const writtenTimeoutMs = 60_000;
 const waitForMaxMs = 60_000;
 /** Two days, as Firecrawl's. */
@@ -23,7 +23,7 @@ const bytesMaxMax = 100 * 1024 * 1024;
 const selectors = { itemsMax: 50, charsMax: 500 };
 export const pageUrlCharsMax = 8_192;
 
-/** What may be asked of a page, and what of it was ignored (for `warning`). */
+/** Options of a page, and the ignored members (for `warning`). */
 export interface ReadOptions {
   options: ScrapeOptions;
   warnings: readonly string[];
@@ -63,7 +63,7 @@ function refuseContradictions(fields: ToolFields, { render, formats, waitForMs, 
     fields.refuse('waitFor', `shorter than 'timeout' (${timeoutMs} ms), which you may raise`);
 }
 
-/** The address of a page or site, as the caller wrote it: what it may lead to is the guard's to say. */
+/** The address of a page or site, as the caller wrote it. The guard decides where it may lead. */
 export function readUrl(fields: ToolFields): string {
   const text = fields.text('url', { min: 1, max: pageUrlCharsMax })?.trim();
   if (text === undefined) throw new FailureError(invalid('url', "'url' is missing. Send the address of a page."));
@@ -74,7 +74,7 @@ export function readUrl(fields: ToolFields): string {
   return url;
 }
 
-/** The address that a person wrote, who may have left the scheme out; null: it is none. */
+/** The address that a person wrote, perhaps without the scheme; null: it is not an address. */
 export function addressOf(text: string): string | null {
   const url = /^[a-z][a-z0-9+.-]*:(?!\d)/i.test(text) ? text : `https://${text.replace(/^\/\//, '')}`;
   return URL.parse(url) === null ? null : url;

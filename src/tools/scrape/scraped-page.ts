@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import type { ScreenshotWish } from '../page-renderer.ts';
 
-/** What may be asked of a page by a word. */
+/** Formats of a page that a word requests. */
 export const scrapeFormats = [
   'markdown',
   'html',
@@ -12,7 +12,7 @@ export const scrapeFormats = [
   'summary',
   'screenshot',
 ] as const;
-/** Of `json` and `attributes` more must be said. */
+/** `json` and `attributes` need options. */
 export type ScrapeFormat = (typeof scrapeFormats)[number] | 'json' | 'attributes';
 
 /** Whether a chat model is asked about the page. */
@@ -26,7 +26,7 @@ export interface AttributeWish {
   attribute: string;
 }
 
-/** What a model is to write of a page, as JSON; one of the two at least. */
+/** The wish for a model's JSON about a page; at least one of the two. */
 export interface JsonWish {
   prompt: string | null;
   /** JSON Schema, a caller's: not checked. */
@@ -37,13 +37,13 @@ export interface JsonWish {
 export interface ScrapeOptions {
   formats: readonly ScrapeFormat[];
   onlyMainContent: boolean;
-  /** CSS selectors; null = no wish. */
+  /** CSS selectors; null: none. */
   includeTags: readonly string[] | null;
   excludeTags: readonly string[] | null;
   /** Pause in the browser after the page has loaded; above 0 it is rendered. */
   waitForMs: number;
   render: 'auto' | 'never' | 'always';
-  /** How the format `screenshot` is wanted; absent: the window. */
+  /** Options of the format `screenshot`; absent: the window. */
   screenshot?: ScreenshotWish;
   /** Of the format `attributes`. */
   attributes?: readonly AttributeWish[];
@@ -55,11 +55,11 @@ export interface ScrapeOptions {
   /** A kept page up to this age may be given; 0: always fetch. */
   maxAgeMs: number;
   mobile: boolean;
-  /** Of the decoded body; null = `tools.scrape.max_bytes`. */
+  /** Of the decoded body; null: `tools.scrape.max_bytes`. */
   maxBytes: number | null;
 }
 
-/** A page as it was read. What was not asked for is absent. */
+/** A page as it was read. Parts that were not requested are absent. */
 export interface ScrapedPage {
   markdown?: string;
   html?: string;
@@ -78,7 +78,7 @@ export interface ScrapedPage {
   /** `data:image/png;base64,…` */
   screenshot?: string;
   metadata: PageMetadata;
-  /** In words: what was cut, what could not be done. */
+  /** In words: what was cut, and what could not be done. */
   warnings: readonly string[];
 }
 
@@ -92,7 +92,7 @@ export interface PageMetadata {
   title: string | null;
   description: string | null;
   language: string | null;
-  /** As it was asked for. */
+  /** As it was requested. */
   sourceURL: string;
   /** Where redirects ended. */
   url: string;

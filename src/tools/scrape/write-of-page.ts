@@ -14,7 +14,7 @@ export interface WritingReaderParts {
 
 /** A model is given this long where the page took nearly all of the call's time. */
 const writingLeastMs = 1_000;
-/** An answer that is not what was asked for is sent back so often. */
+/** An answer that does not fit is sent back this often. */
 const correctionsMax = 1;
 
 /** A key may use no model that chats: known before a page is fetched. */
@@ -25,8 +25,8 @@ export const noModel: Failure = {
 };
 
 /**
- * The same reader, which asks a chat model where `summary` or `json` is wanted. A page of which it could not write comes
- * with a warning; a limit that is reached is a Failure, so that a crawl waits or stops.
+ * The same reader, which asks a chat model for `summary` or `json`. A page that it could not write about comes with a
+ * warning. A reached limit is a Failure, so that a crawl waits or stops.
  */
 export function createWritingReader({ reader, model, clock }: WritingReaderParts): PageReader {
   return {
@@ -84,7 +84,7 @@ async function write(page: ScrapedPage, order: PageOrder, writer: Writer): Promi
   return { ...shown, metadata, warnings };
 }
 
-/** The same call may pass later: better than a page without what was wanted. */
+/** The same call may pass later: that is better than a page without the requested text. */
 function isLimit(failure: Failure | undefined): failure is Failure {
   return failure?.kind === 'quota-exceeded' || failure?.kind === 'upstreams-limited';
 }
@@ -128,7 +128,7 @@ async function jsonOf(
   for (let corrections = 0; ; corrections++) {
     const answer = await ask(writer, { messages, form }, signal);
     const more = corrections < correctionsMax && !signal.aborted;
-    // A model or service that knows no such form, or not this schema, is asked in words.
+    // A model or service that does not know this form, or not this schema, is asked in words.
     if (!answer.ok && !(more && answer.failure?.kind === 'upstream-refused' && form !== 'text')) return answer;
     form = 'text';
     if (!answer.ok) continue;

@@ -33,7 +33,7 @@ export const brave: SearchEngine = {
     if (page >= pagesMax) return { cannot: `it gives at most ${pagesMax} pages` };
     const url = below(baseUrl, `/res/v1/${query.source}/search`);
     url.searchParams.set('q', words);
-    // Pages are of the size that is asked for: one size for all but the first, or the second would repeat it.
+    // Pages have the requested size: all but the first need the same size, or the second would repeat it.
     url.searchParams.set('count', String(page === 0 ? Math.min(countMax, skip + query.limit) : countMax));
     if (page > 0) url.searchParams.set('offset', String(page));
     if (query.country !== null) url.searchParams.set('country', query.country);
@@ -53,7 +53,7 @@ export const brave: SearchEngine = {
     return isObject(body.web) && Array.isArray(body.web.results) ? { hits: hitsOf(body.web.results) } : null;
   },
   faultOf(status, message) {
-    // A token that it does not know is 422 as well as what it cannot read.
+    // It answers 422 to an unknown token as well as to a malformed query.
     if (status === 422 && /SUBSCRIPTION_TOKEN_INVALID|subscription token/i.test(message)) {
       return { class: 'bad_credential', message: 'it does not know the API key' };
     }

@@ -4,10 +4,10 @@ import { isObject } from '../../kernel/json.ts';
 import type { EngineAnswer } from './ask-engine.ts';
 import type { SearchEngine } from './engine.ts';
 
-/** Of an error's body, how much is looked through for its message. */
+/** Bytes of an error's body that are searched for its message. */
 const errorBytesMax = 64 * 1024;
 
-/** What an answer that is no success means. `clean`: takes secrets and addresses out of the engine's own words. */
+/** Meaning of an answer without success. `clean`: takes secrets and addresses out of the engine's own words. */
 export function faultOfAnswer(
   engine: SearchEngine,
   answer: Extract<EngineAnswer, { kind: 'answer' }>,
@@ -36,7 +36,7 @@ function classOfStatus(status: number): FaultClass {
   return status >= 400 ? 'caller_fault' : 'malformed';
 }
 
-/** The words of an error body, in the shapes that engines have; '' for pages and what has none. */
+/** The words of an error body, in the shapes that engines use; '' for pages and bodies without any. */
 function messageIn(text: string): string {
   let body: unknown;
   try {

@@ -1,7 +1,7 @@
 import type { ConfiguredEngine } from './engine-targets.ts';
 import { type QueryParts, queryEngine } from './query-engine.ts';
 
-/** What an engine answered when it was asked one query, right now. */
+/** The answer of an engine to one query, right now. */
 export interface EngineLook {
   /** Its name as callers write it. */
   engine: string;

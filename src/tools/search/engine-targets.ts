@@ -22,7 +22,7 @@ export interface SearchProviderConfig {
 export interface ConfiguredEngine {
   /** Its type; the second of one type is `brave-2`. */
   name: string;
-  /** As the configuration says it. */
+  /** As in the configuration. */
   type: SearchProviderConfig['type'];
   /** Null: the caller's own pages. */
   driver: SearchEngine | null;
@@ -39,10 +39,12 @@ export function providersInForce(
 }
 
 export const corpusName = 'corpus';
-/** One engine is given so long of what the caller gives all of them. */
+/** One engine gets this much of the time that the caller gives all of them. */
 const engineTimeoutMs = 10_000;
 
-/** The engines of a configuration in its order. The corpus is always there, last, so that it can be asked by name. */
+/**
+ * The engines of a configuration in its order. The corpus is always there, last, so that it can be requested by name.
+ */
 export function configuredEngines(providers: readonly SearchProviderConfig[]): {
   engines: readonly ConfiguredEngine[];
   corpus: ConfiguredEngine;
@@ -63,9 +65,9 @@ function engineOf(config: SearchProviderConfig, name: string): ConfiguredEngine 
   return { name, type: config.type, driver, settings, target: targetOf(name, config.priority, settings) };
 }
 
-/** What the router needs to know; no engine speaks a dialect of models, so all are said to speak the same one. */
+/** Facts for the router. No engine speaks a dialect of models, so all count as speaking the same one. */
 function targetOf(name: string, priority: number, settings: EngineSettings): Target {
-  // A key that was mended must not inherit what was learnt of the old one, nor a new address.
+  // A corrected key, or a new address, must not inherit the health of the old one.
   const version = createHash('sha256').update(`${settings.baseUrl} ${settings.apiKey}`).digest('hex').slice(0, 8);
   return {
     id: name,

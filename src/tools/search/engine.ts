@@ -12,7 +12,7 @@ export interface SearchQuery {
   limit: number;
   /** Results to leave out from the beginning. */
   offset: number;
-  /** ISO 3166-1, two letters, upper case; null = no wish. */
+  /** ISO 3166-1, two letters, upper case; null: none. */
   country: string | null;
   /** ISO 639-1, two letters, lower case; null = no wish. */
   lang: string | null;
@@ -24,18 +24,18 @@ export interface SearchQuery {
   nowMs: number;
 }
 
-/** What an engine found, as it says it. */
+/** A result in the engine's own form. */
 export interface RawHit {
   url: unknown;
   title: unknown;
   description: unknown;
   score?: unknown;
   publishedDate?: unknown;
-  /** Of a search for images: the picture that stands on the page at `url`. */
+  /** For images: the picture on the page at `url`. */
   image?: { url: unknown; width?: unknown; height?: unknown };
 }
 
-/** Where an engine is and what opens it; from the configuration. */
+/** Address and credential of an engine, from the configuration. */
 export interface EngineSettings {
   baseUrl: string;
   apiKey: string;

@@ -8,7 +8,7 @@ import { searxng } from './searxng.ts';
 import { serper } from './serper.ts';
 import { tavily } from './tavily.ts';
 
-// The answers below are hand-made from what the services publish of their APIs.
+// The answers below are hand-made from the services' published API documents.
 
 const plain: SearchQuery = {
   query: 'red pandas',

@@ -6,7 +6,7 @@ const resultsMax = 100;
 const dayMs = 86_400_000;
 const days: Record<TimeRange, number> = { day: 1, week: 7, month: 31, year: 366 };
 
-/** Exa: search by meaning. It has no pages: what comes before is asked for too, and left out. */
+/** Exa: search by meaning. It has no pages: earlier results are requested, too, and left out. */
 export const exa: SearchEngine = {
   defaultBaseUrl: 'https://api.exa.ai',
   encode(query, { baseUrl, apiKey }) {

@@ -5,15 +5,15 @@ import type { RawHit, SearchQuery } from './engine.ts';
 export interface SearchHit {
   url: string;
   title: string;
-  /** Not of a picture. */
+  /** Not for pictures. */
   description?: string;
   /** 1 for the first of this answer. */
   position: number;
-  /** As the engine rates it; of no use beside another engine's. */
+  /** The engine's own rating, which cannot be compared with another engine's. */
   score?: number;
   /** ISO 8601. */
   publishedDate?: string;
-  /** Of a picture, which stands on the page at `url`, as Firecrawl's clients know it; sides in pixels. */
+  /** For a picture on the page at `url`, as Firecrawl's clients know it; sides in pixels. */
   imageUrl?: string;
   imageWidth?: number;
   imageHeight?: number;
@@ -22,12 +22,13 @@ export interface SearchHit {
 const hitUrlCharsMax = 2_048;
 const titleCharsMax = 300;
 const descriptionCharsMax = 2_000;
-/** Of a picture, in pixels: larger ones are mistakes. */
+/** Pixels of a picture: larger ones are mistakes. */
 const sideMax = 1_000_000;
 
 /**
- * The hits of one engine as our own: what is no web page left out, one a page (the first, with what later ones know
- * more), only of the wished domains (engines take that as advice), texts bounded and free of markup.
+ * The hits of one engine in our form. Results that are not web pages are left out, each page appears once (the first,
+ * with facts of later ones), only wished domains stay (engines take that as advice), and texts are bounded and free of
+ * markup.
  */
 export function mergeHits(raw: readonly RawHit[], query: SearchQuery, skip: number): SearchHit[] {
   if (query.source === 'images') return mergeImages(raw, query, skip);
@@ -123,7 +124,7 @@ const dateLike = /^(?:\d{4}-\d\d-\d\d|[A-Z][a-z]{2}, \d{1,2} [A-Z][a-z]{2} \d{4}
 
 function dateOf(value: unknown): string | null {
   if (typeof value !== 'string' || value.length > 40 || !dateLike.test(value)) return null;
-  // Without a zone it is meant as UTC, wherever this server stands.
+  // Without a zone it means UTC, wherever this server runs.
   const zoned = /^\d{4}-\d\d-\d\dT[\d:.]+$/.test(value) || /^[A-Z][a-z]{2,8} \d/.test(value) ? `${value}Z` : value;
   const ms = Date.parse(zoned);
   return Number.isNaN(ms) ? null : new Date(ms).toISOString();

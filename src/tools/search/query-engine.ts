@@ -9,7 +9,7 @@ import { mergeHits, type SearchHit } from './merge-hits.ts';
 export interface QueryParts {
   transport: Transport;
   clock: Clock;
-  /** Takes what is known to be secret, and what looks so, out of an engine's words. */
+  /** Removes known secrets, and what looks like one, from an engine's words. */
   scrub(message: string, known: { secrets: readonly string[]; hosts: readonly string[] }): string;
 }
 

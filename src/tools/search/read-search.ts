@@ -4,7 +4,7 @@ import { nearest } from '../../kernel/nearest.ts';
 import type { ToolFields } from '../tool-fields.ts';
 import { type SearchSource, searchSources, type TimeRange, timeRanges } from './engine.ts';
 
-/** What a caller asks of `search`, checked. */
+/** A checked request to `search`. */
 export interface SearchWish {
   query: string;
   limit: number;
@@ -86,7 +86,7 @@ function langOf(fields: ToolFields): { lang: string | null; country: string | nu
   return { lang: parts[1]!.toLowerCase(), country: parts[2]?.toUpperCase() ?? null };
 }
 
-/** What Firecrawl's SDK says instead of `time_range`. */
+/** Firecrawl's SDK has this instead of `time_range`. */
 const ranges = { 'qdr:d': 'day', 'qdr:w': 'week', 'qdr:m': 'month', 'qdr:y': 'year' } as const;
 
 function rangeOfTbs(fields: ToolFields): TimeRange | null {

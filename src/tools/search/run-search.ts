@@ -15,7 +15,7 @@ import { type Asked, type QueryParts, queryEngine } from './query-engine.ts';
 
 export interface SearchRunParts extends QueryParts {
   random: Random;
-  /** Of engines alone; lives through changes of the configuration. */
+  /** State of engines only; survives changes of the configuration. */
   health: Health;
   retryBudget: RetryBudget;
   corpus: Corpus;
@@ -115,7 +115,7 @@ function routeOver(
   );
 }
 
-/** False when there is no time for it, or nobody who waits. */
+/** False when there is no time for it, or nobody waits. */
 async function rest(ms: number, { deadlineMs, signal }: SearchRun, nowMs: number): Promise<boolean> {
   if (nowMs + ms >= deadlineMs) return false;
   return pause(ms, true, { signal }).catch(() => false);

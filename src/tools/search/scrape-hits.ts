@@ -8,10 +8,10 @@ import type { SearchHit } from './merge-hits.ts';
 
 /** Pages of one search that are read at once. */
 const atOnceMax = 4;
-/** Of all pages of one answer together; what comes beyond is left out, and said. */
+/** Of all pages of one answer together. Further ones are left out, with a warning. */
 const contentCharsMax = 16_000_000;
 
-/** Whose pages, how, and until when. */
+/** Tenant of the pages, their options and the deadline. */
 export interface HitsToScrape {
   tenant: string;
   keyId: string;
@@ -21,7 +21,7 @@ export interface HitsToScrape {
   signal: AbortSignal;
 }
 
-/** What a page adds to its hit; of one that could not be read `metadata.error` says why. */
+/** A page's additions to its hit. For one that could not be read, `metadata.error` says why. */
 export interface ScrapedHits {
   /** In the order of the hits. */
   pages: readonly JsonObject[];

@@ -3,16 +3,16 @@ import type { FoundHits } from './run-search.ts';
 const keptForMs = 10 * 60_000;
 /** Questions remembered; at the bound the oldest go. */
 const entriesMax = 2_000;
-/** Of all answers together, about. */
+/** Rough size of all answers together. */
 const charsMax = 8_000_000;
 
-/** Answers of engines, so that a question that is asked again within ten minutes costs the operator nothing. */
+/** Answers of engines, so that the same query within ten minutes costs the operator nothing. */
 export interface SearchCache {
   get(key: string): FoundHits | null;
   put(key: string, found: FoundHits): void;
 }
 
-/** `nowMs`: monotonic. Keys must hold the tenant: one tenant's questions are nobody else's to know of. */
+/** `nowMs`: monotonic. Keys must hold the tenant: no tenant may learn of another's queries. */
 export function createSearchCache(nowMs: () => number): SearchCache {
   const kept = new Map<string, { found: FoundHits; untilMs: number; chars: number }>();
   let chars = 0;

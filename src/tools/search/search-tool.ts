@@ -20,17 +20,17 @@ export interface SearchToolParts extends SearchRunParts {
   reader: Pick<PageReader, 'read'>;
 }
 
-/** Who asks, and since when (monotonic ms). */
+/** The caller, and its arrival (monotonic ms). */
 export interface SearchCaller {
   tenant: string;
-  /** Whose quota pays what a model writes of pages. */
+  /** Owner of the quota that pays for a model's text about pages. */
   keyId: string;
   startedMs: number;
 }
 
 /** `search`, for REST and for whatever else calls tools. */
 export interface SearchTool {
-  /** Checks what is asked; a wrong field throws a FailureError. Nothing has been asked or charged yet. */
+  /** Checks the request; a wrong field throws a FailureError. Nothing has been asked or charged yet. */
   prepare(fields: ToolFields, caller: SearchCaller): ToolJob;
   /** Those in force, as health knows them. */
   engines(): readonly ConfiguredEngine[];
@@ -115,7 +115,7 @@ async function run(
   return { kind: 'answer', body: bodyOf(lists, results, search + page * read), warnings: [...warnings], pages: read };
 }
 
-/** The page of a picture is not what was looked for. */
+/** The page of a picture is not what was searched for. */
 function isOfPages(source: SearchSource): boolean {
   return source !== 'images';
 }

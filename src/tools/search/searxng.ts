@@ -3,7 +3,7 @@ import { below, pageFor, type SearchEngine, type SearchSource, withDomains } fro
 
 const categories: Record<SearchSource, string> = { web: 'general', news: 'news', images: 'images' };
 
-/** What a page of its answers holds at least, from any engine behind it. */
+/** Least number of results on a page of its answers, from any engine behind it. */
 const pageHits = 10;
 
 /** SearXNG, and searx before it: an engine of engines that one runs oneself. Needs `json` in its `search.formats`. */
@@ -39,7 +39,7 @@ export const searxng: SearchEngine = {
   faultOf(status) {
     if (status !== 403) return null;
     return {
-      // Not a refused credential, which would be left alone for minutes: the operator mends it now, and tries.
+      // Not a refused credential, which would rest for minutes: the operator corrects it now, and tries.
       class: 'transient',
       message: 'it refuses JSON: search.formats in its settings.yml lacks json (add it beside html and restart)',
     };

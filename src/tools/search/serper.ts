@@ -19,7 +19,7 @@ export const serper: SearchEngine = {
     const { page, skip } = pageFor(offset, pageHits);
     const body = {
       q: withDomains(query),
-      // Pages are of the size that is asked for: one size for all of them, or the second would repeat the first.
+      // Pages have the requested size: all of them need the same size, or the second would repeat the first.
       num: page === 0 ? Math.min(pageHits, skip + limit) : pageHits,
       ...(page === 0 ? {} : { page: page + 1 }),
       ...(country === null ? {} : { gl: country.toLowerCase() }),

@@ -3,7 +3,7 @@ import { below, type SearchEngine } from './engine.ts';
 
 const resultsMax = 20;
 
-/** Tavily. It has no pages: what comes before is asked for too, and left out. */
+/** Tavily. It has no pages: earlier results are requested, too, and left out. */
 export const tavily: SearchEngine = {
   defaultBaseUrl: 'https://api.tavily.com',
   encode(query, { baseUrl, apiKey }) {
@@ -49,7 +49,7 @@ export const tavily: SearchEngine = {
 
 const names = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'none' });
 
-/** It takes names: `united states` for US; null when the code is nobody's. */
+/** It takes names: `united states` for US; null for an unknown code. */
 function countryName(code: string | null): string | null {
   return code === null ? null : (names.of(code)?.toLowerCase() ?? null);
 }

@@ -1,11 +1,11 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import type { CallBounds } from './call-bounds.ts';
 
-/** What a number of a vector takes between the rows and the answer. */
+/** Bytes of a vector's number between the rows and the answer. */
 const numberBytes = 8;
 
 /**
- * What one call may still read. An answer is refused while it is made: one that is refused when it is whole has had its
+ * How much one call may still read. An answer is refused while it is made, because a whole one has already taken its
  * memory.
  */
 export interface AnswerBudget {

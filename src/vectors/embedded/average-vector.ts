@@ -6,7 +6,7 @@ export interface Examples {
   negative: readonly ResolvedInput[];
 }
 
-/** Qdrant's average_vector: the mean of what is liked, moved away from the mean of what is not. */
+/** Qdrant's average_vector: the mean of the positive examples, moved away from the mean of the negative ones. */
 export function averageOf({ positive, negative }: Examples): VectorValue {
   const [first] = positive;
   if (isSparse(first!.vector)) return averageSparse(positive, negative);
@@ -42,7 +42,7 @@ function averageSparse(positive: readonly ResolvedInput[], negative: readonly Re
   return { indices, values: Float32Array.from(indices, (index) => sums.get(index)!) };
 }
 
-/** Multivectors have no mean: the rows of all, those of what is not liked turned round. */
+/** Multivectors have no mean: all rows are used, those of negative examples negated. */
 function joined(positive: readonly ResolvedInput[], negative: readonly ResolvedInput[]): VectorValue {
   const parts = [
     ...positive.map(({ vector }) => vector),

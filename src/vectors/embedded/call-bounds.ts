@@ -2,13 +2,13 @@
 export interface CallBounds {
   /** Payloads read to make the answer, in characters of JSON: about three seconds of the thread. */
   readChars: number;
-  /** What of them, and of vectors, may be kept for the answer. */
+  /** Bytes of them, and of vectors, that may be kept for the answer. */
   keptBytes: number;
   /** Points that a call changes or deletes, each time one: by filters, and by operations that name the same ones. */
   changedPoints: number;
   /** Milliseconds that a call goes through rows which no index or column leaves out: others wait that long. */
   rowsMs: number;
-  /** What a call makes of payloads by set, overwrite and delete, in characters of JSON. */
+  /** Characters of JSON that set, overwrite and delete of a call may write into payloads. */
   changedChars: number;
 }
 

@@ -6,8 +6,8 @@ import { openShardFile, type ShardFile } from './shard-file.ts';
 import { DamagedRows } from './storage-trouble.ts';
 
 /**
- * Holds every row of a shard's file against its checksum, for `culvert doctor`; minutes for many GB. A sentence for
- * what is damaged, by collection where it can be told; empty when all is what was written. Throws what SQLite throws.
+ * Checks every row of a shard's file against its checksum, for `culvert doctor`; minutes for many GB. Returns a
+ * sentence for each damage, by collection if it is known; empty when all rows are sound. Throws what SQLite throws.
  */
 export function damageOfShard(file: string, number: number): string[] {
   const shard = openShardFile(file, number);

@@ -7,7 +7,7 @@ import type { FieldIndex } from './index/field-index.ts';
 import { finish, type Steps } from './index/steps.ts';
 import type { Ranked } from './index/vector-index.ts';
 
-/** What a write did to a slot. An absent member stayed as it was. */
+/** Effect of a write on a slot. An absent member stayed as it was. */
 export type Change =
   | { kind: 'put'; slot: number; vectors: readonly VectorChange[]; payload?: string | null }
   | { kind: 'remove'; slot: number; vectors: readonly VectorChange[] };
@@ -20,9 +20,8 @@ export interface VectorChange {
 }
 
 /**
- * What stands in memory of one collection, made of its rows when it is first asked for and dropped whenever memory is
- * short: an index for each of its vectors, and its columns. Changes are noted inside a transaction and made when it is on
- * the disk.
+ * State of one collection in memory, made from its rows on demand and dropped whenever memory is short: an index for
+ * each of its vectors, and its columns. Changes are noted inside a transaction and applied when it is on the disk.
  */
 export interface CollectionMemory {
   /**
@@ -30,7 +29,7 @@ export interface CollectionMemory {
    * long that others must come in between.
    */
   search(name: string, query: VectorValue, k: number, options: { slots: Uint32Array | null; exact: boolean }): Ranked;
-  /** Makes that index. What is written between the steps is in it. Throws what reading the rows throws, and ArenaFull. */
+  /** Makes that index. It includes writes between the steps. Throws errors of reading the rows, and ArenaFull. */
   make(name: string): Steps<void>;
   /** Slots of the points that pass, ascending. */
   select(filter: Filter): Uint32Array;
@@ -38,22 +37,22 @@ export interface CollectionMemory {
   /** The filter as the collection's text indexes understand it. */
   understood(filter: Filter): Filter;
   columns(): Columns;
-  /** Whether the index of that name stands in memory, so that changes must tell it what stood there before. */
+  /** Whether the index of that name is in memory, so that changes must give it the earlier value. */
   holds(name: string): boolean;
-  /** Of the index of that name; null while there is none to keep, or it has changes to be made. */
+  /** Image of the index of that name; null while there is none to keep, or it has pending changes. */
   image(name: string): CodeImage | null;
   /** Vectors in memory. */
   readonly indexed: number;
   readonly columnBytes: number;
-  /** Of indexes that lie outside of the arena. */
+  /** Bytes of indexes outside the arena. */
   readonly heapBytes: number;
   note(change: Change): void;
   mark(): number;
-  /** Takes back what was noted since. */
+  /** Takes back the changes noted since. */
   undo(mark: number): void;
   /** The transaction is on the disk. */
   settle(): void;
-  /** Gives memory back; what is asked next is made anew. */
+  /** Gives memory back; the next request makes it anew. */
   dropIndex(): void;
   dropColumns(): void;
   close(): void;
@@ -76,7 +75,7 @@ export interface MemorySource {
   openIndex(owner: CollectionMemory, name: string): Steps<FieldIndex>;
   /** Whether making that index takes long. */
   isLarge(name: string): boolean;
-  /** As it is on the disk, good until the next look; null where the slot has none. */
+  /** As on the disk, good until the next look; null when the slot has none. */
   look(name: string, slot: number): VectorValue | null;
   openColumns(owner: CollectionMemory): Columns;
   understood(filter: Filter): Filter;
@@ -95,7 +94,7 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
   let columns: Columns | null = null;
   let isClosed = false;
   let noted: Change[] = [];
-  /** How many of these what is in memory has seen: it was made, or brought up to date, inside the transaction. */
+  /** How many of these the state in memory includes: it was made, or brought up to date, inside the transaction. */
   let seen = 0;
 
   /** Before anything is read inside a transaction, it must see what the transaction has done. */
@@ -115,7 +114,7 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
       if (change.kind === 'remove') columns?.remove(slot);
       else if (change.payload !== undefined) columns?.put(slot, change.payload);
     } catch {
-      // The arena is full, mostly: what is derived is made anew of the rows when it is next asked for.
+      // Mostly because the arena is full: derived state is made anew from the rows on the next request.
       memory.dropIndex();
       memory.dropColumns();
     }
@@ -213,8 +212,8 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
 }
 
 /**
- * An index of rows that were read at different times, brought to what they are now. `changed`: slots that have changed since
- * it was begun. Null: there is no room for the changes.
+ * Brings an index of rows that were read at different times up to date. `changed`: slots that have changed since it
+ * began. Null: there is no room for the changes.
  */
 function* indexAsOfNow(
   source: MemorySource,

@@ -23,14 +23,14 @@ export interface CollectionRow {
 /** Columns of a collection, in the order of `readRow`. */
 export const collectionColumns = 'cid, tenant, name, account, size, distance, model, points, seq, indexes, sum, more';
 
-/** Throws `DamagedRows` for one that is not what was written. */
+/** Throws `DamagedRows` for a row that differs from what was written. */
 export function readAlias(row: unknown[]): { alias: string; cid: number } {
   const [tenant, alias, cid, sum] = row as [string, string, number, number];
   if (sumOfAlias(tenant, alias, cid) !== sum) throw new DamagedRows('an alias');
   return { alias, cid };
 }
 
-/** Throws `DamagedRows` for one that is not what was written, or that is not there. */
+/** Throws `DamagedRows` for a row that differs from what was written, or is missing. */
 export function readRow(row: unknown[] | undefined): CollectionRow {
   if (row === undefined) throw new DamagedRows('the row of a collection');
   const [cid, tenant, name, account, size, distance, model, points, seq, indexes, sum, more] = row as [
@@ -56,7 +56,7 @@ export function readRow(row: unknown[] | undefined): CollectionRow {
   return { ...read, fields, indexes: JSON.parse(indexes) };
 }
 
-/** What stands in the column of that name. */
+/** Contents of the column of that name. */
 interface More {
   named?: NamedSpecs;
   settings?: CollectionSettings;
@@ -70,7 +70,7 @@ export function moreOf({ named, settings }: CollectionSpec, fields: CollectionRo
   return JSON.stringify(more);
 }
 
-/** As a collection's row is made, before it has fields for named vectors, and settings. */
+/** A new collection's row, before it has fields for named vectors, and settings. */
 export function plainOf({ named: _, settings: __, ...spec }: CollectionSpec): CollectionSpec {
   return spec;
 }

@@ -1,7 +1,7 @@
 import { collectionColumns } from './collection-row.ts';
 import type { ShardFile } from './shard-file.ts';
 
-/** What is asked of the tables of collections, aliases and dropped collections. */
+/** Statements on the tables of collections, aliases and dropped collections. */
 export function prepareCollections(shard: ShardFile) {
   return {
     byName: shard.prepareRows(`SELECT ${collectionColumns} FROM collection WHERE tenant = ? AND name = ?`),

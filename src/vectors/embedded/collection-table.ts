@@ -45,7 +45,7 @@ export function openCollectionTable(shard: ShardFile): CollectionTable {
     return statements.aliases.all(tenant).map((row) => readAlias(rows(row)));
   }
 
-  /** Rows that are what was written. */
+  /** Sound rows. */
   function* sound(): Generator<CollectionRow> {
     for (const row of statements.all.iterate()) {
       try {
@@ -135,7 +135,7 @@ export function openCollectionTable(shard: ShardFile): CollectionTable {
       statements.doomed
         .all()
         .map((row) => rows(row) as [number, number])
-        // What is damaged stays: it might be the number of a collection that is alive.
+        // A damaged row stays: it might be the number of a living collection.
         .filter(([cid, sum]) => crc32(String(cid)) === sum)
         .map(([cid]) => cid),
     forget(cid) {

@@ -57,7 +57,7 @@ export function discover(
 
 const contextMargin = 1.1920929e-7;
 
-/** Qdrant's context search: 0 for what lies in the better half of every pair. */
+/** Qdrant's context search: 0 for a point in the better half of every pair. */
 export function scoreByContext(used: VectorRows, { pairs }: ResolvedContext, candidates: Candidates): Ranked {
   const alike = likeness(used.spec);
   return scoreEach(used, pairs.length * 2, candidates, (vector) => {

@@ -23,7 +23,7 @@ export interface EmbeddedOptions {
   /** For indexes and payload columns of all of them. */
   memoryBytes: number;
   limit: CollectionLimit;
-  /** What the operator should know, once each. */
+  /** Messages for the operator, once each. */
   tell(message: string): void;
   random?: Random;
   /** Of each shard. */
@@ -43,7 +43,7 @@ export interface CollectionLimit {
   take(account: string): Promise<void>;
   /** Gives places back. */
   give(account: string, collections: number): void;
-  /** Bytes that the account keeps more, or less; of what was there before when its file is opened. */
+  /** Bytes that the account gained or lost; when a file is opened, those that were there before. */
   kept(account: string, bytes: number): void;
 }
 
@@ -87,7 +87,7 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   return {
     async create(owner, spec) {
       const home = of(owner.tenant);
-      // What exists is a conflict, whether there is room for another or not.
+      // An existing name is a conflict, whether there is room for another or not.
       if (home.find(owner.tenant, spec.name) === null) {
         await limit.take(owner.account);
         try {

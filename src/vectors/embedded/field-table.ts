@@ -6,12 +6,12 @@ import { DamagedRows } from './storage-trouble.ts';
 
 /**
  * Rows of named vectors of one shard. Each name of each collection is a field with a number of its own, whose rows lie
- * together, by the slot of their point. What is read is checked against its checksum; a `DamagedRows` is thrown for others.
+ * together, by the slot of their point. Each row is checked against its checksum; a wrong one throws `DamagedRows`.
  */
 export interface FieldTable {
   /** A new field's number. */
   create(cid: number): number;
-  /** Points that have a vector in it, as it was noted; throws `DamagedRows` when so many rows are not there. */
+  /** Number of points with a vector in it, as noted; throws `DamagedRows` when rows are missing. */
   count(fid: number): number;
   setCount(fid: number, cid: number, rows: number): void;
   put(fid: number, slot: number, bytes: Uint8Array): void;

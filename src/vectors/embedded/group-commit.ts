@@ -12,16 +12,16 @@ const waitingMax = 4_096;
 export interface Job<T> {
   /** How much of a group it fills. */
   points: number;
-  /** Inside the transaction; what it throws rolls back this job alone. */
+  /** Inside the transaction. An error rolls back this job alone. */
   run(): T;
-  /** The transaction is on the disk: what stands in memory follows, in the same turn. Must not throw. */
+  /** The transaction is on the disk: the state in memory follows, in the same turn. Must not throw. */
   committed(): void;
   /** It was rolled back, alone or with its group (then in reverse order): memory goes back too. Must not throw. */
   undone(): void;
 }
 
 export interface GroupCommit {
-  /** Resolves after the commit. Rejects with what the job threw, or a 503 when the file cannot be written. */
+  /** Resolves after the commit. Rejects with the job's error, or a 503 when the file cannot be written. */
   add<T>(job: Job<T>): Promise<T>;
   /** Commits that reached the disk. */
   commits(): number;

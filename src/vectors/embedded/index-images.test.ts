@@ -46,7 +46,7 @@ async function kept({ dataDir }: TemporaryStore, after: string | null = null): P
   }
 }
 
-/** Makes the row of a point unreadable: who reads all rows meets it. */
+/** Makes the row of a point unreadable, so that reading all rows fails. */
 function damage(database: string, id: number): void {
   const file = new DatabaseSync(database);
   file.prepare('UPDATE point SET vector = zeroblob(length(vector)) WHERE id = ?').run(id);
@@ -55,7 +55,7 @@ function damage(database: string, id: number): void {
 
 test('a start takes the index up as it was kept, without reading all vectors', async (t) => {
   const { made, make, database } = await filled(t, large);
-  // Until the bits have ended their trial, which is kept too.
+  // Until the bits have ended their trial, which is kept, too.
   for (let i = 0; i <= trialSearches; i++) await idsNear(made.store, [...make()]);
   await kept(made);
   const queries = Array.from({ length: 10 }, () => [...make()]);

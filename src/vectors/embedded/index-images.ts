@@ -18,24 +18,24 @@ import { type CodeImage, ImageUnusable, type KeptImage } from './index/code-imag
 import type { ShardFile } from './shard-file.ts';
 import type { VectorRows } from './vector-rows.ts';
 
-/** Whose vectors, in which state. */
+/** The vectors of an image, and their state. */
 export interface ImageKey {
   cid: number;
   /** Null: the unnamed vector. */
   fid: number | null;
   size: number;
   distance: string;
-  /** Of the collection's last write. */
+  /** Number of the collection's last write. */
   seq: number;
 }
 
-/** Of the vectors of one name. */
+/** Name of the vectors. */
 export function imageKey({ cid, seq }: CollectionRow, { fid, spec }: VectorRows): ImageKey {
   const { size, distance } = spec.kind === 'dense' ? spec : { size: 0, distance: spec.kind };
   return { cid, fid, size, distance, seq };
 }
 
-/** What stands before the rows, padded with blanks. */
+/** Header before the rows, padded with blanks. */
 interface Head {
   version: 1;
   nonce: string;
@@ -52,13 +52,13 @@ const headBytes = 512;
 const table =
   'CREATE TABLE IF NOT EXISTS image (cid INTEGER NOT NULL, fid INTEGER NOT NULL, nonce TEXT NOT NULL, PRIMARY KEY (cid, fid)) WITHOUT ROWID';
 
-/** An image is not written unless so many times its bytes are free. */
+/** An image is written only if this many times its bytes are free. */
 const freeTimes = 4;
 
 /**
- * Images of a shard's indexes in files beside it. They are derived: each counts only while the shard's database names its
- * nonce and the collection has not been written since, so that one that is old, cut, or of another state of the data, such as
- * a backup that was put back, is passed over and made anew.
+ * Images of a shard's indexes in files beside it. They are derived: each counts only while the shard's database names
+ * its nonce and the collection has not been written since. One that is old, cut, or of another state of the data, such
+ * as a restored backup, is ignored and made anew.
  */
 export class IndexImages {
   readonly #shard: ShardFile;
@@ -84,7 +84,7 @@ export class IndexImages {
     return null;
   }
 
-  /** Whether what is kept is as good as `image`. */
+  /** Whether the kept image is as good as `image`. */
   has(key: ImageKey, image: CodeImage): boolean {
     const known = this.open(key);
     known?.close();
@@ -109,7 +109,7 @@ export class IndexImages {
       await commit(() => {
         if (!image.isCurrent()) throw new ImageUnusable('the rows have changed');
         renameSync(`${path}.new`, path);
-        // Not at a start: a file that is damaged must not be written before anybody asks for it.
+        // Not at a start: a damaged file must not be written before anybody asks for it.
         this.#shard.exec(table);
         this.#shard.prepare('INSERT OR REPLACE INTO image VALUES (?, ?, ?)').run(key.cid, key.fid ?? 0, nonce);
       });
@@ -157,7 +157,7 @@ function removeIfThere(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // It is no image without its nonce.
+    // Without its nonce it is not an image.
   }
 }
 

@@ -9,7 +9,7 @@ export interface Making {
   step(): boolean;
   /** Nobody wants it any more. */
   isOver(): boolean;
-  /** Gives back what it has taken. */
+  /** Gives back its memory. */
   stop(): void;
 }
 
@@ -26,7 +26,7 @@ export class IndexMaking {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   /** By tenant, whose turn it is first. */
   readonly #tenants = new Map<string, Waiting[]>();
-  /** By what they are of. */
+  /** By subject. */
   readonly #running = new Map<string, Promise<void>>();
   #isTurning = false;
 
@@ -34,7 +34,10 @@ export class IndexMaking {
     this.#clock = clock;
   }
 
-  /** Resolves when it is done, or over. Rejects with what a step throws. Asked again meanwhile, `start` is not called. */
+  /**
+   * Resolves when it is done, or given up. Rejects with a step's error. A second request meanwhile does not call
+   * `start`.
+   */
   run(tenant: string, what: string, start: () => Making): Promise<void> {
     const running = this.#running.get(what);
     if (running !== undefined) return running;

@@ -13,7 +13,7 @@ import { LeastRecent } from './least-recent.ts';
 import type { RowWatch } from './row-watch.ts';
 import type { VectorRows } from './vector-rows.ts';
 
-/** Of what indexes may take, what sparse ones may, which lie beside the arena. */
+/** Part of the memory for indexes that sparse ones, which lie beside the arena, may take. */
 const sparseShare = 1 / 2;
 
 /** The memory of the indexes of all collections: opens them as far as there is room, others giving theirs back. */
@@ -44,7 +44,7 @@ export class IndexMemory {
     this.#users.delete(owner);
   }
 
-  /** `kept`: an image of the vectors as they are now. Throws ImageUnusable. */
+  /** `kept`: an image of the present vectors. Throws ImageUnusable. */
   *open(
     owner: CollectionMemory,
     vector: VectorRows,
@@ -56,7 +56,7 @@ export class IndexMemory {
     switch (spec.kind) {
       case 'dense': {
         const { distance, size } = spec;
-        // What stands under the name of a dense vector is one.
+        // The index under the name of a dense vector is a dense one.
         const dense = {
           ...rows,
           vector: vector.look as IndexOptions['rows']['vector'],
@@ -80,7 +80,7 @@ export class IndexMemory {
   }
 
   *#openDense(owner: CollectionMemory, index: IndexOptions, name: string): Steps<VectorIndex> {
-    // What cannot fit when all others have gone must not make them go.
+    // An index that cannot fit even alone must not make the others go.
     const fewestBytes = index.rows.count() * index.size;
     while (fewestBytes <= this.#arena.bytesMax - owner.heapBytes) {
       const opened = yield* makeVectorIndex(index, this.#arena);
@@ -93,7 +93,7 @@ export class IndexMemory {
     return createDiskIndex(index);
   }
 
-  /** Whether `owner` may hold so much beside the arena; others give theirs back for it. */
+  /** Whether `owner` may hold this much beside the arena; others give theirs back for it. */
   #heapRoom(owner: CollectionMemory, bytes: number): boolean {
     const arena = this.#arena;
     if (bytes > this.#sparseBytesMax) return false;

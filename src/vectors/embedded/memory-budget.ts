@@ -14,7 +14,7 @@ import type { RowWatch } from './row-watch.ts';
 import { DamagedRows } from './storage-trouble.ts';
 import { textIndexesOf } from './text-indexes.ts';
 
-/** Of the memory for vectors, what indexes may take; columns of payloads have the rest. */
+/** Part of the memory for vectors that indexes may take; columns of payloads have the rest. */
 const indexShare = 7 / 8;
 
 /** The memory that all collections of a thread share; those used least recently give theirs back when it is short. */

@@ -20,7 +20,7 @@ export interface OpenCollection {
   readonly cid: number;
   readonly size: number;
   row: CollectionRow;
-  /** By name, the unnamed one under ''. */
+  /** By name; '' is the unnamed one. */
   readonly vectors: ReadonlyMap<string, VectorRows>;
   readonly slots: Slots;
   readonly memory: CollectionMemory;
@@ -100,7 +100,7 @@ function vectorsOf(tables: VectorTables, row: CollectionRow, points: () => numbe
   return vectors;
 }
 
-/** Every row is what was written, and both orders name the same points; throws `DamagedRows` where they are not. */
+/** Checks that every row is sound and that both orders name the same points; throws `DamagedRows` otherwise. */
 export function* checkRows(points: PointTable, cid: number): Steps<void> {
   let difference = 0;
   for (let from: number | null = 0; from !== null; yield) {

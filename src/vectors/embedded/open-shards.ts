@@ -95,10 +95,10 @@ export class OpenShards {
     return join(this.#options.folder, `shard-${number}.db`);
   }
 
-  /** What callers get; the operator is told once. */
+  /** The error for callers. The operator is told once. */
   #notOpened(number: number, error: unknown): FailureError {
     const failure = notOpened(number, error);
-    // What passes by itself, a full disk or a lock, is tried again at the next call.
+    // A passing trouble, such as a full disk or a lock: the next call tries again.
     if (storageTrouble(error) === 'damaged' || error instanceof FailureError) this.#refused.set(number, failure);
     if (!this.#told.has(number)) {
       const reason = error instanceof FailureError ? messageOf(error) : error instanceof Error ? error.message : error;

@@ -45,7 +45,7 @@ export function keyRange(cid: number): [number, number] {
   return [rowKey(cid, 0), rowKey(cid, slotMax)];
 }
 
-/** Integers as they are, UUIDs as their 16 bytes: SQLite's order of both is the order of ids. */
+/** Integers unchanged, UUIDs as their 16 bytes: SQLite's order of both is the order of ids. */
 export function encodeId(id: PointId): number | Uint8Array {
   return typeof id === 'number' ? id : Buffer.from(id.replaceAll('-', ''), 'hex');
 }
@@ -71,7 +71,7 @@ export function bytesOf(vector: Float32Array): Uint8Array {
   return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
 }
 
-/** A stored vector, checked; a view of what SQLite gave. Null where an empty one says that the point has none. */
+/** A stored vector, checked; a view of SQLite's bytes. Null when an empty one says that the point has none. */
 export function readVector(slot: number, size: number, bytes: unknown, sum: unknown): Float32Array | null {
   if (!(bytes instanceof Uint8Array) || crc32(bytes, slot) !== sum) throw new DamagedRows('a vector');
   if (bytes.length === 0) return null;

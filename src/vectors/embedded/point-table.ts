@@ -16,7 +16,7 @@ import {
 import type { ShardFile } from './shard-file.ts';
 import { DamagedRows } from './storage-trouble.ts';
 
-/** Rows of points of one shard. What is read is checked against its checksums; a `DamagedRows` is thrown for others. */
+/** Rows of points of one shard. Each row is checked against its checksums; a wrong one throws `DamagedRows`. */
 export interface PointTable {
   /** Null when there is no such point. */
   slotOfId(cid: number, id: PointId): number | null;
@@ -26,7 +26,7 @@ export interface PointTable {
   setPayload(cid: number, slot: number, id: PointId, payload: string | null): void;
   setVector(cid: number, slot: number, vector: Float32Array | null): void;
   remove(cid: number, slot: number): void;
-  /** Of its payload, as it is kept; 0 where it has none. */
+  /** Length of its payload, as stored; 0 when it has none. */
   payloadBytes(cid: number, slot: number): number;
   /** Throws when there is none. */
   row(cid: number, slot: number): { id: PointId; payload: string | null };

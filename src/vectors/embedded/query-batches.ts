@@ -7,15 +7,15 @@ import { overloaded } from './storage-trouble.ts';
 
 /** Queries of one batch are done in one turn of the thread until this much has passed; then others come in between. */
 const turnMs = 20;
-/** What all queries of a batch may take of the thread; turns of others are not counted. */
+/** Time that all queries of a batch may take of the thread, without the turns of others. */
 const batchWorkMs = 60_000;
 
-/** Batches of more than one turn that are under way at once, for the memory of what they have found; of one tenant one. */
+/** Batches of more than one turn that run at once, because their results take memory; one tenant may have one. */
 const longMax = 2;
 
 /** The queries of calls, so that no call keeps the thread from the others for longer than one query takes. */
 export interface QueryBatches {
-  /** Rejects with what `one` throws, or a FailureError: 400 for a batch that takes too long. */
+  /** Rejects with an error of `one`, or a FailureError: 400 for a batch that takes too long. */
   run<Query, Found>(
     tenant: string,
     queries: readonly Query[],
@@ -56,7 +56,7 @@ export function createQueryBatches(clock: Pick<Clock, 'monotonicMs'>, bounds: Ca
     }
   }
 
-  /** All in this turn; null when that takes too long, and nothing of it is kept. */
+  /** All in this turn; null when that takes too long, and no result of it is kept. */
   function inOneTurn<Query, Found>(
     queries: readonly Query[],
     one: (query: Query, budget: AnswerBudget) => Found,

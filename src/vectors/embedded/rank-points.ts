@@ -31,8 +31,8 @@ export function slotsAmong(parts: RankParts, { prefetch = [], filter }: Prefetch
 }
 
 /**
- * The best `k` of what a query finds, best first and none worse than its threshold; points that it names are left out.
- * `outer`: filters of the searches around it. Throws a FailureError for what does not fit the collection.
+ * The best `k` results of a query, best first and none worse than its threshold; points that it names are left out.
+ * `outer`: filters of the searches around it. Throws a FailureError when it does not fit the collection.
  */
 export function rank(parts: RankParts, query: Prefetch, k: number, outer: readonly Filter[] = []): Ranked {
   const filters = query.filter === null ? outer : [...outer, query.filter];

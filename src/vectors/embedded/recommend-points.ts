@@ -9,7 +9,7 @@ import { type Lookups, resolveInput } from './resolve-input.ts';
 import { boundExamples, type Candidates, scaledSigmoid, scoreEach } from './score-each.ts';
 import type { VectorRows } from './vector-rows.ts';
 
-/** Throws a FailureError (400) for what its strategy cannot work with. */
+/** Throws a FailureError (400) when its strategy cannot work with the examples. */
 export function resolveExamples(
   points: PointTable,
   open: OpenCollection & Lookups,

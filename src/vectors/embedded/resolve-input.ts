@@ -18,7 +18,7 @@ export interface Lookups {
   lookUp(collection: string): OpenCollection;
 }
 
-/** The vectors that a query compares. Throws a FailureError (400) where the collection has none of that name. */
+/** The vectors that a query compares. Throws a FailureError (400) when the collection has none of that name. */
 export function vectorsUsed({ vectors, row }: OpenCollection, using = ''): VectorRows {
   vectorOf(row.spec, using, 'using');
   return vectors.get(using)!;

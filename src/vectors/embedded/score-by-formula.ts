@@ -19,7 +19,7 @@ interface FormulaPoint {
   payload: JsonObject | null;
 }
 
-/** The best `k` of what prefetches found. Throws a FailureError (400) for a point that the formula gives no number. */
+/** The best `k` results of prefetches. Throws a FailureError (400) for a point that the formula gives no number. */
 export function scoreByFormula(
   { points }: VectorTables,
   { cid, vectors, memory }: OpenCollection,
@@ -55,7 +55,7 @@ export function scoreByFormula(
         let product = 1;
         for (const one of part.parts) {
           const value = of(one);
-          // What stands behind a 0 is not looked at, nor missed.
+          // Factors after a 0 are not read, nor missed.
           if (value === 0) return 0;
           product *= value;
         }
@@ -97,7 +97,7 @@ export function scoreByFormula(
     what: string,
     read: (value: JsonValue) => Value | null,
   ): Value {
-    // Null and an empty array are no value, as in Qdrant.
+    // Null and an empty array are not values, as in Qdrant.
     const values = valuesAt(payload, steps).filter((one) => one !== null && !(Array.isArray(one) && one.length === 0));
     const value = values.length === 0 ? defaults[text] : values.length === 1 ? values[0] : values;
     const found = value === undefined ? null : read(value);

@@ -7,9 +7,9 @@ import type { VectorRows } from './vector-rows.ts';
 
 /** Examples of one query: with all strategies but average_vector every point is held against each of them. */
 const examplesMax = 128;
-/** Multiplications for holding every point against every example, about ten seconds of the thread. */
+/** Multiplications for comparing every point with every example, about ten seconds of the thread. */
 const examplesWorkMax = 10_000_000_000;
-/** What a sparse vector is taken for in such sums. */
+/** Assumed size of a sparse vector in such sums. */
 const sparseSize = 256;
 
 /** Numbers that comparing two vectors multiplies. */
@@ -28,7 +28,7 @@ export function boundExamples(count: number, param: string, at: string): void {
   if (count > examplesMax) throw new FailureError(invalid(param, `${at}: at most ${examplesMax} examples`));
 }
 
-/** Every vector of that name, or of the candidates', by what `scoreOf` gives it; more is better. */
+/** Every vector of that name, or of the candidates', by the score of `scoreOf`; more is better. */
 export function scoreEach(
   used: VectorRows,
   examples: number,

@@ -11,13 +11,13 @@ import type { Lookups } from './resolve-input.ts';
 import { pointReader } from './stored-points.ts';
 import type { VectorTables } from './vector-rows.ts';
 
-/** Besides what is looked for. `budget`: of the whole call. */
+/** Options beside the query. `budget`: of the whole call. */
 export interface SearchParts extends Lookups {
   random: Random;
   budget: AnswerBudget;
 }
 
-/** Best first. Throws a FailureError for what does not fit the collection. */
+/** Best first. Throws a FailureError when it does not fit the collection. */
 export function searchPoints(
   tables: VectorTables,
   collection: OpenCollection,

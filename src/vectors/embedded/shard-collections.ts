@@ -62,7 +62,7 @@ export function shardCollections(state: ShardState) {
       return state.change(
         () => {
           const row = collections.find(tenant, name);
-          // By its own name alone: an alias must not take what it stands for with it.
+          // By its own name alone: deleting an alias must not delete its collection.
           if (row?.spec.name !== name) return null;
           cid = row.cid;
           gone = { account: row.account, bytes: collections.bytes(cid) };

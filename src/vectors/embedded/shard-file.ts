@@ -3,7 +3,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { shardCount } from './shard-of.ts';
 import { overloaded } from './storage-trouble.ts';
 
-/** Of a point's row, its id and their index, beside vector and payload. */
+/** Bytes of a point's row, its id and their index, beside vector and payload. */
 export const pointOverheadBytes = 64;
 
 /** Longest that another process, such as a backup, may hold a write up. */
@@ -14,7 +14,7 @@ const pageBytes = 4_096;
 const cacheKb = 4_096;
 /** Bounds of the write-ahead log. */
 export interface WalBounds {
-  /** What is in it before its pages are moved into the file; its place on the disk is given back beyond four times that. */
+  /** Bytes in it before its pages are moved into the file. Its disk space is given back beyond four times that. */
   checkpointBytes: number;
   /** It grows to this while somebody's long read keeps it from being emptied; then writes are refused. */
   bytesMax: number;
@@ -53,7 +53,7 @@ const secondVersion = `
     WHERE cid IN (SELECT cid FROM collection) GROUP BY cid;
 `;
 
-/** Named vectors. `more`: JSON of what a collection has beside its unnamed vector; null in those made before. */
+/** Named vectors. `more`: JSON of a collection's parts beside its unnamed vector; null in those made before. */
 const thirdVersion = `
   ALTER TABLE collection ADD COLUMN more TEXT;
   CREATE TABLE field (
@@ -102,7 +102,7 @@ export function openShardFile(file: string, number: number, wal: WalBounds = wal
   const move = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
   const begin = database.prepare('BEGIN');
   const end = database.prepare('COMMIT');
-  /** Nothing was written: how it ends tells nobody anything. After damaged pages SQLite does not commit. */
+  /** Nothing was written, so its end does not matter. After damaged pages SQLite does not commit. */
   const endReading = () => {
     try {
       end.run();
@@ -139,7 +139,7 @@ export function openShardFile(file: string, number: number, wal: WalBounds = wal
         if (written < wal.checkpointBytes) return;
         written = frames(move.get());
       } catch {
-        // A full disk: the log keeps what it has, and the next commit tries again.
+        // The disk is full: the log keeps its pages, and the next commit tries again.
       }
     },
     logFull() {

@@ -21,7 +21,7 @@ import { pointReader } from './stored-points.ts';
 import type { VectorTables } from './vector-rows.ts';
 import { createWriteJob } from './write-job.ts';
 
-/** Points of a shard's collections: what is written of them, and found. */
+/** Writes and finds points of a shard's collections. */
 export function shardPoints(state: ShardState) {
   const { tables, group } = state;
   const { points } = tables;

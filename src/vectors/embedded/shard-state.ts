@@ -42,7 +42,7 @@ export interface ShardOptions {
   kept(account: string, bytes: number): void;
 }
 
-/** A shard's file with what is open of it: how its collections are looked at and changed. */
+/** A shard's file with its open state: how its collections are read and changed. */
 export class ShardState {
   readonly options: ShardOptions;
   readonly collections: CollectionTable;
@@ -111,7 +111,7 @@ export class ShardState {
     };
   }
 
-  /** A change of tables alone, points aside. */
+  /** A change of tables alone, without points. */
   change<T>(run: () => T, done: () => void = () => {}): Promise<T> {
     return this.group.add({ points: 1, run: () => this.damage.guardTable(run), committed: done, undone() {} });
   }
@@ -134,7 +134,7 @@ export class ShardState {
     }
   }
 
-  /** What waits is committed first. */
+  /** Waiting writes are committed first. */
   close(): void {
     this.#closing = true;
     this.group.flush();
@@ -142,7 +142,7 @@ export class ShardState {
     this.options.file.close();
   }
 
-  /** `now`: at once, since memory is so short that what is made is taken away again before it is used. */
+  /** `now`: at once, because memory is so short that a new index is dropped again before it is used. */
   async #make(tenant: string, name: string, vector: string, now: boolean): Promise<void> {
     const { file, making } = this.options;
     const { cid, row, memory } = this.reading(tenant, name, (open) => open);
@@ -157,7 +157,7 @@ export class ShardState {
     });
   }
 
-  /** As it is on the disk; null where it is gone. */
+  /** As on the disk; null when it is gone. */
   #rowNow(cid: number): CollectionRow | null {
     try {
       return this.collections.byCid(cid);
@@ -166,7 +166,7 @@ export class ShardState {
     }
   }
 
-  /** Points of dropped collections go in small steps, so that a drop costs nothing and holds nobody up. */
+  /** Points of dropped collections are removed in small steps, so that a drop costs nothing and holds nobody up. */
   #purgeSome(): void {
     if (this.#closing || !this.group.idle()) return;
     let cid: number | undefined;

@@ -3,12 +3,12 @@ import { collectionExists } from '../refusals.ts';
 import type { Owner, TenantSummary } from '../store.ts';
 import type { ShardState } from './shard-state.ts';
 
-/** Whose the collections of a shard are, for the operator. */
+/** Owners of the collections of a shard, for the operator. */
 export function shardTenants(state: ShardState) {
   const { collections, opened, damage } = state;
   const { kept } = state.options;
   return {
-    /** Of all its collections, by account. */
+    /** Number of all its collections, by account. */
     kept: () => collections.kept(),
 
     tenants: (): TenantSummary[] => damage.guardTable(() => collections.tenants()),

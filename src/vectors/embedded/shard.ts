@@ -6,8 +6,8 @@ import { shardTenants } from './shard-tenants.ts';
 export type { ShardOptions } from './shard-state.ts';
 
 /**
- * The tenants of one file. Methods mean what those of `VectorStore` do; what they read they read
- * in the caller's turn, long batches of queries and those that wait for an index aside.
+ * The tenants of one file. Methods mean the same as those of `VectorStore`. They read in the caller's turn, except for
+ * long batches of queries and those that wait for an index.
  */
 export type Shard = ReturnType<typeof openShard>;
 

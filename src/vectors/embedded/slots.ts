@@ -1,6 +1,6 @@
 /**
- * Numbers of a collection's rows, dense from 0, freed ones used again. What a call took and gave is put back by `undo`
- * when it is rolled back; `mark` opens a call or a group of them, `keep` forgets how to undo.
+ * Numbers of a collection's rows, dense from 0; freed ones are used again. `undo` puts back the changes of a call that
+ * is rolled back; `mark` opens a call or a group of them, `keep` forgets how to undo.
  */
 export interface Slots {
   take(): number;

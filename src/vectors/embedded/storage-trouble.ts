@@ -1,9 +1,9 @@
 import { FailureError } from '../../kernel/failure.ts';
 
 /**
- * What an error of the storage means: `full`: no room, passes by itself; `unsynced`: a commit that may or may not be on
- * the disk, and which nobody may try again (fsync forgets what it could not write); `damaged`: what is read is not what
- * was written; `passing`: the same may work later. Null: not the storage's.
+ * Meaning of a storage error: `full`: no room, passes by itself; `unsynced`: a commit that may or may not be on the
+ * disk, and which nobody may try again (fsync forgets what it could not write); `damaged`: the bytes differ from the
+ * written ones; `passing`: the same may work later. Null: not the storage's.
  */
 export type StorageTrouble = 'full' | 'unsynced' | 'damaged' | 'passing';
 
@@ -18,7 +18,7 @@ const shortReadCode = 522;
 /** BUSY, LOCKED, NOMEM, READONLY, CANTOPEN, PROTOCOL. */
 const passingCodes: readonly number[] = [5, 6, 7, 8, 14, 15];
 
-/** Rows whose checksums, lengths or counts are not what was written. */
+/** Rows whose checksums, lengths or counts are wrong. */
 export class DamagedRows extends Error {
   constructor(what: string) {
     super(what);

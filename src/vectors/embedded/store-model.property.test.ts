@@ -5,7 +5,7 @@ import { readFilter } from '../filter/read-filter.ts';
 import type { WriteOperation } from '../store.ts';
 import { alice, near, spec, temporaryStore, upsert } from './temporary-store.fixture.ts';
 
-/** What the collection holds, kept the plain way. */
+/** The collection's contents, kept the plain way. */
 type Model = Map<number, { x: number; n: number | null }>;
 
 const id = fc.nat(340);

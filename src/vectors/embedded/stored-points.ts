@@ -7,7 +7,7 @@ import { DamagedRows } from './storage-trouble.ts';
 import type { VectorRows, VectorTables } from './vector-rows.ts';
 import { vectorBytes } from './vector-values.ts';
 
-/** Reads a point back as it is wanted. Throws a FailureError (400) when the call's budget is spent. */
+/** Reads the wanted parts of a point. Throws a FailureError (400) when the call's budget is spent. */
 export type PointReader = (slot: number) => StoredPoint;
 
 export function pointReader(

@@ -7,7 +7,7 @@ import type { RowPart } from './index/vector-index.ts';
 import type { PointTable } from './point-table.ts';
 import { decodeVector } from './vector-values.ts';
 
-/** All vectors of one name of a collection, as they are stored. */
+/** All vectors of one name of a collection, as stored. */
 export interface VectorRows {
   /** '' for the unnamed one. */
   readonly name: string;
@@ -16,7 +16,7 @@ export interface VectorRows {
   readonly fid: number | null;
   /** Points that have one; of the unnamed one all points. */
   count(): number;
-  /** As of the transaction that is open; no effect on the unnamed one. */
+  /** As of the open transaction; no effect on the unnamed one. */
   setCount(count: number): void;
   /** Null when the point has none. */
   value(slot: number): VectorValue | null;
@@ -55,7 +55,7 @@ export function unnamedRows({ points }: VectorTables, row: CollectionRow, spec: 
   } satisfies VectorRows as VectorRows;
 }
 
-/** Throws `DamagedRows` when not so many rows are there as were written. */
+/** Throws `DamagedRows` when rows are missing. */
 export function namedRows({ fields }: VectorTables, name: string, spec: VectorSpec, fid: number): VectorRows {
   let rows = fields.count(fid);
   const value = (slot: number) => {

@@ -16,7 +16,7 @@ export function encodeVector(value: VectorValue): Uint8Array {
   return bytes;
 }
 
-/** What `encodeVector` was given; views of `bytes` where they allow it. Throws `DamagedRows` for what it never made. */
+/** The input of `encodeVector`; views of `bytes` if possible. Throws `DamagedRows` for bytes that it never made. */
 export function decodeVector(spec: VectorSpec, bytes: Uint8Array): VectorValue {
   const aligned = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
   const { buffer, byteOffset, length } = aligned;
@@ -36,7 +36,9 @@ export function decodeVector(spec: VectorSpec, bytes: Uint8Array): VectorValue {
   }
 }
 
-/** The vector as it is kept: of length 1 where its distance is Cosine. Throws a FailureError (400) for another form. */
+/**
+ * The vector as it is stored: of length 1 when its distance is Cosine. Throws a FailureError (400) for another form.
+ */
 export function storable(spec: VectorSpec, value: VectorValue, at: string): VectorValue {
   checkForm(spec, value, at);
   if (spec.kind === 'sparse' || spec.distance !== 'Cosine') return value;
@@ -44,7 +46,7 @@ export function storable(spec: VectorSpec, value: VectorValue, at: string): Vect
   return normalised(value as Float32Array, spec.size);
 }
 
-/** As Qdrant's: what is 0, or 1 already, stays as it is. */
+/** As in Qdrant: a vector of length 0, or 1 already, stays unchanged. */
 const lengthTolerance = 1e-6;
 
 /** Rows scaled to length 1, in memory of their own. */
@@ -60,7 +62,7 @@ export function normalised(vectors: Float32Array, size: number): Float32Array {
   return scaled;
 }
 
-/** Of a row's vector, for the book of what an account keeps. */
+/** Bytes of a row's vector, for the account's storage. */
 export function vectorBytes(value: VectorValue): number {
   if (isSparse(value)) return (value as SparseVector).indices.length * 8;
   return isMulti(value) ? value.numbers.byteLength : value.byteLength;

@@ -4,7 +4,7 @@ import type { OpenCollection } from './open-collection.ts';
 import type { VectorRows, VectorTables } from './vector-rows.ts';
 import { encodeVector, normalised, storable, vectorBytes } from './vector-values.ts';
 
-/** The vectors of a batch as they are stored, by the point's place in it. */
+/** The stored vectors of a batch, by the point's place in it. */
 export interface StorableVectors {
   /** Null for a point that has no unnamed one. */
   unnamed(i: number): Float32Array | null;
@@ -12,7 +12,7 @@ export interface StorableVectors {
   named(vector: VectorRows, i: number): VectorValue | null | undefined;
 }
 
-/** Writes the vectors of a collection's points, inside a transaction. Gives changes for what is in memory. */
+/** Writes the vectors of a collection's points, inside a transaction. Returns changes for the state in memory. */
 export class VectorWriter {
   readonly #tables: VectorTables;
   readonly #open: OpenCollection;
@@ -28,7 +28,7 @@ export class VectorWriter {
     this.#named = [...open.vectors.values()].filter(({ fid }) => fid !== null);
   }
 
-  /** Throws a FailureError for what cannot be stored, when it is asked for. */
+  /** Throws a FailureError for a vector that cannot be stored, when it is read. */
   storable(batch: VectorBatch): StorableVectors {
     const { size, row } = this.#open;
     const columns = new Map((batch.named ?? []).map((column) => [column.name, column.values]));

@@ -14,9 +14,9 @@ import type { VectorTables } from './vector-rows.ts';
 import { VectorWriter } from './vector-writer.ts';
 
 /**
- * Does the operations in order, inside a transaction. What the collection has in memory is noted for when it commits.
- * Throws a FailureError for what does not fit the collection or names an unknown point: the caller rolls back. Returns
- * the bytes that it keeps more, or less.
+ * Does the operations in order, inside a transaction. The collection's state in memory is noted for its commit. Throws
+ * a FailureError when one does not fit the collection or names an unknown point: the caller rolls back. Returns the
+ * bytes gained or lost.
  */
 export function writePoints(
   tables: VectorTables,
@@ -178,7 +178,7 @@ class PointWriter {
   }
 }
 
-/** Points that a call writes at most: what it takes of a group commit. */
+/** Most points that a call writes: its part of a group commit. */
 export function pointsOf(operations: readonly WriteOperation[]): number {
   let points = 0;
   for (const operation of operations) {

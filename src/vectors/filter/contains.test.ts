@@ -8,7 +8,7 @@ test('a part is found where the engine finds it, in texts that nearly match', ()
     fc.array(fc.constantFrom('a', 'b', 'é', '\u{1f600}'), { maxLength: max }).map((all) => all.join(''));
   fc.assert(
     fc.property(letters(24), letters(12), fc.nat(3), (period, end, cut) => {
-      // Long enough for the search of our own.
+      // Long enough for our own search.
       const text = period.repeat(3_000) + end + period.repeat(3_000);
       for (const part of [period.repeat(40) + end, end + period.repeat(40).slice(cut), `${period.repeat(40)}c`]) {
         assert.equal(contains(text, part), text.includes(part));

@@ -1,11 +1,11 @@
-/** Below so many characters the engine's own search is the fastest, whatever the texts are. */
+/** Below this many characters the engine's own search is the fastest, whatever the texts are. */
 const shortPartChars = 8;
 /** The engine's search may compare every character of the part at every character of the text; so much it may. */
 const comparisonsMax = 1_000_000;
 
 /**
- * Whether `part` stands in `text`, in time that grows with their lengths and not with the product: the engine's own
- * `includes` takes seconds for a few megabytes that are made for it.
+ * Whether `text` contains `part`, in time that grows with their lengths and not with the product: the engine's own
+ * `includes` takes seconds for some texts of a few megabytes.
  */
 export function contains(text: string, part: string): boolean {
   if (part.length <= shortPartChars || text.length * part.length <= comparisonsMax) return text.includes(part);
@@ -20,7 +20,7 @@ export function contains(text: string, part: string): boolean {
   return false;
 }
 
-/** Of each beginning of `part`, how long the longest shorter beginning is that it ends with (Knuth, Morris, Pratt). */
+/** For each prefix of `part`, the length of the longest shorter prefix that it ends with (Knuth, Morris, Pratt). */
 function bordersOf(part: string): Uint32Array {
   const borders = new Uint32Array(part.length);
   let border = 0;

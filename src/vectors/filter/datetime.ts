@@ -4,11 +4,11 @@ const form =
 
 /**
  * Ms since 1970 (with fractions) of a time as Qdrant reads it: RFC 3339, also with a space instead of the T, without an
- * offset (UTC then), with an offset without its colon or minutes, `YYYY-MM-DD HH:MM` (a T instead of the space, too) and
- * `YYYY-MM-DD`. Null for others.
+ * offset (UTC then), with an offset without its colon or minutes, `YYYY-MM-DD HH:MM` (a T instead of the space, too)
+ * and `YYYY-MM-DD`. Null for others.
  */
 export function datetimeMs(text: string): number | null {
-  // Payload strings come here too, and most are no times.
+  // Payload strings come here, too, and most are not times.
   if (text.length > datetimeCharsMax || text.charCodeAt(4) !== 0x2d) return null;
   const found = form.exec(text);
   if (found === null) return null;

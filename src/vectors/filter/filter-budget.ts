@@ -2,7 +2,7 @@ import { refuse } from './refuse.ts';
 
 /** Filters within filters, nested ones too. */
 export const filterDepthMax = 64;
-/** Conditions of a whole filter, those of inner filters too. */
+/** Conditions of a whole filter, with those of inner filters. */
 export const filterConditionsMax = 1_024;
 /** Values that a whole filter lists in `any`, `except` and `has_id`, and points of its polygons. */
 export const filterValuesMax = 10_000;
@@ -10,7 +10,7 @@ export const filterValuesMax = 10_000;
 /** Texts that a whole filter looks for in payloads, each word of `text_any` one: every text is gone through for each. */
 export const filterTextsMax = 128;
 
-/** What is left of a filter's bounds while it is read. */
+/** The rest of a filter's bounds while it is read. */
 export interface FilterBudget {
   conditions: number;
   values: number;

@@ -27,7 +27,7 @@ export type FieldTest =
   | { kind: 'value'; value: Scalar }
   | { kind: 'any'; values: ReadonlySet<Scalar> }
   | { kind: 'except'; values: ReadonlySet<Scalar> }
-  /** Case-sensitive substring, as Qdrant without a text index; `asked`: what it means where there is one. */
+  /** Case-sensitive substring, as Qdrant without a text index; `asked`: its meaning with one. */
   | { kind: 'text'; text: string; asked?: 'phrase' }
   /** Strings that begin so, exactly. */
   | { kind: 'prefix'; prefix: string }

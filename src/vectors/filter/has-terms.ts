@@ -1,7 +1,7 @@
 import { termsOf } from '../text/text-terms.ts';
 import type { FieldTest } from './filter.ts';
 
-/** Whether a text has the terms that are looked for. No terms are in no text. */
+/** Whether a text has the given terms. No text has an empty list of terms. */
 export function hasTerms(text: string, { terms, together, options }: Extract<FieldTest, { kind: 'terms' }>): boolean {
   if (terms.length === 0) return false;
   const there = termsOf(text, options);
@@ -29,7 +29,7 @@ function hasBeginnings(there: readonly string[], terms: readonly string[]): bool
   return false;
 }
 
-/** Where each run of the terms ends in a text, by Knuth, Morris and Pratt: no term of the text is looked at twice. */
+/** Ends of each run of the terms in a text, by Knuth, Morris and Pratt: no term of the text is read twice. */
 function* runEnds(there: readonly string[], terms: readonly string[]): Generator<number> {
   const shorter = shorterRuns(terms);
   let matched = 0;

@@ -212,7 +212,7 @@ test('nested wants one element that satisfies all', () => {
   assert.ok(passes({ must: flat }, { diet }));
   const none = { must: { nested: { key: 'diet', filter: { must_not: both('meat', true) } } } };
   assert.ok(passes(none, { diet: [...diet, { food: 'fruit' }] }));
-  // Elements that are no objects, and what is no array, satisfy nothing.
+  // Elements that are not objects, and values that are not arrays, satisfy nothing.
   assert.ok(!passes(none, { diet: [1, null, [{}]] }));
   assert.ok(!passes(none, { diet: { food: 'fruit' } }));
 });

@@ -15,7 +15,7 @@ export interface FilteredPoint {
   hasVector(name: string): boolean;
 }
 
-/** Whether a point passes: what every filter means, and what column caches are held against. */
+/** Whether a point passes: the meaning of every filter, which column caches are checked against. */
 export function matches(filter: Filter, point: FilteredPoint): boolean {
   const holds = (condition: Condition) => conditionHolds(condition, point);
   if (!filter.must.every(holds) || filter.mustNot.some(holds)) return false;
@@ -75,7 +75,10 @@ function testHolds(test: FieldTest, value: JsonValue): boolean {
   return Array.isArray(value) ? value.some((element) => valueHolds(test, element)) : valueHolds(test, value);
 }
 
-/** A test of one value that is no array to look into. Types are never converted: `1`, `"1"` and `true` are three. */
+/**
+ * A test of one value that is not an array to look into. Types are never converted: `1`, `"1"` and `true` are three
+ * values.
+ */
 export function valueHolds(test: FieldTest, value: JsonValue): boolean {
   switch (test.kind) {
     case 'value':

@@ -3,8 +3,8 @@ import type { KeyStep } from './key-path.ts';
 
 /**
  * Sets the members of `changes` in the object that `steps` names (none: the payload itself), in place, as Qdrant does:
- * members that are null are removed, what stands in the way of a key becomes an object, what stands in the way of an
- * array becomes an empty one, and an index beyond the array names nothing.
+ * null members are removed, a value in the way of a key becomes an object, a value in the way of an array becomes an
+ * empty one, and an index beyond the array names nothing.
  */
 export function mergePayload(payload: JsonObject, changes: JsonObject, steps: readonly KeyStep[]): void {
   mergeAt(payload, steps, 0, changes);
@@ -21,7 +21,7 @@ export function setMember(object: JsonObject, name: string, value: JsonValue): v
   else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** What stands at `value` after the change. */
+/** The value at `value` after the change. */
 function mergeAt(value: JsonValue, steps: readonly KeyStep[], depth: number, changes: JsonObject): JsonValue {
   const step = steps[depth];
   if (step === undefined || step.kind === 'key') {

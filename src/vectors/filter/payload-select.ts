@@ -4,15 +4,15 @@ import type { KeyPath, KeyStep } from './key-path.ts';
 import { setMember } from './payload-change.ts';
 import { readKeyPath } from './read-key-path.ts';
 
-/** Gives the part of a payload that is wanted. */
+/** Returns the wanted part of a payload. */
 export type PayloadSelector = (payload: JsonObject) => JsonObject;
 
 const each: KeyStep = { kind: 'each' };
 
 /**
- * What `with_payload` lets through; null when payloads are not wanted. Paths as Qdrant takes them: a path stands for
- * everything below it, elements of arrays are named by `[]` alone (`a[].b`; `a[0]` names nothing), and objects and
- * arrays on the way to a path stay, even when they are left empty. Throws a FailureError (400) for what is no path.
+ * The part that `with_payload` lets through; null when payloads are not wanted. Paths work as in Qdrant: a path stands
+ * for everything below it, `[]` alone names elements of arrays (`a[].b`; `a[0]` names nothing), and objects and arrays
+ * on the way to a path stay, even when they are left empty. Throws a FailureError (400) for an invalid path.
  */
 export function payloadSelector(want: Want['payload']): PayloadSelector | null {
   if (typeof want === 'boolean') return want ? (payload) => payload : null;

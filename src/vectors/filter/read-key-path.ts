@@ -11,7 +11,8 @@ const index = /\[(\d{0,15})\]/y;
 
 /**
  * A path as Qdrant reads it: keys of letters, digits, `_` and `-`, others in double quotes (`"a.b".c`), joined by dots;
- * `[0]` is one element of an array, `[]` all. Begins with a key. `at` is where it stands. Throws a FailureError (400).
+ * `[0]` is one element of an array, `[]` all. It begins with a key. `at` is its path in the body. Throws a FailureError
+ * (400).
  */
 export function readKeyPath(value: unknown, at: string): KeyPath {
   if (typeof value !== 'string') refuse(at, `expected a key path, got ${kindOf(value)}`);

@@ -17,7 +17,7 @@ export function readObject(value: unknown, at: string, known: readonly string[])
   return value;
 }
 
-/** What a value is, in a caller's words. */
+/** Type of a value, in a caller's words. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (value === undefined) return 'nothing';

@@ -1,7 +1,7 @@
 import { askedTermsOf, type TextOptions } from '../text/text-terms.ts';
 import type { Condition, FieldTest, Filter } from './filter.ts';
 
-/** The text index of a key path; null: it has none, and texts are looked for as they stand there. */
+/** The text index of a key path; null: it has none, and texts are matched as substrings. */
 export type TextIndexes = (key: string) => { options: TextOptions; phrases: boolean } | null;
 
 /** The filter as text indexes understand it: `match.text` asks for terms. The same filter where none concerns it. */
@@ -24,7 +24,7 @@ export function conditionWith(condition: Condition, indexes: TextIndexes): Condi
   return { ...condition, tests: condition.tests.map((test) => testWith(test, index)) };
 }
 
-/** A phrase that the index does not keep is looked for as it stands there. */
+/** A phrase that the index does not keep is matched as a substring. */
 function testWith(test: FieldTest, { options, phrases }: NonNullable<ReturnType<TextIndexes>>): FieldTest {
   if (test.kind !== 'text' || (test.asked === 'phrase' && !phrases)) return test;
   const together = test.asked === 'phrase' ? 'phrase' : 'anywhere';

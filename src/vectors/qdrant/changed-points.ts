@@ -46,7 +46,7 @@ export function checkVectors({ collection }: Partition, operations: readonly Wri
   }
 }
 
-/** The same of what is looked for. */
+/** The same for search results. */
 export function checkInputs({ collection }: Partition, query: Searched): void {
   for (const { target, using = '' } of searchesOf(query)) {
     if (!comparing.has(target.kind)) continue;

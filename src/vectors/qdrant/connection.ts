@@ -31,7 +31,7 @@ export interface AnswerRoom {
   bytes: number;
 }
 
-/** Qdrant's 4xx. The message is Qdrant's own: it names ids and keys as they stand there. */
+/** Qdrant's 4xx. The message is Qdrant's own: it names ids and keys as Qdrant stores them. */
 export class QdrantRefused extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
@@ -77,7 +77,7 @@ export function createConnection({ url, apiKey, way, timeouts: given }: Connecti
   const { origin, pathname } = new URL(url);
   const timeouts = { ...defaultTimeouts, ...given };
   const prefix = pathname.replace(/\/+$/, '');
-  // What was sent may have been done; `ask` knows what may be asked again.
+  // A sent request may have been done; `ask` knows which may be repeated.
   const transport = createTransport({ keepAliveMs, repeats: 'unsent' });
   const route = routeOf(way);
   const connections = createTurns({
@@ -116,7 +116,7 @@ export function createConnection({ url, apiKey, way, timeouts: given }: Connecti
   };
 }
 
-/** One origin is asked, so one name is enough for its connections. */
+/** There is one origin, so one name is enough for its connections. */
 function routeOf(way: QdrantWay | undefined): UpstreamRoute | undefined {
   if (way === undefined) return undefined;
   const { proxy, ca, cert, key } = way;

@@ -3,9 +3,12 @@ import type { Deletion, VectorRegistry } from '../registry.ts';
 import { type Connection, QdrantRefused, wordsOf } from './connection.ts';
 import { isOwn, ofGeneration, physicalName } from './partition.ts';
 
-/** Takes the points of dropped collections out of Qdrant. Nobody sees them meanwhile: their generation is nobody's. */
+/**
+ * Removes the points of dropped collections from Qdrant. Nobody sees them meanwhile: their generation belongs to
+ * nobody.
+ */
 export interface Deletions {
-  /** Does what is due; resolves to how many were tried. One run at a time: while one goes on, that one is waited for. */
+  /** Does what is due; resolves to the number tried. One run at a time: a second call waits for the running one. */
   run(): Promise<number>;
   /** Resolves once no run goes on. */
   settled(): Promise<void>;
@@ -13,7 +16,7 @@ export interface Deletions {
 
 /** Deletions of one look. */
 const batchMax = 16;
-/** Whoever died with one in hand keeps others from it for so long. */
+/** A process that died with a deletion in hand keeps others from it for this long. */
 const leaseMs = 120_000;
 /** A write that was under way when its collection was dropped may come so much later: points are deleted again then. */
 const lateWriteMs = 120_000;

@@ -13,7 +13,7 @@ export type RankedHere = readonly { id: PointId; score: number; value?: number }
 /** Points that are looked at for groups. */
 const groupedPointsMax = 100_000;
 
-/** The groups of what `rank` gives, of which more is asked for until they are whole. */
+/** The groups of the points from `rank`, which is asked for more until they are whole. */
 export async function groupRanked(
   reading: Reading,
   partition: Partition,

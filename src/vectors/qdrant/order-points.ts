@@ -20,9 +20,9 @@ export interface OrderedPoint {
 }
 
 /**
- * Up to `limit` entries in order of a key's values; those of one value in the order of Qdrant's ids. Put in order here:
- * Qdrant's own order needs an index of the key's type, which tenants of one Qdrant collection may each have of another.
- * It leaves out what comes behind the entries that are known already, so that few of many points are sent.
+ * Up to `limit` entries in order of a key's values; those of one value in the order of Qdrant's ids. They are sorted
+ * here: Qdrant's own order needs an index of the key's type, and tenants of one Qdrant collection may each have
+ * another. It leaves out what comes after the known entries, so that few of many points are sent.
  */
 export async function orderPoints(
   reading: Reading,
@@ -58,7 +58,7 @@ export async function orderPoints(
   });
 }
 
-/** The entries with what is wanted of their points; those whose point has gone meanwhile are left out. */
+/** The entries with the wanted parts of their points; those whose point has gone meanwhile are left out. */
 export async function withPoints<Entry extends { id: PointId }>(
   { partitions, room, goOn }: Reading,
   partition: Partition,

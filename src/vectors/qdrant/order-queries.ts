@@ -28,7 +28,7 @@ export interface OrderQueries {
 
 type OrderTarget = Extract<Target, { kind: 'order-by' }>;
 
-/** Whether a query's own ranks hang on the order of a key: those of Qdrant's queries do not. */
+/** Whether a query's own ranks depend on the order of a key: those of Qdrant's queries do not. */
 export function isRankedHere({ target, prefetch = [] }: Searched): boolean {
   return target.kind === 'order-by' || (target.kind === 'fusion' && prefetch.some(isRankedHere));
 }
@@ -102,7 +102,7 @@ export function orderQueries(reading: Reading, partition: Partition, run: RunQue
     return { ...query, prefetch };
   }
 
-  /** A prefetch of the same points, in no order: what stands around it ranks them anew. */
+  /** A prefetch of the same points, in no order: the query around it ranks them anew. */
   async function byIds(prefetch: Prefetch, outer: readonly Filter[]): Promise<Prefetch> {
     const filter = onlyIds(await foundIds([prefetch], outer));
     return { target: { kind: 'all' }, filter, limit: prefetch.limit, scoreThreshold: null, exact: false };

@@ -26,7 +26,7 @@ import {
 
 type PointMethods = Pick<VectorStore, 'write' | 'retrieve' | 'query' | 'queryGroups' | 'scroll' | 'count' | 'facet'>;
 
-/** Points of the callers' collections: what is written of them, and found. */
+/** Writes and finds points of the callers' collections. */
 export function partitionPoints(partitions: Partitions, clock: Pick<Clock, 'monotonicMs'>): PointMethods {
   const scans = scanTurns();
 

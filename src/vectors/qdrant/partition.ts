@@ -4,8 +4,8 @@ import type { PointId } from '../point.ts';
 import type { RegisteredCollection } from '../registry.ts';
 
 /**
- * Where one tenant's collection is inside of a Qdrant collection that many share: under its generation, in every
- * point's payload `{g: generation, id: the caller's id, p: the caller's payload}`.
+ * Place of one tenant's collection inside a Qdrant collection that many share: under its generation, in every point's
+ * payload `{g: generation, id: the caller's id, p: the caller's payload}`.
  */
 export interface Partition {
   collection: RegisteredCollection;
@@ -13,7 +13,7 @@ export interface Partition {
   physical: string;
   /** Condition that holds for its points alone. */
   mine: QdrantCondition;
-  /** The id that a point of the caller's has in Qdrant. */
+  /** The id in Qdrant of a caller's point. */
   pointIdOf(id: PointId): string;
 }
 
@@ -33,12 +33,12 @@ export function partitionOf(collection: RegisteredCollection): Partition {
   };
 }
 
-/** What decides which Qdrant collection it is. */
+/** The facts that decide which Qdrant collection it is. */
 export type PhysicalShape = Pick<CollectionSpec, 'size' | 'distance' | 'named'> & { generation: string };
 
 /**
- * One for each size and distance; with named vectors one for each set of them. How rare a term is (`idf`) Qdrant counts
- * over the whole of its collection, where nobody else's points may be: then it is one for each of ours.
+ * One for each size and distance; with named vectors one for each set of them. Qdrant counts how rare a term is (`idf`)
+ * over its whole collection, where nobody else's points may be: then each of our collections has its own.
  */
 export function physicalName(shape: PhysicalShape): string {
   const { size, distance, named, generation } = shape;
@@ -49,7 +49,7 @@ export function physicalName(shape: PhysicalShape): string {
   return `culvert_named_${hash('sha256', text).slice(0, 32)}`;
 }
 
-/** Whether nobody else's points are in its Qdrant collection. */
+/** Whether its Qdrant collection holds nobody else's points. */
 export function isOwn({ named = {} }: Pick<PhysicalShape, 'named'>): boolean {
   return Object.values(named).some((spec) => spec.kind === 'sparse' && spec.modifier === 'idf');
 }
@@ -58,7 +58,7 @@ export function ofGeneration(generation: string): QdrantCondition {
   return { key: generationKey, match: { value: generation } };
 }
 
-/** Where a path of the caller's payload stands in ours. */
+/** Path in our payload of a path in the caller's. */
 export function keyInPayload(path: string): string {
   return `${payloadKey}.${path}`;
 }

@@ -14,7 +14,7 @@ export interface PhysicalCollections {
 
 /** No graph over all tenants' points, one for each tenant that has enough of them (Qdrant's guide on multitenancy). */
 const hnsw = { m: 0, payload_m: 16 };
-/** Qdrant's cloud refuses filters over keys without an index unless it is told otherwise. */
+/** Qdrant's cloud refuses filters over keys without an index unless it is configured otherwise. */
 const strictMode = { enabled: false };
 
 export function createPhysicalCollections(connection: Connection): PhysicalCollections {

@@ -4,7 +4,7 @@ import { type CollectionSpec, type VectorSpec, vectorSpecOf } from '../collectio
 import type { PointId, ScoredPoint, StoredPoint, VectorValue, Want } from '../point.ts';
 import { generationKey, idKey, keyInPayload, payloadKey } from './partition.ts';
 
-/** What is asked of Qdrant for what the caller wants of each point: always its id too. */
+/** Members to request from Qdrant for the caller's wishes: always its id, too. */
 export function selectorOf(want: Want): { with_payload: unknown; with_vector: Want['vector'] } {
   return { with_payload: payloadSelector(want.payload), with_vector: want.vector };
 }
@@ -15,7 +15,7 @@ function payloadSelector(payload: Want['payload']): unknown {
   return { exclude: [generationKey, ...payload.exclude.map(keyInPayload)] };
 }
 
-/** A list in an answer. Throws `overloaded` for what Qdrant never answers. */
+/** A list in an answer. Throws `overloaded` for an answer that Qdrant never gives. */
 export function listIn(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : strange();
 }
@@ -44,7 +44,7 @@ export function scoredPoint(value: unknown, want: Want, spec: CollectionSpec): S
   return { ...storedPoint(value, want, spec), score: numberIn(objectIn(value).score) };
 }
 
-/** The unnamed vector alone stands for itself, several in an object. */
+/** A single unnamed vector is shown bare, several in an object. */
 function vectorsIn(value: unknown, spec: CollectionSpec): Pick<StoredPoint, 'vector' | 'named'> {
   const byName = isObject(value) ? Object.entries(value) : Array.isArray(value) ? [['', value] as const] : [];
   const read: { vector: Float32Array | null; named?: Record<string, VectorValue> } = { vector: null };

@@ -27,14 +27,14 @@ export function scanTurns(): Turns {
   return createTurns({ name: 'Orders and facets over Qdrant', places: scansAtOnce, waitingMax: scansWaitingMax });
 }
 
-/** What one call may read of Qdrant besides its own answer. */
+/** What one call may read from Qdrant beside its own answer. */
 export interface Reading {
   partitions: Partitions;
-  /** For what is answered. */
+  /** For the answer. */
   room: AnswerRoom;
-  /** To be called before each request. Throws a FailureError (400) when the call has taken too long. */
+  /** Call it before each request. Throws a FailureError (400) when the call has taken too long. */
   goOn(): void;
-  /** Runs a scan in its tenant's turn. Waiting for it takes nothing from the call's time. */
+  /** Runs a scan in its tenant's turn. The wait takes nothing from the call's time. */
   inTurn<T>(partition: Partition, scan: () => Promise<T>): Promise<T>;
 }
 
@@ -59,8 +59,8 @@ export function createReading(partitions: Partitions, turns: Turns, clock: Pick<
 }
 
 /**
- * Goes through the points that pass, in the order of Qdrant's ids: `visit` is given each with its different values of
- * the key. `filterOf` is asked before each page, since what was seen may say that less is wanted.
+ * Goes through the matching points, in the order of Qdrant's ids: `visit` gets each with its different values of the
+ * key. `filterOf` is called before each page, because the points so far may narrow it.
  */
 export async function scanValues(
   { partitions, goOn }: Reading,

@@ -1,6 +1,6 @@
 import { FailureError } from '../../kernel/failure.ts';
 
-/** What this engine answers with 501, in words for callers and operators. */
+/** Calls that this engine answers with 501, in words for callers and operators. */
 export const unsupportedByQdrant = {
   'text-index': 'taking texts apart for match.text (tokenizer and other options of a text index)',
 } as const;

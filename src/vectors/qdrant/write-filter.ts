@@ -7,7 +7,7 @@ export function writeLoneCondition(partition: Partition, condition: Condition): 
   return writeCondition(partition, condition, keyInPayload);
 }
 
-/** Holds for points of the partition alone. */
+/** Matches points of the partition alone. */
 export type WrittenFilter = QdrantCondition & { must: readonly QdrantCondition[] };
 
 /** A filter as Qdrant takes it, over the points of the partition alone. */
@@ -72,7 +72,7 @@ function clauses(partition: Partition, filter: Filter, keyOf: KeyOf): QdrantCond
 function writeCondition(partition: Partition, condition: Condition, keyOf: KeyOf): QdrantCondition {
   switch (condition.kind) {
     case 'filter':
-      // An empty one is no condition without a word in it.
+      // An empty one stands for no condition.
       return { must: [], ...clauses(partition, condition.filter, keyOf) };
     case 'has-id':
       return { has_id: [...condition.ids].map(partition.pointIdOf) };

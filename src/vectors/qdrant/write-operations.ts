@@ -3,7 +3,7 @@ import type { Selection, UpdateCondition, WriteOperation } from '../store.ts';
 import { generationKey, idKey, keyInPayload, type Partition, payloadKey } from './partition.ts';
 import { idsFilter, writeFilter } from './write-filter.ts';
 
-/** Of one request: Qdrant takes 32 MB unless told otherwise. */
+/** Of one request: Qdrant takes 32 MB unless configured otherwise. */
 const requestBytesMax = 16 * 1024 * 1024;
 /** Ids in one condition. */
 const idsInFilterMax = 1_000;

@@ -6,7 +6,7 @@ import { writeFilter } from './write-filter.ts';
 import { writeFormula } from './write-formula.ts';
 import { valueText } from './write-operations.ts';
 
-/** What queries, groups and prefetches have in common. */
+/** Common parts of queries, groups and prefetches. */
 export type Searched = Omit<Prefetch, 'limit'>;
 
 /** One of the searches of `points/query/batch`, as JSON text. None of an order by a key (`order-queries`). */
@@ -28,7 +28,7 @@ export function writeGroupQuery(partition: Partition, query: GroupQuery, lookups
   return searchText(partition, { ...query, limit: query.groups }, rest, lookups);
 }
 
-/** Every search within one looks among this partition's points alone, whatever stands around it. */
+/** Every search within one looks among this partition's points alone, whatever is around it. */
 function searchText(partition: Partition, search: Prefetch, rest: object, lookups: Lookups): string {
   const { prefetch = [], using } = search;
   const from = lookupOf(search);
@@ -102,7 +102,7 @@ function inputText(partition: Partition, input: VectorInput): string {
 /** Partitions of other collections whose points queries name, by the name that the query has for them. */
 export type Lookups = ReadonlyMap<string, Partition>;
 
-/** Where the points are that a search names; undefined: in the collection itself. */
+/** Collection of the points that a search names; undefined: the collection itself. */
 export function lookupOf({ target }: Pick<Prefetch, 'target'>): Lookup | undefined {
   for (const input of inputsOf(target)) if ('id' in input && input.from !== undefined) return input.from;
   return undefined;
@@ -113,7 +113,7 @@ export function searchesOf(query: Searched): readonly Searched[] {
   return [query, ...(query.prefetch ?? []).flatMap(searchesOf)];
 }
 
-/** What is compared: for checks of lengths, and of points that must exist. */
+/** The compared inputs: for checks of lengths, and of points that must exist. */
 export function inputsOf(target: Target): readonly VectorInput[] {
   switch (target.kind) {
     case 'nearest':

@@ -36,7 +36,7 @@ export function bm25Document(text: string, { k, b, averageLength, text: options 
   return sparseOf(weights);
 }
 
-/** Of a text that is looked for: every term counts the same, however often it stands there. */
+/** For a query: every term counts the same, however often it occurs. */
 export function bm25Query(text: string, { text: options }: Bm25Options): SparseVector {
   return sparseOf(new Map(termsOf(text, options).map((term) => [numberOf(term), 1])));
 }

@@ -38,12 +38,12 @@ export const languageNames = Object.keys(codes) as LanguageName[];
 const english: Language = { stem: stemEnglish, stopWords: englishStopWords };
 let others: Readonly<Record<OtherLanguage, Language>> | null = null;
 
-/** A language is needed that is not loaded yet. Nobody hears of it outside of `withLanguages`. */
+/** A needed language is not loaded yet. Only `withLanguages` handles it. */
 class NotLoaded extends Error {}
 
 /**
- * Does `work`, again once languages are loaded where it turns out to need them. What reads texts cannot wait, and most
- * calls need none. Work that throws must have done nothing.
+ * Runs `work`, and runs it again once languages are loaded if it turns out to need them. Code that reads texts cannot
+ * wait, and most calls need none. Work that throws must have done nothing.
  */
 export async function withLanguages<T>(work: () => T | Promise<T>): Promise<T> {
   try {

@@ -36,7 +36,7 @@ import { stopwords as tamilStopWords } from '@orama/stopwords/tamil';
 import { stopwords as turkishStopWords } from '@orama/stopwords/turkish';
 import type { Language, OtherLanguage } from './languages.ts';
 
-/** All but English. Modules of some KB each: loaded together, when the first of them is needed. */
+/** All languages but English. Modules of some KB each, loaded together when the first of them is needed. */
 export const otherLanguages: Readonly<Record<OtherLanguage, Language>> = {
   arabic: { stem: arabic, stopWords: new Set(arabicStopWords) },
   armenian: { stem: armenian, stopWords: new Set(armenianStopWords) },

@@ -1,6 +1,6 @@
 /**
  * The stem of an English word in lower case, by the Snowball project's algorithm "english" (Porter 2), in the form that
- * FastEmbed and Qdrant use: what they made of a text is found by what this makes of it.
+ * FastEmbed and Qdrant use, so that texts indexed by them are found.
  */
 export function stemEnglish(word: string): string {
   if (word.length <= 2) return word;

@@ -1,4 +1,4 @@
-/** Words that say nothing of what a text is about: those that NLTK lists, as FastEmbed's and Qdrant's BM25 have them. */
+/** Words without meaning for a text's subject: NLTK's list, as in FastEmbed's and Qdrant's BM25. */
 export const englishStopWords: ReadonlySet<string> = new Set(
   `a about above after again against ain all am an and any are aren aren't as at be because been before being below
   between both but by can couldn couldn't d did didn didn't do does doesn doesn't doing don don't down during each few

@@ -3,7 +3,7 @@ import { englishStopWords } from './stop-words-english.ts';
 
 /** How a text is taken apart, in Qdrant's words. */
 export interface TextOptions {
-  /** `prefix`: as `word`; what is looked for is the beginning of a word. `multilingual`: as each script divides words. */
+  /** `prefix`: as `word`, but the query is the beginning of a word. `multilingual`: as each script divides words. */
   tokenizer: 'word' | 'whitespace' | 'prefix' | 'multilingual';
   lowercase: boolean;
   asciiFolding: boolean;
@@ -25,7 +25,7 @@ export const englishText: TextOptions = {
   maxLength: Number.POSITIVE_INFINITY,
 };
 
-/** The terms of a text in order, as often as they stand there. Only within `withLanguages`. */
+/** The terms of a text in order, as often as they occur. Only within `withLanguages`. */
 export function termsOf(text: string, options: TextOptions): string[] {
   const { tokenizer, stopWords, minLength, maxLength } = options;
   const longest = tokenizer === 'prefix' ? Number.POSITIVE_INFINITY : maxLength;
@@ -53,7 +53,7 @@ const segmenter = new Intl.Segmenter('und', { granularity: 'word' });
 function* wordsOf(text: string, tokenizer: TextOptions['tokenizer']): Generator<string> {
   if (tokenizer === 'multilingual') {
     for (const { segment, isWordLike } of segmenter.segment(text)) {
-      // Numbers are no words in Qdrant's tokenizer of that name.
+      // Numbers are not words in Qdrant's tokenizer of that name.
       if (isWordLike && /\p{Alphabetic}/u.test(segment)) yield normalized(segment);
     }
     return;

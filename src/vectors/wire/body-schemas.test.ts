@@ -9,7 +9,7 @@ import { openCall, readCall } from './read-call.ts';
 
 const spec: CollectionSpec = { name: 'docs', size: 4, distance: 'Dot' } as CollectionSpec;
 
-/** What is said against a body; null: it is taken. */
+/** The fault of a body; null: it is accepted. */
 function complaint(verb: VectorVerb, body: JsonObject): string | null {
   const bytes = new TextEncoder().encode(JSON.stringify(body));
   const owner = { tenant: 'dev/test', account: 'dev' };
@@ -29,7 +29,7 @@ function fieldsOf(verb: VectorVerb): Record<string, JsonObject> {
   return vectorBodySchema(verb).properties as Record<string, JsonObject>;
 }
 
-/** Of another type than any that the schema lets through. */
+/** Of another type than any that the schema allows. */
 function wrongFor({ type, anyOf }: JsonObject): JsonValue {
   const types = anyOf === undefined ? [type] : (anyOf as JsonObject[]).map((choice) => choice.type);
   const wrong: [string, JsonValue][] = [

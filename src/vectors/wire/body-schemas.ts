@@ -3,8 +3,8 @@ import type { VectorVerb } from '../verbs.ts';
 import { pointsAskedMax } from './read-query.ts';
 
 /*
- * The bodies of the vector API as /openapi.json lists them: their fields and types. What is in them is docs/vectors.md's.
- * The readers of this folder judge a body; src/vectors/wire/body-schemas.test.ts holds these to them.
+ * The bodies of the vector API as /openapi.json lists them: their fields and types. docs/vectors.md describes their
+ * contents. The readers of this folder judge a body; src/vectors/wire/body-schemas.test.ts checks these against them.
  */
 
 const text = { type: 'string' };
@@ -25,7 +25,7 @@ const pointId = {
   ],
 };
 const numbers = { type: 'array', items: { type: 'number' } };
-/** Of one point, to be kept: numbers, a text to be embedded, rows of a multivector, a sparse one, or several by name. */
+/** A vector to store: numbers, a text to embed, rows of a multivector, a sparse one, or several by name. */
 const vector = either(numbers, text, { type: 'array', items: numbers }, object);
 
 const filter = {

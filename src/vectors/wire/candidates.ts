@@ -14,9 +14,9 @@ const textCharsMax = 8_000_000;
 
 /** Points that a query found, for a rerank model to say their order. */
 export interface Candidates {
-  /** Of the points that have one, in the order in which they were found. */
+  /** Texts of the points that have one, in the order in which they were found. */
   texts: readonly string[];
-  /** The answer's `result`. `ranked`: of `texts`; points that are not in it come last, as they were found. */
+  /** The answer's `result`. `ranked`: of `texts`; points without a rank come last, as they were found. */
   inOrder(ranked: readonly RankedText[]): unknown;
 }
 
@@ -66,7 +66,7 @@ export async function findCandidates(
   };
 }
 
-/** What the caller wants, and the text. */
+/** The wanted parts, and the text. */
 function withKey(want: Want['payload'], key: string): Want['payload'] {
   if (want === false) return { include: [key] };
   return want !== true && 'include' in want ? { include: [...want.include, key] } : true;

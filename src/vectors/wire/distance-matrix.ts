@@ -4,9 +4,9 @@ import { comparePointIds } from '../point-id.ts';
 import type { PointQuery, VectorStore } from '../store.ts';
 import { shortestFloat } from './shortest-float.ts';
 
-/** Points taken at random, and how many of the others each is told its nearest of. */
+/** Points taken at random, and the number of nearest others for each. */
 export interface DistanceMatrix {
-  /** Of the points that may be taken. */
+  /** Filter of the points that may be taken. */
   filter: Filter | null;
   sample: number;
   limit: number;

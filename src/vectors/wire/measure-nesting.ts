@@ -1,4 +1,4 @@
-/** What the bytes of a JSON text tell without parsing them; on text that is not JSON it ends with some answer. */
+/** Facts of the bytes of a JSON text without parsing them; for text that is not JSON the result is arbitrary. */
 export interface Nesting {
   /** Arrays and objects nest deeper than asked; nothing after that point was read. */
   tooDeep: boolean;
@@ -14,10 +14,10 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** After so many bytes without structure (a vector, a long text) the engine's own search finds the next. */
+/** After this many bytes without structure (a vector, a long text) the engine's own search finds the next. */
 const quietRunBytes = 64;
 
-/** `depthMax` counts the outermost as 1. Vectors cost next to nothing: 20 MB of them are passed in about 1 ms. */
+/** `depthMax` counts the outermost as 1. Vectors cost next to nothing: 20 MB of them take about 1 ms. */
 export function measureNesting(text: Buffer, depthMax: number): Nesting {
   const end = text.length;
   const found = new Float64Array(256).fill(-1);

@@ -6,7 +6,7 @@ import { loneSurrogateIn } from '../../kernel/lone-surrogate.ts';
 import { whereJsonFails } from '../../kernel/where-json-fails.ts';
 import { measureNesting } from './measure-nesting.ts';
 
-/** The body of a call: a JSON object that there is one way to read. Throws a FailureError (400). */
+/** The body of a call: a JSON object that can be read in one way only. Throws a FailureError (400). */
 export function parseBody(body: Uint8Array): JsonObject {
   const raw = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   if (!isUtf8(raw)) refuseBody(null, 'The body is not valid UTF-8.');
@@ -28,7 +28,7 @@ export function parseBody(body: Uint8Array): JsonObject {
   return value;
 }
 
-// Only an escape can hold half of a pair in valid UTF-8.
+// In valid UTF-8 only an escape can hold half of a pair.
 const halfOfPair = /\\u[dD][89a-fA-F]/;
 
 function parse(text: string): unknown {
@@ -47,7 +47,7 @@ function refuseBody(param: string | null, message: string): never {
 
 /** A number that languages print and JSON does not have. */
 interface BareNumber {
-  /** Where it stands, such as `points[2].vector[7]`. */
+  /** Its path, such as `points[2].vector[7]`. */
   path: string;
   word: string;
 }
@@ -57,8 +57,8 @@ const depthMax = 64;
 const pathCharsMax = 200;
 
 /**
- * The first NaN or Infinity of a text that `JSON.parse` refused: most often what a program prints for a vector gone
- * wrong. Null when there is none, or what stands before it is no JSON either.
+ * The first NaN or Infinity of a text that `JSON.parse` refused: most often a program's output for a vector gone wrong.
+ * Null when there is none, or the text before it is not JSON either.
  */
 function bareNumberIn(text: string): BareNumber | null {
   if (!/NaN|Infinity/.test(text)) return null;

@@ -8,7 +8,7 @@ import type { VectorReader, VectorSource } from './vector-reader.ts';
 
 /** The vectors of one point as a body gives them. */
 export interface LookedVectors {
-  /** Of the unnamed one when it is dense, and the place where it stands. */
+  /** Of the unnamed one when it is dense, and its path. */
   unnamed: { source: VectorSource; at: string } | null;
   named: ReadonlyMap<string, VectorValue>;
 }
@@ -68,7 +68,7 @@ export function textVectors(
   return { unnamed, named };
 }
 
-/** What is written of all points: unnamed vectors row after row, and a column for each name that one of them has. */
+/** Columns of all points: unnamed vectors row after row, and a column for each name that one of them has. */
 export function vectorBatch(
   rows: readonly LookedVectors[],
   vectors: VectorReader,

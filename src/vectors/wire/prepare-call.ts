@@ -14,16 +14,16 @@ import { writeAnswer } from './write-answer.ts';
 
 /** A call that was found right. Holds nothing that must be given back. */
 export interface PreparedCall {
-  /** What must be embedded before `run`; null for most calls. */
+  /** Texts to embed before `run`; null for most calls. */
   texts: TextsToEmbed | null;
-  /** The model that says the order of what is found; null for most calls. */
+  /** The model that ranks the results; null for most calls. */
   rerank: Reranking | null;
   effect: CallEffect;
   /** `embedded`: of `texts`, null where there are none. Once. Gives the answer's body; rejects with a FailureError. */
   run(embedded: Embedded | null): Promise<Uint8Array<ArrayBuffer> | UnrankedAnswer>;
 }
 
-/** What a call has found, until somebody says its order. */
+/** Results of a call until they are ranked. */
 export interface UnrankedAnswer {
   found: FoundTexts;
   /** Gives the answer's body. Throws a FailureError. */
@@ -65,7 +65,7 @@ export async function prepareCall(
   };
 }
 
-/** What is wanted of points, with the path of who wants it. */
+/** Wanted parts of points, with the path of the member that asks for them. */
 function wantsOf(request: VectorRequest): [Want, string][] {
   switch (request.kind) {
     case 'retrieve':

@@ -29,7 +29,7 @@ import type { Acknowledge, VectorRequest } from './vector-request.ts';
 /** A call whose body is parsed and nothing more: enough to know which collection it is about. */
 export interface OpenedCall {
   verb: VectorVerb;
-  /** As in the path, an alias perhaps; null for calls about none. */
+  /** As in the path, perhaps an alias; null for calls about none. */
   collection: string | null;
   params: VectorCall['params'];
   search: string;
@@ -38,7 +38,7 @@ export interface OpenedCall {
 
 export interface ReadCall {
   request: VectorRequest;
-  /** What must be embedded, and given to `fill`, before the request may run. */
+  /** Texts to embed, whose vectors `fill` gets before the request may run. */
   texts: TextsToEmbed | null;
   fill(embedded: Embedded): void;
   /** Other collections, which must exist too. */
@@ -74,7 +74,7 @@ export function openCall({ verb, params, search, body }: VectorCall): OpenedCall
   };
 }
 
-/** Checks the whole call. `spec`: of its collection, where it is about one. Throws a FailureError: 400 or 501. */
+/** Checks the whole call. `spec`: of its collection, if it is about one. Throws a FailureError: 400 or 501. */
 export function readCall(call: OpenedCall, spec: CollectionSpec | null, limits: ReadLimits): ReadCall {
   const acknowledge = readOptions(call.search);
   const { verb, body } = call;
@@ -189,7 +189,7 @@ function withTexts(request: VectorRequest, vectors: VectorReader): ReadCall {
   return { request, texts, fill: (embedded) => vectors.fill(embedded), lookedIn };
 }
 
-/** The size that nobody gave is that of the model's vectors; one that somebody gave must be. */
+/** A missing size is that of the model's vectors; a given one must equal it. */
 function readCreation({ spec, sizes }: CreatedCollection, form: 'contract' | 'qdrant'): ReadCall {
   return {
     request: { kind: 'create', spec, form },

@@ -197,7 +197,7 @@ export function readPayloadIndex(json: JsonObject): { key: string; type: Payload
   return { key, type, params: schema };
 }
 
-/** Those of Qdrant's own index, all of them flags but the last. */
+/** Settings of Qdrant's own index, all of them flags but the last. */
 function checkIndexParams(schema: JsonObject): void {
   const flags = ['is_tenant', 'is_principal', 'on_disk', 'enable_hnsw', 'lookup', 'range', 'prefix'];
   const params = readObject(schema, 'field_schema', ['type', ...flags, 'memory']);

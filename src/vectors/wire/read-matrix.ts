@@ -7,7 +7,7 @@ import { refuseShardKey } from './read-points.ts';
 import { pointsAskedMax, readOptionalFilter } from './read-query.ts';
 import { optional, readWhole } from './read-scalars.ts';
 
-/** Points that are held against each other: their square is what it costs. */
+/** Points that are compared with each other: the cost is their square. */
 const sampleMax = 1_000;
 const sampleDefault = 10;
 const limitDefault = 3;

@@ -11,7 +11,7 @@ import { optional, readWord } from './read-scalars.ts';
 import { refuseUnsupported } from './unsupported.ts';
 import type { VectorReader } from './vector-reader.ts';
 
-/** What is left of the points that one call may write. */
+/** The rest of the points that one call may write. */
 export interface PointBudget {
   left: number;
   readonly max: number;
@@ -66,7 +66,7 @@ export function payloadJson(payload: JsonObject, at: string): string {
   return text;
 }
 
-/** Which points a write may change. */
+/** Points that a write may change. */
 function readCondition(body: JsonObject, at: string): UpdateCondition {
   refuseShardKey(body, at);
   const mode = optional(body.update_mode)

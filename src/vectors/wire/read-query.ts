@@ -22,14 +22,14 @@ const queriesMax = 1_000;
 const limitDefault = 10;
 const groupSizeDefault = 3;
 
-/** Which of Qdrant's endpoints the body is for. */
+/** Qdrant's endpoint of the body. */
 export type QueryDialect = 'search' | 'recommend' | 'query';
 
 const sharedKeys = ['filter', 'params', 'score_threshold', ...wantKeys, 'shard_key'];
 const pageKeys = ['limit', 'offset'];
 const groupKeys = ['group_by', 'group_size', 'limit', 'with_lookup'];
 const modelKeys = ['model', 'embedding_model'];
-/** Of a body that is one query itself. */
+/** For a body that is one query itself. */
 const wholeKeys = [...modelKeys, 'rerank'];
 const dialectKeys = {
   search: ['vector', 'text', 'using'],
@@ -108,7 +108,7 @@ function readShared(
   };
 }
 
-/** What a query and a prefetch have in common. */
+/** Common parts of a query and a prefetch. */
 function readSearch(
   body: JsonObject,
   dialect: QueryDialect,
@@ -190,7 +190,7 @@ function readDialectTarget(
   return nearest(vectors.read(withoutName(body.vector, `${at}vector`), `${at}vector`, using));
 }
 
-/** Of `{name, vector}`, the vector. */
+/** The vector of `{name, vector}`. */
 function withoutName(value: JsonValue, at: string): JsonValue {
   if (!isObject(value) || !('name' in value)) return value;
   return readObject(value, at, ['name', 'vector']).vector ?? null;
@@ -207,7 +207,7 @@ function readLookup(value: JsonValue | undefined, at: string, using: string): Lo
   return { collection: readName(collection, `${at}.collection`), vector: optional(vector) ? using : vector };
 }
 
-/** Of `params`, exact alone means something here. */
+/** Of `params`, only `exact` has a meaning here. */
 function readExact(value: JsonValue | undefined, at: string): boolean {
   if (optional(value)) return false;
   const {

@@ -19,7 +19,9 @@ export interface Rerank extends Reranking {
   top: number | null;
 }
 
-/** `rerank` of a body. `wording`: the query's own text, null when it has none, or several. Throws a FailureError (400). */
+/**
+ * `rerank` of a body. `wording`: the query's own text, null when it has none, or several. Throws a FailureError (400).
+ */
 export function readRerank(value: JsonValue, { limit }: Pick<PointQuery, 'limit'>, wording: string | null): Rerank {
   const {
     model,

@@ -61,7 +61,7 @@ export function shown(value: unknown): string {
   return typeof value === 'number' || typeof value === 'boolean' ? `${value}` : kindOf(value);
 }
 
-/** Checks those of `keys` that stand there to be nothing but what Qdrant takes, where it means nothing here. */
+/** Checks that present ones of `keys` have a type that Qdrant accepts. They have no effect here. */
 export function ignoreObjects(object: JsonObject, at: string, keys: readonly string[]): void {
   for (const key of keys) {
     const value = object[key];

@@ -9,10 +9,10 @@ import { refuseUnsupported } from './unsupported.ts';
 /** Objects of a collection's body that change nothing here. */
 export const settingObjects = ['hnsw_config', 'wal_config', 'optimizers_config', 'quantization_config'] as const;
 
-/** Of one component. Kept as f32 whatever is asked: scores are at least as exact. */
+/** Type of one component. Always stored as f32: scores are at least as exact. */
 const datatypes = ['float32', 'float16', 'turbo4'];
 
-/** What a PUT or PATCH of a collection sets. Throws a FailureError (400, 501) that names the member. */
+/** Settings of a PUT or PATCH of a collection. Throws a FailureError (400, 501) that names the member. */
 export function readSettings(body: JsonObject): SettingsChange {
   const change: JsonObject = {};
   for (const key of settingObjects) setObject(change, body, key, '');
@@ -64,7 +64,7 @@ function readVectorSettings(params: JsonObject, at: string): JsonObject {
   return { ...settings, ...readMemory(params, at) } satisfies VectorSettings as JsonObject;
 }
 
-/** Where data lies; `pinned` is for what Qdrant can keep in memory alone. */
+/** Place of the data; `pinned` is for what Qdrant can keep only in memory. */
 function readMemory({ memory }: JsonObject, at: string): { memory?: string } {
   return optional(memory) ? {} : { memory: readWord(memory, `${at}.memory`, ['cold', 'cached']) };
 }

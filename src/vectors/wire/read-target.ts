@@ -207,7 +207,7 @@ function readMmr(value: JsonValue, at: string, limit: number): { diversity: numb
   };
 }
 
-/** A string that is no id was probably meant to be looked for. */
+/** A string that is not an id was probably meant as a search text. */
 function readIdOfPoint(value: string, at: string): string | number {
   try {
     return readPointId(value, at);

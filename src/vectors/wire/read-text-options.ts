@@ -29,14 +29,16 @@ export function readBm25Options(json: JsonValue | undefined, at: string): Bm25Op
   return { k, b, averageLength, text };
 }
 
-/** Of a text index: `{type: "text", …}`. Nothing is stemmed or left out unless it is said. Only within `withLanguages`. */
+/**
+ * Options of a text index: `{type: "text", …}`. By default nothing is stemmed or left out. Only within `withLanguages`.
+ */
 export function readTextIndex(json: JsonObject, at: string): { options: TextOptions; phrases: boolean } {
   const body = readObject(json, at, ['type', 'on_disk', 'memory', 'enable_hnsw', 'phrase_matching', ...textKeys]);
   const phrases = !optional(body.phrase_matching) && readBoolean(body.phrase_matching, `${at}.phrase_matching`);
   return { options: readText(body, at, null), phrases };
 }
 
-/** `language`: whose stop words and stems are meant where nothing is said of them; null: none. */
+/** `language`: language of the default stop words and stems; null: none. */
 function readText(body: JsonObject, at: string, language: LanguageName | null): TextOptions {
   const lowercase = optional(body.lowercase) || readBoolean(body.lowercase, `${at}.lowercase`);
   return {

@@ -9,7 +9,7 @@ const digitsMax = 9;
 export function shortestFloat(value: number): number {
   const float = Math.fround(value);
   const size = Math.abs(float);
-  // Outside, integers and powers of ten are no longer exact, and such numbers are no part of a vector.
+  // Outside this range, integers and powers of ten are no longer exact, and vectors hold no such numbers.
   if (!(size >= 1e-9 && size < 1e9)) return float === 0 ? 0 : Number.isFinite(float) ? byPrecision(float) : float;
   // Decimals after which there are 6 digits or more: fewer would win too, as 0.25 is 0.250000.
   let decimals = 6;

@@ -54,8 +54,8 @@ function shownVectors({ size, distance, named = {}, settings = {} }: CollectionS
 }
 
 /**
- * The contract's words beside Qdrant's, whose clients read `status` and `config`. What Qdrant tells of its own index and
- * files stands as it was set, or as it has it by default.
+ * The contract's words beside Qdrant's, whose clients read `status` and `config`. Facts of Qdrant's own index and files
+ * are shown as they were set, or with Qdrant's default.
  */
 export function shownInfo(info: CollectionInfo): object {
   const { points, payloadSchema } = info;
@@ -64,7 +64,7 @@ export function shownInfo(info: CollectionInfo): object {
     points_count: points,
     status: 'green',
     optimizer_status: 'ok',
-    // No point waits for an index: who waits for them to be indexed need not.
+    // No point waits for an index, so nobody has to wait for indexing.
     indexed_vectors_count: points,
     segments_count: 1,
     config: shownConfig(info),
@@ -97,11 +97,11 @@ function shownConfig(info: CollectionInfo): object {
   };
 }
 
-/** What Qdrant's description asks for. */
+/** Members that Qdrant's description requires. */
 const optimizerDefaults = { default_segment_number: 1, flush_interval_sec: 5 };
 const walDefaults = { wal_capacity_mb: 32, wal_segments_ahead: 0 };
 
-/** A point as `retrieve` and `scroll` show it: what was asked for, and `{}` for a payload that is not there. */
+/** A point in `retrieve` and `scroll`: the requested parts, and `{}` for a missing payload. */
 export function shownPoint({ id, payload, vector, named }: StoredPoint): object {
   return {
     id,

@@ -18,7 +18,7 @@ const textsMax = 2_048;
 const textNumbersMax = textsMax * 8_192;
 export const modelCharsMax = 256;
 
-/** A vector as it stands in a body: looked at but not copied, or, of sparse ones and multivectors, read. */
+/** A vector in a body: checked but not copied; sparse ones and multivectors are read. */
 export type VectorSource =
   | { kind: 'numbers'; numbers: readonly JsonValue[] }
   | { kind: 'text'; text: string }
@@ -27,7 +27,7 @@ export type VectorSource =
 /** Collections that one call looks points up in. */
 const lookedInMax = 100;
 
-/** Who says by which model a text is embedded. */
+/** The member that names the embedding model of a text. */
 interface SaidModel {
   model: string;
   at: string;
@@ -35,7 +35,7 @@ interface SaidModel {
 
 /**
  * The vectors of one call, each of the form that the collection has under its name. Texts get their place at once and
- * their numbers with `fill`: a request is whole, but for zeros, before anything is embedded.
+ * their numbers with `fill`: a request is whole, except for zeros, before anything is embedded.
  */
 export class VectorReader {
   readonly #spec: CollectionSpec;
@@ -100,7 +100,7 @@ export class VectorReader {
     return { model: this.#used!, purpose: this.#purpose, texts: this.#texts };
   }
 
-  /** What the vector of that name is. Throws a FailureError (400) when the collection has none. */
+  /** The spec of the vector of that name. Throws a FailureError (400) when the collection has none. */
   specOf(name: string, at: string): VectorSpec {
     return vectorOf(this.#spec, name, at);
   }
@@ -172,7 +172,7 @@ export class VectorReader {
     return this.#text(value.text, `${at}.text`, name, spec, said);
   }
 
-  /** Of a sparse vector: the built-in model's, made here and now. */
+  /** For a sparse vector: the built-in model's, made here and now. */
   #terms(
     { text, options }: JsonObject,
     at: string,

@@ -8,7 +8,7 @@ import type { DistanceMatrix } from './distance-matrix.ts';
 import type { GroupLookup } from './looked-up-groups.ts';
 import type { Rerank } from './read-rerank.ts';
 
-/** A checked call. What differs between the two vocabularies, or in the answer alone, stands in `form`. */
+/** A checked call. `form` has what differs between the two vocabularies, or in the answer alone. */
 export type VectorRequest =
   | { kind: 'list' }
   /** `spec.size` is 0 until the embedding model has told it. `contract` answers with the collection, `qdrant` true. */
@@ -47,5 +47,5 @@ export type VectorRequest =
 
 export type QueryForm = 'search' | 'query';
 
-/** What a write is answered: `acknowledged` with `wait=false`. It is durable by then all the same. */
+/** The answer to a write: `acknowledged` with `wait=false`. It is durable by then nevertheless. */
 export type Acknowledge = 'completed' | 'acknowledged';

@@ -67,7 +67,7 @@ export function createColumnCache(source: ColumnSource, bytesMax: number): Colum
     source.tooLarge(text);
   }
 
-  /** One pass over the rows. When the columns become more than `room` the largest is given up. */
+  /** One pass over the rows. When the columns become more than `room`, the largest is given up. */
   function build(keys: readonly KeyPath[], room: number): void {
     let building = keys.map(createColumn);
     const isFirst = live === null;

@@ -9,7 +9,7 @@ import { createDictionary, type Dictionary } from './dictionary.ts';
 import type { SlotSet } from './slot-set.ts';
 import { exactly, oneHolds, type Verdict } from './verdict.ts';
 
-/** What one key path reaches in every row. */
+/** Values of one key path in every row. */
 export interface Column {
   readonly key: KeyPath;
   readonly bytes: number;
@@ -27,7 +27,7 @@ export interface Column {
   nulls(slotEnd: number): SlotSet;
 }
 
-/** Shapes of what is reached: null, a value that is no array, or an array of so many elements. */
+/** Shapes of values: null, a value that is not an array, or an array of this many elements. */
 const nullShape = 1;
 const valueShape = 2;
 const arrayShape = 3;
@@ -37,7 +37,7 @@ const shapeEnd = arrayShape + countedElementsMax + 2;
 
 export function createColumn(key: KeyPath): Column {
   const dictionary = createDictionary();
-  /** What values a row has, and of what shapes they were: several where the path has `[]`. */
+  /** A row's values and their shapes: several when the path has `[]`. */
   const values = createCodeLists();
   const shapes = createCodeLists();
 

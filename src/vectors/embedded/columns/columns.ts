@@ -25,9 +25,9 @@ export interface ColumnSource {
 }
 
 /**
- * Filters of one collection, answered from columns in memory: one a key path, made by the first call that uses it, kept
- * in step by `put` and `remove`, given up when bytes are short. What no column knows is read from the rows, so that
- * every answer is exactly what `matches` says. Small collections are read from their rows alone.
+ * Answers filters of one collection from columns in memory: one for a key path, made by the first call that uses it,
+ * kept up to date by `put` and `remove`, given up when bytes are short. Other conditions are read from the rows, so
+ * every answer is exactly that of `matches`. Small collections are read from their rows alone.
  */
 export interface Columns {
   /** Slots of the points that pass, ascending. */
@@ -48,7 +48,7 @@ export interface Columns {
   remove(slot: number): void;
   /** Forgets everything; columns are made again when they are asked for. After a write that was undone. */
   clear(): void;
-  /** In memory, about. */
+  /** Rough bytes in memory. */
   readonly bytes: number;
 }
 
@@ -63,6 +63,6 @@ export interface OrderQuery {
 
 export interface OrderedSlot {
   slot: number;
-  /** A number as it is, a time in microseconds since 1970, as Qdrant's `order_value`. */
+  /** A number unchanged, a time in microseconds since 1970, as Qdrant's `order_value`. */
   value: number;
 }

@@ -5,7 +5,7 @@ import type { Column } from './column.ts';
 import { addSlot, type SlotSet, without } from './slot-set.ts';
 import { bothHold, countHold, exactly, oneHolds, opposite, type Verdict } from './verdict.ts';
 
-/** What a filter is decided from. */
+/** Input of a filter's decision. */
 export interface Known {
   live: SlotSet;
   slotEnd: number;
@@ -33,7 +33,7 @@ export function keysOf(filter: Filter): KeyPath[] {
   });
 }
 
-/** Which rows pass, as far as columns know. */
+/** Rows that pass, as far as columns know. */
 export function decide(filter: Filter, known: Known): Verdict {
   const of = (condition: Condition) => decideCondition(condition, known);
   let verdict = exactly(known.live);

@@ -6,9 +6,9 @@ import { geoPointOf } from '../../filter/geo.ts';
 /** Longer strings are not kept: a test that cannot tell them apart asks the row. */
 export const columnStringCharsMax = 256;
 
-/** Codes that stand for values by their kind alone. 0 is no code. */
+/** Codes that stand for values by their kind alone. 0 is not a code. */
 export const nullCode = 1;
-/** An object that is no geo point, or an array within an array. */
+/** An object that is not a geo point, or an array within an array. */
 const otherCode = 2;
 /** A string that is not kept. */
 export const longCode = 3;
@@ -20,7 +20,7 @@ const distinctValuesMax = 8_000_000;
 /** About what one value takes in the map, the arrays and on the heap, without its characters. */
 const entryBytes = 112;
 
-/** The different values of a column, each under a number. */
+/** The different values of a column, each with a number. */
 export interface Dictionary {
   /** Codes are below it. */
   readonly end: number;
@@ -34,11 +34,11 @@ export interface Dictionary {
   release(code: number): void;
   /** Rows that have it. */
   rows(code: number): number;
-  /** What the code stands for; undefined for codes by kind and for those that no row has. */
+  /** The value of a code; undefined for codes by kind and for values that no row has. */
   value(code: number): Scalar | GeoPoint | undefined;
-  /** NaN for what is no number. */
+  /** NaN for anything but a number. */
   number(code: number): number;
-  /** Ms since 1970 of a string that is a time; NaN for what is none. */
+  /** Ms since 1970 of a string that is a time; NaN for any other. */
   time(code: number): number;
 }
 
@@ -49,7 +49,7 @@ export function createDictionary(): Dictionary {
   const free: number[] = [];
   let rows = new Uint32Array(64);
   let numbers = new Float64Array(64).fill(Number.NaN);
-  /** Parsed when a test first asks for times. */
+  /** Parsed when a test first needs times. */
   let times: Float64Array | null = null;
   let bytes = 0;
 

@@ -2,7 +2,7 @@ import type { PointId } from '../../point.ts';
 import { unwatched } from '../row-watch.ts';
 import type { ColumnSource } from './columns.ts';
 
-/** A collection's rows in memory, for tests of what is made of rows. */
+/** A collection's rows in memory, for tests of structures made from rows. */
 export interface Rows extends ColumnSource {
   /** How many passes over all rows, and how many single rows, were read. */
   readonly passes: number;

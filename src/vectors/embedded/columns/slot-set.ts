@@ -1,4 +1,4 @@
-/** A set of slots, one bit each. Sets that are combined are of the same length. */
+/** A set of slots, one bit each. Combined sets have the same length. */
 export type SlotSet = Uint32Array;
 
 /** Words of a set that holds the slots below `slotEnd`. */
@@ -30,7 +30,7 @@ export function either(a: SlotSet, b: SlotSet): SlotSet {
   return out;
 }
 
-/** What is in `a` and not in `b`. */
+/** The members of `a` that are not in `b`. */
 export function without(a: SlotSet, b: SlotSet): SlotSet {
   const out = new Uint32Array(a.length);
   for (let i = 0; i < out.length; i++) out[i] = a[i]! & ~b[i]!;

@@ -9,7 +9,7 @@ export interface ArenaRows {
   readonly count: number;
   readonly bytes: number;
   readonly stride: number;
-  /** One row more at the end; what stands in it is not defined. Throws ArenaFull, nothing done. */
+  /** Adds a row at the end with undefined content. Throws ArenaFull without any effect. */
   push(): void;
   /** The last row goes. */
   pop(): void;
@@ -22,7 +22,7 @@ export interface ArenaRows {
   close(): void;
 }
 
-/** Of a block that may be lost because no row fits into it. */
+/** Bytes of a block that may be lost because no row fits into them. */
 const wasteMax = 0.05;
 const blockPagesMax = 16;
 

@@ -2,9 +2,9 @@ import { type Kernels, loadKernels } from '../kernels/kernels.ts';
 import { createLinearMemory, type LinearMemory, pageBytes, pagesMax } from '../kernels/linear-memory.ts';
 
 /**
- * The memory of all indexes of one thread. `alloc` gives whole pages of 64 KiB, so that what one collection gave back fits
- * another of any size; nothing is zeroed. Addresses stay when the memory grows, the views do not: take them after the last
- * `alloc` of a turn.
+ * The memory of all indexes of one thread. `alloc` gives whole pages of 64 KiB, so that memory of one collection fits
+ * another of any size. Nothing is zeroed. Addresses stay when the memory grows, but the views do not: take them after
+ * the last `alloc` of a turn.
  */
 export interface Arena {
   readonly bytesMax: number;
@@ -16,7 +16,7 @@ export interface Arena {
   /** Address of `bytes`, rounded up to pages. Throws ArenaFull. */
   alloc(bytes: number): number;
   free(address: number, bytes: number): void;
-  /** Room that all indexes share, at least `bytes`: what stands there is gone at the next call. Throws ArenaFull. */
+  /** Room that all indexes share, at least `bytes`; the next call overwrites it. Throws ArenaFull. */
   scratch(bytes: number): number;
 }
 
@@ -37,8 +37,8 @@ export class ArenaFull extends Error {
 }
 
 /**
- * At least so much is asked of the system at once, and this share of what there is: V8 looks for garbage each time. The system
- * gives memory as it is written.
+ * Least growth, in bytes and as a share of the present size: V8 collects garbage at each growth. The system gives
+ * memory as it is written.
  */
 const growPages = 16;
 const growShare = 1 / 4;

@@ -8,17 +8,17 @@ import { type ArenaRows, createArenaRows } from './arena-rows.ts';
  */
 export interface BitStage {
   readonly bytes: number;
-  /** Row `row` (at most one above the last) is what stands at `codes`. Throws ArenaFull. */
+  /** Row `row` (at most one above the last) becomes the row at `codes`. Throws ArenaFull. */
   put(row: number, codes: number): void;
   /** The last row takes the place of `row`. */
   remove(row: number): void;
-  /** What follows is about this query. `codes`: the query, encoded as a row. */
+  /** Sets the query of the next calls. `codes`: the query, encoded as a row. */
   look(codes: number): void;
   /** About the `keep` rows with the fewest differing bits, of `among` or of all; in the order of these. */
   nearest(keep: number, among: Uint32Array | null): Uint32Array;
   /**
-   * Whether the last `nearest` may well have left out rows that belong to `rows`, the best of what it gave: how many of their
-   * bits differ, plus three standard deviations, reaches as far as what it left out.
+   * Whether the last `nearest` may have left out rows that belong to `rows`, the best of its result: the number of
+   * differing bits, plus three standard deviations, reaches as far as the rows that it left out.
    */
   mayMiss(rows: Uint32Array): boolean;
   close(): void;
@@ -26,7 +26,7 @@ export interface BitStage {
 
 const headBytes = 32;
 
-/** Rows that the heads leave for each one to keep, and as a share of all: less of them would lose what is looked for. */
+/** Rows that the heads leave for each wanted one, and as a share of all: fewer would lose wanted rows. */
 const headKeep = { perRow: 10, share: 1 / 40 };
 
 /** Standard deviations that numbers lie off their mean, 1 in 700 excepted. */
@@ -55,7 +55,7 @@ class ArenaBitStage implements BitStage {
   readonly #distances: number;
   /** Addresses of the rows that are gathered, and their results. */
   readonly #list: number;
-  /** Of each look of the last `nearest` that left rows out: the fewest bits that differ in one of these. */
+  /** For each look of the last `nearest` that left rows out: their fewest differing bits. */
   #cuts: { rows: ArenaRows; distance: number }[] = [];
 
   constructor(arena: Arena, width: number, mean: Float32Array) {
@@ -179,7 +179,7 @@ class ArenaBitStage implements BitStage {
     return near;
   }
 
-  /** Of `gathered` rows at most; counted too. A view, good until the next call. */
+  /** At most `gathered` rows, which it counts, too. A view, good until the next call. */
   #differing(rows: ArenaRows, among: Uint32Array): Uint32Array {
     const { u32 } = this.#arena.views;
     const list = this.#list >>> 2;

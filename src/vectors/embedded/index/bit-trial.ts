@@ -5,7 +5,7 @@
 export interface BitTrial {
   /** Rows to keep for the best `k`; null: the bits are of no use for this collection. Undefined while the trial runs. */
   keep(k: number): number | null | undefined;
-  /** What it has shown, to begin another with; undefined while it runs. */
+  /** Its result, to begin another one with; undefined while it runs. */
   readonly kept: number | null | undefined;
   /** Searches that are still to come. */
   readonly left: number;
@@ -21,7 +21,7 @@ export const trialSearches = 32;
 /** Rows kept for ten results or fewer; for more, as many more. The first that is good enough is taken. */
 const keeps = [100, 300, 1_000, 3_000, 10_000] as const;
 
-/** Of the results, over the whole trial. Above the 0.99 that is promised, because a trial is a sample. */
+/** Required share of the results over the whole trial. It is above the promised 0.99, because a trial is a sample. */
 const recallMin = 0.995;
 
 /** `ended`: what an earlier trial of the same rows has shown (`kept`). */

@@ -4,7 +4,7 @@ import { type BitTrial, createBitTrial } from './bit-trial.ts';
 import type { CodeRows } from './code-rows.ts';
 import { finish, type Steps } from './steps.ts';
 
-/** From how many rows on bits are made, and below how many they are given up. */
+/** Number of rows from which bits are made, and below which they are given up. */
 const bitsFrom = 5_000;
 const bitsBelow = 2_500;
 

@@ -16,11 +16,11 @@ export interface CodeImage {
 
 /** One that was kept. */
 export interface KeptImage extends Pick<CodeImage, 'count' | 'stride' | 'keep'> {
-  /** Before the first byte, each time. */
+  /** Call it before the first byte, each time. */
   begin(): void;
   /** Fills `into` with the bytes that come next. Throws `ImageUnusable`. */
   read(into: Uint8Array): void;
-  /** After the last byte. Throws `ImageUnusable` when they are not those that were written. */
+  /** Call it after the last byte. Throws `ImageUnusable` when the bytes differ from the written ones. */
   end(): void;
   close(): void;
 }

@@ -19,7 +19,7 @@ export interface CodeRows {
   readonly width: number;
   /** The row that the vector stands in now. Throws ArenaFull, nothing done. */
   put(slot: number, vector: Float32Array): number;
-  /** The row that fell free and holds now what was the last; −1 when the slot was empty. */
+  /** The freed row, which now holds the former last one; −1 when the slot was empty. */
   remove(slot: number): number;
   /** −1: none. */
   row(slot: number): number;
@@ -59,7 +59,7 @@ const metaBytes = 16;
  */
 const errorSteps = 8 / Math.sqrt(12);
 
-/** Kernels compute in f32: relative to what they add up. */
+/** Kernels compute in f32: relative to their sums. */
 const rounding = 1e-6;
 
 /** Throws ArenaFull. */
@@ -74,7 +74,7 @@ class ArenaCodeRows implements CodeRows {
   readonly #rows: ArenaRows;
   readonly #slots = createSlotMap();
   readonly #query: QueryCodes;
-  /** Of the worst row so far. */
+  /** Error of the worst row so far. */
   #errorMax = 0;
   #scaleMax = 0;
   #squareMax = 0;

@@ -108,7 +108,7 @@ export class CodeTier implements Tier {
         const answer = this.#searchOnTrial(made, query, k);
         if (rows === null) return answer;
       } else if (keep === null) {
-        // Of no use here; they are tried again when they are made anew.
+        // The bits are of no use here; they are tried again when they are made anew.
         this.#bits?.drop();
       } else {
         for (const times of widenings) {
@@ -133,7 +133,7 @@ export class CodeTier implements Tier {
     return refineRows(this.#codes, this.#options, query, k, rows);
   }
 
-  /** Null: it is in doubt whether so many rows are enough. */
+  /** Null: it is in doubt whether this many rows are enough. */
   #byBits(
     stage: BitStage,
     query: Float32Array,
@@ -182,7 +182,7 @@ export class CodeTier implements Tier {
     return { slots: answer.slots.slice(0, k), scores: answer.scores.slice(0, k) };
   }
 
-  /** Of the search that was just made. */
+  /** Of the last search. */
   #record({ stage, trial }: Bits, found: Ranked, wide: number): void {
     stage.look(this.#codes.queryCodes);
     const kept = new Map<number, Set<number>>();

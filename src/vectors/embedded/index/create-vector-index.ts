@@ -10,7 +10,7 @@ import type { IndexOptions, VectorIndex } from './vector-index.ts';
 /** Most rows of a tier before the next one takes over; it comes back below half of that. */
 export const tierLimits = { disk: 256, floats: 2_048 } as const;
 
-/** Below so many components codes take no less memory than floats, with what each row needs besides. */
+/** With fewer components, codes and the other data of a row take as much memory as floats. */
 const codesSizeMin = 32;
 
 /** Rows that are read and put in one step. */
@@ -19,14 +19,14 @@ const rowsPerStep = 500;
 /**
  * An index that changes its tier as the collection grows and shrinks: rows on disk, f32 in memory, one byte a component
  * (with bits before it when large). Null: the arena has no room for it. `put` throws ArenaFull when it does not fit any
- * more; nothing but `close` may be called then. Throws ImageUnusable. `rows.count()` is asked for at each put on the smallest tier: it must be
- * cheap.
+ * more; then only `close` may be called. Throws ImageUnusable. Each put on the smallest tier calls `rows.count()`,
+ * which must be cheap.
  */
 export function createVectorIndex(options: IndexOptions, arena: Arena): VectorIndex | null {
   return finish(makeVectorIndex(options, arena));
 }
 
-/** The same in steps. It shows each row as it was when that was read. */
+/** The same in steps. It has each row as it was when that was read. */
 export function* makeVectorIndex(options: IndexOptions, arena: Arena): Steps<VectorIndex | null> {
   const { rows, distance, size } = options;
   const codesHelp = distance !== 'Manhattan' && size >= codesSizeMin;
@@ -72,7 +72,7 @@ export function* makeVectorIndex(options: IndexOptions, arena: Arena): Steps<Vec
     tier = next;
   }
 
-  /** Smaller tiers save memory, or time: when there is no room to change, all stays as it is. */
+  /** Smaller tiers save memory, or time. Without room for a change, the tier stays. */
   function shrink(removed: number): void {
     if (tier === null) return;
     // Points without a vector count as rows: then it would come and go with each write.
@@ -82,7 +82,7 @@ export function* makeVectorIndex(options: IndexOptions, arena: Arena): Steps<Vec
     } else if (tier.kind === 'codes' && tier.count < tierLimits.floats / 2) {
       try {
         growTo(fill(tier.count, rows.each));
-        // The rows may still show what is being removed.
+        // The rows may still have the removed one.
         tier.remove(removed);
       } catch (error) {
         if (!(error instanceof ArenaFull)) throw error;

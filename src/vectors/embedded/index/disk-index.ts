@@ -18,7 +18,7 @@ export function createDiskIndex(options: IndexOptions): VectorIndex {
   };
 }
 
-/** The best `k` of the rows in `slots`, or of all, by their f32 as they are stored. Throws when a slot has no row. */
+/** The best `k` of the rows in `slots`, or of all, by their stored f32. Throws when a slot has no row. */
 export function scanRows(
   { distance, rows }: IndexOptions,
   query: Float32Array,

@@ -7,7 +7,7 @@ export interface FieldIndex {
   readonly count: number;
   /** In memory, wherever; 0 where searches read the rows on disk. */
   readonly bytes: number;
-  /** Those of them that lie outside of the arena. */
+  /** Bytes outside the arena. */
   readonly heapBytes: number;
   /** `before`: what stood in the slot; null for nothing. */
   put(slot: number, value: VectorValue, before: VectorValue | null): void;

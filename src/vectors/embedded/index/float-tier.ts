@@ -7,8 +7,8 @@ import { createTopK } from './top-k.ts';
 import type { IndexOptions } from './vector-index.ts';
 
 /**
- * The kernels add in f32, the scores that are answered in f64: so many more than asked for are scored anew, because the two
- * may order neighbours differently.
+ * The kernels add in f32, the answered scores in f64. So this many more than requested are scored again, because the
+ * two may order neighbours differently.
  */
 const surplus = 16;
 
@@ -79,7 +79,7 @@ export function createFloatTier({ distance, size }: IndexOptions, arena: Arena):
           const result = results >>> 2;
           for (let i = 0; i < count; i += 1) {
             const key = f32[result + i]! * sign;
-            // Not `>=`: NaN must be offered too.
+            // Not `>=`: NaN must be offered, too.
             if (!(key < rough.floor)) rough.offer(key, u32[(address + i * rows.stride + width) >>> 2]!);
           }
         });
@@ -98,7 +98,7 @@ export function createFloatTier({ distance, size }: IndexOptions, arena: Arena):
       return ranked(top, sign);
     },
     each(visit) {
-      // A copy: views end when the arena grows, which whoever is visited may bring about.
+      // A copy: views end when the arena grows, which the visitor may cause.
       const vector = new Float32Array(size);
       for (let row = 0; row < rows.count; row += 1) {
         vector.set(vectorAt(row));

@@ -50,7 +50,7 @@ export function createMultiIndex({ spec, rows }: MultiOptions): FieldIndex {
   };
 }
 
-/** As Qdrant shows the sum of likenesses: of Euclid and Manhattan as a distance, less being nearer. */
+/** Qdrant's form of the sum of similarities: for Euclid and Manhattan a distance, less being nearer. */
 function shownScore({ distance }: MultiOptions['spec'], sum: number): number {
   if (distance === 'Euclid') return Math.fround(Math.sqrt(Math.abs(sum)));
   return Math.fround(distance === 'Manhattan' ? Math.abs(sum) : sum);

@@ -3,7 +3,7 @@
  * lists lie in one pool: an array each would take more than most lists hold.
  */
 export interface Postings {
-  /** Of the pool and the table of terms, about. */
+  /** Rough bytes of the pool and the table of terms. */
   readonly bytes: number;
   /** Entries of the pool that are in no list any more. */
   readonly wasted: number;
@@ -22,7 +22,7 @@ export interface Postings {
 }
 
 const firstCapacity = 2;
-/** A term in the map and in its columns. */
+/** Bytes of a term in the map and in its columns. */
 const termBytes = 64;
 
 export function createPostings(): Postings {

@@ -4,7 +4,7 @@ import { dot } from './exact-score.ts';
 /** Rows that one call of a kernel gathers. */
 export const gathered = 4_096;
 
-/** Of a row's codes, each at most 127 steps. */
+/** Codes of a row, each at most 127 steps. */
 const codeMax = 127;
 
 /**
@@ -18,9 +18,9 @@ export class QueryCodes {
   readonly #stride: number;
   readonly #scratchBytes: number;
   readonly #stepsMax: number;
-  /** What one of the 16-bit codes stands for. */
+  /** Value of one step of the 16-bit codes. */
   step = 0;
-  /** Of the query's length, and the length. */
+  /** Error relative to the query's length, and the length. */
   square = 0;
   length = 0;
   /** How far the 16-bit codes may be off, in products with a row whose scale is 1. */

@@ -7,8 +7,8 @@ import type { IndexOptions, Ranked } from './vector-index.ts';
 export const rescoredPerResult = 4;
 
 /**
- * Most rows scored beyond those when so many are too near to tell apart: with less, such collections would not be found
- * right. Where the rows are filtered there is no such end.
+ * Most rows scored beyond those that are wanted when many are too near to tell apart: with fewer, such collections
+ * would give wrong results. Filtered rows have no such bound.
  */
 const extraRescoredMax = 20_000;
 

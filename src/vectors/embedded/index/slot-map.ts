@@ -1,4 +1,4 @@
-/** Which row of an index holds a slot. 4 bytes a slot, outside of the arena. */
+/** The row of an index for each slot. 4 bytes a slot, outside the arena. */
 export interface SlotMap {
   /** −1: none. */
   row(slot: number): number;

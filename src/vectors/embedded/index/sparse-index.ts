@@ -26,8 +26,8 @@ export interface SparseOptions {
 }
 
 /**
- * Sparse vectors, found by the terms that they share with what is looked for: a vector that shares none is not found. An
- * inverted index in memory above `scannedSparseMax` vectors; a scan of the rows below, and where there is no room.
+ * Sparse vectors, found by the terms that they share with the query; a vector that shares none is not found. An
+ * inverted index in memory above `scannedSparseMax` vectors; a scan of the rows below, and without room.
  */
 export function createSparseIndex(options: SparseOptions): FieldIndex {
   const { rows, modifier } = options;
@@ -117,12 +117,12 @@ export function createSparseIndex(options: SparseOptions): FieldIndex {
   };
 }
 
-/** Vectors after which it is asked again whether it fits. */
+/** Vectors between two checks whether it fits. */
 const fitEach = 1_024;
 
 /**
- * Rows are numbered as they come; a vector that is written again or removed leaves a dead row behind, until there are as
- * many dead ones as live ones.
+ * Rows are numbered as they come. A rewritten or removed vector leaves a dead row behind, until there are as many dead
+ * rows as live ones.
  */
 interface Inverted {
   readonly count: number;

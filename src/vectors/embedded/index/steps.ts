@@ -1,4 +1,6 @@
-/** Work in steps of some milliseconds at most, between which others may come. Ended early, it gives back what it has taken. */
+/**
+ * Work in steps of a few milliseconds at most, between which other work may run. Ended early, it gives back its memory.
+ */
 export type Steps<Result> = Generator<void, Result, void>;
 
 /** All of it at once. */

@@ -1,4 +1,4 @@
-/** The best `capacity` of what was offered: greater keys first, equal ones by the smaller id. */
+/** The best `capacity` of the offered ones: greater keys first, equal ones by the smaller id. */
 export interface TopK {
   readonly count: number;
   /** A key must beat it (or be equal, with a smaller id) to get in; −Infinity while there is room. */

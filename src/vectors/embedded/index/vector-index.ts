@@ -3,8 +3,8 @@ import type { RowWatch } from '../row-watch.ts';
 import type { CodeImage, KeptImage } from './code-image.ts';
 
 /**
- * The index of one collection, derived from its rows and kept in step by the thread that owns them; in memory as far as
- * its tier says (design §12). Vectors are given as they are stored: normalised for Cosine. `slot`: a row's number, dense
+ * The index of one collection, derived from its rows and kept up to date by the thread that owns them; in memory as far
+ * as its tier says (design §12). Vectors come as they are stored: normalised for Cosine. `slot`: a row's number, dense
  * from 0, used again after a removal.
  */
 export interface VectorIndex {
@@ -15,11 +15,11 @@ export interface VectorIndex {
   put(slot: number, vector: Float32Array): void;
   remove(slot: number): void;
   /**
-   * The best `k`, best first; equal scores by slot. `slots`: ascending, the only rows that count; null: all. `exact`: f32
-   * over every row that counts. Scores as Qdrant's (see ScoredPoint).
+   * The best `k`, best first; equal scores by slot. `slots`: ascending, the only rows that count; null: all. `exact`:
+   * f32 over every row that counts. Scores as Qdrant's (see ScoredPoint).
    */
   search(query: Float32Array, k: number, options: { slots: Uint32Array | null; exact: boolean }): Ranked;
-  /** What can be kept of it, so that it need not be made anew; null where making it takes no time. */
+  /** An image, so that it need not be made anew; null when making it takes no time. */
   image(): CodeImage | null;
   /** Gives the arena its memory back; the index cannot be used again. */
   close(): void;
@@ -55,6 +55,6 @@ export interface IndexOptions {
   distance: Distance;
   size: number;
   rows: RowSource;
-  /** Of the rows as they are, instead of reading all of them. */
+  /** Image of the present rows, which saves reading all of them. */
   kept?: KeptImage | undefined;
 }

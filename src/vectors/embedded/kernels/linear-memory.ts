@@ -1,4 +1,4 @@
-/** What of WebAssembly is used here; Node has it, its types come only with a browser's. */
+/** The used part of WebAssembly. Node has it, but its types come only with a browser's. */
 declare const WebAssembly: {
   Memory: new (limits: { initial: number; maximum: number }) => LinearMemory;
   Module: new (bytes: Uint8Array) => object;

@@ -1,7 +1,10 @@
 import type { Kernels } from './kernels.ts';
 import type { LinearMemory } from './linear-memory.ts';
 
-/** The kernels in plain JavaScript: what the assembled ones must agree with, and what stands in for them. */
+/**
+ * The kernels in plain JavaScript: the assembled ones must agree with them, and they replace them where those do not
+ * run.
+ */
 export function createScalarKernels(memory: LinearMemory): Kernels {
   const f32 = (at: number, length: number) => new Float32Array(memory.buffer, at >>> 0, length);
   const i8 = (at: number, length: number) => new Int8Array(memory.buffer, at >>> 0, length);
