@@ -5,7 +5,7 @@ import type { SseEvent, StreamDecoder } from './dialect.ts';
 export function cuttingDecoder(decoder: StreamDecoder, stops: readonly string[]): StreamDecoder {
   const cut = new CutText(stops);
   return {
-    // What is not asked for any more is not waited for: the answer is over, and its counts are not told.
+    // Nobody waits for unwanted text: the answer is over, and its counts are unknown.
     step: (event: SseEvent) => cut.pass(decoder.step(event), 'at once'),
     finish: () => cut.pass(decoder.finish(), 'at once'),
     malformedLines: () => decoder.malformedLines(),

@@ -21,7 +21,7 @@ export function decodeRequest(
   const read = readRequest(raw, body, scanJson(raw, 64));
   if (!read.ok) return read;
   const { nativeOnly, forward } = read.value;
-  // To providers of its own format every body can go that is read.
+  // Providers of the body's own format accept every body that can be read.
   JSON.parse(forward(ownFormat).bytes.toString());
   return nativeOnly === undefined ? { ok: true, value: read.value.neutral() } : { ok: false, failure: nativeOnly };
 }

@@ -7,11 +7,11 @@ export type JsonSchema = JsonObject;
 /** Null when the value is as it should be. Checks allocate only when they complain. */
 export interface Check {
   (value: JsonValue): Complaint | null;
-  /** What it lets through, as far as JSON Schema can say; absent: anything. */
+  /** JSON Schema of the accepted values, as far as it can say; absent: anything. */
   readonly schema?: JsonSchema;
 }
 
-/** A check with what it lets through. */
+/** A check with its schema. */
 export function described(schema: JsonSchema, check: (value: JsonValue) => Complaint | null): Check {
   return Object.assign(check, { schema });
 }
@@ -20,7 +20,7 @@ export function schemaOf(check: Check): JsonSchema {
   return check.schema ?? {};
 }
 
-/** A body: its fields, each with its check or its row of a table, and what is to be sent for those that must be there. */
+/** A body: its fields, each with its check or its row of a table, and the texts for required ones. */
 export function bodySchema(
   fields: Iterable<readonly [name: string, check: Check | readonly [check: Check, ...unknown[]]]>,
   required: ReadonlyMap<string, string>,

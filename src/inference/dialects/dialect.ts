@@ -13,22 +13,22 @@ export type DialectId = CallerDialectId | 'bedrock-converse';
 /** Those that callers speak too. */
 export type CallerDialectId = 'openai-chat' | 'anthropic-messages' | 'openai-responses' | 'gemini';
 
-/** What a step gives that can refuse its input; a refusal is no exception. */
+/** Result of a step that can refuse its input; a refusal is not an exception. */
 export type Result<T, F = Failure> = { ok: true; value: T } | { ok: false; failure: F };
 
 /** The side that callers speak to. Pure: no I/O, no clock. */
 export interface CallerDialect {
   id: CallerDialectId;
   /**
-   * Checks types, bounds and combinations; the first fault found names its field. Unknown fields are kept. What only a
-   * conversion needs is built when one is asked for.
+   * Checks types, bounds and combinations; the first fault names its field. Unknown fields are kept. Parts that only a
+   * conversion needs are built on demand.
    */
   readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest>;
   /** `readRequest` for a body whose tokens are only counted, where that lets more be left out. */
   readForCount?(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CountedRequest>;
   /** JSON Schema of the bodies that `readRequest`, or `readForCount`, takes: of the same table that checks them. */
   requestSchema(wanted: 'answer' | 'count'): JsonSchema;
-  /** What a body, as it was written, says of objects that live at providers. Throws for no body that was parsed. */
+  /** References of a body, as written, to objects at providers. Throws for no parsed body. */
   objectsIn(body: JsonObject): BodyObjects;
   encodeStream(head: AnswerHead): StreamEncoder;
   fold(head: AnswerHead): AnswerFold;
@@ -37,13 +37,13 @@ export interface CallerDialect {
   /** The JSON body of an error answer. */
   errorBody(failure: Failure, context: ErrorContext): JsonObject;
   /**
-   * The last frame of a stream that cannot go on; nothing may follow it. `mark` is where the stream stands: absent
-   * when nothing of an answer was sent.
+   * The last frame of a stream that cannot go on; nothing may follow it. `mark` is the stream's place: absent when no
+   * part of an answer was sent.
    */
   errorFrame(failure: Failure, context: ErrorContext, mark?: StreamMark): string;
 }
 
-/** Where a stream stands, for formats whose last frame must continue it. */
+/** Place of a stream, for formats whose last frame must continue it. */
 export interface StreamMark {
   /** The answer's id, as it was sent. */
   id: string;
@@ -71,7 +71,7 @@ export interface CallerRequest {
   neutral(): NeutralRequest;
   /** Items that stand in the gateway's own answers and are named in place of being sent; absent: none. */
   references?: readonly ItemReference[];
-  /** The same request with these in place of what names them, by id. */
+  /** The same request with these in place of the references to them, by id. */
   withItems?(items: Readonly<Record<string, JsonObject>>): CallerRequest;
   /** Why only a target of the caller's own dialect can answer this; absent: others can. */
   nativeOnly?: Failure;
@@ -121,7 +121,7 @@ export interface ForwardTarget {
   rename: Readonly<Record<string, string>>;
 }
 
-/** What an answer says of itself when the upstream left it open. */
+/** Defaults of an answer for what the upstream left open. */
 export interface AnswerHead {
   /** Id to use if the upstream gave none. */
   fallbackId: string;
@@ -133,7 +133,7 @@ export interface AnswerHead {
   echo?: JsonObject;
 }
 
-/** What of an answer its caller's format has no place for, by that format's words for such parts. Absent: nothing. */
+/** Parts of an answer without a place in its caller's format, by that format's words for them. Absent: none. */
 export interface Leaves {
   lost?: ReadonlySet<string> | undefined;
 }
@@ -148,7 +148,7 @@ export interface Holds {
 export interface StreamEncoder extends Leaves, Holds {
   /** The frames for one event, concatenated; '' when the event shows nothing. */
   step(event: NeutralEvent): string;
-  /** Where the stream stands, for dialects whose error frame must know. */
+  /** Place of the stream, for dialects whose error frame must know. */
   mark?(): StreamMark | undefined;
 }
 
@@ -163,8 +163,8 @@ export interface AnswerFold extends Leaves, Holds {
 export interface UpstreamDialect {
   id: DialectId;
   /**
-   * The body for a target. `failure` when the request asks what this dialect cannot do and dropping it would change
-   * the result; `Loss`es for what was left out or changed.
+   * The body for a target. `failure` when the dialect cannot express the request and leaving the part out would change
+   * the result; `Loss`es for parts that were left out or changed.
    */
   encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest>;
   /** The operator's fields for a target laid over an encoded body; absent: each replaces the member of its name. */
@@ -183,7 +183,7 @@ export interface UpstreamDialect {
   eventBytesMax?: number;
 }
 
-/** What encoders need to know of the target. */
+/** Facts of the target for encoders. */
 export interface EncodeTarget {
   /** Upstream model id. */
   model: string;
@@ -201,17 +201,17 @@ export interface EncodedRequest {
   decode?: DecodeOptions;
 }
 
-/** What a decoder cannot know from the answer alone. */
+/** Facts that the answer alone does not give a decoder. */
 export interface DecodeOptions {
   /** Structured output was asked for as a forced call of this tool: its arguments are the answer's text. */
   unwrapTool?: string | undefined;
   /** Strings at which the text ends, where the provider knows no such thing. */
   stop?: readonly string[] | undefined;
-  /** Where and how the vendor tells what was used, when that is not the dialect's own way. */
+  /** Where and how the vendor gives usage, when that is not the dialect's own way. */
   usageOf?: UsageOf | undefined;
 }
 
-/** The member of a chunk or whole answer that says what was used, in the dialect's own words; undefined: it says nothing. */
+/** The member of a chunk or whole answer with the usage, in the dialect's own words; undefined: none. */
 export type UsageOf = (body: JsonObject) => JsonValue | undefined;
 
 /** One server-sent event, as transport/sse-reader gives it too. */
@@ -231,7 +231,7 @@ export interface StreamDecoder {
   malformedLines(): number;
 }
 
-/** What the upstream said went wrong, in its own words. */
+/** The upstream's fault, in its own words. */
 export interface UpstreamError {
   message: string;
   /** Its code or type, such as `insufficient_quota`, `overloaded_error`; '' when none. */
@@ -239,11 +239,11 @@ export interface UpstreamError {
   param: string | null;
   /** Ms that its body asks to wait; what the headers say goes before it. */
   retryAfterMs?: number;
-  /** What else it says, such as Groq's `failed_generation`, as it came. */
+  /** Further members, such as Groq's `failed_generation`, unchanged. */
   members?: JsonObject;
 }
 
-/** The whole answer that a stream tells. */
+/** The whole answer of a stream. */
 export interface WholeGatherer {
   step(event: SseEvent): void;
   /** Null until its last event has come. */
@@ -252,18 +252,18 @@ export interface WholeGatherer {
 
 /** Watches one answer that is forwarded as bytes. */
 export interface PassingReader {
-  /** Looks at one event of a stream. The verdict may be one object for all of its kind: read it, keep nothing of it. */
+  /** Reads one event of a stream. The verdict may be one object for all of its kind: read it, keep nothing of it. */
   step(event: SseEvent): PassingVerdict;
-  /** Looks at a whole JSON answer. A fault means that it is an error or no answer at all. */
+  /** Reads a whole JSON answer. A fault means that it is an error or not an answer. */
   whole(body: unknown): Fault | null;
   readonly seen: PassingFacts;
 }
 
-/** What an event that passes by is. */
+/** Kind of a passing event. */
 export interface PassingVerdict {
   /** It shows something of the answer: commits headers, feeds timers. */
   content: boolean;
-  /** It is no part of an answer; nothing after it counts. */
+  /** It is not part of an answer; nothing after it counts. */
   fault: Fault | null;
   /** The chunk exists only because we asked for usage. */
   usageOnly: boolean;
@@ -279,8 +279,8 @@ export interface PassingFacts {
   /** The upstream's terminal event ([DONE], message_stop) has passed. */
   terminal: boolean;
   /**
-   * What is still owed to the reader at a clean end: `[DONE]`, when the answer was finished and only the wire's own
-   * end mark was left out. '' or absent: nothing.
+   * The rest for the reader at a clean end: `[DONE]`, when the answer was finished and only the wire's own end mark was
+   * left out. '' or absent: nothing.
    */
   closing?: string;
   /** Rough count of output tokens that passed, for when the upstream tells no usage. */
@@ -288,6 +288,6 @@ export interface PassingFacts {
   /** What the answer calls itself, and why it ended, in its own words; null or absent: it has not said. */
   answeredAs?: string | null;
   finishReason?: string | null;
-  /** Where the stream stands, for dialects whose error frame must know. */
+  /** Place of the stream, for dialects whose error frame must know. */
   mark?: StreamMark | undefined;
 }

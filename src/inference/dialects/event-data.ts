@@ -7,7 +7,10 @@ export function parsedData(data: string): JsonObject | null {
   return isObject(value) ? value : null;
 }
 
-/** A JSON text; undefined for what is none. A count of tokens that is NaN, as Python writes it, is -1: no count either. */
+/**
+ * A JSON text; undefined for any other. A count of tokens that is NaN, as Python writes it, becomes -1: not a count
+ * either.
+ */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -33,8 +36,8 @@ export function stringOr<T>(value: JsonValue | undefined, otherwise: T): string 
 }
 
 /**
- * Whether data that is not parsed begins and ends as an object does: a page of HTML, a bare word or a line that was cut
- * does not. Parsing each of an answer's pieces to know would cost more than all else that is done for them.
+ * Whether unparsed data begins and ends as an object does: a page of HTML, a bare word or a cut line does not. Parsing
+ * each of an answer's pieces to know would cost more than everything else that is done for them.
  */
 export function looksWhole(data: string): boolean {
   return data.charCodeAt(0) === 0x7b && data.charCodeAt(data.length - 1) === 0x7d;
@@ -45,5 +48,5 @@ export function isEndMark(data: string): boolean {
   return data.charCodeAt(0) !== 0x7b && data.trim() === '[DONE]';
 }
 
-/** Callers' own clients would break on such a line, or lose what it said without a word. */
+/** Callers' own clients would break on such a line, or lose its content silently. */
 export const brokenLine: Fault = Object.freeze(fault('malformed', 'sent an event that cannot be read'));

@@ -2,7 +2,7 @@ import { isObject, type JsonValue } from '../../kernel/json.ts';
 import type { Fault, FaultClass } from '../neutral/outcome.ts';
 import type { UpstreamError } from './dialect.ts';
 
-/** What goes on to callers of an upstream's error code. */
+/** The part of an upstream's error code that callers get. */
 export const codeForCallers = /^[a-z][\w.-]{1,63}$/i;
 
 /**

@@ -7,7 +7,7 @@ import { gatewayOnlyFields } from './forward-body.ts';
 
 export type { Check } from './described-check.ts';
 
-/** One fault in a request: where, what stands there, what should. */
+/** One fault in a request: its place, the value, and the expected one. */
 export interface Complaint {
   /** OpenAI's spelling: `messages[0].content`; '' is the value checked itself. */
   path: string;
@@ -70,7 +70,7 @@ export function integerIn(min: number, max: number): Check {
   );
 }
 
-/** What no double tells apart is no bound. */
+/** A bound that doubles cannot distinguish is not a bound. */
 function boundsOf(minimum: number, maximum: number): JsonSchema {
   return {
     ...(minimum > -Number.MAX_SAFE_INTEGER && { minimum }),
@@ -229,7 +229,10 @@ export function eachOf(values: readonly JsonValue[], item: Check): Complaint | n
   return null;
 }
 
-/** A list of objects that hold a list of objects, or a text, under `member`: as much as is read of what others judge. */
+/**
+ * A list of objects that hold a list of objects, or a text, under `member`: as much as is read of fields that others
+ * judge.
+ */
 export function turnsOf(member: string, lengthMin: number): Check {
   const turn: Check = (value) => {
     if (!isObject(value)) return complain('', value, 'an object');
@@ -261,13 +264,13 @@ export const functionName: Check = described({ type: 'string', pattern: function
     : complain('', value, 'a name of 1 to 64 letters, digits, _ or -'),
 );
 
-/** What no rule knows may be anything, but for what JSON could not say again: 1e999. */
+/** A value without a rule may be anything that JSON can express again; 1e999 is not. */
 export const anyJson: Check = (value) =>
   value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY
     ? complain('', value, 'a number that a double can hold')
     : null;
 
-/** Members of the neutral form that hold what the wire says as it is. */
+/** Members of the neutral form that hold the wire's value unchanged. */
 type PlainName =
   | 'temperature'
   | 'topP'
@@ -329,11 +332,11 @@ export function checkFields(
   return null;
 }
 
-/** What a check of a whole body came to. */
+/** Result of a check of a whole body. */
 export interface Checked<Body> {
-  /** Where `vendors` is null all types and bounds hold, else only those of what Culvert reads itself. */
+  /** If `vendors` is null all types and bounds hold, else only those of fields that Culvert reads itself. */
   body: Body;
-  /** What is wrong for a conversion; providers of the caller's own format may take it. */
+  /** A fault for a conversion only; providers of the caller's own format may accept it. */
   vendors: Failure | null;
 }
 
@@ -350,7 +353,7 @@ export function judged<Body extends JsonObject>(
   return ours === null ? { ok: true, value: { body: body as Body, vendors: failure } } : { ok: false, failure };
 }
 
-/** What no neutral name holds; null when there is nothing. */
+/** Fields without a neutral name; null when there are none. */
 export interface LeftOver {
   hints: JsonObject | null;
   vendor: JsonObject | null;

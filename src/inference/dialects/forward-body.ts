@@ -63,7 +63,7 @@ function rewritten(parsed: JsonObject, values: Values, target: ForwardTarget, lo
   for (const name of gatewayOnlyFields) delete body[name];
   for (const [name, text] of values) body[name] = JSON.parse(text);
   for (const name of target.omit) {
-    // What the operator wrote for this target stays; no quirk strikes it out.
+    // The operator's fields for this target stay; no quirk removes them.
     if (!Object.hasOwn(body, name) || Object.hasOwn(target.body, name)) continue;
     if (body[name] !== null) losses.push({ field: name, why: 'unsupported' });
     delete body[name];

@@ -1,16 +1,19 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 
-/** An id in a caller's body that means something to the provider alone, which keeps what it names. */
+/** An id in a caller's body with a meaning only for the provider, which keeps the object. */
 export interface NamedObject {
   id: string;
-  /** Where it stands, as the caller wrote it: `input[0].file_id`. */
+  /** Its place, as the caller wrote it: `input[0].file_id`. */
   field: string;
-  /** `reference`: the provider looks it up. `label`: it stands on what the caller sent whole, such as a message. */
+  /**
+   * `reference`: the provider looks it up. `label`: it belongs to an object that the caller sent whole, such as a
+   * message.
+   */
   use: 'reference' | 'label';
 }
 
-/** Whether an id that an answer gives out can be named later: always, or only if the provider keeps the answer. */
+/** Whether an id in an answer can be named later: always, or only if the provider keeps the answer. */
 export interface GivenId {
   id: string;
   nameable: 'always' | 'if-kept';
@@ -43,7 +46,7 @@ export interface MemberTable {
   kindOf(name: string): MemberKind | null;
 }
 
-/** Where a dialect's bodies hold ids. */
+/** Places of ids in a dialect's bodies. */
 export interface NamingRules {
   /** At any depth. */
   members: MemberTable;
@@ -51,20 +54,20 @@ export interface NamingRules {
   top?: MemberTable;
   /** In an item, beside `members`. */
   items?: MemberTable;
-  /** What the id of an item is; null: nobody's. */
+  /** Kind of an item's id; null: it belongs to nobody. */
   itemUse?(item: JsonObject, id: string): NamedObject['use'] | null;
   /** Whether ids in an object of this `type` are labels. */
   echoes?(type: string): boolean;
 }
 
-/** What a caller's body says of objects that live at providers. */
+/** A caller's references to objects at providers. */
 export interface BodyObjects {
   named: NamedObject[];
   /** Members of all objects, however deep. Fewer than the text has: one hides another of its name. */
   members: number;
   /**
-   * Which ids of the answer can be named later. `all`: the provider keeps the answer itself. `objects`: only what is
-   * made beside it, such as containers and files. `nothing`: nobody need look.
+   * Ids of the answer that can be named later. `all`: the provider keeps the answer itself. `objects`: only objects
+   * beside it, such as containers and files. `nothing`: nobody need look.
    */
   answerGives: 'nothing' | 'objects' | 'all';
 }
@@ -107,7 +110,7 @@ class Search implements BodyObjects {
   members: number;
   readonly answerGives: BodyObjects['answerGives'];
   readonly #rules: NamingRules;
-  /** Of the value being looked at; made text only where an id is found. */
+  /** Path of the present value; made into text only when an id is found. */
   readonly #path: (string | number)[];
 
   constructor(rules: NamingRules, answerGives: BodyObjects['answerGives']) {
@@ -206,7 +209,7 @@ function membersIn(value: JsonValue): number {
   return members;
 }
 
-/** The same words for what is another's and for what is not there. */
+/** The same words for another tenant's id and for an unknown one. */
 export function objectNotFound(field: string): Failure {
   return {
     kind: 'not-found',
@@ -216,8 +219,8 @@ export function objectNotFound(field: string): Failure {
 }
 
 /**
- * Whether a provider reads this from the open web, as anybody could: http(s) at a host that is none of Google's API's.
- * Hosts are looked for in the text too, since parsers differ about what is one.
+ * Whether a provider reads this from the open web, as anybody could: http(s) at a host other than those of Google's
+ * API. Hosts are looked for in the text, too, because parsers disagree about hosts.
  */
 function isPublicAddress(uri: string): boolean {
   if (!/^https?:\/\//i.test(uri) || !URL.canParse(uri)) return false;

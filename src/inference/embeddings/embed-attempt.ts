@@ -16,11 +16,11 @@ import { embeddingFactsOf, encodeEmbeddingCall } from './embedding-call.ts';
 import type { EmbeddingServices } from './services.ts';
 import { otherLength } from './usual-length.ts';
 
-/** What is to be embedded, and what has been so far. */
+/** Inputs to embed, and the vectors so far. */
 export interface EmbeddingRun {
   body: EmbeddingBody;
   gathered: GatheredVectors;
-  /** What the others' vectors must be as long as; null where their length was asked for or declared. */
+  /** Required length of further vectors; null when their length was requested or declared. */
   first: Target | null;
   /** Every input has its vector: the answer's body. */
   write(): Promise<Bytes>;
@@ -29,8 +29,8 @@ export interface EmbeddingRun {
 type TrialServices = Pick<EmbeddingServices, 'clock' | 'transport' | 'embeddingCodec' | 'engines'>;
 
 /**
- * One attempt at one target: as many calls as it needs for the inputs that have no vector yet. What was answered is kept
- * when a call fails; the rest is for the next target, whose vectors are of the same space.
+ * One attempt at one target: as many calls as it needs for the inputs that have no vector yet. Vectors are kept when a
+ * call fails; the rest is for the next target, whose vectors are of the same space.
  */
 export class EmbeddingTrial extends SplitTrial {
   readonly shows: Trial['shows'];

@@ -27,12 +27,12 @@ export interface EmbeddedTexts {
   vectors: Float32Array<ArrayBuffer>;
 }
 
-/** For whom: what every admitted request knows of itself. */
+/** The caller: facts that every admitted request has. */
 export type TextsCall = Pick<
   ModelCall,
   'requestId' | 'clientRequestId' | 'principal' | 'admitted' | 'tag' | 'trace' | 'atMs' | 'startedMs'
 > & {
-  /** Whose leaving ends the work. */
+  /** Its end ends the work. */
   client?: Client;
 };
 

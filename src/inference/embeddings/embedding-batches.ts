@@ -5,7 +5,7 @@ import type { EmbeddingTarget } from '../routing/target.ts';
 
 /** Tokens of one call where no bound is known: some 1 MB of text, which is written out without holding up the loop. */
 const callTokensMax = 250_000;
-/** What the vectors of one request may take: 2,048 of 8,192 numbers where they go out as they came. */
+/** Memory for the vectors of one request: 2,048 of 8,192 numbers that go out unchanged. */
 const bytesMax = 128 * 1024 * 1024;
 
 /** `double`: as upstreams wrote them, to be written again; `single`: as vectors are kept. */
@@ -35,7 +35,7 @@ export function batchesOf(
   return batches;
 }
 
-/** One request's vectors as they come in, in whatever order and from whichever target; all of one length. */
+/** One request's vectors as they come, in any order and from any target; all of one length. */
 export class GatheredVectors {
   /** Null until the first vectors are there. */
   rows: Float64Array<ArrayBuffer> | Float32Array<ArrayBuffer> | null = null;
@@ -44,7 +44,7 @@ export class GatheredVectors {
   readonly #precision: Precision;
   readonly #answered: boolean[];
 
-  /** `size`: as it was asked for or declared; null takes what comes first. */
+  /** `size`: requested or declared; null takes the first one that comes. */
   constructor(count: number, size: number | null, precision: Precision) {
     this.#precision = precision;
     this.#answered = new Array<boolean>(count).fill(false);

@@ -27,9 +27,9 @@ export interface EmbeddingOrder {
   model: string;
   /** Fields that the operator adds. */
   body: Readonly<Record<string, unknown>>;
-  /** Which inputs, by their place. */
+  /** Indexes of the inputs. */
   inputs: readonly number[];
-  /** To be told to the upstream; null = nothing is said. */
+  /** For the upstream; null: left out. */
   dimensions: number | null;
   facts: EncodingFacts;
 }

@@ -13,7 +13,7 @@ export function embeddingFactsOf(providers: ReadonlyMap<string, ConfiguredProvid
   return facts;
 }
 
-/** One call of a target: what it is sent for the inputs at these places. */
+/** One call of a target: its body for the inputs at these indexes. */
 export async function encodeEmbeddingCall(
   body: EmbeddingBody,
   target: Target,
@@ -27,7 +27,7 @@ export async function encodeEmbeddingCall(
   return encoded.value;
 }
 
-/** What the caller asked for; else what the alias declares, where that is surely understood. */
+/** The caller's wish; else the alias's declaration, if the target surely understands it. */
 function dimensionsToAsk({ facts }: EmbeddingBody, target: Target): number | null {
   const { dimensions, resizes } = target.embedding!;
   const asked = facts.needs.embedding!.dimensions;

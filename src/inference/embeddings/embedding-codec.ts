@@ -17,10 +17,10 @@ export interface EmbeddingCodec {
   close(): Promise<void>;
 }
 
-/** A number takes some 150 ns to write out; so many take less than 10 ms. */
+/** A number takes some 150 ns to write out; this many take less than 10 ms. */
 const numbersOnLoopMax = 50_000;
 
-/** What waits for the thread is bounded by the calls that a request may have at one time. */
+/** The calls that a request may have at one time bound the thread's queue. */
 export function createEmbeddingCodec(): EmbeddingCodec {
   const thread = createRestingThread(new URL('./embedding-worker.ts', import.meta.url), 'embedding worker');
   const offLoop = <T>(tenant: string, work: (id: number) => EmbeddingWork, buffer: ArrayBuffer): Promise<T> =>

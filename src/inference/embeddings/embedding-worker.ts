@@ -4,7 +4,7 @@ import { type EmbeddingAnswer, writeEmbeddings } from '../dialects/embeddings/wr
 import type { AnswerForm } from '../neutral/embedding.ts';
 import { decodeEmbeddings } from './embedding-codec.ts';
 
-/** What the worker is asked; every message is answered once, with the same `id`. */
+/** Orders to the worker; every message is answered once, with the same `id`. */
 export type EmbeddingWork =
   | { id: number; kind: 'decode'; bytes: Uint8Array<ArrayBuffer>; format: EmbeddingFormatId; count: number }
   | { id: number; kind: 'encode'; answer: EmbeddingAnswer; form: AnswerForm };

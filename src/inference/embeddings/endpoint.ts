@@ -68,8 +68,9 @@ function embeds({ providers }: Snapshot, { provider, embedding }: Target): boole
 }
 
 /**
- * Vectors of two spaces cannot be compared: who asks for a model must never get them in turn. Configuration is checked
- * for that where it says `type: embedding`; of any other alias, whatever is not in the first target's space is left out.
+ * Vectors of two spaces cannot be compared: callers of one model must never get both in turn. The configuration is
+ * checked for that where it says `type: embedding`; for any other alias, targets outside the first target's space are
+ * left out.
  */
 function ofOneSpace(candidates: readonly RouteCandidate[]): readonly RouteCandidate[] {
   const space = candidates[0]?.target.embedding?.space ?? null;
@@ -100,7 +101,7 @@ export interface EmbeddedInputs {
   inputTokens: number;
 }
 
-/** `wishes`: of whoever asks. */
+/** `wishes`: of the caller. */
 export function embeddingPlan(
   way: EmbeddingWay,
   facts: RequestFacts,

@@ -2,7 +2,7 @@ import { malformed } from '../dialects/embeddings/read-rows.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import type { Target } from '../routing/target.ts';
 
-/** Length of the vectors that a model's first target gave last, where nobody says how long they are. */
+/** Length of the last vectors of a model's first target, when nobody declares it. */
 const lengths = new WeakMap<Target, number>();
 
 /**

@@ -7,7 +7,7 @@ import { type AnyBody, type BodyKind, readBody } from './body-readers.ts';
 /** As the body's own `encode` takes it. */
 export type AnyOrder = EncodeOrder | EmbeddingOrder | ForwardOrder;
 
-/** What the worker is asked; every message is answered once, with the same `id`, except `release`. */
+/** Orders to the worker; every message is answered once, with the same `id`, except `release`. */
 export type WorkerOrder =
   | { id: number; kind: 'read'; raw: Uint8Array<ArrayBuffer>; bodyKind: BodyKind }
   | { id: number; kind: 'encode'; body: number; order: AnyOrder }

@@ -15,7 +15,8 @@ const ordersMax = 16_384;
 
 /**
  * Parses, checks and converts large bodies in one worker thread, started at the first of them, so that a 32 MB request
- * never holds up the streams of others (faults.md F23, F24), in turn for those that send them. A crash of the thread fails its own bodies alone.
+ * never holds up the streams of others (faults.md F23, F24). Senders take turns. A crash of the thread fails only its
+ * own bodies.
  */
 export function createBodyWorkers(): AllBodies {
   const thread = createWorkThread(new URL('./body-worker.ts', import.meta.url), 'body worker');
@@ -91,7 +92,7 @@ export function createBodyWorkers(): AllBodies {
   }
 }
 
-/** What came over from the thread. */
+/** Data from the thread. */
 type RemoteEncoded = { bytes: Uint8Array<ArrayBuffer> } | { mediaWanted: unknown };
 
 function failureOf(error: unknown): Failure {

@@ -19,13 +19,13 @@ export interface Services
     ForwardedServices {
   bodies: AllBodies;
   storage: ImageServices['storage'];
-  /** Where uploads wait. */
+  /** Uploads wait here. */
   spool: Spool;
-  /** Of keys that `telemetry.log.bodies` names. */
+  /** Keys that `telemetry.log.bodies` names. */
   logBodies(bodies: LoggedBodies): void;
 }
 
-/** What was asked and answered, for the log: bounded and without credentials already. */
+/** Request and answer for the log: already bounded and without credentials. */
 export interface LoggedBodies {
   requestId: string;
   /** `account/name`. */

@@ -11,5 +11,5 @@ export interface EmbeddingEngine {
   embed(tenant: string, texts: readonly string[]): Promise<Float32Array>;
 }
 
-/** The provider name under which targets name the engines of this process; nobody else can be called so. */
+/** The provider name by which targets name the engines of this process; no other provider can have it. */
 export const engineProvider = 'culvert';

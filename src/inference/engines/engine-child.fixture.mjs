@@ -1,4 +1,4 @@
-// A child that does as its orders say, for tests of what looks after it.
+// A child that follows its orders, for tests of its supervisor.
 process.on('message', (message) => {
   if (message.kind === 'load') {
     if (message.load.refuses) process.send({ kind: 'not-loaded', message: message.load.refuses });

@@ -72,7 +72,7 @@ test('no process runs before the first order, and none after the last has been t
   assert.equal(child.pid(), first.pid);
   timers.ring(600_000);
   assert.equal(child.pid(), null);
-  // It is no crash: the next order starts another at once.
+  // It is not a crash: the next order starts another at once.
   const second = await child.ask<Answer>('a', { say: 2 });
   assert.notEqual(second.pid, first.pid);
 });
@@ -182,7 +182,7 @@ test('closing ends it, and fails what it was asked', async (t) => {
 test('the process of an engine ends when its gateway does, even by kill -9', async () => {
   const host = fork(new URL('./child/engine-host.ts', import.meta.url), { stdio: 'ignore' });
   await once(host, 'spawn');
-  // What the death of the other side looks like from there.
+  // The death of the other side, as seen from there.
   host.disconnect();
   const [code] = await once(host, 'exit');
   assert.equal(code, 0);

@@ -20,7 +20,7 @@ const backOffMaxMs = 60_000;
 export interface EngineChildOptions {
   /** For messages: `the engine kokoro-82m`. */
   name: string;
-  /** What it is to load: the first message that it gets. */
+  /** The model to load: the first message that it gets. */
   load: object;
   clock: Clock;
   /** Another child's code, in tests. */
@@ -35,9 +35,9 @@ interface Order {
 }
 
 /**
- * A process of its own that holds one model and answers one order after another, in turn for those that ask: started by
- * the first, stopped when it has had none for ten minutes. What crashes it or hangs in it never reaches the gateway, nor
- * does its memory.
+ * A process of its own that holds one model and answers one order after another, with turns for tenants. The first
+ * order starts it, and ten minutes without any stop it. A crash or hang in it never reaches the gateway, nor does its
+ * memory.
  */
 export class EngineChild {
   readonly #name: string;
@@ -75,8 +75,8 @@ export class EngineChild {
   }
 
   /**
-   * The answer to one order. Rejects with an EngineError when the queue is full, the child died or hung, or said so
-   * itself; with the signal's reason once it is aborted, though what the child has begun it ends.
+   * The answer to one order. Rejects with an EngineError when the queue is full, the child died or hung, or reported
+   * it; with the signal's reason once it is aborted, although the child ends what it has begun.
    */
   async ask<Answer>(tenant: string, order: object, signal?: AbortSignal): Promise<Answer> {
     if (this.#closed) throw this.#closedError();
@@ -105,7 +105,7 @@ export class EngineChild {
           },
         },
       };
-      // What the child has begun it ends, and keeps its turn so long.
+      // The child ends what it has begun, and keeps its turn that long.
       const leave = () => {
         reject(signal?.reason);
         if (this.#first !== asked) return;
@@ -188,7 +188,7 @@ export class EngineChild {
     this.#run.watch(orderSilenceMs);
   }
 
-  /** Nothing to do: it keeps nobody alive, and goes when that lasts. */
+  /** Nothing to do: it keeps no process alive, and ends when that lasts. */
   #rest(run: EngineRun): void {
     run.unref();
     this.#stopIdle();

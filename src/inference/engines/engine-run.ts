@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import type { FromHost, ToHost } from './child/host-messages.ts';
 import type { EngineTimer } from './engine-timer.ts';
 
-/** Of what the child writes, for the message when it dies. */
+/** Part of the child's output for the message when it dies. */
 const stderrCharsMax = 2_000;
 
 export interface EngineRunEvents {
@@ -51,7 +51,7 @@ export class EngineRun {
     if (this.#process.connected) this.#process.send(message, () => {});
   }
 
-  /** From now on it is killed when nothing is heard of it for so long. */
+  /** From now on it is killed after this long without a message. */
   watch(silenceMs: number): void {
     this.#stopWatch();
     this.#stopWatch = this.#timer(silenceMs, () => this.kill(`it said nothing for ${silenceMs / 1_000} s`));
@@ -67,14 +67,16 @@ export class EngineRun {
     this.#process.channel?.ref();
   }
 
-  /** It keeps nobody alive. */
+  /** It keeps no process alive. */
   unref(): void {
     this.#process.unref();
     this.#process.channel?.unref();
     (this.#process.stderr as unknown as { unref?(): void } | null)?.unref?.();
   }
 
-  /** SIGKILL: a stopped process takes no other signal. `reason` is told when it has ended, unless an earlier one is. */
+  /**
+   * SIGKILL: a stopped process takes no other signal. `reason` is reported when it has ended, unless an earlier one is.
+   */
   kill(reason: string): void {
     this.#killedFor ??= reason;
     this.#process.kill('SIGKILL');

@@ -1,4 +1,4 @@
-/** Calls `then` once after `ms`; what it returns stops it. Given, so that tests can say when. */
+/** Calls `then` once after `ms`; the returned function stops it. A parameter, so that tests control time. */
 export type EngineTimer = (ms: number, then: () => void) => () => void;
 
 /** The machine's own; keeps no process alive. */

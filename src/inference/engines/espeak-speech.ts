@@ -26,7 +26,7 @@ const languages =
 /** That of nearly all its voices: whoever converts the sound further does it off the loop, where it takes 3 ms a piece. */
 const sampleRateHz = 22_050;
 
-/** Its usual pace, and what it takes: a slower one than 80 it does not speak. */
+/** Its usual pace, and its bounds: it does not speak slower than 80. */
 const wordsAMinute = 175;
 const wordsAMinuteMin = 80;
 
@@ -50,7 +50,7 @@ export function createEspeakSpeech(espeak: Espeak): SpeechEngine {
           signal,
         );
         for (const piece of atEngineRate(soundIn(wav))) {
-          // The first samples of a short sentence may still wait for what comes after them.
+          // The first samples of a short sentence may still wait for those after them.
           if (piece.length === 0) continue;
           samples += piece.length / 2;
           yield piece;
@@ -88,7 +88,7 @@ function pcmOf(samples: Float32Array): Buffer {
 /** Its wav: mono, 16 bits, written before it knew how long it would be, so that its sizes say nothing. */
 function soundIn(wav: Buffer): Sound {
   const data = wav.indexOf('data', 12, 'latin1');
-  // Of a text without a word it writes nothing at all.
+  // It writes nothing at all for a text without a word.
   if (wav.length === 0 || data === -1) return { rateHz: sampleRateHz, sound: new Int16Array(0) };
   const bytes = wav.subarray(data + 8);
   const aligned = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + (bytes.length & ~1));

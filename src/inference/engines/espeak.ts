@@ -8,20 +8,20 @@ import { type EngineTimer, systemTimer } from './engine-timer.ts';
 
 /** Processes at one time: a sentence takes one some 16 ms. */
 const atOnce = 5;
-/** Of one tenant half. */
+/** One tenant may have half. */
 const waitingMax = 128;
-/** Of one sentence. One that takes longer hangs. */
+/** For one sentence. One that takes longer hangs. */
 const runMs = 20_000;
-/** Ten minutes of sound. */
+/** Ten minutes of audio. */
 const outputBytesMax = 32 * 1024 * 1024;
 
 /** The system's espeak-ng, a process for each text: its licence (GPL) stays outside. */
 export interface Espeak {
-  /** What it writes for a text. Rejects with an EngineError, or the signal's reason. */
+  /** Its output for a text. Rejects with an EngineError, or the signal's reason. */
   run(tenant: string, args: readonly string[], text: string, signal: AbortSignal): Promise<Buffer>;
 }
 
-/** Where espeak-ng is; null when it is not installed. A look at some names, cheap enough for every start. */
+/** Path of espeak-ng; null when it is not installed. It looks at a few names, cheap enough for every start. */
 export function findEspeak(searchPath: string = process.env.PATH ?? ''): string | null {
   return findTool('espeak-ng', searchPath);
 }
@@ -50,7 +50,7 @@ function runOnce(
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const process = spawn(command, [...args, '--stdin'], { stdio: ['pipe', 'pipe', 'ignore'], env: environment() });
-    // A tenant has one that is as urgent as serving; where the machine is full, its others take from nobody.
+    // A tenant has one process that is as urgent as serving; when the machine is full, its others take from nobody.
     if (!alone) lowerPriority(process.pid);
     const pieces: Buffer[] = [];
     let bytes = 0;

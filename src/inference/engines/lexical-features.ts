@@ -16,7 +16,7 @@ const partWeights: readonly (readonly [length: number, weight: number])[] = [
 const signWeight = 0.6;
 const signPairWeight = 1;
 
-/** Of a longer run of letters only the first have parts: it is a blob rather than a word. */
+/** Only the first letters of a longer run have parts: it is a blob rather than a word. */
 const partedCharsMax = 48;
 
 // Each kind of feature starts from a number of its own, so that the word `abc` is not the part `abc`.
@@ -80,7 +80,7 @@ function takeSigns(text: string, start: number, take: TakeFeature): number {
   return at;
 }
 
-/** The word's parts of three and four characters, its borders being characters. */
+/** The word's parts of three and four characters; its borders count as characters. */
 function takeParts(text: string, start: number, end: number, take: TakeFeature): void {
   for (const [length, weight] of partWeights) {
     for (let first = start - 1; first + length <= end + 1; first += 1) {

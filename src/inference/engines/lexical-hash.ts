@@ -1,4 +1,4 @@
-/** What the hash of a word starts from. */
+/** The start value of a word's hash. */
 export const wordSeed = 0x811c9dc5;
 
 /** One step of FNV-1a, over 16 or more bits at once. Part of the model: never changed, as all of this file. */

@@ -1,7 +1,8 @@
 import { wordHash } from './lexical-hash.ts';
 
 /**
- * Words that say nothing of a text's subject, of the languages most written; part of the model, so never changed. Those that are words of weight in another of them are left out (`die`, `war`).
+ * Words without meaning for a text's subject, of the most written languages; part of the model, so never changed. Words
+ * that carry meaning in another of them are left out (`die`, `war`).
  */
 const stopWords = `
 a about after all an and any are as at be because been before being between both but by can could did do does doing

@@ -1,8 +1,8 @@
-/** Adds up the features of one text after another. What it holds is bounded by the features of the longest text. */
+/** Adds up the features of one text after another. The features of the longest text bound its memory. */
 export interface FeatureSum {
   /** One occurrence. Of a feature that came before, the weight is that of its first. */
   add(hash: number, weight: number): void;
-  /** Writes the unit vector of what was added since the last one, and begins anew. */
+  /** Writes the unit vector of everything added since the last one, and begins anew. */
   take(row: Float32Array): void;
 }
 

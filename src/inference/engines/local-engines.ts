@@ -23,9 +23,9 @@ export interface Engines {
   transcription: ReadonlyMap<string, TranscriptionEngine>;
 }
 
-/** What this machine can do by itself. Nothing is loaded or started before an engine is asked. */
+/** Abilities of this machine itself. Nothing is loaded or started before an engine is asked. */
 export interface LocalEngines {
-  /** As last looked for; the same object for ever, which every look brings up to date. */
+  /** As of the last look; the same object for ever, which every look updates. */
   readonly engines: Engines;
   /** Finds those that are there, or being downloaded, right now: some looks at the disk. */
   look(): Engines;
@@ -37,7 +37,7 @@ export interface LocalEnginesOptions {
   dataDir: string;
   clock: Clock;
   decode: WhisperParts['decode'];
-  /** Where programs are looked for, written as PATH is. */
+  /** Folders of programs, written as PATH. */
   searchPath?: string;
   /** Another folder with the packages, in tests. */
   runtime?: string;

@@ -1,7 +1,7 @@
 import { engineFailed } from './engine-error.ts';
 import type { Espeak } from './espeak.ts';
 
-/** Kept as they are: Kokoro was taught them. */
+/** Kept unchanged: Kokoro was taught them. */
 const marks = /([;:,.!?¡¿—…"«»“”(){}[\]]+)/;
 
 /** By the first letter of a voice: what espeak-ng calls its language. */
@@ -22,8 +22,8 @@ export interface Speller {
 }
 
 /**
- * A sentence as Kokoro reads it: phonemes of the system's espeak-ng between the sentence's own marks, with what misaki,
- * which Kokoro was trained with, writes otherwise.
+ * A sentence as Kokoro reads it: phonemes of the system's espeak-ng between the sentence's own marks, with the spelling
+ * of misaki, which Kokoro was trained with, where it differs.
  */
 export async function phonemesOf(
   speller: Speller,

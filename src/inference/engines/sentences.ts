@@ -1,6 +1,6 @@
 /** Longer ones are parted, so that the first sound never waits for a whole chapter, nor a model for its memory. */
 const sentenceCharsMax = 300;
-/** `Dr.` alone is no sentence, and what follows it is spoken better together. */
+/** `Dr.` alone is not a sentence, and it sounds better together with the next words. */
 const sentenceCharsMin = 24;
 
 let segmenter: Intl.Segmenter | null = null;

@@ -1,13 +1,13 @@
-/** What an engine is to say. */
+/** An order to an engine to speak. */
 export interface SpokenText {
-  /** Whose turn it takes. */
+  /** Tenant whose turn it takes. */
   tenant: string;
   text: string;
   /** One of the engine's own voices. */
   voice: string;
   /** 1 is the engine's usual pace; 0.25 to 4. */
   speed: number;
-  /** Aborted when nobody listens any more: whatever makes the sound must stop. */
+  /** Aborted when nobody listens any more: the engine must stop. */
   signal: AbortSignal;
 }
 
@@ -15,7 +15,7 @@ export interface SpokenText {
 export interface SpeechEngine {
   /** The upstream model id that targets name it by. */
   readonly model: string;
-  /** Of the sound that it makes. */
+  /** Of its audio. */
   readonly sampleRateHz: number;
   /** The voices it has, as `speak` takes them. */
   readonly voices: readonly string[];

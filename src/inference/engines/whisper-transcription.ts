@@ -4,7 +4,7 @@ import type { TranscribedSegment, TranscriptionEngine } from './transcription-en
 
 const rateHz = 16_000;
 const windowSamples = 30 * rateHz;
-/** Less than this at a file's end is no word. */
+/** Less than this at a file's end is not a word. */
 const restSamplesMin = rateHz / 10;
 
 export interface WhisperParts {
@@ -12,13 +12,13 @@ export interface WhisperParts {
   /** Throws why it cannot be asked yet. */
   ready(): void;
   child: EngineChild;
-  /** A file's sound at 16 kHz, from -1 to 1. */
+  /** A file's audio at 16 kHz, from -1 to 1. */
   decode(tenant: string, path: string, options: { rateHz: number; signal: AbortSignal }): AsyncIterable<Float32Array>;
 }
 
 /**
- * Whisper in a child process, window by window of 30 s. A window ends where its last whole segment does: what it cut
- * in the middle is heard again, whole, by the next.
+ * Whisper in a child process, window by window of 30 s. A window ends where its last whole segment does: the next one
+ * hears a segment that was cut in the middle again, whole.
  */
 export function createWhisperTranscription({ model, ready, child, decode }: WhisperParts): TranscriptionEngine {
   return {

@@ -21,7 +21,7 @@ import type { ForwardedBody, ForwardedFacts } from './forwarded-body.ts';
 import { nobodyServes } from './nobody-serves.ts';
 import type { ForwardedServices } from './services.ts';
 
-/** An endpoint of one format: its body goes on as it came, to whichever target of its model serves it. */
+/** An endpoint of one format: its body goes on unchanged, to whichever target of its model serves it. */
 export function forwardedEndpoint(
   services: ForwardedServices,
   id: ForwardedEndpointId,
@@ -38,7 +38,7 @@ export function forwardedEndpoint(
   };
 }
 
-/** Who may answer such a request, and for how much; a 404, 403 or 400 where nobody may. */
+/** Who may answer such a request, and for how much; a 404, 403 or 400 when nobody may. */
 export function forwardPlan(
   snapshot: Snapshot,
   { principal, wishes }: Pick<ModelCall, 'principal' | 'wishes'>,
@@ -63,8 +63,8 @@ export function forwardPlan(
 }
 
 /**
- * The targets, those of fallbacks too, whose provider serves the endpoint; a 400 when none does. A stream is wanted of
- * those that stream: nothing here makes one of a whole answer.
+ * The targets, with those of fallbacks, whose provider serves the endpoint; a 400 when none does. A stream needs a
+ * target that streams: nothing here makes one of a whole answer.
  */
 function servedBy(
   snapshot: Snapshot,

@@ -3,7 +3,7 @@ import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { catalog } from '../providers/catalog.ts';
 
-/** Which key an operator may set for an endpoint that no provider here serves; null where one does. */
+/** Key that an operator may set for an endpoint that no provider here serves; null when one does. */
 export function nobodyServes({ providers }: Pick<Snapshot, 'providers'>, id: ForwardedEndpointId): string | null {
   for (const { simulated, connection } of providers.values())
     if (!simulated && connection.forwardPaths.has(id)) return null;

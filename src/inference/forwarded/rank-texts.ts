@@ -15,22 +15,24 @@ import type { Client } from '../spine/sink.ts';
 import { forwardPlan, forwardTrial } from './endpoint.ts';
 import type { ForwardedServices } from './services.ts';
 
-/** What texts are ranked by, for another endpoint than `/v1/rerank`. */
+/** Ranks texts for another endpoint than `/v1/rerank`. */
 export interface RankedBy {
   /** Alias. */
   model: string;
   query: string;
 }
 
-/** For whom: what every admitted request knows of itself. */
+/** The caller: facts that every admitted request has. */
 export type RankCall = Pick<ModelCall, 'requestId' | 'principal' | 'atMs' | 'startedMs' | 'trace'> & {
-  /** Whose leaving ends the work. */
+  /** Its end ends the work. */
   client?: Client;
 };
 
 const wishes = { timeoutMs: null, fallback: 'allowed', session: null } as const;
 
-/** Who may rank, before the texts are known; a 404, 403 or 400 when the model is unknown, not allowed, or ranks nothing. */
+/**
+ * Who may rank, before the texts are known; a 404, 403 or 400 when the model is unknown, not allowed, or ranks nothing.
+ */
 export function rankPlan(snapshot: Snapshot, principal: Principal, { model, query }: RankedBy): Plan | Failure {
   const needs = { ...noNeeds, inputTokensEstimate: estimatedTokens(query.length) };
   const facts = { model, stream: false, user: null, needs, includeUsage: false, conversationStart: '' };

@@ -5,14 +5,14 @@ import type { AnswerReader } from '../spine/answer-reader.ts';
 import { parseAnswer, tooLargeEvent } from '../spine/answer-reader.ts';
 import { createSseSplitter, type SplitEvent } from '../transport/sse-reader.ts';
 
-/** Of one picture in base64; what an upstream draws is read up to 64 MB. */
+/** Of one image in base64; an upstream's image is read up to 64 MB. */
 const eventBytesMax = 32 * 1024 * 1024;
-/** Where an event's type stands: before its picture or, in few bytes, behind it. */
+/** Offset of an event's type: before its image or, in few bytes, after it. */
 const typeWithinChars = 1_024;
 
 /**
- * A stream of pictures as it comes from services of OpenAI's format. Unfinished ones are shown at once, as they are:
- * whoever draws again after a failure replaces them. Finished ones are kept, and given out as a whole answer would be.
+ * A stream of images from services of OpenAI's format. Unfinished ones are shown at once, unchanged: a new attempt
+ * after a failure replaces them. Finished ones are kept, and given out as in a whole answer.
  */
 export class DrawnStream implements AnswerReader {
   readonly contentEvents = 0;

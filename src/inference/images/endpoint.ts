@@ -22,7 +22,7 @@ import { type ImageEdit, readEditFiles } from './image-edit.ts';
 import { writePictureEvents } from './picture-events.ts';
 import type { ImageServices } from './services.ts';
 
-/** What was received. `linkBase`: where links that it is answered by begin, without a slash at the end. */
+/** The received form. `linkBase`: beginning of links in its answer, without a slash at the end. */
 export interface ImageInput {
   body: Buffer;
   linkBase: string;
@@ -145,7 +145,7 @@ async function finished(
   return { url, revisedPrompt };
 }
 
-/** What is streamed was asked for as base64 of every upstream, and fetched where one gave a link. */
+/** Streamed images were requested as base64 from every upstream, and fetched when one gave a link. */
 function inBase64(image: GatheredImage): { base64: Uint8Array; type: PictureType } {
   if ('url' in image || image.form !== 'base64') throw new Error('a streamed picture is not in base64');
   return { base64: image.content, type: image.type };

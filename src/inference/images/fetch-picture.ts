@@ -16,11 +16,11 @@ export interface PictureOrder {
   signal: AbortSignal;
 }
 
-/** Of one picture; the largest that models make have some 30 MB. */
+/** Of one image; the largest that models make have some 30 MB. */
 const bytesMax = 48 * 1024 * 1024;
 const timeoutMaxMs = 60_000;
 
-/** `rules` are those in force; `resolve` is asked anew for every hop. */
+/** `rules` are those in force. Every hop calls `resolve` again. */
 export function createPictureFetcher(parts: { rules: () => FetchRules; resolve: ResolveAddresses }): PictureFetcher {
   return {
     async fetch(url, { own, as, timeoutMs, signal }) {

@@ -4,10 +4,10 @@ import type { CheckedPicture } from './image-codec.ts';
 /** A picture that will be the caller's: looked at, or where the upstream keeps it. */
 export type GatheredImage = (CheckedPicture | { url: string }) & { revisedPrompt: string | null };
 
-/** The pictures of one request, over all its attempts: what was made is kept when a call fails. */
+/** The images of one request, over all its attempts: finished ones are kept when a call fails. */
 export class GatheredImages {
   readonly images: GatheredImage[] = [];
-  /** What the upstream said it made, of the call that was answered first. */
+  /** The upstream's facts of its image, from the call that was answered first. */
   told: Readonly<Record<string, string>> | null = null;
   readonly wanted: number;
   #tokens: ImageTokens | null = null;
@@ -21,12 +21,12 @@ export class GatheredImages {
     return this.wanted - this.images.length;
   }
 
-  /** Of all calls; null when one of them did not say. */
+  /** Of all calls; null when one of them gave none. */
   get usage(): ImageTokens | null {
     return this.#allTold ? this.#tokens : null;
   }
 
-  /** Of one call. What is too much is left out: another attempt beside this one may have been faster. */
+  /** Of one call. Surplus ones are left out: another attempt beside this one may have been faster. */
   add(images: readonly GatheredImage[], tokens: ImageTokens | null, told: Readonly<Record<string, string>>): void {
     this.images.push(...images.slice(0, this.missing));
     this.told ??= told;

@@ -4,11 +4,11 @@ import { randomBase62 } from '../../kernel/ids.ts';
 import type { Signer } from '../../kernel/sign.ts';
 import { type PictureType, pictureEnding } from '../dialects/images/picture-type.ts';
 
-/** Pictures that are served without a key to whoever has their link, for an hour (design §6). */
+/** Images that are served without a key to everybody with their link, for an hour (design §6). */
 export interface HostedFiles {
   /** Keeps it; the URL below `base` (no slash at its end) that opens it. */
   host(picture: { type: PictureType; content: Uint8Array }, base: string): Promise<string>;
-  /** What a link opens; null when it is forged or over, or the file is gone: nobody is told which. */
+  /** Content behind a link; null when it is forged or expired, or the file is gone: nobody learns which. */
   open(name: string, expires: string, signature: string): Promise<HostedFile | null>;
   /** Removes what no link opens any more. */
   sweep(): Promise<number>;

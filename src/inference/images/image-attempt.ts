@@ -12,7 +12,7 @@ import type { ImageEdit } from './image-edit.ts';
 import { prepareImages } from './prepare-images.ts';
 import type { ImageServices } from './services.ts';
 
-/** What is to be drawn, and what has been so far. */
+/** The images to make, and those made so far. */
 export interface ImageRun {
   request: ImageRequest;
   edit: ImageEdit | null;
@@ -24,8 +24,8 @@ export interface ImageRun {
 type TrialServices = Pick<ImageServices, 'clock' | 'transport' | 'imageCodec' | 'pictures'>;
 
 /**
- * One attempt at one target: as many calls as it needs for the pictures that are missing. What was drawn is kept when a
- * call fails; the rest is for the next target.
+ * One attempt at one target: as many calls as it needs for the missing images. Finished ones are kept when a call
+ * fails; the rest is for the next target.
  */
 export class ImageTrial extends SplitTrial {
   /** Drawing takes a minute in silence, and twice would cost twice. */
@@ -102,14 +102,14 @@ export class ImageTrial extends SplitTrial {
     return { inputTokens, outputTokens, ...seen, imageOutputTokens: outputTokens, images };
   }
 
-  /** Shows an event of an unfinished picture at once; null: nobody wants any. */
+  /** Shows an event of an unfinished image at once; null: nobody wants any. */
   #newPreview(): ((frame: Buffer) => void) | null {
     const { request } = this.#run;
-    // Nobody could tell of which one of several an unfinished picture is.
+    // With several images, nobody could tell which one an unfinished image belongs to.
     if (request.stream === null || request.stream.partialImages === 0 || request.n > 1) return null;
     if (this.#facts.previews !== true) return null;
     const { sink } = this.job;
-    // A reader who is behind misses some, which later ones replace: nobody says how many an upstream sends.
+    // A slow reader misses some, which later ones replace: an upstream may send any number.
     let isBehind = false;
     this.answer.onDrain(() => {
       isBehind = false;
@@ -125,7 +125,7 @@ export class ImageTrial extends SplitTrial {
     return this.#run.request.answerForm === 'url' ? 'bytes' : 'base64';
   }
 
-  /** A link goes on as it is, if that is what the caller wants and can follow; else the picture is fetched. */
+  /** A link goes on unchanged if the caller wants one and can follow it; else the image is fetched. */
   async #inHand(image: ReadImage): Promise<GatheredImage | null> {
     if (!('url' in image)) return image;
     const own = ownPlace(image.url, this.#provider);

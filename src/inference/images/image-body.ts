@@ -16,7 +16,7 @@ export function readImages(raw: Buffer): Result<ImageBody> {
   const parsed = parseBody(raw);
   if (!parsed.ok) return parsed;
   const { body } = parsed.value;
-  // What nobody here knows of goes on to the provider, files that it keeps do not.
+  // Unknown members go on to the provider; ids of its files do not.
   const [named] = dialects['openai-chat'].objectsIn(body).named;
   if (named !== undefined) return { ok: false, failure: objectNotFound(named.field) };
   const read = readImageRequest(body);

@@ -14,7 +14,7 @@ export interface ImageCodec {
   close(): Promise<void>;
 }
 
-/** As what a picture is to be given on: its own bytes, or the ASCII of their base64. */
+/** Output form of an image: its own bytes, or the ASCII of their base64. */
 export type PictureForm = 'bytes' | 'base64';
 
 export interface ReadImages {
@@ -32,7 +32,7 @@ export interface CheckedPicture {
   content: Uint8Array<ArrayBuffer>;
 }
 
-/** What waits for the thread is bounded by the calls that a request may have at one time. */
+/** The calls that a request may have at one time bound the thread's queue. */
 export function createImageCodec(): ImageCodec {
   const thread = createRestingThread(new URL('./image-worker.ts', import.meta.url), 'image worker');
   return {
@@ -69,7 +69,7 @@ function readImage(image: DecodedImage, as: PictureForm): ReadImage | null {
   return picture === null ? null : { ...picture, revisedPrompt };
 }
 
-/** Null when the bytes are no picture. */
+/** Null when the bytes are not an image. */
 export function checkedPicture(bytes: Buffer, as: PictureForm): CheckedPicture | null {
   const type = pictureTypeOf(bytes);
   if (type === null) return null;

@@ -15,9 +15,9 @@ export interface UploadedPicture {
   file: Pick<SpooledFile, 'bytes' | 'read'>;
 }
 
-/** As OpenAI's newest models take. */
+/** As OpenAI's newest models allow. */
 const picturesMax = 16;
-/** And the mask. */
+/** With the mask. */
 export const editFilesMax = picturesMax + 1;
 
 /** `image`, `image[]` or `image[0]`: clients write lists in each of these ways. */

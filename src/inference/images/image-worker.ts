@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import type { ImageFormatId } from '../dialects/images/format.ts';
 import { type PictureForm, type ReadImages, readImages } from './image-codec.ts';
 
-/** What the worker is asked; every message is answered once, with the same `id`. */
+/** Orders to the worker; every message is answered once, with the same `id`. */
 export interface ImageWork {
   id: number;
   bytes: Uint8Array<ArrayBuffer>;

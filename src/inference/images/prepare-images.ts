@@ -98,7 +98,7 @@ interface MarkedSource {
 }
 
 function markedSource({ pictures, mask }: ImageEdit): MarkedSource {
-  // Of letters that JSON leaves as they are; nobody can have guessed it to put it into a prompt.
+  // Letters that JSON leaves unchanged; nobody can have guessed it to put it into a prompt.
   const token = randomBytes(16).toString('hex');
   const files = mask === null ? pictures : [...pictures, mask];
   const marked = files.map(({ type }, i) => ({ mediaType: type, base64: `<${token}:${i}>` }));

@@ -9,7 +9,7 @@ import type { ImageCodec } from './image-codec.ts';
 export interface ImageServices extends SpineServices {
   bodies: BodyReader<{ images: ImageBody }>;
   imageCodec: ImageCodec;
-  /** Of upstreams that name what they made by URL. */
+  /** For upstreams that give their image by URL. */
   pictures: PictureFetcher;
   /** Generated files that callers fetch by a link. */
   files: HostedFiles;

@@ -2,7 +2,7 @@ import { createPrice, type Price, usdOf } from '../neutral/price.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { JobProgress } from '../spine/job.ts';
 
-/** What one of several models used for a call. */
+/** Usage of one of several models for a call. */
 type Part = Pick<JobProgress, 'usage' | 'answeredBy'>;
 
 /**

@@ -20,7 +20,7 @@ export interface CrawlPageMeter {
   hold(owner: { keyId: string }, page: string | null): Promise<CrawlPageHold | Failure>;
 }
 
-/** Nobody waits at the door: a crawl has its own pace, and was let in when it began. */
+/** Nobody waits at the door: a crawl has its own pace, and was admitted when it began. */
 export const admittedBefore: Admitted = { kind: 'admitted', headers: [], calls: [], form: 'openai', release() {} };
 
 /** `principalOf`: as things are now, or why this key may not go on. */
@@ -42,7 +42,7 @@ export function createCrawlMeter(
       const { account } = principal;
       function endTrace(status: number): void {
         if (trace === null || page === null) return;
-        // What stands behind the path may be a secret.
+        // The query after the path may hold a secret.
         const { origin, pathname } = new URL(page);
         const about = origin + pathname;
         const facts = { requestId, method: null, route: 'crawl page', status, account, keyId, about };

@@ -19,7 +19,7 @@ export interface ToolCallCharge {
   pagesMax: number;
 }
 
-/** What a tools call holds; must be settled, once. */
+/** Reservation of a tools call; must be settled, once. */
 export interface ToolCallHold {
   kind: 'held';
   /** Answer headers: limits, cost. Flat name, value… */
@@ -29,7 +29,7 @@ export interface ToolCallHold {
    * the browser was killed over it. `pages`: of those that it might read, how many it did; unsaid, all.
    */
   settle(end: { status: number; failure: Failure | null; aborted: boolean; worked?: boolean; pages?: number }): void;
-  /** Units of the tool with so many pages. */
+  /** Units of the tool with this many pages. */
   costOf(pages: number): number;
 }
 

@@ -15,10 +15,10 @@ import { type Embedding, Hold, type Ranking } from './vector-hold.ts';
 /** One call of the vector API, its caller known and admitted. */
 export type VectorMeterCall = TextsCall;
 
-/** What a vector call holds; must be settled, once. */
+/** Reservation of a vector call; must be settled, once. */
 export interface VectorCallHold {
   kind: 'held';
-  /** Answer headers: limits, and the cost of what was done so far or will be. Flat name, value… */
+  /** Answer headers: limits, and the cost so far or to come. Flat name, value… */
   readonly headers: readonly string[];
   /** Once, and only when texts were given. */
   embed(): Promise<EmbeddedTexts | Failure>;
@@ -29,15 +29,15 @@ export interface VectorCallHold {
 }
 
 /**
- * What vector calls cost, and how their texts become vectors and are ranked. A call is charged after its body was found right and before
- * anything is done. The port that `src/vectors/meter.ts` describes. Rejects
- * for a fault of ours alone, which the server tells the log.
+ * Cost of vector calls, and how their texts are embedded and ranked. A call is charged after its body was checked and
+ * before anything is done. The port that `src/vectors/meter.ts` describes. Rejects only for a fault of ours, which the
+ * server logs.
  */
 export interface VectorCallMeter {
   hold(call: VectorMeterCall, needs: VectorCallNeeds): Promise<VectorCallHold | Failure>;
 }
 
-/** Which models a call needs, and what it does to what is kept: nothing, more of it, or other and less. */
+/** Models that a call needs, and its effect on the stored data: none, growth, or change and removal. */
 export interface VectorCallNeeds {
   texts: TextsToEmbed | null;
   rerank: RankedBy | null;
@@ -46,7 +46,7 @@ export interface VectorCallNeeds {
 
 export type VectorServices = EmbeddingServices & ForwardedServices & { storage: StorageBook };
 
-/** Embedded where only the length of a model's vectors must be known, and nobody declares it. */
+/** Text to embed when only the length of a model's vectors is wanted, and nobody declares it. */
 const probeText = 'How long is a vector?';
 
 export function createVectorMeter(services: VectorServices): VectorCallMeter {
@@ -74,7 +74,7 @@ async function holdCall(
   return new Hold(services, call, claim, reserved, { embedding, ranking });
 }
 
-/** On a full disk nothing can be booked, and what is kept can be read all the same: within the limits of a minute. */
+/** On a full disk nothing can be recorded, but stored data can still be read: within the limits of a minute. */
 const unbooked: VectorCallHold = {
   kind: 'held',
   headers: [],

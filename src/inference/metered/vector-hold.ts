@@ -24,7 +24,7 @@ export interface Embedding {
   size: number | null;
 }
 
-/** Who ranks what a call finds. */
+/** Model that ranks the results of a call. */
 export interface Ranking {
   snapshot: Snapshot;
   by: RankedBy;
@@ -64,7 +64,7 @@ export class Hold implements VectorCallHold {
     return costHeaders({ headers: this.#reserved.headers, costMilli: this.#doneMilli });
   }
 
-  /** Where no text was found, none was ranked. */
+  /** When no text was found, none was ranked. */
   get #doneMilli(): number {
     const { costMilli } = this.#reserved;
     return this.#ranked === null ? costMilli - (this.#ranking?.costMilli ?? 0) : costMilli;
@@ -94,7 +94,7 @@ export class Hold implements VectorCallHold {
   settle({ status, failure, aborted }: { status: number; failure: Failure | null; aborted: boolean }): void {
     const parts = [this.#embedded, this.#ranked].filter((part) => part !== null);
     const progress = parts.reduce(joined, null) ?? newProgress();
-    // What was done is done, whether or not its caller waited for the answer.
+    // The work is done, whether or not its caller waited for the answer.
     const done = failure === null && status < 400;
     progress.delivered = done ? 'whole' : 'nothing';
     progress.status = status;

@@ -28,10 +28,10 @@ export interface SnapshotSources {
   prices?: PriceList | null;
   /** What this machine can do by itself; absent: what every Culvert can. */
   engines?: Engines;
-  /** Where the simulator listens; null when it does not run yet. */
+  /** Address of the simulator; null when it does not run yet. */
   simulatorUrl: string | null;
   nowMs: number;
-  /** The plans in force at any later time. Absent: the file's alone. */
+  /** The plans in force at any later time. Default: those of the file. */
   plans?: () => PlanBook;
 }
 
@@ -41,8 +41,8 @@ export type BuiltSnapshot =
   | { kind: 'needs-simulator' };
 
 /**
- * One state of everything that configuration decides: the file's providers, else those of keys in the environment;
- * confirmed local servers; the simulator for what no provider does at all.
+ * One state of everything that configuration decides: the file's providers, or those of keys in the environment;
+ * confirmed local servers; the simulator for what no provider does.
  */
 export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
   const { config, env, known, engines, simulatorUrl, nowMs } = sources;
@@ -78,7 +78,7 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
   };
 }
 
-/** Whether anybody has said which models there are to be. */
+/** Whether anybody has configured models. */
 function isConfigured({ providers, models }: Config, env: SnapshotSources['env']): boolean {
   return [providers, models].some((named) => Object.keys(named).length > 0) || providersInEnvironment(env).length > 0;
 }

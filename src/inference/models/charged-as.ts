@@ -2,13 +2,13 @@ import type { Plan, TierLimits } from '../../metering/plan.ts';
 import { spans, windowNames } from '../../metering/window.ts';
 import type { Alias } from './model-table.ts';
 
-/** What a request costs, times its endpoint's own, and in which tier it counts. */
+/** Cost of a request, times its endpoint's own, and the tier in which it counts. */
 export type ChargedAs = Pick<Alias, 'cost' | 'tier'>;
 
 /**
- * A request whose caller names several models may be answered by any of them, so it is charged the dearest's cost and
- * counts in the tier that the plan limits most: else `models` would be a way around both. What an operator puts behind
- * an alias (its fallbacks) costs what the alias costs.
+ * Any of the models that a caller names may answer, so the request is charged the dearest's cost and counts in the tier
+ * that the plan limits most: otherwise `models` would bypass both. The fallbacks that an operator gives an alias cost
+ * what the alias costs.
  */
 export function chargedAs(named: readonly [ChargedAs, ...ChargedAs[]], plan: Plan): ChargedAs {
   let cost = 0;

@@ -19,7 +19,7 @@ export const contractEmbeddings: readonly string[] = [
 /** The size that it promises with them. */
 export const contractDimensions = 1_024;
 
-/** What stands behind those that the configuration does not name itself. */
+/** Models behind those that the configuration does not name itself. */
 export type EmbeddingSource =
   /** An alias of the configuration. */
   | { kind: 'alias'; id: string }
@@ -37,9 +37,9 @@ export interface EmbeddingSourceParts {
 }
 
 /**
- * The first alias of the configuration that gives vectors of that size, else the first provider with a model that does.
- * The same sources give the same model whatever the order of a provider's list, since collections depend on it. Never
- * the simulator, and never an engine of this process: those are for who has no provider, or asks for them.
+ * The first alias of the configuration that gives vectors of that size, or else the first provider with such a model.
+ * The same sources give the same model whatever the order of a provider's list, because collections depend on it. Never
+ * the simulator or an engine of this process, which are for those without a provider, or on request.
  */
 export function embeddingSource(parts: EmbeddingSourceParts): EmbeddingSource {
   for (const [id, model] of Object.entries(parts.models)) {

@@ -38,7 +38,7 @@ function sourceOf(type: MediaType, told: Told) {
   });
 }
 
-/** The model behind one of the contract's, as `provider/id`; else the kind of what is there. */
+/** The model behind one of the contract's, as `provider/id`, or the kind of what is there. */
 function behind(alias: string, type: MediaType, told: Told): string {
   const source = sourceOf(type, told);
   return source.kind === 'models' ? `${source.provider}/${modelFor(alias, type, source.models).id}` : source.kind;

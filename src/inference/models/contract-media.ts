@@ -6,7 +6,7 @@ import type { DiscoveredModel } from '../providers/provider.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { KnownModels } from './model-table.ts';
 
-/** What is neither text nor vectors. */
+/** Media other than text and vectors. */
 export type MediaType = 'speech' | 'transcription' | 'image';
 
 export const mediaTypes: readonly MediaType[] = ['speech', 'transcription', 'image'];
@@ -25,11 +25,11 @@ export const exampleMedia: Readonly<Record<MediaType, readonly string[]>> = {
   image: [],
 };
 
-/** What stands behind those that the configuration does not name itself. */
+/** Models behind those that the configuration does not name itself. */
 export type MediaSource =
   /** An alias of the configuration. */
   | { kind: 'alias'; id: string }
-  /** What a provider lists; `modelFor` chooses among it. */
+  /** Models in a provider's list; `modelFor` chooses among them. */
   | { kind: 'models'; provider: string; models: readonly DiscoveredModel[] }
   /** It may have a model for it: until its list is heard, nothing stands in for it. */
   | { kind: 'unheard'; provider: string }
@@ -44,7 +44,7 @@ export interface MediaSourceParts {
   providers: ReadonlyMap<string, ConfiguredProvider>;
   known: KnownModels;
   unheard: readonly string[];
-  /** The best stands first. Absent: none. */
+  /** The best comes first. Absent: none. */
   speechEngines?: ReadonlyMap<string, unknown>;
   transcriptionEngines?: ReadonlyMap<string, unknown>;
 }
@@ -58,8 +58,8 @@ export function mediaSources(parts: MediaSourceParts): MediaSources {
 }
 
 /**
- * The first alias of the configuration for it, else the first provider with a model for it, else what this machine has.
- * Never the simulator, which is for who has none of them.
+ * The first alias of the configuration for it, or else the first provider with a model for it, or else an engine of
+ * this machine. Never the simulator, which is for those without any.
  */
 export function mediaSource(type: MediaType, parts: MediaSourceParts): MediaSource {
   const engines = enginesFor(type, parts);

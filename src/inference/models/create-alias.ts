@@ -9,11 +9,11 @@ import { embeddingEngineTarget, soundEngineTarget } from './engine-target.ts';
 import type { Alias, ModelTableParts } from './model-table.ts';
 import { targetOf } from './target-of.ts';
 
-/** Makes aliases of what the configuration and the providers' lists say. */
+/** Makes aliases from the configuration and the providers' lists. */
 export interface AliasMaker {
   /** `star`: what the `*` of a pattern matched. */
   aliasOf(id: string, model: ModelConfig, star: string | null): Alias;
-  /** Of a model that a provider lists, under a name of its own or under `id`. */
+  /** For a model in a provider's list, under a name of its own or under `id`. */
   aliasOfKnown(id: string, provider: string, known: DiscoveredModel): Alias;
   /** Names that a pattern stands for, as far as its targets' providers list them. */
   knownMatches(pattern: string, model: ModelConfig): string[];
@@ -94,7 +94,7 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
     });
   }
 
-  /** Fallbacks of fallbacks come after them; an alias is never visited twice. What * matched carries over. */
+  /** Fallbacks of fallbacks come after them; an alias is never visited twice. The match of * carries over. */
   function fallbacksOf(
     model: ModelConfig,
     star: string | null,
@@ -152,7 +152,7 @@ function usualDimensions(model: string | undefined): number | null {
 
 /** A model that callers can name without any configuration. */
 interface DiscoveredAlias {
-  /** What callers write. */
+  /** The name that callers use. */
   alias: string;
   /** The operator's name of the provider. */
   provider: string;

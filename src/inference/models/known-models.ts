@@ -10,18 +10,18 @@ import type { Snapshot } from './snapshot.ts';
 
 const listTimeoutMs = 10_000;
 
-/** What providers say they serve: remembered over restarts, so that a start waits for nobody. */
+/** Lists of models from providers: remembered over restarts, so that a start waits for nobody. */
 export interface KnownModelStore {
   /** The models of these providers, as last heard. */
   of(providers: ReadonlyMap<string, ConfiguredProvider>): KnownModels;
-  /** Sets what is known without asking, such as the simulator's. */
+  /** Sets models that are known without asking, such as the simulator's. */
   put(provider: ConfiguredProvider, models: readonly DiscoveredModel[]): void;
-  /** Asks all of them at once; true when anything changed, `unheard` too. Those that do not answer keep what was known. */
-  refresh(providers: ReadonlyMap<string, ConfiguredProvider>): Promise<boolean>;
   /**
-   * Those of them whose list nobody has heard yet, now or before: what they serve may be heard at the next look.
-   * Not those that have no list.
+   * Asks all of them at once; true when anything changed, `unheard`, too. Those that do not answer keep their earlier
+   * list.
    */
+  refresh(providers: ReadonlyMap<string, ConfiguredProvider>): Promise<boolean>;
+  /** Those of them whose list nobody has read yet: the next look may bring it. Not those that have no list. */
   unheard(providers: ReadonlyMap<string, ConfiguredProvider>): string[];
   /** How the last look at each ended, by provider name. */
   readonly lastLook: ReadonlyMap<string, Discovery>;
@@ -34,7 +34,7 @@ export interface KnownModelParts {
   keep(text: string): void;
 }
 
-/** Starts from what was kept; what cannot be read is forgotten. */
+/** Starts from the stored lists; an unreadable one is forgotten. */
 export function createKnownModels(parts: KnownModelParts): KnownModelStore {
   const byPlace = readKept(parts.recall());
   const lastLook = new Map<string, Discovery>();
@@ -80,7 +80,7 @@ export function createKnownModels(parts: KnownModelParts): KnownModelStore {
 /** Answers after which no list is to be expected: there is none at that path, or none that can be read. */
 const hasNoList: ReadonlySet<string> = new Set(['not-listed', 'model_unavailable', 'malformed']);
 
-/** What is remembered belongs to an address, not to a name that may be given to another one tomorrow. */
+/** A list belongs to an address, not to a name that another provider may get tomorrow. */
 function placeOf({ connection }: ConfiguredProvider): string {
   return `${connection.provider.id} ${connection.origin}${connection.basePath}`;
 }
@@ -99,7 +99,7 @@ function readKept(text: string | null): Map<string, readonly DiscoveredModel[]> 
       );
     }
   } catch {
-    // A half-written cache is no cache; the providers are asked anyway.
+    // A half-written cache is ignored; the providers are asked anyway.
   }
   return kept;
 }

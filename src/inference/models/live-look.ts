@@ -8,13 +8,13 @@ import { scrub } from '../providers/scrub.ts';
 import { getJson } from '../transport/get-json.ts';
 import type { Transport } from '../transport/upstream-call.ts';
 
-/** What one credential of a provider answered when its list of models was asked for, right now. */
+/** The answer to one credential of a provider when it was asked for its list of models, right now. */
 export interface LiveLook {
   provider: string;
   /** `provider#0`… */
   credential: string;
   verdict: 'ok' | 'not listed' | 'bad credential' | 'unreachable' | 'failed';
-  /** Without secrets, with what the provider said; '' when all is well. */
+  /** The provider's message without secrets; '' when all is well. */
   message: string;
   models: number;
   listed: readonly DiscoveredModel[];
@@ -52,7 +52,7 @@ async function lookAt(
   };
 }
 
-/** What a provider whose list is for everybody says to this key; null when it takes it, or cannot be asked. */
+/** The answer to this key of a provider whose list is public; null when it accepts it, or cannot be asked. */
 async function refusalOf(
   transport: Transport,
   connection: ProviderConnection,

@@ -21,11 +21,11 @@ import { embeddingEngineAlias, soundEngineAlias } from './engine-target.ts';
 import type { PriceList } from './price-list.ts';
 import { promisedAliases, promisedSource } from './promised-aliases.ts';
 
-/** What callers name, with everything a request needs to know of it. */
+/** A model that callers name, with everything a request needs to know of it. */
 export interface Alias {
   id: string;
   type: ModelType;
-  /** `model_type` in the list; never decides what it may be used for. */
+  /** `model_type` in the list. It never decides how the model may be used. */
   listedAs: ModelType;
   tier: string | null;
   /** Units a request costs, times the endpoint's own cost. */
@@ -40,11 +40,11 @@ export interface Alias {
   createdS: number;
   /** Length of its vectors as the configuration or the contract declares it; null when neither does. */
   dimensions: number | null;
-  /** What the list shows: the declared length, else what is publicly known of its model. */
+  /** Value in the list: the declared length, or the publicly known one of its model. */
   listedDimensions: number | null;
   /** Voices by the name that callers use; absent: none is renamed. */
   voices?: Readonly<Record<string, string>>;
-  /** Who may use it beside what plans and keys say; absent: everybody. */
+  /** Who may use it, besides the rules of plans and keys; absent: everybody. */
   only?: { accounts: ReadonlySet<string>; plans: ReadonlySet<string> };
   /** Its own targets (rank 0), then its fallbacks' (rank 1…). */
   candidates: readonly RouteCandidate[];
@@ -59,36 +59,36 @@ export interface ModelTable {
   allows(id: string, principal: Principal): boolean;
   /** The first model that chats and that this key may use, a name without a provider before others; null: none. */
   firstToChat(principal: Principal): Alias | null;
-  /** Who answers a conversation for a model that nobody has; null: nobody, or this key may use none that chats. */
+  /** Who answers a conversation for an unknown model; null: nobody, or this key may use no chat model. */
   standIn(principal: Principal): Alias | null;
   /**
    * The same for a name beside one of `first`, a model of the same request. Clients of a service name its own models
    * there: where no alias is called so and a pattern made `first`, the pattern makes this one too.
    */
   resolveBeside(first: Alias, model: string, principal: Principal): Alias | Failure;
-  /** All that this key may use, in config order; then what is there without being configured. */
+  /** All models that this key may use, in config order; then those that exist without configuration. */
   list(principal: Principal): readonly Alias[];
   /** Whoever may use them, in the same order. */
   all(): readonly Alias[];
-  /** Those that configuration and providers name: not what is there in any case. */
+  /** Those of configuration and providers, without those that always exist. */
   readonly named: readonly Alias[];
   /** Providers whose models would be aliases too, had their lists been heard (`KnownModelStore.unheard`). */
   readonly unheard: readonly string[];
-  /** Who answers for the contract's embedding models, where the configuration does not name them. */
+  /** Who answers for the contract's embedding models that the configuration does not name. */
   readonly embeddingSource: EmbeddingSource;
-  /** Who answers for its models of speech and transcription, and for pictures, likewise. */
+  /** Who answers for its models of speech and transcription, and for images, likewise. */
   readonly mediaSources: MediaSources;
   readonly labels: MetricLabels;
   /** Every target, for health to forget the others. */
   targets(): readonly Target[];
   /**
-   * Those of the aliases that configuration and providers name: whether these can be served says whether this process
-   * can. What is there in any case says nothing of it.
+   * Those of configuration and providers: they decide whether this process can serve. Models that always exist say
+   * nothing of it.
    */
   namedTargets(): readonly Target[];
 }
 
-/** What the providers' own lists name, by the operator's name of the provider. */
+/** Models of the providers' own lists, by the operator's name of the provider. */
 export type KnownModels = ReadonlyMap<string, readonly DiscoveredModel[]>;
 
 export interface ModelTableParts {
@@ -98,16 +98,16 @@ export interface ModelTableParts {
   known: KnownModels;
   /** Null: not loaded. */
   prices: PriceList | null;
-  /** Providers whose list nobody has heard yet. */
+  /** Providers whose list nobody has read yet. */
   unheard: readonly string[];
   /** Models of this process: always aliases. */
   engines: ReadonlyMap<string, Pick<EmbeddingEngine, 'model' | 'dimensions'>>;
   /** The same for those that speak. */
   speechEngines?: ReadonlyMap<string, Pick<SpeechEngine, 'model'>>;
   transcriptionEngines?: ReadonlyMap<string, Pick<TranscriptionEngine, 'model'>>;
-  /** Whether conversations for a model that nobody has go to another one. */
+  /** Whether conversations for an unknown model go to another one. */
   unknownModels: 'nearest' | 'refuse';
-  /** The plans as they stand now. */
+  /** The plans as of now. */
   plans(): PlanBook;
   nowS: number;
 }
@@ -166,7 +166,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     );
   }
 
-  /** Whose list may yet name it; null when its own provider's has been heard, or it is not for this key. */
+  /** Provider whose list may yet name it; null when its own provider's was read, or it is not for this key. */
   function mayComeFrom(model: string, principal: Principal): string | null {
     const promised = promisedSource(model, { embedding: source, media });
     if (promised?.kind === 'unheard' && allowed(model, principal)) return promised.provider;
@@ -235,7 +235,10 @@ function isFor({ only }: Alias, { account, plan }: Principal): boolean {
   return only === undefined || only.accounts.has(account) || only.plans.has(plan);
 }
 
-/** What the configuration names, then what providers list for everybody. `ofPatterns`: those that a pattern stands for. */
+/**
+ * Models of the configuration, then those that providers list for everybody. `ofPatterns`: those that a pattern stands
+ * for.
+ */
 function namedAliases(
   { models, providers, known }: ModelTableParts,
   { aliasOf, aliasOfKnown, knownMatches }: ReturnType<typeof createAliasMaker>,
@@ -286,13 +289,13 @@ function modelsOf(engines: ReadonlyMap<string, { model: string }> = new Map()): 
 export interface MetricLabels {
   /** Of the configuration. */
   readonly patterns: readonly string[];
-  /** The alias itself; of what a pattern matched, the pattern; `other` for what this configuration does not know. */
+  /** The alias itself; for a match of a pattern, the pattern; `other` for an unknown model. */
   modelOf(alias: string): string;
-  /** The target itself; `provider/claude-*` for what a pattern made; '' for none. */
+  /** The target itself; `provider/claude-*` for one made by a pattern; '' for none. */
   targetOf(target: string | null): string;
 }
 
-/** What is in no configuration (any more). */
+/** Label of models that are in no configuration (any more). */
 const unknown = 'other';
 /** Labels of made-up names that are kept: working one out again costs a microsecond for each pattern. */
 const keptMax = 1_000;

@@ -16,7 +16,7 @@ import type { Alias } from './model-table.ts';
 
 export interface PromisedParts {
   models: Config['models'];
-  /** What configuration, providers and engines name. */
+  /** Models of configuration, providers and engines. */
   aliases: ReadonlyMap<string, Alias>;
   embedding: EmbeddingSource;
   media: MediaSources;
@@ -31,7 +31,7 @@ export function promisedAliases(parts: PromisedParts): Alias[] {
   return [...embeddingAliases(parts), ...mediaTypes.flatMap((type) => mediaAliases(type, parts))];
 }
 
-/** What a promised model's fate depends on while it is not there; null for a name that nobody promised. */
+/** What a promised model waits for while it is missing; null for a name that nobody promised. */
 export function promisedSource(id: string, { embedding, media }: Pick<PromisedParts, 'embedding' | 'media'>) {
   if (contractEmbeddings.includes(id)) return embedding;
   const type = mediaTypes.find((one) => contractMedia[one].includes(id));

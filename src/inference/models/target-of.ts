@@ -30,7 +30,7 @@ export function targetOf(
   const facts = modelFacts(source.model);
   const [dialect = provider.dialect, ...alsoSpeaks] = dialectsOfModel(connection, source.model);
   const { nativeN, ...others } = quirksOf(provider, source.model, dialect);
-  // Of the formats, chat completions alone have a place for several choices.
+  // Only chat completions have a place for several choices.
   const quirks = { ...others, nativeN: nativeN && [dialect, ...alsoSpeaks].includes('openai-chat') };
   return {
     id: `${source.provider}/${source.model}`,
@@ -112,7 +112,7 @@ function credentialsOf(ids: Iterable<string>, config: ConfiguredProvider['config
   }));
 }
 
-/** What nobody denies is taken to be there: a wrong `false` would refuse what works. */
+/** An ability that nobody denies counts as present: a wrong `false` would refuse what works. */
 function capabilitiesOf(
   quirks: ProviderQuirks,
   facts: ReturnType<typeof modelFacts>,
@@ -142,7 +142,7 @@ function timeoutsOf(provider: Provider, ...levels: (TimeoutsConfig | undefined)[
   };
 }
 
-/** What the first level that says so says. */
+/** The value of the first level that has one. */
 function first<K extends keyof TimeoutsConfig>(
   name: K,
   ...levels: (TimeoutsConfig | undefined)[]

@@ -15,7 +15,7 @@ export interface Citation {
   span?: Span;
   /** Id of the file at its provider. */
   fileId?: string;
-  /** Place of the document among those of the request, from 0. */
+  /** Index of the document among those of the request, from 0. */
   document?: number;
   /** The citation as the dialect `vendor` tells it: that dialect repeats it, the others write their own. */
   own?: { vendor: string; block: JsonObject };
@@ -26,5 +26,5 @@ export interface Span {
   end: number;
 }
 
-/** Of one choice; a search cites some dozens. What comes above it is left out, and told. */
+/** Of one choice; a search cites some dozens. Further ones are left out, and reported. */
 export const citationsMax = 1_000;

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../kernel/json.ts';
 
-/** What is to become vectors: texts, or tokens of the model's own vocabulary. */
+/** Input for vectors: texts, or tokens of the model's own vocabulary. */
 export type EmbeddingInputs =
   | { kind: 'texts'; texts: readonly string[] }
   | { kind: 'tokens'; tokens: readonly (readonly number[])[] };
@@ -22,14 +22,14 @@ export interface EmbeddingRequest {
   inputType: string | null;
   /** The same as callers of OpenAI's format wrote it; null: they did not. */
   inputTypeWord: string | null;
-  /** What asymmetric models are told where that is left open. */
+  /** Default input type for asymmetric models. */
   purpose: 'query' | 'document';
   encoding: VectorEncoding;
   /** The format that the caller wants the answer in. */
   answerForm: AnswerForm;
   /** End-user id for ledger and log. */
   user: string | null;
-  /** Members that nobody here knows, for upstreams of OpenAI's format. */
+  /** Unknown members, for upstreams of OpenAI's format. */
   extra: JsonObject;
 }
 
@@ -46,7 +46,7 @@ const spellings: Readonly<Record<InputType, readonly string[]>> = {
 
 const bySpelling = new Map(Object.entries(spellings).flatMap(([type, words]) => words.map((word) => [word, type])));
 
-/** Any vendor's spelling of an input type as the one word used here; what nobody knows stays as it is. */
+/** Any vendor's spelling of an input type as the one word used here; unknown ones stay unchanged. */
 export function inputTypeOf(word: string): string {
   return bySpelling.get(word.toLowerCase()) ?? word;
 }

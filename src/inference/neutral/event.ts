@@ -5,9 +5,9 @@ import type { ProducedMedia } from './produced-media.ts';
 import type { Usage } from './usage.ts';
 
 /**
- * What an answer says, in order, whatever dialect it came in. A whole answer is the fold of the same events.
- * `choice` is the index of the answer (0 unless n > 1); `call` is the index of a tool call within its choice,
- * dense and ascending. Content events: text, reasoning, refusal, audio, media and tool-call ones.
+ * The parts of an answer, in order, whatever its dialect. A whole answer is the fold of the same events. `choice` is
+ * the index of the answer (0 unless n > 1); `call` is the index of a tool call within its choice, dense and ascending.
+ * Content events: text, reasoning, refusal, audio, media and tool-call ones.
  */
 export type NeutralEvent =
   /** Once, first. `model` is what the upstream calls itself. */
@@ -98,7 +98,7 @@ export function mayBeSilent(event: NeutralEvent): boolean {
   return event.type === 'finish' && (event.reason !== 'stop' || event.answered === true);
 }
 
-/** It says something that is no content: a source, or what a tool of the provider's did. */
+/** It is not content: a source, or an action of the provider's tool. */
 export function tellsBeside(event: NeutralEvent): boolean {
   return event.type === 'citation' || event.type === 'vendor-part';
 }

@@ -10,7 +10,7 @@ export type CallersToolNames = Readonly<Record<string, string>>;
 
 /**
  * The request with tool names of at most 64 letters, digits, `_` and `-`: a longer one keeps its beginning and ends in
- * a hash of the whole, so that it is the same in every turn. Null when all names fit as they are.
+ * a hash of the whole, so that it is the same in every turn. Null when all names fit.
  */
 export function fitToolNames(
   request: NeutralRequest,

@@ -4,25 +4,25 @@ export interface ImageSize {
   height: number;
 }
 
-/** What sizes a model makes. */
+/** Sizes that a model makes. */
 export type ImageSizes =
-  /** Nobody here knows: it is told what the caller asks, and judges itself. */
+  /** Nobody here knows: it gets the caller's wish, and judges itself. */
   | { kind: 'any' }
   /** These alone, `<w>x<h>`. */
   | { kind: 'listed'; sizes: readonly string[] }
   /** Sides that are multiples of a number within bounds; `ratioMax`: of the longer side to the shorter. */
   | { kind: 'steps'; multipleOf: number; min: number; max: number; pixelsMax?: number; ratioMax?: number }
-  /** It is told a ratio such as `16:9`, and makes its own size of it: that one, or null when nobody says. */
+  /** It gets a ratio such as `16:9`, and makes its own size of it: that one, or null when nobody says. */
   | { kind: 'ratios'; ratios: Readonly<Record<string, string | null>> };
 
-/** Sizes of one ratio, rounded to what models like to compute, are this near to it. */
+/** Sizes of one ratio, rounded as models prefer, are this near to it. */
 const ratioTolerance = 0.03;
 
 export function sizeText({ width, height }: ImageSize): string {
   return `${width}x${height}`;
 }
 
-/** Why a model cannot make a size, in words that say what it makes; null when it can. */
+/** Why a model cannot make a size, with the sizes that it makes; null when it can. */
 export function whyNotSize(sizes: ImageSizes, size: ImageSize): string | null {
   switch (sizes.kind) {
     case 'any':

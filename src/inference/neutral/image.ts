@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import type { ImageSize } from './image-size.ts';
 
-/** Pictures of one request (design §6). */
+/** Images of one request (design §6). */
 export const imagesMax = 10;
 
 export type ImageOutput = 'png' | 'jpeg' | 'webp';
@@ -26,21 +26,21 @@ export interface ImageRequest {
   /** 0 to 100. */
   outputCompression: number | null;
   answerForm: ImageAnswerForm;
-  /** As events, with so many unfinished pictures on the way where they can be had; null: whole. */
+  /** As events, with this many unfinished images if possible; null: whole. */
   stream: { partialImages: number } | null;
   /** How closely an edit keeps to its pictures. */
   inputFidelity: string | null;
   /** End-user id for ledger and log. */
   user: string | null;
-  /** Members that nobody here knows, for upstreams of OpenAI's format. */
+  /** Unknown members, for upstreams of OpenAI's format. */
   extra: JsonObject;
 }
 
-/** What routing needs to know of a request for pictures. */
+/** Facts of an image request for routing. */
 export interface ImageNeeds {
   size: ImageSize | null;
   transparent: boolean;
   outputFormat: ImageOutput | null;
-  /** Of a request to change pictures: how many there are, and whether a mask says where. */
+  /** For an edit: the number of images, and whether a mask is given. */
   edit: { pictures: number; mask: boolean; bytes: number } | null;
 }

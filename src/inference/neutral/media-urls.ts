@@ -1,6 +1,6 @@
 import type { MediaSource, NeutralMessage, NeutralPart, NeutralRequest } from './request.ts';
 
-/** A picture or file that stands at a URL. */
+/** An image or file at a URL. */
 export interface MediaUrl {
   url: string;
   /** The part that names it, in the caller's body. */
@@ -8,10 +8,10 @@ export interface MediaUrl {
   kind: 'image' | 'document';
 }
 
-/** What was fetched, by URL. */
+/** Fetched content, by URL. */
 export type FetchedMedia = Readonly<Record<string, { mediaType: string; base64: string }>>;
 
-/** Everything that the messages name by URL, in their order. */
+/** All URLs that the messages name, in order. */
 export function mediaUrlsIn({ messages }: NeutralRequest): MediaUrl[] {
   const found: MediaUrl[] = [];
   messages.forEach((message, m) => {
@@ -34,7 +34,7 @@ function besideContent(part: NeutralPart): boolean {
   return part.type === 'tool-call' || part.type === 'reasoning' || part.type === 'redacted-reasoning';
 }
 
-/** The same request with what was fetched in place of its URLs; those that were not stay. */
+/** The same request with fetched content in place of its URLs; others stay. */
 export function withMediaInline(request: NeutralRequest, fetched: FetchedMedia): NeutralRequest {
   return { ...request, messages: request.messages.map((message) => inlined(message, fetched)) };
 }

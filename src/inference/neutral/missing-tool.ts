@@ -2,8 +2,8 @@ import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { NeutralRequest } from './request.ts';
 
 /**
- * Why nobody can make the call that must be made: its tool is one that only the caller's format knows, such as a search
- * that the provider runs. Leaving it out would change the answer. Null when there is such a tool, or no such demand.
+ * Why nobody can make the required call: only the caller's format knows its tool, such as a search that the provider
+ * runs. Leaving it out would change the answer. Null when there is such a tool, or no such requirement.
  */
 export function missingTool({ tools = [], toolChoice }: NeutralRequest): Failure | null {
   if (toolChoice?.type === 'tool' && !tools.some((tool) => tool.name === toolChoice.name)) {

@@ -11,7 +11,7 @@ export interface Fault {
   code?: string;
   /** Field that the upstream blamed, when it said so. */
   param?: string | null;
-  /** What else its error says, under the vendor's names. */
+  /** Further members of its error, under the vendor's names. */
   members?: JsonObject;
   /** It is the prompt's length. */
   tooLong?: TooLong;

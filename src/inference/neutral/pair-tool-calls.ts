@@ -8,9 +8,9 @@ type ToolResult = NeutralPart & { type: 'tool-result' };
 const noResult = '[no result was given]';
 
 /**
- * Every tool call with exactly one result directly behind it, which most dialects demand: a result that stands later
- * moves up, a missing one is said to be missing, and one that answers no call of the turn before becomes the user's
- * text, so that nothing said is lost. The last two are told as losses. The same list when all is in order.
+ * Every tool call with exactly one result directly behind it, which most dialects demand. A later result moves up, a
+ * missing one is reported as missing, and one that answers no call of the turn before becomes the user's text, so that
+ * nothing is lost. The last two are reported as losses. The same list when all is in order.
  */
 export function pairToolCalls(messages: readonly NeutralMessage[]): {
   messages: readonly NeutralMessage[];
@@ -27,7 +27,7 @@ export function pairToolCalls(messages: readonly NeutralMessage[]): {
       losses.push({ field: 'messages.tool_result', why: 'narrowed' });
       return asText(part);
     });
-    // What is left of a tool's own message is what nobody called for.
+    // The rest of a tool's own message are results that nobody called for.
     if (parts.length > 0) paired.push({ ...message, role: message.role === 'tool' ? 'user' : message.role, parts });
     if (message.role !== 'assistant') return;
     const calls = parts.filter((part): part is ToolCall => part.type === 'tool-call');

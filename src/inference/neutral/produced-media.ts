@@ -28,7 +28,7 @@ export function producedPicture(url: string): ProducedMedia {
   return producedMedia(data[1]!, url.slice(data[0].length));
 }
 
-/** The address of what was made, a data: URL where it came as bytes. */
+/** The address of the result, a data: URL when it came as bytes. */
 export function urlOfMedia({ source }: ProducedMedia): string {
   return source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.base64}`;
 }

@@ -4,8 +4,8 @@ import type { Loss } from './loss.ts';
 import type { TranscriptionNeeds } from './transcript.ts';
 
 /**
- * A conversation request between dialects: a superset of what they can say. Order of messages is the caller's.
- * What one vendor alone knows is kept under `extensions` and goes back to that vendor only.
+ * A conversation request between dialects: a superset of their features. Messages are in the caller's order. A feature
+ * of one vendor is kept under `extensions` and goes back to that vendor only.
  */
 export interface NeutralRequest {
   /** The alias as the caller wrote it; encoders put the target's own model id instead. */
@@ -37,9 +37,9 @@ export interface NeutralRequest {
   user?: string;
   /** Hints that change nothing of the result (service_tier, store, metadata, prompt_cache_key…), by wire name. */
   hints?: JsonObject;
-  /** Top-level fields nobody here knows, by dialect id: restored in that dialect, dropped and listed elsewhere. */
+  /** Unknown top-level fields, by dialect id: restored in that dialect, dropped and listed elsewhere. */
   extensions?: Readonly<Record<string, JsonObject>>;
-  /** What this form has no place for, such as members of messages and tools that only the caller's dialect knows. */
+  /** Parts without a place in this form, such as members of messages and tools that only the caller's dialect knows. */
   lost?: readonly Loss[];
 }
 
@@ -82,7 +82,7 @@ export type NeutralPart =
   /** A block that only `vendor`'s dialect knows, kept whole. */
   | { type: 'vendor'; vendor: string; block: JsonObject };
 
-/** Where bytes of a picture or document are. */
+/** Source of the bytes of an image or document. */
 export type MediaSource =
   | { kind: 'base64'; mediaType: string; base64: string }
   | { kind: 'url'; url: string }
@@ -139,11 +139,11 @@ export interface RequestNeeds {
   embedding?: { inputs: 'texts' | 'tokens'; dimensions: number | null };
   /** Pictures are asked for. */
   image?: ImageNeeds;
-  /** A transcript is asked for. */
+  /** A transcript is wanted. */
   transcription?: TranscriptionNeeds;
 }
 
-/** What asks nothing of a target. */
+/** Fields that ask nothing of a target. */
 export const noNeeds: RequestNeeds = {
   vision: false,
   audioIn: false,

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../kernel/json.ts';
 
-/** What speech can come in. `pcm` is s16le, mono, without a header; `opus` stands in Ogg, `aac` in ADTS. */
+/** Formats of speech. `pcm` is s16le, mono, without a header; `opus` is in Ogg, `aac` in ADTS. */
 export type AudioFormat = 'mp3' | 'wav' | 'opus' | 'flac' | 'pcm' | 'aac';
 
 export const audioFormats: readonly AudioFormat[] = ['mp3', 'wav', 'opus', 'flac', 'pcm', 'aac'];
@@ -15,7 +15,7 @@ export interface SpeechRequest {
   /** The alias as the caller wrote it. */
   model: string;
   input: string;
-  /** Code points of the input: what is metered. */
+  /** Code points of the input, which are metered. */
   characters: number;
   voice: string;
   /** `id`: it was written as `{"id": …}`, a voice of the caller's own at OpenAI. */
@@ -24,10 +24,10 @@ export interface SpeechRequest {
   /** 0.25 to 4. */
   speed: number;
   instructions: string | null;
-  /** As sound, or as server-sent events that hold it in base64. */
+  /** As audio, or as server-sent events that hold it in base64. */
   delivery: 'audio' | 'events';
   /** End-user id for ledger and log. */
   user: string | null;
-  /** Members that nobody here knows, for upstreams of OpenAI's format. */
+  /** Unknown members, for upstreams of OpenAI's format. */
   extra: JsonObject;
 }

@@ -3,7 +3,7 @@ import { isObject, type JsonValue } from '../../kernel/json.ts';
 /** Longer tags are cut. */
 const tagCharsMax = 64;
 
-/** What callers sum their use by, as the ledger keeps it; null where nothing is left of it. */
+/** A caller's tag for sums of usage, as the ledger keeps it; null when nothing is left of it. */
 export function cleanTag(text: JsonValue | undefined): string | null {
   if (typeof text !== 'string') return null;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go

@@ -5,7 +5,7 @@ export const transcriptFormats = ['json', 'text', 'srt', 'vtt', 'verbose_json', 
 
 export type TranscriptFormat = (typeof transcriptFormats)[number];
 
-/** What of a transcript has times; each knows those before it. */
+/** Parts of a transcript that have times; each level includes those before it. */
 export type Timestamps = 'none' | 'segments' | 'words';
 
 /** `transcribe`: in the language that is spoken; `translate`: in English. */
@@ -16,33 +16,33 @@ export interface TranscriptionRequest {
   /** The alias as the caller wrote it. */
   model: string;
   task: TranscriptionTask;
-  /** As the caller wrote it, such as `en`; null: to be found out. */
+  /** As the caller wrote it, such as `en`; null: to be detected. */
   language: string | null;
   prompt: string | null;
   format: TranscriptFormat;
-  /** 0 to 1; null when nothing is said. */
+  /** 0 to 1; null when not given. */
   temperature: number | null;
-  /** What the answer must have times of. */
+  /** Parts of the answer that need times. */
   timestamps: Timestamps;
-  /** Of `verbose_json`: which lists the answer has. */
+  /** For `verbose_json`: the lists in the answer. */
   lists: { segments: boolean; words: boolean };
   stream: boolean;
   /** OpenAI's `include[]`, such as `logprobs`. */
   include: readonly string[];
   /** End-user id for ledger and log. */
   user: string | null;
-  /** Fields that nobody here knows, for upstreams of OpenAI's format. */
+  /** Unknown fields, for upstreams of OpenAI's format. */
   extra: readonly { name: string; value: string }[];
 }
 
-/** What routing must know of such a request. */
+/** Facts of such a request for routing. */
 export interface TranscriptionNeeds extends Pick<TranscriptionRequest, 'timestamps' | 'task'> {
   fileBytes: number;
-  /** Who said what must be told. */
+  /** The answer must name speakers. */
   speakers: boolean;
 }
 
-/** What was said. What the one who wrote it down did not tell is null. Times in seconds. */
+/** A transcript. Values that the transcriber did not give are null. Times in seconds. */
 export interface Transcript {
   text: string;
   /** In the upstream's own spelling: `en`, `english`. */
@@ -50,7 +50,7 @@ export interface Transcript {
   durationS: number | null;
   segments: readonly TranscriptSegment[] | null;
   words: readonly TranscriptWord[] | null;
-  /** The answer in OpenAI's format as it came, with whatever else it holds; null when it came in another. */
+  /** The unchanged answer in OpenAI's format, with all its members; null when it came in another. */
   told: JsonObject | null;
 }
 

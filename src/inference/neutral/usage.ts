@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 
-/** What one attempt or request used. All counts are non-negative integers; absent means not said. */
+/** Usage of one attempt or request. All counts are non-negative integers; absent means unknown. */
 export interface Usage {
   /** All input tokens, cached and cache-writing ones included. */
   inputTokens: number;
@@ -39,20 +39,22 @@ export function sumOf(before: Usage | null, own: Usage): Usage {
   return sum;
 }
 
-/** Who says so: the upstream; our count of what passed; a reservation's estimate; work an abandoned attempt did. */
+/**
+ * Origin of the counts: the upstream; our count of what passed; a reservation's estimate; work of an abandoned attempt.
+ */
 export type UsageSource = 'upstream' | 'counted' | 'estimated' | 'abandoned' | 'none';
 
 /** No request uses so much of anything: who tells more has counted wrong, and the books could not hold all of it. */
 const toldCountMax = 1_000_000_000;
 
-/** Tokens or searches as an upstream tells them; null for what is no count, so that others may count. */
+/** Tokens or searches from an upstream; null for anything but a count, so that others may count. */
 export function toldCount(value: JsonValue | undefined): number | null {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= toldCountMax
     ? (value as number)
     : null;
 }
 
-/** Whether one of these members is told and is no count: who counts so wrong is not believed in the others either. */
+/** Whether one of these members is present but not a count: then the others are not believed either. */
 export function tellsNoCount(usage: JsonObject, names: readonly string[]): boolean {
   for (const name of names) if (usage[name] != null && toldCount(usage[name]) === null) return true;
   return false;
@@ -63,11 +65,11 @@ const bytesPerToken = 4;
 
 /**
  * Rough tokens of text that nobody counted for us: UTF-8 bytes / 4, rounded up. Answers are measured in UTF-16 units
- * instead, which are there for nothing and as many in Latin script. It replaces an upstream's own figure only where
- * that is missing, and then `usage_source` says so.
- * Error to expect: English prose and code within about a quarter either way; digits, base64 and rare words up to half
- * too low; Cyrillic or Greek (2 bytes a letter) up to half too high; Chinese or Japanese (3 bytes) within a third, and
- * in answers two thirds too low. A real tokenizer costs 80 MB and is a later, lazy choice.
+ * instead, which cost nothing and are as many in Latin script. It replaces an upstream's own figure only when that is
+ * missing, and then `usage_source` says so. Error to expect: English prose and code within about a quarter either way;
+ * digits, base64 and rare words up to half too low; Cyrillic or Greek (2 bytes a letter) up to half too high; Chinese
+ * or Japanese (3 bytes) within a third, and in answers two thirds too low. A real tokenizer costs 80 MB and is a later,
+ * lazy choice.
  */
 export function estimatedTokens(length: number): number {
   return Math.ceil(length / bytesPerToken);

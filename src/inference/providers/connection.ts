@@ -46,12 +46,12 @@ export interface ProviderConnection {
   speech: SpeechFacts | null;
   /** How it writes down speech; null when it does not. */
   transcription: TranscriptionFacts | null;
-  /** What it is asked in; the first one for callers of yet another. */
+  /** Dialects that it is asked in; the first one for callers of any other. */
   dialects: readonly DialectId[];
   /** Models that are asked otherwise. */
   families: readonly ModelFamily[];
   apiVersion: string | null;
-  /** A service of the operator's own, which is told of the trace of a request. */
+  /** The operator's own service, which gets the trace of a request. */
   traced: boolean;
   /** By credential id (`name#0`, `name#team-a`…). At least one, also for a service that needs no key. */
   credentials: ReadonlyMap<string, CredentialHeaders>;
@@ -71,7 +71,7 @@ export interface ConnectionFacts {
   route?: UpstreamRoute | undefined;
   /** In the order of the configuration; none for a service without keys. */
   secrets: readonly string[];
-  /** Of the secrets, in the same order; absent or undefined: its place. */
+  /** Ids of the secrets, in the same order; absent or undefined: its index. */
   ids?: readonly (string | undefined)[];
   /** Makes what proves who asks with a secret, or with none, where no header of a fixed value does. */
   authorizerOf?: ((secret: string | null) => Authorizer | undefined) | undefined;
@@ -81,9 +81,9 @@ export interface ConnectionFacts {
   /** Where in a cloud. */
   region?: string | null | undefined;
   project?: string | null | undefined;
-  /** The operator's word on what it speaks; null or absent takes what its type speaks. */
+  /** The operator's list of dialects; null or absent takes those of its type. */
   dialects?: readonly DialectId[] | null;
-  /** As the connection's. Absent: false. */
+  /** As the connection's. Default: false. */
   traced?: boolean;
 }
 
@@ -168,7 +168,10 @@ export function dialectsOfModel(
   return families.find(({ pattern }) => pattern.test(model))?.dialects ?? dialects;
 }
 
-/** What of the operator's list the type can speak; a server of another address speaks its type's own, unless said. */
+/**
+ * The dialects of the operator's list that the type can speak. A server at another address speaks its type's own,
+ * unless the list says otherwise.
+ */
 function dialectsOf({ provider, baseUrl, dialects }: ConnectionFacts): readonly DialectId[] {
   const { dialect, speaksToo = [] } = provider;
   if (dialects === undefined || dialects === null) {
@@ -215,7 +218,7 @@ function withHidden(parts: Omit<ProviderConnection, 'secrets'>, secrets: readonl
   return Object.defineProperty(connection, 'secrets', { enumerable: false });
 }
 
-/** Where a provider is: the operator's address, else its own. The message names the fault, never a secret. */
+/** Address of a provider: the operator's, or its own. The message names the fault, never a secret. */
 function readBaseUrl(
   facts: ConnectionFacts,
   keyed: boolean,

@@ -2,8 +2,8 @@ import type { Authorizer } from '../transport/upstream-call.ts';
 import type { Provider, ProviderAuth } from './provider.ts';
 
 /**
- * True for a value that may stand in a header as it is: 1–8,192 characters of visible ASCII, space and tab.
- * CR, LF, NUL and everything above ASCII are refused, so no value can begin a header of its own (S23).
+ * True for a value that may be in a header as it is: 1–8,192 characters of visible ASCII, space and tab. CR, LF, NUL
+ * and everything above ASCII are refused, so no value can begin a header of its own (S23).
  */
 export function printable(value: string): boolean {
   const { length } = value;
@@ -70,7 +70,7 @@ export function joinHeaders(
   operator: ReadonlyMap<string, string>,
 ): CredentialHeaders {
   const shared = new Map<string, string>([
-    // Some services answer 403 to a request that does not say who asks.
+    // Some services answer 403 to a request without a User-Agent.
     ['user-agent', 'culvert'],
     ...Object.entries(provider.headers),
   ]);

@@ -23,8 +23,8 @@ export function modelsPath(connection: ProviderConnection): string | null {
 }
 
 /**
- * What one provider serves, read from its own list. Never rejects. Does no I/O but `get`, whose timeout and size
- * limit are its own; at most `listedModelsMax` models come back.
+ * Models of one provider, read from its own list. Never rejects. Its only I/O is `get`, which has its own timeout and
+ * size limit; at most `listedModelsMax` models come back.
  */
 export async function discoverModels(connection: ProviderConnection, get: DiscoveryGet): Promise<Discovery> {
   const { provider, name } = connection;

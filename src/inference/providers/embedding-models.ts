@@ -1,6 +1,6 @@
-/** What is publicly documented of a family of embedding models. */
+/** Publicly documented facts of a family of embedding models. */
 export interface EmbeddingFacts {
-  /** Length of its vectors when nothing else is asked. */
+  /** Length of its vectors by default. */
   native: number;
   /** Other lengths that `dimensions` can ask for: none, a list, or everything from a smallest to the native one. */
   others: readonly number[] | { from: number };
@@ -61,7 +61,7 @@ const families: readonly Family[] = [
 /** Made for code: they take text too, and are taken for it last. */
 const forCode = /code|codestral/;
 
-/** Which of several to take for text: lower is better, in the order above, what is unknown behind all that is known. */
+/** Preference for text among several: lower is better, in the order above; unknown ones come after all known ones. */
 export function embeddingRank(model: string): number {
   const name = bareName(model);
   const at = families.findIndex(({ pattern }) => pattern.test(name));

@@ -6,7 +6,7 @@ import { type CredentialHeaders, printable } from './credential-headers.ts';
 import type { Provider } from './provider.ts';
 import { anthropic } from './services/anthropic.ts';
 
-/** Where a request goes and with which headers: the parts of an `UpstreamRequest` that the provider decides. */
+/** Address and headers of a request: the parts of an `UpstreamRequest` that the provider decides. */
 export interface UpstreamAddress {
   origin: string;
   route: UpstreamRoute | undefined;
@@ -26,11 +26,11 @@ export interface UpstreamCallFacts {
   answer: 'whole' | 'stream';
   /** What the body is written in; absent: the provider's own. */
   dialect?: DialectId;
-  /** The endpoint of one format that is asked; absent: it is asked to chat. */
+  /** Endpoint of one format; absent: it is asked to chat. */
   endpoint?: ForwardedEndpointId | 'embeddings' | 'speech' | undefined;
   /** Below the base URL; wins over what the catalog says of the endpoint. Made of facts of the catalog, never as sent. */
   path?: string | undefined;
-  /** Of the body, where that is no JSON. */
+  /** Of a body that is not JSON. */
   contentType?: string | undefined;
   /** Of the endpoint's format; left out where no header can carry it. */
   header?: readonly [name: string, value: string] | undefined;
@@ -41,10 +41,10 @@ export interface UpstreamCallFacts {
 }
 
 /**
- * Address and headers of one attempt. Nothing a caller sends can change where it goes: the path comes from the
- * catalog, the origin from the configuration, and of the caller's headers only `callerHeaders` below pass.
- * Throws for a credential that the connection does not have, and for a provider that does not serve what is asked: both
- * are faults of ours, the configuration is checked before.
+ * Address and headers of one attempt. A caller cannot change where it goes: the path comes from the catalog, the origin
+ * from the configuration, and of the caller's headers only `callerHeaders` below pass. Throws for a missing credential,
+ * and for a provider that does not serve the endpoint: both are faults of ours, because the configuration was checked
+ * before.
  */
 export function encodeUpstream(connection: ProviderConnection, call: UpstreamCallFacts): UpstreamAddress {
   const credential = connection.credentials.get(call.credential);
@@ -72,9 +72,7 @@ function acceptingAnything(headers: readonly string[]): readonly string[] {
   return headers.map((value, i) => (headers[i - 1] === 'accept' && i % 2 === 1 ? '*/*' : value));
 }
 
-/**
- * Where the tokens of a body are counted, should the service do that. Null: its format has no such place.
- */
+/** Path for counting the tokens of a body, if the service has one. Null: its format has none. */
 export function encodeCountTokens(
   connection: ProviderConnection,
   credentialId: string,
@@ -152,8 +150,8 @@ function modelPath(connection: ProviderConnection, { model, answer, dialect }: U
 }
 
 /**
- * What of the caller's headers reaches every upstream: the session ids by which some services keep a conversation on the
- * machine that has its prompt cached. Everything else stays here (S2), and the trace with whoever is one of us.
+ * The caller's headers that reach every upstream: the session ids by which some services keep a conversation on the
+ * machine that has its prompt cached. The trace goes to our own services. Everything else stays here (S2).
  */
 const passedHeaders = ['x-session-id', 'x-session-affinity', 'x-grok-conv-id'] as const;
 const tracedHeaders = ['traceparent', 'tracestate', ...passedHeaders] as const;
@@ -173,7 +171,7 @@ function withCallerHeaders(
   for (const name of connection.traced && trace === undefined ? tracedHeaders : passedHeaders) {
     const value = caller[name];
     if (typeof value !== 'string' || value.length > passedValueCharsMax || !printable(value)) continue;
-    // What the operator fixed for this provider stays.
+    // The operator's headers for this provider win.
     if (base.includes(name)) continue;
     joined ??= base.slice();
     joined.push(name, value);

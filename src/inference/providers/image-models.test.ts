@@ -77,7 +77,7 @@ test('gpt-image models are told everything but response_format, which they refus
     },
     dropped: ['style'],
   });
-  // At another address too: the name says what it is.
+  // At another address, too: the name says what it is.
   assert.equal(encoded(imagesLikeOpenAi, 'openai/gpt-image-1', {}).body.response_format, undefined);
   assert.equal(encoded(imagesLikeOpenAi, 'flux', {}).body.response_format, 'b64_json');
 });

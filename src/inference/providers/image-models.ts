@@ -4,10 +4,10 @@ import { pathSegment } from './path-segment.ts';
 
 type Family = ImageFacts['families'][number];
 
-/** Of pictures that stand in base64 inside a body of JSON. */
+/** Of images in base64 inside a body of JSON. */
 const inlineBytesMax = 14 * 1024 * 1024;
 
-/** Nothing is known of it: it is told what the caller asks in OpenAI's format, and judges itself. */
+/** Nothing is known of it: it gets the caller's wish in OpenAI's format, and judges itself. */
 const anyModel: ImageModelFacts = {
   format: 'openai',
   perCall: 10,
@@ -32,7 +32,7 @@ const openAiFamilies: readonly Family[] = [
   {
     pattern: /^gpt-image-2/,
     ...gptImage,
-    // Of its largest, ten would be more than is read of one answer.
+    // Ten of its largest would be more than is read of one answer.
     perCall: 4,
     sizes: { kind: 'steps', multipleOf: 16, min: 16, max: 3_840, pixelsMax: 3_840 * 2_160, ratioMax: 3 },
   },
@@ -67,10 +67,10 @@ const openAiFamilies: readonly Family[] = [
 
 const openAiPath: ImageFacts['pathOf'] = (_, task) => (task === 'edit' ? '/images/edits' : '/images/generations');
 
-/** OpenAI itself. What it brings next will be like its newest. */
+/** OpenAI itself. Its future models will be like its newest. */
 export const imagesOfOpenAi: ImageFacts = { pathOf: openAiPath, families: openAiFamilies, others: gptImage };
 
-/** Servers that took over OpenAI's API, whatever stands behind it. */
+/** Servers that took over OpenAI's API, whatever model they run. */
 export const imagesLikeOpenAi: ImageFacts = {
   pathOf: openAiPath,
   families: [{ pattern: /^(gpt-image|chatgpt-image)/, ...anyModel, gives: 'its-own', previews: true }],
@@ -213,7 +213,7 @@ export function imagesOfGoogle(pathOf: (model: string) => string): ImageFacts {
         takes: [],
         outputs: ['png'],
         transparent: false,
-        // It is told in words where to change what.
+        // Words tell it where to change what.
         edits: { picturesMax: 3, mask: false, bytesMax: inlineBytesMax },
       },
     ],
@@ -237,7 +237,7 @@ export const imagesOfA1111: ImageFacts = {
   },
 };
 
-/** Azure: what a deployment is called says nothing of its model, so nothing is asked that one of them refuses. */
+/** Azure: the name of a deployment says nothing of its model, so it gets no field that one of them refuses. */
 export const imagesOfAzure: ImageFacts = {
   pathOf: (model, task, options) => azurePath(model, openAiPath(model, task, options), options),
   families: openAiFamilies,

@@ -21,8 +21,8 @@ export type LocalServerType =
 export type LocalUse = 'provider' | 'search' | 'listed';
 
 /**
- * How one kind of server is told from everything else on its port: by two facts of its own that no other server
- * shows together. A port alone proves nothing: 8080, 8000 and 1234 are each used by several programs.
+ * How one kind of server differs from everything else on its port: two facts that no other server shows together. A
+ * port alone proves nothing: 8080, 8000 and 1234 are each used by several programs.
  */
 export interface LocalFingerprint {
   type: LocalServerType;
@@ -30,7 +30,7 @@ export interface LocalFingerprint {
   /** `provider`: the provider of this type can use it; `search`: web search can; `listed`: people are told of it, no more. */
   use: LocalUse;
   defaultPorts: readonly number[];
-  /** What its API stands below, as `base_url` ends. */
+  /** Prefix of its API, as `base_url` ends. */
   basePath: '/v1' | '';
   /** All are fetched; `recognise` gets the answers in this order. */
   paths: readonly string[];
@@ -40,7 +40,7 @@ export interface LocalFingerprint {
 export interface Recognised {
   /** The body of its list of models, as its provider reads it; null where none could be had. */
   list: unknown;
-  /** What to tell the operator beside the finding; null when it can simply be used. */
+  /** Remark for the operator; null when it can simply be used. */
   note: string | null;
   /** It cannot be used as it runs. */
   use?: 'listed';
@@ -55,7 +55,7 @@ export function json(answer: ProbeAnswer | null | undefined): unknown {
   }
 }
 
-/** What was answered as an object; null for anything else. */
+/** The answer as an object; null for anything else. */
 export function objectIn(answer: ProbeAnswer | null | undefined): JsonObject | null {
   const body = json(answer);
   return isObject(body) ? body : null;

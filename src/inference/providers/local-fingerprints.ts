@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { json, type LocalFingerprint, objectIn, ownedBy, rowsOf, textIn } from './local-fingerprint.ts';
 import type { ProbeAnswer } from './probe-get.ts';
 
-/** Everything that is looked for on this machine, in the order in which it is told. */
+/** All servers that are looked for on this machine, in the order of reports. */
 export const localFingerprints: readonly LocalFingerprint[] = [
   // Servers of models that chat or embed.
   {
@@ -211,7 +211,7 @@ export const localFingerprints: readonly LocalFingerprint[] = [
       return isIts ? { list: rows, note: null } : null;
     },
   },
-  // What is no provider of models: people are told of it, and web search uses a SearXNG.
+  // Servers that are not model providers: people hear of them, and web search uses a SearXNG.
   {
     type: 'comfyui',
     title: 'ComfyUI',

@@ -1,7 +1,7 @@
 import type { LocalServerType } from './local-fingerprint.ts';
 import { type LocalServer, probeBodyBytesMax } from './probe-local.ts';
 
-/** What each kind of server answers by path (`[status, body]`, a text or JSON), hand-made from the documented shapes. */
+/** Answers of each kind of server by path (`[status, body]`, a text or JSON), hand-made from the documented shapes. */
 export const genuineServers: readonly {
   name: string;
   answers: Record<string, unknown>;
@@ -303,7 +303,7 @@ export const genuineServers: readonly {
 ];
 
 const vllmRow = { id: 'm', owned_by: 'vllm' };
-/** What is like one of them, and not enough to be taken for it. */
+/** Servers like one of them, but not enough to be taken for it. */
 export const nearMisses: Readonly<Record<string, Record<string, unknown>>> = {
   'the words of Ollama alone': { '/': 'Ollama is running' },
   'an Ollama API without its greeting': {

@@ -1,4 +1,4 @@
-/** What is publicly documented of a family of models. A null or absent fact is unknown and never filters a target. */
+/** Publicly documented facts of a family of models. A null or absent fact is unknown and never filters a target. */
 export interface ModelFacts {
   /** Tokens. */
   contextWindow: number | null;

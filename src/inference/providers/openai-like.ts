@@ -4,7 +4,7 @@ import { unknownVoices } from '../dialects/speech/voices.ts';
 import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
 import type { Provider, ProviderPaths, ProviderQuirks } from './provider.ts';
 
-/** What the OpenAI API itself takes: nothing omitted, nothing renamed, everything supported. */
+/** Quirks of the OpenAI API itself: nothing omitted, nothing renamed, everything supported. */
 export const openAiQuirks: ProviderQuirks = {
   omit: [],
   rename: {},
@@ -24,7 +24,7 @@ export interface OpenAiLikeFacts
   envKey?: string;
   local?: true;
   paths?: Partial<ProviderPaths>;
-  /** Only where it differs from OpenAI. */
+  /** Only differences from OpenAI. */
   quirks?: Partial<ProviderQuirks>;
 }
 

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { request } from '../../kernel/node-http.ts';
 
-/** Answer of a probe; `body` is what came within the bounds. */
+/** Answer of a probe; `body` is the part within the bounds. */
 export interface ProbeAnswer {
   status: number;
   body: string;

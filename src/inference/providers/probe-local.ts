@@ -8,14 +8,14 @@ import { readModelList } from './read-model-list.ts';
 /** A recognised server on this machine. Found is not used: nothing but these GETs reaches it until it is confirmed. */
 export interface LocalServer {
   type: LocalServerType;
-  /** What people call it. */
+  /** Its name for people. */
   title: string;
   /** `search`: web search asks it; `listed`: nothing here can use it, or not as it runs. */
   use: LocalUse;
   /** Its base URL as `base_url` takes it, such as `http://127.0.0.1:11434/v1`. */
   url: string;
   models: readonly DiscoveredModel[];
-  /** What keeps it from simply being used; null for nothing. */
+  /** Why it cannot simply be used; null: it can. */
   note: string | null;
 }
 
@@ -36,7 +36,7 @@ type Ask = (url: string) => Promise<ProbeAnswer | null>;
 /**
  * Looks for known servers on 127.0.0.1 and [::1], all at once, `probeTimeoutMs` each; GET only, no credential, each
  * address once whoever wants it, and none at all where nothing listens. In the order of `localFingerprints`; a server
- * that listens on both addresses is told once, by IPv4. Never rejects.
+ * that listens on both addresses is reported once, by IPv4. Never rejects.
  */
 export async function probeLocalServers(options: ProbeOptions): Promise<LocalServer[]> {
   const opens = options.portOpens ?? portOpens;

@@ -7,11 +7,11 @@ import type { SpeechFacts } from '../dialects/speech/format.ts';
 import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
 
-/** An upstream service as data: what a catalog file states of it. No I/O, no logger, no class. */
+/** An upstream service as data of a catalog file. No I/O, no logger, no class. */
 export interface Provider {
   /** The `type:` of the configuration. */
   id: string;
-  /** What it is called in messages to people. */
+  /** Its name in messages to people. */
   title: string;
   /** What the price list (`models/price-list`) calls it, where its prices are those of its own address. */
   prices?: string;
@@ -45,11 +45,11 @@ export interface Provider {
   paths: ProviderPaths;
   /** Endpoints that it serves in the one format they have. */
   forwards?: ForwardPaths;
-  /** What servers of this type at another address than the service's own are taken to serve too. */
+  /** Further endpoints that servers of this type at another address are assumed to have. */
   forwardsElsewhere?: ForwardPaths;
   /** How it makes vectors; absent: it does not. */
   embeds?: EmbeddingFacts;
-  /** Where servers of this type at another address than the service's own differ from that. */
+  /** Differences of servers of this type at another address. */
   embedsElsewhere?: Partial<EmbeddingFacts>;
   /** How it makes pictures; absent: it does not. */
   images?: ImageFacts;
@@ -57,7 +57,7 @@ export interface Provider {
   imagesElsewhere?: ImageFacts;
   /** How it speaks; absent: it does not. */
   speech?: SpeechFacts;
-  /** Where servers of this type at another address than the service's own differ from that. */
+  /** Differences of servers of this type at another address. */
   speechElsewhere?: Partial<SpeechFacts>;
   /** How it writes down speech; absent: it does not. */
   transcription?: TranscriptionFacts;
@@ -78,7 +78,10 @@ export interface Provider {
   chatPath?: (model: string, options: ChatPathOptions) => string;
   /** Path and query where tokens of a body are counted; null: nowhere. Absent: where the format's own vendor has it. */
   countPath?: (model: string, dialect: DialectId) => string | null;
-  /** What can be called, out of `GET paths.models`' body. Default: `readModelList`, which knows every shape so far. */
+  /**
+   * Models that can be called, from the body of `GET paths.models`. Default: `readModelList`, which knows every shape
+   * so far.
+   */
   listModels?: (body: unknown) => DiscoveredModel[] | null;
 }
 
@@ -133,13 +136,13 @@ export interface ProviderPaths {
   responses?: string | null;
   /** The same for Anthropic's Messages format, which some have beside their base URL. */
   messages?: PathAt | null;
-  /** Below the base URL; null when there is no list of what can be called. */
+  /** Below the base URL; null when there is no list of models. */
   models: string | null;
   /** Further lists, below the base URL. */
   moreModels?: readonly string[];
   /** Below the base URL: says who a key is. Where the list is for everybody, this alone tells a wrong one. */
   key?: string;
-  /** From the origin, for a list that does not stand below the base URL; wins over `models`. */
+  /** From the origin, for a list that is not below the base URL; wins over `models`. */
   originModels?: string;
 }
 
@@ -193,7 +196,7 @@ export interface ErrorRule {
   class: FaultClass;
 }
 
-/** A model as a list names it; what is absent was not told. Sizes in tokens. */
+/** A model of a list; an absent fact was not given. Sizes in tokens. */
 export interface DiscoveredModel {
   id: string;
   type: 'chat' | 'embedding' | 'speech' | 'transcription' | 'image' | 'rerank';

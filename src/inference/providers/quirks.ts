@@ -8,7 +8,7 @@ import { anthropic } from './services/anthropic.ts';
 
 const openAi: readonly string[] = ['openai', 'azure-openai'];
 
-/** Models that take less than the API they stand in; every match applies. What would change the answer stays in. */
+/** Models that accept less than their API does; every match applies. Fields that would change the answer stay in. */
 const narrower: readonly {
   providers: readonly string[];
   pattern: RegExp;
@@ -36,10 +36,10 @@ const quirksByModel = new WeakMap<ProviderQuirks, Map<string, ProviderQuirks>>()
 const rememberedModelsMax = 1_000;
 
 /**
- * A provider's quirks for one of its models in a body of `dialect`, with everything that must be left out in `omit`. The
- * same object each time, and the provider's own when the model takes all that its API does, so it may be asked for every
- * request. Quirks are told of the provider's own API: what it refuses there says nothing of fields of the same name in
- * Anthropic's Messages, which it takes whole.
+ * A provider's quirks for one of its models in a body of `dialect`, with everything to leave out in `omit`. The same
+ * object each time, and the provider's own when the model accepts all that its API does, so every request may ask for
+ * it. Quirks belong to the provider's own API: its refusals there say nothing of fields of the same name in Anthropic's
+ * Messages, which it accepts whole.
  */
 export function quirksOf(
   provider: { id: string; dialect: DialectId; quirks: ProviderQuirks },
@@ -112,7 +112,7 @@ function fits(body: JsonObject, quirks: ProviderQuirks): boolean {
   return !isObject(format) || format.type === 'text';
 }
 
-/** What OpenAI takes for granted when the field is absent. */
+/** OpenAI's default for the absent field. */
 const defaults: Readonly<Record<string, JsonValue>> = {
   logprobs: false,
   n: 1,
@@ -145,7 +145,7 @@ function fitResponseFormat(body: JsonObject, quirks: ProviderQuirks, losses: Los
   losses.push({ field: 'response_format', why: quirks.jsonObject ? 'narrowed' : 'unsupported' });
   if (quirks.jsonObject) body.response_format = { type: 'json_object' };
   else delete body.response_format;
-  // JSON mode alone knows no schema, and some services demand the word JSON in the prompt: so it is told in words.
+  // JSON mode alone knows no schema, and some services demand the word JSON in the prompt: so words describe it.
   const wrapped = format.json_schema;
   const schema = isObject(wrapped) ? wrapped.schema : undefined;
   const messages = body.messages;

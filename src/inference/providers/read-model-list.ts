@@ -7,7 +7,7 @@ export const listedModelsMax = 2_000;
 /**
  * The models of any list seen so far: OpenAI and those like it (`data[]`), Together (an array at the top), Anthropic,
  * Ollama and Cohere (`models[].name`), LM Studio (`data[]`, or `models[].key`), llama.cpp (`data[].meta`), vLLM,
- * OpenRouter, Mistral, Groq. In the list's order, each id once; null when the body is no list at all.
+ * OpenRouter, Mistral, Groq. In the list's order, each id once; null when the body is not a list.
  */
 export function readModelList(body: unknown): DiscoveredModel[] | null {
   const rows = listOf(body);
@@ -79,7 +79,7 @@ function secondsOf(date: unknown): number | undefined {
 
 type ModelType = DiscoveredModel['type'];
 
-/** What lists call the kinds of models (Together, LM Studio, Cohere, OpenRouter, Mistral, Ollama); null = not served. */
+/** Names of model kinds in lists (Together, LM Studio, Cohere, OpenRouter, Mistral, Ollama); null: not served. */
 const typeByWord: Readonly<Record<string, ModelType | null>> = {
   chat: 'chat',
   language: 'chat',

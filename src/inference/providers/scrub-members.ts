@@ -3,7 +3,7 @@ import { type ScrubKnown, scrub, withoutKnown } from './scrub.ts';
 
 const depthMax = 4;
 const membersMax = 32;
-/** Of what a model said. */
+/** Of a model's text. */
 const saidCharsMax = 32_768;
 
 /** Holds what the model said, which is the caller's own: no pattern may cut it. */

@@ -1,9 +1,9 @@
 /** Longest message of an upstream that reaches a caller, a log or the ledger. */
 export const scrubbedCharsMax = 500;
-/** Of what the upstream sent, how much is looked at: patterns never run over more. */
+/** Part of the upstream's text that is read: patterns never run over more. */
 const lookedAtCharsMax = 4_000;
 
-/** What a `ProviderConnection` knows of itself and no message may tell. */
+/** Facts of a `ProviderConnection` that no message may tell. */
 export interface ScrubKnown {
   /** Whole secrets, as configured. */
   secrets: readonly string[];
@@ -13,8 +13,8 @@ export interface ScrubKnown {
 
 /**
  * An upstream's message as callers and logs may read it (S19): without credentials, bearer tokens, key-like strings,
- * URLs, addresses, paths of its machine and stack traces, on one line, at most `scrubbedCharsMax` characters.
- * Told twice over: by what we know (`known`) and by how such things look.
+ * URLs, addresses, paths of its machine and stack traces, on one line, at most `scrubbedCharsMax` characters. Two
+ * checks find them: known values (`known`) and their looks.
  */
 export function scrub(message: string, known: ScrubKnown): string {
   let text = boundedPiece(message);
@@ -28,7 +28,7 @@ export function scrub(message: string, known: ScrubKnown): string {
   return text.length <= scrubbedCharsMax ? text : `${text.slice(0, scrubbedCharsMax - 1)}…`.toWellFormed();
 }
 
-/** A text without what `known` holds, and otherwise as it is. */
+/** A text without the values of `known`, otherwise unchanged. */
 export function withoutKnown(text: string, known: ScrubKnown): string {
   return withoutHosts(withoutSecrets(text, known), known).toWellFormed();
 }
@@ -49,7 +49,7 @@ function boundedPiece(message: string): string {
   return end < 0 ? piece : piece.slice(0, end);
 }
 
-/** Frames of Node, Java, Python, Go and Rust; the message stands before or, in Python, after them. */
+/** Frames of Node, Java, Python, Go and Rust; the message is before or, in Python, after them. */
 const stackLine =
   /^\s*(at\s.{1,300}[(:]\S{0,300}:?\d*\)?|File ".{0,300}", line \d+.*|Traceback \(most recent call last\):|goroutine \d+ .*|\s*\d+: 0x[0-9a-f]+ .*|stack backtrace:)\s*$/;
 
@@ -77,7 +77,7 @@ const patterns: readonly (readonly [RegExp, string])[] = [
     /\b((?:proxy-)?authorization|(?:x-|x-goog-)?api[-_ ]?key|(?:subscription|private|secret|access)[-_ ]?key|password|passwd|secret|credential|set-cookie|cookie)(["']?\s{0,3}[=:]\s{0,3}["']?)(?!\[)[^\s"',;&}]{4,}/gi,
     '$1$2[redacted]',
   ],
-  // Apart, and only when long: "unexpected token: x" is said of JSON.
+  // Apart, and only when long: "unexpected token: x" is a message about JSON.
   [
     /\b((?:access|auth|id|refresh|session)?[-_]?token)(["']?\s{0,3}[=:]\s{0,3}["']?)(?!\[)[^\s"',;&}]{16,}/gi,
     '$1$2[redacted]',

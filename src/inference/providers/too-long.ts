@@ -7,8 +7,8 @@ import type { Provider } from './provider.ts';
 const matchedCharsMax = 2_000;
 
 /**
- * Whether an upstream's error says that the prompt does not fit; null: it does not. Its own vendor's words first, then
- * those of every other: any service may stand before another, and hand on what that says. Words with numbers win.
+ * Whether an upstream's error says that the prompt does not fit; null: it does not. Its own vendor's words come first,
+ * then those of every other: any service may stand before another, and pass its message on. Words with numbers win.
  * Called off the hot path only.
  */
 export function tooLongIn(

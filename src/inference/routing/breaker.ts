@@ -20,9 +20,9 @@ const rampShares = [0.1, 0.25, 0.5, 0.75];
 const rampMs = 10_000;
 
 /**
- * Times are monotonic ms. `step` counts how often it was opened in a row. `open` past `untilMs` is due a probe: one real
- * request, or a cheap call. `owner` is the attempt that probes; its slot is free again at `lostAtMs`, should its end
- * never be told. What passed its probe comes back by a ramp.
+ * Times are monotonic ms. `step` counts how often it was opened in a row. `open` past `untilMs` is due a probe: one
+ * real request, or a cheap call. `owner` is the attempt that probes; its slot is free again at `lostAtMs`, should its
+ * end never be reported. After a passed probe the lane comes back by a ramp.
  */
 export type BreakerState =
   | { at: 'closed' }
@@ -43,7 +43,7 @@ export type BreakerEvent =
 
 export const closed: BreakerState = { at: 'closed' };
 
-/** The only way a breaker moves. Gives back the same object when nothing changes. */
+/** The only way a breaker moves. Returns the same object when nothing changes. */
 export function afterEvent(state: BreakerState, event: BreakerEvent, nowMs: number): BreakerState {
   switch (event.type) {
     case 'opened':
@@ -70,14 +70,14 @@ export function isDue(state: BreakerState, nowMs: number): boolean {
   return state.at === 'open' ? nowMs >= state.untilMs : state.at === 'probing' && nowMs >= state.lostAtMs;
 }
 
-/** The part of its share that a target may carry, above 0 and at most 1; what is not ramping carries all of it. */
+/** The part of its share that a target may carry, above 0 and at most 1; one that does not ramp carries all of it. */
 export function rampShare(state: BreakerState, nowMs: number): number {
   if (state.at !== 'ramp') return 1;
   const quarter = Math.floor(((nowMs - state.sinceMs) / rampMs) * rampShares.length);
   return rampShares[quarter] ?? 1;
 }
 
-/** Whether what happens now belongs to the time of coming back. */
+/** Whether an event now belongs to the time of coming back. */
 export function isRamping(state: BreakerState, nowMs: number): boolean {
   return state.at === 'ramp' && nowMs < state.sinceMs + rampMs;
 }
@@ -91,7 +91,7 @@ export function isRest(why: OpenReason): boolean {
 
 /** A later deadline wins over an earlier one; what reopens while it comes back stays closed for longer. */
 function opened(state: BreakerState, why: OpenReason, forMs: number | undefined, nowMs: number): BreakerState {
-  // Failures among what is sent all the same, with nothing better to ask, say nothing new.
+  // Failures of requests that are sent nevertheless, with nothing better to ask, say nothing new.
   if (state.at === 'open' && forMs === undefined && isRest(state.why) === isRest(why)) return state;
   const step = isRamping(state, nowMs) || state.at === 'probing' ? nextStep(state, why) : 0;
   const next =

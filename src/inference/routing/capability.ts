@@ -9,7 +9,7 @@ import type { Timestamps, TranscriptionNeeds } from '../neutral/transcript.ts';
 import type { RouteCandidate } from './route.ts';
 import type { Target, TranscriptionTarget } from './target.ts';
 
-/** What a target is asked in for a caller of `callerDialect`: the same, when it speaks that. */
+/** The dialect for a caller of `callerDialect`: the same, when the target speaks it. */
 export function dialectFor(target: Pick<Target, 'dialect' | 'alsoSpeaks'>, callerDialect: string): DialectId {
   return target.alsoSpeaks?.find((dialect) => dialect === callerDialect) ?? target.dialect;
 }
@@ -19,18 +19,18 @@ export function oneSpeaks(callerDialect: string, candidates: readonly RouteCandi
   return candidates.some(({ target }) => dialectFor(target, callerDialect) === callerDialect);
 }
 
-/** A size estimate (bytes / 4) may be this far off: only what is surely too long is kept away. */
+/** A size estimate (bytes / 4) may be this far off: only requests that are surely too long are kept away. */
 const contextSurelyFull = 1.25;
 /** Above this part of the context window, input and output together may not fit: roomier targets go first. */
 const contextTight = 0.9;
-/** Of output that the caller allows, what is counted on for tightness; agents ask for 32,000 and use hundreds. */
+/** Part of the allowed output that counts for tightness; agents ask for 32,000 and use hundreds. */
 const outputReserveMax = 4_096;
 
 /**
- * What the request needs and the target cannot do, as words for people; null when it is capable. Not filtered,
- * because conversion has an answer: `n` (asked several times), reasoning effort (dropped and listed), too many
- * output tokens (clamped), and JSON schema where a forced tool call can stand in. How long the input is, is estimated:
- * see `unmetSize`.
+ * Needs of the request that the target cannot meet, as words for people; null when it is capable. Not filtered, because
+ * conversion has an answer: `n` (asked several times), reasoning effort (dropped and listed), too many output tokens
+ * (clamped), and JSON schema when a forced tool call can replace it. The length of the input is an estimate: see
+ * `unmetSize`.
  */
 export function unmetNeed(target: Target, needs: RequestNeeds): string | null {
   const can = target.capabilities;
@@ -57,7 +57,7 @@ export function unmetSize({ contextWindow: window }: Target, needs: RequestNeeds
   return null;
 }
 
-/** How long each input may be is the upstream's to judge: some cut what is longer. */
+/** The upstream judges how long each input may be: some cut longer ones. */
 function unmetEmbedding(
   { embedding: can }: Target,
   { inputs, dimensions }: NonNullable<RequestNeeds['embedding']>,
@@ -71,8 +71,8 @@ function unmetEmbedding(
 }
 
 /**
- * Candidates with equal numbers are one tier; lower tiers are tried first: the alias's own before fallbacks, then
- * those that do the request as it is (native `n`, room in the context), then by priority, then without clamping.
+ * Candidates with equal numbers are one tier; lower tiers are tried first: the alias's own before fallbacks, then those
+ * that do the request unchanged (native `n`, room in the context), then by priority, then without clamping.
  */
 export function tierOf({ target, rank, awkward }: RouteCandidate, needs: RequestNeeds): number {
   const { contextWindow: window, maxOutputTokens: outputMax, capabilities } = target;
@@ -92,8 +92,8 @@ function isTight(window: number, needs: RequestNeeds): boolean {
 }
 
 /**
- * What a request for pictures needs and a target cannot do, as words for people that begin with the field. What would
- * make another picture of it is kept away; wishes such as `quality` and `style` are dropped and listed instead.
+ * Needs of an image request that a target cannot meet, as words for people that begin with the field. Targets that
+ * would make another image of it are kept away; wishes such as `quality` and `style` are dropped and listed instead.
  */
 export function unmetImage(can: ImageModelFacts | undefined, needs: ImageNeeds): string | null {
   if (can === undefined) return 'pictures';
@@ -116,7 +116,7 @@ export function unmetImage(can: ImageModelFacts | undefined, needs: ImageNeeds):
   return null;
 }
 
-/** What of it the target cannot do, in words for people; null when it can do all. */
+/** The part that the target cannot do, in words for people; null when it can do all. */
 function unmetTranscription(can: TranscriptionTarget | undefined, needs: TranscriptionNeeds): string | null {
   if (can === undefined) return 'transcription';
   if (needs.task === 'translate' && !can.translates) return 'translation';
@@ -130,7 +130,9 @@ function unmetTranscription(can: TranscriptionTarget | undefined, needs: Transcr
 
 const rank = { none: 0, segments: 1, words: 2 } as const satisfies Record<Timestamps, number>;
 
-/** The 400 for what no candidate can do; null when one can. Asked before anything is reserved: it is the caller's fault. */
+/**
+ * The 400 when no candidate can do it; null when one can. Called before anything is reserved: it is the caller's fault.
+ */
 export function noneCapable(alias: string, candidates: readonly RouteCandidate[], needs: RequestNeeds): Failure | null {
   for (const { target } of candidates) if (unmetNeed(target, needs) === null) return null;
   const unmet = new Set(candidates.map(({ target }) => unmetNeed(target, needs)!));

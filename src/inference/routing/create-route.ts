@@ -60,15 +60,15 @@ export class Choice implements Pickable {
   readonly tier: number;
   /** Why it is out, in words; null when it is not. */
   unfit: string | null = null;
-  /** If it is out for what it cannot do: what that is. */
+  /** The missing ability of a target that is out for it. */
   unmet: string | null = null;
   readonly weight: number;
   /** The lane it would use, as of the last survey. */
   lane: Lane | null = null;
   tried: Lane[] | null = null;
-  /** Attempts that came back with nothing. */
+  /** Attempts without an answer. */
   tries = 0;
-  /** What is left of its hope after them, 0 to 1. */
+  /** The rest of its hope after them, 0 to 1. */
   repeatHope = 1;
   /** Attempts that run. */
   running = 0;
@@ -76,7 +76,7 @@ export class Choice implements Pickable {
   spent = false;
   /** One failure was counted against it. */
   blamed = false;
-  /** Closed out, and asked all the same: more than half of the targets would be. */
+  /** Closed, but asked nevertheless: more than half of the targets would be closed. */
   reopened = false;
   /** Words for its last attempt; null before one. */
   picked: 'picked' | 'picked as a probe' | 'picked as a hedge' | 'picked as the least bad' | null = null;
@@ -150,7 +150,7 @@ class LiveRoute implements Route {
   /** An answer is held back for a better one: each target is asked once. */
   #climbs = false;
   #waited: 'not yet' | 'just now' | 'before' = 'not yet';
-  /** A caller fault of a target that had the request converted: asked once of one that reads it as it came. */
+  /** A caller fault of a target that got the request converted: a target that reads it unchanged is asked once. */
   #secondOpinion: 'none' | 'wanted' | 'asked' = 'none';
   #over: ExhaustedReason | null = null;
 
@@ -255,7 +255,7 @@ class LiveRoute implements Route {
     }
   }
 
-  /** As if it had been filtered; what its dialect cannot say, with all that speak alike. */
+  /** As if it had been filtered; for something that its dialect cannot express, with all targets of that dialect. */
   #withdraw(withdrawn: Choice, unmet: string | null): void {
     const { callerDialect } = this.#query;
     const dialect = dialectFor(withdrawn.target, callerDialect);
@@ -298,8 +298,8 @@ class LiveRoute implements Route {
   }
 
   /**
-   * A lane that is due a probe goes before its equals: the first request after its time tests it, once, and can
-   * still be served elsewhere if it fails. With nothing else to ask it is the one hope.
+   * A lane that is due a probe goes before its equals: the first request after its time tests it, once, and can still
+   * be served elsewhere if it fails. With nothing else to ask it is the one hope.
    */
   #choose(found: Survey, nowMs: number): Choice | null {
     const { ready, due } = found;

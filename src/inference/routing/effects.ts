@@ -1,9 +1,9 @@
 import type { OutcomeClass } from '../neutral/outcome.ts';
 import type { OpenReason } from './breaker.ts';
 
-/** What the end of an attempt says, to the health of its lane and to a route that goes on. */
+/** Effects of an attempt's end on the health of its lane and on a route that goes on. */
 export interface EndEffect {
-  /** Of the upstream's own health; `neutral` ones leave it alone. */
+  /** For the upstream's own health; `neutral` ones leave it alone. */
   health: 'ok' | 'failed' | 'neutral';
   /** Why the model rests with the credential that was asked; null: it does not. */
   rest: OpenReason | null;
@@ -11,7 +11,7 @@ export interface EndEffect {
   heard: boolean;
   /** Another credential of the same target is another choice. */
   ofCredential: boolean;
-  /** What the hope of one more attempt of the request at the target is multiplied by. */
+  /** Factor for the hope of one more attempt of the request at the target. */
   repeatHope: number;
 }
 

@@ -9,7 +9,7 @@ import { blockedWords, leastBad, reopenLeastBad, surveyOnce, unmetNeeds } from '
 export interface Explanation {
   /** In the order of tiers; those that are out come last. */
   candidates: readonly ExplainedCandidate[];
-  /** What no candidate can do, if that is why none remains. */
+  /** The missing ability of every candidate, if that is why none remains. */
   unmet: readonly string[];
 }
 
@@ -19,12 +19,12 @@ export interface ExplainedCandidate extends Verdict {
   weight: number;
 }
 
-/** Looks only: begins nothing, takes no probe, draws nothing from the budget. */
+/** Only looks: begins nothing, takes no probe, draws nothing from the budget. */
 export function explainRoute(query: RouteQuery, health: Health, nowMs: number): Explanation {
   const choices = choicesOf(query, health)
     .map((choice, at) => ({ candidate: query.targets[at]!, choice }))
     .sort((a, b) => (a.choice.tier === b.choice.tier ? 0 : a.choice.tier - b.choice.tier));
-  // Alone, each choice is examined even if a better tier is ready. Which credential is drawn does not show.
+  // Alone, each choice is examined even if a better tier is ready. The drawn credential does not show.
   const draw = { affinity: null, random: seededRandom(0) };
   const all = choices.map(({ choice }) => choice);
   reopenLeastBad(all, nowMs);

@@ -1,7 +1,7 @@
 import { backAtMs, type Lane, type LaneState, reasonOf, type Standing, standingOf } from './lane.ts';
 import type { Credential, Target } from './target.ts';
 
-/** `down` when every target is closed out or limited; requests are sent to the least bad all the same. */
+/** `down` when every target is closed or limited; requests go to the least bad nevertheless. */
 export type ModelStatus = 'healthy' | 'degraded' | 'down';
 
 export type HealthSnapshot = readonly LaneSnapshot[];
@@ -20,7 +20,7 @@ export interface LaneSnapshot {
   /** Attempts that ended within the last 60 s; of one request at most one failure counts. */
   succeeded: number;
   failed: number;
-  /** What picking makes of them, 0 to 1. */
+  /** Their score for picking, 0 to 1. */
   successShare: number;
 }
 

@@ -25,18 +25,18 @@ export const lanesMax = 4_096;
 const probeLostSlackMs = 5_000;
 /** Requests in a row whose connection failed: as good as dead. */
 const unreachableInRowMax = 3;
-/** So many requests must have ended before a target is as good as dead; fewer while it comes back. */
+/** This many requests must have ended before a target is as good as dead; fewer while it comes back. */
 const deadRequestsMin = 10;
 const rampRequestsMin = 3;
 
 /**
- * What is known of every upstream, shared by all requests of the process; lives through configuration reloads.
- * All times are monotonic ms, given by the caller.
+ * Health of every upstream, shared by all requests of the process; it survives configuration reloads. All times are
+ * monotonic ms, given by the caller.
  */
 export interface Health {
   /** One lane a credential, in the target's order; made at first sight. */
   lanes(target: Target): readonly Lane[];
-  /** An attempt is about to be dispatched. `probe` when it tests what is open; `attempt` is the probe's owner. */
+  /** An attempt is about to be dispatched. `probe` when it tests an open lane; `attempt` is the probe's owner. */
   began(lane: Lane, attempt: object, totalTimeoutMs: number, nowMs: number): 'request' | 'probe';
   /** First content after `firstTokenMs`. A probe has passed with it: a stream may last for minutes. */
   firstToken(lane: Lane, attempt: object, kind: AnswerKind, firstTokenMs: number, nowMs: number): void;
@@ -62,7 +62,7 @@ export interface LaneEnd {
   retryAfterMs: number | null;
   /** Ms from dispatch to this end. */
   afterMs: number;
-  /** Whether `firstToken` was told. */
+  /** Whether `firstToken` was called. */
   content: 'seen' | 'none';
   /** Key identity of the request. */
   tenant: string;
@@ -70,7 +70,7 @@ export interface LaneEnd {
   repeated?: boolean;
   /** Another target answered first: this attempt was given up. */
   lost?: boolean;
-  /** Of `rate_limited`: what the upstream said. */
+  /** For `rate_limited`: the upstream's message. */
   words?: string;
 }
 
@@ -240,7 +240,7 @@ class LiveHealth implements Health {
 function succeeded(state: LaneState, end: LaneEnd, owns: boolean, nowMs: number): void {
   const { breaker } = state;
   state.unreachableInRow = 0;
-  // What began before it was opened says nothing of now.
+  // An attempt that began before it was opened says nothing of now.
   if (owns) comesBack(state, { type: 'probe-passed' }, nowMs);
   else if (breaker.at === 'open' && nowMs - end.afterMs >= breaker.sinceMs)
     comesBack(state, { type: 'answered' }, nowMs);

@@ -30,16 +30,16 @@ export interface LaneState {
   /** The last sign of life: head, bytes or end of any attempt. */
   heardAtMs: number;
   inFlight: number;
-  /** Of those in flight, how many have shown no content yet. */
+  /** Number of those in flight without any content yet. */
   awaiting: number;
   readonly ofCredential: CredentialState;
 }
 
 /** Shared by all models of the credential's provider. */
 export interface CredentialState {
-  /** Rate-limited by the upstream until then; 0 = not. */
+  /** Rate-limited by the upstream until then; 0: not. */
   coolingUntilMs: number;
-  /** What the upstream said when it did, and to whom; null: nothing. */
+  /** The upstream's message about it, and the tenant that got it; null: none. */
   coolingWords: CoolingWords | null;
   /** Attempts in the last minute; null until a configured rpm asks for it. */
   carried: RollingCount | null;
@@ -47,12 +47,12 @@ export interface CredentialState {
 
 export interface CoolingWords {
   text: string;
-  /** They may tell of this key's requests: nobody else reads them. */
+  /** They may describe this key's requests: nobody else reads them. */
   tenant: string;
 }
 
 /**
- * `due` lanes are open and may be probed, `probing` ones are being probed by someone else, `refused` ones refused a
+ * `due` lanes are open and may be probed, another request is probing `probing` ones, `refused` ones refused a
  * connection within the last second, `full` ones have carried their configured requests per minute.
  */
 export type Standing = 'ready' | 'due' | 'probing' | 'open' | 'refused' | 'cooling' | 'full';
@@ -61,7 +61,7 @@ export type Standing = 'ready' | 'due' | 'probing' | 'open' | 'refused' | 'cooli
 export const refusedForMs = 1_000;
 /** What a resting lane (bad credential, model gone) is worth as a last resort: less than any that merely fails. */
 const restingHope = 0.02;
-/** What a lane that cannot be reached or says nothing is worth, however well it did before. */
+/** Worth of a lane that cannot be reached or is silent, however well it did before. */
 const deadHope = 0.1;
 
 export function newLaneState(targetId: string, credentialId: string, of: CredentialState): LaneState {
@@ -96,13 +96,13 @@ export function standingOf(lane: Lane, nowMs: number): Standing {
   return breaker.at;
 }
 
-/** Whether nothing could come of an attempt now: limited until a known instant, or refused a moment ago. */
+/** Whether an attempt now would be useless: limited until a known instant, or refused a moment ago. */
 export function cannotBeTried(standing: Standing): boolean {
   return standing === 'cooling' || standing === 'full' || standing === 'refused';
 }
 
 /**
- * Whether it is closed out for what happens above the connection. Never are more than half of an alias's targets so at
+ * Whether it is closed because of failures above the connection. Never more than half of an alias's targets are at
  * once: a judgement on so many is more likely wrong, and the rest could not carry their load.
  */
 export function isClosedOut(lane: Lane, standing: Standing): boolean {
@@ -111,7 +111,7 @@ export function isClosedOut(lane: Lane, standing: Standing): boolean {
   return breaker.at !== 'closed' && breaker.why !== 'unreachable' && !isRest(breaker.why);
 }
 
-/** Whether its connections failed, and it is closed out for that. */
+/** Whether it is closed because its connections failed. */
 export function isUnreachable({ state: { breaker } }: Lane): boolean {
   return (breaker.at === 'open' || breaker.at === 'probing') && breaker.why === 'unreachable';
 }
@@ -122,7 +122,7 @@ export function healthOf(state: LaneState, nowMs: number): number {
   return Math.max(healthFloor, share * share) * rampShare(state.breaker, nowMs);
 }
 
-/** So that what fails is still looked at now and then. */
+/** So that a failing lane is still tried now and then. */
 const healthFloor = 0.01;
 
 /** How likely it is to answer, 0 to 1, whatever a ramp leaves it; `rightNow`: by its last few failures, too. */
@@ -172,9 +172,9 @@ function isFull(lane: Lane, nowMs: number): boolean {
 
 /** How fast an old time to first token is forgotten. */
 const decayMs = 10_000;
-/** What one waits for where nothing is known yet and a first try is already under way. */
+/** Assumed ms when nothing is known yet and a first try is already under way. */
 const unknownFirstTokenMs = 1_000;
-/** Nothing is told apart below this. */
+/** Smaller differences do not count. */
 const firstTokenFloorMs = 1;
 
 /**
@@ -197,9 +197,9 @@ export class PeakEwma {
   }
 
   /**
-   * Expected ms to first token. While nothing awaits its first token the value fades, and an unknown one is the
-   * floor, so that new and formerly slow targets are tried again: by one scout. Once `awaiting` > 0 the full value
-   * (or a guess) counts, or all callers would follow the scout before it has answered.
+   * Expected ms to first token. While nothing awaits its first token the value fades, and an unknown one is the floor,
+   * so that one scout tries new and formerly slow targets again. Once `awaiting` > 0 the full value (or a guess)
+   * counts, or all callers would follow the scout before it has an answer.
    */
   readMs(awaiting: number, nowMs: number, fadesInMs = decayMs): number {
     if (this.#atMs < 0) return awaiting > 0 ? unknownFirstTokenMs : firstTokenFloorMs;
@@ -236,7 +236,7 @@ export class UsualTime {
     this.#total += 1;
   }
 
-  /** Upper bound in ms of what `share` (0 to 1) of the samples stayed below; null while fewer than `samples` are known. */
+  /** Upper bound in ms that `share` (0 to 1) of the samples stayed below; null while fewer than `samples` are known. */
   percentileMs(share: number, nowMs: number, samples = samplesMin): number | null {
     if (nowMs - this.#halvedAtMs >= halvedAfterMs) this.#fade(nowMs);
     if (this.#total < samples) return null;

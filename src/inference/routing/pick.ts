@@ -1,7 +1,7 @@
 import type { Random } from '../../kernel/random.ts';
 import { healthOf, type LaneState } from './lane.ts';
 
-/** What is picked from: targets, each with the lane it would use, and the lanes of one target. */
+/** Options for picking: targets, each with the lane it would use, and the lanes of one target. */
 export interface Pickable {
   weight: number;
   /** Stable hash of its id. */
@@ -34,7 +34,7 @@ export function pick<T extends Pickable>(
   if (options.length === 1) return options[0]!;
   const first = affinity === null ? drawByWeight(options, null, random, nowMs) : ownOf(options, affinity);
   const second = options.length === 2 ? other(options, first) : drawByWeight(options, first, random, nowMs);
-  // A draw has counted the health of what it drew; a conversation's own target was chosen without it.
+  // A draw has already counted the health; a conversation's own target was chosen without it.
   const firstHealth = affinity === null ? 1 : healthOf(first.state, nowMs);
   const factor = affinity === null ? equalFactor : affinityEqualFactor;
   return isClearlyBetter(second, first, firstHealth, factor, nowMs) ? second : first;
@@ -107,7 +107,7 @@ export function hashText(text: string, seed = 0x811c9dc5): number {
   return hash >>> 0;
 }
 
-/** Of a conversation's beginning, how much is hashed: its first messages tell it apart well before that. */
+/** Characters of a conversation that are hashed: its first messages differ well before that. */
 const hashedCharsMax = 4_096;
 
 /**

@@ -23,7 +23,7 @@ const limits = [
 /**
  * Ms that an upstream asks us to wait, clamped to 1 s … 5 min; null when it says nothing readable. `wallMs` is
  * wall-clock time. An explicit wait (`retry-after-ms`, then Retry-After: seconds or an HTTP-date, RFC 9110 §10.2.3)
- * wins over reset times. Of those, limits that say that nothing remains count, else all; the latest wins.
+ * wins over reset times. Among those, exhausted limits count, or else all; the latest wins.
  */
 export function retryAfterMs(headers: HeaderSource, wallMs: number): number | null {
   const asked = millisecondsIn(headers.get('retry-after-ms')) ?? waitIn(headers.get('retry-after'), wallMs);

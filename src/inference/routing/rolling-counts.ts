@@ -65,11 +65,11 @@ const windowBuckets = 10;
 const windowBucketMs = 6_000;
 /** What one more outcome weighs in the recent share: nine failures in a row leave 13 %. */
 const recentWeight = 0.2;
-/** How fast the recent share drifts back to 1 while nothing is heard: what was bad is tried again by and by. */
+/** How fast the recent share drifts back to 1 without news: bad targets are tried again by and by. */
 const recentFadesMs = 30_000;
-/** Until then it stands: in an outage the targets that nobody asks for a second are no better for it. */
+/** Until then it stays: in an outage, a second without requests makes no target better. */
 const recentStandsMs = 5_000;
-/** So long failures in a row say something of the very next attempt. */
+/** Failures in a row within this time say something of the very next attempt. */
 const rowFreshMs = 500;
 /** How likely a target goes down between two attempts, before anything is known of it. */
 const downPrior = 0.02;
@@ -77,7 +77,7 @@ const downPrior = 0.02;
 const smoothedBy = 20;
 /** Tenants remembered of those whose requests failed; at the bound a further one counts for the target alone. */
 const tenantsMax = 8;
-/** So many requests of other tenants can tell whether failures follow one tenant. */
+/** This many requests of other tenants can tell whether failures follow one tenant. */
 const othersMin = 5;
 /** The most that others may fail for a tenant's failures to be its own. */
 const othersFailedMax = 0.2;
@@ -109,7 +109,7 @@ export class SuccessShare {
   readonly #all = newCounts();
   #recent = 1;
   #recentAtMs = 0;
-  /** Failures since the last success, a request's repeated ones among them. */
+  /** Failures since the last success, with a request's repeated ones. */
   #inRow = 0;
   #failedAtMs = Number.NEGATIVE_INFINITY;
   /** Only tenants with a failure in the window; null while there is none. */
@@ -155,7 +155,7 @@ export class SuccessShare {
     return (share * byChance) / (byChance + downPrior);
   }
 
-  /** Fewer than a fifth of at least so many requests succeed, of two tenants or more, or of one that asks alone. */
+  /** Fewer than a fifth of at least this many requests succeed, of two tenants or more, or of the only one. */
   isDead(requestsMin: number, nowMs: number): boolean {
     const { succeeded, failed } = this.counts(nowMs);
     const total = failed + succeeded;

@@ -6,10 +6,10 @@ import type { Lane } from './lane.ts';
 import type { Preference } from './prefer.ts';
 import type { Credential, Target } from './target.ts';
 
-/** What routing is asked. Alias targets come in config order, fallbacks' targets after them. */
+/** Input of routing. Alias targets come in config order, fallbacks' targets after them. */
 export interface RouteQuery {
   alias: string;
-  /** Key identity of who asks: failures that follow one tenant say nothing of a target. */
+  /** Key identity of the caller: failures that follow one tenant say nothing of a target. */
   tenant: string;
   targets: readonly RouteCandidate[];
   needs: RequestNeeds;
@@ -25,7 +25,7 @@ export interface RouteQuery {
   prefer?: Preference;
 }
 
-/** What a caller may say of routing, in headers (design §6). */
+/** Routing wishes of a caller, in headers (design §6). */
 export interface RoutingWishes {
   /** Overall deadline; null = the alias's own. */
   timeoutMs: number | null;
@@ -34,7 +34,7 @@ export interface RoutingWishes {
   session: string | null;
 }
 
-/** When a request whose target is slow is also asked elsewhere. What a silent target holds always is. */
+/** When a request with a slow target is also sent elsewhere. Requests at a silent target always are. */
 export interface HedgePolicy {
   /** The part of the alias's requests that may be, 0 to 1. */
   atMost: number;
@@ -50,11 +50,13 @@ export interface RouteCandidate {
   target: Target;
   /** 0 = the alias asked for; 1… = its fallbacks, tried after all targets before them. */
   rank: number;
-  /** It cannot do quite what was asked: tried after those of its rank that can. */
+  /** It cannot do exactly what was asked: tried after those of its rank that can. */
   awkward?: boolean;
 }
 
-/** The ordered decision for one request; asked again after each failed attempt. It is told of attempts that it gave. */
+/**
+ * The ordered decision for one request; called again after each failed attempt. It hears of the attempts that it gave.
+ */
 export interface Route {
   next(nowMs: number): RouteStep;
   /** A second attempt beside the one that runs, at another target; null when none is ready or may be made. */
@@ -69,7 +71,7 @@ export interface Route {
 /** Why a request is also asked elsewhere: its target says nothing at all, or this answer takes longer than usual. */
 export type HedgeReason = 'silent' | 'slow';
 
-/** What to do next. */
+/** The next step. */
 export type RouteStep =
   | {
       kind: 'attempt';
@@ -89,14 +91,14 @@ export type RouteStep =
       reason: ExhaustedReason;
       /** For `no-capable-target`: what no target can do, such as `vision`; else empty. */
       unmet: readonly string[];
-      /** Who has limited us, where that and nothing else keeps every capable target away; else null. */
+      /** The provider that limited us, when only limits keep every capable target away; else null. */
       limitedBy: readonly UpstreamLimit[] | null;
     };
 
 /** A provider that has said that it has had enough for now. */
 export interface UpstreamLimit {
   provider: string;
-  /** As it said so to this tenant; null: it said so to another one. */
+  /** Its message to this tenant; null: another tenant got it. */
   words: string | null;
 }
 
@@ -113,7 +115,7 @@ export interface RouteAttempt {
   number: number;
   target: Target;
   credential: Credential;
-  /** What it travels. */
+  /** The path it takes. */
   lane: Lane;
   /** This real request tests an open breaker. */
   probe: boolean;
@@ -128,9 +130,11 @@ export interface AttemptEnd {
   status?: number | null;
   /** Another target answered first: this one was given up. */
   lost?: boolean;
-  /** Of `not_capable`: what this target alone cannot do, in words. Unsaid: nothing that speaks its dialect can. */
+  /**
+   * For `not_capable`: the missing ability of this target alone, in words. Absent: nothing that speaks its dialect can.
+   */
   unmet?: string;
-  /** Of `rate_limited`: what the upstream said. */
+  /** For `rate_limited`: the upstream's message. */
   words?: string;
 }
 
@@ -140,7 +144,7 @@ export interface Verdict {
   verdict: string;
 }
 
-/** What the ledger keeps of one attempt. */
+/** One attempt in the ledger. */
 export type AttemptRecord = {
   target: string;
   provider: string;

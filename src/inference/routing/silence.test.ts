@@ -55,7 +55,7 @@ function setUp() {
     return entry;
   }
 
-  /** So many answers that took `ms` each. */
+  /** This many answers that took `ms` each. */
   function usually(count: number, ms: number, kind: AnswerKind = 'stream'): void {
     for (let i = 0; i < count; i++) {
       const attempt = {};

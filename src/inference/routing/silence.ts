@@ -5,7 +5,7 @@ import type { HedgeReason } from './route.ts';
 /** While it is not known how long a target usually takes. */
 const unknownSilenceMs = 10_000;
 const unknownWholeMs = 30_000;
-/** A target that usually answers in less is given so long all the same: the network has hiccups. */
+/** Even a target that usually answers in less gets this long: the network has hiccups. */
 const usualMinMs = 1_000;
 /** How long the probe of a silent target waits before the request is also asked elsewhere. */
 const probePatienceMs = 500;
@@ -15,7 +15,7 @@ const percentileSamplesMin = 100;
 /** A look that comes so late tells of our own loop: bytes may be waiting to be read. */
 const lateLookMs = 1_500;
 
-/** An attempt as it is watched. */
+/** An attempt under watch. */
 export interface Watched {
   /** Grows with every sign of life: head, bytes. */
   readonly signs: number;
@@ -35,22 +35,22 @@ export interface SilenceEntry {
   /** Monotonic ms of its dispatch. */
   readonly startedMs: number;
   readonly probe: boolean;
-  /** As the hedge policy's. */
+  /** As in the hedge policy. */
   readonly hedgeAfter: number | null;
   readonly attempt: Watched;
   readonly told: Overdue;
 }
 
-/** Looks now and then at what runs: silence is a signal long before a timeout. */
+/** Looks now and then at running attempts: silence is a signal long before a timeout. */
 export interface SilenceWatch {
-  /** Until `ended` of what it gives. */
+  /** Until `ended` of the result. */
   began(entry: SilenceEntry): Seen;
   ended(seen: Seen): void;
-  /** To be called a few times a second. */
+  /** Call it a few times a second. */
   look(nowMs: number): void;
 }
 
-/** What the watch knows of an attempt. */
+/** The watch's facts of an attempt. */
 export interface Seen {
   readonly entry: SilenceEntry;
   signs: number;
@@ -61,8 +61,8 @@ export interface Seen {
 }
 
 /**
- * A target is suspect when requests are in flight and nothing was heard of any for longer than its own usual. What it
- * holds is asked elsewhere after that target's usual time for such an answer; whole answers of others too, as `slow`.
+ * A target is suspect when requests are in flight and none has shown anything for longer than usual there. Its requests
+ * are sent elsewhere after that target's usual time for such an answer; whole answers of others, too, as `slow`.
  */
 export function createSilenceWatch(health: Health): SilenceWatch {
   // The first `count` places. Not a Map: each table that one leaves behind holds the requests that stood in it, which
@@ -100,7 +100,7 @@ export function createSilenceWatch(health: Health): SilenceWatch {
       lookedAtMs = nowMs;
       listen(nowMs);
       if (late) return;
-      // Of a copy: who is overdue begins elsewhere, and others end for it.
+      // Of a copy: overdue ones begin elsewhere, and others end for it.
       for (const seen of places.slice(0, count) as Seen[]) {
         const { entry } = seen;
         if (places[seen.at] !== seen || !entry.attempt.awaiting) continue;

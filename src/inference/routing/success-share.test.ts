@@ -54,7 +54,7 @@ test('right after a failure the next attempt is expected to fail too, for half a
   const lately = share.at(startMs);
   const after = [1, 2, 3].map(() => {
     const hope = share.rightNow(startMs + 10);
-    // A request's second failure is told as well, and counts once.
+    // A request's second failure is reported as well, and counts once.
     share.missed(startMs + 10);
     return hope;
   });

@@ -17,24 +17,25 @@ import {
 import { pick } from './pick.ts';
 import type { RouteQuery, UpstreamLimit } from './route.ts';
 
-/** By what equals are told apart. */
+/** Tells equals apart. */
 export interface Draw {
-  /** Of the conversation (`affinityOf`); null = none. Only reorders equals. */
+  /** Of the conversation (`affinityOf`); null: none. Only reorders equals. */
   affinity: number | null;
   random: Random;
 }
 
-/** What keeps a choice away. */
+/** Reason that keeps a choice away. */
 export interface Blocked {
   standing: Standing;
   backAtMs: number;
-  /** Why, in words. */
+  /** The reason in words. */
   reason: string;
 }
 
 /**
- * `fresh`: what this request has not tried. `first`: the same for its first attempt, for which never more than half stay
- * closed out; later ones weigh them against repeats (`leastBad`). `own-dialect`: fresh ones that speak as the caller.
+ * `fresh`: choices that this request has not tried. `first`: the same for its first attempt, for which never more than
+ * half stay closed; later ones weigh them against repeats (`leastBad`). `own-dialect`: fresh ones that speak the
+ * caller's dialect.
  */
 export type SurveyScope = 'first' | 'fresh' | 'own-dialect';
 
@@ -42,16 +43,16 @@ export type SurveyScope = 'first' | 'fresh' | 'own-dialect';
 const failingShare = 0.5;
 const failingTier = 1e12;
 
-/** What could be asked now. */
+/** Choices that could be asked now. */
 export interface Survey {
   /** All choices of the best tier that has a ready one, each with its `lane` set. */
   ready: Choice[];
   tier: number;
-  /** The best choice with a lane that is due a probe, where its tier is not below `tier`. */
+  /** The best choice with a lane that is due a probe, if its tier is not below `tier`. */
   due: Choice | null;
   dueLane: Lane | null;
   dueTier: number;
-  /** Some choice is closed out for what happens above the connection. */
+  /** Some choice is closed because of failures above the connection. */
   someClosedOut: boolean;
 }
 
@@ -67,7 +68,7 @@ export function survey(
   return surveyOnce(choices, scope, query, draw, nowMs);
 }
 
-/** As `survey`, but leaves closed out what is, unless its `reopened` says otherwise. */
+/** As `survey`, but closed choices stay closed, unless their `reopened` says otherwise. */
 export function surveyOnce(
   choices: readonly Choice[],
   scope: SurveyScope,
@@ -93,7 +94,7 @@ export function surveyOnce(
   return found;
 }
 
-/** Sets the choice's lane if one is ready; else notes what blocks it, and a lane that is due. */
+/** Sets the choice's lane if one is ready; else notes the reason, and a lane that is due. */
 function findLane(choice: Choice, scope: SurveyScope, found: Survey, draw: Draw, nowMs: number): boolean {
   let first: Lane | null = null;
   let more: Lane[] | null = null;
@@ -126,8 +127,8 @@ function findLane(choice: Choice, scope: SurveyScope, found: Survey, draw: Draw,
 }
 
 /**
- * Of the capable choices never more than half stay closed out for what happens above the connection: beyond that the
- * least bad are asked as if they were not. False when none is.
+ * Never more than half of the capable choices stay closed because of failures above the connection: beyond that the
+ * least bad are asked as if they were open. False when none is.
  */
 export function reopenLeastBad(choices: readonly Choice[], nowMs: number): boolean {
   let fit = 0;
@@ -157,7 +158,10 @@ function closedOutHope({ lanes }: Choice, nowMs: number): number | null {
   return best;
 }
 
-/** So many failures of one request at one target, and what could not be reached is looked at before it is asked again. */
+/**
+ * After this many failures of one request at one target, a target that could not be reached is checked before it is
+ * asked again.
+ */
 const repeatsMax = 2;
 
 /**
@@ -250,7 +254,7 @@ export function blockedWords(blocked: Blocked, health: Health): string {
   }
 }
 
-/** Rounded up to the second: at the time that is told, it is so. */
+/** Rounded up to the second, so that it is true at the given time. */
 function instant(wallMs: number): string {
   return `${new Date(Math.ceil(wallMs / 1_000) * 1_000).toISOString().slice(0, 19)}Z`;
 }

@@ -15,7 +15,7 @@ export interface Target {
   /** 1 is tried first. */
   priority: number;
   weight: number;
-  /** What it is asked in, unless the caller speaks one of `alsoSpeaks`. */
+  /** The dialect that it is asked in, unless the caller speaks one of `alsoSpeaks`. */
   dialect: DialectId;
   alsoSpeaks?: readonly DialectId[];
   credentials: readonly Credential[];
@@ -28,9 +28,9 @@ export interface Target {
   price: Price | null;
   /** The zero-key simulator: labelled, free. */
   simulated: boolean;
-  /** False: a converted answer is asked whole. */
+  /** False: a converted answer is requested whole. */
   stream: boolean;
-  /** A whole answer is asked as a stream in the caller's own format too. */
+  /** A whole answer is requested as a stream in the caller's own format, too. */
   wholeByStream?: boolean;
   /** How it makes vectors; absent when its provider does not. */
   embedding?: EmbeddingTarget;
@@ -38,11 +38,11 @@ export interface Target {
   image?: ImageModelFacts;
   /** How it writes down speech; only as its endpoint sees it. */
   transcription?: TranscriptionTarget;
-  /** Extra top-level body fields the operator set for this target. */
+  /** Extra top-level body fields that the operator set for this target. */
   body: Readonly<Record<string, unknown>>;
 }
 
-/** What requests for embeddings need to know of a target. */
+/** Facts of a target for requests for embeddings. */
 export interface EmbeddingTarget {
   /** Most inputs of one call. */
   batch: number;
@@ -51,13 +51,13 @@ export interface EmbeddingTarget {
   takesTokens: boolean;
   /** Length of its vectors as its alias declares it; null when nobody says. */
   dimensions: number | null;
-  /** Takes a wish for another length; `always`: it is told the declared one too. */
+  /** Accepts a wish for another length; `always`: it gets the declared one, too. */
   resizes: 'never' | 'asked' | 'always';
   /** Vectors of one space can be compared; null when nobody says. */
   space: string | null;
 }
 
-/** What requests for transcripts need to know of a target. */
+/** Facts of a target for requests for transcripts. */
 export interface TranscriptionTarget {
   timestamps: Timestamps;
   /** It can tell speakers apart. */
@@ -84,11 +84,11 @@ export interface Capabilities {
   jsonSchema: boolean;
   /** `n` > 1 in one call. */
   nativeN: boolean;
-  /** False: asked for whole answers alone, of which the caller's stream is made. */
+  /** False: only whole answers are requested, from which the caller's stream is made. */
   streaming: boolean;
 }
 
-/** Of what holds no conversations. */
+/** Of a target without chat. */
 export const noCapabilities: Capabilities = {
   vision: false,
   tools: false,

@@ -9,7 +9,7 @@ const wav = begin('RIFF\xff\xff\xff\xffWAVEfmt ');
 const mp3 = begin('\xff\xfb\x90\xc4');
 const aac = begin('\xff\xf1\x50\x80');
 
-/** What a reader makes of an answer that comes in pieces of so many bytes. */
+/** Results of a reader for an answer in pieces of this many bytes. */
 function read(reader: SoundReader, bytes: Buffer, pieceBytes: number) {
   const sound: Buffer[] = [];
   const keep = (piece: Buffer | null) => piece !== null && sound.push(piece);

@@ -8,11 +8,11 @@ import type { AnswerReader } from '../spine/answer-reader.ts';
 import { parseAnswer, WholeBody } from '../spine/answer-reader.ts';
 import { createSseSplitter, type SseEvent } from '../transport/sse-reader.ts';
 
-/** Reads what an upstream says as sound, and tells what it is once some is there. */
+/** Reads an upstream's audio, and tells its format once some is there. */
 export interface SoundReader extends AnswerReader {
   push(chunk: Buffer): Buffer | null;
   finish(): Buffer | null;
-  /** What came, which need not be what was asked for; known at the first content. */
+  /** The received format, which may differ from the requested one; known at the first content. */
   readonly came: { format: AudioFormat; rateHz: number | null };
 }
 
@@ -21,7 +21,7 @@ const soundBytesMin = 64;
 /** An error in words is not read beyond this. */
 const wordsBytesMax = 64 * 1024;
 
-/** For an answer whose body is the sound; `asked` is what it should be in. */
+/** For an answer whose body is the audio; `asked` is the requested format. */
 export function readSoundBytes(contentType: string, asked: AudioFormat): SoundReader {
   return new SoundBytes(/^(application\/([\w.+-]*\+)?json|text\/)/i.test(contentType), asked);
 }
@@ -100,8 +100,8 @@ function looksLikeWords(start: Buffer): boolean {
 }
 
 /**
- * What the sound is by its first bytes: some servers answer in the one format they have, whatever they are asked for.
- * PCM has no mark, so what is no other format is taken for it where it was asked; null: it is none of them.
+ * Format of the audio by its first bytes: some servers answer in the one format they have, whatever they are asked for.
+ * PCM has no mark, so an unknown format counts as PCM if that was requested; null: an unknown one.
  */
 function formatOf(start: Buffer, asked: AudioFormat): AudioFormat | null {
   const begins = start.toString('latin1', 0, 12);
@@ -128,7 +128,7 @@ class GeminiAnswer implements SoundReader {
   readonly outputTokensSeen = 0;
   fault: Fault | null = null;
   came: { format: AudioFormat; rateHz: number | null } = { format: 'pcm', rateHz: null };
-  /** Not every model says it in pieces: one event may hold all. */
+  /** Not every model sends it in pieces: one event may hold all. */
   readonly #splitter: ReturnType<typeof createSseSplitter> | null;
   readonly #body: WholeBody = new WholeBody();
   #finish: string | null = null;

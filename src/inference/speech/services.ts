@@ -11,7 +11,7 @@ export interface SpeechServices extends SpineServices {
   /** Models of this process, or of a child of it, that speak, by their id. */
   speechEngines: ReadonlyMap<string, SpeechEngine>;
   transcoder: SharedTranscoder;
-  /** What targets refused before. */
+  /** Formats that targets refused before. */
   refusedFormats: RefusedFormats;
   /** The voices that servers list themselves. */
   voiceLists: VoiceLists;

@@ -4,7 +4,7 @@ import type { Usage } from '../neutral/usage.ts';
 import type { Answer, AnswerFacts } from '../spine/answer.ts';
 import type { Pace } from '../spine/sink.ts';
 
-/** Where sound leaves to the client, in the form in which it was asked for. */
+/** Outlet of audio to the client, in the requested form. */
 export interface SoundOutlet {
   /** `lost`: another attempt answers. */
   write(sound: Buffer): Pace | 'lost' | 'too long';
@@ -16,7 +16,7 @@ export interface SoundOutlet {
 const wholeSoundBytesMax = 64 * 1024 * 1024;
 
 /**
- * `facts` is asked when the first bytes go out. `whole`: in one piece, which may be kept for a repeat of the request.
+ * `facts` is called when the first bytes go out. `whole`: in one piece, which may be kept for a repeat of the request.
  */
 export function createSoundOutlet(
   answer: Answer,

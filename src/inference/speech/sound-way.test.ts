@@ -6,7 +6,7 @@ import { createSoundWay } from './sound-way.ts';
 
 const toMp3 = { from: { format: 'wav' }, to: { format: 'mp3' } } as const;
 
-/** A way through `stream`, and what comes out of it. */
+/** A way through `stream`, and its output. */
 function through(stream: Transform, out: (sound: Buffer) => boolean = () => true) {
   const heard: Buffer[] = [];
   const faults: string[] = [];

@@ -20,7 +20,7 @@ export interface SoundWay {
 
 export interface SoundWayParts {
   transcoder: Pick<Transcoder, 'transcode'>;
-  /** Takes what comes out; false: behind. */
+  /** Takes the output; false: behind. */
   out(sound: Buffer): boolean;
   onDrain(): void;
   /** The conversion failed before `end` was called. */
@@ -85,7 +85,7 @@ function throughConverter(conversion: Conversion, parts: SoundWayParts): SoundWa
       if (passing) stream.resume();
     },
     stop() {
-      // Whoever stops it knows why.
+      // The one that stops it knows why.
       if (ended === undefined) {
         ended = fault('cancelled', 'stopped');
         tell?.(ended);

@@ -18,7 +18,7 @@ import type { SpeechServices } from './services.ts';
 import { bestToConvert, conversionOf, type SpeechPlan, type SpeechSource } from './speech-way.ts';
 import { type SoundForm, SpokenAnswer } from './spoken-answer.ts';
 
-/** What is to be said, and how each target is to say it. */
+/** The text to speak, and the way for each target. */
 export interface SpeechRun {
   request: SpeechRequest;
   plans: ReadonlyMap<Target, SpeechPlan>;
@@ -32,7 +32,7 @@ type TrialJob = Pick<
   'tenant' | 'deadlineMs' | 'inputTokensEstimate' | 'providers' | 'callerHeaders' | 'bound' | 'trace'
 >;
 
-/** One attempt at one target. Until the first sound has gone out another one may follow. */
+/** One attempt at one target. Until the first audio has gone out another one may follow. */
 export function speechTrial(services: TrialServices, job: TrialJob, run: SpeechRun, answer: Answer): Trial {
   const plan = run.plans.get(answer.attempt.target)!;
   const { source } = plan;
@@ -95,7 +95,7 @@ class SpeechTrial implements Trial {
       outcome = await this.#call.run();
     }
     if (outcome === null && refused.length > 0) this.#services.refusedFormats.remember('speech', target.id, refused);
-    // What it refused first is what the caller asked for.
+    // Its first refusal was of the caller's own wish.
     return outcome !== null && refusesFormat(outcome) ? first : outcome;
   }
 
@@ -110,7 +110,7 @@ class SpeechTrial implements Trial {
     return { status, bytes, ...this.#spoken.seen(served, usageSource !== 'none') };
   }
 
-  /** Whether what the caller wants can be made of it here. */
+  /** Whether this machine can convert it into the requested format. */
   #converts(format: AudioFormat): boolean {
     const { request } = this.#run;
     const rateHz = this.#source.facts.pcmRateHz ?? null;

@@ -20,11 +20,11 @@ import type { SpeechServices } from './services.ts';
 export interface SpeechPlan {
   source: SpeechSource;
   voice: FoundVoice;
-  /** What it is asked to answer in. */
+  /** Format of the upstream's answer. */
   ask: AudioFormat;
   /** Sound is stretched here by this much; null: it comes in the pace that was asked for. */
   tempo: number | null;
-  /** What is lost whatever the upstream's format has a place for. */
+  /** Losses that do not depend on the upstream's format. */
   losses: readonly Loss[];
 }
 
@@ -41,7 +41,7 @@ type WayServices = Pick<SpeechServices, 'speechEngines' | 'transcoder' | 'voiceL
 
 /**
  * The alias and those of its targets that have the voice; a 404, 403 or 400 when it is unknown, not allowed, or none of
- * them can do it, a 501 when what they give cannot be converted on this machine.
+ * them can do it, a 501 when their formats cannot be converted on this machine.
  */
 export async function speechWay(
   services: WayServices,
@@ -140,7 +140,7 @@ function mappedVoice({ voices }: Alias, { voice }: SpeechRequest): string | unde
   return voices !== undefined && Object.hasOwn(voices, voice) ? voices[voice] : undefined;
 }
 
-/** Of what a target can give, from which another format is made best: what says its own rate first. */
+/** The best one of a target's formats to convert from: one that has its rate in its header comes first. */
 export const bestToConvert: readonly AudioFormat[] = ['wav', 'pcm', 'flac', 'mp3', 'opus', 'aac'];
 
 function formFor(
@@ -163,7 +163,7 @@ function formFor(
   return refusal ?? { ask, tempo: null, losses: [{ field: 'speed', why: 'unsupported' }] };
 }
 
-/** What it can be asked for; a service that refused all that is known of it gave one of the others. */
+/** Formats that it can be asked for; a service that refused all known ones gave one of the others. */
 function outputsOf(source: SpeechSource, refused: ReadonlySet<string>): readonly AudioFormat[] {
   if (source.kind === 'engine') return ['pcm'];
   const { outputs } = source.facts;

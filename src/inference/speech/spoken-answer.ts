@@ -10,10 +10,10 @@ import { createSoundOutlet, type SoundOutlet } from './sound-outlet.ts';
 import { createSoundWay, type SoundWay } from './sound-way.ts';
 import { conversionOf, type SpeechPlan } from './speech-way.ts';
 
-/** Of one answer: hours of speech. What goes on beyond it never ends. */
+/** Of one answer: hours of speech. An answer beyond it never ends. */
 const soundBytesMax = 512 * 1024 * 1024;
 
-/** What sound is. `rateHz` null: as the format says. */
+/** Format of audio. `rateHz` null: as the format says. */
 export interface SoundForm {
   format: AudioFormat;
   rateHz: number | null;
@@ -26,7 +26,7 @@ export interface SpokenParts {
   plan: SpeechPlan;
   /** `whole`: in one piece, which may be kept for a repeat of the request. */
   form: 'streamed' | 'whole';
-  /** What the sound is that comes, as far as it is known. */
+  /** Format of the received audio, as far as it is known. */
   came(): SoundForm;
   /** Null: whoever speaks does not tell. */
   told(): Usage | null;
@@ -35,8 +35,8 @@ export interface SpokenParts {
 }
 
 /**
- * The answer to a request for speech: takes sound as it is made, converts it if it must be, and gives it out. What breaks
- * off after that is a reset, never a short file.
+ * The answer to a request for speech: takes audio as it is made, converts it if necessary, and gives it out. A break
+ * after that is a reset, never a short file.
  */
 export class SpokenAnswer implements AttemptSink {
   losses: readonly Loss[];
@@ -84,7 +84,7 @@ export class SpokenAnswer implements AttemptSink {
     if (this.#fault !== null) return 'ready';
     const came = this.#parts.came();
     const { format, rateHz } = this.#opened!;
-    // Believe what came: some servers have one format alone.
+    // Believe what came: some servers have one format only.
     if (came.format !== format || (came.rateHz !== null && came.rateHz !== rateHz)) {
       this.#way!.stop();
       this.open(came);
@@ -94,7 +94,7 @@ export class SpokenAnswer implements AttemptSink {
 
   async end(found: Fault | null): Promise<Fault | null> {
     this.#fault ??= found;
-    // What is still being converted when all was said.
+    // Audio that is still being converted when all was spoken.
     const unconverted = this.#fault === null ? await this.#way?.end() : null;
     this.#fault ??= unconverted ?? null;
     if (this.#fault === null && this.#outlet.end(this.usage(), this.#told) === 'lost')

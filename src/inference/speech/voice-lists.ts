@@ -8,7 +8,9 @@ import type { Transport } from '../transport/upstream-call.ts';
 
 /** The voices that servers list themselves, beside those that the catalog knows. */
 export interface VoiceLists {
-  /** What was heard last, by the operator's name of the provider; none when it lists none or was not asked yet. */
+  /**
+   * The last list that was read, by the operator's name of the provider; none when it lists none or was not asked yet.
+   */
   known(provider: string): readonly string[];
   /** Asks those whose list is not fresh. Resolves when all have answered or `answerMaxMs` is over; never rejects. */
   refresh(providers: readonly string[]): Promise<void>;
@@ -26,7 +28,7 @@ interface Heard {
 
 export function createVoiceLists(parts: { transport: Transport; clock: Clock; snapshot: () => Snapshot }): VoiceLists {
   const { transport, clock, snapshot } = parts;
-  // By connection: a provider that is configured anew is asked anew.
+  // By connection: a provider with a new configuration is asked again.
   const heard = new WeakMap<ProviderConnection, Heard>();
   const asking = new Map<ProviderConnection, Promise<void>>();
   const connectionOf = (provider: string) => snapshot().providers.get(provider)?.connection;
@@ -36,7 +38,7 @@ export function createVoiceLists(parts: { transport: Transport; clock: Clock; sn
     const answer = await getJson(transport, address, answerMaxMs).catch(() => null);
     const before = heard.get(connection)?.names ?? [];
     const names = answer?.status === 200 ? readVoiceList(answer.body) : [];
-    // What fails once is asked again later, and what was heard before stays.
+    // A failed list is requested again later, and the earlier one stays.
     heard.set(connection, { names: names.length > 0 ? names : before, atMs: clock.monotonicMs() });
   }
 

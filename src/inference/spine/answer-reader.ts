@@ -12,7 +12,7 @@ import type { Bytes, Chunk } from './sink.ts';
  * upstream's own end mark was seen.
  */
 export interface AnswerReader {
-  /** What this chunk lets the client see; null when nothing (a whole answer shows all at `finish`). */
+  /** Content of this chunk for the client; null when none (a whole answer shows all at `finish`). */
   push(chunk: Buffer): Chunk | null;
   /** The upstream's body ended. A stream's last bytes, or the whole answer; null when `fault` says it is none. */
   finish(): Chunk | null;
@@ -22,9 +22,9 @@ export interface AnswerReader {
   readonly contentEvents: number;
   /** The upstream's own end mark has been read: whatever it still sends is not part of the answer. */
   readonly done: boolean;
-  /** Set once the answer turned out to be an error, unreadable or cut. What push returned is still good. */
+  /** Set once the answer turned out to be an error, unreadable or cut. Earlier results of push are still good. */
   readonly fault: Fault | null;
-  /** What the upstream said it used, or null. */
+  /** The upstream's usage, or null. */
   readonly usage: Usage | null;
   /** Lines of a converted stream that were skipped as unreadable. */
   readonly malformedLines: number;
@@ -33,22 +33,22 @@ export interface AnswerReader {
   /** What the answer calls itself, and why it ended; null or absent: it has not said. */
   readonly answeredAs?: string | null;
   readonly finishReason?: string | null;
-  /** Where the caller's stream stands, for dialects whose error frame must know. */
+  /** Place of the caller's stream, for dialects whose error frame must know. */
   readonly mark?: StreamMark | undefined;
 }
 
-/** An answer that ends as usual and says nothing, for which the provider counted nothing either. */
+/** An answer that ends normally without content, and for which the provider counted nothing either. */
 export const emptyAnswer = Object.freeze(fault('malformed', 'the answer is empty'));
 
 /**
- * Whether the provider counted no output. Where it did, an answer without content is the model's own: after results of
- * tools some say nothing more.
+ * Whether the provider counted no output. If it did, an answer without content is the model's own: some say nothing
+ * more after results of tools.
  */
 export function countsNoOutput(usage: Usage | null): boolean {
   return usage === null || usage.outputTokens === 0;
 }
 
-/** Whether these are all events of an empty answer. Withheld, cut off or paused ones say why, and are none. */
+/** Whether these are all events of an empty answer. Withheld, cut off or paused ones give a reason, so they are not. */
 export function saysNothing(events: readonly NeutralEvent[]): boolean {
   return (
     events.at(-1)?.type === 'end' &&
@@ -76,7 +76,7 @@ export class GatheredWhole implements AnswerReader {
   }
 }
 
-/** A stream where a whole answer was asked, or the other way round, and nobody to convert it. */
+/** A stream where a whole answer was requested, or the other way round, and nobody to convert it. */
 export class UnlikeAnswer implements AnswerReader {
   readonly contentEvents = 0;
   readonly malformedLines = 0;
@@ -104,7 +104,7 @@ const smallChunkBytes = 1_024;
 export class WholeBody {
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
-  /** Where small chunks go: each has an object of its own, which is larger than a token. */
+  /** Buffer for small chunks: each has an object of its own, which is larger than a token. */
   #small: Buffer | null = null;
   #smallBytes = 0;
 

@@ -19,7 +19,7 @@ import type { Job } from './job.ts';
 import type { AnswerForm, AttemptSink, AttemptSource, Bytes, Chunk, HeaderList, Pace } from './sink.ts';
 import type { Trial } from './trial.ts';
 
-/** What the client is told of an answer beside its body. */
+/** Facts of an answer for the client, beside its body. */
 export interface AnswerFacts {
   losses: readonly Loss[];
   /** Content-Type of the answer that the client gets, where that is not JSON. */
@@ -27,7 +27,7 @@ export interface AnswerFacts {
   answer: 'pass-through' | 'converted';
 }
 
-/** Where attempts run beside each other, and one may answer. */
+/** Attempts run here beside each other, and one may answer. */
 export interface AnswerContest<C> {
   readonly clock: Clock;
   readonly job: Job<C>;
@@ -37,9 +37,8 @@ export interface AnswerContest<C> {
 }
 
 /**
- * The answer that one attempt may become: of those that run beside each other, and after each other, one is begun. Bytes
- * reach the client only after the first content; until then another attempt may replace it. Unfinished pictures are no
- * content.
+ * The answer that one attempt may become: among attempts beside and after each other, one begins. Bytes reach the
+ * client only after the first content; until then another attempt may replace it. Unfinished images are not content.
  */
 export class Answer<C = Bytes> implements Watched {
   /** Ms from dispatch to the first content; null: none has come. */
@@ -69,7 +68,7 @@ export class Answer<C = Bytes> implements Watched {
     return !this.begun;
   }
 
-  /** Whoever makes the answer has begun to. */
+  /** The maker of the answer has begun. */
   noteFirst(): void {
     if (this.firstTokenMs !== null) return;
     const nowMs = this.#contest.clock.monotonicMs();
@@ -120,7 +119,7 @@ export class Answer<C = Bytes> implements Watched {
     sink.end(null);
   }
 
-  /** What turned out to have no place in the client's format after the headers were sent. */
+  /** Parts that turned out to have no place in the client's format after the headers were sent. */
   lose(losses: readonly Loss[]): void {
     const { progress } = this.#contest.job;
     progress.losses = [...progress.losses, ...losses];
@@ -245,7 +244,7 @@ export interface WrittenFor {
   keep?: (items: readonly JsonObject[]) => void;
 }
 
-/** Writes events in the client's dialect, for the sink after it; bytes go on as they are. */
+/** Writes events in the client's dialect, for the sink after it; bytes pass unchanged. */
 export class EncodedAnswer implements AttemptSink {
   readonly #next: AttemptSink;
   readonly #client: WrittenFor;
@@ -309,7 +308,7 @@ export class EncodedAnswer implements AttemptSink {
   }
 }
 
-/** The headers that say who answered, over how many attempts, for how much and with what left out (design §6). */
+/** The headers that say who answered, over how many attempts, for how much and what was left out (design §6). */
 function answerHeaders(
   job: Pick<Job, 'headers' | 'costMilli'>,
   attempt: RouteAttempt,
@@ -332,7 +331,7 @@ function answerHeaders(
   return headers;
 }
 
-/** What is known before anybody has answered: limits, and what an answer will cost. */
+/** Headers known before anybody has answered: limits, and the cost of an answer. */
 export function costHeaders(job: Pick<Job, 'headers' | 'costMilli'>): HeaderList {
   return ['x-culvert-cost', String(job.costMilli / 1_000), ...job.headers];
 }

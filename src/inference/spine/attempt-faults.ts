@@ -10,7 +10,7 @@ import { coolingMs, retryAfterMs } from '../routing/retry-after.ts';
 import type { ExpiredTimer } from '../transport/timers.ts';
 import type { UpstreamHeaders } from '../transport/upstream-call.ts';
 
-/** What an attempt was held to, and how it is told. */
+/** Time limits of an attempt, and their messages. */
 export interface ExpiredLimits {
   firstTokenMs: number;
   idleMs: number;
@@ -52,7 +52,7 @@ export function statusFault(
     ...(error !== null && codeForCallers.test(error.code) && { code: error.code }),
     ...(error !== null && faultClass === 'caller_fault' && lengthOf(error, connection)),
     ...(error?.members !== undefined && { members: scrubMembers(error.members, connection) }),
-    // The headers' word, else the body's.
+    // The headers' word, or else the body's.
     retryAfterMs: toldMs ?? (error?.retryAfterMs === undefined ? null : coolingMs(error.retryAfterMs)),
   };
 }

@@ -17,7 +17,7 @@ import type { AttemptSeen, Trial } from './trial.ts';
 /** How long an upstream may take to end its body after its end mark, before the connection is given up. */
 const lingerMs = 1_000;
 
-/** What an attempt knows of its request. */
+/** An attempt's facts of its request. */
 export type AttemptJob = Pick<Job, 'deadlineMs' | 'providers' | 'callerHeaders' | 'given' | 'bound' | 'trace'>;
 
 /**
@@ -286,7 +286,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
   }
 }
 
-/** Ours, whoever would have been asked: no provider is blamed, and no other is asked. */
+/** Our own fault, whoever would have been asked: no provider is blamed, and no other is asked. */
 function noDescriptor(): FailureError {
   const message =
     'This server has no open files left for a call to a provider (ulimit -n). Nothing is charged; retry shortly.';

@@ -32,7 +32,7 @@ interface Call {
 
 const body: EncodedBody = { bytes: '{}', streamed: true, answer: 'pass-through', losses: [], unwrapTool: undefined };
 
-/** What is sent to a target. */
+/** Body for a target. */
 type Encode = (target: Target) => EncodedBody | Failure | Promise<EncodedBody | Failure>;
 
 /** A request for a stream at targets `a`, `b`… in this order, on a clock that only `wait` moves. */
@@ -114,7 +114,7 @@ function setUp(names: readonly string[], encode: Encode = () => body) {
   return { client, job, route, running, wait, callTo, asked, standing };
 }
 
-/** What was promised in this turn of the loop has happened. */
+/** Promises of this turn of the loop have settled. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 function callOf(observer: UpstreamObserver): Call {
@@ -193,7 +193,7 @@ test('the silent target may still be the first: the second call is aborted and s
   await wait(10_250);
   callTo('a').say('from a');
   assert.equal(callTo('b').aborted, true);
-  // What the loser still sends reaches nobody.
+  // Later bytes of the loser reach nobody.
   callTo('b').say('from b');
   callTo('a').finish();
   await running;

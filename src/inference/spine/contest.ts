@@ -91,7 +91,7 @@ export class Contest<C> implements Overdue, AnswerContest<C> {
     if (trial.shows !== null) {
       answer.seen = this.#silence.began({
         lane: attempt.lane,
-        // What is put together from a stream shows its first signs as soon as a stream does.
+        // An answer made from a stream shows its first signs as soon as a stream does.
         kind: trial.shows === 'stream' ? 'stream' : answerKindOf(query.needs),
         startedMs: this.clock.monotonicMs(),
         probe: attempt.probe,
@@ -106,7 +106,7 @@ export class Contest<C> implements Overdue, AnswerContest<C> {
     );
   }
 
-  /** Nobody waits for any of those that run. */
+  /** Nobody waits for any of the running ones. */
   #left(): void {
     const why = fault('cancelled', 'the caller closed the connection');
     for (const { trial } of [...this.#running]) trial!.stop(why);
@@ -134,14 +134,14 @@ export class Contest<C> implements Overdue, AnswerContest<C> {
     if (trial === null) return;
     this.#leaves(answer);
     const ours = fault('gateway_fault', 'the gateway could not give the answer out');
-    // What it made serves nobody, and may still have to be paid for.
+    // Its result serves nobody, and may still have to be paid for.
     const { kept: _, ...seen } = trial.seen(false, ours);
     const wasted = seen.usage === null ? seen : { ...seen, usageSource: 'abandoned' as const };
     recordAttempt(this.job, answer, wasted, ours, this.clock.monotonicMs());
     this.#crash(answer, error);
   }
 
-  /** A fault of ours: nothing is said against the target. */
+  /** A fault of ours: the target is not blamed. */
   #crash(answer: Answer<C>, error: unknown): void {
     this.#giveBack(answer.attempt, { class: 'cancelled' });
     if (this.#decided) return;
@@ -152,7 +152,9 @@ export class Contest<C> implements Overdue, AnswerContest<C> {
     this.#reject(error);
   }
 
-  /** Those that run beside the winner, or for nobody any more. They are told of at once: the request may end now. */
+  /**
+   * Attempts that run beside the winner, or for nobody any more. They are reported at once: the request may end now.
+   */
   #dropOthers(): void {
     if (this.#running.length === 0 || (this.#running.length === 1 && this.#running[0] === this.#winner)) return;
     const why = answeredElsewhere();
@@ -186,10 +188,10 @@ export class Contest<C> implements Overdue, AnswerContest<C> {
   }
 }
 
-/** Characters kept of what an upstream says of its limit. */
+/** Characters kept of an upstream's message about its limit. */
 const limitWordsMax = 500;
 
-/** What a route is told of an attempt that failed so. */
+/** Report to a route of an attempt that failed so. */
 export function attemptEndOf(fault: Fault): AttemptEnd {
   const end = { class: fault.class, retryAfterMs: fault.retryAfterMs ?? null, status: fault.status ?? null };
   if (fault.class === 'rate_limited') return { ...end, words: fault.message.slice(0, limitWordsMax) };

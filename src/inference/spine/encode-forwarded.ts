@@ -13,9 +13,9 @@ export interface ForwardOrder {
   dialect: DialectId;
   model: string;
   maxOutputTokens: number | null;
-  /** The model cannot stream: it is asked whole in the caller's own format too. */
+  /** The model cannot stream: it is asked whole in the caller's own format, too. */
   neverStreams?: boolean;
-  /** A whole answer is asked as a stream in the caller's own format too, so that silence shows soon. */
+  /** A whole answer is requested as a stream in the caller's own format, too, so that silence shows soon. */
   wholeByStream?: boolean;
   body: Readonly<Record<string, unknown>>;
   /** Betas of Anthropic's that caller and operator ask for, as the header has them; absent: none. */
@@ -37,7 +37,7 @@ export interface EncodedBody {
   streamed: boolean;
 }
 
-/** A request in the target's own format: its own bytes, but for what the target makes necessary. */
+/** A request in the target's own format: its own bytes, with the changes that the target needs. */
 export function encodeForwarded(request: ForwardedRequest, order: ForwardOrder): Result<EncodedBody> {
   const provider = providerTypes.get(order.provider)!;
   const quirks = quirksOf(provider, order.model, order.dialect);
@@ -66,7 +66,9 @@ export function encodeForwarded(request: ForwardedRequest, order: ForwardOrder):
   };
 }
 
-/** The caller's own body, but for its wish to stream or not: what the caller gets is made of the other, here. */
+/**
+ * The caller's own body, except for its wish to stream or not: the caller's answer is made from the other form here.
+ */
 function forwardedAs(
   form: 'stream' | 'whole',
   request: ForwardedRequest,
@@ -95,7 +97,7 @@ function forwardedAs(
     ok: true,
     value: {
       bytes,
-      // What it asked of the stream, the stream that is made here gives.
+      // The stream that is made here provides what it asked of the stream.
       losses: losses.filter((loss) => loss.field !== 'stream_options'),
       // The whole response stands in its stream.
       answer: stream && order.dialect === 'openai-responses' ? 'pass-through' : 'converted',

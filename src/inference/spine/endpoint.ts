@@ -11,7 +11,7 @@ import type { ModelCall } from './model-call.ts';
 import type { RequestBody } from './request-body.ts';
 import type { AnswerForm, HeaderList } from './sink.ts';
 
-/** What is decided of a request before anything is held for it. */
+/** Decisions on a request before anything is held for it. */
 export interface Plan {
   alias: Alias;
   charged: ChargedAs;
@@ -21,9 +21,9 @@ export interface Plan {
   form: AnswerForm;
   /** The field that names what lives at a provider, so that only its credential can answer; absent: any may. */
   bound?: string | null | undefined;
-  /** Of its answers, beside those of all: flat name, value… */
+  /** Headers of its answers, beside those of all: flat name, value… */
   headers?: HeaderList;
-  /** As the job's. */
+  /** As in the job. */
   given?: Job['given'] | undefined;
 }
 
@@ -36,27 +36,27 @@ export interface Asked<R, P> {
 }
 
 /**
- * A family of endpoints, as the spine asks it: what a request says, who may answer it, and what one attempt does. `I` is
- * what was received, `R` what was read of it.
+ * A family of endpoints, as the spine sees it: the meaning of a request, who may answer it, and the work of one
+ * attempt. `I` is the received form, `R` the read one.
  */
 export interface Endpoint<I, R extends RequestBody, P extends Plan = Plan> {
-  /** As the ledger names it. */
+  /** Name in the ledger. */
   readonly id: string;
   readonly cost: CostLine;
-  /** Checks what was received; the failure is the caller's. */
+  /** Checks the received form; the failure is the caller's. */
   read(call: ModelCall, input: I): Result<R> | Promise<Result<R>>;
   /** What two equal requests have in common, for their Idempotency-Key. */
   content(input: I): Buffer | Promise<Buffer>;
-  /** Who may answer, and for how much; the failure is told before anything is held. */
+  /** Who may answer, and for how much; the failure comes before anything is held. */
   plan(snapshot: Snapshot, call: ModelCall, request: R): P | Failure | Promise<P | Failure>;
-  /** What its attempts do, once its cost is held. */
+  /** The work of its attempts, once its cost is held. */
   trials(asked: Asked<R, P>, job: Job): Trials;
-  /** For the traces of keys that allow it: what was asked and answered; absent: nothing that a trace could show. */
+  /** For the traces of keys that allow it: request and answer; absent: a trace has nothing to show. */
   traced?(input: I, answer: Buffer): TracedContent;
 }
 
 export interface Trials {
   trial: MakeTrial;
-  /** All attempts, where they are more than one row of them. Ends the client's answer. */
+  /** All attempts, when they are more than one row of them. Ends the client's answer. */
   run?(): Promise<void>;
 }

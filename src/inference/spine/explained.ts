@@ -3,7 +3,7 @@ import type { Snapshot } from '../models/snapshot.ts';
 import type { Health } from '../routing/health.ts';
 import type { HedgeReason, RoutingWishes } from '../routing/route.ts';
 
-/** What is asked about a body. */
+/** A query about a body. */
 export interface Question {
   snapshot: Snapshot;
   principal: Principal;
@@ -30,11 +30,11 @@ export interface ExplainedRequest {
   upstreamRequests: number;
   /** In the order in which they would be asked; those that are out come last. */
   candidates: readonly ExplainedTarget[];
-  /** What no candidate can do, when that is why nothing would be sent. */
+  /** The missing ability of every candidate, when that is why nothing would be sent. */
   unmet: readonly string[];
 }
 
-/** One candidate, and what it would be sent. */
+/** One candidate, and the body that it would get. */
 export interface ExplainedTarget {
   target: string;
   rank: number;

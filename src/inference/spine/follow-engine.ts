@@ -11,7 +11,7 @@ export interface EngineLimits {
   deadlineMs: number;
 }
 
-/** The clocks of one try at an engine. `silence`: what it did while nothing came, such as `made no sound`. */
+/** The clocks of one try at an engine. `silence`: what it did while nothing came, such as `made no audio`. */
 export function engineTimers(
   clock: Clock,
   { firstTokenMs, idleMs, totalMs, deadlineMs }: EngineLimits,
@@ -25,7 +25,7 @@ export function engineTimers(
   );
 }
 
-/** Who takes what an engine makes. */
+/** Receiver of an engine's output. */
 export interface EngineReader<Piece> {
   timers: AttemptTimers;
   /** Aborted: nobody wants the rest. */
@@ -36,8 +36,8 @@ export interface EngineReader<Piece> {
 }
 
 /**
- * Hands over what an engine makes until it has made all, or nobody wants it. One that answers nothing any more is left
- * behind. Rejects as the engine does.
+ * Passes on an engine's output until it ends, or nobody wants it. A silent engine is left behind. Rejects as the engine
+ * does.
  */
 export async function followEngine<Piece>(
   pieces: AsyncIterable<Piece>,

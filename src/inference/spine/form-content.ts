@@ -7,7 +7,7 @@ export interface UploadedForm {
   files: readonly { name: string; file: SpooledFile }[];
 }
 
-/** What two equal forms have in common, whatever their boundaries and the order of files and fields among each other. */
+/** What two equal forms have in common, whatever their boundaries and the order of their files and fields. */
 export async function contentOfForm({ fields, files }: UploadedForm): Promise<Buffer> {
   const hashes: string[] = [];
   for (const { name, file } of files) {

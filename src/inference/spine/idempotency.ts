@@ -26,23 +26,23 @@ export interface KeyedRequest {
   /** From `readIdempotencyKey`. */
   key: string;
   tenant: string;
-  /** As in config's `costs`: the same key on another endpoint is another one. */
+  /** As in config's `costs`: the same key on another endpoint is a different one. */
   endpoint: string;
   requestId: string;
   /** As received. */
   body: Buffer;
   sink: Sink;
-  /** Limits as they stand for this caller now, sent with a repeat. */
+  /** This caller's present limits, sent with a repeat. */
   headers: HeaderList;
 }
 
 export interface IdempotencyParts {
   store: ReplyStore;
-  /** Of a purpose of its own. */
+  /** Sealed for a purpose of its own. */
   sealer: Sealer;
   bootId: string;
   clock: Clock;
-  /** Whether so many bytes of a reply may be kept for a tenant; they count then. */
+  /** Whether this many bytes of a reply may be kept for a tenant; they count then. */
   mayKeep(tenant: string, bytes: number): Promise<boolean>;
   /** Told when a reply could not be kept or a key not be freed; repeats are answered 409 from then on. */
   onTrouble(message: string): void;
@@ -51,9 +51,9 @@ export interface IdempotencyParts {
 }
 
 const keepForMs = 24 * 3_600_000;
-/** Of a reply's body. Larger ones are not kept, and a repeat is told so. */
+/** Bytes of a reply's body. Larger ones are not kept, and a repeat is told so. */
 const replyBytesMax = 1024 * 1024;
-/** What cannot be asked within this fails; what cannot be kept within it is kept while the caller has the answer. */
+/** A look-up fails after this time; a reply that takes longer to keep is kept while the caller has the answer. */
 const storeWaitMs = 250;
 const retryIntervalMs = 1_000;
 const retriesMax = 30;
@@ -82,7 +82,7 @@ export function createIdempotency(parts: IdempotencyParts): Idempotency {
       const taken = await Promise.race([asked, pause(storeWaitMs).then(() => null)]);
       if (taken !== null) return taken;
     } catch (error) {
-      // Whether the key was taken is not known: a commit may have been made before its connection broke.
+      // Whether the key was taken is unknown: a commit may have been made before its connection broke.
       write(() => store.release(scope, key, requestId), requestId);
       return error instanceof FailureError ? error.failure : unavailable;
     }
@@ -172,7 +172,7 @@ export function createIdempotency(parts: IdempotencyParts): Idempotency {
       try {
         await run(kept);
       } finally {
-        // Before the answer: whoever has seen one finds it again, and whoever was refused finds the key free.
+        // Before the answer: a caller that has seen one finds it again, and one that was refused finds the key free.
         await keep(request, scope, kept.outcome);
       }
       const { outcome } = kept;
@@ -208,7 +208,7 @@ interface KeptReply {
 
 const lengthBytes = 4;
 
-/** Length of the headers' JSON, the JSON, the body as it is. */
+/** Length of the headers' JSON, the JSON, the body unchanged. */
 function packReply({ headers, body }: KeptReply): Buffer {
   const head = Buffer.from(JSON.stringify(ofTheAnswer(headers)));
   const length = Buffer.alloc(lengthBytes);
@@ -223,7 +223,7 @@ function unpackReply(packed: Buffer): KeptReply {
   return { headers, body: packed.subarray(bodyAt) };
 }
 
-/** What says how the answer came about. Limits are left out: a repeat is told of them as they stand by then. */
+/** Headers on how the answer came about. Limits are left out: a repeat gets its present ones. */
 function ofTheAnswer(headers: HeaderList): HeaderList {
   const kept: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {

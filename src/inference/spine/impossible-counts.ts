@@ -4,7 +4,7 @@ import { toldCount } from '../neutral/usage.ts';
 /** A count of tokens that may be none: below 0, no whole number, of ten digits and more, or no number at all. */
 const suspect = /[tT]oken(?:s|Count)"\s*:\s*(?:-|"|[tfNI]|\d+[.eE]|\d{10})/;
 
-/** What we counted ourselves, in tokens. */
+/** Our own counts, in tokens. */
 export interface OwnCounts {
   input: number;
   output: number;
@@ -16,9 +16,9 @@ export function mayTellImpossibleCounts(json: string): boolean {
 }
 
 /**
- * Puts our own counts where an answer, or an event of one, tells counts that no request can have: clients read whole
- * numbers there and bill by them. Input, output and total stand or fall together, and what they consist of with them.
- * Looks at no more than the usage of each format. True when `answer` was changed.
+ * Puts our own counts into an answer, or an event of one, whose counts are impossible: clients read whole numbers there
+ * and bill by them. Input, output and total stand or fall together, and their parts with them. Reads only the usage of
+ * each format. True when `answer` was changed.
  */
 export function correctCounts(answer: unknown, own: OwnCounts): boolean {
   let changed = false;
@@ -47,7 +47,9 @@ function takeUsage(holder: JsonValue | undefined, found: JsonObject[]): void {
   if (isObject(holder.usageMetadata)) found.push(holder.usageMetadata);
 }
 
-/** Whether something in it is neither a count nor null: nearly every usage holds nothing else, and is looked at no more. */
+/**
+ * Whether something in it is neither a count nor null: nearly every usage holds nothing else, and needs no second look.
+ */
 function hasOddValue(usage: JsonObject): boolean {
   for (const name in usage) {
     const told = usage[name];

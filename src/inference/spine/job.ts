@@ -17,14 +17,14 @@ import type { SpineServices } from './services.ts';
 import type { Bytes, Client, Sink } from './sink.ts';
 import type { AttemptSeen, Trial } from './trial.ts';
 
-/** What one attempt sends, and who reads its answer. */
+/** Body of one attempt, and the reader of its answer. */
 export interface PreparedBody {
   bytes: Buffer | string;
-  /** Sent instead of `bytes`: what is never whole in memory, and no JSON. */
+  /** Sent instead of `bytes`: a body that is never whole in memory, and not JSON. */
   upload?: UpstreamUpload & { contentType: string };
-  /** An answer is asked for as a stream. */
+  /** The answer is requested as a stream. */
   streamed: boolean;
-  /** What its errors come in. */
+  /** Dialect of its errors. */
   upstreamDialect: UpstreamDialect;
   /** Asked for something else than a conversation. */
   endpoint?: 'embeddings' | 'speech' | ForwardedEndpointId;
@@ -32,7 +32,7 @@ export interface PreparedBody {
   path?: string;
   /** A header that the endpoint's format wants. */
   header?: readonly [name: string, value: string] | undefined;
-  /** Of what is sent, for when the upstream does not say what it used. */
+  /** Size of the sent body, for when the upstream gives no usage. */
   inputTokensEstimate: number;
   /** Reads its answer; told that one's Content-Type, '' when there is none. */
   reader(contentType: string, onGiven?: OnGiven): AnswerReader;
@@ -40,20 +40,20 @@ export interface PreparedBody {
 
 /** One logical request on its way: what stays the same over its attempts, and what they leave behind. */
 export interface Job<C = Bytes> {
-  /** As the ledger names what is asked. */
+  /** Endpoint as the ledger names it. */
   endpoint: string;
   /** Null: nobody traces it. */
   trace: Trace | null;
-  /** Whose turns it takes. */
+  /** Tenant whose turns it takes. */
   tenant: string;
-  /** What routing is asked. */
+  /** Input of routing. */
   query: RouteQuery;
   /** End-user id, for the ledger. */
   user: string | null;
   /** What its body says that its use is summed by; null or absent: nothing. */
   tag?: string | null;
   client: Client;
-  /** Where the answer goes. */
+  /** Receiver of the answer. */
   sink: Sink<C>;
   /** Another way to an answer when every target has failed without one; absent: none. Ends the client's answer. */
   lastResort?: () => Promise<void>;
@@ -71,7 +71,7 @@ export interface Job<C = Bytes> {
   headers: readonly string[];
   /** Milli-units that an answer costs; a failure before the first token costs nothing. */
   costMilli: number;
-  /** Of which each costs the same; as the plan's. */
+  /** Of which each costs the same; as in the plan. */
   calls: number;
   /** The caller's own, lower-case names; of them only an allow-list reaches an upstream. */
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
@@ -85,10 +85,10 @@ export interface Job<C = Bytes> {
   attemptsMade?(): number;
 }
 
-/** What one attempt does for `answer`; a Failure when the request cannot be said to its target. */
+/** The work of one attempt for `answer`; a Failure when its target cannot take the request. */
 export type MakeTrial<C = Bytes> = (answer: Answer<C>) => Trial | Failure | Promise<Trial | Failure>;
 
-/** What has happened so far; read by settlement and the explanation whatever way the request ends. */
+/** Progress so far; settlement and the explanation read it whatever way the request ends. */
 export interface JobProgress {
   attempts: AttemptRecord[];
   losses: readonly Loss[];
@@ -100,7 +100,7 @@ export interface JobProgress {
   delivered: 'nothing' | 'partial' | 'whole';
   /** How many calls are charged: of choices that are a call each, those that reached the client, or were sent where none did. */
   calls: number;
-  /** Where the caller's stream stands, when its dialect needs to know that of a cut one. */
+  /** Place of the caller's stream, when its dialect needs it for a cut one. */
   mark: StreamMark | undefined;
   firstTokenMs: number | null;
   usage: Usage | null;
@@ -130,13 +130,13 @@ export function newProgress(calls = 1): JobProgress {
   };
 }
 
-/** What attempts need of the world. */
+/** What attempts need of the outside. */
 export type AttemptParts = Pick<SpineServices, 'clock' | 'transport'>;
 
 /** What a request's attempts need, which may run beside each other. */
 export type ContestParts = Pick<SpineServices, 'clock' | 'transport' | 'silence' | 'health' | 'retryBudget' | 'random'>;
 
-/** Adds one ended attempt to the explanation; what it used is the request's if it served the client. */
+/** Adds one ended attempt to the explanation; its usage is the request's if it served the client. */
 export function recordAttempt<C>(
   job: TracedJob<C>,
   answer: Pick<Answer<C>, 'attempt' | 'firstTokenMs' | 'hedge'>,
@@ -153,7 +153,7 @@ export function recordAttempt<C>(
     progress.firstTokenMs ??= firstTokenMs;
     progress.malformedLines += seen.malformedLines ?? 0;
   } else if (seen.told === true && outcome?.class === 'cancelled' && progress.answeredBy === null) {
-    // The client left before any content: what it may have to pay is known, where our estimate would be a guess.
+    // The client left before any content: the possible cost is known, and our estimate would be a guess.
     progress.usage = usage;
     progress.usageSource = 'upstream';
   }
@@ -213,7 +213,7 @@ function traceAttempt<C>(
   });
 }
 
-/** What the upstream said; else, for an answer that ran, our count of what passed over the estimated input. */
+/** The upstream's usage; else, for an answer that ran, our count of what passed over the estimated input. */
 export function usageOf(
   inputTokensEstimate: number,
   reader: AnswerReader | null,

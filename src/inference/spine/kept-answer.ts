@@ -6,7 +6,7 @@ export type Outcome =
   | { kind: 'answered'; status: number; headers: HeaderList; body: Buffer }
   | { kind: 'refused'; failure: Failure; headers: HeaderList };
 
-/** A client within this process, which keeps its answer. It leaves when it is told to, and not before. */
+/** A client within this process, which keeps its answer. It leaves on command only. */
 export class KeptAnswer implements Delivery {
   gone = false;
   /** Null until the answer has ended. */

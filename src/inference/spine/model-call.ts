@@ -11,7 +11,7 @@ export interface ModelCall {
   principal: Principal;
   admitted: Admitted;
   delivery: Delivery;
-  /** Who waits, and where the answer goes: `delivery`, or what stands before it. */
+  /** The waiting caller and the receiver of the answer: `delivery`, or a sink before it. */
   client: Client;
   sink: Sink;
   /** The caller's own, lower-case names; of them only an allow-list reaches an upstream. */
@@ -19,7 +19,7 @@ export interface ModelCall {
   /** What its use is summed by, of `x-culvert-tag`; null: its body may say so. */
   tag: string | null;
   wishes: RoutingWishes;
-  /** Of `Idempotency-Key`; a stream is run whatever it says. */
+  /** Of `Idempotency-Key`; a stream runs whatever it says. */
   idempotencyKey: string | null;
   /** Null: nobody traces it. */
   trace: Trace | null;
@@ -28,7 +28,7 @@ export interface ModelCall {
   startedMs: number;
 }
 
-/** What attempts need to know of it. */
+/** Facts of it for attempts. */
 export type RunCall = Pick<
   ModelCall,
   'requestId' | 'principal' | 'client' | 'sink' | 'atMs' | 'startedMs' | 'wishes' | 'callerHeaders' | 'trace'

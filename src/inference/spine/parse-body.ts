@@ -10,7 +10,7 @@ import { folded } from '../dialects/named-objects.ts';
 /** A JSON object that every parser reads the same way; the failure is a 400. */
 export function parseBody(raw: Buffer): Result<{ body: JsonObject; scan: JsonScan }> {
   const scan = scanJson(raw, jsonDepthMax);
-  // Bytes that are no UTF-8 are replaced here, and elsewhere skipped or refused.
+  // Invalid UTF-8 is replaced here, and elsewhere skipped or refused.
   if (!isUtf8(raw)) return refused(null, 'The body is not valid UTF-8.');
   if (scan.tooDeep) return refused(null, `The body nests deeper than ${jsonDepthMax} levels.`);
   let body: unknown;
@@ -29,8 +29,8 @@ function refused(param: string | null, message: string) {
 }
 
 /*
- * A body that goes on as bytes is read twice: by us, who decide by it, and by an upstream with another parser. What the
- * two could read differently is refused (faults.md S21).
+ * A body that goes on as bytes is read twice: by us, who decide by it, and by an upstream with another parser. A body
+ * that the two could read differently is refused (faults.md S21).
  */
 
 /** After parsing; null when there is one way to read it. `scan` and `body` come from the same `raw`. */

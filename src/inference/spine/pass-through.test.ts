@@ -16,7 +16,7 @@ const stream = Buffer.from(shown + usage + done);
 
 function pass(chunks: readonly Buffer[], usageChunk: 'show' | 'hide') {
   const passed = new PassedStream(forwardedEndpoints.completions, usageChunk);
-  // What a step gives is a view of bytes that the next one may move.
+  // A step returns a view of bytes that the next step may move.
   const text = (bytes: Buffer | string | null) => Buffer.from(bytes ?? '').toString('latin1');
   const out = chunks.map((chunk) => text(passed.push(chunk)));
   return { passed, text: out.join('') + text(passed.finish()) };

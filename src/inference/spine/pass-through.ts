@@ -30,7 +30,7 @@ type ReadInPassing = Pick<CallerDialect, 'readInPassing'> &
   Pick<UpstreamDialect, 'eventBytesMax'> &
   Partial<Pick<UpstreamDialect, 'decodeStream' | 'decodeWhole'>>;
 
-/** What a reader of a forwarded answer may know of its request. */
+/** Facts of its request for the reader of a forwarded answer. */
 export interface PassingOptions {
   onGiven?: OnGiven | undefined;
   /** Stands where a provider tells counts that cannot be. */
@@ -46,7 +46,7 @@ export type OnGiven = (ids: readonly GivenId[]) => void;
 /** A same-dialect stream, forwarded as the bytes it came in and only read for usage, content and its terminal event. */
 export class PassedStream implements AnswerReader {
   contentEvents = 0;
-  /** Forwarded as they came, for the caller to judge. */
+  /** Forwarded unchanged, for the caller to judge. */
   readonly malformedLines = 0;
   done = false;
   fault: Fault | null = null;
@@ -58,7 +58,7 @@ export class PassedStream implements AnswerReader {
   readonly #onGiven: OnGiven | undefined;
   readonly #inputTokensEstimate: number;
   #given = 0;
-  /** Events before the first content; null once it has come, and where nobody could read them. */
+  /** Events before the first content; null once it has come, and when nobody could read them. */
   #unsaid: SseEvent[] | null;
 
   constructor(
@@ -114,7 +114,7 @@ export class PassedStream implements AnswerReader {
     return out === null ? closing : Buffer.concat([Buffer.from(out as Buffer), Buffer.from(closing)]);
   }
 
-  /** The caller has seen them, and may go on with what they name. */
+  /** The caller has seen them, and may use the ids that they name. */
   abandon(): void {
     if (this.#onGiven !== undefined) this.#tellRest();
   }
@@ -143,7 +143,7 @@ export class PassedStream implements AnswerReader {
     return saysNothing([...this.#unsaid.flatMap((event) => decoder.step(event)), ...decoder.finish()]);
   }
 
-  /** The event with our own counts, where it tells some that cannot be; null: as it came. */
+  /** The event with our own counts, when its own are impossible; null: unchanged. */
   #corrected({ event, data }: SplitEvent): Buffer | null {
     if (!data.includes('"usage') || !mayTellImpossibleCounts(data)) return null;
     const told = parsedData(data);
@@ -159,7 +159,7 @@ export class PassedStream implements AnswerReader {
     let runEnd = -1;
     for (const event of events) {
       const verdict = this.#reader.step(event);
-      // What comes behind the end mark is not part of the answer, readable or not.
+      // Bytes after the end mark are not part of the answer, readable or not.
       if (verdict.fault !== null && !(this.done && verdict.fault === brokenLine)) {
         this.fault = verdict.fault;
         break;

@@ -3,7 +3,7 @@ import type { Alias } from '../models/model-table.ts';
 import type { RouteCandidate, RouteQuery, RoutingWishes } from '../routing/route.ts';
 import type { RequestFacts } from './request-body.ts';
 
-/** What routing is asked for such a request; `culvert explain` asks the same. */
+/** Input of routing for such a request; `culvert explain` uses the same. */
 export function plainQuery(
   { alias, candidates }: { alias: Alias; candidates: readonly RouteCandidate[] },
   { needs }: Pick<RequestFacts, 'needs'>,

@@ -6,7 +6,7 @@ export const otherFormatsMax = 2;
 const namesFormat = /(?<![a-z])(?:mp3|mpeg|wav|pcm|opus|ogg|flac|aac|m4a|webm|aiff|amr)(?![a-z])/i;
 const refusing = /format|codec|container|encoding|support|type|invalid|must|\buse\b|only|expected|allowed|decode/i;
 
-/** Whether an upstream refused the format of sound that it was asked for, or was sent. */
+/** Whether an upstream refused the audio format that it was asked for, or was sent. */
 export function refusesFormat({ class: outcome, status, param, message }: Fault): boolean {
   if (outcome !== 'caller_fault' || (status !== 400 && status !== 415 && status !== 422)) return false;
   if (param === 'response_format' || /response_?format/i.test(message)) return true;
@@ -32,11 +32,11 @@ const rememberedTargetsMax = 1_000;
 
 const none: ReadonlySet<string> = new Set();
 
-/** Formats of sound that targets refused and did without. Of one process, in memory. */
+/** Audio formats that targets refused and did without. Of one process, in memory. */
 export class RefusedFormats {
   readonly #byTarget = new Map<string, Set<string>>();
 
-  /** What a target, by its id, is not asked for, or not sent, any more. */
+  /** Formats that a target, by its id, is no longer asked for, or sent. */
   of(use: 'speech' | 'transcription', target: string): ReadonlySet<string> {
     return this.#byTarget.get(`${use} ${target}`) ?? none;
   }

@@ -1,13 +1,13 @@
 import { noNeeds, type RequestNeeds } from '../neutral/request.ts';
 
-/** What every request says of itself. */
+/** Facts of every request. */
 export interface RequestFacts {
   model: string;
   /** It wants a stream. */
   stream: boolean;
   /** End-user id, for the ledger. */
   user: string | null;
-  /** What it is summed by, where its body may say so; null or absent: it does not. */
+  /** Tag for its sums, if its body may set one; null or absent: it does not. */
   tag?: string | null;
   needs: RequestNeeds;
 }
@@ -22,7 +22,7 @@ export interface RequestBody<F extends RequestFacts = RequestFacts> {
   release(): void | Promise<void>;
 }
 
-/** The facts of a request that is no conversation; `needs`: what its own kind asks of a target. */
+/** The facts of a request other than a conversation; `needs`: demands of its own kind on a target. */
 export function plainFacts(
   request: { model: string; user: string | null; stream: boolean; inputTokensEstimate: number },
   needs: Partial<RequestNeeds> = {},

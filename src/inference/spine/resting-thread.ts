@@ -1,7 +1,7 @@
 import { createTurns } from '../../kernel/sharing/turns.ts';
 import { createWorkThread } from '../../kernel/work-thread.ts';
 
-/** A thread for what comes in bursts, in turn for those that ask: an unused one costs some 40 MB, so it is let go after `idleMs`. */
+/** A thread for work in bursts, with turns for tenants: an unused one costs some 40 MB, so it ends after `idleMs`. */
 export interface RestingThread {
   ask<T>(tenant: string, order: (id: number) => { message: object; transfer: ArrayBuffer[] }): Promise<T>;
   close(): Promise<void>;

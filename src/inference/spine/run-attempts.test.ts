@@ -107,7 +107,7 @@ function timersRunning(): number {
   return process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
 }
 
-/** What the caller is refused with when the route gives up so at once, after attempts of these classes. */
+/** The caller's refusal when the route gives up at once, after attempts of these classes. */
 async function refusedWith(
   soonestMs: number | null,
   classes: readonly string[] = [],

@@ -10,8 +10,8 @@ import { Contest } from './contest.ts';
 import type { ContestParts, Job, MakeTrial } from './job.ts';
 
 /**
- * Attempts until the client has an answer, nothing is left to try, the client has gone or the deadline has passed.
- * Ends the client's answer in every case; never throws for what an upstream does.
+ * Attempts until the client has an answer, nothing is left to try, the client has gone or the deadline has passed. Ends
+ * the client's answer in every case; never throws for an upstream's fault.
  */
 export async function runAttempts<C>(
   parts: ContestParts,
@@ -53,14 +53,14 @@ export async function runAttempts<C>(
           giveBack(route, step.attempt, 'not_capable', clock);
           continue;
         }
-        // Converting a large body takes a while; whoever left meanwhile is told by nothing else.
+        // Converting a large body takes a while; nothing else tells that the caller left meanwhile.
         if (client.gone) {
           giveBack(route, step.attempt, 'cancelled', clock);
           return left(job);
         }
         fault = await contest.run(answer, trial);
       } catch (error) {
-        // A fault of ours: nothing is said against the target, and the caller gets a 500 unless it says what it is.
+        // A fault of ours: the target is not blamed, and the caller gets a 500 unless it says what it is.
         giveBack(route, step.attempt, 'cancelled', clock);
         if (error instanceof FailureError) return end(job, error.failure);
         progress.class = 'internal';
@@ -86,12 +86,12 @@ function newRoute<C>({ health, retryBudget, random, clock }: ContestParts, { que
   return createRoute(query, { health, retryBudget, random, nowMs: clock.monotonicMs() });
 }
 
-/** An attempt that was not made: nothing is said against its target. */
+/** An attempt that was not made: its target is not blamed. */
 function giveBack(route: Route, attempt: RouteAttempt, outcome: 'cancelled' | 'not_capable', clock: Clock): void {
   route.ended(attempt, { class: outcome, retryAfterMs: null }, clock.monotonicMs());
 }
 
-/** The client left before the answer was complete; 499 is the ledger's word for it, nobody receives it. */
+/** The client left before the answer was complete. 499 is the ledger's word for it; nobody receives it. */
 function left<C>(job: Job<C>): void {
   job.progress.status = job.client.committed ? 200 : 499;
   job.progress.class = 'aborted';
@@ -118,7 +118,7 @@ function exhausted<C>(
   const limited = attempts.every((attempt) => attempt.class === 'rate_limited');
   if (!limited || step.soonestMs === null) return failed(job);
   const { limitedBy } = step;
-  // What this machine's own engines wait for is no limit of a provider's.
+  // A wait for this machine's own engines is not a limit of a provider.
   if (limitedBy !== null && !limitedBy.some(({ provider }) => provider === engineProvider)) {
     return upstreamsLimited(job, limitedBy, step.soonestMs);
   }
@@ -139,7 +139,7 @@ function upstreamsLimited<C>(job: Job<C>, limits: readonly UpstreamLimit[], wait
   return { kind: 'upstreams-limited', model: alias, retryAfterMs: waitMs, message };
 }
 
-/** No room on this machine for what the attempt needs: its queue is full. */
+/** This machine has no room for the attempt: its queue is full. */
 function isCrowded({ class: outcome, status }: AttemptRecord): boolean {
   return outcome === 'gateway_fault' && status === 503;
 }

@@ -12,8 +12,8 @@ import { settleCall } from './settle-call.ts';
 import { refuse } from './sink.ts';
 
 /**
- * The way of a request to any family: read → plan → reserve → attempts → settle, under its Idempotency-Key if it has
- * one. Ends the client's answer in every case, once; rejects for a fault of ours alone. Nothing is dispatched before its
+ * The path of a request to any family: read → plan → reserve → attempts → settle, under its Idempotency-Key if it has
+ * one. Ends the client's answer in every case, once; rejects only for a fault of ours. Nothing is dispatched before its
  * reservation is committed, and every reservation is settled exactly once, in `finally`.
  */
 export async function serve<I, R extends RequestBody, P extends Plan>(

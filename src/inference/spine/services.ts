@@ -10,7 +10,7 @@ import type { SilenceWatch } from '../routing/silence.ts';
 import type { Transport } from '../transport/upstream-call.ts';
 import type { Idempotency } from './idempotency.ts';
 
-/** What a request of any family runs on; lives as long as the process. A family adds what it needs itself. */
+/** What a request of any family runs on; lives as long as the process. A family adds its own needs. */
 export interface SpineServices {
   clock: Clock;
   random: Random;

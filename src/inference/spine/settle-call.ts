@@ -7,11 +7,11 @@ import type { ModelCall } from './model-call.ts';
 import type { SpineServices } from './services.ts';
 import type { Client } from './sink.ts';
 
-/** What settlement reads of a job. */
+/** The parts of a job that settlement reads. */
 export type EndedJob = Pick<Job, 'user' | 'tag' | 'stream'> & {
   progress: Omit<JobProgress, 'answeredBy'> & { answeredBy: { target: Pick<Target, 'id' | 'price'> } | null };
   client: Pick<Client, 'gone' | 'committed'>;
-  /** Of its tokens, where several models had them; absent: that of the target that answered. */
+  /** Price of its tokens, when several models had them; absent: that of the target that answered. */
   price?: Price | null;
 };
 

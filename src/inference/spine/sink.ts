@@ -9,7 +9,7 @@ export type HeaderList = readonly string[];
 
 export type Bytes = Buffer | string;
 
-/** What an attempt yields: bytes for the client as they are, or events that are still to be written in its dialect. */
+/** Output of an attempt: bytes for the client, unchanged, or events to be written in its dialect. */
 export type Chunk = Bytes | readonly NeutralEvent[];
 
 /** `behind`: whoever takes it has enough for now, and says when it is ready again. */
@@ -35,11 +35,11 @@ export interface Failed {
   failure: Failure;
   /** Sent with an answer that has not been started. */
   headers: HeaderList;
-  /** Where a stream that was started stands, for dialects whose error frame must know. */
+  /** Place of a started stream, for dialects whose error frame must know. */
   mark?: StreamMark | undefined;
 }
 
-/** Whoever waits for the answer. */
+/** The caller that waits for the answer. */
 export interface Client {
   /** It left before the answer was complete. */
   readonly gone: boolean;
@@ -62,12 +62,12 @@ export interface Delivery extends Client, Sink {
 
 /** Takes what one attempt yields, which another attempt may yet replace. */
 export interface AttemptSink {
-  /** Once, before everything else. */
+  /** Called once, before everything else. */
   start(source: AttemptSource): void;
   /** The next chunk holds the first content. False: another attempt was first, and this one is over. */
   content(): boolean;
   chunk(chunk: Chunk): Pace;
-  /** What of the answer has no place in the client's format. Before its last chunk. */
+  /** Parts of the answer without a place in the client's format. Before its last chunk. */
   lose?(losses: readonly Loss[]): void;
   /**
    * Null: all has come. What the attempt came to in the end: a sink may find that the answer is none. `mark`: where a
@@ -76,11 +76,11 @@ export interface AttemptSink {
   end(fault: Fault | null, mark?: StreamMark): Fault | null | Promise<Fault | null>;
 }
 
-/** Where an attempt's chunks come from. */
+/** Source of an attempt's chunks. */
 export interface AttemptSource {
   /** A sink that was behind is ready again. */
   resume(): void;
-  /** What has come is no answer. */
+  /** The chunks are not an answer. */
   stop(fault: Fault): void;
 }
 

@@ -12,8 +12,8 @@ import type { AttemptSeen, Trial } from './trial.ts';
 const callsMax = 4;
 
 /**
- * One attempt that takes several calls, side by side: what was answered is kept when a call fails, and the rest is for
- * the next target. To the explanation and to routing it is one attempt.
+ * One attempt that makes several calls, side by side. Answered calls are kept when another fails, and the rest is for
+ * the next target. In the explanation and for routing it is one attempt.
  */
 export abstract class SplitTrial implements Trial {
   abstract readonly shows: Trial['shows'];
@@ -23,14 +23,14 @@ export abstract class SplitTrial implements Trial {
   #failed: Fault | null = null;
   readonly #parts: AttemptParts;
   readonly #calls = new Set<Attempt>();
-  /** Of calls that have ended. */
+  /** Of ended calls. */
   #signs = 0;
   #bytes = 0;
   #status: number | null = null;
-  /** Of what was answered; `counted` when some of it had to be estimated. */
+  /** Of answered calls; `counted` when a part had to be estimated. */
   #usage: Usage | null = null;
   #counted = false;
-  /** Of calls that failed and may have cost something. */
+  /** Of failed calls that may have cost something. */
   #abandoned: Usage | null = null;
 
   constructor(parts: AttemptParts, job: Job, answer: Answer) {
@@ -41,10 +41,10 @@ export abstract class SplitTrial implements Trial {
 
   /** How many calls it will take, as far as that is known. */
   protected abstract readonly calls: number;
-  /** In which the client gets what was gathered. */
+  /** Format in which the client gets the gathered results. */
   protected readonly form: AnswerForm = 'whole';
 
-  /** Makes one call and keeps what it gives; false when there is nothing left to ask for. */
+  /** Makes one call and keeps its result; false when there is nothing left to ask for. */
   protected abstract callNext(): Promise<boolean>;
 
   /** Everything is there: the answer's body. */
@@ -79,7 +79,7 @@ export abstract class SplitTrial implements Trial {
 
   async #give(): Promise<void> {
     const body = await this.body();
-    // Whoever left meanwhile has no answer.
+    // A caller that left meanwhile has no answer.
     if (this.failed) return;
     if (!this.answer.begin(this.form, { losses: this.losses, answer: 'converted' })) {
       return this.fail(answeredElsewhere());
@@ -119,14 +119,14 @@ export abstract class SplitTrial implements Trial {
     }
   }
 
-  /** A call gave what it was asked for. `told`: the upstream said what it used. */
+  /** A call gave what it was asked for. `told`: the upstream gave its usage. */
   protected took(usage: Usage, told: boolean): void {
     this.answer.noteFirst();
     this.#usage = sumOf(this.#usage, usage);
     if (!told) this.#counted = true;
   }
 
-  /** A call may have cost so many tokens, for nothing. */
+  /** A call may have cost this many tokens, for nothing. */
   protected leave(inputTokens: number | undefined): void {
     if (inputTokens !== undefined) this.#abandoned = sumOf(this.#abandoned, { inputTokens, outputTokens: 0 });
   }

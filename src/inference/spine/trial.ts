@@ -6,28 +6,28 @@ export interface Trial {
   /** Grows with every sign of life of the upstream: head, bytes. */
   readonly signs: number;
   /**
-   * What it should show, and so how long silence is usual: a stream shows its first signs soon. Null: silence says
-   * nothing, as of what runs in this process or takes minutes to make.
+   * Kind of its first content, which decides how long silence is usual: a stream shows signs soon. Null: silence says
+   * nothing, as for models of this process and for work that takes minutes.
    */
   readonly shows: 'stream' | 'whole' | null;
-  /** Null when its sink has the whole answer; otherwise why not. Rejects for a fault of ours alone. */
+  /** Null when its sink has the whole answer; otherwise the reason. Rejects only for a fault of ours. */
   run(): Promise<Fault | null>;
-  /** It is wanted no more. A no-op after its end. */
+  /** Nobody wants it any more. A no-op after its end. */
   stop(why: Fault): void;
   /** After its end, or after `stop`. `served`: its answer is the client's. */
   seen(served: boolean, outcome: Fault | null): AttemptSeen;
 }
 
-/** What an attempt came to, as the explanation tells it. */
+/** Result of an attempt, for the explanation. */
 export interface AttemptSeen {
   /** HTTP status of the upstream; null: none came. */
   status: number | null;
   bytes: number;
   usage: Usage | null;
   usageSource: UsageSource;
-  /** `usage` is the upstream's own count, of an attempt that served nobody. */
+  /** `usage` is the upstream's own count, for an attempt that served nobody. */
   told?: true;
-  /** What it made is the request's even if another attempt makes the rest. */
+  /** Its results belong to the request even when another attempt makes the rest. */
   kept?: true;
   malformedLines?: number;
   /** What the answer called itself, and why it ended; null or absent: it did not say. */

@@ -7,7 +7,7 @@ export interface SendableFile {
   read(): AsyncIterable<Buffer>;
 }
 
-/** A piece of a body: text, or a file as it is or in base64. */
+/** A piece of a body: text, or a file, unchanged or in base64. */
 export type BodyPiece = { text: string } | { file: SendableFile; as: 'bytes' | 'base64' };
 
 /** A body around a file, which is never whole in memory. */
@@ -39,7 +39,7 @@ function lengthOf(piece: BodyPiece): number {
   return piece.as === 'bytes' ? piece.file.bytes : Math.ceil(piece.file.bytes / 3) * 4;
 }
 
-/** Three bytes are four characters: what is over waits for the next piece. */
+/** Three bytes are four characters: the rest waits for the next piece. */
 async function* inBase64(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let over: Buffer = Buffer.alloc(0);
   for await (const chunk of chunks) {

@@ -128,7 +128,7 @@ export class TranscriptionEngineTrial implements Trial {
     const { request, sound } = this.#run;
     this.#answer.noteFirst();
     const durationMs = request.format === 'verbose_json' && !request.stream ? await sound.durationMs() : null;
-    // Whoever left meanwhile has no answer.
+    // A caller that left meanwhile has no answer.
     if (this.#fault !== null || !this.#begin()) return;
     this.#answer.chunk(
       request.stream

@@ -72,15 +72,15 @@ export function transcriptionEndpoint(
 }
 
 /**
- * How long the sound is is found out while somebody writes it down, unless that one will say: a caller who has the
- * answer finds it in the books. Of a wav, it is a look at its first bytes.
+ * The length of the audio is measured during the transcription, unless the transcriber will give it. For a wav it takes
+ * a look at its first bytes, so a caller with an answer finds it in the ledger.
  */
 async function foresee(request: TranscriptionRequest, sound: UploadedSound): Promise<void> {
   if (sound.sniffed.container === 'wav') await sound.durationMs();
   else if (!needsTimes(request)) void sound.durationMs();
 }
 
-/** How long the sound was, where the one who wrote it down did not say: what is priced by the minute has its price. */
+/** Length of the audio when the transcriber did not give it, for prices by the minute. */
 async function measure({ progress, atMs }: Job, sound: UploadedSound): Promise<void> {
   const { usage, attempts } = progress;
   if (progress.delivered === 'nothing' || usage === null || usage.audioMs !== undefined) return;

@@ -7,6 +7,6 @@ export interface TranscriptionServices extends SpineServices {
   /** Models of this process, or of a child of it, that write down speech, by their id. */
   transcriptionEngines: ReadonlyMap<string, TranscriptionEngine>;
   transcoder: SharedTranscoder;
-  /** What targets refused before. */
+  /** Formats that targets refused before. */
   refusedFormats: RefusedFormats;
 }

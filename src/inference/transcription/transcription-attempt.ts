@@ -24,7 +24,7 @@ import type { TranscriptionPlan } from './transcription-way.ts';
 import type { SentAs, SoundToSend, UploadedSound } from './uploaded-sound.ts';
 import { typeOfTranscript, writeTranscript, writeTranscriptEvents } from './write-transcript.ts';
 
-/** What is to be written down, and by whom how. */
+/** The file to transcribe, and the way for each target. */
 export interface TranscriptionRun {
   request: TranscriptionRequest;
   sound: UploadedSound;
@@ -35,7 +35,7 @@ export type UpstreamPlan = Extract<TranscriptionPlan, { kind: 'upstream' }>;
 
 type TrialParts = AttemptParts & { refusedFormats: RefusedFormats };
 
-/** What loses nothing before what does. */
+/** Lossless formats before lossy ones. */
 const bestToHear: readonly SentAs[] = ['wav', 'flac', 'mp3'];
 
 /** One attempt at an upstream; the file is read again for each, in a format that it takes. */
@@ -77,7 +77,7 @@ export class TranscriptionTrial implements Trial {
       else refused.push(other);
     }
     if (outcome === null || this.#stopped !== null) return outcome;
-    // What it refused first is what the caller sent; that it could not be brought to another form helps nobody.
+    // Its first refusal was of the caller's own file; a failed conversion to another form helps nobody.
     return ofTheFile.has(outcome.class) ? first : outcome;
   }
 
@@ -178,7 +178,7 @@ function prepared(
   };
 }
 
-/** Who reads an upstream's transcript; some answer whole whatever was asked. */
+/** The reader of an upstream's transcript. Some answer whole whatever was asked. */
 function transcriptReader(
   dialect: TranscriptionDialect,
   request: TranscriptionRequest,

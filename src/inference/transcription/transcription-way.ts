@@ -14,7 +14,7 @@ import type { Target } from '../routing/target.ts';
 import type { TranscriptionServices } from './services.ts';
 import { conversionTo, type SentAs, type UploadedSound } from './uploaded-sound.ts';
 
-/** Who may write down one file, and how. */
+/** Who may transcribe one file, and how. */
 export interface TranscriptionWay {
   alias: Alias;
   candidates: readonly RouteCandidate[];
@@ -22,7 +22,7 @@ export interface TranscriptionWay {
 }
 
 export type TranscriptionPlan =
-  /** `sendAs` null: the file as it came. */
+  /** `sendAs` null: the file unchanged. */
   | { kind: 'upstream'; facts: TranscriptionFacts; sendAs: SentAs | null }
   | { kind: 'engine'; engine: TranscriptionEngine };
 
@@ -30,7 +30,7 @@ type WayServices = Pick<TranscriptionServices, 'transcriptionEngines' | 'transco
 
 /**
  * The alias and its targets; a 404, 403 or 400 when it is unknown, not allowed, or none of them can do it, a 501 when
- * the file would have to be converted for each and cannot be on this machine.
+ * the file would have to be converted for each and this machine cannot.
  */
 export function transcriptionWay(
   services: WayServices,
@@ -84,7 +84,7 @@ function planFor(
     : { kind: 'upstream', facts, sendAs: sendAs(facts, sound, refusedFormats.of('transcription', id)) };
 }
 
-/** What the file is converted to: nothing where the service takes it, else what loses nothing, else what is smallest. */
+/** Format for a conversion: none when the service accepts the file, or else a lossless one, or else the smallest. */
 function sendAs(
   { containers, fileBytesMax }: TranscriptionFacts,
   { sniffed, bytes }: UploadedSound,
@@ -118,7 +118,7 @@ function asTranscribing(
           timestamps: timestampsOf(plan.facts, target.model),
           speakers: target.simulated || plan.facts.diarizes?.test(target.model) === true,
           translates: translates(plan.facts, target.model),
-          // What is converted for being too large is small then.
+          // A file that is converted because it is too large is small then.
           fileBytesMax:
             plan.sendAs === 'mp3' && refusalOf(plan, transcoder, sound) === null
               ? null

@@ -8,13 +8,13 @@ import { wavHeader } from '../audio/wav.ts';
 import { convertedPieceBytes } from '../audio/wav-stream.ts';
 import type { SendableFile } from '../spine/upload-body.ts';
 
-/** What sound can be brought to for who does not take it as it is. */
+/** Formats for targets that do not accept the file as it is. */
 export type SentAs = 'wav' | 'flac' | 'mp3';
 
-/** What models of speech listen at. */
+/** Sample rate of speech models. */
 const rateHz = 16_000;
 
-/** A caller's sound on disk, as it came and as upstreams want it, for as long as its request runs. */
+/** A caller's audio on disk, unchanged and in the forms that upstreams want, while its request runs. */
 export interface UploadedSound {
   readonly path: string;
   readonly bytes: number;
@@ -23,9 +23,9 @@ export interface UploadedSound {
   as(format: SentAs | null): Promise<SoundToSend>;
   /** Ms; null when it cannot be found out. Never rejects. */
   durationMs(): Promise<number | null>;
-  /** Ends what is being made, which then rejects; nothing more can be. */
+  /** Ends running conversions, which then reject; no more can start. */
   stop(): void;
-  /** The same, and removes what was made. */
+  /** The same, and removes the converted files. */
   release(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export function createUploadedSound(parts: SoundParts, file: SpooledFile, sniffe
     const source = conversionStream(transcoder, { path: file.path, sniffed }, format, ending.signal);
     await converted.fill(source);
     if (format !== 'wav') return { ...typeOf[format], bytes: converted.bytes, read: () => converted.read() };
-    // Only now is its length known, which some readers believe.
+    // Only now is its length known, which some readers trust.
     const header = wavHeader({ rateHz, channels: 1 }, converted.bytes);
     return {
       ...typeOf.wav,
@@ -89,7 +89,7 @@ export function createUploadedSound(parts: SoundParts, file: SpooledFile, sniffe
   };
 }
 
-/** What a conversion is, for whoever asks beforehand whether it can be made. */
+/** The kind of a conversion, to check beforehand whether it is possible. */
 export function conversionTo(format: SentAs, { container }: Sniffed): Conversion {
   const to = format === 'wav' ? 'pcm' : format;
   return { from: { format: container === 'wav' ? 'wav' : 'any' }, to: { format: to, rateHz } };
@@ -107,7 +107,7 @@ function conversionStream(
     return transcoder.transcodeFile(path, { to: conversion.to }, signal);
   }
   const stream = transcoder.transcode(conversion, signal);
-  // An error of either is told by the stream that is read.
+  // The stream that is read reports an error of either.
   pipeline(createReadStream(path, { highWaterMark: convertedPieceBytes }), stream, () => {});
   return stream;
 }

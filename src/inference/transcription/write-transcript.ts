@@ -54,7 +54,7 @@ function durationUsage({ durationS }: Transcript): JsonObject {
   return durationS === null ? {} : { usage: { type: 'duration', seconds: durationS } };
 }
 
-/** What was told stays as it is; what was not is null, never invented. */
+/** Values stay as they were told; a missing one is null, never invented. */
 function verbose({ task, lists }: TranscriptionRequest, transcript: Transcript): JsonObject {
   const { text, language, durationS, words, told } = transcript;
   return {
@@ -83,7 +83,7 @@ function diarized(transcript: Transcript): JsonObject {
   };
 }
 
-/** As they were told, with the members that OpenAI's have. */
+/** Unchanged, with the members that OpenAI's have. */
 function diarizedSegments({ segments, told }: Transcript): JsonObject[] {
   const own = Array.isArray(told?.segments) ? told.segments : [];
   return (segments ?? []).map(({ startS, endS, text, speaker = null }, at) => ({

@@ -8,18 +8,18 @@ export interface ConnectOptions {
   lookup: LookupFunction;
   /** Certificates to trust beside the system's, PEM; undefined: those only. */
   ca?: string | Buffer | undefined;
-  /** What an origin is shown that wants to know who asks, PEM. */
+  /** Client certificate for an origin that asks for one, PEM. */
   cert?: string | undefined;
   key?: string | undefined;
   /** Null: straight. */
   proxy: ForwardProxy | null;
-  /** To ask an https:// origin for HTTP/2 as well. */
+  /** Whether an https:// origin is offered HTTP/2 as well. */
   http2?: boolean;
 }
 
 /** A socket that is being opened. */
 export interface Opening {
-  /** Gives up, at any moment; nothing is told any more. */
+  /** Gives up, at any moment; nothing is reported any more. */
   destroy(): void;
 }
 
@@ -115,8 +115,8 @@ function tunnelled(origin: URL, proxy: ForwardProxy, toProxy: Connect, certifica
 }
 
 /**
- * Calls `giveUp` after `ms`, unless what it returns is called before. Behind a long turn of the loop it first lets a
- * connection be seen that stands already: no upstream is to blame for such a turn.
+ * Calls `giveUp` after `ms`, unless the returned function is called before. After a long turn of the loop it first lets
+ * an established connection report: no upstream is to blame for such a turn.
  */
 function after(ms: number, giveUp: () => void): () => void {
   let last: NodeJS.Immediate | undefined;

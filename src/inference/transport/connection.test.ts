@@ -39,7 +39,7 @@ test('a socket on which somebody sent what nobody asked for is closed', async (t
 test('a turn of the loop that is longer than the time to connect fails no upstream that took the connection', async (t) => {
   const { origin } = await listenAndKeep(t, ok);
   const transport = testTransport(t);
-  // So that undici is loaded.
+  // Loads undici.
   assert.equal(await send(transport, origin).end, 'ended');
   const second = await listenAndKeep(t, ok);
   const told = send(transport, second.origin, { connectTimeoutMs: 100 });

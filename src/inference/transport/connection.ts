@@ -12,7 +12,7 @@ export interface ConnectionParts {
   client: typeof Client;
   /** Without an exchange, where its origin says nothing else. */
   keepAliveMs: number;
-  /** Where the peer offers it. */
+  /** If the peer offers it. */
   http2: boolean;
 }
 
@@ -22,7 +22,7 @@ const keepAliveMarginMs = 1_000;
 const answerHeadBytesMax = 16 * 1024;
 /** Some proxies take leave so of a connection that was idle for too long. */
 const farewell = 'HTTP/1.1 408';
-/** Of one HTTP/2 connection: what most servers allow, and what is lost with it when it is cut. */
+/** Streams of one HTTP/2 connection: the number that most servers allow, all of which are lost when it is cut. */
 const streamsMax = 100;
 
 /**
@@ -44,7 +44,7 @@ export class Connection {
   private protocol: 'http/1.1' | 'h2' = 'http/1.1';
   /** Exchanges on it. */
   private streams = 0;
-  /** As many as the peer has been seen to take. */
+  /** As many as the peer has been seen to accept. */
   private streamsMax = streamsMax;
   private retired = false;
 
@@ -62,7 +62,8 @@ export class Connection {
           connected(null, socket);
         });
       },
-      // Over HTTP/1.1 one exchange at a time is handed to it. What a leaving peer has not begun is not to wait for what it has.
+      // Over HTTP/1.1 it gets one exchange at a time. An exchange that a leaving peer has not begun must not wait for
+      // the running ones.
       pipelining: http2 ? streamsMax : 1,
       allowH2: http2,
       ...(http2 ? { h2Options: { maxConcurrentStreams: streamsMax, pingInterval: 0 } } : {}),
@@ -151,7 +152,8 @@ export class Connection {
   }
 
   private keep(): void {
-    // Of a request that was answered early nobody may read the rest: the next one would wait behind it, or be read as it.
+    // Nobody may read the rest of a request that was answered early: the next one would wait behind it, or be read as
+    // it.
     if (this.isSent && !this.socket?.destroyed) this.pool.keep(this);
     else this.destroy();
   }
@@ -169,7 +171,7 @@ export class Connection {
     if (this.streams === 0) this.destroy();
   }
 
-  /** Before undici's own listener: what comes while nothing is asked is no answer. */
+  /** Before undici's own listener: bytes that come without a request are not an answer. */
   private watchUnasked(socket: Socket): void {
     socket.on('readable', () => {
       if (this.work === 'asked') return;

@@ -4,7 +4,7 @@ import { readProxy } from './proxy.ts';
 import { codeOf } from './transport-error.ts';
 import type { UpstreamRoute } from './upstream-call.ts';
 
-/** As an operator writes it; certificates and keys are PEM, or the path of a file that holds PEM. */
+/** As an operator writes it; certificates and keys are PEM, or the path of a PEM file. */
 export interface RouteFacts {
   /** Undefined: as the environment says. */
   proxy: string | 'off' | undefined;
@@ -15,10 +15,10 @@ export interface RouteFacts {
   http2?: boolean;
 }
 
-/** The message says what is wrong with which of them, never a secret or a file's content. */
+/** The message names the wrong member and its fault, never a secret or a file's content. */
 export type RouteResult = { ok: true; route: UpstreamRoute | undefined } | { ok: false; message: string };
 
-/** Undefined where nothing is said: the usual way. Files are read now. */
+/** Undefined when nothing is configured: the usual route. Files are read now. */
 export function createRoute(facts: RouteFacts): RouteResult {
   const { proxy: written, http2 = false } = facts;
   if (Object.values({ ...facts, http2: http2 || undefined }).every((one) => one === undefined))

@@ -6,7 +6,7 @@ export interface Decompressor {
   end(): void;
   pause(): void;
   resume(): void;
-  /** Nothing is told any more. Idempotent. */
+  /** Nothing is reported any more. Idempotent. */
   destroy(): void;
 }
 

@@ -30,7 +30,7 @@ export interface ExchangeHost {
   repeats: 'unanswered' | 'unsent';
   monotonicMs(): number;
   retriedOnFreshSocket(): void;
-  /** Called once per exchange, when no more is told of it. */
+  /** Called once per exchange, when it reports no more. */
   finished(): void;
 }
 
@@ -57,7 +57,7 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
   private answerHeaders: IncomingHeaders = noHeaders;
   private encoding: Encoding | null = null;
   private decompressor: Decompressor | null = null;
-  /** Of a body whose length was told. */
+  /** Of a body with a declared length. */
   private leftBytes = endless;
   private end: 'seen' | 'unseen' = 'seen';
   private held = false;
@@ -120,7 +120,7 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
     this.readOn();
   }
 
-  /** The outer guard: fails what has been silent for too long. */
+  /** The outer guard: fails an exchange that has been silent for too long. */
   sweep(nowMs: number): void {
     if (this.state !== 'sent' && this.state !== 'answering') return;
     const isHeldBack = this.headSeen && (this.held || this.inputFull);
@@ -143,7 +143,7 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
     if (this.held) controller.pause();
   }
 
-  /** Of an upload, for each piece. */
+  /** For an upload, called for each piece. */
   onBodySent(): void {
     this.moved = true;
   }
@@ -210,7 +210,7 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
       this.dispatchOn(this.pool!.open(this.request.connectTimeoutMs));
       return;
     }
-    // A request that undici refuses is told before `send` has returned: let it return first.
+    // Undici reports a refused request before `send` has returned: let it return first.
     if (this.state === 'starting') queueMicrotask(() => this.breakOff(transportErrorOf(error)));
     else this.breakOff(transportErrorOf(error));
   }
@@ -272,7 +272,10 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
     });
   }
 
-  /** Its kept-alive socket was lost before a byte of the answer: nothing was written yet, or the peer closed as it was. */
+  /**
+   * Its kept-alive socket was lost before a byte of the answer: nothing was written yet, or the peer closed at the same
+   * moment.
+   */
   private diedUnanswered(error: Error): boolean {
     if (!this.connection?.reused) return false;
     if (this.state === 'waiting') return !wasDestroyed(error);
@@ -309,7 +312,7 @@ function dispatchOptions(
 ): Dispatcher.DispatchOptions {
   const { method, body } = request;
   const isUpload = isUploadBody(body);
-  // Compressing tokens one by one costs both sides more than it saves; who compresses all the same is understood.
+  // Compressing tokens one by one costs both sides more than it saves. A compressed answer is read nevertheless.
   const headers = [...request.headers, ...proof, 'accept-encoding', 'identity'];
   if (isUpload) headers.push('content-length', String(body.bytes));
   if (pool.headers.length > 0) headers.push(...pool.headers);

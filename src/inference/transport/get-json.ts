@@ -12,9 +12,7 @@ export interface JsonAnswer {
   body: unknown;
 }
 
-/**
- * One GET whose JSON answer is wanted whole. Rejects when no answer came within `timeoutMs` or it was larger than 8 MB.
- */
+/** One GET with a whole JSON answer. Rejects when no answer came within `timeoutMs` or it was larger than 8 MB. */
 export function getJson(transport: Transport, address: Address, timeoutMs: number): Promise<JsonAnswer> {
   return askJson(transport, { ...address, method: 'GET', body: null }, timeoutMs);
 }

@@ -20,7 +20,7 @@ const toLoopback: LookupFunction = (_, { all }, told) =>
   all ? told(null, [{ address: '127.0.0.1', family: 4 }]) : told(null, '127.0.0.1', 4);
 
 interface Answering {
-  /** Of a stream, or null over HTTP/1.1. */
+  /** Id of a stream, or null over HTTP/1.1. */
   stream: Http2Stream | null;
   path: string;
   begin(text: string): void;

@@ -18,14 +18,14 @@ interface KnownName {
   /** On the monotonic clock. */
   freshUntilMs: number;
   staleUntilMs: number;
-  /** The last query failed: answer with what is known, and ask in the background. */
+  /** The last query failed: answer with the known address, and ask in the background. */
   failing: boolean;
 }
 
 /**
- * A lookup for `net.connect` that remembers: an answer for its TTL, at most 60 s; the last good one for 5 min while the
- * name servers fail or hang. Those who ask for one name at once share one query; a name that hangs fails after 2 s with
- * a `ConnectFailure` of kind `dns` and holds up no other name.
+ * A lookup for `net.connect` with a cache: an answer for its TTL, at most 60 s; the last good one for 5 min while the
+ * name servers fail or hang. Simultaneous lookups of one name share one query. A name that hangs fails after 2 s with a
+ * `ConnectFailure` of kind `dns` and holds up no other name.
  */
 export function createLookup(options: { resolve?: ResolveName; time?: Time } = {}): LookupFunction {
   const resolve = options.resolve ?? createSystemResolver();
@@ -95,7 +95,7 @@ export function createLookup(options: { resolve?: ResolveName; time?: Time } = {
     const nowMs = time.monotonicMs();
     if (nowMs < name.freshUntilMs && nowMs < name.staleUntilMs) return name.addresses;
     if (!name.failing || nowMs >= name.staleUntilMs) return undefined;
-    // Its failure is already noted, and what it finds is remembered.
+    // Its failure is already noted, and its result is remembered.
     ask(hostname).catch(() => undefined);
     return name.addresses;
   }

@@ -41,7 +41,7 @@ export function onRequest(socket: Socket, answer: (head: string, body: string) =
   });
 }
 
-/** An upstream that answers every request with `answer` (latin1) and keeps what came, in its order. */
+/** An upstream that answers every request with `answer` (latin1) and keeps the requests, in order. */
 export async function listenAndKeep(
   t: TestContext,
   answer: string,
@@ -65,7 +65,7 @@ export function testTransport(t: TestContext, options: TransportOptions = {}): R
   return transport;
 }
 
-/** What an observer was told, for tests. */
+/** Calls of an observer, for tests. */
 export interface Told {
   call: UpstreamCall;
   status: number;

@@ -47,7 +47,7 @@ test('S32 whatever an upstream says, it is told once, and nothing of it is the a
     }),
     { numRuns: 800 },
   );
-  // Where all are refused, nothing is tried.
+  // When all are refused, nothing is tried.
   assert.ok(whole > runs / 4, `${whole} of ${runs}`);
 });
 

@@ -208,7 +208,7 @@ const mutation = fc.oneof(
   },
   { weight: 1, arbitrary: fc.nat().map((at) => (text: string) => text.slice(0, at % (text.length + 1))) },
 );
-/** For tests: an answer as an upstream might say it, right or wrong, in which pieces it comes, and how the socket ends. */
+/** For tests: an upstream's answer, right or wrong, its pieces, and the end of the socket. */
 export const oddAnswers = fc.record({
   text: fc.tuple(answer, mutation).map(([text, mutate]) => mutate(text)),
   cuts: fc.array(fc.nat(), { maxLength: 4 }),

@@ -8,7 +8,7 @@ export type PostWebhook = (
   timeoutMs: number,
 ) => Promise<number>;
 
-/** Of an answer, which nobody reads: a few KB keep the connection for the next notice, more closes it. */
+/** Bytes of an answer, which nobody reads: a few KB keep the connection for the next notice, more closes it. */
 const answerBytesMax = 16 * 1024;
 
 /** Posts to addresses that the operator configured. Redirects are not followed. */

@@ -8,7 +8,7 @@ export interface ForwardProxy {
   authorization: string | null;
 }
 
-/** Which proxy leads to an origin; null when it is asked straight. */
+/** The proxy for an origin; null: none. */
 export type ProxyOf = (origin: URL) => ForwardProxy | null;
 
 /** `http://user:password@host:port`, `https://…`, or `host:port` as the environment may have it. Null for any other. */
@@ -23,8 +23,8 @@ export function readProxy(text: string): ForwardProxy | null {
 }
 
 /**
- * `HTTPS_PROXY` and `HTTP_PROXY` by the origin's scheme, less what `NO_PROXY` names and less this machine; the names in
- * small letters win, as for curl. Throws an Error that names the variable whose value is no proxy.
+ * `HTTPS_PROXY` and `HTTP_PROXY` by the origin's scheme, without hosts in `NO_PROXY` and without this machine.
+ * Lower-case names win, as for curl. Throws an Error that names the variable whose value is not a proxy.
  */
 export function environmentProxies(env: Readonly<Record<string, string | undefined>>): ProxyOf {
   const read = (name: string): ForwardProxy | null => {

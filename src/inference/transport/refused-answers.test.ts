@@ -38,7 +38,7 @@ const refused: Record<string, string> = {
   'with endless trailers': `${ok}Transfer-Encoding: chunked\r\n\r\n0\r\n${'x: y\r\n'.repeat(10_000)}`,
   'with a head that is too large': `${ok}X: ${'x'.repeat(16 * 1024)}`,
 };
-/** What comes byte by byte of the longest ones. */
+/** Part of the longest ones that comes byte by byte. */
 const startBytes = 200;
 
 for (const [name, text] of Object.entries(refused)) {

@@ -31,8 +31,8 @@ const otherFamilyWaitMs = 50;
 const systemQueriesMax = 2;
 
 /**
- * Names with a dot go to the name servers by c-ares, which needs no thread, so that any number may hang. What the name
- * servers do not know (search domains, mDNS) and names without a dot go to getaddrinfo, a few at a time.
+ * Names with a dot go to the name servers by c-ares, which needs no thread, so any number may hang. Names unknown there
+ * (search domains, mDNS) and names without a dot go to getaddrinfo, a few at a time.
  */
 export function createSystemResolver(options: ResolverOptions = {}): ResolveName {
   const resolver = new Resolver({ timeout: 900, tries: 2 });

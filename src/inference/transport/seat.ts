@@ -7,12 +7,12 @@ type Handler = Required<
   >
 > & { onResponseError(controller: Dispatcher.DispatchController | null, error: Error): void };
 
-/** Why a stream is reset whose exchange is over: nobody is told. */
+/** Reason for resetting a stream whose exchange is over: nobody hears it. */
 export const givenUp = new Error('given up');
 
 /**
- * A handler's place on a connection of many. Undici lets a request wait while the peer takes no more streams, and has no way
- * to call it back: its handler leaves, and the request is given up when its turn comes.
+ * A handler's place on a shared connection. Undici lets a request wait while the peer accepts no more streams, and
+ * cannot call it back: its handler leaves, and the request is given up when its turn comes.
  */
 export class Seat implements Handler {
   /** The request has its stream, or was refused. */

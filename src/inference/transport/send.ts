@@ -27,16 +27,16 @@ export interface TransportOptions {
   proxyOf?: ProxyOf;
   /** Origins whose connections are kept. At one more, the longest unused one without a running exchange is closed. */
   originsMax?: number;
-  /** Of one answer that came compressed. */
+  /** Of one compressed answer. */
   decompressedBytesMax?: number;
   time?: Time;
   /** Of a connection between two exchanges; default: `restAfterAnswerMs`. */
   restMs?: number;
-  /** Of an idle connection, where its origin says nothing else; default: 30 s. */
+  /** Of an idle connection, unless its origin says otherwise; default: 30 s. */
   keepAliveMs?: number;
   /**
-   * Which requests are repeated when a kept-alive socket dies under them. `unanswered` (the default): those without a
-   * byte of their answer; `unsent`: those alone of which nothing was written, because the peer may have done the others.
+   * Requests that are repeated when a kept-alive socket dies under them. `unanswered` (the default): those without a
+   * byte of their answer; `unsent`: only those of which nothing was written, because the peer may have done the others.
    */
   repeats?: ExchangeHost['repeats'];
 }
@@ -164,7 +164,7 @@ function refuse(observer: UpstreamObserver, host: ExchangeHost): UpstreamCall {
   return { abort: finish, pause() {}, resume() {} };
 }
 
-/** A pool for each origin and way to it. */
+/** A pool for each origin and route to it. */
 class Pools {
   private readonly options: TransportOptions;
   private readonly time: Time;
@@ -200,7 +200,7 @@ class Pools {
   }
 
   sweep(nowMs: number): void {
-    // Of a copy: what is swept may end.
+    // Of a copy: swept pools may end.
     for (const { running } of this.pools.values()) for (const exchange of [...running]) exchange.sweep(nowMs);
   }
 
@@ -249,11 +249,11 @@ const idleMax = 1_024;
  * second answer must not be read as that of the next request, which may be another tenant's.
  */
 export const restAfterAnswerMs = 5;
-/** No connection to an upstream that sent what nobody asked for is used twice for so long. */
+/** No connection to an upstream that sent unrequested bytes is used twice for this long. */
 const distrustMs = 600_000;
 
 interface PoolParts extends ConnectionParts {
-  /** Where an http:// origin's requests go to a proxy. */
+  /** When requests to an http:// origin go to a proxy. */
   proxy: ForwardProxy | null;
   monotonicMs: () => number;
   restMs: number;
@@ -357,7 +357,7 @@ export class ConnectionPool {
     this.retire(connection);
   }
 
-  /** The peer sent what nobody asked for. */
+  /** The peer sent unrequested bytes. */
   distrust(): void {
     this.distrustedUntilMs = this.parts.monotonicMs() + distrustMs;
     for (const connection of [...this.idle, ...this.resting]) connection.destroy();

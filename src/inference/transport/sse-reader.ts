@@ -33,14 +33,14 @@ export interface SseReader {
 }
 
 /**
- * The same, for forwarding bytes. Events of one push lie in order in one buffer, so that a run of forwarded ones is
- * one slice, from the first one's `start` to the last one's `end`; what lies between two events (comments) goes along.
- * Comments outside such a run are dropped, as is a BOM: it would not be at the start of what our caller reads.
+ * The same, for forwarding bytes. Events of one push lie in order in one buffer, so a run of forwarded ones is one
+ * slice, from the first one's `start` to the last one's `end`; comments between two events go along. Comments outside
+ * such a run are dropped, as is a BOM: it would not be at the start of what our caller reads.
  */
 export interface SseSplitter extends SseReader {
   push(chunk: Buffer): readonly SplitEvent[];
   end(): readonly SplitEvent[];
-  /** What the offsets of the last `push` or `end` refer to. Never written again: it may be kept. */
+  /** Buffer of the offsets of the last `push` or `end`. Never written again: it may be kept. */
   readonly bytes: Buffer;
 }
 
@@ -72,7 +72,7 @@ class ByteSplitter implements SseSplitter {
   /** The unfinished block in its first `pendingBytes` bytes, with room to grow: short chunks are not joined anew. */
   private pending: Buffer = noBytes;
   pendingBytes = 0;
-  /** Where in `pending` the unfinished line begins; the lines before it are in `event` and `data`. */
+  /** Offset in `pending` of the unfinished line; the lines before it are in `event` and `data`. */
   private lineStart = 0;
   private event = '';
   private data: string | null = null;
@@ -104,7 +104,7 @@ class ByteSplitter implements SseSplitter {
     return this.split(chunk, 0);
   }
 
-  /** Looks for line ends in `chunk` from `from` only: what is pending has been searched before. */
+  /** Looks for line ends in `chunk` from `from` on only: the pending part has been searched before. */
   private split(chunk: Buffer, from: number): readonly SplitEvent[] {
     // Offsets into `bytes` are chunk offsets + base.
     let bytes = chunk;

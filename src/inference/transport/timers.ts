@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../kernel/clock.ts';
 
 /** A clock that can also wake somebody up: given, not taken, so that tests move it. */
 export interface Time extends Clock {
-  /** Calls `wake` once, after `ms`. What it returns goes to `cancel`, at any time and any number of times. */
+  /** Calls `wake` once, after `ms`. Its result goes to `cancel`, at any time and any number of times. */
   after(ms: number, wake: () => void): unknown;
   cancel(alarm: unknown): void;
 }
@@ -28,8 +28,8 @@ export interface AttemptLimits {
 const alarmMaxMs = 2 ** 31 - 1;
 
 /**
- * The clocks of one attempt. Fed by content, not by bytes or comments. One alarm serves all three: content only notes the
- * time, and an alarm that goes off too early is set again for what is left. A stream of 10,000 chunks thus costs 10,000
+ * The clocks of one attempt. Content resets them, not bytes or comments. One alarm serves all three: content only notes
+ * the time, and an alarm that goes off too early is set again for the rest. So a stream of 10,000 chunks costs 10,000
  * assignments and a handful of timers.
  */
 export class AttemptTimers {

@@ -161,7 +161,7 @@ test('a connection is kept whose answer comes in one turn with the news that its
   upstream.on('message', () => opened++);
   const transport = testTransport(t, { ca: cert, lookup: toLoopback });
   for (let i = 0; i < 5; i++) {
-    // What is written in this phase of a turn is told of at the end of the next, after all that came meanwhile.
+    // Writes of this phase of a turn are reported at the end of the next, after everything that came meanwhile.
     await new Promise(setImmediate);
     const told = send(transport, `https://upstream.test:${port}`);
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, i === 0 ? 0 : 100);

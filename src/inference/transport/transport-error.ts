@@ -63,7 +63,7 @@ function wasReset(error: unknown, code: string): boolean {
 /** The peer, or the way to it, ended the connection, and said nothing wrong before. */
 export function lostConnection(error: unknown): boolean {
   const code = codeOf(error);
-  // Undici has the same code for an answer that nobody asked for, which is a fault of the peer's and no accident.
+  // Undici has the same code for an unrequested answer, which is a fault of the peer and not an accident.
   if (code === 'UND_ERR_SOCKET') return error instanceof Error && !error.message.startsWith('bad ');
   return lostCodes.has(code);
 }

@@ -4,7 +4,7 @@ import { fakeTime } from './fake-time.ts';
 import { listen, onRequest, send, testTransport, textOf } from './loopback.ts';
 import { restAfterAnswerMs } from './send.ts';
 
-/** Each ms of these upstreams and of a connection's rest is so many here: a timer of this process may be late. */
+/** Each ms of these upstreams and of a connection's rest is this many here: a timer of this process may be late. */
 const slower = 20;
 
 const withBody = (text: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${text.length}\r\n\r\n${text}`;

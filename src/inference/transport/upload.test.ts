@@ -98,7 +98,7 @@ function uploadOf(pieces: readonly string[]) {
   return { upload, opened: () => opened, read: () => read, closed: ending.promise };
 }
 
-/** Resolves when a count no longer grows: nobody tells when a buffer is full. */
+/** Resolves when a count no longer grows: nobody reports a full buffer. */
 async function stopped(count: () => number): Promise<void> {
   for (let before = -1, same = 0; same < 20; ) {
     await new Promise((resolve) => setTimeout(resolve, 5));

@@ -41,10 +41,10 @@ export interface UpstreamRoute {
   proxy: ForwardProxy | 'off' | 'environment';
   /** PEM. Certificates to trust beside the system's. */
   ca: string | undefined;
-  /** PEM. Shown to an origin that wants to know who asks. */
+  /** PEM. Sent to an origin that asks for a client certificate. */
   cert: string | undefined;
   key: string | undefined;
-  /** Where an https:// origin offers it: up to a hundred exchanges share a connection. */
+  /** If an https:// origin offers it: up to a hundred exchanges share a connection. */
   http2?: boolean;
 }
 
@@ -52,7 +52,7 @@ export interface UpstreamRoute {
 export interface UpstreamUpload {
   /** Its whole length. */
   bytes: number;
-  /** From its beginning: asked again when it must be sent again. Closed early when nobody takes the rest. */
+  /** From its beginning; called again when it must be sent again. Closed early when nobody takes the rest. */
   open(): AsyncIterable<Buffer>;
 }
 
@@ -87,7 +87,7 @@ export interface TransportError {
     | 'connect-timeout'
     | 'dns'
     | 'tls'
-    /** This process has no descriptor left for a connection: nothing is said of the upstream. */
+    /** This process has no descriptor left for a connection: the upstream is not to blame. */
     | 'no-descriptor'
     | 'reset'
     | 'headers-timeout'

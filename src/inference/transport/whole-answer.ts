@@ -13,7 +13,7 @@ export class NoAnswer extends Error {
 export interface AnswerBounds {
   connectTimeoutMs: number;
   bytesMax: number;
-  /** Whose abort is the deadline. */
+  /** Its abort is the deadline. */
   deadline: AbortSignal;
 }
 
@@ -22,7 +22,7 @@ export type WholeRequest = Omit<UpstreamRequest, 'connectTimeoutMs' | 'headersTi
 /** The exchange's own guards stand far behind the deadline. */
 const guardMs = 24 * 60 * 60_000;
 
-/** One exchange whose answer is wanted whole, whatever its status. Rejects with `NoAnswer` alone. */
+/** One exchange with a whole answer, whatever its status. Rejects with `NoAnswer` only. */
 export function wholeAnswer(
   transport: Transport,
   request: WholeRequest,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { listenAndKeep, send, testTransport } from './loopback.ts';
 
-/** With what becomes CR, LF or NUL once it is written as latin1. */
+/** With characters that become CR, LF or NUL once written as latin1. */
 const text = fc.string({
   unit: fc.constantFrom(...'ab: ;/?#\r\n\0\t\v\x7f\x85\xa0\xe9č\u010a\u0100\u2028\ud800'),
   maxLength: 6,

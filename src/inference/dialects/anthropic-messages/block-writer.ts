@@ -115,7 +115,7 @@ export class BlockWriter {
     return this.#open?.type === 'tool_use' && this.#open.call === call;
   }
 
-  /** Whether a call is open whose arguments may still go on. */
+  /** Whether an open call's arguments may still go on. */
   callGoesOn(): boolean {
     return this.#open?.type === 'tool_use' && !this.#open.json.complete;
   }

@@ -285,7 +285,7 @@ test('whatever an answer says, its frames are balanced, nothing of it is lost, a
         .join('');
       const thought = woven.map((one) => (one.type === 'reasoning-delta' && one.choice === 0 ? one.text : '')).join('');
       assert.equal(seen, thoughts === 'shown' ? thought : '');
-      // Arguments that never were an object are given as they are; the others by what they say.
+      // Arguments that never were an object are given unchanged; the others by their meaning.
       made.forEach(({ input }, i) => {
         const written = calls[i]!.join('');
         if (written === '{}' || written === '') assert.deepEqual(input, {});

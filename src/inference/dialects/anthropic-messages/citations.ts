@@ -18,7 +18,7 @@ export function readCitation(block: JsonObject, span: Span | null): Citation {
   };
 }
 
-/** Marks citations that were written here: Anthropic's own have its encrypted place in what a search found. */
+/** Marks citations that were written here: Anthropic's own have its encrypted place in the search result. */
 const foreign = '';
 
 /** Pages as a search of Anthropic's tells them, files and documents as documents of the request. */

@@ -7,7 +7,7 @@ export interface CompleteJson {
   readonly complete: boolean;
 }
 
-/** Watches brackets alone, and keeps nothing of the text. What is no object or array is never complete. */
+/** Watches only brackets, and keeps nothing of the text. Text that is not an object or array is never complete. */
 export function createCompleteJson(): CompleteJson {
   let depth = 0;
   let inString = false;

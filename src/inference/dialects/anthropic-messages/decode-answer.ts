@@ -9,7 +9,7 @@ import { UsageCounts } from './read-usage.ts';
 import { vendor } from './wire.ts';
 
 /**
- * Anthropic's stream → neutral events. Bytes that are no JSON of this format are skipped and counted, never thrown:
+ * Anthropic's stream → neutral events. Bytes that are not JSON of this format are skipped and counted, never thrown:
  * one bad line must not cost the caller the answer around it.
  */
 export function decodeStream(options?: DecodeOptions): StreamDecoder {
@@ -33,7 +33,7 @@ type OpenBlock =
   | { kind: 'tool'; call: number; input: JsonValue | undefined; argumentsSeen: boolean }
   /** The forced call that carries structured output: its arguments are text. */
   | { kind: 'unwrapped'; input: JsonValue | undefined; argumentsSeen: boolean }
-  /** Server tools and what is not known yet: not for callers of other dialects. */
+  /** Server tools and unknown blocks: not for callers of other dialects. */
   | { kind: 'vendor'; block: JsonObject; inputJson: string }
   | { kind: 'ignored' };
 
@@ -43,7 +43,7 @@ class AnswerDecoder implements StreamDecoder {
   readonly #unwrapTool: string | undefined;
   readonly #open = new Map<number, OpenBlock>();
   readonly #counts = new UsageCounts();
-  /** What is told of the event that is being read. */
+  /** Events of the data that is being read. */
   #events: NeutralEvent[] = [];
   #over = false;
   #started = false;
@@ -85,7 +85,7 @@ class AnswerDecoder implements StreamDecoder {
     return this.#events;
   }
 
-  /** Reads one event; false when it is no object of this format. Never throws, whatever it is given. */
+  /** Reads one event; false when it is not an object of this format. Never throws, whatever it gets. */
   #read(data: JsonObject): boolean {
     switch (data.type) {
       case 'message_start':
@@ -184,7 +184,7 @@ class AnswerDecoder implements StreamDecoder {
         this.#lastPart = null;
         if (name === this.#unwrapTool && name !== '') {
           this.#unwrapped += 1;
-          // A model that may call several tools may call this one twice: two objects in a row are no JSON.
+          // A model that may call several tools may call this one twice: two objects in a row are not JSON.
           const first = this.#unwrapped === 1;
           this.#open.set(
             index,

@@ -52,7 +52,7 @@ function message(value: JsonValue): Complaint | null {
   }
 }
 
-/** What only one side may say; a type of neither is carried whole. */
+/** Blocks that only one side may say; a type of neither is carried whole. */
 const foreign: Readonly<Record<string, ReadonlySet<string>>> = {
   user: new Set(['tool_use', 'thinking', 'redacted_thinking']),
   assistant: new Set(['tool_result']),
@@ -205,7 +205,7 @@ function decodeBlock(block: CallerBlock, losses: Losses): NeutralPart[] {
       return document(block, losses);
     case 'tool_reference':
       if (typeof block.tool_name !== 'string') return [{ type: 'vendor', vendor, block }];
-      // What a search for tools found. Left out, the search would have found nothing, and be made again.
+      // Result of a search for tools. Without it, the search would have found nothing, and be made again.
       return [{ type: 'text', text: `[found: the tool ${block.tool_name}, which can be called now]`, ...cache }];
     case 'search_result':
       return [{ type: 'text', text: searchResult(block), ...cache }];
@@ -302,7 +302,7 @@ function searchResult(block: CallerBlock): string {
   return [head.join(' — '), ...passages].filter((text) => text !== '').join('\n');
 }
 
-/** What decoding found no neutral place for, each field once. */
+/** Parts without a neutral place, each field once. */
 export class Losses {
   readonly list: Loss[] = [];
   readonly #seen = new Set<string>();

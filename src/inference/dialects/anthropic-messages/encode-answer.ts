@@ -8,8 +8,9 @@ import { toolInputOf } from './encode-messages.ts';
 import { wishesOf } from './read-request.ts';
 
 /**
- * Events as Anthropic's stream. Every event is named and every block is closed, since clients lose the answer without
- * either (clients.md §1); `message_stop` follows only `end`: after `failed` the caller of this writes the error frame.
+ * Events as Anthropic's stream. Every event is named and every block is closed, because clients lose the answer
+ * otherwise (clients.md §1); `message_stop` follows only `end`: after `failed` the caller of this writes the error
+ * frame.
  */
 export function encodeStream(head: AnswerHead): StreamEncoder {
   const wishes = wishesOf(head);
@@ -134,7 +135,7 @@ function frame(name: string, data: JsonObject): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** A block as it is opened, its members there and empty: clients add the deltas to them. */
+/** A block as it is opened, with empty members: clients add the deltas to them. */
 function emptyBlock(block: OpenedBlock): JsonObject {
   switch (block.type) {
     case 'text':
@@ -150,7 +151,7 @@ function emptyBlock(block: OpenedBlock): JsonObject {
   }
 }
 
-/** Anthropic's `usage` object: the input without what was read from or written to the cache. */
+/** Anthropic's `usage` object: the input without tokens read from or written to the cache. */
 function wireUsage(usage: Usage): JsonObject {
   const read = usage.cachedInputTokens ?? 0;
   // Gateways in front of others tell the same tokens as read and as written; the three must come to the input.

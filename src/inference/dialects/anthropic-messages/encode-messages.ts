@@ -5,7 +5,7 @@ import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/req
 import type { ModelRules } from './model-rules.ts';
 import { type Block, type Source, type TextBlock, type Turn, vendor } from './wire.ts';
 
-/** What one encoding run gathers on its way; the first failure found is the one told. */
+/** State of one encoding run; the first failure is the one reported. */
 export interface Encoding {
   readonly losses: Loss[];
   failure: Failure | null;
@@ -15,7 +15,9 @@ export function lose(encoding: Encoding, field: string, why: Loss['why']): void 
   encoding.losses.push({ field, why });
 }
 
-/** What would change the result if it were left out: another target may do it, else the caller is told the field. */
+/**
+ * Parts that would change the result if they were left out: another target may do it, else the caller learns the field.
+ */
 export function refuse(encoding: Encoding, field: string, message: string): void {
   encoding.failure ??= invalid(field, message);
 }
@@ -54,7 +56,7 @@ export function encodeMessages(
         else lose(encoding, `messages[${i}].content`, 'unsupported');
       }
     } else if (message.role === 'assistant' && blocks.some(isPicture)) {
-      // Only users show pictures here: its own follow as theirs.
+      // Only users show images here: the assistant's own follow as theirs.
       speak(
         turns,
         'assistant',
@@ -127,10 +129,10 @@ function repaired(system: TextBlock[], turns: Turn[], rules: ModelRules, encodin
   return { system, turns };
 }
 
-/** Where a part stands in the caller's body. Only what is lost or refused has it spelt: see `pathOf`. */
+/** Place of a part in the caller's body. It is spelt only for lost or refused parts: see `pathOf`. */
 interface Place {
   message: number;
-  /** Contents and calls of the message that stand before it. */
+  /** Contents and calls of the message before it. */
   contents: number;
   calls: number;
   /** Index in a tool's result; -1 outside of one. */
@@ -178,7 +180,7 @@ function encodePart(part: NeutralPart, place: Place, encoding: Encoding): Block 
   switch (part.type) {
     case 'text':
     case 'refusal': {
-      // Anthropic refuses text blocks without a visible character; nothing is said by leaving them out.
+      // Anthropic refuses text blocks without a visible character; leaving them out loses nothing.
       if (part.text.trim() === '') return null;
       const block: TextBlock = { type: 'text', text: part.text };
       if (part.type === 'text' && part.cache !== undefined) block.cache_control = part.cache;
@@ -242,7 +244,7 @@ function toolResult(part: NeutralPart & { type: 'tool-result' }, place: Place, e
   return withCache(block, part.cache);
 }
 
-/** Anthropic takes `^[a-zA-Z0-9_-]+$`; other vendors put dots and colons in ids. Call and result change alike. */
+/** Anthropic accepts `^[a-zA-Z0-9_-]+$`; other vendors put dots and colons in ids. Call and result change alike. */
 function toolUseId(id: string): string {
   if (id === '') return '_';
   return /[^\w-]/.test(id) ? id.replace(/[^\w-]/g, '_') : id;
@@ -274,8 +276,8 @@ function documentSource(source: MediaSource, path: string, encoding: Encoding): 
 }
 
 /**
- * A call's arguments as the object that this format wants. What a model wrote is not always one: empty text is `{}`,
- * anything else that is no JSON object is `{"_raw": text}`, so that nothing fails and nothing is lost.
+ * A call's arguments as the object that this format wants. A model does not always write one: empty text is `{}`, any
+ * other text that is not a JSON object is `{"_raw": text}`, so that nothing fails and nothing is lost.
  */
 export function toolInputOf(argumentsJson: string): { input: JsonObject; as: 'written' | 'raw' } {
   if (argumentsJson === '' || argumentsJson === '{}') return { input: {}, as: 'written' };

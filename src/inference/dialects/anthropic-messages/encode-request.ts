@@ -9,12 +9,13 @@ import { isRecursive, type NarrowedSchema, narrowSchema } from './narrow-schema.
 import { strictSchemas } from './strict-tools.ts';
 import { type MessagesBody, type Thinking, type Tool, type ToolChoice, type Turn, vendor } from './wire.ts';
 
-/** Where nobody knows the model's limit; every model takes it. Anthropic requires the field. */
+/** Default when nobody knows the model's limit; every model accepts it. Anthropic requires the field. */
 const maxTokensDefault = 4_096;
 
 /**
- * A neutral request as a Messages body. Losses are named by OpenAI's fields, the only dialect that is converted here.
- * Refused: what would change the result (audio in, logprobs, n > 1, a required search, a format that cannot be had).
+ * A neutral request as a Messages body. Losses have the names of OpenAI's fields, the only dialect that is converted
+ * here. Requests that would change the result are refused (audio in, logprobs, n > 1, a required search, an impossible
+ * format).
  */
 export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest> {
   const encoding: Encoding = { losses: [], failure: null };
@@ -89,7 +90,7 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
 // Anthropic refuses ids that look like an address or a number someone could be called by.
 const personal = /@|^\+?[\d\s().-]{7,}$/;
 
-/** What the target's provider spells its own way is named to the caller by the caller's word. */
+/** A field that the target's provider spells its own way has the caller's word in messages to the caller. */
 const callersWord: ReadonlyMap<string, string> = new Map([
   ['stop_sequences', 'stop'],
   ['thinking', 'reasoning_effort'],
@@ -132,7 +133,7 @@ function dropHints(request: NeutralRequest, encoding: Encoding): void {
   }
 }
 
-/** How structured output is asked for: natively, or as one forced call whose arguments are the answer. */
+/** How structured output is requested: natively, or as one forced call whose arguments are the answer. */
 type EncodedFormat = { kind: 'native'; format: JsonObject } | { kind: 'forced-tool'; tool: Tool };
 
 const field = 'response_format';
@@ -188,7 +189,7 @@ function withStandIn(
   encoding: Encoding,
 ): EncodedTools {
   const { tools = [], tool_choice: choice } = encodeTools(request, turns, rules, encoding);
-  // Who must call a tool of the caller's gives no answer yet.
+  // A model that must call a tool of the caller's gives no answer yet.
   if (choice?.type === 'any' || choice?.type === 'tool') return { tools, tool_choice: choice };
   const mayCall = choice?.type !== 'none' && tools.length > 0;
   const single = choice?.type === 'auto' ? choice : {};
@@ -287,8 +288,8 @@ function budgetFor(reasoning: NeutralReasoning, maxTokens: number): number | nul
 }
 
 /**
- * With a budget, Anthropic refuses to go on with a tool's result unless the turn that called it begins with its
- * signed thought, which callers of other dialects do not send back.
+ * With a budget, Anthropic refuses to go on with a tool's result unless the turn that called it begins with its signed
+ * thought, which callers of other dialects do not send back.
  */
 function breaksToolLoop(turns: readonly Turn[]): boolean {
   const last = turns.at(-1);

@@ -3,7 +3,7 @@ import type { NeutralMessage, NeutralPart, NeutralRequest } from '../../neutral/
 import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { encodeRequest } from './encode-request.ts';
 
-/* What the encoder's tests say requests with. */
+/* Requests for the encoder's tests. */
 
 export const say = (role: NeutralMessage['role'], ...parts: (NeutralPart | string)[]): NeutralMessage => ({
   role,

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import type { NeutralMessage, NeutralPart, NeutralRequest } from '../../neutral/request.ts';
 import { encodeRequest } from './encode-request.ts';
 
-/* Whatever a caller says is in the body that is sent, or its field is in the loss report. */
+/* Whatever a caller says is in the sent body, or its field is in the loss report. */
 
 const word = fc.string({ minLength: 1, maxLength: 8 }).filter((s) => s.trim() !== '');
 const textPart = word.map((text): NeutralPart => ({ type: 'text', text }));
@@ -73,7 +73,7 @@ const request: fc.Arbitrary<NeutralRequest> = fc.record(
 
 const models = ['imitator', 'claude-3-5-haiku-20241022', 'claude-sonnet-4-5', 'claude-opus-4-7', 'claude-haiku-5-5'];
 
-/** Which field a request was refused for. */
+/** The field for which a request was refused. */
 function refusedFor(encoded: ReturnType<typeof encodeRequest>): string | null {
   return !encoded.ok && encoded.failure.kind === 'invalid-request' ? encoded.failure.param : null;
 }

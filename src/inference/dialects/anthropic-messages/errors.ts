@@ -20,8 +20,8 @@ export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
 }
 
 /**
- * The last frame of a broken stream. No message_stop follows: a cut answer must not look like a finished one. Claude Code
- * asks again for a type that Anthropic has, and gives up at any other once text has come.
+ * The last frame of a broken stream. No message_stop follows: a cut answer must not look like a finished one. Claude
+ * Code asks again for a type that Anthropic has, and gives up at any other once text has come.
  */
 export function errorFrame(failure: Failure, context: ErrorContext): string {
   const body = errorBody(failure, context);

@@ -4,7 +4,7 @@ import { ownCitations } from './citations.ts';
 import { unseal } from './seal.ts';
 import type { CallerBlock, CallerBody, CallerMessage } from './wire.ts';
 
-/** What Anthropic takes for an id. */
+/** The form of ids that Anthropic accepts. */
 const idPattern = /^[\w-]+$/;
 
 /**
@@ -16,7 +16,7 @@ const idPattern = /^[\w-]+$/;
 export function historyForAnthropic({ messages }: CallerBody, losses: Loss[]): JsonValue | null {
   let mended = false;
   const result: JsonValue[] = [];
-  /** Of the last turn of the assistant: they follow as the user's, behind what answers its calls. */
+  /** Of the last turn of the assistant: they follow as the user's, after the answers to its calls. */
   let pictures: JsonObject[] = [];
   const show = () => {
     if (pictures.length > 0) result.push({ role: 'user', content: pictures });
@@ -26,7 +26,7 @@ export function historyForAnthropic({ messages }: CallerBody, losses: Loss[]): J
     if (message.role === 'assistant') show();
     const content = mendedContent(message, losses, pictures);
     mended ||= content !== null;
-    // A turn of nothing but such thoughts said nothing to anybody; Anthropic joins the turns around it.
+    // A turn of only such thoughts said nothing to anybody; Anthropic joins the turns around it.
     if (content === null) result.push(message);
     else if (content.length > 0) result.push({ ...message, content });
     if (message.role === 'user') show();

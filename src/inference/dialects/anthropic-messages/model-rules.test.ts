@@ -6,7 +6,7 @@ const cases: Readonly<Record<string, [thinking: string, sampling: string, forced
   'claude-instant-1.2': ['none', 'all', 'accepted', 'none'],
   'claude-3-5-sonnet-20241022': ['none', 'all', 'accepted', 'none'],
   'claude-3-7-sonnet-20250219': ['budget', 'all', 'accepted', 'none'],
-  // The date is no minor version.
+  // The date is not a minor version.
   'claude-sonnet-4-20250514': ['budget', 'all', 'accepted', 'none'],
   'claude-sonnet-4@20250514': ['budget', 'all', 'accepted', 'none'],
   'us.anthropic.claude-sonnet-4-5-20250929-v1:0': ['budget', 'one-of-temperature-and-top-p', 'accepted', 'native'],

@@ -6,11 +6,11 @@
  * removed; forced tool choice removed; structured outputs from 4.5 on) and the 400 messages that users report.
  */
 export interface ModelRules {
-  /** How reasoning is asked for: a token budget, an effort word, or not at all. */
+  /** How reasoning is requested: a token budget, an effort word, or not at all. */
   thinking: 'none' | 'budget' | 'adaptive';
   /** What says "don't think" on a model that thinks unasked; `absent`: leaving the field out does. */
   thinkingOff: 'absent' | 'disabled' | 'between_tools' | 'effort-low';
-  /** Which of temperature, top_p, top_k it takes. */
+  /** Which of temperature, top_p, top_k it accepts. */
   sampling: 'all' | 'one-of-temperature-and-top-p' | 'none';
   /** `tool_choice` of type any or tool. */
   forcedTool: 'accepted' | 'refused';
@@ -20,7 +20,7 @@ export interface ModelRules {
   prefill: 'accepted' | 'refused';
 }
 
-/** An id that is no Claude's belongs to a server that imitates the older format: the oldest widely spoken form. */
+/** An id that is not a Claude's belongs to a server that imitates the older format: the oldest widely spoken form. */
 const imitator: ModelRules = {
   thinking: 'budget',
   thinkingOff: 'absent',
@@ -80,7 +80,7 @@ function refusesForcedTool(family: string, version: number): boolean {
 const named = /(?:^|[/.])claude-([a-z]+)-(\d{1,2})(?:[.-](\d{1,2}))?(?!\d)/;
 const numbered = /(?:^|[/.])claude-(?:v|instant-)?(\d)(?:[.-](\d{1,2}))?(?!\d)(?:-([a-z]+))?/;
 
-/** `version` is major + minor/100, so that 4.10 is above 4.9. A date after the family is no version. */
+/** `version` is major + minor/100, so that 4.10 is above 4.9. A date after the family is not a version. */
 function parse(model: string): { family: string; version: number } | null {
   const id = model.toLowerCase();
   const byName = named.exec(id);

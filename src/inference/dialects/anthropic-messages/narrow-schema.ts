@@ -96,7 +96,7 @@ function narrowNamed(value: JsonValue, run: { narrowed: boolean }): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, narrowValue(inner ?? null, run)]));
 }
 
-/** Whether a definition refers to itself, by whatever way: Anthropic's structured outputs refuse that. */
+/** Whether a definition refers to itself, in any way: Anthropic's structured outputs refuse that. */
 export function isRecursive(schema: JsonObject): boolean {
   const definitions = new Map<string, JsonValue>([['#', schema]]);
   for (const home of ['$defs', 'definitions']) {

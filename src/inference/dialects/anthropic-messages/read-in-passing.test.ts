@@ -21,7 +21,7 @@ for (const names of ['with event names', 'without event names']) {
       (e) =>
         reader.step({ event: names === 'with event names' ? String(e.type) : '', data: JSON.stringify(e) }).content,
     );
-    // An empty text block and a signature are no content: headers wait for words.
+    // An empty text block and a signature are not content: headers wait for words.
     assert.deepEqual(content, [false, false, false, false, true, false, false, false]);
     assert.deepEqual(reader.seen.usage, {
       inputTokens: 15,

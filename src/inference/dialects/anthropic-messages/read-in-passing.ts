@@ -9,7 +9,7 @@ import type { GivenId } from '../named-objects.ts';
 import { faultOfError, readError } from './errors.ts';
 import { UsageCounts } from './read-usage.ts';
 
-// What surrounds the text in a delta event of Anthropic's own spelling.
+// Text around the delta in an event of Anthropic's own spelling.
 const deltaFrameChars = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}'.length;
 /** A block that starts with more than this carries something; it need not be parsed to know. */
 const smallBlockChars = 4_096;
@@ -173,7 +173,7 @@ function containerGiven({ container }: JsonObject): GivenId[] {
 /** Files that tools made, in a block of an answer. */
 function filesGiven(value: JsonValue | undefined): GivenId[] {
   if (Array.isArray(value)) return value.flatMap(filesGiven);
-  // A server of the caller's own says what it likes.
+  // The caller's own server may say anything.
   if (!isObject(value) || value.type === 'mcp_tool_result') return [];
   const own: GivenId[] = typeof value.file_id === 'string' ? [{ id: value.file_id, nameable: 'always' }] : [];
   return [...own, ...filesGiven(value.content)];

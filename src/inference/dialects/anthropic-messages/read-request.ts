@@ -27,20 +27,20 @@ import {
   vendor,
 } from './wire.ts';
 
-/** What of the request an answer in another dialect must heed; plain data, of `CallerRequest.echo`. */
+/** Parts of the request that an answer in another dialect must heed; plain data, of `CallerRequest.echo`. */
 export interface AnswerWishes extends JsonObject {
-  /** `sealed`: thinking blocks without their text, but with what the next turn needs. */
+  /** `sealed`: thinking blocks without their text, but with the data for the next turn. */
   thoughts: 'shown' | 'sealed' | 'hidden';
-  /** What `message_start` says before anybody has counted. */
+  /** Usage in `message_start` before anybody has counted. */
   inputTokens: number;
 }
 
-/** What `readRequest` said of the request, for its answer; everything is shown where nothing was said. */
+/** The wishes of `readRequest` for its answer; everything is shown by default. */
 export function wishesOf({ echo }: AnswerHead): AnswerWishes {
   return (echo as AnswerWishes | undefined) ?? { thoughts: 'shown', inputTokens: 0 };
 }
 
-/** Checks a body and keeps it as it came: what only a conversion needs is built when one is asked for. */
+/** Checks a body and keeps it unchanged: parts that only a conversion needs are built on demand. */
 export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest> {
   const checked = checkRequest(body, 'answer');
   if (!checked.ok) return checked;
@@ -120,7 +120,7 @@ const words: ReadonlyMap<string, string> = new Map([
   ['stop', 'stop_sequences'],
   ['user', 'metadata.user_id'],
   ['parallel_tool_calls', 'tool_choice.disable_parallel_tool_use'],
-  // Thoughts of earlier turns; what asks for new ones is told as `reasoning_effort`.
+  // Thoughts of earlier turns; wishes for new ones are named `reasoning_effort`.
   ['thinking', 'messages.thinking'],
   ['reasoning_content', 'messages.thinking'],
 ]);
@@ -130,7 +130,7 @@ export function callersWord(field: string): string {
 }
 
 /**
- * What routing must know of a checked request. `bodyBytes` is the length of its JSON as received, which makes the size
+ * Facts of a checked request for routing. `bodyBytes` is the length of its JSON as received, which makes the size
  * estimate free.
  */
 function needsOf(body: CallerBody, bodyBytes: number): RequestNeeds {
@@ -224,7 +224,7 @@ function systemMessages({ system }: CallerBody, losses: Losses): NeutralMessage[
   return [{ role: 'system', parts: [part] }];
 }
 
-/** The request's own instructions as one text, without the line for Anthropic's billing, which `onBilling` is told of. */
+/** The request's own instructions as one text, without the line for Anthropic's billing, which `onBilling` gets. */
 function systemText(
   system: string | readonly CallerBlock[] | null | undefined,
   onBilling: (name: string) => void = () => undefined,
@@ -244,7 +244,7 @@ function systemText(
 
 const messageMembers: ReadonlySet<string> = new Set(['role', 'content']);
 
-/** Nothing for a message that says nothing. */
+/** No text for an empty message. */
 function decodeMessage(message: CallerMessage, losses: Losses): NeutralMessage[] {
   losses.addUnknown(message, messageMembers, 'messages');
   const parts = decodeContent(message.content, losses);
@@ -269,8 +269,8 @@ function decodeReasoning({ thinking, output_config: config }: CallerBody, losses
 }
 
 /**
- * Where a request names files, containers, skills and earlier answers that Anthropic keeps. An `mcp_servers` entry is an
- * address and a token of the caller's own: it names nothing that is kept.
+ * Places in a request that name files, containers, skills and earlier answers of Anthropic. An `mcp_servers` entry is
+ * an address and a token of the caller's own: it names no stored object.
  */
 const rules: NamingRules = {
   members: memberKinds({
@@ -287,7 +287,7 @@ const rules: NamingRules = {
     schema: 'opaque',
   }),
   top: memberKinds({ container: 'id' }),
-  // What a program put out, told back. Other results may hold documents, which are read.
+  // Output of a program, sent back. Other results may hold documents, which are read.
   echoes: (type) => type.endsWith('_execution_output'),
 };
 

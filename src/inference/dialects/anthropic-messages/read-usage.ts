@@ -22,8 +22,8 @@ export class UsageCounts {
   #beside: InputAndOutput = nothing;
 
   /**
-   * Takes over what `usage` says. message_delta's counts are cumulative, and its input counts may differ from
-   * message_start's: the later ones replace, absent ones leave what was said. True if any was said and all can be.
+   * Takes over the counts of `usage`. message_delta's counts are cumulative, and its input counts may differ from
+   * message_start's: later ones replace earlier ones, absent ones leave them. True if there were any and all are valid.
    */
   take(usage: JsonValue | undefined): boolean {
     if (!isObject(usage)) return false;

@@ -119,7 +119,7 @@ function putToolChoice(request: NeutralRequest, body: CallerBody): undefined {
   }
 }
 
-/** `output_format` is what it was called while in beta. */
+/** `output_format` was its name in beta. */
 function putFormat(request: NeutralRequest, { output_config: config, output_format: beta }: CallerBody): undefined {
   const format = config?.format ?? beta;
   if (!isObject(format) || format.type !== 'json_schema' || !isObject(format.schema)) return;
@@ -131,7 +131,7 @@ const fallbacks = arrayOf(modelName, 0, 16, 'model names');
 // 0 fills the prompt cache and answers nothing.
 const outputLimit = integerIn(0, Number.MAX_SAFE_INTEGER);
 
-/** What is not here is kept and forwarded as it came: one 400 costs Claude Code six requests (clients.md §1). */
+/** Other fields are kept and forwarded unchanged: one 400 costs Claude Code six requests (clients.md §1). */
 export const requestFields = fieldTable<CallerBody, Losses>({
   model: [modelName, 'read', modelName],
   messages: [messages, 'read', turnsOf('content', 1)],
@@ -227,5 +227,5 @@ function named(id: string): string {
   return id;
 }
 
-/** What `/openapi.json` says of such a body. */
+/** Schema of such a body for `/openapi.json`. */
 export const requestSchema = (wanted: RequestFor) => bodySchema(requestFields, requiredFields[wanted]);

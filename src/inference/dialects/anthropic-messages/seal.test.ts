@@ -44,7 +44,7 @@ test("a proof in a call's id leaves it what Anthropic takes for one, and comes o
   assert.equal(withProof('id', { vendor: 'gemini', payload: 'x'.repeat(40_000) }), 'id');
 });
 
-/** The assistant's parts of the next request, when a client sends back what it was told. */
+/** The assistant's parts of the next request, when a client sends them back unchanged. */
 function roundTrip(events: readonly NeutralEvent[], thoughts: string): readonly NeutralPart[] {
   const head: AnswerHead = {
     fallbackId: 'm',

@@ -22,7 +22,7 @@ export function seal({ vendor, payload }: Sealed): string {
   return `${prefix}${vendor}.${Buffer.from(payload, 'utf8').toString('base64url')}`;
 }
 
-/** Null for what this gateway did not seal, such as Anthropic's own. */
+/** Null for a text that this gateway did not seal, such as Anthropic's own. */
 export function unseal(text: string): Sealed | null {
   if (!text.startsWith(prefix)) return null;
   const match = sealedPattern.exec(text);
@@ -46,7 +46,7 @@ export function withProof(id: string, proof: Sealed | null): string {
   return `${id}${mark}${proof.vendor}_${Buffer.from(proof.payload, 'utf8').toString('base64url')}`;
 }
 
-/** What `withProof` was given. */
+/** The input of `withProof`. */
 export function withoutProof(id: string): { id: string; proof: Sealed | null } {
   const match = id.includes(mark) ? pattern.exec(id) : null;
   if (match === null) return { id, proof: null };

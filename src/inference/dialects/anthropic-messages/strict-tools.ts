@@ -3,7 +3,7 @@ import type { NeutralTool } from '../../neutral/request.ts';
 import type { ModelRules } from './model-rules.ts';
 import { isRecursive, type NarrowedSchema, narrowSchema } from './narrow-schema.ts';
 
-/** What Anthropic takes in one request, over all its strict schemas (docs "Structured outputs", complexity limits). */
+/** Bounds of Anthropic for one request, over all its strict schemas (docs "Structured outputs", complexity limits). */
 const toolsMax = 20;
 const optionalMax = 24;
 const unionsMax = 16;

@@ -139,7 +139,7 @@ export interface CallerThinking extends JsonObject {
   display?: string | null;
 }
 
-/** Whether the caller runs this tool by a schema of their own, which every dialect can say. */
+/** Whether the caller runs this tool by a schema of its own, which every dialect can express. */
 export function isCustomTool(tool: CallerTool): boolean {
   return tool.type === undefined || tool.type === null || tool.type === 'custom';
 }

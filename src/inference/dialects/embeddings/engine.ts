@@ -2,7 +2,7 @@ import type { EmbeddingFormat } from './format.ts';
 import { lossesOf } from './format.ts';
 import { malformed } from './read-rows.ts';
 
-/** What is handed to an engine of this process: texts alone. Its answer never was JSON. */
+/** Body for an engine of this process: texts alone. Its answer never was JSON. */
 export const engineTexts: EmbeddingFormat = {
   id: 'engine',
   encode(order) {

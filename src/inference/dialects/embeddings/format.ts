@@ -10,7 +10,7 @@ export type EmbeddingFormatId = 'openai' | 'cohere' | 'gemini' | 'vertex' | 'tei
 export interface EmbeddingFormat {
   id: EmbeddingFormatId;
   encode(order: EmbeddingOrder): EncodedEmbeddings;
-  /** What a 2xx answer holds; a Fault when that is not `count` vectors of one length. */
+  /** Contents of a 2xx answer; a Fault when that is not `count` vectors of one length. */
   decode(body: unknown, count: number): DecodedEmbeddings | Fault;
 }
 
@@ -19,7 +19,7 @@ export interface EmbeddingOrder {
   /** Upstream model id. */
   model: string;
   inputs: EmbeddingInputs;
-  /** To be told to the upstream; null = nothing is said. */
+  /** For the upstream; null: left out. */
   dimensions: number | null;
   request: Pick<
     EmbeddingRequest,
@@ -58,29 +58,29 @@ export interface EmbeddingFacts {
   /** Takes tokens for text. */
   takesTokens: boolean;
   /**
-   * Which models shorten their vectors on demand. `asked`: nobody here knows, so it is told what callers ask and
-   * judges itself; a pattern: those do, and are told the length that the alias declares too.
+   * Models that shorten their vectors on demand. `asked`: nobody here knows, so it gets the callers' wish and judges
+   * itself; a pattern: those do, and get the length that the alias declares, too.
    */
   dimensions: 'never' | 'asked' | RegExp;
-  /** OpenAI's format only: what it calls `dimensions`. */
+  /** OpenAI's format only: its name for `dimensions`. */
   dimensionsField?: string;
-  /** Absent: nobody here knows, so that services of OpenAI's format get the caller's word as it is. */
+  /** Absent: nobody here knows, so services of OpenAI's format get the caller's word unchanged. */
   inputType?: InputTypeFacts | 'refused' | undefined;
   /**
-   * How vectors are asked for. `base64`: always so, the cheapest to read; `asked`: as the caller wants them, for
-   * servers that may not know base64; absent: nothing is said.
+   * Form in which vectors are requested. `base64`: always so, the cheapest to read; `asked`: as the caller wants them,
+   * for servers that may not know base64; absent: the field is left out.
    */
   encoding?: VectorEncoding | 'asked';
-  /** OpenAI's format only: what it calls `encoding_format`. */
+  /** OpenAI's format only: its name for `encoding_format`. */
   encodingField?: string;
   /** Takes the end user's id as `user`. */
   takesUser?: true;
 }
 
-/** Of these facts, what encoding needs: plain data. */
+/** The facts that encoding needs: plain data. */
 export type EncodingFacts = Omit<EmbeddingFacts, 'path' | 'pathOf' | 'singly'>;
 
-/** How a service is told what inputs are for. */
+/** How a service learns the purpose of inputs. */
 export interface InputTypeFacts {
   field: string;
   words: Readonly<Partial<Record<InputType, string>>>;
@@ -88,7 +88,7 @@ export interface InputTypeFacts {
   asymmetric: 'all' | RegExp;
 }
 
-/** The service's word for what the inputs of an order are for; null when nothing is to be said. */
+/** The service's word for the purpose of an order's inputs; null when it gets none. */
 export function inputTypeFor({ model, request, facts }: EmbeddingOrder): string | null {
   const known = facts.inputType;
   if (known === undefined || known === 'refused') return null;
@@ -110,7 +110,7 @@ function goesAsItIs({ request, facts }: Pick<EmbeddingOrder, 'request' | 'facts'
   return facts.inputType === undefined && request.inputTypeWord !== null;
 }
 
-/** What of a request a format has no place for. `extra: 'taken'`: members that nobody here knows go on as they are. */
+/** Losses of a request in a format. `extra: 'taken'`: unknown members go on unchanged. */
 export function lossesOf({ request, facts }: EmbeddingOrder, { extra }: { extra: 'taken' | 'lost' }): Loss[] {
   const losses: Loss[] = [];
   const told = typeof facts.inputType === 'object' || (extra === 'taken' && goesAsItIs({ request, facts }));

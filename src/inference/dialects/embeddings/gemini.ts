@@ -6,13 +6,13 @@ import { malformed, readRows } from './read-rows.ts';
 
 /**
  * https://ai.google.dev/api/embeddings, `batchEmbedContents`: every input is a request of its own that names the model
- * again. It tells no tokens, but for newer models.
+ * again. It gives no tokens, except for newer models.
  */
 export const geminiEmbeddings: EmbeddingFormat = {
   id: 'gemini',
   encode(order) {
     const { model, inputs, dimensions } = order;
-    // Members of Google's own that nobody here knows come from its own callers.
+    // Unknown members of Google's format come from its own callers.
     const own = order.request.answerForm === 'openai' ? {} : order.request.extra;
     const taskType = inputTypeFor(order);
     const name = /^(models|tunedModels)\//.test(model) ? model : `models/${model}`;

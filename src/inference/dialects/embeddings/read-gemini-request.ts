@@ -84,7 +84,7 @@ function readContent(request: JsonValue, path: string): Result<string> {
   return { ok: true, value: text };
 }
 
-/** Which member a request has otherwise than the first one; null when none. */
+/** Member in which a request differs from the first one; null when none. */
 function otherThanFirst(first: JsonObject, request: JsonObject): string | null {
   return Object.keys(rules).find((name) => (request[name] ?? null) !== (first[name] ?? null)) ?? null;
 }

@@ -31,7 +31,7 @@ const rules = {
 
 const whatToSend = `a text, tokens, or an array of 1 to ${inputsMax} of either`;
 
-/** What `/openapi.json` says of such a body. */
+/** Schema of such a body for `/openapi.json`. */
 export function embeddingSchema(): JsonSchema {
   const tokens = arrayOf(integerIn(0, tokenIdMax), 1, Number.POSITIVE_INFINITY, 'tokens');
   const [texts, lists] = [stringOf(1, Number.POSITIVE_INFINITY), tokens].map((item) =>

@@ -10,9 +10,9 @@ export interface ForwardedEndpoint {
   id: ForwardedEndpointId;
   /** The line of `costs` that it is charged by, or units. */
   cost: 'chat' | 0 | 1;
-  /** Where callers find it, for messages to them. */
+  /** Its path, for messages to callers. */
   path: `/v1/${string}`;
-  /** What it does, in a few words. */
+  /** Short description. */
   summary: string;
   /** Checks what routing and metering must know; all else is the upstream's to judge. */
   readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<ForwardedRequest>;

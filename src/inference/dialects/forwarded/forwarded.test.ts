@@ -89,7 +89,7 @@ test('a wrong member is named, and any JSON is read without a throw', () => {
   );
 });
 
-/** What `[data]` shows of a stream, event by event. */
+/** Content of `[data]` in a stream, event by event. */
 function watch(events: readonly string[]) {
   const reader = forwardedEndpoints.completions.readInPassing();
   const verdicts = events.map((data) => ({ ...reader.step({ event: '', data }) }));

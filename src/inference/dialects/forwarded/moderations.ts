@@ -6,11 +6,11 @@ import type { ForwardedEndpoint } from './endpoint.ts';
 import { faultOf, forwardedRequest, schemaBesideModel } from './read-fields.ts';
 import { faultInList, readWholeInPassing } from './read-whole.ts';
 
-/** What OpenAI takes when the body names none, and so what its clients may leave out. */
+/** OpenAI's default when the body names none, which its clients may leave out. */
 const defaultModel = 'omni-moderation-latest';
 const anyLength = Number.POSITIVE_INFINITY;
 
-/** Whether texts or pictures are harmful, by categories. */
+/** Whether texts or images are harmful, by categories. */
 export const moderations: ForwardedEndpoint = {
   id: 'moderations',
   cost: 0,
@@ -38,7 +38,7 @@ export const moderations: ForwardedEndpoint = {
     ),
 };
 
-/** Pictures are no text: their URLs may hold megabytes of base64. */
+/** Images are not text: their URLs may hold megabytes of base64. */
 function pictureChars(input: JsonValue | undefined): number {
   if (!Array.isArray(input)) return 0;
   let chars = 0;

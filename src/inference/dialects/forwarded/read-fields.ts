@@ -7,7 +7,7 @@ import { asFailure, type Check, cleanUser, complain, stringOf, within } from '..
 import { prepareForTarget } from '../openai-chat/read-request.ts';
 import type { ForwardedRequest } from './endpoint.ts';
 
-/** What an endpoint says of its body beside what all have in common. */
+/** An endpoint's own fields beside those that all have in common. */
 export interface ForwardedFacts {
   /** Taken when the body names none; null = it must. */
   defaultModel: string | null;
@@ -40,7 +40,7 @@ const userCharsMax = 256;
 const modelName = stringOf(1, 256);
 const modelSend = 'the name of a model (GET /v1/models lists them)';
 
-/** JSON Schema of a body with such members beside its own; `required`: of those, with what is to be sent. */
+/** JSON Schema of a body with such members beside its own; `required`: of those, with their texts. */
 export function schemaBesideModel(
   fields: Readonly<Record<string, Check>>,
   required: Readonly<Record<string, string>>,

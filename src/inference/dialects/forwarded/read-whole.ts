@@ -11,7 +11,7 @@ export function errorInside(body: unknown): Fault | null {
   return error === null ? null : faultInside(body, error, classOfError);
 }
 
-/** Why a 2xx body is no answer; null when one of `members` holds a list, of at least `itemsMin`. */
+/** Why a 2xx body is not an answer; null when one of `members` holds a list, of at least `itemsMin`. */
 export function faultInList(body: unknown, members: readonly string[], itemsMin: 0 | 1): Fault | null {
   const lists = isObject(body) ? members.map((name) => body[name]).filter(Array.isArray) : [];
   const [list] = lists;

@@ -40,7 +40,7 @@ export const rerank: ForwardedEndpoint = {
   readInPassing: () => readWholeInPassing(faultInRanking, usageOf),
 };
 
-/** The same for who reads the ranks of `count` texts: an answer whose ranks cannot be read is none. */
+/** The same for a reader of the ranks of `count` texts: an answer with unreadable ranks is a fault. */
 export function rerankOf(count: number): ForwardedEndpoint {
   const faultIn = (body: unknown) =>
     faultInRanking(body) ??
@@ -54,7 +54,7 @@ export interface TextRank {
   score: number;
 }
 
-/** Ranks of at least one of `count` texts, each once at most, as they stand there; null when that is not what it says. */
+/** Ranks of at least one of `count` texts, each once at most, in the given order; null for any other answer. */
 export function ranksIn(body: unknown, count: number): TextRank[] | null {
   const list = isObject(body) ? members.map((name) => body[name]).find(Array.isArray) : undefined;
   const ranks = new Map<number, TextRank>();

@@ -51,7 +51,7 @@ const answer = fc.array(said, { maxLength: 6 }).map((groups): NeutralEvent[] => 
   ];
 });
 
-/** What was said, pieces joined. */
+/** The text, pieces joined. */
 function told(events: readonly NeutralEvent[]): unknown[] {
   const list: { kind: string; said: string }[] = [];
   for (const event of events) {

@@ -13,7 +13,7 @@ import { readCitations, readGrounding } from './grounding.ts';
 import { vendor } from './wire.ts';
 
 /**
- * Google's stream (`alt=sse`) → neutral events. Bytes that are no JSON of this format are skipped and counted, never
+ * Google's stream (`alt=sse`) → neutral events. Bytes that are not JSON of this format are skipped and counted, never
  * thrown: one bad line must not cost the caller the answer around it.
  */
 export function decodeStream(): StreamDecoder {
@@ -31,9 +31,9 @@ interface Candidate {
   said: boolean;
   /** A thought was told and no proof of it yet. */
   openThought: boolean;
-  /** Of the answer, without thoughts: what its sources are told of. */
+  /** Of the answer, without thoughts: its sources refer to it. */
   text: string;
-  /** What it rests on, as last told. */
+  /** Its sources, as of the last chunk. */
   grounding: JsonObject | null;
   /** Google's proof over the text: told behind its sources, since it closes the text in some formats. */
   textSignature: string;
@@ -46,7 +46,7 @@ const callsMax = 256;
 
 class AnswerDecoder implements StreamDecoder {
   readonly #candidates = new Map<number, Candidate>();
-  /** What is told of the chunk that is being read. */
+  /** Events of the chunk that is being read. */
   #events: NeutralEvent[] = [];
   #over = false;
   #started = false;
@@ -84,7 +84,7 @@ class AnswerDecoder implements StreamDecoder {
     return [...this.#events, ...this.finish()];
   }
 
-  /** Reads one chunk; false when it is no object of this format. Never throws, whatever it is given. */
+  /** Reads one chunk; false when it is not an object of this format. Never throws, whatever it gets. */
   #read(data: JsonObject): boolean {
     const error = readError(data);
     if (error !== null) {
@@ -171,7 +171,7 @@ class AnswerDecoder implements StreamDecoder {
 
   /** False: it is none. */
   #readMedia({ inlineData, fileData, thought }: JsonObject, signature: string, candidate: Candidate, choice: number) {
-    // What was drawn on the way to the picture is a thought of this vendor's alone.
+    // Images drawn on the way to the final one are thoughts of this vendor alone.
     if (thought === true) return false;
     const proof = signature === '' ? {} : { signature, vendor };
     if (isObject(inlineData)) {
@@ -207,7 +207,7 @@ class AnswerDecoder implements StreamDecoder {
     this.#say({ type: 'tool-call-delta', choice, call, argumentsJson });
   }
 
-  /** `counted`: the same chunk tells what was used. */
+  /** `counted`: the same chunk has the usage. */
   #readCandidate(data: JsonObject, counted: boolean): void {
     const choice = typeof data.index === 'number' && Number.isSafeInteger(data.index) ? Math.max(0, data.index) : 0;
     const candidate = this.#candidateAt(choice);
@@ -227,7 +227,7 @@ class AnswerDecoder implements StreamDecoder {
     this.#finishCandidate(candidate, choice, reason, { why, counted });
   }
 
-  /** Of a thought that was shown. */
+  /** Of a shown thought. */
   #prove(signature: string, candidate: Candidate, choice: number): void {
     if (signature === '' || !candidate.openThought) return;
     candidate.openThought = false;
@@ -280,8 +280,8 @@ function secondsOf(value: JsonValue | undefined): number | null {
 }
 
 /**
- * Google's `finishReason` → neutral; null: the answer goes on. Every word but three tells of something withheld (a
- * call that is no JSON among them), so an unknown one is taken for that: it must not look like a whole answer.
+ * Google's `finishReason` → neutral; null: the answer goes on. Every word but three means that something was withheld
+ * (a call that is not JSON among them), so an unknown one counts as that: it must not look like a whole answer.
  */
 function finishReasonOf(word: string, toolCalls: number): FinishReason | null {
   switch (word) {
@@ -342,7 +342,7 @@ function countOf(details: JsonValue | undefined, modality: string): number {
   return isObject(found) ? (toldCount(found.tokenCount) ?? 0) : 0;
 }
 
-/** What it told before is not believed any more. */
+/** Its earlier counts are not believed any more. */
 export function tellsImpossible(metadata: JsonValue | undefined): boolean {
   return isObject(metadata) && tellsNoCount(metadata, mainCounts);
 }

@@ -47,7 +47,7 @@ const functionResponse: Check = (value) =>
       optional(value, 'parts', arrayOf(nestedPart, 0, anyLength, 'parts')))
     : complain('', value, "an object with 'name' and 'response'");
 
-/** A part of a kind that is not known here goes to Google as it came. */
+/** A part of an unknown kind goes to Google unchanged. */
 const part: Check = (value) =>
   isObject(value)
     ? (optional(value, 'text', string) ??
@@ -72,7 +72,7 @@ export const system = members("an object with 'parts'", {
   parts: needed(arrayOf(part, 0, anyLength, 'parts'), 'an array of parts'),
 });
 
-/** What is known of a part. */
+/** The known kind of a part. */
 export const partMembers: ReadonlySet<string> = new Set([
   'text',
   'thought',
@@ -136,7 +136,7 @@ export function decodeContents(contents: readonly JsonObject[]): NeutralMessage[
       return [toolResult(part.functionResponse, answeredId(part.functionResponse, name))];
     }
     if (typeof part.text === 'string') {
-      // Without a proof it is nobody's: every dialect may say it in its own way.
+      // Without a proof it belongs to nobody: every dialect may say it in its own way.
       if (part.thought === true) return [{ type: 'reasoning', text: part.text, ...proof }];
       const text: NeutralPart[] = part.text === '' ? [] : [{ type: 'text', text: part.text }];
       // Off a thought, a proof stands for one that was not shown.
@@ -170,7 +170,7 @@ function joined(parts: readonly NeutralPart[]): NeutralPart[] {
   return whole;
 }
 
-/** One message, or none when nothing is said. */
+/** One message, or none when it is empty. */
 export function decodeSystem(system: JsonValue | undefined): NeutralMessage[] {
   const parts = isObject(system) ? ((system.parts as JsonObject[] | undefined) ?? []) : [];
   const texts = parts.flatMap((part): NeutralPart[] =>
@@ -238,7 +238,7 @@ export function sealSignature({ vendor, signature }: Proof): string {
   return Buffer.from(`${mark}${vendor}:${signature}`, 'utf8').toString('base64');
 }
 
-/** Null for what this gateway did not seal, such as Google's own. */
+/** Null for a text that this gateway did not seal, such as Google's own. */
 export function unsealSignature(text: string): Proof | null {
   if (!text.startsWith(markBase64)) return null;
   const match = /^culvert:([a-z-]{1,32}):(.*)$/s.exec(Buffer.from(text, 'base64').toString('utf8'));

@@ -88,7 +88,7 @@ export function fold(head: AnswerHead): AnswerFold {
   return { lost, add, result: () => ({ ...answer, ...identity }) };
 }
 
-/** What a caller of this format gets to see of the events, part by part. */
+/** The events for a caller of this format, part by part. */
 interface PartSink {
   part(choice: number, part: JsonObject): void;
   logprobs(choice: number, result: LogprobsResult): void;
@@ -241,7 +241,7 @@ function proofOf(signature: string | undefined, signer: string | undefined): Jso
   return { thoughtSignature: signer === vendor ? signature : sealSignature({ vendor: signer, signature }) };
 }
 
-/** What the candidates say they rest on. */
+/** Sources of the candidates. */
 class Sources {
   readonly #lost: Set<string>;
   /** By choice: what sources are said to be of. */
@@ -250,7 +250,7 @@ class Sources {
   /** Google's own, by choice. */
   readonly #own = new Map<number, JsonObject>();
 
-  /** `lost` takes the names of what has no place. */
+  /** `lost` gets the names of parts without a place. */
   constructor(lost: Set<string>) {
     this.#lost = lost;
   }

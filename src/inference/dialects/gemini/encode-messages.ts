@@ -6,7 +6,7 @@ import { wireName } from './function-name.ts';
 import type { ModelRules } from './model-rules.ts';
 import { type Blob, type Content, noSignature, type Part, vendor } from './wire.ts';
 
-/** What one encoding run knows and gathers on its way; the first failure found is the one told. */
+/** State of one encoding run; the first failure is the one reported. */
 export interface Encoding {
   readonly rules: ModelRules;
   readonly losses: Loss[];
@@ -15,7 +15,7 @@ export interface Encoding {
   failure: Failure | null;
 }
 
-/** The same loss of the same field is told once. */
+/** The same loss of the same field is reported once. */
 export function lose(encoding: Encoding, field: string, why: Loss['why']): void {
   const told = `${why} ${field}`;
   if (encoding.told.has(told)) return;
@@ -23,7 +23,9 @@ export function lose(encoding: Encoding, field: string, why: Loss['why']): void 
   encoding.losses.push({ field, why });
 }
 
-/** What would change the result if it were left out: another target may do it, else the caller is told the field. */
+/**
+ * Parts that would change the result if they were left out: another target may do it, else the caller learns the field.
+ */
 export function refuse(encoding: Encoding, field: string, message: string): void {
   encoding.failure ??= invalid(field, message);
 }
@@ -92,7 +94,7 @@ function answer(contents: Content[], open: readonly OpenCall[], results: Results
 function collectResults(
   message: NeutralMessage,
   index: number,
-  /** How many calls of each id wait. */
+  /** Number of waiting calls of each id. */
   asked: ReadonlyMap<string, number>,
   results: Results,
   encoding: Encoding,
@@ -145,7 +147,7 @@ function proofOf({ text, signature }: Extract<NeutralPart, { type: 'reasoning' }
   return undefined;
 }
 
-/** Of the calls of one turn Google signs the first, and demands it back there. */
+/** Google signs the first of a turn's calls, and demands it back there. */
 function sign(
   encoded: Part,
   call: Extract<NeutralPart, { type: 'tool-call' }>,
@@ -158,7 +160,7 @@ function sign(
   if (signature !== '') encoded.thoughtSignature = signature;
 }
 
-/** Where the part stands in the caller's message. */
+/** Place of the part in the caller's message. */
 function pathOf(part: NeutralPart, message: number, content: number, call: number): string {
   if (part.type === 'tool-call') return `messages[${message}].tool_calls[${call}]`;
   const beside = part.type === 'reasoning' || part.type === 'redacted-reasoning';
@@ -169,7 +171,7 @@ function append(contents: Content[], role: Content['role'], parts: Part[]): void
   if (parts.length === 0) return;
   const last = contents.at(-1);
   if (last?.role !== role) contents.push({ role, parts });
-  // Not by spreading: a hundred thousand arguments are more than the stack holds.
+  // Not by spreading: a hundred thousand arguments overflow the stack.
   else for (const part of parts) last.parts.push(part);
 }
 
@@ -193,7 +195,7 @@ function repaired(system: Part[], contents: Content[], encoding: Encoding): Enco
     contents.push({ role: 'user', parts: [{ text: continuing }] });
   }
   if (encoding.rules.systemInstruction || system.length === 0) return { system, contents };
-  // It stays what it says, in the user's voice.
+  // It keeps its text, in the user's voice.
   return { system: [], contents: [{ role: 'user', parts: system }, ...contents] };
 }
 
@@ -245,7 +247,7 @@ function mediaPart(source: MediaSource, path: string, encoding: Encoding): Part 
     case 'base64':
       return { inlineData: blobOf(source) };
     case 'url':
-      // The pipeline fetches what stands at http(s); what comes here was not to be had.
+      // The pipeline fetches content at http(s); content that comes here was not available.
       refuse(encoding, path, 'The provider of this model accepts pictures and files inline only. Send their content.');
       return null;
     case 'file-id':
@@ -267,8 +269,8 @@ function audioType(format: string): string {
 }
 
 /**
- * Arguments as the object that Google wants. What a model wrote is not always one: empty text is `{}`, anything else
- * that is no JSON object goes as `{"_raw": text}`, so that the model sees what it wrote and nothing fails.
+ * Arguments as the object that Google wants. A model does not always write one: empty text is `{}`, any other text that
+ * is not a JSON object goes as `{"_raw": text}`, so that the model sees its text and nothing fails.
  */
 function callArguments(argumentsJson: string, path: string, encoding: Encoding): JsonObject {
   if (argumentsJson === '' || argumentsJson === '{}') return {};
@@ -286,7 +288,7 @@ type ToolResult = Extract<NeutralPart, { type: 'tool-result' }>;
 
 interface FoundResult {
   result: ToolResult;
-  /** Where its message stands in the caller's body. */
+  /** Place of its message in the caller's body. */
   path: string;
 }
 
@@ -294,12 +296,12 @@ interface FoundResult {
 interface OpenCall {
   id: string;
   name: string;
-  /** Where it stands in the caller's body. */
+  /** Its place in the caller's body. */
   path: string;
 }
 
 const noResult = 'The tool gave no result.';
-/** What Gemini 3 takes inside a result; anything else follows as the user's. */
+/** Types that Gemini 3 accepts inside a result; any other follows as the user's. */
 const insideResult = /^(image\/(png|jpeg|webp)|application\/pdf|text\/plain)$/;
 
 /**

@@ -44,7 +44,7 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
   return { ok: true, value: { body, losses: encoding.losses } };
 }
 
-/** What an operator writes for a target joins `generationConfig` instead of replacing all that the caller asked. */
+/** The operator's body for a target joins `generationConfig` instead of replacing all of the caller's. */
 export function withOperatorFields(body: JsonObject, fields: Readonly<Record<string, unknown>>): JsonObject {
   const joined: JsonObject = { ...body, ...(fields as JsonObject) };
   if (isObject(body.generationConfig) && isObject(fields.generationConfig)) {
@@ -157,7 +157,7 @@ const levelByEffort: ReadonlyMap<string, ThinkingLevel> = new Map([
 const budgetUsual = 8_192;
 const levelOrder: readonly ThinkingLevel[] = ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH'];
 
-/** Null leaves the model to its own ways. Thoughts are shown to whoever asks for thinking. */
+/** Null leaves the model to its default. Callers that ask for thinking see the thoughts. */
 function encodeThinking(reasoning: NeutralReasoning | undefined, encoding: Encoding): ThinkingConfig | null {
   if (reasoning === undefined || (reasoning.effort === undefined && reasoning.budgetTokens === undefined)) return null;
   const includeThoughts = reasoning.effort !== 'none';
@@ -227,7 +227,7 @@ function encodeTool(tool: NeutralTool, index: number, encoding: Encoding): Funct
   if (tool.strict === true) lose(encoding, `tools[${index}].function.strict`, 'unsupported');
   const encoded: FunctionDeclaration = { name: wireName(tool.name) };
   if (tool.description !== undefined) encoded.description = tool.description;
-  // The schema whole: `parameters`, Google's own form, knows neither $ref nor const and refuses what it does not know.
+  // The schema whole: `parameters`, Google's own form, knows neither $ref nor const and refuses unknown keywords.
   if (tool.parameters !== undefined && takesSomething(tool.parameters)) {
     encoded.parametersJsonSchema =
       tool.parameters.type === undefined ? { type: 'object', ...tool.parameters } : tool.parameters;

@@ -8,7 +8,7 @@ import { encodeRequest, withOperatorFields } from './encode-request.ts';
 import { gemini } from './index.ts';
 import type { Content, Part } from './wire.ts';
 
-/* Whatever a caller says is in the body that is sent, or its field is in the loss report. */
+/* Whatever a caller says is in the sent body, or its field is in the loss report. */
 
 const word = fc.string({ minLength: 1, maxLength: 8 });
 const textPart = word.map((text): NeutralPart => ({ type: 'text', text }));
@@ -90,7 +90,7 @@ const models = [
   'x',
 ];
 
-/** Which field a request was refused for. */
+/** The field for which a request was refused. */
 function refusedFor(encoded: ReturnType<typeof encodeRequest>): string | null {
   return !encoded.ok && encoded.failure.kind === 'invalid-request' ? encoded.failure.param : null;
 }

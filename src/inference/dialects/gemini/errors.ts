@@ -21,7 +21,7 @@ const words: Readonly<Record<number, string>> = {
 
 const type = (name: string) => `type.googleapis.com/google.rpc.${name}`;
 
-/** The body of an error answer as Google's clients read it: google.rpc.Status, with what a caller can act on. */
+/** The body of an error answer as Google's clients read it: google.rpc.Status, with facts that a caller can act on. */
 export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
   const { status, message, param, quota, retryAfterMs, type: reason } = factsOf(failure, context.nowMs);
   const details: JsonObject[] = [
@@ -55,7 +55,7 @@ export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
   };
 }
 
-/** What a provider of another format said of what it refused: Google's metadata are texts. */
+/** Members of a refusal of a provider of another format: Google's metadata are texts. */
 function vendorWords(failure: Failure): Record<string, string> {
   if (failure.kind !== 'upstream-refused') return {};
   const members = Object.entries({ ...failure.members, code: failure.code });

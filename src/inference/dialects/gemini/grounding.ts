@@ -33,7 +33,7 @@ export function readCitations(metadata: JsonObject, text: string): Citation[] {
   });
 }
 
-/** The metadata itself is told as a part of this dialect. */
+/** The metadata itself becomes a part of this dialect. */
 const own = { vendor, block: {} };
 
 function sourceOf(chunk: JsonValue): Citation | null {

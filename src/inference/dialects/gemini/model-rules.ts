@@ -1,8 +1,8 @@
 import type { ThinkingLevel } from './wire.ts';
 
-/** Where the generations of models differ in what they take. */
+/** Rules that differ between generations of models. */
 export interface ModelRules {
-  /** How thinking is asked for: not at all, by tokens (2.5), by a word (3 and later). */
+  /** How thinking is requested: not at all, by tokens (2.5), by a word (3 and later). */
   thinking: 'none' | 'budget' | 'level';
   /** Bounds of a budget; `min` is what "off" comes down to. */
   budget: { min: number; max: number };

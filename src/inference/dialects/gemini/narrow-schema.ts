@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 
-/** What `responseJsonSchema` takes (Gemini API reference, GenerationConfig); the rest it refuses or ignores. */
+/** Keywords of `responseJsonSchema` (Gemini API reference, GenerationConfig); it refuses or ignores the rest. */
 const taken: ReadonlySet<string> = new Set([
   '$id',
   '$defs',
@@ -24,7 +24,7 @@ const taken: ReadonlySet<string> = new Set([
   'required',
   'propertyOrdering',
 ]);
-/** They hold nobody to anything. */
+/** They restrict nothing. */
 const remarks: ReadonlySet<string> = new Set([
   '$schema',
   '$comment',
@@ -75,7 +75,7 @@ function narrow(written: JsonObject, run: { narrowed: boolean }): JsonObject {
   return Object.fromEntries(kept);
 }
 
-/** Beside `$ref` only members that begin with `$` are taken. */
+/** Beside `$ref` only members that begin with `$` are accepted. */
 function reference(schema: JsonObject, target: string, run: { narrowed: boolean }): JsonObject {
   const kept: [string, JsonValue][] = [['$ref', target.replace(/^#\/definitions\//, '#/$defs/')]];
   for (const [key, value] of Object.entries(schema)) {

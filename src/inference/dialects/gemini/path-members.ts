@@ -1,4 +1,4 @@
-/** What stands in the path. Clients name a model in the body too: the path's is what counts. */
+/** Members of the path. Clients name a model in the body, too: the path's one counts. */
 export const pathModel = 'model of the path';
 export const pathStream = 'stream of the path';
 

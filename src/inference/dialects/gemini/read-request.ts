@@ -14,8 +14,8 @@ import { checkRequest, toNeutral } from './request-fields.ts';
 import { noSignature } from './wire.ts';
 
 /**
- * Checks a body and keeps it as it came: what only a conversion needs is built when one is asked for. Model and stream
- * stand in it by the route's doing (`withPathMembers`).
+ * Checks a body and keeps it unchanged: parts that only a conversion needs are built on demand. The route adds model
+ * and stream (`withPathMembers`).
  */
 export function readRequest(raw: Buffer, written: JsonObject): Result<CallerRequest> {
   const { [pathModel]: model, [pathStream]: stream, ...own } = written;
@@ -125,7 +125,7 @@ function conversationStart(body: JsonObject): string {
   return start.slice(0, startCharsMax);
 }
 
-/** OpenAI's names of fields, by which encoders tell what they lost or refused, in the words of Google's callers. */
+/** OpenAI's names of fields, which encoders use for losses and refusals, in the words of Google's callers. */
 const words: ReadonlyMap<string, string> = new Map([
   ['max_tokens', 'generationConfig.maxOutputTokens'],
   ['temperature', 'generationConfig.temperature'],
@@ -159,7 +159,7 @@ export function callersWord(field: string, instructions: number): string {
     .replace(/\.(reasoning_)?content\b/, '.parts');
 }
 
-/** As the body has been read: in camel case, which Google takes beside snake case. */
+/** As the body has been read: in camel case, which Google accepts beside snake case. */
 export const staysHere: ReadonlySet<string> = new Set(
   [...gatewayOnlyFields].map((name) => name.replace(/_([a-z])/g, (_, c) => c.toUpperCase())),
 );
@@ -217,7 +217,7 @@ function withoutSealed(content: JsonObject): JsonObject {
   return { ...content, parts };
 }
 
-/** What callers and models make up: its names are nobody's to change. */
+/** Names made up by callers and models, which nobody may change. */
 const opaque: ReadonlySet<string> = new Set([
   'args',
   'response',
@@ -261,7 +261,7 @@ function renamed(value: JsonValue): JsonValue {
   return changed ? Object.fromEntries(members) : value;
 }
 
-/** As Google's reference spells them; its servers take `cached_content` as well. */
+/** As Google's reference spells them; its servers accept `cached_content` as well. */
 const named: MemberKinds = {
   cachedContent: 'id',
   fileUri: 'file-uri',
@@ -272,7 +272,7 @@ const named: MemberKinds = {
   ragCorpus: 'id',
   ragCorpora: 'id',
   ragFileIds: 'id',
-  // Of Google's Secret Manager, where the operator keeps them.
+  // Ids of Google's Secret Manager, where the operator keeps them.
   apiKeySecret: 'id',
   apiKeySecretVersion: 'id',
   credentialSecret: 'id',
@@ -285,7 +285,7 @@ const named: MemberKinds = {
   labels: 'opaque',
 };
 
-/** Where a request names caches, files and stores that Google keeps. */
+/** Places in a request that name caches, files and stores of Google. */
 const rules: NamingRules = {
   members: memberKinds({
     ...named,
@@ -293,7 +293,7 @@ const rules: NamingRules = {
   }),
 };
 
-/** `body` as it was written, in either spelling. Its answers give out nothing that can be named. */
+/** `body` as it was written, in either spelling. Its answers give out no ids. */
 export function objectsIn(body: JsonObject): BodyObjects {
   return findNamed(body, rules, 'nothing');
 }

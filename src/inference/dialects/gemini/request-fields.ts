@@ -134,7 +134,7 @@ const generationConfig = described(bodySchema(generationFields, noneRequired), (
   isObject(value) ? checkFields(generationFields, value, noneRequired) : complain('', value, 'an object'),
 );
 
-/** What of it Culvert reads itself. */
+/** The parts that Culvert reads itself. */
 const ownConfig: Check = (value) =>
   isObject(value)
     ? (optional(value, 'maxOutputTokens', outputLimit) ?? optional(value, 'candidateCount', candidates))
@@ -214,7 +214,7 @@ function toolChoice(toolConfig: JsonValue | undefined, tools: readonly NeutralTo
 
 const declarationMembers: ReadonlySet<string> = new Set(['name', 'description', 'parameters', 'parametersJsonSchema']);
 
-/** What a checked request says in places that the neutral form has none for, each once. */
+/** Features of a checked request that the neutral form has no place for, each once. */
 export function lostMembers(body: JsonObject): Loss[] {
   const found = new Map<string, Loss>();
   const lose = (field: string, why: Loss['why']) => {
@@ -228,7 +228,7 @@ export function lostMembers(body: JsonObject): Loss[] {
   besides(body.toolConfig, new Set(['functionCallingConfig']), 'toolConfig');
   const calling = isObject(body.toolConfig) ? body.toolConfig.functionCallingConfig : undefined;
   const allowed = isObject(calling) ? calling.allowedFunctionNames : undefined;
-  // One is a tool demanded by name; of several nobody else can be told.
+  // One is a tool required by name; other vendors cannot be told several.
   if (Array.isArray(allowed) && allowed.length > 1) {
     lose('toolConfig.functionCallingConfig.allowedFunctionNames', 'narrowed');
   }
@@ -289,8 +289,8 @@ function namedSchemas(properties: JsonObject): JsonObject {
 }
 
 /**
- * What `/openapi.json` says of such a body. `model` and `stream` stand in the path, and so does what is asked for: bodies of
- * other methods have no `contents`.
+ * Schema of such a body for `/openapi.json`. The path has `model`, `stream` and the method: bodies of other methods
+ * have no `contents`.
  */
 export function requestSchema(): JsonSchema {
   const fields = [...requestFields].filter(([name]) => name !== 'model' && name !== 'stream');

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 
 /**
- * The format of `generateContent` as Google publishes it (Gemini API reference, v1beta; types of @google/genai 3.1),
- * as far as we write it. What we read is never trusted to have these shapes. The model stands in the path.
+ * The format of `generateContent` as Google publishes it (Gemini API reference, v1beta; types of @google/genai 3.1), as
+ * far as we write it. Bodies that we read are never trusted to have these shapes. The path has the model.
  */
 export type GenerateContentBody = {
   contents: Content[];
@@ -17,7 +17,7 @@ export type Content = { role: 'user' | 'model'; parts: Part[] };
 
 export type Blob = { mimeType: string; data: string };
 
-/** One of the members says what it is; `thought` and `thoughtSignature` stand beside it. */
+/** One of the members decides its kind; `thought` and `thoughtSignature` come beside it. */
 export type Part = {
   text?: string;
   thought?: true;

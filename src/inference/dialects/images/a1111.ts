@@ -36,7 +36,7 @@ export const a1111Images: ImageFormat = {
     body.save_images = false;
     if (model !== loaded) {
       body.override_settings = { sd_model_checkpoint: model };
-      // To go back would load the other one again after every picture.
+      // Switching back would load the other one again after every image.
       body.override_settings_restore_afterwards = false;
     }
     if (request.size !== null) Object.assign(body, request.size);
@@ -44,7 +44,7 @@ export const a1111Images: ImageFormat = {
       body.init_images = source.pictures.map(({ base64 }) => base64);
       if (source.mask !== null) {
         body.mask = source.mask.base64;
-        // It makes anew what a mask covers, OpenAI what it leaves open.
+        // It redraws the masked part, OpenAI the part that the mask leaves open.
         body.inpainting_mask_invert = 1;
       }
     }

@@ -22,7 +22,7 @@ export interface ImageOrder {
   count: number;
   request: ImageRequest;
   facts: ImageModelFacts;
-  /** What is to be changed, for formats that take it inside their JSON; null for new pictures. */
+  /** The images to edit, for formats that take them inside their JSON; null for new images. */
   source: ImageSource | null;
 }
 
@@ -48,14 +48,14 @@ export interface EncodedImages {
 export interface DecodedImages {
   images: readonly DecodedImage[];
   usage: ImageTokens | null;
-  /** What the upstream says it made, where it says so; OpenAI's members. */
+  /** Facts that the upstream gives of its image; OpenAI's members. */
   told: Readonly<Record<string, string>>;
 }
 
 /** A picture in base64, without a `data:` in front, or where it lies. */
 export type DecodedImage = ({ base64: string } | { url: string }) & { revisedPrompt: string | null };
 
-/** What models that count in tokens say. */
+/** Usage of models that count in tokens. */
 export interface ImageTokens {
   inputTokens: number;
   outputTokens: number;
@@ -78,17 +78,17 @@ export type ImageField =
 /** How one model makes pictures, as plain data. */
 export interface ImageModelFacts {
   format: ImageFormatId;
-  /** Most pictures of one call. */
+  /** Most images of one call. */
   perCall: number;
   sizes: ImageSizes;
   /** OpenAI's format only. `sides`: as `width` and `height`. */
   sizeAs?: 'sides';
-  /** `asked`: knows `response_format`; else nothing is said, and what comes is taken. */
+  /** `asked`: knows `response_format`; else the field is left out, and any form is accepted. */
   gives: 'asked' | 'its-own';
   takes: 'all' | readonly ImageField[];
   /** Words for `quality` that it knows; absent: all. */
   qualities?: readonly string[];
-  /** What it can be had in; absent: nobody here knows, so it is told and judges itself. */
+  /** Its output formats; absent: nobody here knows, so it gets the wish and judges itself. */
   outputs?: readonly ImageOutput[];
   /** Can leave the background out; absent: nobody knows. */
   transparent?: boolean;
@@ -100,7 +100,7 @@ export interface ImageModelFacts {
 
 /** How a service makes pictures, as data. */
 export interface ImageFacts {
-  /** Path below the base URL; `edit` is asked of models that edit alone. */
+  /** Path below the base URL; `edit` is for models that only edit. */
   pathOf(model: string, task: 'generate' | 'edit', options: { apiVersion: string | null }): string;
   /** The first pattern that matches decides, over the id without a vendor's prefix, in lower case. */
   families: readonly ({ pattern: RegExp } & ImageModelFacts)[];

@@ -3,7 +3,7 @@ import { type ImageSize, type ImageSizes, ratioOf, sizeText } from '../../neutra
 import type { Loss } from '../../neutral/loss.ts';
 import type { ImageField, ImageModelFacts, ImageOrder } from './format.ts';
 
-/** The optional fields that a model is told, in its own words, and those that it cannot be told. */
+/** The optional fields for a model, in its own words, and those that it has no place for. */
 export function fieldsFor({ request, facts }: Pick<ImageOrder, 'request' | 'facts'>): {
   fields: Partial<Record<ImageField, string | number>>;
   losses: Loss[];
@@ -35,14 +35,17 @@ function wishesIn(request: ImageRequest): Record<ImageField, string | number | n
   };
 }
 
-/** Who asks for that and is not heard has lost nothing. What would, such as another format, routing has kept away. */
+/**
+ * These fields lose nothing when they are left out. For those that would, such as another format, routing has chosen
+ * another target.
+ */
 function isWhatComesAnyway(field: ImageField, value: string | number, { outputs }: ImageModelFacts): boolean {
   if (value === 'auto') return true;
   if (field === 'background') return value === 'opaque';
   return field === 'output_format' && outputs !== undefined && outputs.some((one) => one === value);
 }
 
-/** Words of DALL·E 3 and of the models after it for the same wish. */
+/** Words of DALL·E 3 and of later models for the same wish. */
 const sameQuality: Readonly<Record<string, readonly string[]>> = {
   high: ['hd'],
   medium: ['standard'],
@@ -51,7 +54,7 @@ const sameQuality: Readonly<Record<string, readonly string[]>> = {
   standard: ['medium'],
 };
 
-/** Null: its own way is what was asked for. */
+/** Null: its default is what was requested. */
 function qualityFor(known: readonly string[] | undefined, quality: string): string | null {
   if (known === undefined || known.includes(quality)) return quality;
   return sameQuality[quality]?.find((word) => known.includes(word)) ?? null;

@@ -37,7 +37,7 @@ function decode(body: unknown): ReturnType<ImageFormat['decode']> {
     images.push(image);
   }
   if (images.length === 0) return malformed('the answer holds no picture');
-  // Of a stream's finished picture the event tells them.
+  // The event of a stream's finished image has them.
   const [first] = body.data;
   const holder = isObject(first) && typeof first.type === 'string' ? first : body;
   return { images, usage: tokensIn(holder.usage), told: toldIn(holder) };

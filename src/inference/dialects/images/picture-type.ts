@@ -1,4 +1,4 @@
-/** What pictures come in that clients can show; the ending is that of a file's name. */
+/** Image formats that clients can show; the ending is that of a file's name. */
 export type PictureType = 'image/png' | 'image/jpeg' | 'image/webp';
 
 export const pictureEnding: Readonly<Record<PictureType, string>> = {
@@ -21,7 +21,7 @@ export function pictureTypeOfStart(bytes: Buffer): PictureType | null {
 
 export const pictureStartBytes = 16;
 
-/** By its bytes, not by what anybody calls it. Null for anything else, and for one that was cut. */
+/** By its bytes, not by its name. Null for anything else, and for a cut one. */
 export function pictureTypeOf(bytes: Buffer): PictureType | null {
   const type = pictureTypeOfStart(bytes);
   return type !== null && isWhole(bytes, type) ? type : null;

@@ -7,7 +7,7 @@ export function malformed(message: string): Fault {
   return fault('malformed', message);
 }
 
-/** The provider looked at what was asked and will not draw it: no other try of the same will do. */
+/** The provider refuses to draw this prompt: another try gives the same. */
 export function refusedContent(reason: string): Fault {
   return fault('caller_fault', `refused the request for its content (${reason.slice(0, 200)})`);
 }

@@ -19,7 +19,7 @@ import {
 import { gatewayOnlyFields } from '../forward-body.ts';
 import { faultOf, schemaBesideModel } from '../forwarded/read-fields.ts';
 
-/** As OpenAI's newest models take. */
+/** As OpenAI's newest models allow. */
 const promptCharsMax = 32_000;
 /** Of a side, in pixels: no model makes larger ones; each has narrower bounds of its own. */
 const sideMin = 16;
@@ -49,7 +49,7 @@ const sizeWord = described({ type: 'string', pattern: `^auto$|${sizePattern.sour
 const file = described({ type: 'string', format: 'binary' }, () => null);
 const { input_fidelity: _ofEdits, ...ofGenerations } = rules;
 
-/** What `/openapi.json` says of the body of `/v1/images/generations`. */
+/** Schema of the body of `/v1/images/generations` for `/openapi.json`. */
 export function imageSchema(): JsonSchema {
   return schemaBesideModel({ prompt, size: sizeWord, ...ofGenerations }, { prompt: promptSend });
 }

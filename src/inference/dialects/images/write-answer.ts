@@ -6,9 +6,9 @@ export type FinishedImage = ({ url: string } | { base64: Uint8Array }) & { revis
 export interface ImageAnswer {
   createdS: number;
   images: readonly FinishedImage[];
-  /** Of all calls; null when one of them did not say. */
+  /** Of all calls; null when one of them gave none. */
   usage: ImageTokens | null;
-  /** What the upstream said it made. */
+  /** The upstream's facts of its image. */
   told: Readonly<Record<string, string>>;
 }
 
@@ -26,7 +26,7 @@ export function writeImages({ createdS, images, usage, told }: ImageAnswer): Buf
   return Buffer.concat(pieces);
 }
 
-/** As OpenAI tells it. */
+/** In OpenAI's form. */
 export function usageOf({ inputTokens, outputTokens, textTokens, imageTokens }: ImageTokens) {
   return {
     input_tokens: inputTokens,

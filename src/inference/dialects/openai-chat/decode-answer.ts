@@ -13,7 +13,7 @@ import { ToolCallReader } from './tool-call-reader.ts';
 
 /**
  * Chunks of `text/event-stream` as events. `[DONE]` ends the answer, and so does a clean end of the bytes once every
- * choice has its finish reason, since several providers leave `[DONE]` out; any other end is a truncation.
+ * choice has its finish reason, because several providers leave `[DONE]` out; any other end is a truncation.
  */
 export function decodeStream(options?: DecodeOptions): StreamDecoder {
   return new ChunkDecoder(options?.usageOf);
@@ -74,12 +74,14 @@ export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralE
   return events;
 }
 
-/** Perplexity's whole answers have an empty `delta` beside the message. What is filtered may have no message at all. */
+/**
+ * Perplexity's whole answers have an empty `delta` beside the message. A filtered choice may have no message at all.
+ */
 function asChunk({ message, ...choice }: JsonObject): JsonObject {
   return { ...choice, delta: message ?? {} };
 }
 
-/** Why a 2xx body is no answer: an error inside it, or nothing to show. Null for an answer. */
+/** Why a 2xx body is not an answer: an error inside it, or nothing to show. Null for an answer. */
 export function faultInWhole(body: unknown): Fault | null {
   const error = readError(body);
   if (error !== null) return faultInside(body, error, classOfError);
@@ -117,7 +119,7 @@ interface Choice {
 export class ChunkReader {
   /** After a `failed` nothing more is read. */
   failed = false;
-  /** What was told and could not be read. */
+  /** Chunks that could not be read. */
   skipped = 0;
   readonly #usageOf: UsageOf;
   readonly #choices = new Map<number, Choice>();
@@ -127,7 +129,7 @@ export class ChunkReader {
   /** What was used has been told, and nothing was said since. */
   #counted = false;
 
-  /** `usageOf`: as the vendor tells what was used. */
+  /** `usageOf`: the vendor's form of usage. */
   constructor(usageOf: UsageOf = usual) {
     this.#usageOf = usageOf;
   }
@@ -337,10 +339,10 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishR
   ['safety', 'content-filter'],
 ]);
 
-/** Words that say the answer broke off: DeepSeek without resources, OpenRouter and Mistral with an error. */
+/** Words for a broken answer: DeepSeek without resources, OpenRouter and Mistral with an error. */
 const brokenOff: ReadonlySet<string> = new Set(['error', 'insufficient_system_resource', 'cancelled', 'abort']);
 
-/** Null when the word means that the answer failed. Words nobody knows (`eos`, `end_turn`) are a normal stop. */
+/** Null when the word means that the answer failed. Unknown words (`eos`, `end_turn`) are a normal stop. */
 function neutralFinishReason(word: string): FinishReason | null {
   const key = word.toLowerCase();
   return brokenOff.has(key) ? null : (finishReasons.get(key) ?? 'stop');

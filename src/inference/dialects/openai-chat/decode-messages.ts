@@ -21,7 +21,7 @@ import { type ChatMessage, type ChatPart, type ChatToolCall, openAiChatId } from
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const;
 const rolesSend = `one of ${roles.map((role) => `'${role}'`).join(', ')}`;
 
-/** Which parts a role's content may hold. Tools may answer with pictures: agents do, and other formats can carry it. */
+/** Parts that a role's content may hold. Tools may answer with images: agents do, and other formats can carry them. */
 const partTypes: Readonly<Record<string, readonly string[]>> = {
   system: ['text'],
   developer: ['text'],
@@ -35,7 +35,7 @@ export const messages = described(messagesSchema(), (value) => {
   return eachOf(value, message);
 });
 
-/** Which members go with which role is beyond it. */
+/** The schema does not say which members go with which role. */
 function messagesSchema(): JsonSchema {
   const types = [...new Set(Object.values(partTypes).flat())];
   const part = { type: 'object', properties: { type: { type: 'string', enum: types } }, required: ['type'] };
@@ -140,7 +140,7 @@ const imageUrl: Check = (value) => {
 const mediaUrl: Check = (value) => {
   if (typeof value === 'string') {
     if (value.startsWith('data:')) {
-      // Only the head is looked at: the rest is megabytes of base64.
+      // Only the head is read: the rest is megabytes of base64.
       if (value.slice(0, 200).includes(';base64,')) return null;
     } else if (value.slice(0, 8).toLowerCase() === 'https://' && URL.canParse(value)) return null;
   }

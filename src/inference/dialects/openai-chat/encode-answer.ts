@@ -10,7 +10,7 @@ import { type ChatFinishReason, doneFrame, openAiChatId } from './wire.ts';
 
 /**
  * Events as OpenAI's chunks. Every choice begins with its role and ends with a finish reason (the SDK's helper wants
- * both), all chunks share id, time and model, usage is a chunk of its own if asked, and `[DONE]` follows only `end`:
+ * both), all chunks share id, time and model, usage is a chunk of its own on request, and `[DONE]` follows only `end`:
  * after `failed` the caller of this writes the error frame.
  */
 export function encodeStream(head: AnswerHead): StreamEncoder {
@@ -113,7 +113,7 @@ class ChunkEncoder implements StreamEncoder {
         if (event.vendor === google) return this.#say(event.choice, JSON.stringify(extraContentOf(event)));
         this.#lose('signature');
         return '';
-      // What this format has no word for.
+      // Parts without a word in this format.
       case 'reasoning-signature':
       case 'redacted-reasoning':
       case 'part-end':
@@ -170,7 +170,7 @@ class ChunkEncoder implements StreamEncoder {
     if (finished) return '';
     let frames = '';
     for (const [call, hasArguments] of callHasArguments.entries()) {
-      // Clients parse the arguments, and an empty string is no JSON.
+      // Clients parse the arguments, and an empty string is not JSON.
       if (hasArguments === false) {
         frames += this.#say(choice, `{"tool_calls":[{"index":${call},"function":{"arguments":"{}"}}]}`);
       }
@@ -213,7 +213,7 @@ export const finishReasons = {
   'content-filter': 'content_filter',
 } as const satisfies Record<FinishReason, ChatFinishReason>;
 
-/** OpenAI's `usage` object; zeros when nobody counted, because its clients read the numbers unasked. */
+/** OpenAI's `usage` object; zeros when nobody counted, because its clients always read the numbers. */
 export function wireUsage(usage: Usage | null): JsonObject {
   const inputTokens = usage?.inputTokens ?? 0;
   const outputTokens = usage?.outputTokens ?? 0;
@@ -234,15 +234,15 @@ export function wireUsage(usage: Usage | null): JsonObject {
   return wire;
 }
 
-/** What the parts are called that have no place here. */
+/** Names of the parts that have no place here. */
 export const mediaWord = { audio: 'audio', file: 'file' } as const;
 
-/** As OpenRouter has it, and who follows it. */
+/** In OpenRouter's form, which others follow. */
 export function wirePicture(media: ProducedMedia, index: number): JsonObject {
   return { type: 'image_url', index, image_url: { url: urlOfMedia(media) } };
 }
 
-/** The annotation that a part of an answer is here, or the word for what is lost; '': nothing is. */
+/** The annotation for a part of an answer, or the word for the loss; '': nothing is lost. */
 export function annotationIn(
   event: Extract<NeutralEvent, { type: 'citation' | 'vendor-part' }>,
   textLength: number,

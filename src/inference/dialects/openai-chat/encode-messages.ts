@@ -53,7 +53,7 @@ export function encodeMessages(messages: readonly NeutralMessage[], reasoning: '
       if (!saysNothing(turn, parts)) wire.push({ ...turn, ...name });
     } else {
       const content = contentOf(parts, encoding);
-      // As with the assistant's; but what was said empty stays.
+      // As with the assistant's; but empty text stays empty.
       if (content !== '' || parts.some((part) => part.type === 'text')) {
         wire.push({ role: message.role, content, ...name });
       }

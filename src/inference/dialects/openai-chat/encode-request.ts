@@ -9,8 +9,8 @@ import { encodeMessages } from './encode-messages.ts';
 import { openAiChatId } from './wire.ts';
 
 /**
- * A neutral request as OpenAI's. The output limit goes as `max_completion_tokens`, clamped to the target's; fields
- * of `target.omit` are left out and listed. Other spellings are the providers' matter (`providers/apply-quirks.ts`).
+ * A neutral request as OpenAI's. The output limit goes as `max_completion_tokens`, clamped to the target's; fields of
+ * `target.omit` are left out and listed. Providers handle other spellings (`providers/apply-quirks.ts`).
  */
 export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest> {
   const reasoning = target.omit.includes('reasoning_content') ? 'omit' : 'send';
@@ -69,7 +69,7 @@ function putHints(body: JsonObject, { metadata, ...hints }: JsonObject, losses: 
   if (metadata !== undefined) put(body, 'metadata', textsOf(metadata, losses) ?? undefined);
 }
 
-/** Never overwrites: what the neutral form says stands. Defines members, so `__proto__` stays a plain one (S21). */
+/** Never overwrites: the neutral form wins. Defines members, so `__proto__` stays a plain one (S21). */
 function putAll(body: JsonObject, members: JsonObject): void {
   for (const name of Object.keys(members)) {
     if (Object.hasOwn(body, name)) continue;

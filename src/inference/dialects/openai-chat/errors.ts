@@ -27,13 +27,13 @@ export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
 /** OpenAI's word for a prompt that does not fit: clients shorten it, or say so. */
 export const tooLongCode = 'context_length_exceeded';
 
-/** A provider's word for what it refused, where it says more than the type does. */
+/** A provider's word for its refusal, when it says more than the type does. */
 function vendorCode(failure: Failure, { type }: FailureFacts): string | null {
   if (failure.kind === 'upstream-refused' && failure.tooLong !== undefined) return tooLongCode;
   return failure.kind === 'upstream-refused' && failure.code !== type ? (failure.code ?? null) : null;
 }
 
-/** What else a provider said of what it refused, such as Groq's `failed_generation`. */
+/** Further members of a provider's refusal, such as Groq's `failed_generation`. */
 export function vendorMembers(failure: Failure): JsonObject {
   return failure.kind === 'upstream-refused' ? (failure.members ?? {}) : {};
 }
@@ -205,7 +205,7 @@ export function classOfError(status: number | null, error: UpstreamError | null)
 function classOfStatus(status: number, error: UpstreamError | null): FaultClass {
   const message = error?.message ?? '';
   if (status === 404) {
-    // What the body refers to (a file, a voice) is the caller's; a 404 that says nothing is a wrong address.
+    // A missing object that the body refers to (a file, a voice) is the caller's fault; a bare 404 is a wrong address.
     const blamed = error?.param ?? null;
     return blamed !== null && blamed !== 'model' ? 'caller_fault' : 'model_unavailable';
   }
@@ -222,7 +222,7 @@ function classOfStatus(status: number, error: UpstreamError | null): FaultClass 
   return status >= 400 && status < 500 ? 'caller_fault' : 'transient';
 }
 
-/** What an error of OpenAI's formats says of a reached limit, so that its caller can act on it. */
+/** Facts of a reached limit in an error of OpenAI's formats, so that its caller can act on it. */
 export function quotaMembers({ quota, retryAfterMs }: FailureFacts): JsonObject {
   if (quota === null) return {};
   return {

@@ -145,7 +145,7 @@ function addTo(choice: FoldedChoice, event: ContentEvent, lost: Set<string>): vo
   }
 }
 
-/** Data and transcript come in pieces; the other members replace what was said before. */
+/** Data and transcript come in pieces; other members replace earlier ones. */
 function joinedAudio(before: JsonObject | null, piece: JsonObject): JsonObject {
   if (before === null) return { ...piece };
   const joined = { ...before, ...piece };

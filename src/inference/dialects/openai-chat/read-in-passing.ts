@@ -102,12 +102,12 @@ class SeenInPassing implements PassingFacts {
   ended = false;
   failed = false;
   characters = 0;
-  /** `characters` when what was used was told. */
+  /** `characters` when the usage has come. */
   countedAt = -1;
   answeredAs: string | null = null;
   finishReason: string | null = null;
   given: GivenId[] | undefined = undefined;
-  /** Keeps track of what began and what finished in the chunks that are parsed; a whole answer needs none. */
+  /** Tracks the choices that began and finished in parsed chunks; a whole answer needs none. */
   #reader: ChunkReader | null = null;
   readonly #usageOf: UsageOf;
 
@@ -132,7 +132,7 @@ class SeenInPassing implements PassingFacts {
     return this.#reader?.hasStarted() ?? false;
   }
 
-  /** What was used has been told, and nothing was said since: at `[DONE]` it was not cut (`ChunkReader.finishCounted`). */
+  /** The usage has come, and no content since: at `[DONE]` it was not cut (`ChunkReader.finishCounted`). */
   isCounted(): boolean {
     return this.countedAt === this.characters;
   }
@@ -186,7 +186,7 @@ function contentLength(data: string): number {
   return 0;
 }
 
-/** Length of the string value of `key`, which stands at `at`; 0 when it is no string. Escapes cut it short. */
+/** Length of the string value of `key` at `at`; 0 when it is not a string. Escapes cut it short. */
 function lengthAfter(data: string, at: number, key: string): number {
   if (at < 0) return 0;
   const start = valueAt(data, at + key.length);

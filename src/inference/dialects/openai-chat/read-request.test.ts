@@ -41,7 +41,7 @@ test('what routing needs is read off the body', () => {
     stream: true,
     maxOutputTokens: 9,
   });
-  // A picture's bytes are no text.
+  // An image's bytes are not text.
   assert.ok(bytes > 40_000 && inputTokensEstimate < 2_000, String(inputTokensEstimate));
 });
 

@@ -12,7 +12,7 @@ import { checkRequest, customTools, requestFields } from './request-fields.ts';
 import { takesSignatures, withoutSignatures } from './thought-signature.ts';
 import { type ChatRequest, openAiChatId } from './wire.ts';
 
-/** Checks a body and keeps it as it came: what only a conversion needs is built when one is asked for. */
+/** Checks a body and keeps it unchanged: parts that only a conversion needs are built on demand. */
 export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest> {
   const checked = checkRequest(body);
   if (!checked.ok) return checked;
@@ -55,7 +55,7 @@ function conversationStart({ messages }: ChatRequest): string {
 }
 
 /**
- * What routing must know of a checked request. `bodyBytes` is the length of its JSON as received, which makes the size
+ * Facts of a checked request for routing. `bodyBytes` is the length of its JSON as received, which makes the size
  * estimate free.
  */
 function needsOf(body: ChatRequest, bodyBytes: number): RequestNeeds {
@@ -127,8 +127,8 @@ export function prepareForTarget(raw: Buffer, body: JsonObject, scan: JsonScan, 
 }
 
 /**
- * Where a request names files, stores and earlier spoken answers (`messages[].audio.id`) that a provider keeps. A voice
- * is none: `GET /v1/audio/voices` lists them for everybody.
+ * Places in a request that name files, stores and earlier spoken answers (`messages[].audio.id`) at a provider. A voice
+ * is not one: `GET /v1/audio/voices` lists them for everybody.
  */
 const rules: NamingRules = {
   members: memberKinds({
@@ -150,7 +150,10 @@ const rules: NamingRules = {
   top: memberKinds({ previous_response_id: 'id', cached_content: 'id' }),
 };
 
-/** By what Azure reads a source when the caller sends the secret along. All else is an identity of the operator's. */
+/**
+ * Ways in which Azure reads a source when the caller sends the secret along. All others use an identity of the
+ * operator.
+ */
 const secretsOfCallers: ReadonlySet<JsonValue | undefined> = new Set([
   'api_key',
   'access_token',
@@ -170,7 +173,7 @@ export function objectsIn(body: JsonObject): BodyObjects {
   return found;
 }
 
-/** Of Azure: what is read by the resource's own identity is the operator's, whoever names it. */
+/** For Azure: sources that the resource's own identity reads are the operator's, whoever names them. */
 function azureSources(name: string, sources: JsonValue | undefined): NamedObject[] {
   return (Array.isArray(sources) ? sources : []).flatMap((source, at): NamedObject[] => {
     const parameters = isObject(source) && isObject(source.parameters) ? source.parameters : {};

@@ -32,8 +32,8 @@ export function neutralUsage(value: JsonValue | undefined): Usage | null {
     usage.inputTokens += searched;
     usage.outputTokens += toldCount(value.reasoning_tokens) ?? 0;
   } else if (beside > 0) {
-    // Mistral counts sound beside the prompt, some layers what was cached. Else it was thought: at xAI, and in Google's
-    // layer, which does not say so.
+    // Mistral counts audio beside the prompt, and some layers count cached tokens so. Otherwise it is reasoning: at
+    // xAI, and in Google's layer, which does not say so.
     const isInput = beside === heard || beside === cached || beside === (cached ?? 0) + (written ?? 0);
     usage[isInput && beside !== reasoning ? 'inputTokens' : 'outputTokens'] += beside;
   }

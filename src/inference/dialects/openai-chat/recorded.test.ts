@@ -72,7 +72,7 @@ for (const { name, stream, whole, events } of recordings()) {
     const answer = folded.result();
     assert.deepEqual(validAnswer(answer), []);
     assert.deepEqual(mergedChunks(chunks), answer);
-    // What we write, we read as what it was.
+    // Reading our own output gives the original.
     assert.deepEqual(mergedChunks(chunksOf(decodeWhole(answer))), answer);
   });
 

@@ -125,7 +125,7 @@ const prediction = byType("an object with 'type' and 'content'", "'content'", {
   }),
 });
 
-/* Where a field goes whose place in the neutral form is not simply its own. */
+/* Where a field goes whose place in the neutral form differs from its own. */
 
 function putMaxOutputTokens(request: NeutralRequest, body: ChatRequest): undefined {
   request.maxOutputTokens = (body.max_completion_tokens ?? body.max_tokens)!;
@@ -202,7 +202,7 @@ function putUser(request: NeutralRequest, body: ChatRequest): undefined {
   if (user !== null) request.user = user;
 }
 
-/** Only this dialect knows custom tools: they go back to it, and elsewhere count among what was lost. */
+/** Only this dialect knows custom tools: they go back to it, and elsewhere count as losses. */
 export function customTools({ tools, tool_choice: choice }: ChatRequest): [string, JsonValue][] {
   const custom = tools?.filter((tool) => tool.type === 'custom') ?? [];
   const beyond: [string, JsonValue][] = custom.length > 0 ? [['tools', custom]] : [];
@@ -216,7 +216,7 @@ const modelName = stringOf(1, 256);
 const fallbacks = arrayOf(modelName, 0, 16, 'model names');
 const choices = integerIn(1, 128);
 
-/** What is not here is kept, and forwarded as it came to those who speak this dialect. */
+/** Other fields are kept, and forwarded unchanged to targets of this dialect. */
 export const requestFields = fieldTable<ChatRequest>({
   model: [modelName, 'read', modelName],
   messages: [messages, 'read', turnsOf('content', 1)],
@@ -329,5 +329,5 @@ export function openAiAlone(request: NeutralRequest): { field: string; message: 
   return null;
 }
 
-/** What `/openapi.json` says of such a body. */
+/** Schema of such a body for `/openapi.json`. */
 export const requestSchema = () => bodySchema(requestFields, requiredFields);

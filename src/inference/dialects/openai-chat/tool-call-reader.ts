@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 
-/** Beyond any model's parallel calls; what comes above it is skipped and counted. */
+/** Beyond any model's parallel calls; further ones are skipped and counted. */
 const callsMax = 256;
 
 interface Call {
@@ -66,7 +66,7 @@ export class ToolCallReader {
     return this.#dropped + this.#known - this.announced;
   }
 
-  /** Whether the last call's arguments end where an object does, or there are none. */
+  /** Whether the last call's arguments end as an object does, or there are none. */
   areWhole(): boolean {
     return this.unfinished() === 0 && /^$|\}\s*$/.test(this.#last?.lastPiece ?? '');
   }

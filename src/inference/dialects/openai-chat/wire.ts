@@ -101,7 +101,7 @@ export interface ChatResponseFormat extends JsonObject {
 
 export type ChatFinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call';
 
-/** What this dialect is called where other dialects keep its fields. */
+/** Name of this dialect where other dialects keep its fields. */
 export const openAiChatId = 'openai-chat';
 
 export const doneFrame = 'data: [DONE]\n\n';

@@ -7,7 +7,7 @@ import { createSseReader } from '../../transport/sse-reader.ts';
 import type { AnswerHead } from '../dialect.ts';
 import { openAiResponses } from './index.ts';
 
-/* Whatever an upstream says in whatever order: the stream is balanced, ends with what it said, and reads back. */
+/* Whatever an upstream says in whatever order: the stream is balanced, ends with the same content, and reads back. */
 
 const head: AnswerHead = {
   fallbackId: 'resp_1',
@@ -53,7 +53,7 @@ const reason = fc.constantFrom(
   'context-full',
 );
 const answer = fc.tuple(fc.array(anything, { maxLength: 25 }), reason).map(([events, why]): NeutralEvent[] => [
-  // A call begins once: what comes of it before and again is the decoders' matter.
+  // A call begins once: decoders handle parts before it, and repeats.
   ...events.filter(
     (event, at) =>
       event.type !== 'tool-call-start' ||
@@ -124,7 +124,7 @@ function read(pieces: readonly Buffer[]): NeutralEvent[] {
   return [...events, ...decoder.finish()];
 }
 
-/** Text, thoughts and calls, joined: what is left when nobody looks at where pieces part. */
+/** Text, thoughts and calls, joined without regard to pieces. */
 function spoken(events: readonly NeutralEvent[]): unknown {
   const said = { text: '', refusal: '', calls: [] as { name: string; input: string }[], citations: 0 };
   const calls = new Map<number, { name: string; input: string }>();
@@ -164,7 +164,7 @@ function spoken(events: readonly NeutralEvent[]): unknown {
   return { ...said, thoughts: thoughts.join(''), begun };
 }
 
-/** What a custom tool is given, whether or not the model kept to the form. */
+/** Input of a custom tool, whether or not the model kept to the form. */
 function textOf(argumentsJson: string): string {
   try {
     const value: unknown = JSON.parse(argumentsJson);

@@ -4,7 +4,7 @@ import { stringOr } from '../event-data.ts';
 import { spanOf } from '../openai-chat/citations.ts';
 import { openAiResponsesId } from './wire.ts';
 
-/** An annotation of a part whose text begins at `partStart` of the answer's; null for one of a kind nobody here knows. */
+/** An annotation of a part whose text begins at `partStart` of the answer's; null for an unknown kind. */
 export function citationOf(annotation: JsonObject, partStart: number): Citation | null {
   const { type, url, title, filename, file_id: file } = annotation;
   const own = { vendor: openAiResponsesId, block: annotation };

@@ -11,8 +11,8 @@ import { neutralUsage } from './read-usage.ts';
 import { openAiResponsesId } from './wire.ts';
 
 /**
- * A Responses stream as neutral events. What is no JSON of this format is skipped and counted, never thrown: one bad
- * line must not cost the caller the answer around it. `event:` names are not needed; a last `[DONE]` is let pass.
+ * A Responses stream as neutral events. Data that is not JSON of this format is skipped and counted, never thrown: one
+ * bad line must not cost the caller the answer around it. `event:` names are not needed; a last `[DONE]` may come.
  */
 export function decodeStream(options?: DecodeOptions): StreamDecoder {
   const decoder = new AnswerDecoder();
@@ -46,7 +46,7 @@ interface Item {
   type: string;
   /** What of it has been given on: the rest, if it only comes with the item's end, is given then. */
   shown: 'nothing' | 'something';
-  /** Of a thought: which of the two forms of its text came first; the other repeats it. */
+  /** For a thought: which of the two forms of its text came first; the other repeats it. */
   thoughtForm: 'summary' | 'text' | null;
   /** Of a call. */
   call: number;
@@ -55,12 +55,12 @@ interface Item {
   done: boolean;
 }
 
-/** Beyond any answer's items; what comes above it is skipped. */
+/** Beyond any answer's items; further ones are skipped. */
 const itemsMax = 4_096;
 
 class AnswerDecoder implements StreamDecoder {
   readonly #items = new Map<number, Item>();
-  /** What is told of the event that is being read. */
+  /** Events of the data that is being read. */
   #events: NeutralEvent[] = [];
   #over = false;
   #started = false;
@@ -68,7 +68,7 @@ class AnswerDecoder implements StreamDecoder {
   #calls = 0;
   #lastThought = false;
   #textLength = 0;
-  /** Where in the answer's text the part begins that grows. */
+  /** Offset in the answer's text of the growing part. */
   #partStart = 0;
 
   step({ data }: SseEvent): NeutralEvent[] {
@@ -97,7 +97,7 @@ class AnswerDecoder implements StreamDecoder {
     return this.#events;
   }
 
-  /** Reads one event; false when it is no object of this format. Never throws, whatever it is given. */
+  /** Reads one event; false when it is not an object of this format. Never throws, whatever it gets. */
   #read(event: JsonObject): boolean {
     const { type } = event;
     if (typeof type !== 'string') {
@@ -127,7 +127,7 @@ class AnswerDecoder implements StreamDecoder {
         return true;
     }
     const index = event.output_index;
-    // Events about nothing of the output, and those that nobody knows yet, mean nothing here.
+    // Events without output, and unknown ones, mean nothing here.
     if (typeof index !== 'number') return true;
     this.#start(null);
     const wire = isObject(event.item) ? event.item : null;
@@ -191,7 +191,7 @@ class AnswerDecoder implements StreamDecoder {
     this.#say({ type: 'reasoning-delta', choice: 0, text });
   }
 
-  /** What the finished item holds and the deltas did not tell. */
+  /** Parts of the finished item that the deltas did not have. */
   #finishItem(index: number, wire: JsonObject): void {
     const item = this.#itemAt(index, wire);
     if (item === null || item.done) return;

@@ -21,7 +21,7 @@ const inputSend = 'a string or an array of input items';
 const roles = ['user', 'assistant', 'system', 'developer'];
 const role = oneOf(...roles);
 
-/** The conversation: text, or items. Items and parts of types nobody here knows are kept: a provider may know them. */
+/** The conversation: text, or items. Items and parts of unknown types are kept: a provider may know them. */
 export const input = described(inputSchema(), (value) => {
   if (typeof value === 'string') return null;
   if (!Array.isArray(value)) return complain('', value, inputSend);
@@ -148,7 +148,7 @@ function filled(value: JsonValue | undefined): boolean {
 const fileUrl: Check = (value) => (isWebUrl(value) ? null : complain('', value, 'an https: URL'));
 
 const mediaUrl: Check = (value) => {
-  // Of a data: URL only the head is looked at: the rest is megabytes of base64.
+  // Only the head of a data: URL is read: the rest is megabytes of base64.
   if (typeof value === 'string' && value.startsWith('data:') && value.slice(0, 200).includes(';base64,')) return null;
   return isWebUrl(value) ? null : complain('', value, "an https: URL or a data: URL ('data:image/png;base64,…')");
 };
@@ -173,8 +173,8 @@ const textParts: Check = (value) => {
 };
 
 /**
- * An output that answers no call before it, by its place in `items`; null when there is none. Items that stand for
- * others (references, compactions, kinds that nobody here knows) may hold the call, so then nothing is said.
+ * An output that answers no call before it, by its index in `items`; null when there is none. Items that stand for
+ * others (references, compactions, unknown kinds) may hold the call, so then it is accepted.
  */
 export function orphanOutput(items: readonly JsonValue[]): { index: number; callId: string } | null {
   const called = new Set<string>();
@@ -252,7 +252,7 @@ export function decodeInput(instructions: string | null, input: string | readonl
   return { messages, origins };
 }
 
-/** What the item adds to the assistant's turn; null when it is nothing of the assistant's. */
+/** The item's part of the assistant's turn; null when it has none. */
 function assistantParts(item: InputItem): NeutralPart[] | null {
   switch (item.type) {
     case 'function_call':

@@ -76,7 +76,7 @@ class Answer {
   /** The message or thought that may still grow. */
   #open: MessageItem | ThoughtItem | null = null;
   #textLength = 0;
-  /** Where in the answer's text the last part of a message begins. */
+  /** Offset in the answer's text of a message's last part. */
   #partStart = 0;
   /** By the neutral index; all stay open to the end, since parallel ones may come in turns. */
   readonly #calls = new Map<number, CallItem>();
@@ -149,7 +149,7 @@ class Answer {
     }
   }
 
-  /** The `response` object of what has been said so far, or of the end. */
+  /** The `response` object so far, or at the end. */
   response(): JsonObject {
     return this.#responseOf(this.items());
   }
@@ -255,7 +255,7 @@ class Answer {
     this.#events?.summaryDelta(item, text);
   }
 
-  /** The provider's own encryption stays as it is; others' proofs are packed, so that they find their way back. */
+  /** The provider's own encryption stays unchanged; others' proofs are packed, so that they find their way back. */
   #proof(thought: KeptThought): void {
     const item = this.#thoughtItem();
     item.encrypted = thought.vendor === openAiResponsesId ? thought.proof : packThought(thought);
@@ -309,7 +309,7 @@ class Answer {
   #closeCall(item: CallItem, status: ItemStatus): void {
     if (!item.open) return;
     item.open = false;
-    // Clients parse the arguments, and an empty string is no JSON.
+    // Clients parse the arguments, and an empty string is not JSON.
     if (item.kind === 'function' && item.argumentsJson === '') {
       item.argumentsJson = '{}';
       this.#events?.argumentsDelta(item, '{}');

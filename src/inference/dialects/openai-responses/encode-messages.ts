@@ -13,7 +13,7 @@ const callIdCharsMax = 64;
 export interface EncodedInput {
   items: JsonObject[];
   losses: Loss[];
-  /** What cannot be said here, where leaving it out would change the answer. */
+  /** Parts that this format cannot express, when leaving them out would change the answer. */
   failure: Failure | null;
 }
 
@@ -49,7 +49,7 @@ function encodeMessage(message: NeutralMessage, encoding: Encoding): void {
   for (const part of message.parts) {
     const item = itemOf(part, encoding);
     if (item === 'content' && role === 'assistant' && part.type === 'image') {
-      // Only users show pictures here: its own follow as theirs.
+      // Only users show images here: the assistant's own follow as theirs.
       flush();
       items.push({ type: 'message', role: 'user', content: [contentPart(part, 'user', encoding)!] });
     } else if (item === 'content') {
@@ -72,7 +72,7 @@ function itemOf(part: NeutralPart, encoding: Encoding): JsonObject | 'content' |
     case 'tool-result':
       return result(part, encoding);
     case 'reasoning':
-      // What this provider did not encrypt it does not take back.
+      // This provider does not accept back what it did not encrypt.
       if (part.vendor !== openAiResponsesId || !part.signature) {
         lose(encoding, 'thinking');
         return null;
@@ -96,7 +96,7 @@ function itemOf(part: NeutralPart, encoding: Encoding): JsonObject | 'content' |
   }
 }
 
-/** Kinds of content that nobody here knows look like `input_…`; items have other names. */
+/** Unknown kinds of content look like `input_…`; items have other names. */
 function isContentPart({ type }: JsonObject): boolean {
   return typeof type === 'string' && /^(?:input_|output_|summary_text|reasoning_text|computer_screenshot)/.test(type);
 }
@@ -157,7 +157,7 @@ function contentPart(part: NeutralPart, role: string, encoding: Encoding): JsonO
 function documentOf({ source, name }: Of<'document'>): JsonObject {
   if (source.kind === 'file-id') return { file_id: source.fileId };
   if (source.kind === 'url') return { file_url: source.url };
-  // OpenAI refuses file data without a name, whose end says what it is.
+  // OpenAI refuses file data without a name, whose ending gives its type.
   const filename = name ?? `file.${extensions[source.mediaType] ?? 'txt'}`;
   return { filename, file_data: urlOf(source) };
 }

@@ -14,9 +14,9 @@ import { openAiResponsesId } from './wire.ts';
 const outputTokensMin = 16;
 
 /**
- * A neutral request as a Responses body. Losses are named by chat's fields. Refused: what would change the result
- * (several choices, audio, a required search or call). Nothing is stored at the provider unless asked for. It knows no
- * stop strings: the answer is cut at them here.
+ * A neutral request as a Responses body. Losses have the names of chat's fields. Requests that would change the result
+ * are refused (several choices, audio, a required search or call). Nothing is stored at the provider by default. It
+ * knows no stop strings: the answer is cut at them here.
  */
 export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest> {
   const { items, losses, failure } = encodeInput(request.messages);
@@ -37,7 +37,7 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
   put(body, 'user', request.user);
   putHints(body, request, losses);
   putExtensions(body, request, own, losses);
-  // Responses are kept by default, which nobody who did not ask for it expects.
+  // Responses are kept by default, which a caller that did not ask for it does not expect.
   body.store ??= false;
   body.stream = target.stream;
   dropUnsayable(request, losses);

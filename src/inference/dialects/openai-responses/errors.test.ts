@@ -25,7 +25,7 @@ test('a spent quota stops clients at once, a short wait does not', () => {
     assert.equal(codeOf(quota(limit, 3_600_000)), 'insufficient_quota');
     assert.equal(codeOf(quota(limit, null)), 'insufficient_quota');
   }
-  // They come with Retry-After, which a client that is told the quota is spent would not heed.
+  // They come with Retry-After, which a client would ignore if it learned that the quota is spent.
   for (const [limit, waitMs] of [
     ['minute', 30_000],
     ['concurrency', null],

@@ -37,7 +37,7 @@ export function faultInside(body: JsonObject): Fault {
 }
 
 /**
- * The body of an error answer: as everywhere, but for `code`, which is a string here. Codex loses the message of an
+ * The body of an error answer: as everywhere, except for `code`, which is a string here. Codex loses the message of an
  * integer one, and acts on the words (clients.md §2, §9).
  */
 export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
@@ -86,7 +86,7 @@ export function errorFrame(failure: Failure, context: ErrorContext, mark?: Strea
   return frameOf('response.created', 0, `,"response":${begun}`) + failed(1);
 }
 
-/** Waits up to this are told with Retry-After (design §6); a client that is told the quota is spent would not wait. */
+/** Waits up to this get a Retry-After (design §6); a client that learns that the quota is spent would not wait. */
 const shortWaitMs = 60_000;
 
 /** The string that clients act on: OpenAI's own words where it has one for the case. */

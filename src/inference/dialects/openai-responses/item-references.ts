@@ -4,7 +4,7 @@ import { isGiven } from '../fields.ts';
 import { type InputItem, isOwnId, type ResponsesRequest } from './wire.ts';
 
 /**
- * To a text or a call that a provider keeps. A thought may be missing: nothing but what the model makes of its own history
+ * References to a text or a call at a provider. A thought may be missing: only the model's view of its own history
  * depends on it.
  */
 export function isReference(item: InputItem): boolean {
@@ -33,8 +33,8 @@ export function referencesIn({ input }: ResponsesRequest): ItemReference[] | nul
 }
 
 /**
- * Each item stands where it is named first, and once: the AI SDK names a message once for each of its parts, and a body
- * of small names must not grow beyond what is kept.
+ * Each item appears where it is named first, and once: the AI SDK names a message once for each of its parts, and a
+ * body of small names must not grow beyond the kept items.
  */
 export function withItems(request: ResponsesRequest, items: Readonly<Record<string, JsonObject>>): ResponsesRequest {
   const placed = new Set<string>();

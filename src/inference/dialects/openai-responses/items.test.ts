@@ -17,7 +17,7 @@ function outputOf(events: readonly NeutralEvent[], echo?: JsonObject): JsonObjec
   return fold.result().output as JsonObject[];
 }
 
-/** The parts of the turn that a caller sends back as it was given. */
+/** The parts of a turn that a caller sends back unchanged. */
 function partsOf(output: readonly JsonObject[]): readonly NeutralPart[] {
   const input = [{ role: 'user', content: 'x' }, ...output];
   const decoded = decodeRequest(openAiResponses, { model: 'm', input });

@@ -1,9 +1,9 @@
 /**
- * Another vendor's proof over a thought, as `encrypted_content` carries it: callers send reasoning items back as they
- * are, so that the proof finds its way home. What has not this form is the Responses provider's own.
+ * Another vendor's proof over a thought, inside `encrypted_content`: callers send reasoning items back unchanged, so
+ * the proof finds its way home. Content of another form is the Responses provider's own.
  */
 export interface KeptThought {
-  /** The proof over the item's text; a thought that nobody may read; the proof that stands on the call after it. */
+  /** The proof over the item's text; a thought that nobody may read; the proof of the call after it. */
   kind: 'signed' | 'redacted' | 'call';
   vendor: string;
   proof: string;

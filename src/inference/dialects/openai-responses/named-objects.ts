@@ -3,8 +3,9 @@ import { type BodyObjects, findNamed, folded, memberKinds, type NamingRules } fr
 import { isOwnId } from './wire.ts';
 
 /**
- * Where a request names responses, conversations, prompts, files, stores and containers that OpenAI keeps. A tool of
- * type `mcp` is an address or the name of a service, with a token of the caller's own; only its tunnel is the operator's.
+ * Places in a request that name responses, conversations, prompts, files, stores and containers of OpenAI. A tool of
+ * type `mcp` is an address or the name of a service, with a token of the caller's own; only its tunnel is the
+ * operator's.
  */
 const rules: NamingRules = {
   members: memberKinds({
@@ -40,15 +41,15 @@ const rules: NamingRules = {
   }),
   items: memberKinds({ id: 'item-id', approval_request_id: 'label' }),
   itemUse(item, id) {
-    // What was made here no provider knows.
+    // No provider knows items that were made here.
     if (isOwnId(id)) return null;
     return isWhole(item) && isPlainlySpelt(item) ? 'label' : 'reference';
   },
 };
 
 /**
- * Items that a client sends whole, so that their id is no more than a label. All others are looked up by theirs:
- * references, thoughts without their encrypted text, pictures, searches, and what nobody here knows.
+ * Items that a client sends whole, so that their id is only a label. All others are looked up by id: references,
+ * thoughts without their encrypted text, images, searches, and unknown ones.
  */
 const wholeItems: ReadonlySet<JsonValue | undefined> = new Set([
   'message',

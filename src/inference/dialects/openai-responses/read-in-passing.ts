@@ -96,7 +96,7 @@ class SeenInPassing implements PassingFacts {
     if (typeof id === 'string') this.#id ??= id;
   }
 
-  /** As its last event has it, or whole. */
+  /** From its last event, or whole. */
   ended({ model, status, incomplete_details: details }: JsonObject): void {
     this.terminal = true;
     this.answeredAs = stringOr(model, null);
@@ -104,7 +104,7 @@ class SeenInPassing implements PassingFacts {
     this.finishReason = status === 'completed' ? 'stop' : reason === 'max_output_tokens' ? 'length' : reason;
   }
 
-  /** The last event repeats what came before. */
+  /** The last event repeats earlier content. */
   give(ids: readonly GivenId[]): void {
     this.#known ??= new Set();
     for (const one of ids) {
@@ -143,7 +143,7 @@ function isToolProgress(type: string): boolean {
   return /^response\.\w+_call(?:_\w+)?\./.test(type) || type.startsWith('response.mcp_list_tools.');
 }
 
-/** Text comes in deltas of its own; calls begin with their names, and thoughts may be nothing but what is encrypted. */
+/** Text comes in deltas of its own; calls begin with their names, and thoughts may be only encrypted. */
 function showsSomething(item: JsonObject, type: string): boolean {
   switch (item.type) {
     case 'message':
@@ -213,7 +213,7 @@ function idsGivenWith(item: JsonObject): GivenId[] {
   return given;
 }
 
-/** What a tool made. A citation of a file names one that was there before. */
+/** Output of a tool. A citation of a file names an earlier one. */
 function madeIn({ type, file_id: file, container_id: container }: JsonObject): GivenId[] {
   if (type !== 'container_file_citation' && type !== 'file_path') return [];
   return [file, container].flatMap((id) => (typeof id === 'string' ? [{ id, nameable: 'always' as const }] : []));

@@ -21,7 +21,7 @@ import {
   type WireTool,
 } from './wire.ts';
 
-/** Checks a body and keeps it as it came: what only a conversion needs is built when one is asked for. */
+/** Checks a body and keeps it unchanged: parts that only a conversion needs are built on demand. */
 export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest> {
   const checked = checkRequest(body);
   if (!checked.ok) return checked;
@@ -74,7 +74,7 @@ function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, r
 
 const startCharsMax = 1_024;
 
-/** What begins the conversation, which every later turn repeats. */
+/** The beginning of the conversation, which every later turn repeats. */
 function conversationStart({ instructions, input, previous_response_id: previous }: ResponsesRequest): string {
   if (previous) return previous.slice(0, startCharsMax);
   let start = typeof instructions === 'string' ? instructions.slice(0, startCharsMax) : '';
@@ -99,7 +99,7 @@ function stateOf(body: ResponsesRequest): RequestState | null {
   return state.store || state.previous !== null || state.conversation !== null || state.background ? state : null;
 }
 
-/** Items and parts of types that nobody here knows may hold anything. */
+/** Items and parts of unknown types may hold anything. */
 function textIn(content: readonly unknown[]): string {
   let text = '';
   for (const part of content) {
@@ -110,7 +110,7 @@ function textIn(content: readonly unknown[]): string {
 }
 
 /**
- * What an answer repeats of its request, as plain data. Tools and instructions are left out: no client reads them
+ * Parts of the request that an answer repeats, as plain data. Tools and instructions are left out: no client reads them
  * back, and the 30 KB of a coding agent's would travel three times a turn.
  */
 function echoOf(body: ResponsesRequest): JsonObject {
@@ -132,7 +132,7 @@ function echoOf(body: ResponsesRequest): JsonObject {
 }
 
 /**
- * The body for a provider of the caller's own format. The bytes stay as they came, but for spliced values. Thoughts
+ * The body for a provider of the caller's own format. The bytes stay unchanged, except for spliced values. Thoughts
  * that this gateway converted for an earlier turn are left out: the provider would refuse what it did not encrypt.
  */
 function forward(
@@ -218,7 +218,7 @@ function nativeOnly(body: ResponsesRequest): Failure | null {
   );
 }
 
-/** What routing must know of a checked request. `bodyBytes` is the length of its JSON as received. */
+/** Facts of a checked request for routing. `bodyBytes` is the length of its JSON as received. */
 function needsOf(body: ResponsesRequest, bodyBytes: number): RequestNeeds {
   const media = { vision: false, audioIn: false };
   if (Array.isArray(body.input)) {
@@ -250,7 +250,7 @@ function look(
   media: { vision: boolean; audioIn: boolean },
 ): void {
   if (!Array.isArray(content)) return;
-  // Items of types that nobody here knows may hold anything.
+  // Items of unknown types may hold anything.
   for (const part of content as readonly unknown[]) {
     if (!isObject(part)) continue;
     media.vision ||= part.type === 'input_image';
@@ -260,7 +260,7 @@ function look(
 
 interface Decoded {
   request: NeutralRequest;
-  /** Where each message stands in `input`; see `DecodedInput`. */
+  /** Index of each message in `input`; see `DecodedInput`. */
   origins: readonly number[];
 }
 
@@ -275,8 +275,8 @@ function toNeutral(body: ResponsesRequest): Decoded {
   };
   const { tools, choice, beyond } = decodeTools(body);
   if (tools.length > 0) request.tools = tools;
-  // A choice among tools that nobody else has is none.
-  // A call that must be made, of tools that are all the provider's: whoever cannot make it has to say so.
+  // A choice among tools that nobody else has is not a choice. A required call of tools that only the provider has: a
+  // target that cannot make it has to say so.
   if (choice !== null && (tools.length > 0 || choice.type === 'required')) request.toolChoice = choice;
   const left = placeFields(requestFields, request, body, undefined, [...beyond, ...partsBeyond(body)], saysSomething);
   if (left.hints !== null) request.hints = left.hints;
@@ -300,7 +300,7 @@ function partsBeyond({ text, include }: ResponsesRequest): [string, JsonValue][]
   return beyond;
 }
 
-/** Fields that encoders of other dialects name in OpenAI's older format, by what they are called here. */
+/** Names here of fields that encoders of other dialects name in OpenAI's older format. */
 const words: ReadonlyMap<string, string> = new Map([
   ['max_tokens', 'max_output_tokens'],
   ['max_completion_tokens', 'max_output_tokens'],

@@ -148,7 +148,7 @@ const conversationId = textOr(
 const items = arrayOf(object, 0, Number.POSITIVE_INFINITY, 'items');
 const itemsOrText = textOr(items);
 
-/** What is not here is kept, and forwarded as it came to those who speak this dialect. */
+/** Other fields are kept, and forwarded unchanged to targets of this dialect. */
 export const requestFields = fieldTable<ResponsesRequest>({
   model: [modelName, 'read', modelName],
   input: [input, 'read', itemsOrText],
@@ -238,7 +238,7 @@ function customTool(tool: WireTool): NeutralTool {
   const { format } = tool;
   const described = [
     tool.description ?? '',
-    // Who cannot hold the model to a grammar can still show it.
+    // A target that cannot hold the model to a grammar can still show it.
     isGrammar(format) && typeof format.definition === 'string'
       ? `The input must follow this ${typeof format.syntax === 'string' ? format.syntax : 'formal'} grammar:\n${format.definition}`
       : '',
@@ -317,7 +317,7 @@ function choiceFitsTools(body: JsonObject): Complaint | null {
   return fits ? null : within('tool_choice', complain('name', choice.name, "the name of one of 'tools'"));
 }
 
-/** What `/openapi.json` says of such a body. */
+/** Schema of such a body for `/openapi.json`. */
 export function requestSchema(): JsonSchema {
   const choices = ['input', 'previous_response_id', 'conversation', 'prompt'].map((name) => ({ required: [name] }));
   return { ...bodySchema(requestFields, requiredBeside), anyOf: choices };

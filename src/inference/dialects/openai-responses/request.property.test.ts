@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import { decodeRequest } from '../decode-request.fixture.ts';
 import { openAiResponses } from './index.ts';
 
-/* What came in this format and goes out in it says the same: every field is there, or listed as lost. */
+/* A request in this format that is written in it again says the same: every field is there, or listed as lost. */
 
 const word = fc.string({ minLength: 1, maxLength: 8 }).filter((s) => s.trim() !== '');
 const part = fc.oneof(

@@ -37,7 +37,7 @@ export interface CallItem {
   index: number;
   callId: string;
   name: string;
-  /** As JSON; of a custom tool too, until it is unwrapped. */
+  /** As JSON; for a custom tool, too, until it is unwrapped. */
   argumentsJson: string;
   open: boolean;
 }
@@ -52,7 +52,7 @@ export interface WholeItem {
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
-/** The item as the wire has it, with what it holds so far. */
+/** The item in the wire's form, with its content so far. */
 export function wireItem(item: OutputItem, status: ItemStatus): JsonObject {
   switch (item.kind) {
     case 'message':
@@ -102,8 +102,8 @@ export function wirePart(part: MessagePart): JsonObject {
 }
 
 /**
- * The text for a custom tool out of the arguments of the function that stood in for it. Models do not always keep to
- * the schema: another lone string member is taken for the text, and anything else goes as it was written.
+ * The text for a custom tool from the arguments of its replacement function. Models do not always keep to the schema:
+ * another lone string member is taken for the text, and anything else goes unchanged.
  */
 export function customInput(argumentsJson: string): string {
   let value: unknown;
@@ -120,7 +120,7 @@ export function customInput(argumentsJson: string): string {
   return members.length === 1 && typeof members[0] === 'string' ? members[0] : argumentsJson;
 }
 
-/** How an answer stands. `incomplete` says why; the word is OpenAI's. */
+/** State of an answer. `incomplete` has a reason; the word is OpenAI's. */
 export type ResponseState =
   | { status: 'in_progress' }
   | { status: 'completed' }
@@ -139,12 +139,14 @@ export interface ResponseFacts {
   filters?: JsonObject;
 }
 
-/** `resp_` and what is unique of the fallback id, which comes of the request's own: a log line leads to the other. */
+/**
+ * `resp_` and the unique part of the fallback id, which comes from the request's own: a log line leads to the other.
+ */
 export function responseIdOf({ fallbackId }: AnswerHead): string {
   return `resp_${saltOf(fallbackId)}`;
 }
 
-/** The part of an id behind its prefix. */
+/** The part of an id after its prefix. */
 export function saltOf(id: string): string {
   return id.replace(/^[a-z]+[-_]/i, '').replace(/[^\w-]/g, '');
 }
@@ -161,7 +163,7 @@ export function stateAtEnd(reason: FinishReason): ResponseState {
   }
 }
 
-/** The `response` object, as whole answers are and as streams repeat it. Usage only of what has ended. */
+/** The `response` object, of whole answers and in streams. Usage only at the end. */
 export function responseObject(facts: ResponseFacts, state: ResponseState): JsonObject {
   const settings = isObject(facts.echo?.settings) ? facts.echo.settings : unsaid;
   const ended = state.status === 'completed' || state.status === 'incomplete';
@@ -183,7 +185,7 @@ export function responseObject(facts: ResponseFacts, state: ResponseState): Json
   };
 }
 
-/** What the published type requires of an answer to a request that nobody could read. */
+/** Members that the published type requires of an answer to an unreadable request. */
 const unsaid: JsonObject = {
   parallel_tool_calls: true,
   tool_choice: 'auto',
@@ -192,7 +194,7 @@ const unsaid: JsonObject = {
   metadata: {},
 };
 
-/** OpenAI's `usage` object: the details are required there, so what nobody counted is 0. */
+/** OpenAI's `usage` object: the details are required there, so an unknown count is 0. */
 function wireUsage(usage: Usage | null): JsonObject {
   const inputTokens = usage?.inputTokens ?? 0;
   const outputTokens = usage?.outputTokens ?? 0;

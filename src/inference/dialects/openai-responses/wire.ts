@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 
 /*
- * OpenAI's Responses as they travel (published OpenAPI description, `test/spec/openai-openapi.json`). Only what a
- * conversion reads is typed; everything else stays as it came.
+ * OpenAI's Responses on the wire (published OpenAPI description, `test/spec/openai-openapi.json`). Only the parts that
+ * a conversion reads are typed; everything else stays unchanged.
  */
 
-/** What this dialect is called where other dialects keep its fields. */
+/** Name of this dialect where other dialects keep its fields. */
 export const openAiResponsesId = 'openai-responses';
 
 /**
@@ -79,7 +79,7 @@ export interface TextFormat extends JsonObject {
   description?: string | null;
 }
 
-/** Ids that this gateway gave to what it converted: no provider knows them. */
+/** Ids that this gateway gave to converted items: no provider knows them. */
 export const ownIdMark = 'cv_';
 
 export function isOwnId(id: JsonValue | undefined): boolean {

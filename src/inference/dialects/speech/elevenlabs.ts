@@ -9,7 +9,7 @@ export const elevenLabsSpeech: SpeechDialect = {
   encode(order) {
     const { model, voice, format, request, facts } = order;
     const body: JsonObject = { ...request.extra, text: request.input, model_id: model };
-    // It takes 0.7 to 1.2; what is beyond is brought to its bounds, as its own interface does.
+    // It accepts 0.7 to 1.2; other values are brought to these bounds, as its own interface does.
     if (request.speed !== 1) body.voice_settings = { speed: Math.min(1.2, Math.max(0.7, request.speed)) };
     const losses = lossesOf(order, { extra: 'taken' });
     if (request.speed < 0.7 || request.speed > 1.2) losses.push({ field: 'speed', why: 'clamped' });

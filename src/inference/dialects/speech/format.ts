@@ -19,7 +19,7 @@ export interface SpeechOrder {
   model: string;
   /** The upstream's own name of it. */
   voice: string;
-  /** What it is to answer in. */
+  /** Format of its answer. */
   format: AudioFormat;
   request: SpeechRequest;
   facts: SpeechFacts;
@@ -42,7 +42,7 @@ export interface SpeechFacts {
   path: string;
   /** The same where it depends on the model; wins over `path`. */
   pathOf?: (model: string, options: { apiVersion: string | null }) => string;
-  /** What it can answer in; anything else is converted from one of these. */
+  /** Its output formats; any other is converted from one of these. */
   outputs: readonly AudioFormat[];
   /** Samples a second of its `pcm`; absent: 24,000. */
   pcmRateHz?: number;
@@ -55,7 +55,7 @@ export interface SpeechFacts {
   instructions: 'taken' | 'not taken';
 }
 
-/** What of a request a service has no place for. `extra: 'taken'`: members that nobody here knows go on as they are. */
+/** Losses of a request at a service. `extra: 'taken'`: unknown members go on unchanged. */
 export function lossesOf({ request, facts }: SpeechOrder, { extra }: { extra: 'taken' | 'lost' }): Loss[] {
   const losses: Loss[] = [];
   if (request.instructions !== null && facts.instructions === 'not taken') {

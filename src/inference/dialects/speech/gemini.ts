@@ -5,8 +5,8 @@ import { toldCount } from '../../neutral/usage.ts';
 import { lossesOf, type SpeechDialect } from './format.ts';
 
 /**
- * https://ai.google.dev/gemini-api/docs/speech-generation: a conversation that answers in sound, as PCM in base64. Style
- * is asked for in words before the text.
+ * https://ai.google.dev/gemini-api/docs/speech-generation: a conversation that answers in audio, as PCM in base64.
+ * Words before the text ask for a style.
  */
 export const geminiSpeech: SpeechDialect = {
   id: 'gemini',
@@ -28,7 +28,7 @@ export const geminiSpeech: SpeechDialect = {
   },
 };
 
-/** What one event, or the whole answer, holds. */
+/** Contents of one event, or of the whole answer. */
 export interface GeminiSound {
   /** Null when there is none in it. */
   sound: Buffer | null;

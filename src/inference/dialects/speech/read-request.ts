@@ -34,7 +34,7 @@ const inputSend = 'the text to speak';
 const voiceSend = `a voice, such as ${standardVoices.map((name) => `'${name}'`).join(', ')} (GET /v1/audio/voices lists them)`;
 const voiceName = stringOf(1, voiceCharsMax);
 
-/** What `/openapi.json` says of such a body. */
+/** Schema of such a body for `/openapi.json`. */
 export function speechSchema(): JsonSchema {
   const voice = textOr(members(voiceSend, { id: needed(voiceName, 'its id') }));
   return schemaBesideModel({ input: string, voice, ...rules }, { input: inputSend, voice: voiceSend });
@@ -50,7 +50,7 @@ export function readSpeechRequest(body: JsonObject): Result<SpeechRequest> {
     const complaint = optional(body, name, rule);
     if (complaint !== null) return refuse(asFailure(complaint));
   }
-  // Half a character cannot be said, and is no UTF-8.
+  // Half a character cannot be spoken, and is not UTF-8.
   const input = (body.input as string).toWellFormed();
   return {
     ok: true,

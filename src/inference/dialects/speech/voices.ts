@@ -4,7 +4,7 @@ import { type StandardVoice, standardVoices } from '../../neutral/speech.ts';
 export interface VoiceFacts {
   /** Which models, by id in lower case; absent: all that are left. */
   models?: RegExp;
-  /** Its own names, as they are told to callers. */
+  /** Its own names, as callers see them. */
   names: readonly string[];
   /** Names beyond those that it takes too; absent: none. `any`: it alone knows them, and judges. */
   others?: 'any' | RegExp;
@@ -25,7 +25,7 @@ export const sameStandardVoices: Readonly<Record<StandardVoice, string>> = {
   shimmer: 'shimmer',
 };
 
-/** A server whose voices nobody here knows. */
+/** A server with unknown voices. */
 export const unknownVoices: VoiceFacts = { names: [...standardVoices], others: 'any', standard: sameStandardVoices };
 
 /** The six as Kokoro has them (design §13). */
@@ -67,8 +67,8 @@ export interface FoundVoice {
 }
 
 /**
- * The target's name for what the caller asked; null when it has no such voice. `mapped` is the operator's word for it
- * (`voices` of the alias), `listed` what the server itself lists.
+ * The target's name for the requested voice; null when it has no such voice. `mapped` is the operator's word for it
+ * (`voices` of the alias), `listed` the server's own list.
  */
 export function findVoice(
   asked: string,
@@ -78,7 +78,7 @@ export function findVoice(
   const name = mapped ?? asked;
   const found: FoundVoice = { name, how: 'as asked' };
   if (listed.includes(name) || facts.names.includes(name)) {
-    // What it is called by callers may be another name there.
+    // The callers' name may be another one there.
     return isStandard(name) && !listed.includes(name) ? { ...found, name: facts.standard[name] } : found;
   }
   if (isStandard(name)) return { ...found, name: facts.standard[name] };

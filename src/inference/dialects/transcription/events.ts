@@ -23,7 +23,7 @@ export class TextPieces {
   text = '';
   #blank = '';
 
-  /** What is to be shown of the next segment; '' when there is nothing. */
+  /** The part of the next segment to show; '' when there is nothing. */
   add(segment: string): string {
     const begun = this.text === '' ? segment.trimStart() : this.#blank + segment;
     const piece = begun.trimEnd();
@@ -36,7 +36,7 @@ export class TextPieces {
 const content: PassingVerdict = { content: true, fault: null, usageOnly: false };
 const aside: PassingVerdict = { content: false, fault: null, usageOnly: false };
 
-/** Watches such events that are forwarded as they come. */
+/** Watches such events that are forwarded unchanged. */
 export function readTranscriptEvents(): PassingReader {
   const seen: PassingFacts = { usage: null, terminal: false, outputTokensSeen: 0 };
   return {

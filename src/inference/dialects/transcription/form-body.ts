@@ -12,7 +12,7 @@ export function formBody(
   file: { name: string; extension: string; mime: string },
 ): { contentType: string; pieces: readonly UploadPiece[] } {
   const parts = fields.map((field) => fieldPart(boundary, field));
-  // Named by what it is: some services go by the name alone, and a caller's may say anything.
+  // Named by its type: some services go by the name alone, and a caller's may say anything.
   const head = filePartHead(boundary, { ...file, fileName: `audio.${file.extension}` });
   return {
     contentType: formType(boundary),

@@ -10,7 +10,7 @@ export type TranscriptionDialectId = 'openai' | 'whisper-cpp' | 'gemini' | 'deep
 export interface TranscriptionDialect {
   id: TranscriptionDialectId;
   encode(order: TranscriptionOrder): EncodedTranscription;
-  /** What a whole 2xx answer holds; a Fault when that is not what the order asked for. */
+  /** Contents of a whole 2xx answer; a Fault when it is not what the order asked for. */
   decode(body: unknown, order: Pick<TranscriptionOrder, 'request'>): DecodedTranscription | Fault;
 }
 
@@ -18,7 +18,7 @@ export interface TranscriptionOrder {
   /** Upstream model id. */
   model: string;
   request: TranscriptionRequest;
-  /** What the file is, by its content. */
+  /** Type of the file, by its content. */
   file: { extension: string; mime: string };
   facts: TranscriptionFacts;
   apiVersion: string | null;
@@ -26,7 +26,7 @@ export interface TranscriptionOrder {
   stream: boolean;
   /** The operator's own fields for the target, over all others. */
   body: Readonly<Record<string, unknown>>;
-  /** Not in the file: parts of a form are set apart by it. */
+  /** A text that the file does not contain: it separates the parts of a form. */
   boundary: string;
 }
 
@@ -34,7 +34,7 @@ export interface EncodedTranscription {
   /** Path and query below the base URL. */
   path: string;
   contentType: string;
-  /** What is sent, in order; `file` and `file-base64` stand for the file's own bytes. */
+  /** Pieces of the body, in order; `file` and `file-base64` stand for the file's own bytes. */
   pieces: readonly UploadPiece[];
   losses: Loss[];
 }
@@ -43,7 +43,7 @@ export type UploadPiece = { text: string } | 'file' | 'file-base64';
 
 export interface DecodedTranscription {
   transcript: Transcript;
-  /** What the upstream says it used, `audioMs` among it; null when it says nothing. */
+  /** The upstream's usage, `audioMs` among it; null when it gives none. */
   usage: Usage | null;
 }
 
@@ -56,7 +56,7 @@ export interface TranscriptionFacts {
   pathOf?: (model: string, task: TranscriptionTask, options: { apiVersion: string | null }) => string;
   /** Models that translate; absent: all, where there is a path for it. */
   translates?: RegExp;
-  /** What it can tell the times of. */
+  /** Parts that it can give times for. */
   timestamps: Timestamps;
   /** Models that give text alone. */
   untimed?: RegExp;
@@ -68,7 +68,7 @@ export interface TranscriptionFacts {
   containers?: readonly string[];
   /** Largest file; absent: no such bound is known. */
   fileBytesMax?: number;
-  /** OpenAI's format only: what it calls `timestamp_granularities[]`. */
+  /** OpenAI's format only: its name for `timestamp_granularities[]`. */
   granularitiesField?: string;
   /** OpenAI's format only: form fields that it answers 4xx to. */
   omit?: readonly string[];

@@ -71,7 +71,7 @@ function lossesOf({ extra, include }: TranscriptionRequest): Loss[] {
   return losses;
 }
 
-/** What it thought beside it is no part of it. */
+/** Its thoughts are not part of it. */
 function textOf(parts: JsonValue | undefined): string {
   if (!Array.isArray(parts)) return '';
   return parts

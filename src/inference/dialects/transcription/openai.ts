@@ -10,7 +10,7 @@ import { missingTimes, needsTimes, pathFor, type TranscriptionDialect } from './
 import { readSegments, readWords, secondsOf } from './read-times.ts';
 
 /**
- * OpenAI's form, which nearly everybody took over. It is asked for `json`, or for `verbose_json` where times are wanted:
+ * OpenAI's form, which nearly everybody took over. It asks for `json`, or for `verbose_json` when times are wanted:
  * texts and subtitles are written here, so that they are the same whoever answers.
  */
 export const openAiTranscription: TranscriptionDialect = {

@@ -32,7 +32,7 @@ const listFields = {
 const single = new Set(['model', 'user', ...Object.keys(singleFields)]);
 const lists = new Set(Object.keys(listFields));
 
-/** What `/openapi.json` says of such a form. */
+/** Schema of such a form for `/openapi.json`. */
 export function transcriptionSchema(): JsonSchema {
   const file = described({ type: 'string', format: 'binary' }, () => null);
   return schemaBesideModel({ file, ...singleFields, ...listFields }, { file: 'an audio file' });

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { TranscriptSegment, TranscriptWord } from '../../neutral/transcript.ts';
 
-/** Null when the value is no list of segments that all have their times. */
+/** Null when the value is not a list of segments that all have their times. */
 export function readSegments(value: JsonValue | undefined): TranscriptSegment[] | null {
   if (!Array.isArray(value)) return null;
   const segments: TranscriptSegment[] = [];
@@ -30,7 +30,7 @@ export function readWords(value: JsonValue | undefined): TranscriptWord[] | null
 /** No file is heard for eleven days: who tells more has counted wrong, and the books could not hold all of it. */
 const secondsMax = 1_000_000;
 
-/** Seconds; null when it is none. Some write numbers as text. */
+/** Seconds; null for anything else. Some write numbers as text. */
 export function secondsOf(value: JsonValue | undefined): number | null {
   const number = typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : value;
   return typeof number === 'number' && number >= 0 && number <= secondsMax ? number : null;

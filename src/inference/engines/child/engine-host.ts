@@ -16,7 +16,7 @@ const makers: Readonly<Record<EngineLoad['extra'], (transformers: Transformers, 
 
 let work: Promise<Work> | null = null;
 
-// The gateway died: nobody is left to work for.
+// The gateway died, so nobody is left to work for.
 process.on('disconnect', () => process.exit());
 
 process.on('message', (message: ToHost) => {
@@ -48,7 +48,7 @@ function behindTheGateway(): void {
   try {
     os.setPriority(5);
   } catch {
-    // Where it may not, it shares alike.
+    // Without the right to lower its priority, it runs at the same one.
   }
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { ModelManifest } from '../extras/model-manifest.ts';
 
-/** What a child is told at its start. */
+/** Settings for a child at its start. */
 export interface EngineLoad {
   extra: ModelManifest['extra'];
   /** Folder with node_modules. */
@@ -15,7 +15,7 @@ export interface EngineLoad {
   embeds: ModelManifest['embeds'] | null;
 }
 
-/** What we use of @huggingface/transformers, which is no dependency of ours but comes with `culvert add`. */
+/** The used part of @huggingface/transformers, which is not a dependency of ours but comes with `culvert add`. */
 export interface Transformers {
   env: {
     allowRemoteModels: boolean;
@@ -70,7 +70,7 @@ export interface Processor {
   feature_extractor: { config: { chunk_length: number; hop_length: number; sampling_rate: number } };
 }
 
-/** The package, told to load what lies on this disk and nothing else. */
+/** The package, restricted to files of this disk. */
 export async function loadTransformers({ runtime, models }: EngineLoad): Promise<Transformers> {
   const entry = createRequire(join(runtime, 'package.json')).resolve('@huggingface/transformers');
   // `require` names the CommonJS one, which serves as well and is one copy.

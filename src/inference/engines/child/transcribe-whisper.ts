@@ -22,7 +22,7 @@ export interface WindowSegment {
   words: { word: string; startS: number; endS: number }[] | null;
 }
 
-/** What was said in one window of sound. */
+/** Transcript of one window of audio. */
 export async function createWhisper(transformers: Transformers, load: EngineLoad) {
   const { AutoTokenizer, AutoProcessor, WhisperForConditionalGeneration, Tensor } = transformers;
   const local = { local_files_only: true };

@@ -8,7 +8,7 @@ import { AddFailed, type HostedFile, reach } from './model-host.ts';
 const triesMax = 5;
 const restMs = 1_000;
 const restMaxMs = 30_000;
-/** A host that sends nothing for so long is asked again. */
+/** A host that sends nothing for this long is asked again. */
 const silenceMs = 60_000;
 
 export interface DownloadParts {
@@ -20,8 +20,8 @@ export interface DownloadParts {
 }
 
 /**
- * Brings a file to `to`, whole and checked, and returns its SHA-256; a part of it that is there already is gone on
- * from. Throws AddFailed with a sentence; what has come by then is kept for the next time, unless it is not the file.
+ * Brings a file to `to`, whole and checked, and returns its SHA-256; it continues an earlier part. Throws AddFailed
+ * with a sentence; the part so far is kept for the next time, unless it is not the right file.
  */
 export async function downloadFile(file: HostedFile, to: string, parts: DownloadParts): Promise<string> {
   const kept = await checkedFile(file, to);
@@ -107,7 +107,7 @@ async function fetchRest(file: HostedFile, part: string, from: number, parts: Do
   }
 }
 
-/** Its SHA-256 when it is there, whole, and what it should be. */
+/** Its SHA-256 when it is there, whole and correct. */
 async function checkedFile({ bytes, digest }: HostedFile, path: string): Promise<string | null> {
   if ((await bytesIn(path)) !== bytes) return null;
   const sha256 = createHash('sha256');

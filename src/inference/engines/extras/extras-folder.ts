@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Where added engines lie, below the data folder. */
+/** Folders of added engines, below the data folder. */
 export interface ExtrasFolder {
   path: string;
   /** Of the packages that run models. */
@@ -16,7 +16,7 @@ export function extrasFolderAt(dataDir: string): ExtrasFolder {
   return { path, runtime: join(path, 'runtime'), model, file: (id, file) => join(model(id), file) };
 }
 
-/** A model that is whole; what was received, for later looks. */
+/** A whole model; the received checksums, for later checks. */
 export interface InstalledModel {
   id: string;
   repository: string;
@@ -29,16 +29,16 @@ export interface InstalledFile {
   path: string;
   bytes: number;
   sha256: string;
-  /** Whose word its content was held against; `nobody`: only its length could be. */
+  /** Whose checksum its content was compared with; `nobody`: only its length could be checked. */
   checkedAgainst: 'culvert' | 'host' | 'nobody';
 }
 
-/** Null while it is not whole. Written last, so what it names is there. */
+/** Null while it is not whole. Written last, so the files that it names are there. */
 export function installedModel(folder: ExtrasFolder, id: string): InstalledModel | null {
   return readJson<InstalledModel>(folder.file(id, 'installed.json'));
 }
 
-/** What an `installed.json` says, wherever it lies; null when it is none. */
+/** Contents of an `installed.json`, wherever it lies; null when it is not one. */
 export function readPin(file: string): InstalledModel | null {
   const pin = readJson<Partial<InstalledModel>>(file);
   if (typeof pin?.id !== 'string' || !Array.isArray(pin.files)) return null;

@@ -17,7 +17,7 @@ export interface FileHostOptions {
   content(path: string): Buffer | undefined;
   /** Bytes after which the connection is cut, for the nth GET of a file (from 0). Undefined: it is not. */
   cutAfter?(path: string, nth: number): number | undefined;
-  /** What it says of its files: the hub's own headers, or those of any file server. */
+  /** Headers of its files: the hub's own, or those of any file server. */
   says?: 'checksums' | 'nothing' | 'wrong checksums';
 }
 

@@ -90,7 +90,7 @@ test('a download that is cut goes on where it was, and what comes is the file', 
   });
   await install();
   assert.deepEqual(readFileSync(folder.file('tiny', 'onnx/model.onnx')), weights);
-  // Whether a cut connection gave up what it had received is the network's affair; that it took four is ours.
+  // Whether a cut connection passed on its bytes depends on the network; that it took four depends on us.
   assert.equal(host.requests.filter((request) => /^GET .*onnx/.test(request)).length, 4);
   assert.equal(rests.length, 3);
 });

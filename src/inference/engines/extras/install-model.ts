@@ -18,7 +18,7 @@ export interface InstallParts {
 
 const toldEveryMs = 1_000;
 
-/** Downloads what is missing of a model and marks it installed. What has come stays when it fails. */
+/** Downloads the missing files of a model and marks it installed. Downloaded parts stay when it fails. */
 export async function installModel(manifest: ModelManifest, hosted: HostedModel, parts: InstallParts): Promise<void> {
   const { folder, nowMs } = parts;
   const totalBytes = hosted.files.reduce((sum, { bytes }) => sum + bytes, 0);

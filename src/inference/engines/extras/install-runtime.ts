@@ -61,7 +61,7 @@ const freshSuffix = '.new-';
 /** No installation takes as long. */
 const forgottenMs = 86_400_000;
 
-/** What was left by one that was killed. */
+/** Left by a killed process. */
 function removeForgotten({ folder, nowMs }: RuntimeParts): void {
   const begin = `${basename(folder.runtime)}.new`;
   for (const name of readdirSync(dirname(folder.runtime))) {

@@ -3,7 +3,10 @@ import type { ExtrasFolder } from './extras-folder.ts';
 import { AddFailed, defaultModelHost, type HostedModel } from './model-host.ts';
 import type { ModelManifest } from './model-manifest.ts';
 
-/** The model as somebody has put it into its folder; asks no other machine. Throws AddFailed that names what is missing. */
+/**
+ * The model as somebody has copied it into its folder; asks no other machine. Throws AddFailed that names the missing
+ * files.
+ */
 export function modelAtHand(folder: ExtrasFolder, manifest: ModelManifest): HostedModel {
   const files = manifest.files.map(({ path, sha256 }) => ({
     path,

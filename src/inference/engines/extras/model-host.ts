@@ -1,13 +1,13 @@
 import type { ManifestFile, ModelManifest } from './model-manifest.ts';
 
-/** Where models come from, unless CULVERT_MODEL_HOST names a mirror of the same paths. */
+/** Default host of models; CULVERT_MODEL_HOST names a mirror of the same paths. */
 export const defaultModelHost = 'https://huggingface.co';
 
 const redirectsMax = 5;
 /** Files that are asked about at one time. */
 const atOnce = 4;
 
-/** What a file's content is held against. */
+/** Expected hash of a file's content. */
 export interface FileDigest {
   kind: 'sha256' | 'git-sha1';
   hex: string;

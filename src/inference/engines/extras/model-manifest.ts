@@ -8,8 +8,8 @@ export interface ManifestFile {
   /** About how many bytes, for the time before the host was asked. */
   aboutBytes: number;
   /**
-   * Null: this version of Culvert does not know it. Then what the host says of the file counts, and what was received
-   * is written down (`installed.json`), which whoever adds it is told.
+   * Null: this version of Culvert does not know it. Then the host's value counts, and the received one is written down
+   * (`installed.json`), which the user is told.
    */
   sha256: string | null;
 }
@@ -23,7 +23,7 @@ export interface ModelManifest {
   licence: string;
   /** On the model host. */
   repository: string;
-  /** A branch; what is downloaded is the one commit that it stood for when it was asked. */
+  /** A branch; the download uses the one commit that it stood for when it was asked. */
   revision: string;
   files: readonly ManifestFile[];
   /** Which of its weights are loaded, by the names of transformers.js: `q8`, `fp32`. */
