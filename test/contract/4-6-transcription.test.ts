@@ -166,7 +166,7 @@ test('design §6 what is wrong is 400 and names its field; nothing of it reaches
     [[{ model: 't' }, { file: Buffer.alloc(0) }], 'file', /0 bytes/],
     [[{ model: 't' }, { file: png, fileName: 'speech.wav' }], 'file', /not known audio/],
     [[{ model: 't' }, { file: Buffer.from('{"a":1}') }], 'file', /not known audio/],
-    [[{ model: 't', file: 'plain' }, { file: null }], 'file', /send it as a file/],
+    [[{ model: 't', file: 'plain' }, { file: null }], 'file', /Send it as a file/],
     [[{ model: 't', response_format: 'xml' }], 'response_format', /json, text, srt, vtt, verbose_json/],
     [[{ model: 't', temperature: '2' }], 'temperature', /0 to 1/],
     [[{ model: 't', temperature: 'warm' }], 'temperature', /0 to 1/],

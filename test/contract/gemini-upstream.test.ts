@@ -223,7 +223,7 @@ test('S17 a picture that cannot or may not be fetched is 400 naming its part, an
   upstream.clear();
   for (const [url, why] of [
     [`https://${place}/missing`, 'answered 404'],
-    [`https://${place}/page`, 'no picture'],
+    [`https://${place}/page`, 'not a picture'],
     [`https://${place}/away`, 'not on the public Internet'],
     ['https://169.254.169.254/latest/meta-data/', 'not on the public Internet'],
     ['https://[::ffff:127.0.0.1]/', 'not on the public Internet'],

@@ -12,5 +12,5 @@ test('a model none of whose providers could be made ready is 503, and says that 
   });
   const { error } = (await answer.json()) as { error: { message: string } };
   assert.equal(answer.status, 503, error.message);
-  assert.match(error.message, /No provider of the model 'smart' can be used as it is configured/);
+  assert.match(error.message, /No provider of the model 'smart' can be used with the present configuration/);
 });
