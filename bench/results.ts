@@ -7,9 +7,9 @@ import { markdownTable, type Row } from './rows.ts';
 /** A subject's figures as results.md has them. */
 export interface Section {
   subject: string;
-  /** As somebody would repeat it. */
+  /** The command that repeats it. */
   command: string;
-  /** What was on and how it was measured; whole sentences. */
+  /** Circumstances and method of the measurement, in whole sentences. */
   how: string;
   /** Default: this checkout's. */
   commit?: string;

@@ -1,4 +1,4 @@
-/** One line of the table: what was measured against what design §18 asks. */
+/** One line of the table: the measured value against the goal of design §18. */
 export interface Row {
   what: string;
   measured: string;

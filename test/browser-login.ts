@@ -1,6 +1,6 @@
 import type { TestGateway } from './start-gateway.ts';
 
-/** What a browser keeps that is logged in. */
+/** State of a logged-in browser. */
 export interface LoggedIn {
   cookie: string;
   csrf: string;

@@ -16,7 +16,7 @@ const sections = (text: string) => new Set([...text.matchAll(/^## (\w+)\./gm)].m
 /** Attacks are `S4` there and here; faults are `37` there and `F37` here. */
 const rows = new Set([...documents.faults.matchAll(/^\| (S?\d+) \|/gm)].map(([, row]) => row!.replace(/^\d/, 'F$&')));
 
-/** What is cited, with the places that have it. */
+/** Cited names, with the places that have them. */
 const kinds: { pattern: RegExp; known: ReadonlySet<string> }[] = [
   { pattern: /\bdesign(?:\.md)? §(\d+)/g, known: sections(documents.design) },
   { pattern: /\bclients\.md §(\d+\w?)/g, known: sections(documents.clients) },

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 
-/** More would make one bad subject a failure for good: what is on main is not rewritten. */
+/** More would make one bad subject a failure for good: commits on main are not rewritten. */
 const newest = 10;
 const subjectCharsMax = 71;
 /** Verbs that only look like another form. */

@@ -1,6 +1,6 @@
 import type { AnswerForm, Bytes, Client, Failed, HeaderList, Pace, Sink } from '../src/inference/spine/sink.ts';
 
-/** A client that keeps what it is sent, and leaves or falls behind when the test says so. */
+/** A client that keeps what it receives, and leaves or falls behind when the test says so. */
 export class FakeClient implements Client, Sink {
   gone = false;
   committed = false;

@@ -13,7 +13,7 @@ export async function listening(t: TestContext, server: http.Server | Http2Secur
   return (server.address() as AddressInfo).port;
 }
 
-/** A forward proxy that leads everybody to `port`, whatever it is asked for, and keeps the orders that it got. */
+/** A forward proxy that leads everybody to `port`, whatever they ask for, and keeps its orders. */
 export async function startForwardProxy(
   t: TestContext,
   port: number,

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** What came back over one TCP connection, byte for byte. */
+/** Bytes that came back over one TCP connection, unchanged. */
 export interface RawAnswer {
   /** Everything before the first body byte; '' when the connection broke earlier. */
   head: string;

@@ -62,7 +62,7 @@ function promised(recipe: string): { files: number; places: number } {
 
 const adminKey = 'an-admin-key-of-the-recipes-0001';
 
-/** A gateway of the changed sources with one chat model; its upstream, and a question that is asked as a caller. */
+/** A gateway of the changed sources with one chat model; its upstream, and a caller's question. */
 async function start(t: TestContext, bin: string, options: { type?: string; url?: string; storage?: string } = {}) {
   const { type = 'openai', url, storage = '' } = options;
   const upstream = await startUpstream();

@@ -43,7 +43,7 @@ export const rooms: readonly Room[] = [
   { path: 'src/inference/spine', mayImport: ['src/inference/models'] },
   // Families never import each other: what two of them need is the spine's.
   { path: 'src/inference/chat', mayImport: ['src/inference/spine'] },
-  // What keeps conversations is made of them.
+  // The keeper of conversations is made from them.
   { path: 'src/inference/responses', mayImport: ['src/inference/chat'] },
   { path: 'src/inference/embeddings', mayImport: ['src/inference/spine'] },
   { path: 'src/inference/speech', mayImport: ['src/inference/spine'] },

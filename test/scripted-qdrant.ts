@@ -23,7 +23,7 @@ export interface ScriptedQdrant {
   calls: QdrantCall[];
 }
 
-/** A Qdrant that answers what `reply` says; whatever is asked is held against Qdrant's own description. */
+/** A Qdrant that answers as `reply` says; every request is checked against Qdrant's own description. */
 export async function startScriptedQdrant(
   t: Pick<TestContext, 'after'>,
   reply: (call: QdrantCall, number: number) => QdrantReply,

@@ -9,11 +9,11 @@ export interface ReceivedForm {
   /** In order, the file left out. */
   fields: [string, string][];
   file: { name: string; type: string; bytes: Buffer } | null;
-  /** The body as it came, where it is no form. */
+  /** The unchanged body, when it is not a form. */
   raw: Buffer;
 }
 
-/** What is done to one request, its whole body having come. */
+/** Handling of one request, after its whole body has come. */
 export type Answer = (response: ServerResponse, form: ReceivedForm) => void;
 
 export interface ScriptedTranscriber {

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** What the server said to bytes that no HTTP client would send. */
+/** The server's answer to bytes that no HTTP client would send. */
 export interface BytesAnswer {
   /** Of the first answer; 0 when none came. */
   status: number;
@@ -12,9 +12,9 @@ export interface BytesAnswer {
 }
 
 /**
- * Sends these bytes on a connection of its own and collects what comes back, until the server closes or has been
- * silent for `patienceMs`, counted from the first byte of an answer; `firstByteMs` is how long that may take. Strings
- * go as latin1, so that any byte can be written.
+ * Sends these bytes on a connection of its own and collects the answer, until the server closes or has been silent for
+ * `patienceMs`, counted from the first byte of an answer; `firstByteMs` is how long that may take. Strings go as
+ * latin1, so that any byte can be written.
  */
 export function answerTo(
   url: string,

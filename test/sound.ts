@@ -24,7 +24,7 @@ export function missingTool(...names: string[]): string | false {
   return missing.length === 0 ? false : `${missing.join(' and ')} is not installed`;
 }
 
-/** What ffprobe sees in these bytes; the duration is of the packets that are really there. */
+/** ffprobe's view of these bytes; the duration is that of the packets that are really there. */
 export function probeBytes(bytes: Buffer): { codec: string; rateHz: number; channels: number; durationMs: number } {
   const probe = spawnSync(
     'ffprobe',

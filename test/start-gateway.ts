@@ -21,7 +21,7 @@ export interface TestGateway extends Gateway {
   dataDir: string;
   /** A request with the test key; `path` from the root. */
   fetch(path: string, init?: RequestInit & { json?: unknown }): Promise<Response>;
-  /** Reads the file as it was given and takes it into use, as a reload does. */
+  /** Reads the file as given and loads it, as a reload does. */
   reload(config: Record<string, unknown>): Promise<void>;
 }
 

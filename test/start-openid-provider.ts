@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** As much of oidc-provider as is used here; it brings no types along. */
+/** The used part of oidc-provider; it brings no types along. */
 type ProviderConstructor = new (
   issuer: string,
   configuration: Record<string, unknown>,
@@ -11,7 +11,7 @@ export interface OpenIdProvider {
   issuer: string;
   /** `dashboard.oidc` of a gateway that logs people in here. */
   settings(roles: readonly object[]): object;
-  /** Who somebody is from their next login on; whoever is not named has no groups. */
+  /** A person's identity from the next login on; people who are not named have no groups. */
   people: Map<string, { groups?: unknown; name?: string }>;
   /** Registers the gateway at this address; before the first login. */
   register(gatewayUrl: string): Promise<void>;
@@ -89,7 +89,7 @@ export async function startOpenIdProvider(options: { claims: 'id-token' | 'useri
 export class PlainBrowser {
   private readonly jars = new Map<string, Map<string, string>>();
 
-  /** What is sent to a URL; paths of cookies are not looked at. */
+  /** Cookies for a URL; paths of cookies are ignored. */
   cookies(url: string): Map<string, string> {
     const { origin } = new URL(url);
     let jar = this.jars.get(origin);

@@ -8,11 +8,11 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 /*
- * What a start loads before it listens, which everybody waits for at every start and keeps in memory. Packages that are
- * large or that few need are imported where they are used first.
+ * Modules that a start loads before it listens, which everybody waits for at every start and keeps in memory. Packages
+ * that are large or that few need are imported where they are used first.
  */
 
-/** With what they bring along. */
+/** With their own dependencies. */
 const packages = new Set([
   'yaml',
   'zod',

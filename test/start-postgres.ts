@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
-/** What the servers of Debian's packages need; the newest that is installed. */
+/** Needs of the servers of Debian's packages; the newest installed one. */
 const bin =
   globSync('/usr/lib/postgresql/*/bin')
     .toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }))
@@ -27,13 +27,13 @@ export interface StartedPostgres {
   newDatabase(): string;
   /** Ends it, `SIGKILL` and all its children with it, and waits for that. */
   stop(signal: 'SIGINT' | 'SIGKILL'): Promise<void>;
-  /** On the same port, with what was kept. */
+  /** On the same port, with the kept data. */
   restart(): Promise<void>;
 }
 
 /**
  * A server of its own on a free port of loopback, gone after the test, or (null) with this process. It takes half a
- * second: once a test file, with a database a test. Syncs nothing: SIGKILL leaves what it wrote to the kernel.
+ * second: once a test file, with a database a test. Syncs nothing: SIGKILL leaves its writes to the kernel.
  */
 export async function startPostgres(t: Pick<TestContext, 'after'> | null): Promise<StartedPostgres> {
   if (bin === null) throw new Error(String(postgresMissing));

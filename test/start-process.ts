@@ -31,7 +31,7 @@ export interface Exit {
 }
 
 export interface StartedProcess {
-  /** From the line that says where it listens. */
+  /** From the line with its address. */
   url: string;
   child: ChildProcess;
   stdout(): string;
@@ -56,7 +56,7 @@ export function cleanEnv(more: Readonly<Record<string, string>> = {}): Record<st
   return { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...more };
 }
 
-/** Runs `culvert start` as users do; resolves when it listens. Rejects with what it printed when it ends instead. */
+/** Runs `culvert start` as users do; resolves when it listens. Rejects with its output when it ends instead. */
 export async function startProcess(t: Lifetime, options: ProcessOptions = {}): Promise<StartedProcess> {
   const started = launch(t, ['start', ...(options.args ?? ['--port', '0'])], options);
   await started.said(/listens on http:\/\/\S+/);
@@ -161,7 +161,7 @@ export function runCommand(
   });
 }
 
-/** A port on which nobody listens, as of just now. */
+/** A port on which nothing listens, as of just now. */
 export async function closedPort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));

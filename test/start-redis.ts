@@ -19,7 +19,7 @@ export interface RedisOptions {
   args?: readonly string[];
   /** A free one otherwise. */
   port?: number;
-  /** False: nobody listens until `restart`. */
+  /** False: nothing listens until `restart`. */
   running?: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface StartedRedis {
   kill(): Promise<void>;
   /** On the same port, with whatever it had persisted. */
   restart(): Promise<void>;
-  /** What redis-cli prints. */
+  /** Output of redis-cli. */
   cli(...args: string[]): string;
 }
 
@@ -90,7 +90,7 @@ export async function startRedis(
   };
 }
 
-/** Until it is so: for what another process must notice. Fails after `withinMs`. */
+/** Waits for a condition that another process must notice. Fails after `withinMs`. */
 export async function until(what: string, isSo: () => boolean | Promise<boolean>, withinMs = 5_000): Promise<void> {
   const end = performance.now() + withinMs;
   while (!(await isSo())) {

@@ -23,7 +23,7 @@ export interface StartedS3 {
   port: number;
   /** Keys of the objects in a bucket, sorted. */
   keys(bucket: string): string[];
-  /** What an object holds. */
+  /** Contents of an object. */
   text(bucket: string, key: string): string;
   /** SIGKILL, and its end. */
   kill(): Promise<void>;

@@ -9,7 +9,7 @@ export interface Upstream {
   url: string;
   /** The next requests to `path` (`/v1/chat/completions`, `<path> <key>` or `*`) get these specs, one each. */
   script(path: string, specs: readonly string[]): void;
-  /** What came in, oldest first. */
+  /** Requests, oldest first. */
   requests(): RecordedRequest[];
   /** The first request that matches, once its body is there or once it has ended: no test needs to poll or sleep. */
   when(matches: (request: RecordedRequest) => boolean): Promise<RecordedRequest>;

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { cleanEnv, type Lifetime } from './start-process.ts';
 
 export interface Terminal {
-  /** All that it showed so far, with what steers it. */
+  /** All of its output so far, with control characters. */
   shown(): string;
   /** Resolves once it showed this; rejects when the program ends without it. */
   showed(text: string | RegExp): Promise<void>;
@@ -67,7 +67,7 @@ export function openTerminal(t: Lifetime, line: string, { cwd, columns, env }: T
   };
 }
 
-/** Lines as they stand on the screen: without colours, and after a carriage return what came last. */
+/** Lines as on the screen: without colours, and after a carriage return only the last text. */
 export function linesOn(shown: string): string[] {
   return shown
     .replaceAll('\r\n', '\n')

@@ -42,7 +42,7 @@ export function shownFailure(error: unknown): string {
   return `${status} ${message}`;
 }
 
-/** A store that answers with `answers` alone, and keeps what it was asked for in `asked`. */
+/** A store that answers with `answers` alone, and keeps its requests in `asked`. */
 export function scriptedStore(answers: Partial<VectorStore>): { store: VectorStore; asked: unknown[][] } {
   const asked: unknown[][] = [];
   const store = new Proxy(answers, {

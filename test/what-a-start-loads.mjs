@@ -1,5 +1,5 @@
-// Run by test/start-path.test.ts instead of bin/culvert.mjs, which may take the bundle; tells its parent what was loaded
-// when the first server listens.
+// Run by test/start-path.test.ts instead of bin/culvert.mjs, which may take the bundle; reports the loaded modules to
+// its parent when the first server listens.
 import { registerHooks } from 'node:module';
 import { Server } from 'node:net';
 

@@ -5,8 +5,8 @@ import { before, test } from 'node:test';
 import type { Work } from './work-counters/count.ts';
 
 /*
- * How much of what costs a request does, counted in the gateway's own thread: unlike time, the same on every machine.
- * A figure that grows is a change to be explained; one that falls is to be lowered here.
+ * Costs of a request, counted in the gateway's own thread: unlike time, the same on every machine. Explain a figure
+ * that grows; lower it here when it falls.
  */
 let counted: Record<string, Work>;
 before(async () => {
@@ -16,7 +16,7 @@ before(async () => {
 
 const most: Readonly<Record<string, Work>> = {
   'whole, passed through': { parses: 2, stringifies: 5, writes: 2, copies: 2, timers: 5 },
-  // The upstream is asked for a stream of some ten events, which is put together here.
+  // The upstream gets a request for a stream of some ten events, which is put together here.
   'whole, converted': { parses: 12, stringifies: 6, writes: 2, copies: 2, timers: 6 },
 };
 for (const [name, limits] of Object.entries(most)) {
@@ -31,7 +31,7 @@ for (const [name, limits] of Object.entries(mostAnEvent)) {
   test(`the work of an event of a stream: ${name}`, () => {
     const [some, many] = [40, 120].map((events) => counted[`${events} events, ${name}`]!);
     const each = { ...limits };
-    // What happens by the second, not by the event, is less than half of one.
+    // Periodic work, not caused by the event, is less than half of one.
     for (const key of Object.keys(limits) as (keyof Work)[]) each[key] = Math.round((many![key] - some![key]) / 80);
     isAtMost(each, limits);
   });

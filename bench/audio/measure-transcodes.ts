@@ -7,7 +7,7 @@ import { voicePcm } from './sound.ts';
 const atOnce = 50;
 const pieceBytes = 48_000;
 
-/** Fifty at once, as fast as they are taken, in this process: what its loop feels is what a gateway's would. */
+/** Fifty at once, as fast as they are taken, in this process: its loop feels what a gateway's would. */
 export async function measureTranscodes(mode: 'quick' | 'full'): Promise<Row[]> {
   const shared = createTranscoder({ searchPath: process.env.PATH ?? '' });
   const transcoder = { ...shared, ...shared.of('bench') };

@@ -29,7 +29,7 @@ export async function startTranscriber(): Promise<{ port: number; taken(): numbe
   };
 }
 
-/** What the gateway's memory peaks at during one upload, beyond what it stood at before. */
+/** Peak of the gateway's memory during one upload, above its level before. */
 export async function measureUpload(mode: 'quick' | 'full'): Promise<Row[]> {
   const upstream = await startTranscriber();
   const culvert = await startCulvert({
@@ -90,7 +90,7 @@ function memoryMb(pid: number, field: 'VmRSS' | 'VmHWM'): number {
   return Number(found?.[1]) / 1_024;
 }
 
-/** From here on VmHWM is the peak of what follows. */
+/** From here on VmHWM is the peak of the following work. */
 function resetPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }

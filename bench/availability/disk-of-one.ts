@@ -11,13 +11,13 @@ const writers = 4;
 const pointsABatch = 100;
 const payloadBytes = 40_000;
 const chats = 200;
-/** Nobody's disk is filled by a bound that does not hold. */
+/** Bounds the disk, should a tested bound not hold. */
 const writtenMaxMb = 4_096;
 
 interface Written {
   mb: number;
   seconds: number;
-  /** Of the first refusal; null: never refused. */
+  /** Of the first refusal; null: none. */
   refusal: { status: number; text: string } | null;
 }
 
@@ -48,7 +48,7 @@ async function writePoints(url: string): Promise<Written> {
   return { mb: bytesOf(taken), seconds: (performance.now() - startedMs) / 1_000, refusal };
 }
 
-/** What a plan allows to be kept, against one key that writes. */
+/** Storage that a plan allows, for one key that writes. */
 export async function storage(ground: Ground): Promise<Row[]> {
   const plans = { default: { ...noLimits.default, storage: '1gb' } };
   const { url } = await ground.start({ ...ground.chatOver('ok'), plans });
@@ -67,7 +67,7 @@ export async function storage(ground: Ground): Promise<Row[]> {
   ];
 }
 
-/** What of a disk is kept for the ledger, whatever plans say. */
+/** Part of a disk that is reserved for the ledger, whatever plans say. */
 export async function reserve(ground: Ground): Promise<Row[]> {
   const disk = mountSmallDisk(ground, 256);
   if (disk === null) return [told('the reserve of a disk', 'no file system can be mounted here (needs root)')];

@@ -7,11 +7,11 @@ import { otherKey, testKey } from '../../test/start-gateway.ts';
 import { culvertBin, type Lifetime } from '../../test/start-process.ts';
 import type { Row } from '../rows.ts';
 
-/** Where one tenant takes what it can and another asks beside it: gateways with folders of their own. */
+/** One tenant takes what it can and another asks beside it: gateways with folders of their own. */
 export interface Ground extends Lifetime {
   /** Started with the keys of both tenants, without limits unless `config` has some. */
   start(config: Record<string, unknown>, options?: GatewayProcessOptions): Promise<GatewayProcess>;
-  /** Providers and the alias `chat` over a mock in a process of its own, which is told `spec`. */
+  /** Providers and the alias `chat` over a mock in a process of its own, which gets `spec`. */
   chatOver(spec: string): { providers: Record<string, unknown>; models: Record<string, unknown> };
 }
 
@@ -22,7 +22,7 @@ export const takerKey = testKey;
 /** Of the one beside it. */
 export const besideKey = otherKey;
 
-/** Runs it, and ends what it started, the last first. `bin` is the program of the checkout that is measured. */
+/** Runs it, and ends everything that it started, the last first. `bin` is the program of the measured checkout. */
 export async function measureOn(mockPort: number, bin: string | null, measurement: Measurement): Promise<Row[]> {
   const ends: (() => unknown)[] = [];
   const keys = [
@@ -74,7 +74,7 @@ export function requestOf(key: string, method: string, body?: object | string): 
   };
 }
 
-/** The longest that so many of them take, one after another, in ms; each must be a 200. */
+/** The longest of this many, one after another, in ms; each must be a 200. */
 export async function longestMs(times: number, asked: (nth: number) => Promise<Asked>): Promise<number> {
   let longest = 0;
   for (let nth = 0; nth < times; nth += 1) {

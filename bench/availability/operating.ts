@@ -9,7 +9,7 @@ import { type Asked, ask, besideKey, type Ground, takerKey } from './ground.ts';
 const none = { atMost: 0, unit: '', digits: 0 };
 const madeUpNames = 3_000;
 const streams = 400;
-/** So many restarts of each replica see some 100,000 chats. */
+/** This many restarts of each replica see some 100,000 chats. */
 const restartRounds = 12;
 
 /** S29: names under a pattern, and names of nobody. */

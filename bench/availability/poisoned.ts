@@ -5,7 +5,7 @@ import type { MockProcess } from './processes.ts';
 import { adminKey, answeredRow, callsOf, detailRows, load, type Scenario, type Stage } from './scenario.ts';
 
 const everyMs = 1_500;
-/** So few that successes of others between two failures of the culprit hide nothing. */
+/** Few enough that others' successes between two failures of the culprit hide nothing. */
 const othersPerSecond = 2;
 const lookMs = 250;
 

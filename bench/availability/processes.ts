@@ -6,7 +6,7 @@ export type UpstreamCounts = Record<string, number[]>;
 /** The mock in a process of its own. */
 export interface MockProcess {
   port: number;
-  /** What came in so far and has ended; not to be asked while it is hung. */
+  /** Requests that have come in and ended so far; do not ask while it hangs. */
   counts(): Promise<UpstreamCounts>;
   /** Connections stand, and nothing is answered any more. */
   hang(): void;

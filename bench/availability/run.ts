@@ -15,7 +15,7 @@ const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const seconds = numberOf('seconds', 120);
 const perSecond = numberOf('per-second', 10);
-/** Nobody listens on the discard port. */
+/** Nothing listens on the discard port. */
 const closedPort = 9;
 
 const mock = await startMock();

@@ -19,15 +19,15 @@ export interface Scenario {
 }
 
 export interface TargetOrder {
-  /** What the mock is told, such as `flap=0.3;seed=1`. */
+  /** Spec of the mock, such as `flap=0.3;seed=1`. */
   spec: string;
-  /** `closed`: nobody listens there. */
+  /** `closed`: nothing listens there. */
   at: 'closed' | MockProcess;
   /** 1 by default. */
   priority?: number;
 }
 
-/** What a scenario is measured with. */
+/** Tools of a scenario's measurement. */
 export interface Stage {
   /** Of the gateway. */
   url: string;
@@ -93,7 +93,7 @@ export function answeredRow(what: string, seen: readonly CallSeen[], atLeast?: n
   return judged(`${what}: answered of ${seen.length}`, [share * 100], limit);
 }
 
-/** What every scenario tells beside its figure; all sides are asked once it is over. */
+/** Facts of every scenario beside its figure; all sides are asked once it is over. */
 export async function detailRows(stage: Stage, seen: readonly CallSeen[]): Promise<Row[]> {
   const { url, scenario } = stage;
   const upstreamCalls = async () => {

@@ -15,15 +15,15 @@ import {
 } from './scenario.ts';
 
 const requests = 200;
-/** So many make the usual time of a target known. */
+/** This many make the usual time of a target known. */
 const before = 150;
 const beforePerSecond = 25;
-/** What 12 s of the load hold; who goes on sending to the silent one runs into it. */
+/** Requests in 12 s of the load; a gateway that goes on sending to the silent one runs into it. */
 const concurrency = 120;
 const coldMs = 35_000;
 const knownMs = 2_000;
 
-/** F63: the target that is asked first accepts and says nothing any more (SIGSTOP), the second is idle and healthy. */
+/** F63: the first target accepts and says nothing any more (SIGSTOP), the second is idle and healthy. */
 export async function silentScenarios(): Promise<Scenario[]> {
   const forms = ['whole', 'stream', 'embedding'] as const;
   return Promise.all(forms.flatMap((form) => [silent(form, 'cold'), silent(form, 'known')]));

@@ -8,7 +8,9 @@ import { type Asked, ask, besideKey, type Ground, longestMs, requestOf, takerKey
 const asks = 3;
 const rounds = 2;
 
-/** What one key sends so many of, and what another asks meanwhile; the figure is the other's longest wait. */
+/**
+ * The calls that one key sends in numbers, and those of another key meanwhile; the figure is the other's longest wait.
+ */
 interface Contest {
   what: string;
   /** For the other, in seconds. */

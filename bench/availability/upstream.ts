@@ -1,4 +1,4 @@
-// Forked: the mock in a process of its own, which may be stopped, and counts what comes in.
+// Forked: the mock in a process of its own, which may be stopped, and counts its requests.
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import type { UpstreamCounts } from './processes.ts';
 

@@ -15,7 +15,7 @@ import { openLedgerDatabase } from '../../src/stores/sqlite/ledger-database.ts';
 import { ledgerKey } from '../../src/stores/sqlite/ledger-writer.ts';
 import { createTraffic, days, hourMs } from './events.ts';
 
-/** Where rows go; an hour of them at once. */
+/** Target of rows; an hour of them at once. */
 interface Tables {
   events(rows: readonly UsageEvent[]): Promise<void>;
   rollups(rows: readonly RollupRow[]): Promise<void>;

@@ -14,7 +14,7 @@ const chatRounds = 8;
 const chatsPerSecond = 100;
 const chatSeconds = 10;
 
-/** What a person who has it open waits for, in a real Chromium. `executablePath` is that Chromium. */
+/** Waits of a person who has it open, in a real Chromium. `executablePath` is that Chromium. */
 export async function measurePages(server: Server, executablePath: string): Promise<Row[]> {
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
   try {
@@ -67,7 +67,7 @@ async function openPage(browser: Browser, server: Server): Promise<Page> {
   return context.newPage();
 }
 
-/** What is fetched before anything is asked of the server's data. */
+/** Requests before any of the server's data. */
 const paintAndBytes = `[
   performance.getEntriesByName('first-contentful-paint')[0].startTime,
   [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]

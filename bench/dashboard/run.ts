@@ -25,7 +25,7 @@ const flags = given.filter((argument) => argument.startsWith('--'));
 const named = given.filter((argument) => !argument.startsWith('--'));
 const events = Number(flags.find((flag) => flag.startsWith('--events='))?.slice(9) ?? 10_000_000);
 const known = ['sqlite', 'postgres', 'pages'] as const;
-/** What pages are looked at over. */
+/** Data behind the measured pages. */
 const eventsOfPages = 100_000;
 const wanted = named.length > 0 ? known.filter((name) => named.includes(name)) : known;
 const rounds = 5;

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/kernel/json.ts';
 
-/** A chat request of about `bytes`: a conversation of an agent, with the calls that it made and what came of them. */
+/** A chat request of about `bytes`: a conversation of an agent, with its calls and their results. */
 export function chatBody(bytes: number): JsonObject {
   const words = 'The quick brown fox jumps over the lazy dog, again. ';
   const messages: JsonObject[] = [{ role: 'system', content: words.repeat(8) }];

@@ -16,7 +16,7 @@ const answer: NeutralEvent[] = [
   { type: 'end' },
 ];
 
-/** What one event costs between each of `upstreams` and `caller`. */
+/** Cost of one event between each of `upstreams` and `caller`. */
 export function* measureStreams(caller: CallerDialect, upstreams: readonly BothSides[]): Generator<Row> {
   for (const upstream of upstreams) {
     const events = onTheWire(upstream);

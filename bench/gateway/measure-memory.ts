@@ -57,10 +57,10 @@ interface Sample {
   mb: number;
 }
 
-/** Until then the heap grows to its working size: what is asked is whether it goes on. */
+/** Until then the heap grows to its working size: the question is whether it goes on. */
 const warmUp = { requests: 50_000, aborts: 15_000 };
 
-/** Least squares over what came after the warm-up. */
+/** Least squares over the samples after the warm-up. */
 function slopeRow(of: string, samples: readonly Sample[], after: number): Row {
   const late = samples.filter((sample) => sample.count > after);
   const what = `memory slope over ${((late.at(-1)?.count ?? 0) - after).toLocaleString('en')} ${of}`;

@@ -7,7 +7,7 @@ export interface Bench {
   upstream: Upstream;
   nginx: Subject;
   culvert: Subject;
-  /** Forwards what comes, and does nothing else. */
+  /** Forwards requests, and does nothing else. */
   bare: Subject;
   mode: 'full' | 'quick';
 }
@@ -22,7 +22,7 @@ const warmSeconds = 8;
 export interface Throughput {
   perCpuSecond: number;
   perSecond: number;
-  /** Of one core, by load and upstream together: near 1, they are what holds the proxy back. */
+  /** Of one core, by load and upstream together: near 1, they limit the proxy. */
   loadBusy: number;
 }
 

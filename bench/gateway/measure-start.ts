@@ -27,7 +27,7 @@ async function oneStart(bench: Bench, folder: string, compileCache: string): Pro
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
   const result = { ms: performance.now() - startedMs, cpuMs: cpuSeconds(child.pid!) * 1_000 };
-  // A moment for what it writes once it stands.
+  // A moment for its writes after the start.
   await new Promise((resolve) => setTimeout(resolve, 300));
   const gone = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGTERM');

@@ -142,7 +142,7 @@ export async function measureAbort(bench: Bench): Promise<Row[]> {
   ];
 }
 
-/** What the gateway takes from an upstream that floods, while its own reader has stopped. */
+/** Memory of the gateway for an upstream that floods, while its own reader has stopped. */
 export async function measureStall(bench: Bench): Promise<Row[]> {
   const reader = new StreamReader(bench.culvert.port, streamRequest(bench.culvert, 'flood'));
   await reader.first();

@@ -12,7 +12,7 @@ export const loadCore = '1';
 
 export interface Subject {
   name: string;
-  /** Where callers connect. */
+  /** Address for callers. */
   port: number;
   /** Headers its callers send. */
   headers: Readonly<Record<string, string>>;
@@ -182,7 +182,7 @@ export async function startBareProxy(upstreamPort: number): Promise<Subject> {
   return { name: 'a bare proxy', port, headers: {}, pid: child.pid!, stop: () => stopped(child) };
 }
 
-/** The `node` outside of this repository: Portkey is measured on what the machine has. */
+/** The `node` outside this repository: Portkey runs on the machine's own. */
 export function systemNode(): string {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     if (folder.includes('node_modules')) continue;

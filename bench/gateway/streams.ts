@@ -52,7 +52,7 @@ export class StreamReader {
   }
 }
 
-/** Opens them a few at a time, so that a burst of connections is not what is measured. */
+/** Opens them a few at a time, so that a burst of connections is not measured. */
 export async function openStreams(
   port: number,
   request: Buffer,

@@ -10,7 +10,7 @@ import {
   wholeAnswer,
 } from './wire.ts';
 
-/** What the load process asks over the IPC channel, and is told. */
+/** Messages of the load process over the IPC channel, and their answers. */
 export type UpstreamOrder = { ask: 'facts' };
 export interface UpstreamFacts {
   openStreams: number;

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 
-/** What the upstream does is asked in the prompt, which every proxy and every conversion carries along. */
+/** The prompt tells the upstream what to do: every proxy and every conversion carries it along. */
 export type StreamKind = 'paced' | 'slow' | 'short' | 'flood';
 
 /** A frame carries the instant of its writing: µs of the monotonic clock, which all processes share. */

@@ -25,7 +25,7 @@ export interface Cost {
   connections: number;
 }
 
-/** So many connections opened in one turn of the loop keep each other's handshakes waiting. */
+/** This many connections opened in one turn of the loop delay each other's handshakes. */
 const betweenOpeningsMs = 3;
 const timeoutMs = 60_000;
 

@@ -1,5 +1,5 @@
-// A vendor with TLS, in a process of its own: HTTP/2 for who asks for it, HTTP/1.1 for the others. `/stream` answers so many
-// events at an even pace, everything else one whole answer. Its parent has its port first.
+// A vendor with TLS, in a process of its own: HTTP/2 for clients that ask for it, HTTP/1.1 for the others. `/stream`
+// answers this many events at an even pace, everything else one whole answer. Its parent has its port first.
 import { createSecureServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { cert, key } from '../../test/loopback-certificate.ts';

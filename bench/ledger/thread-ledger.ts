@@ -9,7 +9,7 @@ import { migrate } from '../../src/stores/sqlite/migrations.ts';
 
 /**
  * The other way, for comparison only: the same statements in a worker, one message of JSON text per batch (cheaper than
- * a structured clone of the rows), the next batch leaves when the last one was answered.
+ * a structured clone of the rows). The next batch leaves when the last one was answered.
  */
 interface Batch {
   opens: ReservationRow[];

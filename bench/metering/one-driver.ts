@@ -35,7 +35,7 @@ export interface Figures {
   /** CPU of this process, all threads. */
   usPerRequest: number;
   perSecond: number;
-  /** From asking for admission until the reservation stands in the books. */
+  /** From the request for admission until the reservation is in the ledger. */
   waitP50Ms: number;
   waitP99Ms: number;
   /** Counters or books that did not answer in time; such a request ends there. */
@@ -150,7 +150,7 @@ async function measure({ metered, concurrency, requests }: Load): Promise<Figure
   };
 }
 
-/** Admits and reserves; what is returned settles and gives the place back. Null: unavailable. */
+/** Admits and reserves; the result settles and gives the place back. Null: unavailable. */
 async function begin(principal: Principal, requestId: string, atMs: number, waits: Float64Array, at: number) {
   const beforeMs = performance.now();
   const granted = admission.admit(principal, 'one', { requestId, form: 'openai' });

@@ -10,7 +10,7 @@ import { type Match, matchOf, scoreOf } from './shingles.ts';
 const wishes = { onlyMainContent: true, includeTags: null, excludeTags: null, rawHtml: false };
 const ofRoot = (root: PageElement | null | undefined) => (root == null ? '' : writeText(root));
 
-/** From the page to the text, its parsing included: each is timed so. */
+/** From the page to the text, with its parsing, for each. */
 const readers: Record<string, (page: LabelledPage) => string> = {
   defuddle: ({ html, url }) => ofRoot(byDefuddle(documentOf(html), html.length, url)?.root),
   readability: ({ html }) => ofRoot(byReadability(documentOf(html))?.root),

@@ -6,7 +6,7 @@ export interface Match {
 
 const runWords = 4;
 
-/** As the article-extraction-benchmark of Zyte counts: runs as often as they occur, words as they are spelt. */
+/** As the article-extraction-benchmark of Zyte counts: runs as often as they occur, words with their spelling. */
 export function matchOf(wanted: string, given: string): Match {
   const wantedRuns = runsOf(wanted);
   const givenRuns = runsOf(given);

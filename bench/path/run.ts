@@ -11,9 +11,9 @@ import { judged, printed, type Row, told } from '../rows.ts';
 const sources = new URL('../../src/', import.meta.url).href;
 const warmRequests = 200;
 const rounds = 5;
-/** Settlement is written by then. What passes by itself meanwhile, such as the looks of each second, is seen in fewer rounds. */
+/** Settlement is written by then. Periodic work, such as the looks of each second, is seen in fewer rounds. */
 const settledMs = 120;
-/** Where what is held, counted and written for a request is decided and done. */
+/** Files that decide and make a request's reservations, counts and records. */
 const meteringRooms = ['metering/', 'ledger/', 'stores/'];
 
 const ends: (() => unknown)[] = [];
@@ -28,7 +28,7 @@ for (let sent = 0; sent < warmRequests; sent += 1) await chat();
 const session = new Session();
 session.connect();
 await session.post('Profiler.enable');
-// V8 inlines what is hot and counts it no more.
+// V8 inlines hot functions and counts them no more.
 await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
 const seen = new Map<string, { rounds: number; calls: number }>();
 for (let round = 0; round < rounds; round += 1) {

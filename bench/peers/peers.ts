@@ -15,7 +15,7 @@ import {
 /** A gateway that can be measured beside ours. */
 export interface Peer {
   name: string;
-  /** As it was installed; null: it is not, and `install` says how to. */
+  /** The installed version; null: it is not installed, and `install` says how. */
   version: string | null;
   install: string;
   start(upstreamPort: number): Promise<Subject>;

@@ -14,7 +14,7 @@ const rounds = quick ? 2 : 5;
 const seconds = quick ? 2 : 4;
 const warmSeconds = 8;
 const connections = 10;
-/** What each of them can answer on one core. */
+/** How much each of them can answer on one core. */
 const perSecond = 50;
 const streams = 10;
 const firstTokens = quick ? 20 : 60;

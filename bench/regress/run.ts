@@ -39,7 +39,7 @@ try {
     const ratios: number[] = [];
     const own: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      // Who goes first has the machine as the last one left it.
+      // The first one has the machine as the last one left it.
       const order = round % 2 === 0 ? [a!, b!] : [b!, a!];
       const cost = new Map<Subject, number>();
       for (const one of order) cost.set(one, await costOf(one, kind, roundSeconds));

@@ -1,4 +1,4 @@
-// A receiver of OTLP that takes everything and reads nothing: what it costs is not measured.
+// A receiver of OTLP that accepts everything and reads nothing: its cost is not measured.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

@@ -14,7 +14,7 @@ const askIntervalMs = 100;
 
 /** A site of `count` pages crawled by a gateway with everything on, on both cores, chats beside it. */
 export async function measureCrawl(count: number): Promise<Row[]> {
-  // What others do on the machine tells more of the figures below than the gateway does.
+  // Load of others on the machine says more of the figures below than the gateway does.
   const [load = 0] = loadavg();
   const site = await startSite(count);
   const upstream = await startUpstream();
@@ -30,7 +30,7 @@ export async function measureCrawl(count: number): Promise<Row[]> {
   });
   const url = `http://127.0.0.1:${site.port}`;
   try {
-    // What starts with the first page, and the compiler's work, are not the crawl's.
+    // The start at the first page, and the compiler's work, do not belong to the crawl.
     await crawl(gateway, url, 200);
     const alone = startChats(gateway.port);
     await pause(idleMs);
@@ -39,7 +39,7 @@ export async function measureCrawl(count: number): Promise<Row[]> {
     const mbBefore = residentMb(gateway.pid);
 
     const busy = startChats(gateway.port);
-    // Chats that nobody stops would hide what went wrong.
+    // Chats without an end would hide a fault.
     const first = await crawl(gateway, url, count).catch(async (error) => {
       await busy.stop();
       throw error;
@@ -99,11 +99,11 @@ interface Crawled {
   perSecond: number;
   /** Of the gateway, all threads. */
   cpuMsPerPage: number;
-  /** Resident, as often as it was asked how far it is. */
+  /** Resident, as often as its progress was asked for. */
   mb: readonly number[];
 }
 
-/** Until it has ended; nothing is taken from what was kept. */
+/** Until it has ended; nothing comes from the cache. */
 async function crawl({ client, pid }: RunningGateway, url: string, limit: number): Promise<Crawled> {
   const startedMs = performance.now();
   const startedCpuS = cpuSeconds(pid);

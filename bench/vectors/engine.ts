@@ -1,4 +1,4 @@
-/** What is measured, each in this process and this thread. */
+/** The measured engines, each in this process and this thread. */
 export interface Engine {
   name: string;
   /** Durable when it resolves, where the engine knows durability. */

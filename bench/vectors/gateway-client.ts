@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import { culvertHeaders } from '../gateway/processes.ts';
 
-/** What the load of a measurement sends to a running gateway, over connections that it keeps. */
+/** Load of a measurement for a running gateway, over connections that it keeps. */
 export interface GatewayClient {
   /** Resolves to the answer's bytes; rejects unless it is a 200. */
   send(method: string, path: string, body?: Buffer | object): Promise<Buffer>;

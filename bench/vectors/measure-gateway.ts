@@ -10,7 +10,7 @@ import { startWatchedGateway } from './watched-gateway.ts';
 const collection = '/v1/vectors/collections/bench';
 /** Searches that run at once. */
 const searchers = 8;
-/** Bodies that are sent again with other ids: what is written must not cost the load a core. */
+/** Bodies that are sent again with other ids: writing them must not cost the load a core. */
 const preparedBodies = 10;
 
 /** Over HTTP, everything on: what ingest and search do to the loop and to chats, memory, and the first answer after a start. */

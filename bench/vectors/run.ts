@@ -15,7 +15,7 @@ const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const quick = flags.includes('--quick');
 
-/** What one engine keeps in memory, more than any of these needs. */
+/** Memory of one engine, more than any of these needs. */
 const memoryBytes = 4 * 2 ** 30;
 
 const sizes = quick

@@ -21,7 +21,7 @@ export function createReplyCheck(
   }));
   return (method, path, status, json) => {
     const found = forms.filter(({ form }) => form.test(`/admin/v1${path}`));
-    // Of `/requests/{id}` and a written path the written one is meant.
+    // For `/requests/{id}` and a literal path, the literal one counts.
     const { path: template } = found.find((each) => !each.path.includes('{')) ?? found[0] ?? {};
     assert.ok(template !== undefined, `${path} is not described`);
     const { schema } = paths[template]?.[method.toLowerCase()]?.responses[status]?.content?.['application/json'] ?? {};

@@ -173,7 +173,7 @@ test('an unknown parameter is met with the one that was probably meant', async (
   assert.match((await admin.refused('GET', '/usage?groupby=day'))[2], /did you mean 'group_by'/);
 });
 
-/** Of at most three tries, until one is quick enough: the machine's other work is not what is measured. */
+/** Of at most three tries, until one is quick enough: the machine's other work is not measured. */
 async function quickestMs(work: () => Promise<void>): Promise<number> {
   let quickest = Number.POSITIVE_INFINITY;
   for (let tries = 0; tries < 3 && quickest >= 50; tries++) {

@@ -198,11 +198,11 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
       snapshot = snapshotOf(setup.inForce());
       ring.declare(declaredKeys(current, 'sk-cv-admin-of-tests'));
     },
-    /** What machine, folder and stores are found to be. */
+    /** Findings of machine, folder and stores. */
     setFindings(next: readonly Finding[]) {
       findings = next;
     },
-    /** What the next reload comes to. */
+    /** Result of the next reload. */
     setReload(result: Reloaded) {
       reloaded = result;
     },

@@ -71,7 +71,7 @@ test('the overview draws requests, errors, spend and how long they took, and com
 test('what is wrong right now is said in sentences that lead somewhere', async (t) => {
   const admin = await openAdmin(t, config);
   const wrong = async () => {
-    // What was found is kept for five seconds.
+    // Findings are kept for five seconds.
     admin.clock.advance(5_000);
     return (await admin.ok('GET', '/overview')).wrong;
   };

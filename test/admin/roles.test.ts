@@ -50,7 +50,7 @@ test('owners may everything, viewers and billing never change keys, operators or
   assert.notEqual(notAllowed(operator('owner', ['dev']), 'plans', 'write'), null, 'plans are everybody’s');
 });
 
-/** Whatever is of account `bravo` has this in its name. */
+/** Everything of account `bravo` has this in its name. */
 const other = 'bravo';
 const mine = operator('owner', ['alpha']);
 
@@ -184,7 +184,7 @@ test('S38 what is of another account is as if it were not there, and stays as it
       const tenant = id === 'bravo' ? 'bravo/bravo-laptop' : `${id}/${id}-laptop`;
       const answers: string[] = [];
       for (const { method, path, search } of operationsOf(world, { id, account: id, tenant, name: 'default' })) {
-        // What belongs to no account is refused before anything is looked up.
+        // Subjects without an account are refused before anything is looked up.
         const body =
           method === 'GET' || method === 'DELETE'
             ? undefined

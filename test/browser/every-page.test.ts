@@ -3,7 +3,7 @@ import { chromiumMissing } from '../chromium.ts';
 import { assertLooksRight, followTo, openPage } from './open-page.ts';
 import { type SeededGateway, startSeededGateway } from './seeded-gateway.ts';
 
-/** Every page by the name of its pictures; a path, or one that is made of what the gateway has. */
+/** Every page by the name of its pictures; a path, or one that is made from the gateway's contents. */
 const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string>)> = {
   overview: '/dashboard?range=7d',
   requests: '/dashboard/requests',

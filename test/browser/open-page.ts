@@ -48,13 +48,13 @@ interface Opening {
   scheme?: 'light' | 'dark';
   /** Whether an answer of 4xx or 5xx, or none, fails the test as an error of a script does. */
   refusals?: 'expected' | 'faults';
-  /** What is done is recorded beside the screenshots, under this name: `playwright show-trace FILE`. */
+  /** The actions are recorded beside the screenshots, under this name: `playwright show-trace FILE`. */
   record?: string;
 }
 
 /**
- * A page of the dashboard, logged in, with cookies and storage of its own. What its scripts throw or log as an error,
- * and what its Content-Security-Policy refuses, fails the test at its end.
+ * A page of the dashboard, logged in, with cookies and storage of its own. Errors of its scripts, and what its
+ * Content-Security-Policy refuses, fail the test at its end.
  */
 export async function openPage(
   t: Pick<TestContext, 'after'>,
@@ -131,7 +131,7 @@ export async function followTo(page: Page, path: string): Promise<void> {
   await settled(page);
 }
 
-/** Waits until the page is there and nothing of it is loading any more. */
+/** Waits until the page is there and has finished loading. */
 export async function settled(page: Page): Promise<void> {
   await page.locator('main h1').waitFor();
   const loading = page.getByLabel('Loading', { exact: true });
@@ -151,7 +151,7 @@ interface AxeViolation {
   nodes: { html: string; any: { message: string }[] }[];
 }
 
-/** Fails where axe calls something on what is shown serious or critical. */
+/** Fails when axe finds something serious or critical on the page. */
 export async function assertAccessible(page: Page, what = page.url()): Promise<void> {
   // Not by a script element, which the page's Content-Security-Policy would refuse; once for each document.
   if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axeSource());

@@ -8,7 +8,7 @@ import { crashedEvent } from '../../src/metering/quota.ts';
 import { bucketsOf } from '../../src/metering/scope.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
 
-/** How much of all requests, and who asks for what. */
+/** Shares of all requests, and their callers. */
 const callers = [
   {
     account: 'atlas',
@@ -75,7 +75,7 @@ export async function writePast(dataDir: string, { days, perDay }: { days: numbe
   await ledger.shutdown();
 }
 
-/** Which did not keep when an attempt began. */
+/** Records without the begin of attempts. */
 function ofEarlierVersion({ route, ...event }: UsageEvent): UsageEvent {
   return { ...event, route: { ...route, attempts: route.attempts.map((one) => ({ ...one, startMs: null })) } };
 }

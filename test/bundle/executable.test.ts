@@ -22,8 +22,8 @@ import { runCommand, startProcess, temporaryFolder } from '../start-process.ts';
 import { startAwkwardSite } from '../tools/awkward-site.ts';
 
 /*
- * The one executable, as on a machine without Node. What each endpoint answers in full is tested elsewhere; here, that
- * the program finds its threads, its child processes, its data and its pages.
+ * The one executable, as on a machine without Node. Other tests cover each endpoint's full answers; this one checks
+ * that the program finds its threads, its child processes, its data and its pages.
  */
 
 const skip = process.platform === 'linux' ? missingTool('strip') : false;

@@ -12,7 +12,7 @@ export interface InstalledPackage {
   folder: string;
   /** Of the program. */
   bin: string;
-  /** What the package holds, relative to `folder`. */
+  /** Files of the package, relative to `folder`. */
   files: readonly string[];
 }
 

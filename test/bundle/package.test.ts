@@ -18,13 +18,13 @@ import { startAwkwardSite } from '../tools/awkward-site.ts';
 import { installPackage } from './install-package.ts';
 
 /*
- * The package that users install: one request of every family, where there are no sources and no other packages. What
- * each answers in full is tested elsewhere; here, that what it needs is in the bundle.
+ * The package that users install: one request of every family, without sources and other packages. Other tests cover
+ * the full answers; this one checks that the bundle holds what they need.
  */
 
 const { folder, bin, files } = await installPackage({ after });
 const installed = readdirSync(dirname(folder)).filter((name) => !name.startsWith('.'));
-// As users add it who want pages rendered.
+// As users add it who want rendered pages.
 symlinkSync(dirname(createRequire(import.meta.url).resolve('playwright-core')), join(folder, '../playwright-core'));
 const written = `<div id="root"></div><script>root.innerHTML = '<p>Written by a script.</p>'</script>`;
 const stream = 'BT /F1 12 Tf 72 700 Td (A page of a document.) Tj ET';

@@ -9,7 +9,7 @@ import { runCommand, temporaryFolder } from '../start-process.ts';
 
 const manifestOf = (id: string) => modelManifests.find((manifest) => manifest.id === id);
 
-/** An npm that says what it was called with and puts there what npm would, but for 474 MB. */
+/** An npm that records its arguments and installs what npm would, without the 474 MB. */
 const npmScript = `#!/bin/sh
 echo "$*" >> "$NPM_CALLS"
 test -f package-lock.json || exit 9

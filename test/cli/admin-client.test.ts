@@ -9,7 +9,7 @@ import { closedPort } from '../start-process.ts';
 
 const key = 'sk-cv-admin-canary-0001';
 
-/** Answers as its route table says, and tells what it was asked. */
+/** Answers by its route table, and records its requests. */
 function scripted(routes: Record<string, AdminReply | ((request: AdminRequest) => AdminReply)>) {
   const asked: AdminRequest[] = [];
   const api: AdminApi = {

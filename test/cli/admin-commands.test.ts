@@ -199,7 +199,7 @@ describe('commands over the admin API, run as programs', { concurrency: true }, 
     const here = await culvert('reload');
     assert.equal(here.code, 1);
     assert.match(here.stderr, /culvert\.yaml:2:\d+ plans\.added\.rpm: /);
-    // From where the file is not read: only the server knows what is wrong with it.
+    // From a folder where the file is not read: only the server knows its fault.
     const env = { CULVERT_ADMIN_KEY: readFileSync(join(cwd, '.culvert', 'admin.key'), 'utf8').trim() };
     const refused = await runCommand(['reload', '--url', server.url], { cwd: temporaryFolder(t), env });
     assert.equal(refused.code, 1);

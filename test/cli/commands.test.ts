@@ -72,7 +72,7 @@ describe('commands, run as programs', { concurrency: true }, () => {
     const written = readFileSync(file, 'utf8');
     const check = await runCommand(['check'], { cwd });
     assert.equal(check.code, 0, check.stderr);
-    // How many the simulator stands in for hangs on what is installed here.
+    // The number of simulated capabilities depends on this machine's installations.
     assert.match(check.stdout, /^OK: culvert\.yaml \(0 providers, \d+ models, 0 keys\)\n$/);
     const [, schema] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(written)!;
     assert.equal(readFileSync(join(cwd, schema!), 'utf8'), readFileSync('docs/culvert.schema.json', 'utf8'));

@@ -21,7 +21,7 @@ function imported(text: string): Imported {
   return result.imported;
 }
 
-/** What our own loader makes of the new file, with every variable set to its own name. */
+/** Our own loader's result for the new file, with every variable set to its own name. */
 function loaded(one: Imported, env: Record<string, string> = {}): Config {
   const set = Object.fromEntries([...one.variables.keys()].map((name) => [name, `value-of-${name}`]));
   const checked = checkConfigText(importedText(one, 'c.yaml'), 'culvert.yaml', { ...set, ...env });

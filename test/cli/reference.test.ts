@@ -13,7 +13,7 @@ import { openTerminal } from '../terminal.ts';
 const nothing = async () => undefined;
 const program = outlineOf(await createProgram({ version: '0.0.0' } as CliParts, nothing, nothing, null));
 
-/** What a user types, and what a shell offers then. Files of the folder are `one.yaml` and `two.gz`. */
+/** The typed text, and the shell's offers then. Files of the folder are `one.yaml` and `two.gz`. */
 const cases: readonly (readonly [typed: string, offered: readonly string[]])[] = [
   ['culvert keys ', ['create', 'list', 'revoke', 'rotate']],
   ['culvert rel', ['reload']],
@@ -90,7 +90,7 @@ test('zsh completes the same', { skip: missingTool('zsh', 'script') }, async (t)
   );
   const zsh = openTerminal(t, 'zsh -i', { cwd, columns: 200, env: { ZDOTDIR: cwd, HOME: cwd } });
   await zsh.showed('ready> ');
-  // One answer is completed by the key; the line then says what it became.
+  // The key completes a single answer; the line then shows the result.
   for (const [typed, offered] of cases.filter(([, offered]) => offered.length < 2)) {
     zsh.type(`${typed}\t\n`);
     const [command, ...rest] = typed.split(' ');
@@ -98,7 +98,7 @@ test('zsh completes the same', { skip: missingTool('zsh', 'script') }, async (t)
     assert.equal(command, 'culvert');
     await zsh.showed(`called: ${words.join(' ')}`);
   }
-  // Of several it shows a list, with what each is.
+  // With several it shows a list, with the meaning of each.
   zsh.type('culvert keys \t\t');
   await zsh.showed(/create +-- \w+ a key/);
 });

@@ -98,7 +98,7 @@ describe('setting up by commands, run as programs', { concurrency: true }, () =>
     const rotated = await json(run('secret', 'rotate'));
     assert.deepEqual([rotated.source, rotated.resealed, rotated.earlier], ['data folder', 1, 'remembered']);
     assert.notEqual(readFileSync(file, 'utf8'), first);
-    // Until the provider's models are heard of it is 503.
+    // Until the provider's models are known it is 503.
     for (let tries = 0; tries < 100 && (await ask(server.url, key, 'acme/mock/ok')) === 503; tries += 1)
       await pause(50);
     assert.equal(await ask(server.url, key, 'acme/mock/ok'), 200);

@@ -136,7 +136,7 @@ describe('shutdown', { concurrency: true }, () => {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       const inGroup = (signal: NodeJS.Signals) => process.kill(-npm.pid!, signal);
-      // Whoever is left behind holds the output open.
+      // A process that is left behind holds the output open.
       const ended = once(npm, 'close');
       t.after(async () => {
         if (!npm.stdout.closed) inGroup('SIGKILL');

@@ -49,7 +49,7 @@ const text = (role: string, words: string): JsonObject => ({
   content: [{ type: 'input_text', text: words }],
 });
 
-/** The first turn; `history` is what came since the user's words. */
+/** The first turn; `history` is everything since the user's words. */
 export function codexTurn(words: string, history: readonly JsonObject[] = []): JsonObject {
   return {
     model: 'chat',

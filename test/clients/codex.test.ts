@@ -6,7 +6,7 @@ import { startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
 import { codexHeaders, codexTurn } from './codex-body.ts';
 
-/* Codex's requests, and what it looks at in the answers: items that are done, the end, words of errors. */
+/* Codex's requests, and the parts of answers that it reads: finished items, the end, words of errors. */
 
 const formats = {
   responses: { type: 'openai', dialects: ['openai-responses'], path: '/v1/responses' },
@@ -28,7 +28,7 @@ async function open(t: TestContext, format: Format): Promise<{ gateway: TestGate
   return { gateway, upstream };
 }
 
-/** As Codex reads a stream: the items, and how it ended. */
+/** As Codex reads a stream: the items, and its end. */
 async function run(gateway: TestGateway, body: JsonObject): Promise<{ items: JsonObject[]; end: JsonObject | null }> {
   const answer = await gateway.fetch('/v1/responses', { json: body, headers: codexHeaders });
   assert.equal(answer.status, 200, await answer.clone().text());

@@ -186,7 +186,7 @@ test('a batch is refused in words: nothing to read, too much, what is not suppor
 
 test('Firecrawl’s SDK reads from the plan what is left of it', async () => {
   assert.deepEqual(await stranger.getConcurrency(), { concurrency: 0, maxConcurrency: 20 });
-  // Of an account for which nothing else is at work.
+  // Of an account without any other work.
   await stranger.scrape(`${site.url}/article`, { formats: ['summary'] });
   const credits = await stranger.getCreditUsage();
   assert.equal(credits.planCredits, 1_000);

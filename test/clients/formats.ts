@@ -7,7 +7,7 @@ export interface ClientWorld {
   upstream: Upstream;
   /** What the client is given as base URL: with `/v1`. */
   baseURL: string;
-  /** Whose answers the gateway must make into chat completions. */
+  /** Upstreams whose answers the gateway must convert into chat completions. */
   format: 'openai' | 'anthropic';
 }
 
@@ -43,7 +43,7 @@ export function overBothFormats(name: string, run: (world: ClientWorld, t: TestC
   }
 }
 
-/** Where the upstream takes chats, for its scripts. */
+/** Path of the upstream's chats, for its scripts. */
 export function chatPathOf(world: ClientWorld): string {
   return world.format === 'openai' ? '/v1/chat/completions' : '/v1/messages';
 }

@@ -108,7 +108,7 @@ for (const model of Object.keys(targets)) {
           maxRetries: 0,
           maxOutputTokens: 4_000,
           providerOptions: {
-            // Without `store: false` it only refers to what was said before, which only a provider of its format keeps.
+            // Without `store: false` it only refers to earlier items, which only a provider of its format keeps.
             openai: { store: false, forceReasoning: true, reasoningEffort: 'low', reasoningSummary: 'auto' },
             culvert: { reasoningEffort: 'low' },
             anthropic: { thinking: { type: 'enabled' as const, budgetTokens: 1_024 } },

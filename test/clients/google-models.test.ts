@@ -7,7 +7,7 @@ import { startGateway } from '../start-gateway.ts';
 
 /* Issue 13 §4: Google's own SDK lists models and counts tokens, at either version of its paths. */
 
-/** Google, as far as it counts: 41 tokens of whatever is asked. */
+/** Google, as far as counting goes: 41 tokens for everything. */
 const counted: { path: string; body: unknown }[] = [];
 const port = await listening(
   { after } as unknown as TestContext,

@@ -37,7 +37,7 @@ const get_weather = tool({
   execute: async () => 'rain',
 });
 
-/** What was sent to providers since, as text. */
+/** Later requests to providers, as text. */
 function sent(): string[] {
   const bodies = upstream.requests().filter(({ method }) => method === 'POST');
   upstream.clear();

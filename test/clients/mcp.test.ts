@@ -8,7 +8,7 @@ import { cleanEnv, culvertBin, runCommand, temporaryFolder } from '../start-proc
 import { startAwkwardSite } from '../tools/awkward-site.ts';
 
 const fewKey = 'sk-cv-test-key-few-units';
-/** Of an account of its own: what it costs disturbs nobody's count. */
+/** Of an account of its own: its cost disturbs nobody's count. */
 const asideKey = 'sk-cv-test-key-aside';
 const site = await startAwkwardSite({ after });
 const gateway = await startGateway(

@@ -140,7 +140,7 @@ overAll('thoughts, and the next turn that brings them back', async ({ client, up
   const params = { model: 'chat', tools: [weather], reasoning: { effort: 'medium', summary: 'auto' } } as const;
   const first = await client.responses.stream({ ...params, tools: [weather], input }).finalResponse();
   const thought = first.output.find((item) => item.type === 'reasoning');
-  // The chat simulator shows no thoughts for a mere effort.
+  // The chat simulator shows no thoughts for an effort alone.
   if (format === 'chat') return;
   assert.ok(thought !== undefined && thought.summary[0]!.text.startsWith('The user wants'));
   assert.ok(thought.encrypted_content);

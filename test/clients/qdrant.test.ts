@@ -6,7 +6,7 @@ import { startGateway, testKey } from '../start-gateway.ts';
 const gateway = await startGateway({ after: after as never });
 const { hostname, port } = new URL(gateway.url);
 
-/** As the documentation of Culvert says, and as people write it at first: a path in `url` is dropped by the client. */
+/** As the documentation of Culvert says, and as people write it at first: the client drops a path in `url`. */
 const clients = {
   'below /v1/vectors': { host: hostname, port: Number(port), https: false, prefix: '/v1/vectors', apiKey: testKey },
   'at the root': { url: `${gateway.url}/v1/vectors`, apiKey: testKey, checkCompatibility: false },

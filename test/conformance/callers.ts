@@ -12,7 +12,7 @@ import { saidByResponse } from './said-responses.ts';
 export const forms = ['whole', 'streamed'] as const;
 export type Form = (typeof forms)[number];
 
-/** What a caller asks, in no format: for what the answer will hold. */
+/** A caller's request in no format: for the contents of the answer. */
 export interface Question {
   model: string;
   tools: readonly { name: string; kind: 'function' | 'custom' }[];

@@ -1,15 +1,15 @@
 import type { Said } from './said.ts';
 
-/** What of an answer did not arrive as it was said; empty when all did. */
+/** Parts of an answer that did not arrive unchanged; empty when all did. */
 export interface Difference {
   what: (typeof held)[number] | (typeof beside)[number] | 'ledger';
   said: string;
   heard: string;
 }
 
-/** What must be equal in every format. */
+/** Parts that must be equal in every format. */
 export const held = ['text', 'tools', 'finish', 'usage'] as const;
-/** What a format may have no place for; then `x-culvert-dropped` should say so. */
+/** Parts that a format may have no place for; then `x-culvert-dropped` should say so. */
 export const beside = ['thoughts', 'media', 'citations'] as const;
 
 /** The words of `x-culvert-dropped` for each. */
@@ -24,7 +24,7 @@ export function isTold(what: Difference['what'], dropped: string): boolean {
   return (beside as readonly string[]).includes(what) && tellers[what as (typeof beside)[number]].test(dropped);
 }
 
-/** How what was heard differs from what was said. */
+/** Difference between the received and the sent parts. */
 export function differences(said: Said, heard: Said): Difference[] {
   return [...held, ...beside].flatMap((what): Difference[] => {
     const [before, after] = [shown(said, what), shown(heard, what)];
@@ -42,7 +42,7 @@ function same(what: keyof Said, before: string, after: string): boolean {
   // An answer without counts gets an estimate; one that is not known as finished, a finish.
   if (what === 'usage' && before === 'null') return true;
   if (what === 'finish' && before === 'none') return true;
-  // What was split into blocks may be joined otherwise; more than was said is no loss.
+  // Blocks may be joined differently; more text than was sent is not a loss.
   if (what === 'thoughts') return after.replace(/\s/g, '').includes(before.replace(/\s/g, ''));
   return (what === 'media' || what === 'citations') && Number(after) >= Math.min(1, Number(before));
 }

@@ -18,13 +18,13 @@ export interface ErrorHeard {
   told: boolean;
 }
 
-/** What came of a folder. */
+/** Results of a folder. */
 export interface Conformance {
   answers: Replayed[];
   requests: Sent[];
   errors: ErrorHeard[];
   unreadable: Unreadable[];
-  /** Exchanges that are no conversation in a format that Culvert asks, by address. */
+  /** Exchanges that are not a conversation in a format that Culvert asks, by address. */
   elsewhere: Record<string, number>;
   /** Recorded answers of such conversations that are cut, empty or no answer. */
   unfinished: string[];
@@ -97,7 +97,7 @@ function isWanted({ from }: Exchange, { name }: Service, only: RegExp | undefine
   return only === undefined || only.test(from) || only.test(name);
 }
 
-/** Models have rules of their own: the one that was asked is asked again. */
+/** Models have rules of their own: the original one is asked again. */
 function modelAsked({ request, url, answer }: Exchange): string {
   if (typeof request?.model === 'string') return request.model;
   const path = /\/(?:models|deployments)\/([^/:?]+)/.exec(url)?.[1];

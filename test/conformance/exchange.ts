@@ -3,16 +3,16 @@ import { isObject, type JsonObject, type JsonValue } from '../../src/kernel/json
 
 /** One recorded HTTP exchange, as far as a conversation needs it. */
 export interface Exchange {
-  /** Where it stands: path below the folder, and its place in the file. */
+  /** Path below the folder, and place in the file. */
   from: string;
-  /** Of the service; of a fixture without one, an address that its shape and its path tell. */
+  /** Address of the service; for a fixture without one, an address from its shape and its path. */
   url: string;
   /** The recorded request; null when only the answer was kept. */
   request: JsonObject | null;
   /** Headers of the request that say how it is to be read, in lower case. */
   requestHeaders: Readonly<Record<string, string>>;
   status: number;
-  /** What was answered: JSON, or SSE text. */
+  /** The answer: JSON, or SSE text. */
   answer: string;
   form: 'whole' | 'streamed';
 }
@@ -34,7 +34,7 @@ export function headersOf(recorded: unknown): Record<string, string> {
   return headers;
 }
 
-/** An exchange out of its parts; null when its answer is no text that a conversation could be. */
+/** An exchange from its parts; null when its answer cannot be that of a conversation. */
 export function exchangeOf(
   from: string,
   request: { url: string; headers: Record<string, string>; body: unknown },
@@ -66,7 +66,7 @@ function jsonOf(body: unknown, encoding = ''): JsonObject | null {
   return isObject(value) ? value : null;
 }
 
-/** Undefined when it is no JSON. */
+/** Undefined when it is not JSON. */
 export function parsed(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;

@@ -3,11 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { isObject, type JsonObject } from '../../src/kernel/json.ts';
 import { type Exchange, parsed } from './exchange.ts';
 
-/** An upstream that answers each POST with the exchange it is on, whatever is asked. */
+/** An upstream that answers each POST with its present exchange, whatever is asked. */
 export interface Player {
   /** Without a path: base URLs add their own. */
   url: string;
-  /** What it answers from now on. */
+  /** Its answers from now on. */
   play(exchange: Exchange): void;
   /** Bodies of the POSTs since `play`, oldest first. */
   asked(): readonly JsonObject[];
@@ -54,7 +54,7 @@ export async function startPlayer(): Promise<Player> {
 function onWire({ answer, form }: Exchange): { type: string; text: string } {
   if (form === 'streamed') return { type: 'text/event-stream', text: answer };
   const value = parsed(answer);
-  // Google streams an array to whom does not ask for SSE; we do.
+  // Google streams an array to clients that do not ask for SSE; we do.
   if (Array.isArray(value) && value.every(isObject)) {
     return { type: 'text/event-stream', text: value.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('') };
   }

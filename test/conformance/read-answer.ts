@@ -23,7 +23,7 @@ export function readRecorded({ answer, form, status }: Exchange, dialect: Caller
   const { fold, said } = readers[dialect];
   if (form === 'whole') {
     const value = parsed(answer);
-    // Gemini streams an array where nobody asked for SSE.
+    // Gemini streams an array when nobody asked for SSE.
     if (Array.isArray(value) && dialect === 'gemini') return said(fold(value.filter(isObject)));
     if (!isObject(value)) return null;
     if (status >= 400) return errorOf(value) ?? { error: words(value.detail) || words(value.message) };

@@ -8,7 +8,7 @@ const rubyBinary: ScalarTag = {
   resolve: (text) => new Uint8Array(Buffer.from(text, 'base64')),
 };
 
-/** VCR cassettes: Python's (`interactions`) and Ruby's (`http_interactions`). Throws on what is no YAML. */
+/** VCR cassettes: Python's (`interactions`) and Ruby's (`http_interactions`). Throws for invalid YAML. */
 export function readCassette(from: string, text: string): Exchange[] {
   const cassette: unknown = parse(text, {
     customTags: ['binary', rubyBinary],

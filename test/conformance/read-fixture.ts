@@ -3,8 +3,8 @@ import { type Exchange, exchangeOf, headersOf, parsed } from './exchange.ts';
 import { addressOfShape } from './services.ts';
 
 /**
- * Fixture files without a recorder's frame: `{request, response}`, a whole answer, the text of a stream, or its events as
- * JSON, one a line. Whose it is, its shape and its path tell; nothing comes of what they do not.
+ * Fixture files without a recorder's frame: `{request, response}`, a whole answer, the text of a stream, or its events
+ * as JSON, one a line. Its shape and its path tell the service; a file without these signs is ignored.
  */
 export function readFixture(from: string, text: string): Exchange[] {
   const whole = parsed(text);
@@ -19,7 +19,7 @@ export function readFixture(from: string, text: string): Exchange[] {
   if (events.length === 0 || !events.every(isObject)) return [];
   return answersOf(events).flatMap((one, at) => {
     const frames = one.map(asFrame).join('');
-    // The end mark of OpenAI's format is no event.
+    // The end mark of OpenAI's format is not an event.
     const end = Array.isArray(one[0]?.choices) ? 'data: [DONE]\n\n' : '';
     return answered(at === 0 ? from : `${from}#${at}`, one[0], frames + end);
   });

@@ -16,7 +16,7 @@ export interface Replayed {
   recorded: Exchange['form'];
   caller: CallerDialectId;
   form: Form;
-  /** What the caller's SDK threw; null when it read an answer. */
+  /** Error of the caller's SDK; null when it read an answer. */
   threw: string | null;
   differences: readonly Difference[];
   /** `x-culvert-dropped`; of a stream that lost something after its headers, as its record has it. */
@@ -27,7 +27,7 @@ export interface Replayed {
 
 export type Callers = Readonly<Record<CallerDialectId, Record<Form, Ask>>>;
 
-/** A recorded answer: what it says, and whom to ask for it. */
+/** A recorded answer: its contents, and the model to ask for it. */
 export interface Recorded<S> {
   exchange: Exchange;
   service: Service;
@@ -89,7 +89,7 @@ async function hear(ask: Ask, question: Question, said: Said) {
   }
 }
 
-/** The vendor's own bytes, without us: what its SDK cannot read of them is not ours to mend. */
+/** The vendor's own bytes, without us: we cannot repair what its SDK cannot read of them. */
 async function failsDirectly(ask: Ask, question: Question, said: Said): Promise<boolean> {
   const { threw, differences: found } = await hear(ask, question, said);
   return threw !== null || found.length > 0;

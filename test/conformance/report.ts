@@ -11,7 +11,7 @@ interface Cause {
   example: string;
 }
 
-/** The tables for people: by service, then what was lost, most frequent first. */
+/** The tables for people: by service, then losses, most frequent first. */
 export function report(result: Conformance, causesMax: number): string {
   const lines = [...table(result), '', ...totals(result), ''];
   lines.push(...listed('Lost of answers, or refused', answerCauses(result.answers), causesMax));
@@ -68,7 +68,7 @@ function byRecording(answers: readonly Replayed[]): Map<string, Replayed[]> {
   return Map.groupBy(answers, ({ from }) => from);
 }
 
-/** Causes of what must be equal and is not. */
+/** Causes of differences in parts that must be equal. */
 export function answerCauses(answers: readonly Replayed[]): Cause[] {
   return byWay(
     answers.flatMap((one) => {
@@ -82,7 +82,7 @@ export function answerCauses(answers: readonly Replayed[]): Cause[] {
   );
 }
 
-/** Of what a format may lack: the way tells which one does. */
+/** For parts that a format may lack: the route tells which format lacks it. */
 export function besideCauses(answers: readonly Replayed[]): Cause[] {
   return byWay(
     answers.flatMap((one) =>

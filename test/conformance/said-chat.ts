@@ -24,7 +24,7 @@ const finishes: Readonly<Record<string, Finish>> = {
   content_filter: 'filtered',
 };
 
-/** What a chat completion says. */
+/** Contents of a chat completion. */
 export function saidByChat(answer: JsonObject): Said {
   const choices = objectsOf(answer.choices);
   const choice = choices.find(({ index }) => index === 0 || index === undefined) ?? choices[0] ?? {};
@@ -62,7 +62,7 @@ export function foldChat(chunks: readonly JsonObject[]): JsonObject {
     const choice = objectsOf(chunk.choices).find(({ index }) => index === 0 || index === undefined);
     if (choice === undefined) continue;
     finish = words(choice.finish_reason) || finish;
-    // Some services send what is whole as a message.
+    // Some services send the whole as a message.
     const delta = isObject(choice.delta) ? choice.delta : isObject(choice.message) ? choice.message : {};
     for (const name of [
       'content',

@@ -15,7 +15,7 @@ const finishes: Readonly<Record<string, Finish>> = {
   IMAGE_RECITATION: 'filtered',
 };
 
-/** What an answer of Gemini's format says. */
+/** Contents of an answer of Gemini's format. */
 export function saidByGemini(answer: JsonObject): Said {
   const candidates = objectsOf(answer.candidates);
   const candidate = candidates.find(({ index }) => index === 0 || index === undefined) ?? candidates[0] ?? {};

@@ -11,7 +11,7 @@ const finishes: Readonly<Record<string, Finish>> = {
   refusal: 'filtered',
 };
 
-/** What a message of Anthropic's format says. */
+/** Contents of a message of Anthropic's format. */
 export function saidByMessage(message: JsonObject): Said {
   const blocks = objectsOf(message.content);
   const of = (type: string) => blocks.filter((block) => block.type === type);
@@ -52,7 +52,7 @@ export function foldMessage(events: readonly JsonObject[]): JsonObject {
   for (const event of events) {
     if (event.type === 'message_start' && isObject(event.message)) {
       message = { ...event.message };
-      // Steps that a server tool made begin with what they hold.
+      // Steps of a server tool begin with their contents.
       blocks.push(...objectsOf(message.content));
     }
     const index = count(event.index);

@@ -7,7 +7,7 @@ const incomplete: Readonly<Record<string, Finish>> = {
   content_filter: 'filtered',
 };
 
-/** What a response of OpenAI's newer format says. */
+/** Contents of a response of OpenAI's newer format. */
 export function saidByResponse(response: JsonObject): Said {
   const items = objectsOf(response.output);
   const parts = items.filter(({ type }) => type === 'message').flatMap(({ content }) => objectsOf(content));
@@ -31,7 +31,7 @@ export function saidByResponse(response: JsonObject): Said {
   });
 }
 
-/** Whether the pieces of a stream's text are those of its last event: fixtures are often cut down by hand. */
+/** Whether the pieces of a stream's text equal those of its last event: fixtures are often shortened by hand. */
 export function isAbridged(events: readonly JsonObject[]): boolean {
   const pieces = events.map(({ type, delta }) => (type === 'response.output_text.delta' ? words(delta) : '')).join('');
   const whole = objectsOf(foldResponse(events).output)

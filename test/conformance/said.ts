@@ -1,7 +1,7 @@
 import { isObject, type JsonValue } from '../../src/kernel/json.ts';
 import { parsed } from './exchange.ts';
 
-/** What an answer says, in no format: what is compared. Of several choices the first. */
+/** Contents of an answer, in no format, for comparisons. Of several choices the first. */
 export interface Said {
   text: string;
   tools: readonly SaidCall[];
@@ -16,7 +16,7 @@ export interface Said {
   citations: number;
 }
 
-/** A call of a tool of the caller's: arguments as `spelt`, of a custom tool as they are. */
+/** A call of the caller's tool: arguments as `spelt`, those of a custom tool unchanged. */
 export interface SaidCall {
   name: string;
   arguments: string;
@@ -25,7 +25,7 @@ export interface SaidCall {
 
 export type Finish = 'stop' | 'tools' | 'length' | 'filtered' | 'none' | `other: ${string}`;
 
-/** Tokens: `input` holds what was cached, `output` what was thought. */
+/** Tokens: `input` includes cached ones, `output` includes thoughts. */
 export interface SaidUsage {
   input: number;
   output: number;
@@ -73,7 +73,7 @@ function sorted(value: JsonValue): JsonValue {
   return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, one]) => [name, sorted(one)]));
 }
 
-/** Members of a list that are objects; none when it is no list. */
+/** Members of a list that are objects; none for anything but a list. */
 export function objectsOf(list: unknown): Record<string, JsonValue | undefined>[] {
   return Array.isArray(list) ? list.filter(isObject) : [];
 }

@@ -3,7 +3,7 @@ import type { Exchange } from './exchange.ts';
 import type { Service } from './services.ts';
 import type { World } from './world.ts';
 
-/** What became of a recorded request at the endpoint of its own format. */
+/** Result of a recorded request at the endpoint of its own format. */
 export interface Sent {
   from: string;
   service: string;
@@ -11,11 +11,11 @@ export interface Sent {
   status: number;
   /** The refusal's words; null when the request was taken. */
   refused: string | null;
-  /** Paths of the request's body that did not reach the upstream as they were. */
+  /** Paths of the request's body that did not reach the upstream unchanged. */
   changed: readonly string[];
 }
 
-/** Sends a request that the service took, as it was recorded; only the model's name is the gateway's. */
+/** Sends a request that the service accepted, as it was recorded; only the model's name is the gateway's. */
 export async function sendRequest(
   { player, gateway, modelOf, forget }: World,
   { exchange, service, model }: { exchange: Exchange; service: Service; model: string },
@@ -54,7 +54,7 @@ function vendorHeaders({ requestHeaders }: Exchange): Record<string, string> {
   return Object.fromEntries(Object.entries(requestHeaders).filter(([name]) => /^anthropic-(beta|version)$/.test(name)));
 }
 
-/** The model is the target's, which others follow it is ours to ask, and how usage is told too. */
+/** The model is the target's; we decide on other models, and on the form of usage, too. */
 const ours = new Set(['model', 'models', 'stream_options']);
 
 function changedPaths(recorded: JsonObject, got: JsonObject): string[] {

@@ -33,7 +33,7 @@ const hosts: readonly (readonly [host: RegExp, type: string, name: string])[] = 
 
 /** The service of an exchange; null when it is not a conversation in a format that Culvert asks. */
 export function serviceOf({ url }: Pick<Exchange, 'url'>): Service | null {
-  // Numbers for names: only who asks by that parameter gets them.
+  // Numbers for names: only callers that ask by that parameter get them.
   if (url.includes('enum-encoding')) return null;
   // Recorders put `<PLACEHOLDERS>` where addresses were private.
   const parts = /^(?:https?:\/\/)?([^/]+)(\/[^?#]*)?/.exec(url);
@@ -78,7 +78,7 @@ const words: readonly (readonly [word: RegExp, host: string])[] = [
   [/open-responses/i, 'open-responses.example'],
 ];
 
-/** An address for an answer, by its shape and by words of its path; null when the shape is no conversation's. */
+/** An address for an answer, by its shape and by words of its path; null when the shape is not a conversation's. */
 export function addressOfShape(path: string, answer: JsonValue | undefined): string | null {
   const end = endOfShape(answer);
   if (end === null) return null;

@@ -12,7 +12,7 @@ export interface World {
   forget(): Promise<void>;
 }
 
-/** Closed by what `onEnd` is given. */
+/** `onEnd` closes it. */
 export async function startWorld(
   services: readonly Service[],
   onEnd: (end: () => Promise<void>) => void,

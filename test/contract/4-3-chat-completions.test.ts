@@ -15,7 +15,7 @@ interface Answer {
   model: string;
 }
 
-/** Of the first request that the upstream was sent. */
+/** Of the first request to the upstream. */
 const bodyTo = (at: Upstream) => asked(at)[0]?.body as Record<string, unknown>;
 
 const ask = async (fields: object = {}) => {

@@ -123,7 +123,7 @@ test('§4.5 design §6: `stream_format: sse` tells the sound in base64, then how
   assert.deepEqual(Buffer.concat(sound), tone);
   assert.deepEqual(events.at(-1), {
     type: 'speech.audio.done',
-    // This service tells no tokens.
+    // This service gives no tokens.
     usage: { input_tokens: 3, output_tokens: 0, total_tokens: 3, estimated: true },
   });
   assert.equal(first.calls[0]!.body.stream_format, undefined);

@@ -30,7 +30,7 @@ const gateway = await startGateway(file, {
   },
 });
 
-/** What voice the upstream was asked for, and what the caller was told was dropped. */
+/** Voice that the upstream was asked for, and the dropped parts that the caller saw. */
 async function voiceFor(model: string, voice: unknown): Promise<{ asked: unknown; dropped: string | null }> {
   upstream.calls.length = 0;
   const response = await gateway.fetch(speechPath, {

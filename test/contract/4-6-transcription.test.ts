@@ -303,7 +303,7 @@ test('design §6 stream: the upstream’s own events where it has some, made of 
     last().fields.some(([name]) => name === 'stream'),
     false,
   );
-  // Some that have events elsewhere answer whole all the same.
+  // Some that have events elsewhere answer whole nevertheless.
   const wholeAfterAll = await ask({ model: 'live', stream: 'true' });
   assert.equal(eventsOf(await wholeAfterAll.text()).length, 2);
 });

@@ -46,7 +46,7 @@ const config = {
     claude: { targets: ['claude/some'] },
   },
 };
-/** For what fails there: health is a gateway's own, and other tests must not meet it. */
+/** For failing calls: health belongs to a gateway, and other tests must not meet it. */
 const anew = (t: TestContext) => imageWorld(t, config);
 const { ask, draw, gateway, record } = await imageWorld(file, config);
 
@@ -167,7 +167,7 @@ test('design §6: an upstream that gives links only is fetched from when base64 
   assert.ok(!picture!.url!.startsWith(maker.url), picture!.url);
   assert.deepEqual(Buffer.from(await (await open(picture!.url)).arrayBuffer()), png(7));
 
-  // Another private place than the upstream's own is behind the guard (S17), and the next target is asked.
+  // Another private address than the upstream's own is behind the guard (S17), so the next target is asked.
   first.script.push({ json: { data: [{ url: `${second.url}/made/1.png` }] } });
   const { draw: drawAnew } = await anew(t);
   assert.deepEqual((await drawAnew({ model: 'pic', prompt: 'x', response_format: 'b64_json' })).data, [

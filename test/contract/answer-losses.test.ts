@@ -23,7 +23,7 @@ const answer = JSON.stringify({
   modelVersion: 'gemini-own',
   responseId: 'own',
 });
-/** As OpenRouter tells a picture and a source in one message. */
+/** As OpenRouter sends an image and a source in one message. */
 const source = { url: 'https://a.example', title: 'A', start_index: 0, end_index: 9 };
 const message = {
   ...{ role: 'assistant', content: 'It rains.' },
@@ -31,7 +31,7 @@ const message = {
   annotations: [{ type: 'url_citation', url_citation: source }],
 };
 const drawn = { id: 'drawn', object: 'chat.completion', choices: [{ index: 0, message, finish_reason: 'stop' }] };
-/** As Anthropic tells what it found: sources of each piece of the text. */
+/** As Anthropic sends search results: sources of each piece of the text. */
 const found = (text: string, page: string) => {
   const citation = { type: 'web_search_result_location', url: page, title: page, encrypted_index: 'E', cited_text: '' };
   return { type: 'text', text, citations: [citation] };

@@ -10,12 +10,12 @@ import { adminKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { entraFacts, startEntra } from '../upstream-formats/entra.ts';
 
-/* Azure OpenAI and AI Foundry: which of its endpoints a deployment is asked at, and what is kept of its filters. */
+/* Azure OpenAI and AI Foundry: the endpoint at which a deployment is asked, and the parts of its filters that stay. */
 
 const upstream = await startUpstream();
 after(() => upstream.close());
 
-/** As content-filter-annotations of Azure's documentation has it. */
+/** As in content-filter-annotations of Azure's documentation. */
 const filtered = {
   hate: { filtered: true, severity: 'high' },
   self_harm: { filtered: false, severity: 'safe' },

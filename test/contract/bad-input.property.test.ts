@@ -18,7 +18,7 @@ const encodeOrders = [
 
 const asWhole = { model: 'some-model', maxOutputTokens: 4_096, stream: true, body: {}, child: null };
 
-/** What the gateway does with a body before anything is sent; throws where a caller would get a 500. */
+/** The gateway's work on a body before anything is sent; throws when a caller would get a 500. */
 function passThrough(raw: Buffer): 'refused' | 'taken' {
   const read = readConversation(raw, 'openai-chat');
   if (!read.ok) {
@@ -66,7 +66,7 @@ test('8000 wrong values of every parameter among arbitrary others: refused, nami
   fc.assert(
     fc.property(wrongParameters, ({ wrong, body }) => {
       const read = readConversation(asBytes(body), 'openai-chat');
-      // What another provider of the format may take is refused where it must be converted.
+      // A value that another provider of the format may accept is refused when it must be converted.
       const made = read.ok ? read.value.encode({ ...asWhole, ...encodeOrders[2] }) : read;
       assert.ok(!(made instanceof Promise) && !made.ok && made.failure.kind === 'invalid-request');
       assert.equal(made.failure.param, wrong.names ?? wrong.name);

@@ -13,7 +13,7 @@ const { gateway, upstream } = await serve((url) => ({
   providers: { elsewhere: { type: 'anthropic', base_url: `${url}/v1`, api_key: 'upstream-secret' } },
 }));
 
-/** Sends a body as it is and expects a refusal: nothing forwarded, nothing charged. */
+/** Sends a body unchanged and expects a refusal: nothing forwarded, nothing charged. */
 async function refused(body: string | Buffer, headers: Record<string, string> = {}) {
   const response = await gateway.fetch(chatPath, {
     method: 'POST',
@@ -22,7 +22,7 @@ async function refused(body: string | Buffer, headers: Record<string, string> = 
   });
   const { error } = (await response.json()) as ErrorBody;
   const record = await gateway.fetch(`/v1/requests/${response.headers.get('x-culvert-request-id')}`);
-  // Of many refusals in a second not each is kept.
+  // Not every one of many refusals in a second is kept.
   if (record.status !== 404) {
     const { units, cost_usd, usage } = (await record.json()) as {
       units: number;

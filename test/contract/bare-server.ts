@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../src/kernel/clock.ts';
 import type { Failure } from '../../src/kernel/failure.ts';
 import { createRoom, type Room } from '../../src/kernel/sharing/room.ts';
 
-/** What stands behind the server's one route, `POST /v1/chat/completions`, unless `routes` are given. */
+/** Handler of the server's one route, `POST /v1/chat/completions`, unless `routes` are given. */
 export interface BareParts {
   routes?: readonly Route[];
   handle?: Route['handle'];
@@ -17,7 +17,7 @@ export interface BareParts {
   bodies?: Room;
 }
 
-/** What its admission gives with everybody who is let in. */
+/** Result of its admission for everybody who passes. */
 const limitHeaders = ['ratelimit-policy', '"minute";q=60;w=60'];
 
 /** The HTTP server alone, for answers that a whole gateway gives only when something in it breaks. */

@@ -5,7 +5,7 @@ import { assertBalanced, assertPublished } from '../conversion/responses-frames.
 import { startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
 
-/* `capabilities.streaming: false`: a chat model that is asked whole, and whose callers stream all the same. */
+/* `capabilities.streaming: false`: a chat model that is asked whole, and whose callers stream nevertheless. */
 
 async function open(t: TestContext, where: 'model' | 'target'): Promise<{ gateway: TestGateway; upstream: Upstream }> {
   const upstream = await startUpstream();

@@ -4,7 +4,7 @@ import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { asked } from './served.ts';
 
-/* What a request demands and a provider of another format cannot do is a 400 that names it, never left out. */
+/* A demand of a request that a provider of another format cannot meet is a 400 that names it; it is never left out. */
 
 const upstream = await startUpstream({ models: ['mock/ok'] });
 after(() => upstream.close());

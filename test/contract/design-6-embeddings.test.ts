@@ -110,7 +110,7 @@ test('§6 embeddings: where no length is declared, no target answers another one
   const refused = await ask({ model: 'e', input: 'a' });
   assert.equal(refused.status, 502);
   assert.match(await refused.text(), /7 dimensions, but the first target of the model gives 1024/);
-  // Who asks for a length gets it.
+  // A caller that asks for a length gets it.
   const wanted = await embed({ model: 'e', input: 'a', dimensions: 7 });
   assert.equal(vectorOf(wanted.data[0]!.embedding).length, 7);
 });

@@ -299,7 +299,7 @@ test('§6 where no provider serves an endpoint, the answer names the keys that w
     }
     await gateway.close(0);
   }
-  // Where one serves it, the model is what is wrong.
+  // When a provider serves it, the model is wrong.
   const { gateway } = await world(t, { models: { small: { targets: ['claude/mock/ok'] } } });
   const unknown = await gateway.fetch(moderations.path, { json: { ...moderations.body, model: 'nope' } });
   assert.match(((await unknown.json()) as ErrorBody).error.message, /does not exist/);

@@ -162,7 +162,7 @@ for (const value of ['0', '-1', 'soon', '1.5', '1e3x', '', '86400001', 'NaN', '0
   });
 }
 
-/** What fetch puts on the wire for characters beyond ASCII. */
+/** Bytes of fetch for characters beyond ASCII. */
 function encodeLatin1(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }

@@ -82,7 +82,7 @@ test('design §6: a picture and its mask reach the upstream as they are, with al
   ]);
   const answer = (await response.json()) as Drawn;
   assert.equal(response.status, 200, JSON.stringify(answer));
-  // The upstream draws one: the other is asked for once more, with the whole form again.
+  // The upstream draws one: the other is requested again, with the whole form.
   assert.equal(answer.data.length, 2);
   assert.equal(first.calls.length, 2);
   for (const call of first.calls) {

@@ -31,7 +31,7 @@ const config = {
   },
 };
 const { gateway, ask, record } = await imageWorld(file, config);
-/** For what fails there: health is a gateway's own. */
+/** For failing calls: health belongs to a gateway. */
 const anew = (t: TestContext) => imageWorld(t, config);
 
 function clear(): void {
@@ -78,7 +78,7 @@ const usage = {
 const event = (type: string, picture: Buffer, more: object) =>
   `event: ${type}\ndata: ${JSON.stringify({ type, ...told, ...more, b64_json: picture.toString('base64') })}\n\n`;
 
-/** As OpenAI draws: unfinished pictures, then the finished one; `cut` before it, or in two after the first one. */
+/** As OpenAI draws: unfinished images, then the finished one; `cut` before it, or in two after the first one. */
 function drawn(task: 'image_generation' | 'image_edit', end: 'completed' | 'cut' | 'error'): Drawing {
   return (response: ServerResponse, _call: DrawCall) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });

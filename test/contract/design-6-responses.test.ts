@@ -45,7 +45,7 @@ const asJson = { 'content-type': 'application/json' };
 const respond = (gateway: TestGateway, json: JsonObject, headers: Record<string, string> = {}) =>
   gateway.fetch('/v1/responses', { json, headers });
 
-/** What callers' requests became: the list of models is asked for besides. */
+/** Upstream requests for callers' requests, without those for the list of models. */
 const sentBy = (upstream: Upstream) => upstream.requests().filter(({ method }) => method === 'POST');
 
 const errorOf = async (response: Response) => ((await response.json()) as { error: JsonObject }).error;

@@ -47,7 +47,7 @@ async function check(cell: Cell): Promise<void> {
   const end = checks[cell.feature](place);
   if (verdict.kind === 'refused') return assert.rejects(end, Refused);
   await end;
-  // What is not in the table is not lost.
+  // A row that is not in the table loses nothing.
   assert.deepEqual([...dropped], verdict.kind === 'lost' ? [verdict.words] : []);
 }
 
@@ -80,7 +80,7 @@ test('every format that callers speak is in the table', async () => {
   assert.deepEqual(spoken, callerIds);
 });
 
-// One upstream is asked one thing at a time, for its script and its records; the four go beside each other.
+// One upstream is asked one thing at a time, because of its script and its records; the four run beside each other.
 for (const upstream of upstreamIds) {
   test(`callers of every format over ${upstream}`, { concurrency: 1 }, async (t) => {
     for (const cell of allCells().filter((one) => one.upstream === upstream)) {

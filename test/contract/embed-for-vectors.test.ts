@@ -8,7 +8,7 @@ import { asked, type ErrorBody } from './served.ts';
 
 const embedPath = '/v2/embed';
 
-/** Alias `e` over Cohere's format, which is told what texts are for; nobody declares its length. */
+/** Alias `e` over Cohere's format, which gets the purpose of texts; nobody declares its length. */
 async function world(t: TestContext, config: Record<string, unknown> = {}) {
   const upstream = await startUpstream();
   t.after(() => upstream.close());

@@ -12,15 +12,15 @@ const wish = { model: 'e', input: texts, dimensions: 256 };
 
 interface Case {
   type: string;
-  /** Where the base URL ends, below the upstream's own address. */
+  /** End of the base URL, below the upstream's own address. */
   base: string;
   /** Upstream model, where only some take `dimensions`. */
   model?: string;
   config?: Record<string, unknown>;
   path: string;
-  /** What is sent for `wish`. */
+  /** The field sent for `wish`. */
   body: Record<string, unknown>;
-  /** What is sent besides when the caller says that it is a document. */
+  /** The further field when the caller says that it is a document. */
   document: Record<string, unknown>;
   dropped: string | null;
 }

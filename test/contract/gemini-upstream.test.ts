@@ -67,7 +67,7 @@ interface Sent {
   generationConfig?: { seed?: number };
   safetySettings?: object[];
 }
-/** The parts of one turn of what was sent last. */
+/** The parts of one turn of the last request. */
 const sentParts = (turn: number) => lastBody().contents[turn]?.parts ?? [];
 const lastBody = () => upstream.requests().at(-1)!.body as unknown as Sent;
 const asked = ({ requests }: Upstream) => requests().filter(({ method }) => method === 'POST').length;
@@ -136,7 +136,7 @@ for (const form of ['whole', 'streamed'] as const) {
       call?.thoughtSignature,
       form === 'whole' || 'extra_content' in calls[0]! ? 'c2ltdWxhdGVk' : 'skip_thought_signature_validator',
     );
-    // A client that keeps only what it knows loses the signature, and nothing else.
+    // A client that keeps only known members loses the signature, and nothing else.
     const bare = calls.map(({ id, type, ...rest }) => ({
       id,
       type,
@@ -200,7 +200,7 @@ test('a picture by URL is fetched and goes inline, once for several choices', as
     n: 2,
   });
   assert.equal(answer.choices.length, 2);
-  // Its server calls it text: its bytes say what it is.
+  // Its server calls it text, but its bytes tell the type.
   assert.deepEqual(sentParts(0)[1], {
     inlineData: { mimeType: 'image/png', data: png.toString('base64') },
   });

@@ -86,7 +86,7 @@ const message = fc.record(
 
 const plainMessages = fc.constant([{ role: 'user', content: 'Hello' }]);
 
-/** Right but for some parameters. */
+/** Right except for some parameters. */
 export const oddParameters = fc
   .tuple(fc.dictionary(fc.constantFrom(...names), fc.oneof(leaf, value), { minKeys: 1, maxKeys: 4 }), plainMessages)
   .map(([fields, messages]): object => ({ model: 'chat', messages, ...fields }));

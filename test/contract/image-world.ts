@@ -12,11 +12,11 @@ export interface DrawCall {
   path: string;
   headers: IncomingMessage['headers'];
   body: Record<string, unknown>;
-  /** The body as it came, for forms. */
+  /** The unchanged body, for forms. */
   raw: Buffer;
 }
 
-/** What it answers: a status and JSON, or its own way with the response. */
+/** Its answer: a status and JSON, or a function of the response. */
 export type Drawing = { status?: number; json: unknown } | ((response: ServerResponse, call: DrawCall) => void);
 
 export interface DrawingUpstream {
@@ -30,7 +30,7 @@ export interface DrawingUpstream {
   close(): Promise<void>;
 }
 
-/** A server that draws as it is told. */
+/** A server that draws as the test tells it. */
 export async function startDrawing(usually: (call: DrawCall) => Drawing): Promise<DrawingUpstream> {
   let running = 0;
   const upstream: DrawingUpstream = { url: '', calls: [], atOnce: 0, script: [], close };
@@ -92,7 +92,7 @@ function chunk(type: string, data: Buffer): Buffer {
 export const jpeg = Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex');
 export const webp = Buffer.from(`RIFF\x0e\0\0\0WEBPVP8L\x02\0\0\0\x2f\0`, 'latin1');
 
-/** As OpenAI's format has it: `n` pictures in base64, each of its own shade. */
+/** As OpenAI's format has it: `n` images in base64, each with its own shade. */
 export function inBase64({ body }: DrawCall): Drawing {
   const n = typeof body.n === 'number' ? body.n : 1;
   return { json: { created: 1, data: Array.from({ length: n }, (_, i) => ({ b64_json: png(i).toString('base64') })) } };

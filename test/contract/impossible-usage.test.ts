@@ -7,7 +7,7 @@ import { startGateway } from '../start-gateway.ts';
 
 /* Providers that count wrong: no caller pays for it, and the books stay whole. */
 
-/** What the provider tells next, as it writes it, in place of every count. */
+/** The provider's next counts, as it writes them, in place of every count. */
 let told = '0';
 const server = createServer((request, response) => {
   request.resume().on('end', () => {

@@ -237,5 +237,8 @@ test('while a provider that may embed has not told its models, the six are 503 a
   await gateway.modelsKnown;
   const response = await embed(gateway, 'alpha-embedding');
   assert.equal(response.status, 503);
-  assert.match(((await response.json()) as { error: { message: string } }).error.message, /list of models of up1 so far/);
+  assert.match(
+    ((await response.json()) as { error: { message: string } }).error.message,
+    /list of models of up1 so far/,
+  );
 });

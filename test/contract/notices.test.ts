@@ -47,7 +47,7 @@ async function startReceiver(t: TestContext, answer: (response: ServerResponse, 
 
 const status = (code: number) => (response: ServerResponse) => void response.writeHead(code).end();
 
-/** As the Standard Webhooks specification describes it, written apart from what is tested. */
+/** As the Standard Webhooks specification describes it, written apart from the tested code. */
 function verify({ headers, body }: Received, key: Buffer): void {
   const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
   const expected = createHmac('sha256', key).update(signed).digest();
@@ -65,7 +65,7 @@ function book(webhook: string, signWith = secret): PlanBook {
   return { plan: () => plan, has: (name) => name === 'pro', all: () => [], limits: () => assert.fail('not asked') };
 }
 
-/** Delivers over real HTTP what is queued, as time is moved. */
+/** Delivers the queue over real HTTP, as time moves. */
 async function setUp(webhook: string, parts: Partial<DeliveryParts> & { secret?: string } = {}) {
   const store = memoryNoticeStore();
   const clock = fakeClock();
@@ -178,7 +178,7 @@ test('a receiver that never answers, hangs up or is not there counts as a failed
   const silent = await startReceiver(t, () => undefined);
   const rude = await startReceiver(t, (response) => response.socket?.destroy());
   for (const webhook of [silent.url, rude.url, 'http://127.0.0.1:1/']) {
-    // The wait is cut short here; what it is in service is said below.
+    // The wait is cut short here; its value in service is tested below.
     let askedMs = 0;
     const { store, delivery, queue } = await setUp(webhook, {
       post(url, headers, body, timeoutMs) {

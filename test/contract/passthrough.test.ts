@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { rawExchange } from '../raw-exchange.ts';
 import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
 
-/* `/passthrough/{provider}/…`: what no format covers, as it is. */
+/* `/passthrough/{provider}/…`: requests that no format covers, unchanged. */
 
 const secret = 'sk-upstream-canary-0123456789ab';
 interface Asked {
@@ -22,7 +22,7 @@ const held: ServerResponse[] = [];
 const server = createServer(async (request, response) => {
   const { method = '', url = '', headers } = request;
   const one: Asked = { method, url, headers, bytes: 0, first: '' };
-  // The list of its models is asked for in between.
+  // The list of its models is requested in between.
   if (url !== '/v1/models') asked.push(one);
   if (url === '/v1/held') {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');

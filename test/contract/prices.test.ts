@@ -9,7 +9,7 @@ import { unpricedTargets } from '../../src/inference/models/unpriced.ts';
 import { previewSnapshot } from '../../src/main/preview.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
 
-/* USD of requests where nobody has written a price: from the price list. */
+/* USD of requests without a configured price: from the price list. */
 
 /** Usage as each provider tells it next. */
 let told: Record<string, unknown> = {};

@@ -12,7 +12,7 @@ import { otherKey, startGateway } from '../start-gateway.ts';
 
 interface Arrived {
   host: string;
-  /** Whose client certificate came with it. */
+  /** Owner of the client certificate that came with it. */
   by: string | null;
 }
 

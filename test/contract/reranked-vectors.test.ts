@@ -322,7 +322,7 @@ test('a caller who leaves while points are reranked ends that', async (t) => {
   await first.when(({ path, aborted }) => path === rerankPath && aborted);
 });
 
-/** A reranker that answers the same whatever it is asked; its base URL. */
+/** A reranker that answers the same to every request; its base URL. */
 async function answering(t: TestContext, body: unknown): Promise<string> {
   const server = createServer((request, response) => {
     request.resume();

@@ -5,7 +5,7 @@ import { startUpstream, type Upstream } from '../start-upstream.ts';
 export const chatPath = '/v1/chat/completions';
 export const hello = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
 
-/** What is there without being configured, behind the configured ones: mock upstreams list an embedding model. */
+/** Models that exist without configuration, after the configured ones: mock upstreams list an embedding model. */
 export const embeddingsAlwaysThere: readonly string[] = [
   'culvert-lexical-1024',
   'alpha-embedding-small',
@@ -29,7 +29,7 @@ export interface ErrorBody {
 }
 
 /**
- * One gateway over one mock upstream, for all tests of a file. `config`, or what it makes of the upstream's URL, is added
+ * One gateway over one mock upstream, for all tests of a file. `config`, or its result for the upstream's URL, is added
  * to alias `chat` over `up1`.
  */
 export async function serve(

@@ -20,7 +20,7 @@ import {
 const noFfmpeg = missingTool('ffmpeg', 'ffprobe');
 const noEspeak = missingTool('espeak-ng', 'ffmpeg', 'ffprobe');
 const env = { PATH: process.env.PATH };
-/** What ffprobe calls each. */
+/** ffprobe's name of each. */
 const codecs = { mp3: 'mp3', opus: 'opus', flac: 'flac', aac: 'aac' } as const;
 
 /** Alias `s` over one service, whose answers the test writes. */

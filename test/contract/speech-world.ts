@@ -6,7 +6,7 @@ import { startGateway, type TestGateway } from '../start-gateway.ts';
 
 export const speechPath = '/v1/audio/speech';
 
-/** What one call of a speaking upstream was. */
+/** One call of a speaking upstream. */
 export interface Spoken {
   path: string;
   headers: IncomingMessage['headers'];
@@ -17,7 +17,7 @@ export interface Spoken {
 
 export type Answer = (call: Spoken, response: ServerResponse) => void;
 
-/** An upstream that answers as a test wants; by default with `tone` in the format that it is asked for. */
+/** An upstream that answers as a test wants; by default with `tone` in the requested format. */
 export interface SpeakingUpstream {
   url: string;
   calls: Spoken[];
@@ -115,7 +115,7 @@ export interface SpeechWorld {
     json?: Record<string, unknown>,
     init?: { headers?: Record<string, string>; signal?: AbortSignal },
   ): Promise<Response>;
-  /** What the ledger kept of a request. */
+  /** The ledger's record of a request. */
   record(response: Response): Promise<SpeechRecord>;
 }
 

@@ -33,7 +33,7 @@ for (const others of [0, 600]) {
       const { result } = await call('POST', '/points/count', { filter: { must: { key: 'text', match } } });
       return result.count;
     };
-    // Without an index: as it stands there.
+    // Without an index: as a substring.
     assert.deepEqual([await count({ text: 'unning Sh' }), await count({ text: 'shoes running' })], [1, 0]);
 
     await index({});

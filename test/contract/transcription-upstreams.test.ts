@@ -106,7 +106,7 @@ test('Gemini is asked by a conversation with the sound in base64, and gives text
     usageMetadata: { promptTokenCount: 40, candidatesTokenCount: 4, thoughtsTokenCount: 2 },
   });
   upstream.script(json(answer([{ text: 'hm', thought: true }, { text: 'Hello there.\n' }])));
-  // Its length is no multiple of three, nor of the pieces that a file is read in.
+  // Its length is not a multiple of three, nor of the pieces in which a file is read.
   const file = wavOf(3.3331);
   const response = await ask({ model: 'there', language: 'en', prompt: 'Zoë "Z"', temperature: '0' }, { file });
   assert.deepEqual(await response.json(), { text: 'Hello there.' });

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../src/kernel/json.ts';
 import { startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
 
-/* Design §5, `dialects` of a provider: what it is asked in, whoever calls. */
+/* Design §5, `dialects` of a provider: the dialect that it is asked in, whoever calls. */
 
 interface World {
   gateway: TestGateway;
@@ -24,7 +24,7 @@ async function open(t: TestContext, type: string, dialects: readonly string[] | 
   return { gateway, upstream };
 }
 
-/** What callers' requests became: the list of models is asked for besides. */
+/** Upstream requests for callers' requests, without those for the list of models. */
 const sentBy = (upstream: Upstream) => upstream.requests().filter(({ method }) => method === 'POST');
 
 const bodies = {
@@ -39,7 +39,7 @@ type Path = keyof typeof bodies;
 
 const paths: readonly Path[] = ['/v1/chat/completions', '/v1/messages', '/v1/responses'];
 
-/** Rows: type, what it speaks, and where callers of the three formats end up. */
+/** Rows: type, its dialects, and the paths for callers of the three formats. */
 const cases: readonly [type: string, dialects: readonly string[] | undefined, ends: readonly Path[]][] = [
   ['vllm', undefined, ['/v1/chat/completions', '/v1/chat/completions', '/v1/chat/completions']],
   ['vllm', ['openai-chat', 'anthropic-messages', 'openai-responses'], paths],

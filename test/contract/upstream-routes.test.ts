@@ -20,10 +20,10 @@ const completion = JSON.stringify({
   usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
 });
 
-/** What a chat looked like where it arrived. */
+/** A chat as it arrived. */
 interface Arrived {
   host: string;
-  /** Whose client certificate came with it. */
+  /** Owner of the client certificate that came with it. */
   by: string | null;
 }
 

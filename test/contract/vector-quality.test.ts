@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { seededRandom } from '../../src/kernel/random.ts';
 import { startGateway } from '../start-gateway.ts';
 
-/** Notes of a workshop, made of words: what is done to which part, where, and the number of the fault. */
+/** Notes of a workshop, made from words: the work, its part, the place, and the number of the fault. */
 const deeds = ['replaced', 'cleaned', 'tightened', 'measured', 'painted', 'calibrated', 'inspected', 'lubricated'];
 const parts = ['bearing', 'gasket', 'impeller', 'thermostat', 'compressor', 'manifold', 'actuator', 'solenoid'];
 const places = ['northern hangar', 'paint shop', 'boiler room', 'loading dock', 'canteen kitchen', 'water tower'];

@@ -4,7 +4,10 @@ import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { badParameters } from './bad-parameters.ts';
 
-/* Where the caller's format is the target's, its provider knows best what it takes: Culvert checks what it reads itself. */
+/*
+ * When the caller's format is the target's, its provider knows best what it accepts: Culvert checks only what it reads
+ * itself.
+ */
 
 const upstream = await startUpstream();
 after(() => upstream.close());
@@ -36,7 +39,7 @@ const hello = [{ role: 'user', content: 'Hello' }];
 const pixel = 'data:image/png;base64,iVBORw0KGgo=';
 const parameters = { type: 'object' };
 
-/** What vendors take and no published description of the format has. */
+/** Values that vendors accept without any published description. */
 const taken: [what: string, path: string, body: Record<string, unknown>][] = [
   [
     'an assistant with no content beside its calls, as Mistral’s SDK gives it back',

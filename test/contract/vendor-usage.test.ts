@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { startGateway } from '../start-gateway.ts';
 
-/* What was used, as vendors tell it in their own way (docs of Groq and xAI): the record counts it, whoever asked how. */
+/* Usage in vendors' own forms (docs of Groq and xAI): the record counts it, whichever form the caller uses. */
 
 const answer = { id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'm' };
 const delta = (content: string, finish: string | null) => ({

@@ -117,7 +117,7 @@ test("Claude Code's request reaches a Claude of Vertex as it was, but for what s
 test('callers of every format reach Claude, whole and streamed', async () => {
   const whole = await ask('dated');
   assert.match(whole.choices[0]!.message.content ?? '', /Mock answer/);
-  // A converted answer is asked for as a stream.
+  // A converted answer is requested as a stream.
   assert.match(sent().path, /\/publishers\/anthropic\/models\/claude-sonnet-4-5@20250929:(stream)?[rR]awPredict$/);
   const message = await anthropic.messages.create({ model: 'dated', messages: hi, max_tokens: 50 });
   assert.equal(message.type, 'message');

@@ -1,4 +1,4 @@
-/** Requests that use most of what each format has: what tests change at random places to see what is made of it. */
+/** Requests that use most of each format: tests change them at random places to see the result. */
 export interface WholeRequest {
   /** `MODEL` stands for the alias where the path names it. */
   path: string;

@@ -8,8 +8,8 @@ import { producedMedia } from '../../src/inference/neutral/produced-media.ts';
 import { type JsonObject, type JsonValue, scanJson } from '../../src/kernel/json.ts';
 
 /*
- * An answer of Gemini's with a signed text and a picture, as a caller of each format gets it and sends it back, and the
- * request that a provider of each format then gets: models draw on from their own pictures.
+ * An answer of Gemini's with a signed text and an image, as a caller of each format gets it and sends it back, and the
+ * request that a provider of each format then gets: models continue from their own images.
  */
 
 const drawn = 'iVBORw0KGgo=';

@@ -14,7 +14,7 @@ export interface ChatCases {
   upstream: UpstreamDialect;
   /** Folder with one folder a case. */
   home: string;
-  /** Where a case's request stands that `home` does not give; null: nowhere. */
+  /** Path of a case's request that `home` does not give; null: none. */
   requests: string | null;
   /** The target's model where the case does not say. */
   model: string;

@@ -9,7 +9,7 @@ import { titleOf } from './must-hold.ts';
 
 /*
  * Requests of callers of Responses, as they go to providers of other formats: `sent-chat.json`, `sent-messages.json`,
- * `sent-gemini.json`, with what was lost by the caller's own words, or the refusal.
+ * `sent-gemini.json`, with the losses in the caller's own words, or the refusal.
  */
 
 const home = join(import.meta.dirname, 'from-responses');
@@ -23,7 +23,7 @@ const targets: readonly { name: string; order: Pick<EncodeOrder, 'provider' | 'd
 for (const name of readdirSync(home).sort()) {
   const raw = readFileSync(join(home, name, 'request.json'));
   for (const target of targets) {
-    // What is given by URL is fetched first there: the fetching has tests of its own.
+    // Media by URL are fetched first there: the fetching has tests of its own.
     if (target.name === 'gemini' && raw.includes('"https://')) continue;
     test(`${titleOf(name)}: a request of Responses over ${target.name}`, async () => {
       const file = join(home, name, `sent-${target.name}.json`);

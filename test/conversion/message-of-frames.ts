@@ -4,8 +4,8 @@ import { isObject, type JsonObject } from '../../src/kernel/json.ts';
 
 /**
  * The whole message that a client puts together from a stream of Messages, written for tests alone and without a look
- * at `fold`. Checks on the way what clients need (clients.md §1, §4, §14): names on all events, one message_start with
- * usage, dense blocks that are opened and closed one by one, an end that is said once.
+ * at `fold`. On the way it checks what clients need (clients.md §1, §4, §14): names on all events, one message_start
+ * with usage, dense blocks that are opened and closed one by one, a single end.
  */
 export function messageOfFrames(frames: string): { message: JsonObject; ended: boolean } {
   let message: JsonObject = {};
@@ -86,7 +86,7 @@ function addDelta(block: JsonObject, delta: JsonObject): string {
   }
 }
 
-/** What is no JSON object, our whole answer gives as `_raw`. */
+/** Our whole answer gives text that is not a JSON object as `_raw`. */
 function inputOf(json: string): JsonObject {
   if (json === '') return {};
   try {

@@ -15,7 +15,7 @@ import { titleOf } from './must-hold.ts';
 
 const here = join(import.meta.dirname, 'messages-over-chat');
 
-/** What a caller of Messages gets to see of one answer. */
+/** A Messages caller's view of one answer. */
 interface Shown {
   frames: string;
   message: JsonObject | { failed: Fault };

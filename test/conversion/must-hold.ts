@@ -1,6 +1,6 @@
 /*
- * What must hold in every conversion (design §9), numbered in the order of its list: AC-01 … AC-24. A case is named for
- * what it shows; those of one number stand together here.
+ * Rules of every conversion (design §9), numbered in the order of its list: AC-01 … AC-24. A case is named for what it
+ * shows; those of one number stand together here.
  */
 const cases: readonly (readonly string[])[] = [
   ['thinking-before-text', 'thinking-hidden-unless-asked', 'thinking-sealed-when-display-is-omitted'],
@@ -35,7 +35,7 @@ const cases: readonly (readonly string[])[] = [
   ['malformed-line'],
 ];
 
-/** `AC-05 text-and-tool-calls`; the bare name for what the list does not hold. */
+/** `AC-05 text-and-tool-calls`; the bare name for rules outside the list. */
 export function titleOf(name: string): string {
   const index = cases.findIndex((names) => names.includes(name));
   return index < 0 ? name : `AC-${String(index + 1).padStart(2, '0')} ${name}`;

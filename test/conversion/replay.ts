@@ -12,7 +12,7 @@ export const head: AnswerHead = {
   includeUsage: true,
 };
 
-/** What a caller of chat completions gets to see of one answer. */
+/** A chat completions caller's view of one answer. */
 export interface Shown {
   /** The stream, frame after frame. */
   frames: string;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { isObject, type JsonObject } from '../../src/kernel/json.ts';
 import { specValidator } from '../spec/validate.ts';
 
-/** The events of a Responses stream as they stand on the wire. */
+/** The events of a Responses stream on the wire. */
 export function eventsOf(frames: string): JsonObject[] {
   return frames
     .split('\n\n')
@@ -18,9 +18,9 @@ export function eventsOf(frames: string): JsonObject[] {
 const terminal = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
 /**
- * What OpenAI's SDK and Codex hold a stream to: numbered without a gap, created first, every item and part begun
- * before its deltas and ended after them, the deltas joined are the text that is done, the last event repeats every
- * item as it was done, and nothing comes after it. `truncated`: the stream may lack its end, and what is open then.
+ * Rules of OpenAI's SDK and Codex for a stream: it is numbered without a gap, created comes first, every item and part
+ * begins before its deltas and ends after them, the joined deltas equal the finished text, the last event repeats every
+ * finished item, and nothing comes after it. `truncated`: the stream may lack its end, and the end of open parts.
  */
 export function assertBalanced(frames: string, end: 'whole' | 'truncated'): JsonObject | null {
   const events = eventsOf(frames);
@@ -92,7 +92,7 @@ function faultsOf(event: JsonObject, faults: (value: unknown) => string[]): stri
   return schema === undefined ? faults(event) : specValidator('openai', schema)(event);
 }
 
-/** One schema a type: what is wrong is told of that one alone, and not of all the others it is not. */
+/** One schema a type: faults are reported for that one alone, and not for all the others. */
 const schemaOf: Readonly<Record<string, string>> = {
   'response.created': 'ResponseCreatedEvent',
   'response.in_progress': 'ResponseInProgressEvent',
@@ -117,7 +117,7 @@ const schemaOf: Readonly<Record<string, string>> = {
   'response.incomplete': 'ResponseIncompleteEvent',
 };
 
-/** What a whole answer's description says is wrong with it. */
+/** Faults of a whole answer by its description. */
 export function assertPublishedWhole(response: unknown): void {
   assert.ok(isObject(response));
   assert.deepEqual(specValidator('openai', 'Response')(response), []);

@@ -88,7 +88,7 @@ function chatOf(events: readonly NeutralEvent[]): JsonObject {
   const fold = openAiChat.fold(head);
   for (const event of events) {
     if ('choice' in event && event.choice !== 0) continue;
-    // Responses has no place for where texts part, and of what is spoken for the words alone.
+    // Responses has no place for the borders of texts, and of speech only for the words.
     if (event.type === 'logprobs') continue;
     if (event.type === 'audio-delta') {
       const { choice, audio } = event;

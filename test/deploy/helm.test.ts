@@ -11,7 +11,7 @@ import { deploy, programsMissing, root, runProgram } from './tools.ts';
 const chart = join(deploy, 'helm', 'culvert');
 const skip = programsMissing('helm', 'kubectl-validate');
 
-/** The parts of what Kubernetes is given that tests look at. */
+/** The parts of Kubernetes manifests that tests look at. */
 interface Manifest {
   kind: string;
   metadata: { name: string };

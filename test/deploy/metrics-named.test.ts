@@ -11,7 +11,7 @@ import { temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { exposed, namedIn } from './promql.ts';
 
-/* A dashboard that names a metric which nobody exposes stays empty, and such an alert never fires: neither says so. */
+/* A dashboard that names a missing metric stays empty, and such an alert never fires: neither says so. */
 
 const deploy = join(dirname(fileURLToPath(import.meta.url)), '../../deploy');
 /** Given to every series by Prometheus itself, and the metric that it makes of a scrape. */
@@ -61,11 +61,11 @@ test('every metric and label that dashboards, alerts and the autoscaler name is 
   await ask('/v1/chat/completions', { model: 'nobody', messages }, 404);
   await ask('/v1/vectors/collections', { name: 'docs', embedding_model: 'culvert-lexical-1024' }, 200);
   await ask('/v1/vectors/collections/docs/points', { points: [{ id: 1, payload: { text: 'Bread' } }] }, 200);
-  // The mock upstream is no search engine, but it was asked.
+  // The mock upstream is not a search engine, but it was asked.
   await ask('/v1/tools/search', { query: 'bread' }, 502);
   const scrape = async () =>
     (await gateway.fetch('/metrics', { headers: { authorization: `Bearer ${adminKey}` } })).text();
-  // What Node's own collectors measure begins with the first scrape, and the last of it with a garbage collection.
+  // Node's own collectors begin to measure with the first scrape, the last of them with a garbage collection.
   let found = exposed(await scrape());
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;

@@ -18,7 +18,7 @@ test('the service is sound, and exposed to 2.1 of 10 at most', { skip: programsM
     cwd,
   });
   assert.equal(rated.code, 0, rated.said);
-  // What it starts is not installed here.
+  // The programs that it starts are not installed here.
   const unit = join(temporaryFolder(t), 'culvert.service');
   writeFileSync(
     unit,

@@ -1,6 +1,6 @@
 import { parser } from '@prometheus-io/lezer-promql';
 
-/** What a query in PromQL speaks of. */
+/** Metrics and labels of a query in PromQL. */
 export interface Named {
   metric: string;
   /** Of its selector, and those by which it is grouped. */
@@ -30,7 +30,7 @@ export function namedIn(query: string): Named[] {
   });
 }
 
-/** Names of metrics in what /metrics answers, with the labels of their series. */
+/** Names of metrics in /metrics, with the labels of their series. */
 export function exposed(text: string): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>();
   for (const [, metric, labels] of text.matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)) {

@@ -19,7 +19,7 @@ export function programsMissing(...names: readonly string[]): string | false {
   return missing.length > 0 && `${missing.join(' and ')} missing: npm run setup:deploy-tools`;
 }
 
-/** Runs it to its end. `said` is all that it printed. */
+/** Runs it to its end. `said` is all of its output. */
 export function runProgram(
   name: string,
   args: readonly string[],

@@ -84,7 +84,7 @@ const verbs =
   /\b(?:answers|changes|costs|counts?|embeds|holds?|leads|links|logs|pays|returns?|runs|skips|takes?|works)\b|^(?:Correct|Retry|Set)\b/;
 
 export interface Judged {
-  /** What is wrong; null: nothing that can be measured. */
+  /** The fault; null: none that can be measured. */
   fault: string | null;
   passive: boolean;
 }

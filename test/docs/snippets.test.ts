@@ -85,7 +85,7 @@ async function runs(program: string, input: string, { page }: Snippet, cwd: stri
 
 const here = (text: string) => text.replaceAll('https://example.org', site.url);
 
-/** Placeholders of what the reader puts in are set here already. */
+/** Placeholders that the reader fills in are set here already. */
 const script = (text: string) => `set -e\n${here(text).replace(/^export CULVERT_\w+=.*$/gm, '')}`;
 
 const languages: Readonly<Record<string, (snippet: Snippet, folder: string) => Promise<void> | void>> = {

@@ -48,7 +48,7 @@ test('while a model comes, its capability answers 503 with the percentage and wh
 
 test('speech of espeak-ng is written down by a model that was added while the server ran', needsRuntime, async () => {
   writeTinyWhisper(folder);
-  // As it is called when its decoder has 8 bits.
+  // Its name when its decoder has 8 bits.
   renameSync(folder.model('tiny-whisper'), folder.model('whisper-base'));
   renameSync(
     folder.file('whisper-base', 'onnx/decoder_model_merged.onnx'),

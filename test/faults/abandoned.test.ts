@@ -9,7 +9,7 @@ interface Way {
   name: string;
   model: 'chat' | 'claude';
   stream: boolean;
-  /** What the provider does until the caller has left. */
+  /** The provider's behaviour until the caller has left. */
   does: string;
   /** Who says how many tokens the input had; null: the caller leaves in the middle of the answer. */
   told: 'estimated' | 'upstream' | null;
@@ -64,7 +64,7 @@ for (const { name, model, stream, does, told } of ways) {
         .catch(() => null);
       await upstream.when((request) => request.method === 'POST');
       if (told === null) assert.ok((await asked)?.value);
-      // What the provider has sent by now is read before its answer.
+      // Earlier bytes of the provider are read before its answer.
       else await (await gateway.fetch('/v1/usage', { headers })).text();
       leaving.abort();
       await asked;

@@ -35,7 +35,7 @@ test(`F17, F18 ${requests} callers leave at random moments: upstreams closed, ea
   const random = seededRandom(seed);
   const { gateway, upstream } = await start(t);
   const leftAtMs = new Map<string, number>();
-  // Cold code takes its time: what is measured is a gateway at work.
+  // Cold code takes its time: the measurement is of a gateway at work.
   for (const state of [...states, ...states, ...states]) await callAndLeave(gateway, 'warm-up', state, 0.99);
   await settled(gateway);
   upstream.clear();
@@ -88,7 +88,8 @@ async function callAndLeave(gateway: TestGateway, id: string, state: State, chan
   const socket = connect(Number(port), hostname);
   socket.on('error', () => undefined);
   socket.write(head);
-  // From here on the gateway is at work; before, the kernel may hold the connection back, since a loop accepts one a turn.
+  // From here on the gateway is at work; before, the kernel may hold the connection back, because a loop accepts one a
+  // turn.
   await once(socket, 'data');
   socket.resume();
   socket.write(state === 'sending' ? body.slice(0, Math.floor(chance * body.length)) : body);

@@ -125,7 +125,7 @@ test('a provider that is down is told once to Slack, by mail and to a webhook, a
   assert.match(letter!.text, /Problem: The model chat has no healthy target\./);
   assert.equal(mail.tries(), 2, 'what the server refused for now came again');
 
-  // It stays down: nobody is told again.
+  // It stays down: nobody is notified again.
   for (let at = 0; at < 2; at += 1) await ask(gateway.url);
   await new Promise((resolve) => setTimeout(resolve, 2_500));
   assert.equal(hooks.alerts().length, 1);

@@ -14,7 +14,7 @@ test('F70 a model of which no target answers is an alert: a line at error, a met
   assert.equal(await ask(), 200);
   assert.equal(await gauge('chat'), '0');
   for (const upstream of upstreams) upstream.script('/v1/chat/completions', ['always status=500']);
-  // So few that nothing is closed out: requests alone tell it.
+  // Few enough that no lane is closed: requests alone tell it.
   for (let failed = 0; failed < 3; failed++) assert.equal(await ask(), 502);
   await until(() => said.length > 0);
   assert.deepEqual(said, [down]);

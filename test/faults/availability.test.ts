@@ -100,7 +100,7 @@ describe('upstreams that fail in part', { concurrency: true }, () => {
   for (const [alias, poisonedPerSecond] of [
     ['poison-one', 1 / 1.5],
     ['poison-two', 1 / 1.5],
-    // Most of what the target is asked fails, and all of that is one key's.
+    // Most requests to the target fail, and all of those belong to one key.
     ['poison-flood', 20],
   ] as const) {
     test(`S26 ${alias}: a prompt that its provider cannot stand fails alone`, async () => {
@@ -113,7 +113,7 @@ describe('upstreams that fail in part', { concurrency: true }, () => {
       ];
       const down = watchDown(alias);
       const [seen, bad] = await Promise.all([
-        // So few that a row of failures is not broken by luck.
+        // Few enough that luck does not break a row of failures.
         load(alias, 3, { keys: others }),
         load(alias, poisonedPerSecond, poisonous),
       ]);

@@ -92,7 +92,7 @@ function refused(bodies: readonly StalledBody[]): StalledBody[] {
   return bodies.filter(({ received }) => received().startsWith('HTTP/1.1 503 '));
 }
 
-/** What the gateway's connections have read, from here on. */
+/** Bytes that the gateway's connections have read, from here on. */
 function bytesReadByTurn(t: TestContext): { most(): number; sum(): number } {
   const sockets: Socket[] = [];
   const onSocket = (message: unknown) => void sockets.push((message as { socket: Socket }).socket);
@@ -123,7 +123,7 @@ async function start(t: TestContext, bodyMemory: string): Promise<TestGateway> {
     server: { body_limit: '32mb', body_memory: bodyMemory },
   });
   await gateway.modelsKnown;
-  // What chats and uploads need is loaded with the first of them.
+  // The code for chats and uploads is loaded with the first of them.
   await (await gateway.fetch(chatPath, { json: { model: 'chat', messages: [] } })).arrayBuffer();
   await (await gateway.fetch(uploadPath, { method: 'POST', body: new FormData() })).arrayBuffer();
   return gateway;

@@ -1,19 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { CallSeen } from './many-calls.ts';
 
-/** What is held against each other: callers, ledger, request records, and what upstreams counted themselves. */
+/** The compared books: callers, ledger, request records, and the upstreams' own counts. */
 export interface Sides {
   /** Of the gateway. */
   url: string;
   adminKey: string;
-  /** Whose calls they are: nobody else's are in this account. */
+  /** Owner of the calls: this account has no others. */
   account: string;
   seen: readonly CallSeen[];
   /** Calls that came in until now, by provider; those that count nothing, such as a closed port, are left out. */
   upstreamCalls(): Promise<Readonly<Record<string, number>>>;
 }
 
-/** One line of `GET /admin/v1/requests.jsonl`, as far as it is looked at. */
+/** One line of `GET /admin/v1/requests.jsonl`, as far as it is read. */
 export interface RecordSeen {
   id: string;
   created_at: string;
@@ -42,7 +42,7 @@ export async function recordsOf({ url, adminKey, account }: Pick<Sides, 'url' | 
 
 async function disagreementsNow(sides: Sides): Promise<string[]> {
   const { url, adminKey, account, upstreamCalls } = sides;
-  // What a limit refuses was never dispatched, and need not stand in the ledger.
+  // A request that a limit refuses was never dispatched, and need not be in the ledger.
   const admitted = ({ status }: { status: number }) => status !== 429;
   const seen = sides.seen.filter(admitted);
   const records = (await recordsOf(sides)).filter(admitted);
@@ -56,7 +56,7 @@ async function disagreementsNow(sides: Sides): Promise<string[]> {
   differ('calls and records', seen.length, records.length);
   for (const { requestId, status, outcome } of seen) {
     const record = requestId === null ? undefined : byId.get(requestId);
-    // Who hung up before the first byte has no id to ask for.
+    // A caller that hung up before the first byte has no id to ask for.
     if (record === undefined) {
       if (status !== 0) found.push(`${requestId}: answered ${status}, and no record`);
     } else if (outcome === 'answered' && record.status !== 200) {
@@ -75,7 +75,7 @@ async function disagreementsNow(sides: Sides): Promise<string[]> {
 
   const units = records.reduce((sum, record) => sum + record.units, 0);
   const served = records.filter(({ status }) => status === 200);
-  // Whatever was tried and asked twice, an answer is charged once.
+  // However often a request was tried and asked, an answer is charged once.
   for (const { id, units: own } of served) if (own !== 1) found.push(`${id}: charged ${own} times`);
   const { data } = JSON.parse(await read(`${url}/admin/v1/usage?group_by=account`, adminKey)) as {
     data: { group: string; requests: number; units: number }[];

@@ -16,9 +16,9 @@ export interface Books {
   events: RequestSeen[];
   /** Sum of the events. */
   units: number;
-  /** As the roll-ups have it. */
+  /** As in the roll-ups. */
   rolledUp: { requests: number; units: number };
-  /** Used of each window. */
+  /** Usage of each window. */
   windows: Record<'5h' | 'week' | 'month', number>;
   /** Reservations that nobody has settled. */
   open: number;
@@ -76,7 +76,7 @@ async function read(url: string, path: string, key = adminKey): Promise<any> {
   return JSON.parse(text);
 }
 
-/** What came back of one chat; `status` 0 when the connection was cut before a whole answer. */
+/** Result of one chat; `status` 0 when the connection was cut before a whole answer. */
 export interface Asked {
   status: number;
   /** Our id, once headers came. */
@@ -110,7 +110,7 @@ export async function ask(
     for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) text += chunk;
     status = response.status;
   } catch {
-    // Cut: what came until then is kept.
+    // Cut: the part until then is kept.
   }
   return { status, id, retryAfterS, ms: performance.now() - startedMs, text };
 }

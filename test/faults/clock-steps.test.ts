@@ -46,7 +46,7 @@ test('F28 the clock is set back an hour and forward an hour while it runs: no fa
     for (let i = 0; i < tries; i++) if ((await ask(url, {}, key)).status === 200) passed += 1;
     return passed;
   };
-  /** Until this request passes, by the clock that the gateway and whoever reads it see. */
+  /** Until this request passes, by the clock of the gateway and its readers. */
   const waitMs = ({ status, text }: Asked, limit: string) => {
     assert.equal(status, 429, text);
     const { error } = JSON.parse(text);

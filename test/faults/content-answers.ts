@@ -1,23 +1,23 @@
 import type { UpstreamId } from '../contract/dialect-matrix/formats.ts';
 
 /**
- * What upstreams answer because of what a prompt says or a model chooses to say. Written by hand from the vendors'
- * published formats and their users' reports, not recorded.
+ * Answers of upstreams to the words of a prompt or of a model. Written by hand from the vendors' published formats and
+ * their users' reports, not recorded.
  */
 export interface ContentCase {
   name: string;
   upstream: UpstreamId;
   /** Provider type, where its own error rules matter. */
   type?: string;
-  /** Of an answer that was asked whole; null: this only happens in streams. */
+  /** Of a whole answer; null: this only happens in streams. */
   whole: { status: number; body: object } | null;
-  /** Of one that was asked as a stream: its text with status 200, or the refusal of the whole. */
+  /** Of a streamed one: its text with status 200, or the refusal of the whole. */
   stream: string | null;
   /** How callers get it: as an answer with status 200, as a refusal, or as text and then an error. */
   given: 'answer' | 'refusal' | 'text, then an error';
   /** The status of the refusal. */
   status?: number;
-  /** In the answer's text or the error's message, for callers of other formats too. */
+  /** In the answer's text or the error's message, for callers of other formats, too. */
   says?: string;
   /** Stands in those bytes, and the contract's own reader does not know it. */
   ownHolds?: string;

@@ -8,7 +8,7 @@ export interface CuttingProxy {
   cutAfter(text: string): void;
   /** How often that happened. */
   cuts(): number;
-  /** While true all bytes are lost and nobody is told, as on a broken way; those of that time never come. */
+  /** While true all bytes are lost and nobody hears of it, as on a broken line; bytes of that time never come. */
   lose(bytes: boolean): void;
 }
 
@@ -39,7 +39,7 @@ export async function startCuttingProxy(t: TestContext, serverPort: number): Pro
         client.write(bytes);
         return;
       }
-      // The server answers only what it has done.
+      // The server answers only for finished work.
       cuts += 1;
       client.resetAndDestroy();
       upstream.destroy();

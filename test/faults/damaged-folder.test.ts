@@ -50,7 +50,7 @@ test('F68 a backup taken while the server works holds everything, and a restore 
   const asked = site.asked();
   const again = await startAgain(t, first.file, first.url);
   assert.deepEqual(await kept(again, before), before.answers);
-  // Pages came from what was kept.
+  // Pages came from the cache.
   assert.equal(site.asked(), asked);
 });
 
@@ -129,7 +129,7 @@ interface Filled {
   answers: Body;
 }
 
-/** Something of every kind, with what it answers. */
+/** Something of every kind, with its answer. */
 async function filled(url: string, site: string): Promise<Filled> {
   const post = (path: string, json: object, key?: string) => call(url, 'POST', path, json, key);
   await ok(post('/admin/v1/accounts', { id: 'made' }, adminKey));
@@ -150,7 +150,7 @@ async function filled(url: string, site: string): Promise<Filled> {
   return { ...known, answers: await kept(url, { ...known, answers: null }) };
 }
 
-/** What of it can be asked for; the same before and after. */
+/** The parts that can be requested; the same before and after. */
 async function kept(url: string, { crawl, picture, key }: Filled): Promise<Body> {
   const near = { vector: Array.from({ length: vectorSize }, (_, at) => Math.sin(7 * vectorSize + at)), limit: 3 };
   const chatted = await ok(chat(url, { 'idempotency-key': 'once' }));

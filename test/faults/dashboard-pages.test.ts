@@ -26,7 +26,7 @@ for (const [name, text] of [
 const gateway = await startGateway({ after: after as never }, {}, { pagesFolder: pages });
 const empty = await startGateway({ after: after as never }, {}, { pagesFolder: join(folder, 'nothing') });
 
-/** As it came over the wire; the path is sent as it stands. */
+/** As it came over the wire; the path is sent unchanged. */
 function get(path: string, headers: Record<string, string> = {}, url = gateway.url) {
   return new Promise<{ status: number; headers: Record<string, unknown>; bytes: Buffer }>((resolve, reject) => {
     const { hostname, port } = new URL(url);

@@ -191,7 +191,7 @@ test('S38 an operator calls /v1 for keys of its accounts alone, in the role of a
     const made = (await (await admin.fetch('/admin/v1/operators', { json: order })).json()) as { key: string };
     const browser = await loggedIn(own, { admin_key: made.key });
     const headers = { 'x-culvert-key': `sk-cv-declared:${key}` };
-    // A look at vectors is a call, which the key's account pays: nobody reads who may not call.
+    // Looking at vectors is a call, which the key's account pays: a session without calls reads nothing.
     const looked = await browser.fetch('/v1/vectors/collections', { headers });
     const called = await browser.fetch('/v1/chat/completions', { json: chat, headers });
     assert.equal(looked.status, called.status);

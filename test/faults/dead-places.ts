@@ -27,7 +27,7 @@ export async function blackHole(t: TestContext): Promise<string> {
   const worker = new Worker(sleepingListener, { eval: true, workerData: gate });
   const port = await new Promise<number>((resolve) => worker.once('message', resolve));
   const fillers: Socket[] = [];
-  // Until one of them hangs: then every other does.
+  // Until one of them hangs: then all others do, too.
   for (;;) {
     const socket = connect(port, '127.0.0.1').on('error', () => undefined);
     fillers.push(socket);

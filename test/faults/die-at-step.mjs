@@ -10,12 +10,12 @@ import { isMainThread } from 'node:worker_threads';
 
 const { CULVERT_DIE_AT, CULVERT_DIE_FROM, CULVERT_DIE_LOG, CULVERT_DIE_STORES = '' } = process.env;
 const dieAt = Number(CULVERT_DIE_AT);
-/** Ports on which others talk too, such as heartbeats: until the answer there only what comes of the chat is a step. */
+/** Ports with other traffic, too, such as heartbeats: until the answer, only the chat's traffic counts as a step. */
 const stores = new Set(CULVERT_DIE_STORES.split(',').map(Number));
 const ofChat = new AsyncLocalStorage();
 /** Names so far; null before they are counted. */
 let steps = CULVERT_DIE_FROM === 'start' ? [] : null;
-/** From then on the end of the chat is written with whatever else waits, by nobody's order. */
+/** From then on the end of the chat is written together with other waiting rows, in any order. */
 let answered = false;
 let statement = '';
 

@@ -16,7 +16,7 @@ const preload = fileURLToPath(new URL('./die-at-step.mjs', import.meta.url));
 /** Far above what a request takes. */
 const stepsMax = 150;
 
-/** What dying at one step came to. */
+/** Result of dying at one step. */
 export interface Death {
   /** How many steps were taken before. */
   at: number;
@@ -32,7 +32,7 @@ export interface Death {
 
 export interface Deaths {
   deaths: Death[];
-  /** What the request that was not killed came to. */
+  /** Result of the request that was not killed. */
   survived: Death['charged'];
 }
 
@@ -41,9 +41,9 @@ export interface DyingOptions {
   config: Record<string, unknown>;
   /** Names of the ports of shared stores, as the steps give them. */
   stores?: Readonly<Record<string, string>>;
-  /** What the chat asks beside its message. */
+  /** Members of the chat beside its message. */
   body?: Record<string, unknown>;
-  /** What the upstream does; it answers at once where this is not given. */
+  /** Behaviour of the upstream; by default it answers at once. */
   spec?: string;
   /** After each death: the next process may take the dead one's requests at its start. */
   letTheDeadBeKnown?(): Promise<void>;
@@ -81,7 +81,7 @@ export async function dieEverywhere(t: TestContext, options: DyingOptions): Prom
       deaths.push({ ...last, charged });
       deaths.sort((a, b) => a.at - b.at);
     }
-    // Connections are made and counters filled: what is left is the chat itself.
+    // Connections are made and counters filled: only the chat itself is left.
     assert.equal((await ask(gateway.url)).status, 200);
     const now = await settledBooks(gateway.url);
     upstream.clear();

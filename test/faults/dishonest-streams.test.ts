@@ -83,7 +83,7 @@ interface StreamCase {
   of(upstream: UpstreamId): string;
   /** Nothing of it may reach the caller, or text did before it failed. */
   fails: 'before content' | 'after content';
-  /** Callers to whom it is a fault; others get an answer made without the line. */
+  /** Callers for whom it is a fault; others get an answer without the line. */
   callers: 'all' | 'own format';
   upstreams: readonly UpstreamId[];
 }
@@ -135,7 +135,7 @@ const cases: readonly StreamCase[] = [
   },
 ];
 
-/** A whole stream but for one event, after as many pieces of text. */
+/** A whole stream with one such event, after as many pieces of text. */
 function broken(upstream: UpstreamId, after: 0 | 2): string {
   const { opening, says, reason, end, broken: cut } = pieces[upstream];
   const text = says('Once') + says(' upon');

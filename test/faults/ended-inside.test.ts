@@ -6,7 +6,7 @@ import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
 const messages = [{ role: 'user', content: 'Hello' }];
-/** Formats whose streams go on as the bytes that they are, with what ends them. */
+/** Formats whose streams pass unchanged, with their end marks. */
 const formats = {
   'chat completions': { path: '/v1/chat/completions', asked: { model: 'openai', messages }, end: 'data: [DONE]\n\n' },
   completions: { path: '/v1/completions', asked: { model: 'openai', prompt: 'Hello' }, end: 'data: [DONE]\n\n' },
@@ -67,7 +67,7 @@ async function endingServer(t: TestContext, bytes: () => Buffer): Promise<string
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** As clients read events: an event's data even where it is empty. */
+/** As clients read events: an event's data even when it is empty. */
 function dataOf(answer: string): string[] {
   const blocks = answer.split('\n\n').filter((block) => block !== '');
   return blocks.flatMap((block) => {

@@ -83,7 +83,7 @@ for (const type of ['openai', 'anthropic'] as const satisfies readonly UpstreamT
             [one.of],
           );
           assert.equal(record.class, 'upstreams-failed');
-          // What was delivered is charged: tokens counted by us, priced as the target says.
+          // Delivered text is charged: tokens counted by us, at the target's price.
           assert.ok(record.usage.output_tokens > 0);
           assert.ok(record.usage.input_tokens > 0);
           assert.ok((record.cost_usd ?? 0) > 0);

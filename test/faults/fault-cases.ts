@@ -2,7 +2,7 @@
 export interface FaultCase {
   name: string;
   spec: string;
-  /** Of an answer asked whole; null where the fault has no such form. */
+  /** Of a whole answer; null when the fault has no such form. */
   whole: string | null;
   /** Of a streamed one. */
   stream: string | null;

@@ -28,7 +28,7 @@ test('F30 disk full: a picture that cannot be kept for its link is 503 and costs
     assert.equal(refused.headers.get('x-culvert-cost'), '0');
     const { units, route } = await record(refused);
     assert.equal(units, 0);
-    // The operator paid for it: once, for nobody is asked to draw it again.
+    // The operator paid for it once: nobody is asked to draw it again.
     assert.deepEqual(
       route.attempts.map(({ usage }) => usage?.images),
       [1],

@@ -50,7 +50,7 @@ async function linkOf(gateway: TestGateway): Promise<URL> {
   return new URL(((await answer.json()) as Drawn).data[0]!.url!);
 }
 
-/** The link as another replica is asked for it. */
+/** The link in the form for another replica. */
 const at = (gateway: TestGateway, { pathname, search }: URL) => fetch(gateway.url + pathname + search);
 
 async function refusal(answer: Response): Promise<string> {

@@ -26,7 +26,7 @@ test('Free endpoints count against rpm: a flood of them is refused, 25 count_tok
   for (let at = 0; at < 3; at += 1) chats.push(await status('/v1/chat/completions', { model: 'chat', messages }));
   assert.deepEqual(chats, [200, 200, 429]);
 
-  // Who has spent it can still look; not for ever.
+  // A caller that has spent it can still look, but not for ever.
   let passed = 26;
   while (passed < 100 && (await status('/v1/models')) === 200) passed += 1;
   assert.equal(passed, 2 * 20);

@@ -23,7 +23,7 @@ export interface GatewayProcessOptions {
   /** The file of its log; in its own folder by default. */
   log?: string | null;
   graceMs?: number;
-  /** Where one listened before. */
+  /** Port of an earlier server. */
   at?: string | null;
   /** The program; of this checkout by default. */
   bin?: string;

@@ -1,7 +1,7 @@
 import type { Lifetime } from '../start-process.ts';
 import { type BadSite, serve } from '../tools/bad-web/serve.ts';
 
-/** So many calls of one key, before another key's. */
+/** This many calls of one key, before another key's. */
 export const hardCalls = 16;
 
 /** Holds a thread of the page readers for seconds. */
@@ -26,7 +26,7 @@ export function hardText(): string {
   return Array.from({ length: 500_000 }, (_, at) => `w${at.toString(36)}é`).join(' ');
 }
 
-/** Sends what holds a thread for seconds, so many times, and tells how many of these calls have been answered. */
+/** Sends calls that hold a thread for seconds, this many times, and counts the answered ones. */
 export function flood(ask: (nth: number, signal: AbortSignal) => Promise<Response>, calls = hardCalls) {
   const leaving = new AbortController();
   let answered = 0;

@@ -40,7 +40,7 @@ function runsOf(content: string): number {
   return asked(upstream).filter(({ body }) => JSON.stringify(body).includes(`"${content}"`)).length;
 }
 
-/** What the account of a key was charged so far, as it is told. */
+/** Charges of a key's account so far, as its headers tell them. */
 async function charged(auth = testKey): Promise<{ requests: number; units: number; used: number }> {
   const response = await gateway.fetch('/v1/usage', { headers: { authorization: `Bearer ${auth}` } });
   const usage = (await response.json()) as {

@@ -17,7 +17,7 @@ const stream = { body: { stream: true }, spec: 'tokens=3;interval=10ms' };
 const crashed = { requests: 1, units: 1, as: ['crashed estimated'] };
 const nothing = { requests: 0, units: 0, as: [] };
 
-/** What holds of a death wherever it comes. */
+/** Rules for a death at any step. */
 function assertChargedRightly(deaths: readonly Death[]): void {
   for (const death of deaths) {
     const { dispatched, heard, charged } = death;
@@ -91,15 +91,15 @@ test('F38 kill -9 before every step over PostgreSQL and Redis: charged once from
   const { deaths, survived } = await dieEverywhere(t, {
     config,
     stores: { [new URL(url).port]: 'postgres', [new URL(redis.url).port]: 'redis' },
-    // What nobody hears of for 30 s is known at once, so that the next start charges it.
+    // A process counts as dead at once instead of after 30 s, so that the next start charges it.
     letTheDeadBeKnown: async () => void (await database.rest.run('UPDATE culvert.boot SET seen_ms = 0')),
   });
   assertChargedRightly(deaths);
   assert.deepEqual(survived, { requests: 1, units: 1, as: ['ok upstream'] });
   const steps = deaths.map(({ step }) => step);
   t.diagnostic(steps.join(', '));
-  // Entry and hold, the reservation, dispatch, the answer; then the counters' settlement and the ledger's. What runs in
-  // the background (the watch over Redis' epoch, heartbeats) may write to a store between any two.
+  // Entry and hold, the reservation, dispatch, the answer; then the counters' settlement and the ledger's. Background
+  // work (the watch over Redis' epoch, heartbeats) may write to a store between any two.
   const answered = steps.slice(0, steps.indexOf('write caller') + 1);
   assert.deepEqual([...new Set(answered)], ['write redis', 'write postgres', 'write upstream', 'write caller']);
   assert.deepEqual(answered.slice(0, 2), ['write redis', 'write redis']);
@@ -111,7 +111,7 @@ test('F38 kill -9 before every step over PostgreSQL and Redis: charged once from
     if (at >= dispatching) assert.equal(charged.requests, 1, steps[at]);
   }
 
-  // What died between hold and reservation is held until somebody sweeps, 30 s later; nothing else is.
+  // A request that died between hold and reservation is held until a sweep, 30 s later; nothing else is.
   const gateway = await startGatewayProcess(t, { ...overUpstreams('http://127.0.0.1:9'), ...config });
   await until('it can be asked', async () => (await booksOf(gateway.url).catch(() => null)) !== null);
   const { windows, units } = await booksOf(gateway.url);

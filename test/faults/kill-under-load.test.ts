@@ -40,7 +40,7 @@ test(`F37 kill -9 under load, ${kills} times: ready again, every answered reques
       }
     };
     const load = Promise.all(Array.from({ length: callers }, (_, turn) => call(turn)));
-    // Somewhere in full flight, each time elsewhere.
+    // Somewhere in full flight, each time at another point.
     await after(100 + ((kill * 37) % 150));
     gateway.kill('SIGKILL');
     await ended;

@@ -46,7 +46,7 @@ for (const [form, spec] of [
       assert.equal(error.type, 'rate_limit_error');
       assert.equal(response.headers.get('x-culvert-limited-by'), 'upstream');
       const retryAfterS = Number(response.headers.get('retry-after'));
-      // As long as the machine takes for ten requests, and no longer than was said.
+      // As long as the machine takes for ten requests, and no longer than promised.
       assert.ok(retryAfterS >= 10 && retryAfterS <= 20, `Retry-After: ${retryAfterS}`);
     }
     // The first request asked each once; the nine others knew.

@@ -63,7 +63,7 @@ async function warmed(gateway: TestGateway, silent: Upstream): Promise<void> {
   silent.script(path, ['always hang']);
 }
 
-/** What it gives leaves. */
+/** Its result leaves. */
 function ask(gateway: TestGateway, json: object): () => Promise<void> {
   const leaving = new AbortController();
   const answer = gateway.fetch(path, { json, signal: leaving.signal });

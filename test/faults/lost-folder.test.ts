@@ -35,7 +35,7 @@ test('F65 the data folder moved away: 503 and not ready, nothing is recorded; mo
     assert.equal(refused.status, 503);
     assert.match(await refused.text(), /data folder was removed or replaced/);
   }
-  // What keeps nothing goes on.
+  // A call that keeps nothing goes on.
   assert.equal((await call(url, 'GET', '/v1/models')).status, 200);
   const answered = await chatsUntilRefused(url);
   assert.equal(answered, 0);
@@ -77,7 +77,7 @@ async function started(t: TestContext) {
   t.after(() => upstream.close());
   const log = join(temporaryFolder(t), 'log');
   const { url, file } = await startGatewayProcess(t, overUpstreams(upstream.url), { log });
-  // The first look has seen what is there.
+  // The first look has seen the present files.
   await after(300);
   const requests = async () => {
     const listed = await call(url, 'GET', '/admin/v1/requests?limit=500', undefined, adminKey);

@@ -27,19 +27,19 @@ export interface CallSeen {
   requestId: string | null;
 }
 
-/** So many a second, whether those before have been answered or not. */
+/** This many a second, whether earlier ones have been answered or not. */
 export function openLoop(calls: Calls, perSecond: number): Promise<CallSeen[]> {
   const startMs = performance.now();
   return Promise.all(
     Array.from({ length: calls.count }, async (_, index) => {
-      // From the start, so that a late timer delays one call and not all that follow.
+      // From the start, so that a late timer delays one call and not all the following ones.
       await pause(Math.max(0, (index * 1_000) / perSecond - (performance.now() - startMs)));
       return callOnce(calls, index, startMs);
     }),
   );
 }
 
-/** So many callers, each of which sends its next call when it has its answer. */
+/** This many callers, each of which sends its next call when it has its answer. */
 export async function closedLoop(calls: Calls, callers: number): Promise<CallSeen[]> {
   const startMs = performance.now();
   const seen: CallSeen[] = [];
@@ -89,7 +89,7 @@ function saysSomething(body: string): boolean {
   return (answer.choices?.[0]?.message?.content ?? '') !== '' || (answer.data?.[0]?.embedding.length ?? 0) > 0;
 }
 
-/** Of all of them, or of those that `among` picks; 1 = every one. */
+/** Of all of them, or of those that `among` picks; 1: every one. */
 export function answeredShare(
   seen: readonly CallSeen[],
   among: (call: CallSeen, index: number) => boolean = () => true,

@@ -1,7 +1,7 @@
 const choice = '{"index":0,"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}';
 const answer = `{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[${choice}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`;
 
-/** What upstreams and the boxes before them have sent with status 200 and no answer in it. */
+/** Bodies with status 200 and without an answer that upstreams, and the boxes before them, have sent. */
 export const notAnswers: readonly Buffer[] = [
   '',
   ' ',

@@ -7,7 +7,7 @@ interface World {
   keeper: ObjectKeeper;
 }
 
-/** One credential, all four formats. `over`: members of the configuration that a test has of its own. */
+/** One credential, all four formats. `over`: members of the configuration of one test. */
 export async function openKeeperWorld(
   t: Pick<TestContext, 'after'>,
   over: Record<string, unknown> = {},

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 
 type Json = Record<string, unknown>;
 
-/** What came in, by the credential that it came with. */
+/** Requests, by their credential. */
 export interface Kept {
   credential: string;
   path: string;
@@ -25,7 +25,7 @@ export interface ObjectKeeper {
 
 /**
  * A provider of all four formats that keeps objects by credential, as OpenAI, Anthropic and Google do by organization,
- * and tells whoever names one what it holds. Answers give out every kind of id that the formats know.
+ * and gives everybody who names one its contents. Answers give out every kind of id of the formats.
  */
 export async function startObjectKeeper(t: Pick<TestContext, 'after'>): Promise<ObjectKeeper> {
   /** Text by `credential id`. */
@@ -202,7 +202,7 @@ export async function startObjectKeeper(t: Pick<TestContext, 'after'>): Promise<
   });
 }
 
-/** What of a Responses body this provider looks up. */
+/** Ids of a Responses body that this provider looks up. */
 function idsIn({ previous_response_id: previous, input }: Json): string[] {
   const items = (Array.isArray(input) ? input : []) as Json[];
   const looked = items.filter(({ type }) => type === 'item_reference' || type === 'image_generation_call');

@@ -2,7 +2,7 @@ import type { FaultCase } from './fault-cases.ts';
 
 export type UpstreamType = 'openai' | 'anthropic';
 
-/** What the second target says; `mock/text=…` as a model id. */
+/** Text of the second target; `mock/text=…` as a model id. */
 export const secondAnswer = 'The second target answers.';
 
 /**

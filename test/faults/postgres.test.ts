@@ -71,7 +71,7 @@ async function count(database: Database, sql: string): Promise<number> {
   return rows[0]?.count ?? Number.NaN;
 }
 
-/** What a machine under load may add to 250 ms; what is not given up waits for a second or more. */
+/** Time that a loaded machine may add to 250 ms; a request that is not given up waits for a second or more. */
 const slackMs = 500;
 
 test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
@@ -125,7 +125,7 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
       const accounts = createPostgresAccountStore(database);
       assert.equal(await accounts.version(), 1);
       proxy.lose(true);
-      // Other questions wait for what will not be answered either.
+      // Other queries wait for the unanswered one, too.
       for (let i = 0; i < 4; i += 1) void database.rest.run('SELECT 1').catch(() => {});
       const waitedMs = await refusedAfterMs(accounts.version());
       assert.ok(waitedMs < 1_000 + slackMs, `${waitedMs} ms`);
@@ -191,7 +191,7 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
         () => false,
       ),
     );
-    // Whatever arrived late is taken out again.
+    // Late arrivals are removed again.
     await until('two reservations', async () => (await count(database, 'culvert.reservation')) === 2);
   });
 
@@ -255,7 +255,7 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
     const clock = fakeClock(Date.now());
     const other = await replica(t, url, 'other');
     await other.ledger.open(reservationRow({ bootId: 'other' }));
-    // A replica that comes up now has heard nobody yet.
+    // A replica that starts now has heard nobody yet.
     const judge = await replica(t, url, 'judge', { clock });
     await judge.database.rest.run(`UPDATE culvert.boot SET seen_ms = seen_ms - 60000 WHERE id = 'other'`);
     assert.equal(await judge.ledger.recover(), 0);

@@ -97,7 +97,7 @@ test('F22 out of file descriptors: no crash, and it serves again as soon as ther
 
 /** CPU that the main thread may take for one large body: its bytes pass through it, nothing else does. */
 const loopMsMax = 90;
-/** What one of the others' requests takes of it meanwhile. */
+/** Share of it that one of the others' requests takes meanwhile. */
 const pingCpuMs = 0.35;
 /** CPU time is counted in ticks and grows where cores share caches: the best of some rounds is the body's own. */
 const roundsMax = 4;
@@ -108,7 +108,9 @@ function mainThreadMs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** Sends a body from a process of its own, so that what is measured is the gateway, and others' requests meanwhile. */
+/**
+ * Sends a body from a process of its own, so that the measurement covers the gateway, and others' requests meanwhile.
+ */
 async function whileSending(url: string, payload: Buffer): Promise<{ pings: number[]; printed: string }> {
   const sender = spawn(process.execPath, ['-e', sendStdin, `${url}/v1/chat/completions`, testKey], {
     stdio: ['pipe', 'pipe', 'inherit'],

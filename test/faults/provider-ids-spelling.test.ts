@@ -4,8 +4,8 @@ import { otherKey, testKey } from '../start-gateway.ts';
 import { openKeeperWorld } from './object-keeper-world.ts';
 
 /*
- * Bodies by which account `other` (b) names what account `dev` (a) was given, in shapes that the formats' references do
- * not have: a server that is more lenient than they are would find the id all the same.
+ * Bodies by which account `other` (b) names an id of account `dev` (a), in shapes that the formats' references do not
+ * have: a more lenient server would find the id nevertheless.
  */
 
 type Json = Record<string, unknown>;
@@ -58,7 +58,7 @@ async function open(t: TestContext, shared: readonly string[] = []) {
   return { keeper, post };
 }
 
-/** Bodies that name `id`; nobody but who was given it may send them. */
+/** Bodies that name `id`; only its owner may send them. */
 const named = (id: string): [path: string, body: Json][] => [
   [responses, ask({ conversation: { ID: id } })],
   [responses, ask({ conversation: [id] })],

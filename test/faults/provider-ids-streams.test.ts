@@ -5,7 +5,9 @@ import { type TestContext, test } from 'node:test';
 import { otherKey, startGateway, type TestGateway, testKey } from '../start-gateway.ts';
 import { startObjectKeeper } from './object-keeper.ts';
 
-/* What a stream gave to account `dev` (a) serves it, however the stream ends and in whatever form a asked for it. */
+/*
+ * An id that a stream gave to account `dev` (a) serves it, however the stream ends and in whatever form a asked for it.
+ */
 
 type Json = Record<string, unknown>;
 

@@ -11,8 +11,8 @@ import { type ObjectKeeper, startObjectKeeper } from './object-keeper.ts';
 import { openKeeperWorld } from './object-keeper-world.ts';
 
 /*
- * Accounts `dev` (a) and `other` (b) share the operator's credential at a provider that keeps what it gives out. What
- * one was given must serve nobody else, and must go back to where it lives.
+ * Accounts `dev` (a) and `other` (b) share the operator's credential at a provider that keeps its objects. An id of one
+ * must serve nobody else, and must go back to its credential.
  */
 
 type Json = Record<string, unknown>;

@@ -10,7 +10,7 @@ export interface StreamChunk {
   error?: { message: string; type: string; code: number };
 }
 
-/** What a caller made of a stream. */
+/** A caller's reading of a stream. */
 export interface StreamSeen {
   chunks: StreamChunk[];
   text: string;

@@ -44,7 +44,7 @@ test('F42 what was admitted locally counts where Redis itself lost nothing', { s
   const other = replica(t, redis.url, books).counters;
   await Promise.all([cut.shared.whenReady(), other.whenReady()]);
   assert.equal(await passing([other], books, who, 20 * unit, 5), 5);
-  // Paused, it is lost to whoever asks, and remembers everything.
+  // Paused, it is lost to its clients, and remembers everything.
   redis.cli('client', 'pause', '1200', 'all');
   assert.equal((await reserve(cut.counters, books, who, 20 * unit)).kind, 'unavailable', 'at the moment of the loss');
   const local = await passing([cut.counters], books, who, 20 * unit, 6);

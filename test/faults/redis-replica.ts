@@ -8,11 +8,11 @@ import { type Asker, limitOf, newRequestId } from '../stores/counter-requests.ts
 
 export interface Replica {
   counters: RedisCounters;
-  /** What it told its operator. */
+  /** Messages to its operator. */
   troubles: string[];
 }
 
-/** One gateway process' counters over a server and the books that all of them share. */
+/** One gateway process' counters over a server and the ledger that all of them share. */
 export function replica(
   t: TestContext,
   url: string,
@@ -79,7 +79,7 @@ export function closeInBooks(
   books.settle(held.requestId, booked(who.account, held.quotaMs, { ...spent, tenant: who.tenant, tier: who.tier }));
 }
 
-/** How many of so many parallel requests pass. */
+/** How many of this many parallel requests pass. */
 export async function passing(
   replicas: readonly Pick<Counters, 'hold'>[],
   books: FakeBooks,

@@ -331,7 +331,7 @@ for (const { what, begin, end, words } of [
 
     redis.cli(...begin);
     assert.equal(await passing([counters], books, who, 10 * unit, 1), 0);
-    // As long as it would take to be back and lost again some times.
+    // Long enough to be back and lost again some times.
     for (const endMs = performance.now() + 600; performance.now() < endMs; await pause(20)) {
       assert.equal(await passing([counters], books, who, 10 * unit, 2), 0);
       // Each time it is tried again it may seem to be back for a moment.

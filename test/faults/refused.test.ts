@@ -93,7 +93,7 @@ test('F70 every refusal is found by the id that its error printed, and has its l
     const labels = `endpoint="${endpoint}",status="${status}",reason="${reason}",limit="${status === 429 ? '5h' : ''}"`;
     counts.set(labels, (counts.get(labels) ?? 0) + 1);
 
-    // The key's own are the caller's to see, nobody else's.
+    // A caller sees its own key's refusals, and nobody else's.
     if (account === '') continue;
     const own = account === 'dev' ? {} : asOther;
     assert.equal((await gateway.fetch(`/v1/requests/${refused.id}`, { headers: own })).status, 200);
@@ -104,7 +104,7 @@ test('F70 every refusal is found by the id that its error printed, and has its l
   for (const [labels, count] of counts)
     assert.ok(metrics.includes(`culvert_refused_requests_total{${labels}} ${count}\n`), labels);
 
-  // As the operator looks for it, who was sent nothing but the id.
+  // As the operator looks for it, who got only the id.
   const there = { cwd: temporaryFolder(t), env: { CULVERT_URL: gateway.url, CULVERT_ADMIN_KEY: adminKey } };
   const listed = await runCommand(['requests', 'list', '--status', '429'], there);
   const { data } = JSON.parse(listed.stdout) as { data: { id: string; account: string; model: string }[] };
@@ -130,7 +130,7 @@ test('F70 a look-up that finds nothing is not what the next one finds', async (t
   assert.deepEqual([found.status, ((await found.json()) as { class: string }).class], [200, 'ok']);
 });
 
-/** With the admin key, by the id alone: what was refused, why and to whom, without a cost. */
+/** With the admin key, by the id alone: the refused request, the reason and the caller, without a cost. */
 async function isFound(gateway: TestGateway, refused: { status: number; id: string }, reason: string, account: string) {
   const shown = await adminGet(gateway, `/requests/${refused.id}`);
   assert.equal(shown.status, 200, `${refused.status} ${reason} is found`);
@@ -194,7 +194,7 @@ test('F70 a flood of refusals is counted in full and kept in part; the newest ar
   assert.equal(counted(), flood, 'the lines account for all of them');
   assert.ok(own() <= flood / 10 && own() >= linesPerSecond, `${own()} lines of their own`);
 
-  // Refusals stand in no sum of what was used.
+  // Refusals are in no sum of usage.
   const usage = (await (await adminGet(gateway, '/usage?group_by=account')).json()) as { data: unknown[] };
   assert.deepEqual(usage.data, []);
 });

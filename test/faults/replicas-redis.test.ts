@@ -32,7 +32,7 @@ async function serving({ urls }: Replicas, seen: UsedUp): Promise<void> {
   }
 }
 
-/** Not one too many and not one too few: what was left over by refused requests can be used, and nothing more. */
+/** Not one too many and not one too few: units that refused requests left over can be used, and no more. */
 async function usedExactly(replicas: Replicas, units: number, seen: UsedUp): Promise<void> {
   await until(`${units} units can be used`, async () => {
     await useUp(replicas.urls, 2, { seen });

@@ -110,7 +110,7 @@ test('F42 on_state_loss: local: two replicas give half each, and no more in tota
   });
   for (let i = 0; i < 10; i++) assert.equal((await ask(urls[i % 2]!)).status, 200);
   await mortal.kill();
-  // Half of 40 is 20, of which half of the 10 are gone; one that begins later sees what the other used meanwhile.
+  // Half of 40 is 20, of which half of the 10 are gone; one that begins later sees the other's usage meanwhile.
   const apart = await Promise.all(urls.map((url) => useUp([url], 4)));
   const each = apart.map(({ answered }) => answered.length);
   assert.ok(

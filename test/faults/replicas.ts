@@ -15,7 +15,7 @@ export interface Replicas {
   upstream: Upstream;
 }
 
-/** What a machine under load may add to the 250 ms after which a request is refused. */
+/** Time that a loaded machine may add to the 250 ms after which a request is refused. */
 export const refusedMaxMs = 250 + 250;
 
 export const storageOver = (database: string, redis: Pick<StartedRedis, 'url'>) => ({
@@ -88,7 +88,7 @@ export function newSeen(): UsedUp {
   return { answered: [], refused: [], unavailable: [] };
 }
 
-/** What a balancer asks. */
+/** A balancer's health check. */
 export async function isReady(url: string): Promise<boolean> {
   return (await fetch(`${url}/readyz`)).status === 200;
 }

@@ -17,7 +17,7 @@ function call(key: string, method: string, path: string, json?: unknown): Promis
   return raw(key, method, `/v1/vectors${path}`, json);
 }
 
-/** The path goes out as it is written: fetch would resolve its dots. */
+/** The path goes out as written: fetch would resolve its dots. */
 function raw(key: string, method: string, path: string, json?: unknown): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(gateway.url);
@@ -46,13 +46,13 @@ async function withPoints(key: string, name: string): Promise<void> {
   await must(key, 'POST', `/collections/${name}/points`, { points: twoPoints });
 }
 
-/** What stands in the data folder; SQLite's own files beside a database come and go. */
+/** Files of the data folder; SQLite's own files beside a database come and go. */
 function files(): string[] {
   const all = readdirSync(gateway.dataDir, { recursive: true }).map(String);
   return all.filter((name) => !/-(wal|shm|journal)$/.test(name)).toSorted();
 }
 
-/** What of an answer is the same every time. */
+/** The constant part of an answer. */
 function unchanging({ status, text }: Answer, name: string): string {
   const body = JSON.parse(text) as { time?: number; error?: { request_id?: string } };
   delete body.time;

@@ -18,7 +18,7 @@ logged.on('data', (chunk) => {
 });
 
 const upstream = await startUpstream();
-/** Where an attacker would like the request, and the provider's credential, to go. */
+/** Targets that an attacker would like for the request, and the provider's credential. */
 const lure = await startUpstream();
 after(() => Promise.all([upstream.close(), lure.close()]));
 const gateway = await startGateway({ after: after as never }, overUpstreams(upstream.url), {
@@ -133,10 +133,10 @@ const withoutKey: Record<string, readonly string[]> = {
   ],
   'a signed link to a picture is its own key': ['GET /v1/files-signed/:name'],
 };
-/** Answered without a key where their own proof is in the address; nobody has one here. */
+/** Answered without a key because the address holds its own proof; nobody has one here. */
 const refusedOtherwise: ReadonlyMap<string, number> = new Map([
   ['GET /v1/files-signed/:name', 404],
-  // Whoever logs in sends what proves who they are.
+  // A login sends its own proof.
   ['POST /dashboard/session', 415],
   // It says that nobody is logged in.
   ['GET /dashboard/session', 200],
@@ -203,7 +203,7 @@ test('S4 1000 SQL payloads as keys: 401 with one constant body on every route, a
 });
 
 /**
- * Each looked at: names of tables and columns of our schema, picked by a table of ours and never by a caller's word
+ * Each was checked: names of tables and columns of our schema, picked by a table of ours and never by a caller's word
  * (a backup that names others is refused), numbers that were counted here, and fixed conditions with placeholders.
  */
 const ofTheSchema: Readonly<Record<string, readonly string[]>> = {

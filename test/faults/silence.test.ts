@@ -14,7 +14,7 @@ type Alias = (typeof aliases)[number];
 const before = 60;
 const perSecond = 40;
 const requests = 200;
-/** Two and a half seconds of the load: what goes on sending to the silent one is refused soon. */
+/** Two and a half seconds of the load: further requests to the silent one are soon refused. */
 const concurrency = 100;
 /** Above what a busy machine makes of a second, far below every timeout. */
 const knownMaxMs = 8_000;
@@ -80,7 +80,7 @@ describe('F63 a target that accepts and says nothing', { concurrency: true }, ()
 
   test('streams, its usual known: one that shows signs of life and no content yet is left alone', async () => {
     const warm = await load('thinking', 'stream', before);
-    // Three seconds of comments, before the first content too.
+    // Three seconds of comments, before the first content, too.
     tell('thinking', ['always tokens=1;keepalive-comments=15;interval=200ms']);
     const seen = await load('thinking', 'stream', 20);
     assert.equal(answeredShare(seen), 1);
@@ -100,7 +100,7 @@ describe('F63 a target that accepts and says nothing', { concurrency: true }, ()
   });
 });
 
-/** What becomes of the calls to the first target from now on. */
+/** Behaviour of calls to the first target from now on. */
 function tell(alias: Alias, specs: readonly string[]): void {
   const path = alias === 'embedding' ? '/v1/embeddings' : '/v1/chat/completions';
   upstream.script(`${path} ${credentialOf(alias, 1)}`, specs);

@@ -17,13 +17,13 @@ test('F63 embeddings in several calls, some of them silent: others make what is 
   };
   const tokens = await tokensOf(await ask({ model: 'e', input }));
   first.clear();
-  // One call is answered before the other target is asked, and one while that one works on it too.
+  // One call is answered before the other target is asked, and one while that one works on it, too.
   first.script(embeddingsPath, ['ok', 'delay=3s', 'always hang']);
   second.script(embeddingsPath, ['delay=4s']);
 
   const response = await ask({ model: 'e', input });
   assert.equal(response.status, 200);
-  // What both answered in part is counted by us.
+  // Partial answers of both are counted by us.
   const counted = await tokensOf(response);
   assert.ok(counted > tokens / 2 && counted <= tokens, `${counted} of ${tokens}`);
   assert.deepEqual(inputsOf(second), [

@@ -75,7 +75,7 @@ async function exported(url: string): Promise<Map<string, string>> {
   return linesOf([await answer.text()]);
 }
 
-/** Callers who ask one gateway after the other until it is over; ids of what they got. */
+/** Callers that ask one gateway after the other until it is over; ids of their answers. */
 function load(urls: () => readonly string[]) {
   const answered: string[] = [];
   let going = true;
@@ -148,7 +148,7 @@ test(`kill -9 while sinks are sent to, ${kills} times: webhook, folder and bucke
     const expected = webhookHeaders({ id: String(id), body }, secret, Number(at) * 1_000);
     assert.equal(signature, expected['webhook-signature']);
   }
-  // What was received once came again only where the receiver or the gateway failed.
+  // A record came again only when the receiver or the gateway failed.
   const said = receiver.posts.filter(({ status }) => status === 204).flatMap(({ body }) => [...linesOf([body]).keys()]);
   t.diagnostic(
     `${wanted.length} records, ${said.length - new Set(said).size} received twice, ${receiver.posts.length} posts`,

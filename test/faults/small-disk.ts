@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Lifetime } from '../start-process.ts';
 
-/** A file system of its own of so many MB, in memory; null where none can be mounted (it needs root). */
+/** A file system of its own of this many MB, in memory; null when none can be mounted (it needs root). */
 export function mountSmallDisk(t: Lifetime, sizeMb: number): string | null {
   const disk = mkdtempSync(join(tmpdir(), 'culvert-full-'));
   if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeMb}m`, 'tmpfs', disk]).status !== 0) {

@@ -107,7 +107,7 @@ test('S27 a body that keeps the pace for ever is 408 after ten minutes', async (
 
 test('S27 an upload is held to the same pace', async (t) => {
   const gateway = await start(t, {});
-  // What reads forms is loaded with the first of them.
+  // The form reader is loaded with the first of them.
   const path = '/v1/audio/transcriptions';
   await (await gateway.fetch(path, { method: 'POST', body: new FormData() })).arrayBuffer();
   t.mock.timers.enable({ apis: ['setTimeout'] });
@@ -139,7 +139,7 @@ async function start(t: TestContext, server: Record<string, unknown>): Promise<T
   return gateway;
 }
 
-/** What those got that were answered, once one was. */
+/** Answers of the answered ones, once there is one. */
 async function answered(bodies: readonly StalledBody[]): Promise<string[]> {
   const texts = () => bodies.map(({ received }) => received()).filter((text) => text !== '');
   await until(async () => texts().length > 0);

@@ -7,13 +7,13 @@ export const chatPath = '/v1/chat/completions';
 /** A request whose body has stopped before its end. */
 export interface StalledBody {
   socket: Socket;
-  /** What the gateway said so far. */
+  /** The gateway's words so far. */
   received(): string;
 }
 
 export interface StalledBodyOrder {
   declaredBytes: number;
-  /** What is sent of it; a number is of blanks. */
+  /** Bytes to send; a number means blanks. */
   bytes: number | Buffer;
   /** `testKey` by default. */
   key?: string;
@@ -22,7 +22,7 @@ export interface StalledBodyOrder {
   type?: string;
 }
 
-/** Resolves when the gateway has had time to read what is sent. */
+/** Resolves when the gateway has had time to read the bytes. */
 export async function stallBody(t: Lifetime, { url }: { url: string }, order: StalledBodyOrder): Promise<StalledBody> {
   const { declaredBytes, bytes, key = testKey, path = chatPath, type = 'application/json' } = order;
   const socket = connect(Number(new URL(url).port), '127.0.0.1');

@@ -163,7 +163,7 @@ test('F30 disk full: vectors are read though nothing can be booked, and writes a
       }
     }
   }
-  // What is free within files that are already there may still take a few.
+  // Free space within existing files may still take a few.
   for (let tries = 0; (await chat(ask)).status === 200; tries++) assert.ok(tries < 2_000);
   const found = await query(ask);
   assert.equal(found.status, 200, JSON.stringify(found.body));

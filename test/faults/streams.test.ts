@@ -78,7 +78,7 @@ test('silence of 10 s: headers and comments come, failover goes on, and a last f
     t.mock.timers.tick(5_000);
     await second.when((request) => request.method === 'POST');
     const reading = response.text();
-    // What is left is pauses between attempts.
+    // The rest is pauses between attempts.
     for (let ended = false; !ended; ) {
       void reading.then(() => {
         ended = true;

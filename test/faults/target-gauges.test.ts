@@ -7,7 +7,7 @@ import { startUpstream } from '../start-upstream.ts';
 test('a target that fails and one that is limited show in the metrics, though callers get their answers', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
-  // Credentials of their own: a limit holds for all that one of them is used for.
+  // Credentials of their own: a limit holds for every use of one of them.
   const provider = (key: string) => ({ type: 'openai', base_url: `${upstream.url}/v1`, api_key: key });
   const gateway = await startGateway(t, {
     providers: {

@@ -16,7 +16,7 @@ const answerOf = (content: string) => {
   return `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 };
 
-/** How a broken upstream says it once more: `first` is its answer, `again` what it sends `afterMs` later. */
+/** How a broken upstream answers twice: `first` is its answer, `again` the bytes that it sends `afterMs` later. */
 for (const [name, afterMs, respond] of [
   ['a second answer at once', 0, (answer: string) => [answer, answer]],
   ['a second answer 2 ms later', 2, (answer: string) => [answer, answer]],

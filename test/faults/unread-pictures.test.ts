@@ -7,7 +7,7 @@ import { imagesPath, inBase64, png, startDrawing } from '../contract/image-world
 import { startGateway } from '../start-gateway.ts';
 
 const unfinished = 100;
-/** What two sockets hold by themselves, and what waits for a reader here. */
+/** Bytes that two sockets hold by themselves, and those that wait for a reader here. */
 const heldBytesMax = 20 * 1024 * 1024;
 
 const event = (type: string, picture: Buffer) =>

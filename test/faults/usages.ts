@@ -1,12 +1,12 @@
 import type { UpstreamId } from '../contract/dialect-matrix/formats.ts';
 
-/** What a vendor tells of one answer, as its documentation shows it, and what that adds up to. */
+/** A vendor's usage of one answer, as its documentation shows it, and its sums. */
 export interface DocumentedUsage {
   vendor: string;
   /** Type of provider. */
   type: string;
   format: UpstreamId;
-  /** Beside it: where a vendor has another place for it. */
+  /** Beside it: when a vendor has another place for it. */
   usage: object;
   at?: 'x_groq';
   /** Everything that was read, cached or not; everything that was written, thoughts too. */
@@ -57,7 +57,7 @@ const thought = (reasoning_tokens: number) => ({ completion_tokens_details: { re
 const cached = (cached_tokens: number, more: object = {}) => ({ prompt_tokens_details: { cached_tokens, ...more } });
 
 export const documentedUsages: readonly DocumentedUsage[] = [
-  // Inside: what was cached is part of the prompt, thoughts are part of the completion.
+  // Inside: cached tokens are part of the prompt, thoughts are part of the completion.
   chat(
     'OpenAI',
     'openai',

@@ -85,7 +85,7 @@ async function writeUntilRefused(store: VectorStore): Promise<{ written: number;
   }
 }
 
-/** A folder of 3 MB, one of which is held by `ballast`; null where nobody may mount. */
+/** A folder of 3 MB, one of which `ballast` holds; null when nobody may mount. */
 function smallDisk(): string | null {
   const folder = mkdtempSync(join(tmpdir(), 'culvert-small-'));
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', folder], { stdio: 'ignore' });

@@ -33,7 +33,7 @@ test(`kill -9 of the vector store with ${writers} writers, ${kills} times: no ac
   for (const [batch, points] of batches) assert.equal(points, batchSize, `batch ${batch}`);
 });
 
-/** What it said until it was killed: somewhere in a running stream of commits, not at a moment chosen by a clock. */
+/** Its output until it was killed: somewhere in a running stream of commits, not at a moment chosen by a clock. */
 async function killedAfter(acknowledgements: number, dataDir: string, round: number): Promise<string> {
   const store = spawn(process.execPath, [child, dataDir, String(round)], { stdio: ['ignore', 'pipe', 'inherit'] });
   let text = '';

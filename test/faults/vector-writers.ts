@@ -1,4 +1,4 @@
-/** What the store that is killed and the test that kills it agree on. */
+/** Agreements between the killed store and the test that kills it. */
 export const writers = 8;
 export const batchSize = 5;
 

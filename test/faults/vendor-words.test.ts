@@ -11,7 +11,7 @@ import { startGateway } from '../start-gateway.ts';
 import { explained } from './read-answer.ts';
 
 const secret = 'gsk_upstream-secret-0123456789';
-/** As Groq tells a call that is none. The model's own words may be long, and hold what looks like anything. */
+/** As Groq reports a malformed call. The model's own words may be long, and hold what looks like anything. */
 const failedGeneration = `<function=look{"at": "https://example.com/a", "key": "${secret}", "why": "${'because '.repeat(100)}"`;
 const toolUseFailed = {
   message: 'Failed to call a function. Please adjust your prompt.',
@@ -21,7 +21,7 @@ const toolUseFailed = {
   status_code: 400,
 };
 const heard = failedGeneration.replace(secret, '[redacted]');
-/** As OpenRouter tells what its moderation found, and who else it asked. */
+/** As OpenRouter reports the findings of its moderation, and the other providers that it asked. */
 const flagged = {
   message: 'Your input was flagged',
   code: 403,

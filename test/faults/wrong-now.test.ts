@@ -15,7 +15,7 @@ async function read<T>(gateway: TestGateway, path: string, key = adminKey): Prom
   return (await answer.json()) as T;
 }
 
-/** What the doctor finds now, and the overview then; each thing that is wrong stands in both. */
+/** The doctor's present findings, and then the overview; each problem is in both. */
 async function look(gateway: TestGateway, key = adminKey): Promise<Wrong[]> {
   const { findings } = await read<DoctorReply>(gateway, '/doctor', key);
   const { wrong } = await read<{ wrong: Wrong[] }>(gateway, '/overview', key);
@@ -28,7 +28,7 @@ async function look(gateway: TestGateway, key = adminKey): Promise<Wrong[]> {
   return wrong;
 }
 
-/** What nobody does yet is no fault of this moment: the doctor alone tells it. */
+/** A capability that nobody provides yet is not a present fault: only the doctor reports it. */
 const capabilities = [
   'chat',
   'embeddings',

@@ -84,7 +84,7 @@ test('one-vm.sh makes a machine that serves by TLS, and changes nothing when it 
   await inside(setUp);
   assert.equal(await state(), before, 'the second call restarted or changed something');
 
-  // A new version: the service is started anew, and knows what it knew.
+  // A new version: the service starts again, and still has its data.
   await inside('printf x >> /share/culvert');
   await inside(setUp);
   assert.notEqual((await state()).split('\n')[0], before.split('\n')[0]);

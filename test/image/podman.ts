@@ -30,7 +30,7 @@ export async function podman(...args: readonly string[]): Promise<Ran> {
   }
 }
 
-/** What podman prints. Throws with what it complains of when it fails. */
+/** Output of podman. Throws its error when it fails. */
 export async function podmanSays(...args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await podman(...args);
   if (code !== 0) throw new Error(`podman ${args[0]} ended with ${code}: ${stderr}`);
@@ -96,7 +96,7 @@ async function importDebian(tag: string): Promise<void> {
   });
 }
 
-/** A Debian with systemd, and with what one-vm.sh would install: `localhost/machine:12`. Made once. */
+/** A Debian with systemd, and with the programs that one-vm.sh would install: `localhost/machine:12`. Made once. */
 export async function imitateMachine(): Promise<void> {
   mkdirSync(store, { recursive: true });
   if ((await podman('image', 'exists', 'localhost/machine:12')).code === 0) return;
@@ -148,7 +148,7 @@ async function addNode(debian: string, tag: string): Promise<void> {
     '../lib/node_modules/npm/bin/npm-cli.js',
     '/usr/local/bin/npm',
   );
-  // Where this machine reaches registries through a proxy of its own, npm in there must trust it, too.
+  // When this machine reaches registries through a proxy of its own, npm in there must trust it, too.
   const trusted = process.env.NODE_EXTRA_CA_CERTS;
   if (trusted !== undefined && existsSync(trusted)) {
     buildah('copy', '--quiet', container, trusted, '/etc/machine-ca.pem');

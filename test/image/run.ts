@@ -44,7 +44,7 @@ async function start(
   started += 1;
   const name = `culvert-test-${process.pid}-${started}`;
   const careful = ['--read-only', '--read-only-tmpfs=false', '--cap-drop=all', '--security-opt=no-new-privileges'];
-  // Where no systemd runs, podman cannot set its own limits or ask for the health by itself.
+  // Without systemd, podman cannot set its own limits or check the health by itself.
   const here = ['--network=host', '--ulimit=nofile=4096:4096', '--ulimit=nproc=4096:4096'];
   const environment = { CULVERT_API_KEY: key, CULVERT_ADMIN_KEY: adminKey, PORT: String(port) };
   const variables = Object.entries(environment).flatMap(([variable, value]) => ['--env', `${variable}=${value}`]);

@@ -81,7 +81,7 @@ export function writeTinyKokoro(folder: ExtrasFolder): void {
       truncation: null,
       padding: null,
       added_tokens: [],
-      // As Kokoro's own: what it was not taught is left out.
+      // As Kokoro does: it leaves out phonemes that it was not taught.
       normalizer: { type: 'Replace', pattern: { Regex: `[^${phonemes}]` }, content: '' },
       pre_tokenizer: { type: 'Split', pattern: { Regex: '' }, behavior: 'Isolated', invert: false },
       post_processor: {

@@ -20,7 +20,7 @@ const all = [...spoken, ...specials, ...timestamps];
 const ids = idsOf(all);
 const id = (token: string) => ids[token]!;
 
-/** What comes after what; from `<|transcribe|>` one way, from `<|translate|>` another. */
+/** Successors of each token; from `<|transcribe|>` one way, from `<|translate|>` another. */
 const after: readonly (readonly [token: string, next: string])[] = [
   ['<|transcribe|>', '<|0.00|>'],
   ['<|0.00|>', 'Ġhello'],
@@ -34,7 +34,7 @@ const after: readonly (readonly [token: string, next: string])[] = [
   ['ĠEnglish', '<|1.00|>'],
   ['<|1.00|>', '<|endoftext|>'],
 ];
-/** Where in the sound each token is heard, in steps of 20 ms. */
+/** Position of each token in the audio, in steps of 20 ms. */
 const heardAt: Readonly<Record<string, number>> = { Ġhello: 10, Ġworld: 40, '.': 80, Ġin: 15, ĠEnglish: 30 };
 
 const frames = 1_500;
@@ -52,7 +52,7 @@ export function writeTinyWhisper(folder: ExtrasFolder): void {
   for (const [state, [token, follows]] of after.entries()) {
     byToken[id(token) * states + state] = 1;
     next[state * all.length + id(follows)] = 100;
-    // Never the same for two tokens anywhere: the package divides by how much they differ.
+    // Never the same for two tokens anywhere: the package divides by their difference.
     const peak = heardAt[follows] ?? 95;
     for (let at = 0; at < frames; at += 1) attention[state * frames + at] = 1 / (1 + Math.abs(at - peak) / 5);
   }

@@ -14,7 +14,7 @@ export const askers: readonly Asker[] = ['one', 'two'].flatMap((key) =>
   ['premium', 'standard'].map((tier) => newAsker({ account: 'acme', key, tier })),
 );
 
-/** What may happen, in any order. `set` moves the wall clock; `which` picks one of those that run. */
+/** Possible events, in any order. `set` moves the wall clock; `which` picks one of the running requests. */
 export type Step =
   | { do: 'hold'; who: number; cost: number }
   | { do: 'settle'; which: number; kept: number; tokens: number }
@@ -22,7 +22,7 @@ export type Step =
   | { do: 'set'; ms: number }
   | { do: 'crash'; ms: number };
 
-/** The real counters over books, beside the model, on one clock. What must hold is asserted at every answer. */
+/** The real counters over a ledger, beside the model, on one clock. The rules are asserted at every answer. */
 export class Beside {
   readonly clock: SteppedClock;
   readonly model = new MeteringModel();
@@ -52,7 +52,7 @@ export class Beside {
     else if (step.do === 'settle') this.settle(step.which, step.kept, step.tokens);
   }
 
-  /** As the counters, it sees the clock only when somebody asks. */
+  /** As the counters do, it sees the clock only when somebody asks. */
   now(): number {
     const trueMs = this.clock.monotonicMs();
     this.#quotaMs = Math.max(this.#quotaMs + trueMs - this.#lastTrueMs, this.clock.wallMs());
@@ -125,7 +125,7 @@ export class Beside {
     this.#books.settle(held.requestId, { ...event, settledMs: nowMs });
   }
 
-  /** The process dies and another begins: what was open is charged whole, as the ledger does. */
+  /** The process dies and another begins: open requests are charged whole, as in the ledger. */
   crash(downMs: number): void {
     for (const { held, who } of this.#open.splice(0)) {
       const { account, tenant, tier } = who;

@@ -21,7 +21,7 @@ export class MeteringModel {
     return event;
   }
 
-  /** What truly happened within the span before `nowMs`, both ends included, whatever buckets there are. */
+  /** True usage within the span before `nowMs`, both ends included, whatever buckets there are. */
   truly(limit: Limit, nowMs: number, marginMs = 0): number {
     const { spanMs } = spans[limit.span];
     return this.#of(limit).reduce(

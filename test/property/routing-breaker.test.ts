@@ -24,7 +24,7 @@ const lane = fc.nat(2);
 const which = fc.nat(20);
 const tenant = fc.constantFrom('dev/laptop', 'dev/server');
 
-/** What may happen to a lane, by requests, cheap looks, health checks or the passing of time. */
+/** Possible events of a lane: requests, cheap looks, health checks or the passing of time. */
 type Step =
   | { do: 'begin'; lane: number; repeated: boolean }
   | { do: 'end'; which: number; outcome: OutcomeClass; tenant: string }
@@ -113,7 +113,7 @@ test('F11 whatever happens: one probe at a time, counts that come out even, noth
         const standing = standingOf(lane, now());
         const attempt: Running = { lane, as: 'request', content: 'none', begunMs: now(), repeated };
         const beganAs = health.began(lane, attempt, 1e9, now());
-        // What is closed out may be asked all the same, but only what is due is probed. A limited lane is not asked.
+        // A closed lane may be asked nevertheless, but only a due one is probed. A limited lane is not asked.
         if (standing !== 'cooling') assert.equal(beganAs, standing === 'due' ? 'probe' : 'request');
         attempt.as = beganAs;
         running.push(attempt);
@@ -132,7 +132,7 @@ test('F11 whatever happens: one probe at a time, counts that come out even, noth
           assert.equal(lane.state.inFlight, own.length);
           assert.equal(lane.state.awaiting, own.filter(({ content }) => content === 'none').length);
           const { breaker } = lane.state;
-          // What a probe was to find out is known once its breaker has moved on.
+          // A probe's question is answered once its breaker has moved on.
           for (const one of own) if (breaker.at !== 'probing' || breaker.owner !== one) one.as = 'request';
           if (breaker.at === 'probing') assert.equal(own.filter(({ as }) => as === 'probe').length, 1);
           if (breaker.at === 'open') {

@@ -35,7 +35,7 @@ test('of two, none is taken that is worse than the other by more than what count
       const taken = pick([a, b], own, seededRandom(seed), atMs);
       const left = taken === a ? b : a;
       const factor = own === null ? 1.25 : 2;
-      // A draw has counted the health of what it drew, so the one left is weighed by its own alone.
+      // A draw has already counted the health of the drawn one, so the other is weighed by its own alone.
       const [takenLoad, leftLoad] = [loadOf(taken.state, atMs), loadOf(left.state, atMs) / healthOf(left.state, atMs)];
       const unloaded = a.state.inFlight === 0 && b.state.inFlight === 0;
       if (unloaded && takenLoad <= leftLoad * factor) return;

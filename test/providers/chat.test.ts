@@ -44,7 +44,7 @@ for (const provider of chatting) {
         used += chunk.usage?.completion_tokens ?? 0;
       }
       assert.match(text, /Hello there/);
-      // The upstream of the tests tells it where it is asked.
+      // The upstream of the tests gets its path from it.
       assert.equal(used > 0, provider.quirks.streamUsage);
       const { path, body } = every.sent()[0]!;
       assert.equal(path, chatPathOf(provider, 'stream'));

@@ -16,7 +16,7 @@ export interface EveryType {
   anthropic: Anthropic;
   /** Where a type is reached: of the upstream, or of a server that speaks formats of single services. */
   addressOf(provider: Provider): { base_url: string; iam_url?: string };
-  /** What was sent to either since the last `forget`, the lists of models left out. */
+  /** Requests to either since the last `forget`, without those for lists of models. */
   sent(): Pick<RecordedRequest, 'path' | 'headers' | 'body'>[];
   forget(): void;
 }
@@ -32,7 +32,7 @@ export function basePathOf({ id, baseUrl, baseEnd }: Provider): string {
   return `/${id}${own === '/' ? '' : own}`;
 }
 
-/** Where a conversation goes; what is converted is asked for as a stream, whatever the caller wants. */
+/** Target of a conversation; a converted one is requested as a stream, whatever the caller wants. */
 export function chatPathOf(provider: Provider, answer: 'whole' | 'stream'): string {
   const form = provider.dialect === 'openai-chat' ? answer : 'stream';
   const own =
@@ -66,7 +66,7 @@ export function aliasOf({ id }: Provider, kind: Kind): string {
   return `${kind}-by-${id}`;
 }
 
-/** What a type can be asked for, by its file. */
+/** Endpoints of a type, by its file. */
 export function kindsOf(provider: Provider): readonly Kind[] {
   const { embeds, speech, transcription, images, forwards = {} } = provider;
   return [
@@ -131,7 +131,7 @@ export async function openEveryType(t: Pick<TestContext, 'after'>): Promise<Ever
   };
 }
 
-/** The header in which a type's key goes, and what stands in it. */
+/** The header of a type's key, and its value. */
 export function credentialOf(provider: Provider): [header: string, value: string] | null {
   if (provider.auth === 'none') return null;
   if (provider.auth === 'ibm-iam') return ['authorization', `Bearer ${tokenFor(keyOf(provider))}`];

@@ -7,7 +7,7 @@ import type { Provider } from '../../src/inference/providers/provider.ts';
 import { startGateway, type TestGateway } from '../start-gateway.ts';
 import { aliasOf, chatPathOf, chatting, credentialOf, type EveryType, openEveryType } from './every-type.ts';
 
-/* What every type makes of the faults that all services have, and then of those that are told in words of their own. */
+/* Every type's handling of the faults that all services have, and then of those with words of their own. */
 
 const whole = { after: after as TestContext['after'] };
 const calm = await openEveryType(whole);

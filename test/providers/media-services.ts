@@ -97,7 +97,7 @@ export function tokenFor(apiKey: string): string {
   return `token-${Buffer.from(apiKey).toString('hex')}`;
 }
 
-/** What each calls the model that a test asks for. */
+/** Each one's name of the model that a test asks for. */
 export const ownModels: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   deepgram: { speech: 'aura-2', transcription: 'nova-3' },
   cartesia: { speech: 'sonic-2', transcription: 'ink-whisper' },

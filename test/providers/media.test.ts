@@ -10,7 +10,7 @@ import { aliasOf, basePathOf, credentialOf, kindsOf, openEveryType, types } from
 const every = await openEveryType({ after: after as TestContext['after'] });
 const { openai, gateway } = every;
 
-/** Each asks an alias and says whether what came is what was wanted. */
+/** Each asks an alias and checks its answer. */
 const asks = {
   async embedding(model: string) {
     const { data } = await openai.embeddings.create({ model, input: ['alpha', 'beta'] });

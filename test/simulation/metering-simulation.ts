@@ -167,7 +167,7 @@ export function simulateMetering(seed: number): MeteringRun {
   /** Settled, but the books have not committed it. */
   let closing = new Set<Running>();
 
-  /** Everything in memory is gone. What the books hold open is charged whole, once; what they do not know never ran. */
+  /** Everything in memory is gone. Open reservations of the ledger are charged whole, once; unknown ones never ran. */
   function crash(): void {
     run.crashes++;
     const inBooks = new Set(books.openReservations().map(({ requestId }) => requestId));

@@ -34,9 +34,9 @@ export interface Compared {
 }
 
 const attemptsMax = 4;
-/** What fails more often need not be asked at all. */
+/** A target that fails more often need not be asked at all. */
 const deadFrom = 0.8;
-/** Where everything fails more often, more attempts only multiply an outage. */
+/** When everything fails more often, more attempts only multiply an outage. */
 const hopelessFrom = 0.85;
 const tenants = ['dev/laptop', 'dev/server', 'other/laptop'];
 const answersAfterMs = 200;
@@ -78,8 +78,8 @@ export function againstBest(schedule: FaultSchedule, seed: number): Compared {
   }
 
   /**
-   * What answers now and then is asked before another is repeated: as a rule, failures of one request have a cause that
-   * asking again does not mend. Where hardly anything answers, further attempts draw on a budget.
+   * A target that answers now and then is asked before another is repeated: as a rule, failures of one request have a
+   * cause that asking again does not remove. When hardly anything answers, further attempts draw on a budget.
    */
   function bestAnswers(luck: readonly number[]): boolean {
     bestBudget.requested('smart', now());

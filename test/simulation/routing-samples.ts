@@ -2,7 +2,7 @@ import type { RequestNeeds } from '../../src/inference/neutral/request.ts';
 import { builtInHedge, type RouteCandidate, type RouteQuery } from '../../src/inference/routing/route.ts';
 import type { Capabilities, Target } from '../../src/inference/routing/target.ts';
 
-/** A target that can do everything and knows no limits, but for what `overrides` says. `id` is `provider/model`. */
+/** A target that can do everything and knows no limits, except for `overrides`. `id` is `provider/model`. */
 export function targetOf(
   id: string,
   overrides: Partial<Omit<Target, 'credentials' | 'capabilities'>> & {

@@ -7,7 +7,7 @@ import type { Route, RouteAttempt, RouteQuery } from '../../src/inference/routin
 import { fakeClock } from '../../src/kernel/clock.ts';
 import { type Random, seededRandom } from '../../src/kernel/random.ts';
 
-/** How one upstream call ends. */
+/** End of one upstream call. */
 export interface Ending {
   class: OutcomeClass;
   /** From dispatch. */
@@ -31,7 +31,7 @@ export interface RequestSeen {
   endedMs: number;
   result: 'ok' | 'failed';
   attempts: number;
-  /** What the route said last, when it gave up. */
+  /** The route's last word when it gave up. */
   reason: string | null;
 }
 
@@ -44,17 +44,17 @@ export interface Simulation {
 
 export interface Scenario {
   query: RouteQuery;
-  /** Requests come at random, so many a second on average. */
+  /** Requests come at random, this many a second on average. */
   requestsPerSecond: number;
   durationMs: number;
-  /** Who asks; the query's tenant where this is absent. `sinceMs` counts from the start of the run. */
+  /** The caller; default: the query's tenant. `sinceMs` counts from the start of the run. */
   tenantOf?(sinceMs: number, random: Random): string;
   upstream(attempt: RouteAttempt, sinceMs: number, random: Random, tenant: string): Ending;
 }
 
 /**
- * Real routing on a clock of its own with scripted upstreams: all that happens follows from the seed. What must hold
- * after every step is asserted here; what a scenario promises is for its test.
+ * Real routing on a clock of its own with scripted upstreams: everything follows from the seed. The rules of every step
+ * are asserted here; a scenario's promises are for its test.
  */
 export function simulate(scenario: Scenario, seed: number): Simulation {
   const clock = fakeClock(1_000_000);
@@ -129,7 +129,7 @@ export function simulate(scenario: Scenario, seed: number): Simulation {
     at(atMs + ending.afterMs, () => {
       running.delete(attempt);
       request.route.ended(attempt, { class: ending.class, retryAfterMs: ending.retryAfterMs ?? null }, now());
-      // What a target cannot do is no attempt.
+      // A refusal for a missing ability is not an attempt.
       if (ending.class === 'not_capable') request.attempts--;
       if (ending.class === 'ok') finish(request, 'ok', null);
       else goOn(request);
@@ -170,7 +170,7 @@ export function simulate(scenario: Scenario, seed: number): Simulation {
   return { calls, requests, health };
 }
 
-/** Runs what is promised for each of `count` seeds, or for `SIMULATION_SEED` alone; a failure names its seed. */
+/** Runs the promise for each of `count` seeds, or for `SIMULATION_SEED` alone; a failure names its seed. */
 export function forEachSeed(count: number, promised: (seed: number) => void): void {
   const one = process.env.SIMULATION_SEED;
   const seeds = one === undefined ? Array.from({ length: count }, (_, i) => i + 1) : [Number(one)];

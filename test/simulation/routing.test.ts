@@ -111,7 +111,7 @@ const targetsOf = (count: number) => Array.from({ length: count }, (_, i) => tar
 const failing = (rate: number) => (_: unknown, __: number, random: Random) =>
   random.next() < rate ? failed('transient', 10) : answered(random, 100);
 
-/** What must be answered of 10 requests a second for 40 s, over ten seeds together. */
+/** Least number of answers for 10 requests a second during 40 s, over ten seeds together. */
 const figures: readonly {
   what: string;
   targets: number;
@@ -239,7 +239,7 @@ for (const [often, tenantOf] of [
   });
 }
 
-/** One request of the poisoned tenant in each so many ms. */
+/** One request of the poisoned tenant every this many ms. */
 function everyOf(ms: number): (sinceMs: number) => string {
   let slot = -1;
   return (sinceMs) => {
@@ -339,7 +339,7 @@ test('whatever upstreams do, every request ends, within its attempts, and nothin
     const query = queryOf([...targets, { target: targetOf('c/m'), rank: 1 }]);
     const run = simulate(
       {
-        // What is not capable is no attempt, so it may come on top of the four.
+        // A target that is not capable is not an attempt, so it may come on top of the four.
         query: { ...query, attemptsMax: 4 },
         requestsPerSecond: 30,
         durationMs: 40_000,

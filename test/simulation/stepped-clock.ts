@@ -3,7 +3,7 @@ import type { Clock } from '../../src/kernel/clock.ts';
 /** A clock whose wall somebody sets, as NTP or an operator does, while true time goes on. */
 export interface SteppedClock extends Clock {
   advance(ms: number): void;
-  /** Sets the wall forward, or back where negative. */
+  /** Sets the wall forward, or back when negative. */
   step(ms: number): void;
 }
 

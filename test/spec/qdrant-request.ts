@@ -14,8 +14,8 @@ interface Spec {
 const spec = JSON.parse(readFileSync(new URL('./qdrant-openapi.json', import.meta.url), 'utf8')) as Spec;
 
 /**
- * What is wrong with a request by Qdrant's own description, one line each: a path or method that is not there, a query
- * parameter that is not known, a body that does not fit, or has a member that Qdrant would pass over in silence.
+ * Faults of a request by Qdrant's own description, one line each: an unknown path, method or query parameter, a body
+ * that does not fit, or a member that Qdrant would ignore silently.
  */
 export function qdrantRequestFaults(method: string, url: string, body: string): string[] {
   const [path = '', search = ''] = url.split('?');

@@ -8,7 +8,7 @@ export type Booked = Pick<
   'account' | 'tenant' | 'tier' | 'quotaMs' | 'settledMs' | 'costMilli' | 'inputTokens' | 'outputTokens' | 'costUsd'
 >;
 
-/** A ledger as counters see it, in memory: what was settled, what is open, and it can be out of order. */
+/** A ledger as counters see it, in memory: settled and open requests, and it can be out of order. */
 export interface FakeBooks extends QuotaBooks {
   open(row: ReservationRow): void;
   /** Closes the reservation, when there is one, and moves the buckets. */

@@ -3,7 +3,7 @@ import type { Counters, Full, Held, Limit, LimitState, Measure, Scope } from '..
 import { scopesOf } from '../../src/metering/scope.ts';
 import type { SpanName } from '../../src/metering/window.ts';
 
-/** Who asks, in the suites of counters: an account, one key of it, perhaps a tier. */
+/** The caller in the suites of counters: an account, one key of it, perhaps a tier. */
 export interface Asker {
   account: string;
   tenant: string;
@@ -14,7 +14,7 @@ export interface Asker {
 
 let askers = 0;
 
-/** Someone nobody has counted yet. */
+/** A caller that nobody has counted yet. */
 export function newAsker(of: { account?: string; key?: string; tier?: string | null } = {}): Asker {
   const account = of.account ?? `acme${askers++}`;
   const who = { account, tenant: `${account}/${of.key ?? 'key'}`, tier: of.tier ?? null };

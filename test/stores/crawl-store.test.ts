@@ -37,7 +37,7 @@ function begin(store: CrawlStore, id: string, { tenant = 'a/dev', limit = 10, cr
   return store.create({ ...crawl, createdMs }, [found('/')], bounds);
 }
 
-/** Of hooks that are due. */
+/** Of due hooks. */
 const few = { limit: 10, tenantMax: 10, without: [] };
 const end = { status: 'completed', error: null, atMs: nowMs + 5, expiresMs: nowMs + 10 } as const;
 

@@ -63,8 +63,8 @@ export interface StoreUnderTest {
   crawls(): CrawlStore | Promise<CrawlStore>;
   pages(bounds?: PageBounds): (PageStore & Corpus) | Promise<PageStore & Corpus>;
   /**
-   * Whatever is dead is known to be dead from here on, as it is by itself after 30 s where several processes share the
-   * books; nothing to do where another boot is a dead one. Suites call it after a kill and before `recover`.
+   * Dead processes are known to be dead from here on, as they are by themselves after 30 s when several processes share
+   * the ledger; nothing to do when another boot is a dead one. Suites call it after a kill and before `recover`.
    */
   letTheDeadBeKnown(): void | Promise<void>;
   remove(): void | Promise<void>;
@@ -122,7 +122,7 @@ const postgres: StoreDriver = {
     return postgres.over((await server).newDatabase());
   },
   over(place) {
-    /** What a test that fails leaves open would keep its process, and with it the whole run, for ever. */
+    /** Resources that a failing test leaves open would keep its process, and with it the whole run, for ever. */
     const open = new Set<() => Promise<void>>();
     function untilRemoved<Store extends object>(store: Store, end: () => Promise<void>): Store & Closable<object> {
       async function close(): Promise<void> {
@@ -200,8 +200,8 @@ const postgres: StoreDriver = {
 };
 
 /**
- * On a machine that is busy with other things a commit may take longer than the 250 ms that callers are given: asked
- * again, as they would. What the wait itself is has tests of its own (test/faults/postgres).
+ * On a machine that is busy with other things a commit may take longer than the 250 ms for callers: it is asked again,
+ * as callers would. The wait itself has tests of its own (test/faults/postgres).
  */
 function patiently(open: Ledger['open']): Ledger['open'] {
   return async (row) => {

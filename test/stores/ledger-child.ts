@@ -14,7 +14,7 @@ if (what === 'recover') {
     process.exit(0);
   });
 } else {
-  // Says of each request what was acknowledged to it, as a server would by answering.
+  // Reports the acknowledgement of each request, as a server would by answering.
   for (let caller = 0; caller < 8; caller += 1) void call();
 }
 

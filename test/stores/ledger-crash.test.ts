@@ -54,7 +54,7 @@ for (const driver of drivers) {
     await store.letTheDeadBeKnown();
     const recovered = await next.recover();
     assert.ok(acknowledged.size > kills * 50);
-    // Lost with their process: at most what was in flight and what 20 ms of unwritten closes hold.
+    // Lost with their process: at most the requests in flight and 20 ms of unwritten closes.
     assert.ok(recovered > 0);
     for (const id of acknowledged) {
       const event = await next.find(id, 'dev');

@@ -22,7 +22,7 @@ function sorted(rows: readonly BucketRow[]): BucketRow[] {
   return rows.toSorted((a, b) => (name(a) < name(b) ? -1 : 1));
 }
 
-/** What the events come to one by one, added up. */
+/** Sums of the events, added up one by one. */
 function expected(events: readonly UsageEvent[]): BucketRow[] {
   const sums = new Map<string, BucketRow>();
   for (const row of events.flatMap((event) => bucketsOf(event))) {

@@ -9,7 +9,7 @@ const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 const groups = ['hour', 'day', 'model', 'account', 'endpoint', 'user', 'tag', 'provider', 'key'] as const;
 
-/** One request: what it was, and whether its days were added up before it came. */
+/** One request: its facts, and whether its days were added up before it came. */
 const request = fc.record({
   agoMs: fc.integer({ min: 0, max: 4 * dayMs }),
   account: fc.constantFrom('dev', 'ops'),

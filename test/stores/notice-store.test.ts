@@ -77,7 +77,7 @@ for (const driver of drivers) {
     await notices.failed('msg_3', 8, null);
     assert.deepEqual(await notices.due(nowMs + 59, nowMs + 1_000, 10), []);
     assert.deepEqual(await notices.due(nowMs + 60, nowMs + 1_000, 10), [{ ...notice('msg_2'), tries: 1 }]);
-    // What was told stays told.
+    // Reported notices stay reported.
     assert.equal((await notices.crossed()).length, 3);
     await notices.close();
   });

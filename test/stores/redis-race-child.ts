@@ -5,8 +5,9 @@ import { RedisCounters } from '../../src/stores/redis/counters.ts';
 import { limitOf, newAsker } from './counter-requests.ts';
 
 /**
- * One replica of the race: for each round the parent names, so many callers at one time hold units of one account, and
- * it says how many passed and how many were refused for another reason than the limit. The ledger knows of 900 units.
+ * One replica of the race: for each round of the parent, this many callers at one time hold units of one account, and
+ * it reports how many passed and how many were refused for another reason than the limit. The ledger knows of 900
+ * units.
  */
 const [, , url, name] = process.argv as unknown as [string, string, string, string];
 

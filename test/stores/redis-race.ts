@@ -8,7 +8,10 @@ const callers = 200;
 const left = 100;
 const slowRoundsMax = 40;
 
-/** Milli-units, of which the books already have 900,000; what fits exactly `left` times, and what does not divide it. */
+/**
+ * Milli-units, of which the ledger already has 900,000; an amount that fits exactly `left` times, and one that does not
+ * divide it.
+ */
 const costs: readonly { costMilli: number; allowed: number }[] = [
   { costMilli: 1_000, allowed: 900_000 + left * 1_000 },
   { costMilli: 50, allowed: 900_000 + left * 50 },

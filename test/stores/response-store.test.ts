@@ -126,7 +126,7 @@ for (const driver of drivers) {
     assert.deepEqual(await itemIds(responses, 'conv_1'), ['a', 'c', 'd']);
     assert.equal(await responses.removeConversation('dev/laptop', 'conv_1'), true);
     assert.deepEqual(await itemIds(responses, 'conv_1'), []);
-    // A response that ends after its conversation was deleted is kept all the same.
+    // A response that ends after its conversation was deleted is kept nevertheless.
     await responses.put(row('resp_2', { conversation: 'conv_1' }), [item('e')]);
     assert.deepEqual(await itemIds(responses, 'conv_1'), []);
     assert.notEqual(await responses.find('dev/laptop', 'resp_2', nowMs), null);

@@ -12,7 +12,7 @@ import type { VectorStore } from '../../src/vectors/store.ts';
 import { startQdrantProxy } from '../qdrant-proxy.ts';
 import { otherKey, startGateway } from '../start-gateway.ts';
 
-/** What a driver may answer with 501: a stated value, so that nothing of it is skipped in silence. */
+/** Calls that a driver may answer with 501: a stated value, so that nothing of it is skipped silently. */
 export type Unsupported = UnsupportedByQdrant;
 
 export interface VectorDriver {

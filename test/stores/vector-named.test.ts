@@ -81,7 +81,7 @@ async function found(
   return hits!.map(({ id, score }) => [id, Math.round(score * 1e4) / 1e4]);
 }
 
-/** As plain arrays, to be compared. */
+/** As plain arrays, for comparisons. */
 function plain(value: VectorValue): unknown {
   if ('indices' in value) return { indices: [...value.indices], values: [...value.values] };
   return 'rows' in value ? [value.rows, [...value.numbers]] : [...value];

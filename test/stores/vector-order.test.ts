@@ -18,7 +18,7 @@ const kinds: readonly (JsonValue | undefined)[] = [
 ];
 
 const random = seededRandom(77);
-/** More than a first page holds (1,000), so that what is known already leaves out some of the others. */
+/** More than a first page holds (1,000), so that the known points already leave out some of the others. */
 const many: readonly TestPoint[] = Array.from({ length: 2_300 }, (_, id) => {
   const value = id < 1_200 ? Math.floor(random.next() * 500) : kinds[id % kinds.length];
   return {
@@ -35,7 +35,7 @@ function valuesOf({ payload }: TestPoint): JsonValue[] {
   return value === undefined ? [] : [...new Set(Array.isArray(value) ? value : [value])];
 }
 
-/** What the order is, plainly. */
+/** The expected order, plainly. */
 function entriesOf(points: readonly TestPoint[]): Entry[] {
   const numberOf = (value: JsonValue) =>
     typeof value === 'number' ? value : ((microsecondsOf as Record<string, number>)[String(value)] ?? null);
@@ -55,7 +55,7 @@ function ordered(points: readonly TestPoint[], { direction, startFrom }: Omit<Or
     .toSorted((a, b) => sign * (a.value - b.value));
 }
 
-/** Equal values stand in an order of the engine's own: which of them are on a page is not compared. */
+/** Equal values have an order of the engine's own: their places on a page are not compared. */
 function assertOrder(found: readonly { id: PointId; orderValue?: number | string }[], all: Entry[], limit: number) {
   assert.deepEqual(
     found.map(({ orderValue }) => orderValue),

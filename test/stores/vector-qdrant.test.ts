@@ -16,7 +16,7 @@ const spec = { name: 'docs', size: 2, distance: 'Cosine', embeddingModel: null }
 const want = { payload: true, vector: true } as const;
 const uuid = '5c56c793-69f3-4fbf-87e6-c4bf54c28c26';
 
-/** What every test needs answered; `reply` comes first. */
+/** Answers that every test needs; `reply` comes first. */
 async function open(t: TestContext, reply: (call: QdrantCall, number: number) => QdrantReply | null = () => null) {
   const folder = mkdtempSync(join(tmpdir(), 'culvert-qdrant-'));
   const registry = openSqliteVectorRegistry(join(folder, 'culvert.db'));

@@ -7,7 +7,7 @@ import { type MemoryRows, normalised, vectorMaker } from '../memory-rows.ts';
 
 const all = { slots: null, exact: false };
 
-/** Searches after the trial of the bits, of which `recall` is the share that was found. */
+/** Searches after the trial of the bits; `recall` is the share of found points. */
 function recall(index: VectorIndex, rows: MemoryRows, next: () => Float32Array): number {
   let found = 0;
   for (let i = 0; i < 15; i += 1) {

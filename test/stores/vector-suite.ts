@@ -80,7 +80,7 @@ export async function refusal(work: Promise<unknown>): Promise<string> {
   return 'nothing was refused';
 }
 
-/** What Qdrant's documentation says of each distance, plainly. */
+/** Qdrant's documentation of each distance, plainly. */
 export function plainScore(distance: Distance, a: readonly number[], b: readonly number[]): number {
   const sum = (of: (x: number, y: number) => number) => a.reduce((total, x, at) => total + of(x, b[at]!), 0);
   const dot = sum((x, y) => x * y);

@@ -16,7 +16,7 @@ import { type OtlpReceiver, startOtlpReceiver } from './otlp-receiver.ts';
 const program = fileURLToPath(new URL('../../.test-tools/bin/otelcol', import.meta.url));
 const skip = existsSync(program) ? false : 'the collector is not installed (npm run setup:test-tools)';
 
-/** OpenTelemetry's own collector on loopback, which hands what it understood on as JSON; gone after the test. */
+/** OpenTelemetry's own collector on loopback, which passes its understanding on as JSON; gone after the test. */
 async function startCollector(t: TestContext, receiver: OtlpReceiver): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
   const port = await closedPort();

@@ -39,7 +39,7 @@ export interface OtlpReceiver {
   headers(): IncomingHttpHeaders[];
   /** Answers with this status from now on; 0: not at all. */
   answer(status: number): void;
-  /** The spans of a trace, or of all, once there are so many; fails after ten seconds. */
+  /** The spans of a trace, or of all, once there are this many; fails after ten seconds. */
   when(count: number, of?: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan[]>;
   close(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export interface OtlpReceiver {
 const string = (id: number) => ({ type: 'string', id });
 const many = (type: string, id: number) => ({ rule: 'repeated', type, id });
 
-/** What of opentelemetry-proto is read here. */
+/** The part of opentelemetry-proto that is read here. */
 const schema = protobuf.Root.fromJSON({
   nested: {
     AnyValue: {

@@ -169,7 +169,7 @@ for (const [type, dialect, asked, finish] of answers) {
 test("the caller's trace goes on, with its state, as far as it is recorded", async (t) => {
   const receiver = await startOtlpReceiver(t);
   const [upstream] = await upstreams(t, 1);
-  // What the caller's trace says wins over the ratio.
+  // The caller's trace wins over the ratio.
   const gateway = await startGateway(t, { ...overUpstreams(upstream!.url), ...otlp(receiver, { sample: 0 }) });
   const headers = { ...traceparent('01'), tracestate: 'vendor=a,other=b' };
   await (await gateway.fetch(path, { json: chat, headers })).text();

@@ -16,7 +16,7 @@ import { ToolFields } from '../../src/tools/tool-fields.ts';
 import { startAwkwardSite } from './awkward-site.ts';
 import { noRendering } from './no-rendering.ts';
 
-/** What the site answers to who asks with this validator; `words` of any other. */
+/** The site's answer to a request with this validator; `words` for any other. */
 interface Version {
   etag?: string;
   'last-modified'?: string;

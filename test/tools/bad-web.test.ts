@@ -45,7 +45,7 @@ async function hold(name: string, { expect, asked }: Behaviour): Promise<void> {
   assert.equal(body.data.metadata.statusCode, expect.status ?? 200, told);
   assert.match(body.data.text, expect.page, told);
   assert.match(body.warning ?? '', expect.warning ?? /^$/, told);
-  // Whatever the page says, no link leads to what is no page.
+  // Whatever the page says, no link leads to anything but a page.
   for (const link of body.data.links as string[]) assert.match(link, /^https?:\/\//);
 }
 

@@ -24,7 +24,7 @@ interface LocalSite {
   asked: string[];
   /** Answered when it is let go. */
   hold: { path: string; until: Promise<void> } | null;
-  /** Where a path redirects. */
+  /** Target of a path's redirect. */
   moved: Map<string, string>;
 }
 
@@ -100,7 +100,7 @@ test('a crawl follows no redirect to where robots.txt forbids it, of this site o
     assert.deepEqual(body.robotsBlocked, [`${site.url}/moved`]);
   }
   assert.deepEqual([site.asked, other.asked], [['/moved', '/moved'], []]);
-  // Whoever is asked for it by name goes there: a caller's scrape is no robot.
+  // A scrape of it by name goes there: a caller's scrape is not a robot.
   const scraped = await post(gateway, { url: `${site.url}/moved` }, '/v1/tools/scrape');
   assert.equal(scraped.body.data.metadata.url, `${other.url}/forbidden/y`);
 });
@@ -357,7 +357,7 @@ test('a page that was in the collection when its process died is not embedded ag
   const counted = async () => (await post(gateway, { exact: true }, `${points}/count`)).body.result.count;
   assert.equal(await counted(), 3);
 
-  /** What stands there when it died before `finish`, and another crawl, with which it is taken up. */
+  /** State of one that died before `finish`, and another crawl, with which it is taken up. */
   const diedOverSecondPage = async () => {
     const database = openDatabase(join(gateway.dataDir, 'crawl.db'), 'fsync', 5_000);
     database.exec(`

@@ -19,7 +19,7 @@ import {
   temporaryFolder,
 } from './crawl-site.ts';
 
-/** The reader, but for one page, which it begins (`held`) and never reads. */
+/** The reader, except for one page, which it begins (`held`) and never reads. */
 function holdingAt(path: string, site: PageReader) {
   const begun = Promise.withResolvers<void>();
   const reader: PageReader = {

@@ -32,7 +32,7 @@ test('two replicas crawl for each other, and take their turns at a host from one
   const replicas = [await startGateway(t, config), await startGateway(t, config)];
   const json = { url: `http://${place}/`, sitemap: 'skip' };
   for (const [at, replica] of replicas.entries()) {
-    // Until its counters are known a replica asks to be asked again.
+    // Until its counters are known a replica answers with a retry.
     let begun: Response;
     do begun = await replica.fetch('/v1/tools/crawl', { json });
     while (begun.status === 503 && (await pause(50, true)));

@@ -61,7 +61,7 @@ export function siteReader(site: Site, read: string[] = []): PageReader {
   };
 }
 
-/** Counts what is paid; refuses from the page after `allowed` on. */
+/** Counts payments; refuses from the page after `allowed` on. */
 export function countingMeter(allowed = Number.POSITIVE_INFINITY) {
   const counted = { held: 0, got: 0 };
   const meter: CrawlMeter = {
@@ -96,7 +96,7 @@ export function temporaryFolder(t: TestContext): string {
   return folder;
 }
 
-/** `workMaxMs`: long, where what is asked is sure to end. */
+/** `workMaxMs`: long, when the request is sure to end. */
 export function crawlsOver(t: TestContext, store: CrawlStore, parts: Partial<CrawlsParts>, workMaxMs = 60_000) {
   const threads = createCrawlThreads({ workMaxMs });
   t.after(() => threads.close());

@@ -181,7 +181,7 @@ test('a page that names another of the site as its original, which was read, is 
 test('an original is a hint: another title, an error, another site and the page itself are not believed', async (t) => {
   const site: Site = {
     '/': { links: ['/gone', 'https://elsewhere.test/b', '/a', '/b', '/c', '/d', '/e'], title: 'Shop' },
-    // What sites say that have all of their pages point home.
+    // Redirects of sites whose pages all point home.
     '/a': { title: 'A', canonical: '/' },
     '/b': { title: 'B', canonical: 'https://elsewhere.test/b' },
     'https://elsewhere.test/b': { title: 'B', text: 'Their b' },

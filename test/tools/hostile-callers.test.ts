@@ -123,7 +123,7 @@ for (const [tool, names] of Object.entries(members)) {
     const body = fc.dictionary(fc.constantFrom(...names), strange, { maxKeys: 6 });
     await fc.assert(
       fc.asyncProperty(body, async (members) => {
-        // Nothing of it is fetched: no name resolves, and the site is asked for nothing but by other tests.
+        // Nothing of it is fetched: no name resolves, and only other tests ask the site.
         const json = { ...(tool === 'search' ? { query: 'x' } : { url: 'http://10.0.0.1/' }), ...members };
         for (const path of [tool, `v2/${tool}`]) {
           const { status, body } = await post(path, json);

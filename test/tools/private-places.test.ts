@@ -6,7 +6,7 @@ import { startGateway } from '../start-gateway.ts';
 import { serve } from './bad-web/serve.ts';
 import { searxngSays, startEngine } from './start-engine.ts';
 
-/** Nobody may reach it: its port is one that pages may have, its address is not. */
+/** Nobody may reach it: its port is allowed for pages, its address is not. */
 const inner = await serve({ after }, (response) => response.end('secret'));
 const innerPort = Number(new URL(inner.url).port);
 const outer = await serve({ after }, (response, request) => {
@@ -20,7 +20,7 @@ const outer = await serve({ after }, (response, request) => {
 });
 const engine = await startEngine({ after: after as never }, () => searxngSays(`http://turns.example:${innerPort}/`));
 
-/** `turns.example` is public the first time that it is asked for, and private from then on. */
+/** `turns.example` is public at its first lookup, and private from then on. */
 let turns = 0;
 const privately: Address[] = [{ address: '127.0.0.1', family: 4 }];
 const publicly: Address[] = [{ address: '93.184.215.14', family: 4 }];
@@ -63,7 +63,7 @@ const chatAbout = (url: string) => ({
   messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
 });
 
-/** Where a caller may name an address, and what a refusal of it looks like. */
+/** Places where a caller may name an address, and the form of its refusal. */
 const places: Record<string, (url: string) => Promise<void>> = {
   scrape: async (url) => blocked(await post('/v1/tools/scrape', { url }), url),
   'scrape of the SDK': async (url) => {
@@ -75,7 +75,7 @@ const places: Record<string, (url: string) => Promise<void>> = {
   crawl: async (url) => blocked(await post('/v1/tools/crawl', { url }), url),
   'webhook of a crawl': async (url) => blocked(await post('/v1/tools/crawl', { url: outer.url, webhook: url }), url),
   'image part': async (url) => {
-    // Of pictures https alone is taken: the guard sees no other.
+    // Images need https: the guard sees no other.
     const { status, body } = await post('/v1/chat/completions', chatAbout(url.replace('http:', 'https:')));
     assert.equal(status, 400, `${url}: ${JSON.stringify(body)}`);
     assert.match(body.error.message, /could not be fetched: |send an https: URL/, url);

@@ -82,7 +82,7 @@ test('a page is asked for again only when the kept one is too old, of other wish
     json: { url: `${site.url}/gzip` },
   });
   assert.equal(((await other.json()) as Body).data.metadata.cacheState, 'miss');
-  // What came for somebody's login is theirs alone.
+  // A page for somebody's login is theirs alone.
   await scrape('/gzip', { headers: { Cookie: 'a=b' } });
   await scrape('/gzip', { headers: { Cookie: 'a=b' } });
   assert.equal(asked(), 7);

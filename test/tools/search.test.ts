@@ -113,7 +113,7 @@ test('when every engine fails the answer names each, and no secret or address', 
   assert.match(body.error.message, /tavily: answered 401: Unauthorized/);
   assert.doesNotMatch(JSON.stringify(body), /secret-key|127\.0\.0\.1/);
   assert.equal(headers.get('x-culvert-cost'), '0');
-  // Its key rests, but there is nothing better to ask: the answer says again what is wrong.
+  // Its key rests, but there is nothing better to ask: the answer names the fault again.
   const next = await search(gateway, { query: 'otters' });
   assert.equal(next.status, 502);
   assert.match(next.body.error.message, /tavily: answered 401: Unauthorized/);
@@ -220,7 +220,7 @@ test('without any engine the own pages are searched, labelled; without pages the
   assert.match(none.body.error.message, /tools\.search\.providers/);
   const scraped = await gateway.fetch('/v1/tools/scrape', { json: { url: `${site.url}/otters` } });
   assert.equal(scraped.status, 200, await scraped.text());
-  // Nobody's answer waits for the page to be kept.
+  // No answer waits for the page to be kept.
   let found = none;
   while (found.status === 503) found = await search(gateway, { query: 'sleeping otter' });
   const { status, body } = found;

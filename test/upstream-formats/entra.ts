@@ -58,7 +58,7 @@ ${applicationKey}`;
 /** Microsoft's Entra ID and the metadata services of a machine and of an app, as their documentation has them. */
 export interface Entra {
   url: string;
-  /** What was asked: `secret`, `certificate`, `federated`, `machine`, `app`; and the scope or resource. */
+  /** Requests: `secret`, `certificate`, `federated`, `machine`, `app`; and the scope or resource. */
   asked(): readonly string[];
   /** Answers the machine as if it had no identity. */
   loseIdentity(): void;

@@ -8,7 +8,7 @@ import { soundSteps } from '../../src/simulator/speak-sound.ts';
 
 const side = 1_024;
 
-/** What Google's models answer in beside text, where `responseModalities` names it. */
+/** Media that Google's models answer beside text, when `responseModalities` names them. */
 export function mediaWishOf(config: JsonObject, text: string): Pick<Prompt, 'spoken' | 'drawn'> {
   const modalities = stringsOf(config.responseModalities);
   if (modalities.includes('AUDIO')) return { spoken: { format: 'pcm', ms: spokenMs([...text].length, 1) } };

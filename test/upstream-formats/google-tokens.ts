@@ -13,7 +13,7 @@ export interface GoogleTokens {
 }
 
 export const projectOfMachine = 'project-of-machine';
-/** What a workload shows for itself. */
+/** A workload's own proof. */
 export const subjectToken = 'subject-token';
 
 /** Tokens are `token-1`, `token-2`…, good for an hour. */

@@ -14,7 +14,7 @@ import { cohereRerankSpeech } from './speak-rerank-cohere.ts';
 import { vertexContentSpeech, vertexListSpeech, vertexMessagesSpeech, vertexPredictSpeech } from './speak-vertex.ts';
 import { whisperCppSpeech } from './speak-whispercpp.ts';
 
-/** By the path's end; the longer before the shorter. Our own `/rerank` is asked behind these. */
+/** By the path's end; the longer before the shorter. Our own `/rerank` comes behind these. */
 const speechByEnd: readonly (readonly [end: string, speech: Speech])[] = [
   // Writer.
   ['/chat', chatSpeech],
@@ -37,7 +37,7 @@ const speechOfGoogle: Readonly<Record<string, Speech>> = {
 };
 const googlePath = new RegExp(`/(?:models|tunedModels)/(.+):(${Object.keys(speechOfGoogle).join('|')})$`);
 
-/** What upstreams speak that the simulator of the product does not: Google's formats and those of single services. */
+/** Formats of upstreams that the product's simulator lacks: Google's and those of single services. */
 export function otherFormats(target: string, headers: IncomingHttpHeaders): Endpoint | null {
   const url = new URL(target, 'http://mock');
   const path = target.split('?', 1)[0]!;
@@ -60,7 +60,7 @@ export function otherFormats(target: string, headers: IncomingHttpHeaders): Endp
 
 const vertexPath = /\/publishers\/(\w+)\/models\/([^/]+):(\w+)$/;
 
-/** Where Vertex AI differs from Google's other API; null where it does not. */
+/** Differences of Vertex AI from Google's other API; null when there are none. */
 function vertexEndpoint(path: string): Endpoint | null {
   if (path.endsWith('/publishers/google/models')) return modelsEndpoint(path, vertexListSpeech);
   const [, publisher, coded = '', method] = vertexPath.exec(path) ?? [];

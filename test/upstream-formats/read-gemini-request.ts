@@ -90,7 +90,7 @@ function wrongOrder(contents: readonly Content[]): string | null {
   return null;
 }
 
-/** Of the running turn: what came after the user's last words. */
+/** Of the running turn: everything after the user's last words. */
 function missingSignature(contents: readonly Content[]): string | null {
   const begun = contents.findLastIndex(({ role, parts }) => role !== 'model' && textOf(parts as JsonValue[]) !== '');
   for (const { role, parts } of contents.slice(begun + 1)) {

@@ -49,7 +49,7 @@ function valuesOf(vectors: readonly { json: string }[]): string[] {
   return vectors.map(({ json }) => `{"values":${json}}`);
 }
 
-/** Null, which is no text, where it holds none. */
+/** Null, which is not a text, when it holds none. */
 function contentText(request: JsonValue): string | null {
   if (!isObject(request) || !isObject(request.content)) return null;
   return textOf(request.content.parts);

@@ -109,7 +109,7 @@ function chunkOf(answer: Answer, parts: JsonObject[], finish: string | null, usa
   return { ...chunk, modelVersion: answer.model, responseId: `sim${answer.serial}` };
 }
 
-/** Of the words that a chunk shows, where they were asked for. */
+/** Of the words that a chunk shows, if they were requested. */
 function withLogprobs(chunk: JsonObject, { topLogprobs }: Prompt): JsonObject {
   const [candidate] = chunk.candidates as (JsonObject & { content: { parts: JsonObject[] } })[];
   const text = candidate!.content.parts.map((part) => (part.thought === true ? '' : String(part.text ?? ''))).join('');

@@ -12,7 +12,7 @@ const sideDefault = 1_024;
 const a1111SideDefault = 512;
 const picturesMax = 16;
 
-/** Pictures in base64, all at once, whatever the dialect. */
+/** Images in base64, all at once, whatever the dialect. */
 const wholeBase64 = {
   frames: function* () {},
   introFrames: () => 0,
@@ -61,7 +61,7 @@ export const imagenSpeech: Speech = {
   errorFrame: geminiSpeech.errorFrame,
 };
 
-/** Fireworks' workflows, one picture a call. */
+/** Fireworks' workflows, one image a call. */
 export const fireworksImageSpeech: Speech = {
   ...wholeBase64,
   read: ({ prompt }, pathModel) =>

@@ -5,7 +5,7 @@ import { GoogleGenAI } from '@google/genai';
 import { OAuth2Client } from 'google-auth-library';
 import { startUpstream } from '../start-upstream.ts';
 
-/* The vendors' own SDKs talk to what stands for Vertex AI in these tests. */
+/* The vendors' own SDKs talk to the Vertex AI of these tests. */
 
 const upstream = await startUpstream();
 after(() => upstream.close());

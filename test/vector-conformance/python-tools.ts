@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What the suites import. `qdrant-client` is the release whose tests are run. */
+/** Imports of the suites. `qdrant-client` is the release whose tests run. */
 const packages = [
   'pytest==8.4.2',
   'pytest-timeout==2.4.0',

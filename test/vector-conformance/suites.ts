@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Tests of Qdrant's own that stand in a checkout of theirs. Nothing of them is kept here. */
+/** Tests of Qdrant's own in a checkout of theirs. Nothing of them is kept here. */
 export interface Suite {
   name: 'openapi' | 'congruence';
   /** From the checkout's root. */

@@ -18,7 +18,7 @@ export interface Work {
 
 const none: Work = { parses: 0, stringifies: 0, writes: 0, copies: 0, timers: 0 };
 const work = { ...none };
-/** Bodies and answers: what is smaller is no work to speak of. */
+/** Bodies and answers: smaller ones are hardly work. */
 const copiedBytesMin = 64;
 /** Settlement has been written by then. */
 const settledMs = 60;
@@ -73,7 +73,7 @@ for (const [name, model, stream] of [
     await pause(settledMs);
     seen.push({ ...work });
   }
-  // What the process does besides, such as its looks of each second, falls into some rounds and not into others.
+  // Other work of the process, such as its looks of each second, falls into some rounds and not into others.
   const least = { ...none };
   for (const key of Object.keys(none) as (keyof Work)[]) least[key] = Math.min(...seen.map((one) => one[key]));
   counted[name] = least;

@@ -40,7 +40,7 @@ export const router = createRouter({
     account.addChildren(pagesOf(account, keyPages)),
   ]),
   ...searchForm,
-  // Its code, not its data: that is asked for when the page is there.
+  // Its code, not its data: the page requests that itself.
   defaultPreload: 'intent',
   defaultErrorComponent: Broken,
   defaultNotFoundComponent: NotThere,

@@ -22,7 +22,7 @@ export interface Ran {
   said: string;
 }
 
-/** An assistant with a home and a project of its own, which reaches nobody but this machine. */
+/** An assistant with a home and a project of its own, which reaches only this machine. */
 export interface Assistant {
   /** Writes a file into its home, or with `project/` before it into its project. */
   write(path: string, text: string): void;
@@ -81,7 +81,7 @@ export function assistant(t: Lifetime, program: string): Assistant {
   };
 }
 
-/** What a page says that is to be written into a file, for this gateway and its test key. */
+/** The file that a page tells to write, for this gateway and its test key. */
 export function settingsIn(page: string, language: string, gateway: Pick<TestGateway, 'url'>): string {
   const { text } = snippetsOf(`docs/${page}`).find((snippet) => snippet.language === language)!;
   return text.replaceAll('http://127.0.0.1:4141', gateway.url).replaceAll('sk-cv-…', testKey);

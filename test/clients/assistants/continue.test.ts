@@ -6,7 +6,7 @@ import { type Assistant, assistant, missingAssistant, overUpstream } from './ass
 
 const skip = missingAssistant('cn');
 
-/** What Continue asks over chat completions, Messages and, for this name, Responses. */
+/** Endpoint of Continue: chat completions, Messages and, for this name, Responses. */
 const models = [
   ['openai', '/v1', 'chat'],
   ['anthropic', '/v1/', 'claude-x'],

@@ -4,7 +4,7 @@ import type { Check, Place } from './place.ts';
 import type { Exchange } from './rig.ts';
 import { upstreamFormats } from './upstreams.ts';
 
-/** What callers see of providers that fail. */
+/** Callers' view of failing providers. */
 export const failureChecks = {
   errors: checkErrors,
 

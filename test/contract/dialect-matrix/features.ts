@@ -1,6 +1,6 @@
 import { type CallerId, callerIds } from './formats.ts';
 
-/** What every format can ask for. */
+/** Features that every format can ask for. */
 const common = {
   text: 'text',
   system: 'instructions (system prompt)',
@@ -60,7 +60,7 @@ export type FeatureId = CommonId | BeyondId;
 export interface Feature {
   id: FeatureId;
   title: string;
-  /** Whose format can ask for it. */
+  /** Formats that can ask for it. */
   callers: readonly CallerId[];
 }
 

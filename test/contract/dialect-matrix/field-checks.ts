@@ -93,7 +93,7 @@ export const fieldChecks = {
     const exchange = await ask({ say: 'And then?', beside: { previous_response_id: id } });
     seenIn(exchange);
     const { previous_response_id: named, ...sent } = exchange.sent!;
-    // One provider that keeps responses keeps these; all others are told what was said.
+    // Only one provider that keeps responses keeps these; all others get the whole text.
     if (upstream === 'openai-responses') assert.equal(named, id);
     else assert.match(JSON.stringify(sent), /Hello there/);
   },

@@ -10,7 +10,7 @@ export type UpstreamId = (typeof upstreamIds)[number];
 export const deliveries = ['whole', 'stream', 'asked-whole'] as const;
 export type Delivery = (typeof deliveries)[number];
 
-/** What a caller wants, whichever format it writes. */
+/** A caller's wish, whichever format it writes. */
 export interface Ask {
   say: string;
   system?: string;
@@ -46,7 +46,7 @@ export interface CallResult {
   text: string;
 }
 
-/** What a caller reads out of an answer. */
+/** What a caller reads from an answer. */
 export interface Seen {
   text: string;
   thinking: string;
@@ -58,7 +58,7 @@ export interface Seen {
   stopSequence: string | null;
   /** `input` holds cached tokens too, whatever the format counts. */
   usage: { input: number; cached: number; output: number } | null;
-  /** What a client adds to its history. */
+  /** A client's additions to its history. */
   turn: JsonObject[];
 }
 

@@ -9,7 +9,7 @@ export interface Place extends Cell {
   verdict: Verdict;
   /** Asks over a provider that is well. */
   ask(ask: Ask, spec?: string): Promise<Exchange>;
-  /** A provider that nobody else calls, for one that fails. */
+  /** A provider that nobody else calls, for failing ones. */
   another(): (ask: Ask, spec: string) => Promise<Exchange>;
 }
 

@@ -3,7 +3,9 @@ import { type CallerId, callerIds, type Delivery, deliveries, upstreamIds } from
 import { stopWords } from './stop-words.ts';
 import { type Cell, type Verdict, verdictOf } from './verdicts.ts';
 
-/** The text of docs/dialects.md, made from what test/contract/dialect-matrix.test.ts asks of a running gateway. */
+/**
+ * The text of docs/dialects.md, made from the questions of test/contract/dialect-matrix.test.ts to a running gateway.
+ */
 export function dialectsReference(): string {
   return [
     '# Any format over any provider',
@@ -81,7 +83,7 @@ function callerSection(caller: CallerId): string[] {
   ];
 }
 
-/** What stands in a cell; a note is written once. */
+/** Content of a cell; a note is written once. */
 function mark(cell: Cell & { delivery: Delivery }, notes: string[]): string {
   const verdict = verdictOf(cell);
   const note = noteOf(verdict);

@@ -29,7 +29,7 @@ export const callerFormats: Readonly<Record<CallerId, CallerFormat>> = {
 };
 
 export interface Exchange extends Heard {
-  /** What reached the upstream; null when nothing did. */
+  /** The upstream's request; null when none came. */
   sent: JsonObject | null;
   /** Path and query of that. */
   sentTo: string;
@@ -42,7 +42,7 @@ export interface Exchange extends Heard {
 export interface Rig {
   gateway: TestGateway;
   upstreams: Readonly<Record<UpstreamId, Upstream>>;
-  /** Where `picture` is to be had. */
+  /** Address of `picture`. */
   pictureUrl: string;
   /** A twin that nobody has called. */
   fresh(upstream: UpstreamId): Twin;

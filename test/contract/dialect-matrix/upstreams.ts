@@ -18,15 +18,15 @@ export interface UpstreamFormat {
   pictureIn(body: JsonObject): unknown;
   /** The same for a PDF. */
   documentIn(body: JsonObject): unknown;
-  /** What stands where it takes its instructions. */
+  /** Place of its instructions. */
   systemIn(body: JsonObject): unknown;
   /** What the next turn must give back of the thoughts of the mock; null: any. */
   proof: string | null;
-  /** What the mock says for an answer that was held back. */
+  /** The mock's answer for a withheld one. */
   filtered: string;
-  /** What it says when it is overloaded. */
+  /** Its answer when it is overloaded. */
   overloaded: string;
-  /** What it says of a conversation that is too long, in its own words. */
+  /** Its words for a conversation that is too long. */
   tooLong: string;
   usageIn(answer: JsonObject): { input: number; cached: number; output: number };
 }
@@ -128,7 +128,7 @@ function partOf(content: unknown, type: string): unknown {
   return (content as { type: string }[]).find((part) => part.type === type);
 }
 
-/** What stands at a path of members and indexes; undefined where it ends. */
+/** The value at a path of members and indexes; undefined when it ends. */
 function at(value: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>(
     (inside, step) => (inside as Record<string | number, unknown> | undefined)?.[step],

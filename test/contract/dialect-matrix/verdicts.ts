@@ -2,7 +2,7 @@ import type { FeatureId } from './features.ts';
 import { features } from './features.ts';
 import { type CallerId, callerIds, type Delivery, deliveries, type UpstreamId, upstreamIds } from './formats.ts';
 
-/** What a caller gets in one cell. */
+/** A caller's result in one cell. */
 export type Verdict =
   | { kind: 'yes' }
   /** 400 with these words; `{model}` stands for the alias. */
@@ -31,7 +31,7 @@ const chat = 'openai-chat';
 const messages = 'anthropic-messages';
 const responses = 'openai-responses';
 
-/** Feature, callers, upstreams and what is so: every cell that is no plain yes. The first that fits counts. */
+/** Feature, callers, upstreams and the result: every cell that is not a plain yes. The first that fits counts. */
 type Exception = readonly [FeatureId, CallerId | 'any', UpstreamId | 'any', Verdict];
 
 const exceptions: readonly Exception[] = [

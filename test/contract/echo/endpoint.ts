@@ -14,7 +14,7 @@ import { invalid } from '../../../src/kernel/failure.ts';
 
 type EchoBody = RequestBody<RequestFacts & { text: string }>;
 
-/** A family that a stranger adds: says again what it is told, by whichever target of the model is well. */
+/** A family that a stranger adds: it repeats its input, by whichever target of the model is healthy. */
 export function echoEndpoint(services: SpineServices): Endpoint<Buffer, EchoBody> {
   return {
     id: 'echo',

@@ -29,7 +29,7 @@ export type Behaviours = Readonly<Record<string, Behaviour>>;
 /** For pages that never end by themselves: what they are waited for. */
 export const shortMs = 1_500;
 
-/** Writes these bytes instead of an answer, and leaves the connection as it is. */
+/** Writes these bytes instead of an answer, and leaves the connection open. */
 export function raw(write: (socket: Socket) => void): Behaviour['answer'] {
   return (response) => {
     const socket = response.socket!;

@@ -10,7 +10,7 @@ const mayBePlainText = (page: RegExp) => ({ page, warning: /^$|plain text/ });
 const unreadable = { refused: 'page_unreadable' } as const;
 const asPlainText = (page: RegExp) => ({ page, warning: /plain text/ });
 
-/** What a page says it is, and what it is. */
+/** A page's declared type, and its real one. */
 export const contents: Behaviours = {
   'is empty': { answer: html(''), expect: { page: /^$/ } },
   'is a script alone': {

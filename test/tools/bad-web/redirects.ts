@@ -19,7 +19,7 @@ function chain(length: number) {
 const blocked = { refused: 'url_blocked' } as const;
 const tooMany = { refused: 'page_redirects' } as const;
 
-/** Pages that lead away, and answers that are no pages. */
+/** Pages that lead away, and answers that are not pages. */
 export const redirects: Behaviours = {
   'redirects to itself': { answer: to(''), expect: tooMany },
   'redirects five times': { answer: chain(5), expect: { page: /at its end/ } },

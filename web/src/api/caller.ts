@@ -9,7 +9,7 @@ import { type Session, useSession } from './session.ts';
 /** Whom a call of `/v1` is for: the session's own key, or the one that an operator speaks for. */
 export interface Caller {
   key: { id: string; name: string; account: string; prefix: string | null };
-  /** Of every call, of a GET too. */
+  /** Of every call, of a GET, too. */
   headers: Record<string, string>;
 }
 
@@ -25,7 +25,7 @@ const chosenKey = 'culvert.speaks-as';
 const keysMax = 20 * pageSize;
 
 export interface Callers {
-  /** Null: there is no key that could be spoken for. Undefined while nobody knows. */
+  /** Null: there is no key to act for. Undefined while nobody knows. */
   caller: Caller | null | undefined;
   keys: readonly KeyRow[];
   choose: (id: string) => void;
@@ -69,7 +69,7 @@ function callerOf({ csrf, kind }: Session, { id, name, account, prefix }: KeyRow
 
 export type ModelKind = 'chat' | 'embedding' | 'speech' | 'transcription' | 'image';
 
-/** As `/v1/models` lists it. */
+/** As in `/v1/models`. */
 export interface Model {
   id: string;
   owned_by: string;

@@ -1,4 +1,4 @@
-// Whether Culvert answers. While it does not, its health is asked for every two seconds.
+// Whether Culvert answers. While it does not, its health is requested every two seconds.
 const askEveryMs = 2_000;
 
 let reachable = true;

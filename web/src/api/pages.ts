@@ -11,7 +11,7 @@ export interface Listed<Row, Cursor = string> {
 export interface Pages<Row> {
   rows: Row[] | undefined;
   error: Error | null;
-  /** What is shown is still the page, or the filter, before. */
+  /** The shown data still belong to the earlier page or filter. */
   waiting: boolean;
   refetch: () => void;
   /** From 1. */
@@ -36,11 +36,11 @@ type Asking<Row, Cursor> = (cursor: Cursor | undefined, signal: AbortSignal) => 
 
 interface Asked<Row> {
   everyMs?: (rows: readonly Row[] | undefined) => number | false;
-  /** A page is asked for anew, and stays what it is meanwhile, when this is another one for it. */
+  /** A page is requested again when this changes, and stays meanwhile. */
   revisionOf?: (page: number) => unknown;
 }
 
-/** The same of any other list. Begins again when `key` changes. */
+/** The same for any other list. Begins again when `key` changes. */
 export function usePagesOf<Row, Cursor extends string | number>(
   key: QueryKey,
   ask: Asking<Row, Cursor>,

@@ -3,12 +3,12 @@ import { isReachable, onReachable } from './connection.ts';
 import { ApiError } from './request.ts';
 import { sessionKey } from './session.ts';
 
-/** A page that is looked at again shows what it had, and asks once more when that is older. */
+/** A page that is opened again shows its earlier data, and requests them again when they are older. */
 const freshForMs = 5_000;
 
 export const queryClient = new QueryClient({
   defaultOptions: {
-    // Whether Culvert answers is not what the browser calls online: it may run on this machine.
+    // Whether Culvert answers differs from the browser's "online": it may run on this machine.
     queries: { staleTime: freshForMs, retry: false, networkMode: 'always' },
     mutations: { retry: false, networkMode: 'always' },
   },

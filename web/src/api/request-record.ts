@@ -1,7 +1,7 @@
 import type { Caller } from './caller.ts';
 import { get } from './request.ts';
 
-/** Of `/v1/requests/{id}`: what became of a call. */
+/** Of `/v1/requests/{id}`: the record of a call. */
 export interface RequestRecord {
   id: string;
   target: string | null;
@@ -18,7 +18,7 @@ export interface RequestRecord {
 /** A call is written down a moment after its end. */
 const askedAtMs = [0, 300, 1_200, 4_000];
 
-/** What the books say of a call that has just ended; null where they say nothing in time. */
+/** The ledger's record of a call that has just ended; null when it has none in time. */
 export async function recordOf(id: string, caller: Caller): Promise<RequestRecord | null> {
   for (const ms of askedAtMs) {
     if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));

@@ -4,13 +4,13 @@ export type Query = Record<string, string | number | boolean | null | undefined>
 
 export interface CallOptions {
   query?: Query;
-  /** Sent as JSON; a string as it is. */
+  /** Sent as JSON; a string unchanged. */
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
 }
 
-/** What Culvert answered instead of what was asked for, in its own words. */
+/** Culvert's error, in its own words. */
 export class ApiError extends Error {
   readonly status: number;
   readonly type: string;
@@ -30,7 +30,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Nobody answered. The shell says so, and calls again what was on the page once somebody does. */
+/** Nobody answered. The shell says so, and repeats the page's calls once somebody does. */
 export class ConnectionError extends Error {
   constructor() {
     super('Culvert does not answer. What you typed is kept.');
@@ -39,7 +39,7 @@ export class ConnectionError extends Error {
 
 let csrfToken: string | null = null;
 
-/** Of the session; goes along with everything that changes something. */
+/** Of the session; sent with every call that changes something. */
 export function setCsrf(token: string | null): void {
   csrfToken = token;
 }

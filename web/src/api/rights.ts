@@ -4,7 +4,7 @@ import { type Session, useSession } from './session.ts';
 
 export type { Area } from '../../../src/admin/roles.ts';
 
-/** Why whoever is logged in may not, in the server's words; null where they may. The server decides: this only hides. */
+/** Why the logged-in person may not, in the server's words; null when they may. The server decides: this only hides. */
 export function whyNot(session: Session, area: Area, access: Exclude<Access, 'none'>): string | null {
   if (session.kind === 'key') return 'An API key cannot administer the server.';
   const failure = notAllowed(session, area, access);

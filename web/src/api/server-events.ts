@@ -7,7 +7,7 @@ export interface ServerEvent {
 /** A stream has no line longer than this, in characters; what a broken server sends must not fill the memory. */
 const lineMax = 32_000_000;
 
-/** The events of a body as they come. Throws what reading throws; ends where the body ends. */
+/** The events of a body as they come. Throws errors of reading; ends with the body. */
 export async function* serverEvents(response: Response): AsyncGenerator<ServerEvent> {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';

@@ -35,7 +35,7 @@ interface Nobody {
   login: LoginWays;
 }
 
-/** What a person logs in with. */
+/** Ways to log in. */
 export type Credential = { token: string } | { admin_key: string } | { key: string };
 
 export const sessionKey = ['session'] as const;
@@ -55,7 +55,7 @@ export const sessionQuery = queryOptions({
 
 const SessionContext = createContext<Session | null>(null);
 
-/** Around pages of somebody who is logged in: the last session that there was, also once it has ended. */
+/** Around pages of a logged-in person: the last session, also once it has ended. */
 export const SessionProvider = SessionContext.Provider;
 
 export function useSession(): Session {

@@ -22,7 +22,7 @@ export interface PageEntry {
   path: string;
   /** A chunk of its own: what a page needs is loaded with it. */
   load: () => Promise<{ default: ComponentType }>;
-  /** Of those that stand in the navigation. */
+  /** Of pages in the navigation. */
   nav?: Navigation;
 }
 
@@ -31,7 +31,7 @@ export interface Navigation {
   icon: LucideIcon;
   /** `g` and this letter go there. */
   key: string;
-  /** What it is about: an operator whose role may not see that does not see the page. */
+  /** Its area: an operator whose role may not see it does not see the page. */
   area?: Area;
   /** In the bar at the bottom of a phone, which has room for four. */
   phone?: true;
@@ -42,7 +42,7 @@ export interface PageGroup {
   pages: readonly PageEntry[];
 }
 
-/** What an operator sees, in the order of the navigation. */
+/** Pages of an operator, in the order of the navigation. */
 export const operatorPages: readonly PageGroup[] = [
   {
     title: null,
@@ -137,7 +137,7 @@ export const operatorPages: readonly PageGroup[] = [
   },
 ];
 
-/** What somebody sees who is logged in by an API key: the account's own. */
+/** Pages of somebody who is logged in by an API key: the account's own. */
 export const keyPages: readonly PageGroup[] = [
   {
     title: null,

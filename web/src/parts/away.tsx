@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** A link that others wrote: only to what a browser opens without running it. */
+/** A link of strangers: only to addresses that a browser opens without running them. */
 export function Away({ href, children }: { href: string; children: ReactNode }) {
   if (!/^(https?:\/\/|mailto:)/i.test(href)) return <span title={href}>{children}</span>;
   return (

@@ -24,7 +24,7 @@ export function buttonClass(look: Look = 'plain', extra?: string): string {
 interface ButtonProps extends ComponentProps<'button'> {
   look?: Look;
   icon?: ReactNode;
-  /** What it does is under way: it turns, and takes no second press. */
+  /** Its action is running: it turns, and takes no second press. */
   busy?: boolean;
 }
 

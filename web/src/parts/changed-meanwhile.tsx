@@ -3,7 +3,7 @@ import { ApiError } from '../api/request.ts';
 import { Button } from './button.tsx';
 import { Note } from './error-note.tsx';
 
-/** What is there now, when somebody else changed it first; null for every other failure. */
+/** The present value, when somebody else changed it first; null for every other failure. */
 export function currentOf<Thing>(error: Error | null): Thing | null {
   if (!(error instanceof ApiError) || error.status !== 409) return null;
   return (error.members.current as Thing | undefined) ?? null;
@@ -13,20 +13,20 @@ export function currentOf<Thing>(error: Error | null): Thing | null {
 export type Written = Readonly<Record<string, unknown>>;
 
 interface ChangedMeanwhileProps {
-  /** What the form began with. */
+  /** The form's initial value. */
   before: Written;
-  /** What is there now. */
+  /** The present value. */
   theirs: Written;
-  /** What is typed. */
+  /** The typed value. */
   yours: Written;
-  /** Goes on over what is there now, with this in the form. */
+  /** Goes on from the present value, with this in the form. */
   onGoOn: (next: Written) => void;
 }
 
 /** Says which fields another person changed while this one had the form open, and what becomes of one's own. */
 export function ChangedMeanwhile({ before, theirs, yours, onGoOn }: ChangedMeanwhileProps) {
   const note = useRef<HTMLDivElement>(null);
-  // In a long form it stands above what is in sight.
+  // In a long form it may be above the visible part.
   useEffect(() => note.current?.focus(), []);
   const names = [...new Set([before, theirs, yours].flatMap(Object.keys))];
   const changed = names.filter((name) => differ(before, theirs, name) || differ(before, yours, name));
@@ -74,7 +74,7 @@ export function ChangedMeanwhile({ before, theirs, yours, onGoOn }: ChangedMeanw
     </div>
   );
 
-  /** What is there now, with the fields that were changed here: what was not touched stays theirs. */
+  /** The present value with the fields that were changed here; untouched ones stay theirs. */
   function mine(all: readonly string[]): Written {
     const fields = all.map((name) => [name, differ(before, yours, name) ? yours[name] : theirs[name]] as const);
     return Object.fromEntries(fields.filter(([, value]) => value !== undefined));

@@ -96,7 +96,7 @@ function timeLabel(atMs: number, stepMs: number): string {
   return stepMs >= dayMs ? day(atMs) : `${day(atMs)}, ${clock(atMs).slice(0, 5)}`;
 }
 
-/** Stacks are drawn from their sums, the highest first, so that each covers what stands above it. */
+/** Stacks are drawn from their sums, the highest first, so that each covers the part above it. */
 function stacked(times: readonly number[], series: readonly Series[], kind: ChartProps['kind']): uPlot.AlignedData {
   const seconds = times.map((ms) => ms / 1_000);
   if (kind === 'lines') return [seconds, ...series.map(({ values }) => [...values])];

@@ -1,4 +1,4 @@
-/** Joins class names and leaves out what is not one. */
+/** Joins class names and leaves out other values. */
 export function classes(...names: (string | false | null | undefined)[]): string {
   return names.filter(Boolean).join(' ');
 }

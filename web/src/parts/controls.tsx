@@ -6,7 +6,7 @@ import { classes } from './classes.ts';
 const control =
   'min-w-0 rounded-md border border-line-strong bg-panel px-2.5 text-base sm:text-sm placeholder:text-faint aria-invalid:border-bad disabled:opacity-60';
 
-/** Controls are as wide as their field; another width is said in `className`, with anything else. */
+/** Controls are as wide as their field; `className` may set another width. */
 export function Input({ className = 'w-full', ...rest }: ComponentProps<'input'>) {
   return <input className={classes(control, 'h-8', className)} {...rest} />;
 }

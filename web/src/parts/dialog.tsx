@@ -11,7 +11,7 @@ interface DialogProps {
   title: string;
   /** One sentence below the title. */
   description?: ReactNode;
-  /** `side`: a drawer from the right, for what is long. */
+  /** `side`: a drawer from the right, for long contents. */
   place?: 'middle' | 'side';
   width?: 'narrow' | 'wide';
   children: ReactNode;
@@ -68,7 +68,7 @@ interface ConfirmProps {
   open: boolean;
   onClose: () => void;
   title: string;
-  /** What follows from it. */
+  /** Its consequences. */
   children: ReactNode;
   action: string;
   /** Throws what went wrong; the dialog stays open then and says it. */

@@ -2,12 +2,12 @@ import { AlertTriangle } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { ApiError } from '../api/request.ts';
 
-/** Whether what was asked for is not there. */
+/** Whether the requested thing does not exist. */
 export function isMissing(error: Error | null): boolean {
   return error instanceof ApiError && error.status === 404;
 }
 
-/** What went wrong, in the server's words, with a way on. */
+/** An error in the server's words, with a way on. */
 export function ErrorNote({ error, retry }: { error: Error; retry?: () => void }) {
   return (
     <Note tone="bad">

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { ago, count, instant, moment, short, span, usd } from './format.ts';
 
-/** What nobody knows. */
+/** Shown for unknown values. */
 export function None() {
   return <span className="text-faint">–</span>;
 }
@@ -48,7 +48,7 @@ const tickEveryMs = 10_000;
 const listeners = new Set<(nowMs: number) => void>();
 let ticker: ReturnType<typeof setInterval> | undefined;
 
-/** The present, anew every ten seconds; one timer for the whole page. */
+/** The present, updated every ten seconds; one timer for the whole page. */
 export function useNowMs(): number {
   const [nowMs, setNowMs] = useState(() => Date.now());
   useEffect(() => {

@@ -14,7 +14,7 @@ import { classes } from './classes.ts';
 import { ErrorNote } from './error-note.tsx';
 
 interface FormFacts {
-  /** What the server said of a field, by `error.param`. */
+  /** The server's message about a field, by `error.param`. */
   faultOf: (name: string) => string | null;
   claim: (name: string) => () => void;
 }
@@ -22,7 +22,7 @@ interface FormFacts {
 const FormContext = createContext<FormFacts>({ faultOf: () => null, claim: () => () => {} });
 
 interface FormProps {
-  /** Of the last attempt. What it says of a field stands at the Field of that name, anything else at the end. */
+  /** Error of the last attempt. A message about a field appears at the Field of that name, any other at the end. */
   error: Error | null;
   onSubmit: () => void;
   children: ReactNode;
@@ -51,7 +51,7 @@ export function Form({ error, onSubmit, children, className, footer }: FormProps
     [error, home, param],
   );
   const form = useRef<HTMLFormElement>(null);
-  // What is wrong may have been scrolled away.
+  // The wrong field may have been scrolled away.
   useEffect(() => {
     if (error !== null && home !== null) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }, [error, home]);
@@ -84,17 +84,17 @@ function saidAt(name: string, message: string, param: string | null): string {
 }
 
 interface FieldProps {
-  /** As the server calls it in `error.param`. */
+  /** The server's name of it in `error.param`. */
   name: string;
   label: ReactNode;
   hint?: ReactNode;
-  /** Of our own, before anything is sent. */
+  /** A message of our own, before anything is sent. */
   fault?: string | null;
   className?: string;
   children: (control: ControlProps) => ReactNode;
 }
 
-/** What an Input, TextArea, Select or any control inside a Field takes. */
+/** Props that an Input, TextArea, Select or any control inside a Field takes. */
 export interface ControlProps {
   id: string;
   name: string;

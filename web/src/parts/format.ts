@@ -16,7 +16,7 @@ const large = [
   [1e4, 'k'],
 ] as const;
 
-/** `9,812`, `12.3 k`, `1.2 M`: four signs where a column is narrow. Exact below 10,000. */
+/** `9,812`, `12.3 k`, `1.2 M`: four signs for a narrow column. Exact below 10,000. */
 export function short(value: number): string {
   for (const [from, unit] of large) {
     if (Math.abs(value) < from) continue;

@@ -1,8 +1,8 @@
 import { useCallback, useState } from 'react';
 
 /**
- * A state that a reload does not lose. `session`: as long as the tab is open; `browser`: for good. What does not fit, or
- * is no longer of the shape that `initial` has, is forgotten.
+ * A state that survives a reload. `session`: as long as the tab is open; `browser`: for good. A value that does not
+ * fit, or no longer has the shape of `initial`, is forgotten.
  */
 export function useKept<Value>(
   name: string,

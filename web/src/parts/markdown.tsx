@@ -4,7 +4,7 @@ import { Fragment, memo, type ReactNode } from 'react';
 import { Away } from './away.tsx';
 import { Code } from './code.tsx';
 
-/** Longer texts are shown as they are: a parser must not hold the page up. */
+/** Longer texts are shown unformatted: a parser must not hold the page up. */
 const charactersMax = 200_000;
 
 /**

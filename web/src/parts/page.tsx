@@ -5,7 +5,7 @@ interface PageProps {
   title: string;
   /** Before the title, such as a way back. */
   before?: ReactNode;
-  /** Beside the title: what the page is about to do. */
+  /** Beside the title: the page's actions. */
   actions?: ReactNode;
   /** Below the title: filters, in one line that wraps. */
   bar?: ReactNode;
@@ -36,7 +36,7 @@ interface SectionProps {
   title?: ReactNode;
   /** Beside the title. */
   actions?: ReactNode;
-  /** `flush`: what is inside comes up to the border, as tables do. */
+  /** `flush`: the contents reach the border, as tables do. */
   inside?: 'padded' | 'flush';
   className?: string;
   children: ReactNode;

@@ -41,7 +41,7 @@ interface FilterInputProps {
   value: string | undefined;
   onValue: (value: string) => void;
   inputMode?: 'decimal';
-  /** What it offers, as SuggestInput; nothing without. */
+  /** Its suggestions, as in SuggestInput; absent: none. */
   from?: string;
   field?: string;
 }
@@ -66,7 +66,7 @@ export function FilterInput({ label, value = '', onValue, inputMode, from, field
       if (key === 'Enter') take(currentTarget.value);
     },
   };
-  // What is typed is the input's own until it is taken; a new value from the URL makes a new input.
+  // The typed text is the input's own until it is taken; a new value from the URL makes a new input.
   if (from === undefined || field === undefined) return <Input key={value} spellCheck={false} {...props} />;
   return <SuggestInput key={value} from={from} field={field} {...props} />;
 }

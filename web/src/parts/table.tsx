@@ -13,7 +13,7 @@ export interface Column<Row> {
   cell: (row: Row) => ReactNode;
   /** Figures stand right. */
   align?: 'right';
-  /** From which width on it is shown; without one, on a phone too. */
+  /** Width from which it is shown; without one, on a phone, too. */
   from?: 'sm' | 'md' | 'lg' | 'xl' | '2xl';
   /** Of the cell and its head, such as a width. */
   className?: string;
@@ -40,7 +40,7 @@ interface TableProps<Row> {
   retry?: () => void;
   /** Shown when there are no rows. */
   empty: ReactNode;
-  /** What is shown is out of date and its successor on the way. */
+  /** The shown data are out of date and the new ones on the way. */
   waiting?: boolean;
   footer?: ReactNode;
 }

@@ -35,7 +35,7 @@ export function useTheme(): Theme {
   return useSyncExternalStore(subscribe, theme);
 }
 
-/** What is on the screen, for what is drawn and not styled. */
+/** The theme on the screen, for drawings without styles. */
 export function useDrawnTheme(): 'light' | 'dark' {
   return useSyncExternalStore(subscribe, () => {
     const chosen = theme();

@@ -18,7 +18,7 @@ function change(next: readonly Toast[]): void {
   for (const listener of listeners) listener();
 }
 
-/** Says that something is done. What went wrong is said where it happened, not here. */
+/** Says that something is done. Errors appear where they happened, not here. */
 export function toast(text: string): void {
   const id = ++lastId;
   change([...toasts.slice(1 - most), { id, text }]);

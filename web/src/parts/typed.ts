@@ -1,12 +1,12 @@
-// What somebody typed, as the server takes it.
+// Typed text, as the server takes it.
 
-/** A number may be grouped by commas. What is none stays as it is, and the server says so at its field. */
+/** A number may have commas. Other text stays unchanged, and the server says so at its field. */
 export function numberOrText(text: string): number | string {
   const value = Number(text.trim().replaceAll(',', ''));
   return text.trim() === '' || Number.isNaN(value) ? text.trim() : value;
 }
 
-/** Why a text is no JSON; null where it is, or where there is none. */
+/** Why a text is not JSON; null when it is, or when there is none. */
 export function faultInJson(text: string): string | null {
   if (text.trim() === '') return null;
   try {

@@ -6,7 +6,7 @@ import { Gauge } from './status.tsx';
 export interface WindowView {
   window: 'minute' | '5h' | 'week' | 'month';
   measure: 'requests' | 'units' | 'tokens' | 'usd';
-  /** Of requests of this tier alone; null: of all. */
+  /** Only requests of this tier; null: all. */
   tier: string | null;
   used: number;
   /** Null: unlimited. */
@@ -28,7 +28,7 @@ export function amount(value: number, measure: WindowView['measure']): string {
   return measure === 'usd' ? usd(value) : short(value);
 }
 
-/** A gauge for each limit, and a line for what is used without one. What nobody limits or uses is left out. */
+/** A gauge for each limit, and a line for usage without one. Unlimited and unused ones are left out. */
 export function WindowGauges({ windows }: { windows: readonly WindowView[] }) {
   const limited = windows.filter(({ limit }) => limit !== null);
   const free = windows.filter(({ limit, used, window }) => limit === null && used > 0 && window === 'month');

@@ -9,7 +9,7 @@ export const themes = [
   { value: 'dark', label: 'Dark', icon: Moon },
 ] as const;
 
-/** Who is logged in, and what concerns that person alone. */
+/** The logged-in person, and their own settings. */
 export function AccountMenu({ session, onShortcuts }: { session: Session; onShortcuts: () => void }) {
   const theme = useTheme();
   const logOut = useLogOut();

@@ -8,8 +8,8 @@ import { LoginForm, LoginPage } from './login.tsx';
 import { Shell } from './shell.tsx';
 
 /**
- * Pages for who is logged in. A session that ends keeps the page, and what was typed into it, behind a dialog that asks
- * for the next one.
+ * Pages for logged-in people. A session that ends keeps the page, and the typed text, behind a dialog that asks for the
+ * next one.
  */
 export function Gate({ kind }: { kind: Session['kind'] }) {
   const { data, error, refetch } = useQuery(sessionQuery);

@@ -11,7 +11,7 @@ export interface PlaceGroup {
   places: Place[];
 }
 
-/** Where somebody can go, by group. */
+/** Places to go, by group. */
 export function placesOf(session: Session): PlaceGroup[] {
   const [base, groups] = session.kind === 'key' ? ['/account', keyPages] : ['/dashboard', operatorPages];
   return groups

@@ -13,7 +13,7 @@ interface Deeds {
   open: (what: 'palette' | 'shortcuts') => void;
 }
 
-/** ⌘K anywhere; `/`, `?` and `g` with a letter where nobody types. */
+/** ⌘K anywhere; `/`, `?` and `g` with a letter outside text fields. */
 export function useShortcuts(places: readonly Place[], { go, open }: Deeds): void {
   useEffect(() => {
     let chordUntilMs = 0;

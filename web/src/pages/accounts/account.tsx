@@ -24,7 +24,7 @@ const windowsEveryMs = 10_000;
 
 type LookedAt = AccountReply & { open_requests: number };
 
-/** One account: how full its windows are, its keys, what it spends. */
+/** One account: its windows, its keys, its spend. */
 export default function AccountPage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const path = `/admin/v1/accounts/${encodeURIComponent(id)}`;

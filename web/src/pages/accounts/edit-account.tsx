@@ -25,7 +25,7 @@ export function EditAccount({ account, open, onClose }: EditAccountProps) {
 }
 
 function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
-  // What the form began with: another person's change does not slip in under what is typed.
+  // The form's initial values: another person's change does not replace typed ones.
   const [before, setBefore] = useState(account);
   const [name, setName] = useState(account.name);
   const [plan, setPlan] = useState(account.plan);

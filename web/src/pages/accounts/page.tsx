@@ -17,7 +17,7 @@ import { FilterInput } from '../../parts/suggest-input.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { NewAccount } from './new-account.tsx';
 
-/** Who spends what is joined from the books for so many accounts, those that used most. */
+/** Spend is read from the ledger for this many accounts, those that used most. */
 const spendersMax = 1_000;
 
 export default function AccountsPage() {

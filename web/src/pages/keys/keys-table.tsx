@@ -17,7 +17,7 @@ interface KeysTableProps {
   text?: string;
   account?: string;
   status?: string;
-  /** Of all accounts: says whose each is. */
+  /** Of all accounts: shows the account of each. */
   all?: true;
 }
 

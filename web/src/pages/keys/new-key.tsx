@@ -13,7 +13,7 @@ import { Secret } from './secret.tsx';
 
 const empty = { account: '', name: '', expires: '', models: '', ips: '', rpm: '', hours: '', usd: '' };
 
-/** Makes a key of the account, or of one that is asked for, and shows its secret. Not for those who may not. */
+/** Makes a key of the account, or of a chosen one, and shows its secret. Not for people who may not. */
 export function NewKeyButton({ account }: { account?: string }) {
   const [open, setOpen] = useState(false);
   if (!useMay('keys', 'write')) return null;
@@ -136,7 +136,7 @@ function bodyOf({ account, name, expires, models, ips, rpm, hours, usd }: typeof
   };
 }
 
-/** What is no number goes out as it was typed: the server says what it wants. */
+/** Text that is not a number goes out as typed: the server says what it wants. */
 function amountOf(text: string): number | string {
   return text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text);
 }

@@ -2,7 +2,7 @@ import { Button } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
 import { Note } from '../../parts/error-note.tsx';
 
-/** A secret, this once. */
+/** A secret, shown only once. */
 export function Secret({ secret, onDone }: { secret: string; onDone: () => void }) {
   return (
     <div className="flex flex-col gap-4">

@@ -1,6 +1,6 @@
 import type { ModelReply } from '../../../../src/admin/models.ts';
 
-/** What is typed into a model's form, as texts. */
+/** The typed values of a model's form, as texts. */
 export interface ModelDraft {
   id: string;
   type: string;
@@ -30,7 +30,7 @@ export interface TargetDraft {
   /** USD per million tokens. */
   input: string;
   output: string;
-  /** Of its definition, what has no field here. */
+  /** Parts of its definition without a field here. */
   rest: Record<string, unknown>;
 }
 
@@ -82,7 +82,7 @@ function targetDraft(written: string | Written): TargetDraft {
   };
 }
 
-/** As culvert.yaml writes it. What is no number goes along as it is: the server says at which field it is wrong. */
+/** As culvert.yaml writes it. Text that is not a number goes along unchanged: the server names the wrong field. */
 export function definitionOf(draft: ModelDraft): Written {
   const accounts = namesIn(draft.accounts);
   const plans = namesIn(draft.plans);
@@ -122,7 +122,7 @@ function writtenTarget({ target, priority, weight, input, output, rest }: Target
   return { provider: name.slice(0, slash), model: name.slice(slash + 1), ...options };
 }
 
-/** Null: what is typed is no JSON object. */
+/** Null: the typed text is not a JSON object. */
 export function restIn({ rest }: ModelDraft): Written | null {
   try {
     const value: unknown = rest.trim() === '' ? {} : JSON.parse(rest);

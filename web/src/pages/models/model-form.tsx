@@ -12,7 +12,7 @@ import { definitionOf, draftOf, type ModelDraft, restIn } from './model-draft.ts
 import { Targets } from './targets.tsx';
 import { addressOf, modelsPath, modelTypes, refreshModels } from './use-models.ts';
 
-/** Makes a model, or changes what is kept of one. */
+/** Makes a model, or changes the stored one. */
 export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone: () => void }) {
   const client = useQueryClient();
   const [base, setBase] = useState(model);

@@ -21,7 +21,7 @@ import { ExplainModel } from './explained.tsx';
 import { ModelForm } from './model-form.tsx';
 import { addressOf, modelQuery, refreshModels } from './use-models.ts';
 
-/** One model: its targets in the order in which they are tried, and who may use it. */
+/** One model: its targets in the order of attempts, and who may use it. */
 export default function ModelPage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const { data, error, refetch } = useQuery({ ...modelQuery(id), refetchInterval: 5_000 });

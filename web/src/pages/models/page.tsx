@@ -44,7 +44,7 @@ const columns: readonly Column<ModelReply>[] = [
   },
 ];
 
-/** What callers can name, and where it goes. */
+/** Names for callers, and their targets. */
 export default function ModelsPage() {
   const [filters, setFilters] = useFilters<'text' | 'type' | 'provider'>();
   const { text, type, provider } = filters;

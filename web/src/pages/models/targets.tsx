@@ -25,7 +25,7 @@ interface TargetsProps {
   onTargets: (targets: readonly TargetDraft[]) => void;
 }
 
-/** Where a model may run: a line each. */
+/** Targets of a model, a line each. */
 export function Targets({ targets, onTargets }: TargetsProps) {
   const listId = useId();
   const { data: known } = useQuery({
@@ -101,7 +101,7 @@ export function Targets({ targets, onTargets }: TargetsProps) {
   );
 }
 
-/** As the server's messages name it. */
+/** Field name in the server's messages. */
 function fieldName(at: number, figure: (typeof figures)[number]['name']): string {
   return `targets[${at}].${figure === 'input' || figure === 'output' ? `price.${figure}` : figure}`;
 }

@@ -4,7 +4,7 @@ import { get } from '../../api/request.ts';
 
 export const modelsPath = '/admin/v1/models';
 
-/** As `culvert.yaml` has them. */
+/** As in `culvert.yaml`. */
 export const modelTypes = ['chat', 'embedding', 'speech', 'transcription', 'image', 'rerank'] as const;
 
 export function addressOf(id: string): string {

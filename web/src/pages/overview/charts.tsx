@@ -3,7 +3,7 @@ import Chart from '../../parts/chart.tsx';
 import { span, usd } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
 
-/** What went on, in steps of time. */
+/** Traffic in steps of time. */
 export default function Charts({ overview: { series, step_s } }: { overview: Overview }) {
   const times = series.map(({ at }) => Date.parse(at));
   const shared = { times, stepMs: step_s * 1_000 };

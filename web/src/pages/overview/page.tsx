@@ -16,10 +16,10 @@ import { Wrongs } from './wrongs.tsx';
 const Charts = lazy(() => import('./charts.tsx'));
 
 const ranges = ['1h', '6h', '24h', '7d', '30d', '90d'] as const;
-/** As often as the page is asked for anew. */
+/** Interval at which the page is requested again. */
 const everyMs = 10_000;
 
-/** What goes on, and what is wrong. */
+/** Activity and problems. */
 export default function OverviewPage() {
   const [{ range = '24h', account }, setFilters] = useFilters<'range' | 'account'>();
   const { data, error, refetch } = useQuery({

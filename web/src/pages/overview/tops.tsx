@@ -5,7 +5,7 @@ import { Count } from '../../parts/figures.tsx';
 import { percent, usd } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
 
-/** Who and what used most. */
+/** Accounts, models and providers with the most usage. */
 export function Tops({ overview: { top } }: { overview: Overview }) {
   return (
     <div className="grid gap-4 lg:grid-cols-3">

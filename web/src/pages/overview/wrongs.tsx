@@ -6,7 +6,7 @@ import type { Wrong } from '../../../../src/admin/wrong.ts';
 /** Shown before somebody asks for the rest. */
 const firstFew = 4;
 
-/** What is wrong right now, a sentence each, with a link to where it is seen or mended. */
+/** Present problems, a sentence each, with a link to the page that shows or fixes it. */
 export function Wrongs({ wrong }: { wrong: readonly Wrong[] }) {
   const [all, setAll] = useState(false);
   if (wrong.length === 0) {

@@ -1,4 +1,4 @@
-/** What to paste where, so that a program calls Culvert. */
+/** Settings for programs that call Culvert, to paste. */
 interface Client {
   id: string;
   title: string;

@@ -4,7 +4,7 @@ import type { UsedRow } from './own-usage.ts';
 const dayMs = 86_400_000;
 const days = 30;
 
-/** Requests of the last 30 days, those that failed apart. */
+/** Requests of the last 30 days, failed ones apart. */
 export default function DayChart({ rows }: { rows: readonly UsedRow[] }) {
   const todayMs = Math.floor(Date.now() / dayMs) * dayMs;
   const times = Array.from({ length: days }, (_, at) => todayMs - (days - 1 - at) * dayMs);

@@ -24,7 +24,7 @@ export interface UsedRow {
   cost_usd: number;
 }
 
-/** As `GET /v1/usage` answers. */
+/** The answer of `GET /v1/usage`. */
 export interface OwnUsage extends Limits {
   account: string;
   plan: string;

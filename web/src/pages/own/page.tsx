@@ -19,7 +19,7 @@ const DayChart = lazy(() => import('./day-chart.tsx'));
 /** While somebody looks, limits are read so often. */
 const everyMs = 10_000;
 
-/** What the key that is logged in may use, and what its account has used. */
+/** Rights of the logged-in key, and the usage of its account. */
 export default function OwnPage() {
   const session = useSession();
   const { caller } = useCaller();

@@ -1,6 +1,6 @@
 import { numberOrText } from '../../parts/typed.ts';
 
-/** A plan as it is typed: '' is unlimited, and for lists: all. */
+/** A plan as typed: '' is unlimited, and for lists: all. */
 export interface TypedPlan {
   windows: TypedWindows;
   tokens: TypedWindows;
@@ -22,7 +22,7 @@ type Definition = Readonly<Record<string, unknown>>;
 
 export const windowKeys = ['5h', 'week', 'month'] as const;
 
-/** What a new plan begins with. */
+/** Initial values of a new plan. */
 export const newPlan: Definition = {
   windows: { '5h': 1_000, week: 10_000 },
   rpm: 60,
@@ -64,7 +64,9 @@ function textOf(value: unknown): string {
   return typeof value === 'number' || (typeof value === 'string' && value !== 'off') ? String(value) : '';
 }
 
-/** The body that the server takes. What is no number goes out as typed, so that the server's words stand at its field. */
+/**
+ * The server's body. Text that is not a number goes out as typed, so that the server's message appears at its field.
+ */
 export function definitionOf(plan: TypedPlan): Record<string, unknown> {
   const models = plan.models
     .split('\n')
@@ -99,7 +101,7 @@ function jsonOrText(text: string): unknown {
   }
 }
 
-/** What a plan allows, in a line. */
+/** A plan's limits, in a line. */
 export function summaryOf(definition: Definition): string {
   const typed = typedOf(definition);
   const parts = [

@@ -20,7 +20,7 @@ interface PlanFormProps {
 }
 
 export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
-  // What the form began with: another person's change does not slip in under what is typed.
+  // The form's initial values: another person's change does not replace typed ones.
   const [before, setBefore] = useState(plan);
   const [typed, setTyped] = useState<TypedPlan>(() => typedOf(plan?.definition ?? newPlan));
   const client = useQueryClient();

@@ -10,10 +10,10 @@ import { Section } from '../../parts/page.tsx';
 import { Skeleton } from '../../parts/skeleton.tsx';
 import { amount, windowName } from '../../parts/window-gauges.tsx';
 
-/** How long typing rests before the server is asked. */
+/** Pause in typing before the server is asked. */
 const restMs = 400;
 
-/** Whom the plan would stop if it were as it is typed. */
+/** Accounts that the typed plan would stop. */
 export function Preview({ name, definition }: { name: string; definition: Record<string, unknown> }) {
   const asked = useRested(JSON.stringify(definition));
   const { data, error, isFetching } = useQuery({

@@ -15,7 +15,7 @@ interface AnswerProps {
   onTool: (place: number, result: string) => void;
 }
 
-/** What a model answered: its reasoning apart, its text, its calls of tools, how it ended and what it cost. */
+/** A model's answer: its reasoning apart, its text, its tool calls, its end and its cost. */
 export const Answer = memo(function Answer({ turn, onAgain, onTool }: AnswerProps) {
   const { text, reasoning, calls, ending, facts } = turn;
   const waiting = ending === null && text === '' && reasoning === '' && calls.length === 0;

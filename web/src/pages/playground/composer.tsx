@@ -21,7 +21,7 @@ interface ComposerProps {
 const picturesMax = 8;
 const pictureBytesMax = 10_000_000;
 
-/** Where one types. Pictures are pasted, dropped or picked. */
+/** The text input. Images are pasted, dropped or picked. */
 export function Composer(props: ComposerProps) {
   const { text, onText, pictures, onPictures, running, disabled, onSend, onStop, children } = props;
   const file = useRef<HTMLInputElement>(null);

@@ -8,11 +8,11 @@ export interface Picture {
 
 export interface ToolCall {
   id: string;
-  /** Where the format says that it stands; only tells calls apart. */
+  /** Its index in the format; only tells calls apart. */
   place: number;
   name: string;
   argumentsJson: string;
-  /** What the person at the page answered for the tool; null as long as there is nothing. */
+  /** The person's answer for the tool; null while there is none. */
   result: string | null;
 }
 
@@ -28,7 +28,7 @@ export interface AssistantTurn {
   id: string;
   text: string;
   reasoning: string;
-  /** What Anthropic wants to see again with the reasoning. */
+  /** Signature that Anthropic wants back with the reasoning. */
   signature: string | null;
   calls: readonly ToolCall[];
   /** Null while it comes. */
@@ -54,13 +54,13 @@ export interface Facts {
   outputTokens: number | null;
   requestId: string | null;
   provider: string | null;
-  /** From the request's record, a moment after the end; null where no price is known. */
+  /** From the request's record, a moment after the end; null when no price is known. */
   costUsd: number | null;
-  /** What the provider did not get. */
+  /** Parts that the provider did not get. */
   dropped: string | null;
 }
 
-/** What goes along with every turn. Numbers as they were typed; '' leaves one out. */
+/** Settings of every turn. Numbers as typed; '' leaves one out. */
 export interface Settings {
   system: string;
   temperature: string;
@@ -164,7 +164,7 @@ export function afterStep(answer: AssistantTurn, step: Step, nowMs: number): Ass
   }
 }
 
-/** Throws what is wrong with the text, in a sentence that names the field. */
+/** Throws the fault of the text, in a sentence that names the field. */
 export function toolsOf(text: string): Tool[] {
   const tools = jsonOf(text, 'tools');
   if (!Array.isArray(tools)) throw new FieldFault('tools', 'Expected a JSON array of {name, description, parameters}.');
@@ -212,7 +212,7 @@ export function numberOf(text: string, field: string): number | undefined {
   return value;
 }
 
-/** Without what is undefined. */
+/** Without undefined members. */
 export function said(fields: Json): Json {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -146,7 +146,7 @@ function Pictures({ prompt, pictures }: Drawn) {
   );
 }
 
-/** By the first bytes: what was asked for need not be what came. */
+/** By the first bytes: the type may differ from the requested one. */
 function typeOf(base64: string): 'png' | 'jpeg' | 'webp' {
   if (base64.startsWith('/9j/')) return 'jpeg';
   return base64.startsWith('UklGR') ? 'webp' : 'png';

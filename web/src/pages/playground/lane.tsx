@@ -17,7 +17,7 @@ interface LaneProps {
   onEdit: (turn: UserTurn) => void;
 }
 
-/** One model and what was said to and by it. */
+/** One model and its conversation. */
 export function LaneColumn({ lane, models, running, onModel, onRemove, onTool, onAgain, onEdit }: LaneProps) {
   const last = lane.turns.at(-1);
   return (

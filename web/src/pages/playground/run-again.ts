@@ -5,7 +5,7 @@ import { type Json, newAnswer, noSettings, type Picture, type Turn, type UserTur
 /** Formats whose bodies have `messages`, by the endpoint of the record. */
 const formats: Readonly<Record<string, string>> = { chat: '', messages: 'messages' };
 
-/** Whether the playground can be set up as this request was. */
+/** Whether the playground can be set up as for this request. */
 export function canRunAgain({ endpoint }: Pick<RequestReply, 'endpoint'>): boolean {
   return endpoint in formats;
 }
@@ -73,7 +73,7 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null;
 }
 
-/** Long bodies are kept in part, which is no JSON. */
+/** Long bodies are kept in part, which is not JSON. */
 function bodyOf(text: string): Json {
   try {
     const body: unknown = JSON.parse(text);

@@ -13,11 +13,11 @@ interface Run {
   caller: Caller;
   body: Json;
   signal: AbortSignal;
-  /** Called with the answer so far, and a moment after its end once more with what it cost. */
+  /** Called with the answer so far, and a moment after its end once more with its cost. */
   onAnswer: (answer: AssistantTurn) => void;
 }
 
-/** One call and all that comes back. Resolves at the end of the answer, however it ends; what came is kept. */
+/** One call and its answer. Resolves at the end of the answer, however it ends; received parts are kept. */
 export async function runAnswer({ format, caller, body, signal, onAnswer }: Run): Promise<void> {
   let answer = newAnswer(Date.now());
   let drawing: ReturnType<typeof setTimeout> | null = null;

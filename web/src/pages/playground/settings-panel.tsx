@@ -9,7 +9,7 @@ interface SettingsPanelProps {
   onFormat: (id: string) => void;
   settings: Settings;
   onSettings: (settings: Settings) => void;
-  /** Of what was typed here, when it could not be sent. */
+  /** Fault of the typed text, when it could not be sent. */
   fault: FieldFault | null;
 }
 
@@ -25,7 +25,7 @@ export const exampleTools = `[
   }
 ]`;
 
-/** What goes along with every turn of a conversation. */
+/** Settings of every turn of a conversation. */
 export function SettingsPanel({ format, onFormat, settings, onSettings, fault }: SettingsPanelProps) {
   const set = (name: keyof Settings) => (event: { target: { value: string } }) =>
     onSettings({ ...settings, [name]: event.target.value });

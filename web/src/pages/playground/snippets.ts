@@ -1,6 +1,6 @@
 import type { Json } from './conversation.ts';
 
-/** One call of `/v1` as it is shown. */
+/** One call of `/v1` as shown. */
 export interface ShownCall {
   path: string;
   body: Json;
@@ -9,7 +9,7 @@ export interface ShownCall {
   sdk: 'openai' | 'anthropic';
   /** Such as `chat.completions.create`. */
   method: string;
-  /** What is done with the answer, by language; `answer` holds it. */
+  /** Use of the answer, by language; `answer` holds it. */
   use: { python: string; typescript: string; curl?: string };
 }
 

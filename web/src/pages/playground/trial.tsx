@@ -23,13 +23,13 @@ interface TrialProps {
   shown?: () => ShownCall;
   /** Fields. */
   children: ReactNode;
-  /** What came; null before. */
+  /** The result; null before. */
   result: ReactNode;
-  /** In the place of a result. */
+  /** Shown in place of a result. */
   hint: ReactNode;
 }
 
-/** A form at the left, what came back at the right. */
+/** A form at the left, its result at the right. */
 export function Trial({ caller, call, action, disabled, onRun, shown, children, result, hint }: TrialProps) {
   const [code, setCode] = useState(false);
   const { running, stop, error, facts } = call;

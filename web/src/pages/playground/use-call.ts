@@ -3,13 +3,13 @@ import type { Caller } from '../../api/caller.ts';
 import { send } from '../../api/request.ts';
 import { type RequestRecord, recordOf } from '../../api/request-record.ts';
 
-/** What is known of a call beside its answer. */
+/** Facts of a call beside its answer. */
 export interface CallFacts {
   ms: number;
   requestId: string | null;
   provider: string | null;
   dropped: string | null;
-  /** Of its plan's windows; null where nothing said so. */
+  /** Of its plan's windows; null when no header said so. */
   units: number | null;
   /** A moment later; null where the books said nothing. */
   record: RequestRecord | null;
@@ -25,7 +25,7 @@ export interface CallState<Answer> {
   stop: () => void;
 }
 
-/** One call at a time, with its time and cost. `read` makes of the response what is shown. */
+/** One call at a time, with its time and cost. `read` turns the response into the shown result. */
 export function useCall<Answer>(caller: Caller, read: (response: Response) => Promise<Answer>): CallState<Answer> {
   const [state, setState] = useState<Pick<CallState<Answer>, 'running' | 'answer' | 'error' | 'facts'>>({
     running: false,

@@ -29,7 +29,7 @@ export interface Lanes {
   remove: (id: string) => void;
   /** The result of a tool; once the last one is there, the conversation goes on. */
   answerTool: (id: string, turnId: string, place: number, result: string) => void;
-  /** Asks once more for the last answer. */
+  /** Requests the last answer again. */
   again: (id: string) => void;
   /** Takes the turns from this one on away in every lane. */
   cutFrom: (turnId: string) => void;
@@ -131,7 +131,7 @@ export function useLanes(caller: Caller | null | undefined, format: Format, sett
   };
 }
 
-/** What fails here is said at its field; `Format.body` finds the rest. */
+/** Local faults appear at their fields; `Format.body` finds the rest. */
 function checkSettings({ tools, more }: Settings): void {
   if (tools !== '') toolsOf(tools);
   if (more !== '') moreOf(more);

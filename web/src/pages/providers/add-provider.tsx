@@ -24,7 +24,7 @@ export interface Added {
   models: DraftReply['models'];
 }
 
-/** Of what is typed. */
+/** Of the typed text. */
 interface Draft {
   /** Null: not chosen, and guessed by the key. */
   type: string | null;
@@ -191,7 +191,7 @@ function bodyOf({ key, baseUrl, name }: Draft, type: string): Record<string, str
   return { name: name.trim() || type, type, ...Object.fromEntries(entries) };
 }
 
-/** Model servers that answer on Culvert's machine and are no provider yet. */
+/** Model servers that answer on Culvert's machine and are not providers yet. */
 function FoundServers({ onPick }: { onPick: (server: FoundServer) => void }) {
   const { data } = useQuery(foundQuery);
   const free = data?.data.filter(({ use, provider }) => use === 'provider' && provider === null) ?? [];

@@ -10,7 +10,7 @@ import { Field, Form } from '../../parts/form.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { addressOf, refreshProviders } from './use-providers.ts';
 
-/** Changes what is kept of a provider; its credentials are changed beside it. */
+/** Changes a stored provider; its credentials are changed beside it. */
 export function EditProvider({ provider, onDone }: { provider: ProviderReply; onDone: () => void }) {
   const client = useQueryClient();
   const [base, setBase] = useState(provider);

@@ -88,7 +88,7 @@ function sumOf(provider: ProviderReply, figure: 'in_flight' | 'failed' | 'succee
   return lanesOf(provider).reduce((sum, lane) => sum + lane[figure], 0);
 }
 
-/** In the middle of its models. */
+/** Median of its models. */
 function firstTokenOf(provider: ProviderReply): number | null {
   const known = lanesOf(provider)
     .flatMap(({ first_token_ms }) => first_token_ms ?? [])

@@ -124,7 +124,7 @@ function Provider({ provider }: { provider: ProviderReply }) {
   );
 }
 
-/** What is kept can be changed and removed here; what the file has, in the file. */
+/** Stored entries can be changed and removed here; those of the file, in the file. */
 function Actions({ provider }: { provider: ProviderReply }) {
   const client = useQueryClient();
   const navigate = useNavigate();

@@ -13,7 +13,7 @@ const sources: Record<Kept['source'], { word: string; title: string }> = {
   'built-in': { word: 'built in', title: 'It is a part of Culvert.' },
 };
 
-/** Where a provider or a model comes from, and what is wrong with what is kept of it. */
+/** Origin of a provider or a model, and the fault of its stored entry. */
 export function Source({ of: { source, shadowed, problem } }: { of: Kept }) {
   const { word, title } = sources[source];
   return (

@@ -21,7 +21,7 @@ const tones: Record<TestReply['data'][number]['verdict'], Tone> = {
   failed: 'bad',
 };
 
-/** What a provider answered just now, by credential. */
+/** A provider's answer just now, by credential. */
 export function TestResult({ result }: { result: TestReply }) {
   return (
     <ul aria-label="Test result" className="divide-y divide-line rounded-md border border-line">

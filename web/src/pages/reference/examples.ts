@@ -1,4 +1,4 @@
-/** Of bodies whose fields are their vendors', and so not in the document. A model is the reader's to name. */
+/** For bodies whose fields are their vendors', and so not in the document. The reader names a model. */
 export const examples: Readonly<Record<string, object>> = {
   'POST /v1/chat/completions': { model: '', messages: [{ role: 'user', content: 'Hello' }] },
   'POST /v1/messages': { model: '', max_tokens: 200, messages: [{ role: 'user', content: 'Hello' }] },

@@ -12,7 +12,7 @@ export interface FieldRow {
 const depthMax = 5;
 const rowsMax = 200;
 
-/** What a schema holds, a row each, those of inner objects after the object. */
+/** Members of a schema, a row each, those of inner objects after the object. */
 export function fieldsOf(document: Document, schema: Schema): FieldRow[] {
   const rows: FieldRow[] = [];
   const add = (from: Schema, at: string, depth: number) => {

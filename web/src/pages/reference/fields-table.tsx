@@ -1,7 +1,7 @@
 import { Section } from '../../parts/page.tsx';
 import type { FieldRow } from './fields-of.ts';
 
-/** Fields or parameters, with what they mean. */
+/** Fields or parameters, with their meaning. */
 export function FieldsTable({ title, rows }: { title: string; rows: readonly FieldRow[] }) {
   if (rows.length === 0) return null;
   return (

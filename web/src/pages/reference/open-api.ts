@@ -77,13 +77,13 @@ export function isFound({ id, summary = '', tags = [] }: Operation, text: string
     .every((word) => all.includes(word));
 }
 
-/** Of what is sent. */
+/** Of the sent body. */
 export function bodyOf({ requestBody }: Operation): { type: string; schema: Schema } | null {
   const [found] = Object.entries(requestBody?.content ?? {});
   return found === undefined ? null : { type: found[0], schema: found[1].schema ?? {} };
 }
 
-/** POSTs that ask for something, and leave what is kept as it is. */
+/** POSTs that only ask, and change no stored data. */
 const asking = [
   /^\/v1(beta)?\/(chat|messages|responses|completions|models|embeddings|moderations|rerank|audio|images)\b/,
   /\/points\/(search|recommend|discover|query|scroll|count)\b/,
@@ -92,12 +92,12 @@ const asking = [
   /^\/admin\/v1\/.*(test|preview|check|explain)$/,
 ];
 
-/** Whether a call may change or delete what Culvert keeps; one that nobody knows may. */
+/** Whether a call may change or delete Culvert's data; an unknown one may. */
 export function changesSomething({ method, path }: Operation): boolean {
   return method !== 'GET' && method !== 'HEAD' && !(method === 'POST' && asking.some((known) => known.test(path)));
 }
 
-/** Of what a call that went well answers. */
+/** Of a successful answer. */
 export function answerOf({ responses = {} }: Operation): Schema | null {
   const well = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1];
   return Object.values(well?.content ?? {})[0]?.schema ?? null;

@@ -10,7 +10,7 @@ interface OperationViewProps {
   callers: Callers;
 }
 
-/** One operation: what it takes, what it answers, and a form that tries it. */
+/** One operation: its input, its answers, and a form that tries it. */
 export function OperationView({ document, operation, callers }: OperationViewProps) {
   const { id, summary, description, parameters = [] } = operation;
   const body = bodyOf(operation);

@@ -7,14 +7,14 @@ export interface TrialAnswer {
   body: Body;
 }
 
-/** What is no text can be saved. `cut`: more came than is kept, and of bytes nothing is. */
+/** Results that are not text can be saved. `cut`: more came than is kept, and of bytes nothing is. */
 type Body = { kind: 'text'; text: string; cut: boolean } | { kind: 'bytes'; blob: Blob; cut: boolean };
 
 /** A backup or a stream may be of any size. */
 const textBytesMax = 200_000;
 const bytesMax = 50_000_000;
 
-/** Sends a call as it was put together; an error of the server is an answer, too. Throws ConnectionError. */
+/** Sends a prepared call; an error of the server is an answer, too. Throws ConnectionError. */
 export async function sendTrial(path: string, init: RequestInit): Promise<TrialAnswer> {
   const startedMs = Date.now();
   try {

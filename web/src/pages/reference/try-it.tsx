@@ -27,7 +27,7 @@ interface TryItProps {
   callers: Callers;
 }
 
-/** Sends the operation for real: as the key that one speaks as, or as the operator. What changes something asks first. */
+/** Sends the operation for real: as the chosen key, or as the operator. A call that changes something asks first. */
 export function TryIt({ document, operation, callers: { caller, error } }: TryItProps) {
   const { id, method, parameters = [], security = [] } = operation;
   const session = useSession();
@@ -61,7 +61,7 @@ export function TryIt({ document, operation, callers: { caller, error } }: TryIt
         body: isForm ? formDataOf(form) : body === null || text === '' ? null : text,
       }),
     onSuccess: ({ status }) => {
-      // What other pages show may have changed.
+      // The data of other pages may have changed.
       if (method !== 'GET' && status < 400) void client.invalidateQueries();
     },
   });

@@ -46,7 +46,7 @@ interface FilterBarProps {
   onValues: (values: Values) => void;
 }
 
-/** What is listed. Everything of it stands in the URL. */
+/** Filters of the list. All of them are in the URL. */
 export function FilterBar({ values, onValues }: FilterBarProps) {
   const hidden = (['key', 'endpoint', 'user', 'tag', 'cost_min'] as const).filter((name) => values[name] !== undefined);
   const [more, setMore] = useState(hidden.length > 0);

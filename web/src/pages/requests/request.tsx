@@ -17,7 +17,7 @@ import { canRunAgain, setUpAgain } from '../playground/run-again.ts';
 import { Outcome, wordsOf } from './outcome.tsx';
 import { Timeline } from './timeline.tsx';
 
-/** One request: where it went and why, what it used, and its bodies where they are kept. */
+/** One request: its route with the reasons, its usage, and its bodies if they are kept. */
 export default function RequestPage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const { data, error, refetch } = useQuery({
@@ -177,7 +177,7 @@ function Who({ request }: { request: RequestReply }) {
   );
 }
 
-/** Who counted, by the record's word. */
+/** Origin of the counts, by the record's word. */
 const sources: Readonly<Record<string, string>> = {
   upstream: 'Reported by the provider',
   counted: 'Counted by Culvert, because the provider reported none',

@@ -8,8 +8,8 @@ import { toneOf, wordsOf } from './outcome.tsx';
 type Attempt = RequestReply['route']['attempts'][number];
 
 /**
- * What was tried, on one scale of time: when each attempt began, how it ended and how long it took. Then what was only
- * considered. Records of earlier versions do not say when an attempt began: theirs begin at the left.
+ * The attempts on one scale of time: when each began, how it ended and how long it took. Then the targets that were
+ * only considered. Records of earlier versions do not say when an attempt began: theirs begin at the left.
  */
 export function Timeline({ request: { route, ms, status, class: failure } }: { request: RequestReply }) {
   const { verdicts = [] } = route;
@@ -67,7 +67,7 @@ interface AttemptLineProps {
 function AttemptLine({ attempt, last, wholeMs, verdict }: AttemptLineProps) {
   const { target, credential, class: outcome, status, startMs, ms, firstTokenMs, message, costUsd } = attempt;
   const well = outcome === 'ok';
-  // One that another attempt outran failed nobody.
+  // An attempt that another one outran failed nobody.
   const tone = well
     ? 'ok'
     : outcome === 'cancelled'

@@ -6,10 +6,10 @@ import { get, type Query } from '../../api/request.ts';
 
 export type RequestRow = RequestListReply['data'][number];
 
-/** As often as it is asked what has ended since. */
+/** Interval between requests for newly ended ones. */
 const everyMs = 2_000;
 
-/** The newest requests of a filter, kept up to date while `live`: only what has ended since comes over the wire. */
+/** The newest requests of a filter, kept up to date while `live`: only newly ended ones come over the wire. */
 export function useTail(query: Query, live: boolean) {
   const client = useQueryClient();
   const queryKey = ['/admin/v1/requests', query, null];

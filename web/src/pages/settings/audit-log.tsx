@@ -10,7 +10,7 @@ import { type Column, PagedTable } from '../../parts/table.tsx';
 
 type AuditRow = AuditReply['data'][number];
 
-/** Who changed what, newest first. */
+/** Changes with their authors, newest first. */
 export function AuditLog() {
   const pages = usePages<AuditRow>('/admin/v1/audit');
   const [shown, setShown] = useState<AuditRow | null>(null);

@@ -18,7 +18,7 @@ const icons = {
   ok: <CircleCheck className="mt-0.5 size-4 shrink-0 text-ok" aria-label="OK" />,
 };
 
-/** What `culvert doctor` finds, by the server that runs. */
+/** Findings of `culvert doctor`, by the running server. */
 export function Doctor() {
   const { data, error, isFetching, refetch } = useQuery({
     queryKey: ['/admin/v1/doctor'],

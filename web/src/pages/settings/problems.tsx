@@ -5,7 +5,7 @@ export interface Problem {
   message: string;
 }
 
-/** What is wrong in a configuration, and where. */
+/** Problems of a configuration, with their places. */
 export function Problems({ problems, tone }: { problems: readonly Problem[]; tone: 'bad' | 'warn' }) {
   if (problems.length === 0) return null;
   return (

@@ -114,7 +114,7 @@ function LoginLink() {
   );
 }
 
-/** What people call it; the whole text is its title. */
+/** Its common name; the whole text is its title. */
 function browserOf(agent: string): string {
   const name = ['Edg', 'OPR', 'Firefox', 'Chrome', 'Safari'].find(
     (one) => agent.includes(`${one}/`) || agent.includes(`Headless${one}`),

@@ -29,7 +29,7 @@ export function CrawlPagesTable({ caller, path, completed }: CrawlPagesTableProp
       const { data, next } = await get<CrawlPages>(path, { cursor, limit: shownAtOnce }, signal, caller.headers);
       return { data, next_cursor: next && new URL(next, location.origin).searchParams.get('cursor') };
     },
-    // A page of the list that is full, and has one after it, stays as it is.
+    // A full page of the list that has a page after it stays as it is.
     { revisionOf: (page) => Math.min(completed, page * shownAtOnce + 1) },
   );
   const columns: Column<ScrapedPage>[] = [

@@ -85,7 +85,7 @@ export function CrawlView({ caller, id }: { caller: Caller; id: string }) {
                     <Link
                       to="/dashboard/vectors"
                       search={{ collection: data.collection, key: caller.key.id } as never}
-                      // What was looked at before the crawl is another one now.
+                      // The view before the crawl is out of date now.
                       onClick={() => void client.invalidateQueries({ queryKey: ['/v1/vectors/collections'] })}
                       className="text-accent underline underline-offset-2"
                     >

@@ -24,7 +24,7 @@ export function NewCrawl(props: CrawlFormProps) {
   );
 }
 
-/** What to crawl, and how far. */
+/** The start of a crawl, and its bounds. */
 export function CrawlForm({ caller, collection, onClose, onBegun }: CrawlFormProps) {
   const [asked, setAsked] = useKept('tools.crawl', {
     url: '',

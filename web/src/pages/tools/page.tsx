@@ -24,7 +24,7 @@ export default function ToolsPage() {
       {caller === undefined && callers.error === null && <SkeletonRows />}
       {caller === null && <NoKey />}
       {caller != null && (
-        // What one key was told is not another's.
+        // One key's results are not another's.
         <Tabs
           key={caller.key.id}
           label="Tool"

@@ -1,6 +1,6 @@
-// What `/v1/tools` answers, as far as it is shown. All texts are of others.
+// Answers of `/v1/tools`, as far as they are shown. All texts come from strangers.
 
-/** A page that was read; what was not asked for is absent. */
+/** A read page; parts that were not requested are absent. */
 export interface ScrapedPage {
   markdown?: string;
   text?: string;
@@ -28,7 +28,7 @@ export interface SearchHit extends Partial<ScrapedPage> {
   title: string;
   description?: string;
   publishedDate?: string;
-  /** Of a picture, which stands on the page at `url`. */
+  /** Of an image on the page at `url`. */
   imageUrl?: string;
 }
 
@@ -65,7 +65,7 @@ export interface CrawlPages extends CrawlState {
   /** That gets its pages. */
   collection: string | null;
   data: ScrapedPage[];
-  /** Address of what follows. */
+  /** Address of the next part. */
   next: string | null;
 }
 

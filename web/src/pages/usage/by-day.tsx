@@ -16,7 +16,7 @@ interface ByDayProps {
   measure: Measure;
 }
 
-/** One measure over time, apart by group. */
+/** One measure over time, by group. */
 export default function ByDay({ query, groupBy, from, measure }: ByDayProps) {
   const { label, of, format } = measures[measure];
   const { byDay, error } = useByDay(query, groupBy, from, of);

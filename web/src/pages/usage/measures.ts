@@ -1,7 +1,7 @@
 import { short, usd } from '../../parts/format.ts';
 import type { UsageRow } from './use-by-day.ts';
 
-/** What can be drawn of a sum. */
+/** Measures of a sum that a chart can show. */
 export const measures = {
   cost_usd: { label: 'Cost', of: ({ cost_usd }: UsageRow) => cost_usd, format: usd },
   requests: { label: 'Requests', of: ({ requests }: UsageRow) => requests, format: short },

@@ -35,7 +35,7 @@ type Name = 'group_by' | 'from' | 'measure' | (typeof filterNames)[number];
 /** Days fit one page, so that they can be shown newest first. */
 const daysMax = 1_000;
 
-/** Sums of what was used. */
+/** Sums of usage. */
 export default function UsagePage() {
   const [filters, setFilters] = useFilters<Name>();
   const { group_by = 'day', from = '30d' } = filters;

@@ -13,7 +13,7 @@ export interface ByDay {
   /** Beginnings of every step of the range, also of those in which nothing was used. */
   times: number[];
   stepMs: number;
-  /** By group, what each step used: null where nothing. The largest first. */
+  /** Usage of each step by group: null for none. The largest first. */
   parts: { group: string; rows: (UsageRow | null)[] }[];
 }
 

@@ -24,7 +24,7 @@ interface AddPointsProps {
   onClose: () => void;
 }
 
-/** Adds what is pasted, a file, or the pages of a crawl. */
+/** Adds pasted text, a file, or the pages of a crawl. */
 export function AddPoints(props: AddPointsProps) {
   const { caller, name, onClose } = props;
   const [from, setFrom] = useState<'texts' | 'crawl'>('texts');

@@ -32,7 +32,7 @@ const Projection = lazy(() => import('./projection.tsx'));
 /** Longer than an address may be, as vectors are of many numbers: it is looked for, and not kept there. */
 const addressCharsMax = 2_000;
 
-/** One collection: its points, found by text or vector and by what their payload holds, and a map of them. */
+/** One collection: its points, found by text or vector and by their payload, and a map of them. */
 export function CollectionView({ caller, name }: { caller: Caller; name: string }) {
   const path = collectionPath(name);
   const { data, error, refetch } = useQuery({
@@ -194,7 +194,7 @@ interface ComparedProps {
   onUsing: (name: string) => void;
 }
 
-/** Which vector is compared where there are several, and which ones are not. */
+/** The compared vector when there are several, and the others. */
 function Compared({ kinds, compared, using, onUsing }: ComparedProps) {
   const out = kinds.filter((kind) => !compared.includes(kind));
   if (kinds.length < 2 && out.length === 0) return null;

@@ -37,7 +37,7 @@ export function turned(condition: Condition): Condition {
   return { ...condition, how: hows[(hows.indexOf(condition.how) + 1) % hows.length]! };
 }
 
-/** The filter of a call; undefined where nothing is asked. */
+/** The filter of a call; undefined without conditions. */
 export function filterOf(conditions: readonly Condition[]): object | undefined {
   if (conditions.length === 0) return undefined;
   const but = conditions.filter(({ how }) => how === 'not');
@@ -48,7 +48,7 @@ export function filterOf(conditions: readonly Condition[]): object | undefined {
 function written({ key, how, value }: Condition): object {
   if (how === 'from') return { key, range: { gte: value } };
   if (how === 'to') return { key, range: { lte: value } };
-  // What is no whole number has no `match`.
+  // A number that is not whole has no `match`.
   if (typeof value === 'number' && !Number.isInteger(value)) return { key, range: { gte: value, lte: value } };
   return { key, match: { value } };
 }

@@ -174,7 +174,7 @@ function AddCondition({ caller, path, onAdd }: AddConditionProps) {
   );
 }
 
-/** Of the first that is the same. */
+/** Of the first equal one. */
 function placeOf(seen: readonly Pick<Condition, 'key' | 'value'>[], at: number): number {
   return seen.findIndex(({ key, value }) => key === seen[at]!.key && value === seen[at]!.value);
 }

@@ -19,7 +19,7 @@ export function flatten(vectors: readonly (readonly number[])[]): { x: number; y
   return rows.map((_, at) => ({ x: x[at]!, y: y[at]! }));
 }
 
-/** The direction in which the rows differ most. Begins the same each time, so that a picture stays as it is. */
+/** The direction in which the rows differ most. Begins the same each time, so that a map stays the same. */
 function component(rows: readonly (readonly number[])[], size: number): number[] {
   let axis = unit(Array.from({ length: size }, (_, at) => Math.sin(at + 1)));
   for (let round = 0; round < rounds; round += 1) {

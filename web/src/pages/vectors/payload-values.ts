@@ -1,10 +1,10 @@
 /** A value of a payload, wherever in it. */
 export interface PayloadValue {
-  /** Of its own in its payload. */
+  /** Own key in its payload. */
   id: string;
-  /** As people read it: `metadata.source`. */
+  /** Name for people: `metadata.source`. */
   name: string;
-  /** As a filter takes it; null for a name that no path can say. */
+  /** Name for a filter; null for a name that no path can express. */
   path: string | null;
   value: unknown;
 }
@@ -13,7 +13,7 @@ export interface PayloadValue {
 const valuesMax = 40;
 const depthMax = 4;
 
-/** What a payload holds, values of inner objects and of lists one by one. */
+/** Values of a payload, those of inner objects and of lists one by one. */
 export function valuesIn(payload: Readonly<Record<string, unknown>>): PayloadValue[] {
   const values: PayloadValue[] = [];
   const add = (name: string, path: string | null, value: unknown, depth: number) => {
@@ -48,12 +48,12 @@ export function isLongText(value: unknown): value is string {
   return typeof value === 'string' && value.length > valueCharsMax;
 }
 
-/** What a filter compares with. */
+/** Values for a filter. */
 export function isFilterValue(value: unknown): value is string | number | boolean {
   return !isLongText(value) && ['string', 'number', 'boolean'].includes(typeof value);
 }
 
-/** A text as it is, anything else as JSON. */
+/** A text unchanged, anything else as JSON. */
 export function shownValue(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -32,7 +32,7 @@ export function PointDialog({ caller, path, kinds, id, onClose }: PointDialogPro
   const { data, error, refetch } = useQuery({
     queryKey: [collectionsKey, caller.key.id, path, 'point', id],
     queryFn: ({ signal }) => readPoint(caller, path, id, signal),
-    // What is typed into it must not be replaced.
+    // A refresh must not replace typed text.
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });
@@ -94,7 +94,7 @@ function PayloadForm({ caller, path, kinds, point: { id, payload: read }, onSave
   const fault = faultInJson(text) ?? (/^\s*\{/.test(text) ? null : 'Expected an object, such as {}.');
   const save = useMutation({
     async mutationFn() {
-      // Points have no version: what is there now is compared with what was read.
+      // Points have no version: the present point is compared with the one that was read.
       const current = (await readPoint(caller, path, id)).payload ?? {};
       if (textOf(sorted(current)) !== textOf(sorted(payload))) throw new ApiError(409, { current });
       const after: unknown = JSON.parse(text);
@@ -102,7 +102,7 @@ function PayloadForm({ caller, path, kinds, point: { id, payload: read }, onSave
       const anew = embedded.length > 0 && said !== null && said !== textIn(payload);
       const operations = [
         { overwrite_payload: { payload: after, points: [id] } },
-        // A payload alone leaves vectors as they are.
+        // A payload alone leaves vectors unchanged.
         ...(anew ? [{ update_vectors: { points: [{ id, vector: vectorOf(embedded, said) }] } }] : []),
       ];
       return vectors(caller, 'POST', `${path}/points/batch`, { operations });
@@ -178,13 +178,13 @@ function sorted(payload: Written): Written {
   return Object.fromEntries(Object.entries(payload).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** What is embedded of a payload; null for none. */
+/** Text of a payload to embed; null for none. */
 function textIn(payload: unknown): string | null {
   const text = typeof payload === 'object' && payload !== null && 'text' in payload ? payload.text : null;
   return typeof text === 'string' && text !== '' ? text : null;
 }
 
-/** As a point has it: by name, unless it is the only one and has none. */
+/** As a point has it: by name, unless it is the only one without a name. */
 function vectorOf(kinds: readonly VectorKind[], text: string): object {
   if (kinds.length === 1 && kinds[0]!.name === '') return { text };
   return Object.fromEntries(kinds.map(({ name }) => [name, { text }]));

@@ -16,7 +16,7 @@ interface PointsTableProps {
   caller: Caller;
   /** Of the collection. */
   path: string;
-  /** What is looked for; '' lists all, by id. */
+  /** The search text; '' lists all, by id. */
   text: string;
   /** The vector that is compared. */
   using: string;

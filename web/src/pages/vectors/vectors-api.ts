@@ -11,7 +11,7 @@ interface VectorParams {
 
 export interface Collection {
   name: string;
-  /** Of the vector without a name; absent where all have one. */
+  /** Of the vector without a name; absent when all have one. */
   vector_size?: number;
   distance?: string;
   embedding_model?: string;
@@ -61,7 +61,7 @@ export function vectorKindsOf(collection: Collection): VectorKind[] {
   ];
 }
 
-/** A call of `/v1/vectors`; what is under `result` of the answer. */
+/** A call of `/v1/vectors`; returns the `result` of the answer. */
 export async function vectors<Result>(
   caller: Caller,
   method: string,

@@ -9,7 +9,7 @@ import { Page } from '../../parts/page.tsx';
 import { type Added, AddProvider } from '../providers/add-provider.tsx';
 import { skipWelcome } from './use-welcome.ts';
 
-/** Shown of what a provider lists. */
+/** Models shown of a provider's list. */
 const shownMax = 12;
 
 /** An empty installation: a provider's key, its models, and a first talk. */

@@ -6,7 +6,7 @@ import { useMay } from '../../api/rights.ts';
 
 const skippedKey = 'culvert.welcome';
 
-/** Whether an empty installation should begin with its first steps: no provider but the simulator answers yet. */
+/** Whether an empty installation should begin with its first steps: only the simulator answers yet. */
 export function useWelcome(): boolean {
   const may = useMay('providers', 'write');
   const skipped = localStorage.getItem(skippedKey) !== null;

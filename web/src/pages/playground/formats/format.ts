@@ -7,7 +7,7 @@ export interface Format {
   path: string;
   /** The body of the next call; throws a FieldFault. */
   body(model: string, turns: readonly Turn[], settings: Settings): Json;
-  /** What one event of the stream says. `[DONE]` comes as null. */
+  /** Contents of one event of the stream. `[DONE]` comes as null. */
   read(event: Json | null): Step[];
 }
 
