@@ -97,7 +97,7 @@ const ownFaults: readonly OwnFault[] = [
   {
     type: 'zai',
     status: 429,
-    body: { error: { code: '1113', message: 'Insufficient balance or no resource package. Please recharge.' } },
+    body: { error: { code: '1113', message: 'Nothing is left of your balance. Please recharge.' } },
     class: 'quota_exhausted',
   },
   {
