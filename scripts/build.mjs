@@ -1,7 +1,7 @@
 // `npm run build`: src/ and the packages it uses as one bundle in dist/, and the dashboard in dist/web. That is what
 // `npm pack` ships, and what `bin/culvert.mjs` runs as long as the sources have not changed since.
 import { copyFileSync, cpSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join, posix, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 import { ensureWeb } from './build-web.mjs';
@@ -60,9 +60,11 @@ function packageVersion() {
 
 /** All entries of threads and processes, and all data, relative to the root. Their names alone say which is which in dist/. */
 function filesNamedInSources() {
-  const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !isTestFile(file));
+  const sources = globSync('src/**/*.ts', { cwd: root })
+    .map(withSlashes)
+    .filter((file) => !isTestFile(file));
   const named = sources.flatMap((file) =>
-    [...readFileSync(join(root, file), 'utf8').matchAll(place)].map(([, to]) => join(dirname(file), to)),
+    [...readFileSync(join(root, file), 'utf8').matchAll(place)].map(([, to]) => posix.join(posix.dirname(file), to)),
   );
   const files = [...new Set(named)].filter((file) => file.startsWith('src/'));
   const names = files.map((file) => basename(file));
@@ -96,6 +98,11 @@ async function bundle(entry, folder) {
   return written;
 }
 
+/** Names in the bundle are compared with `/`, which Windows does not use. */
+function withSlashes(path) {
+  return path.replaceAll(sep, '/');
+}
+
 const threadEntry = 'thread:';
 const resolveId = (id) => (id.startsWith(threadEntry) ? id : null);
 
@@ -106,11 +113,11 @@ function load(id) {
     const file = JSON.stringify(join(root, id.slice(threadEntry.length)));
     return `import { setSourceMapsSupport } from 'node:module';\nsetSourceMapsSupport(true, { nodeModules: true });\nawait import(${file});`;
   }
-  const file = relative(root, id);
+  const file = withSlashes(relative(root, id));
   if (/\.[cm]?js$/.test(file)) return { code: readFileSync(id, 'utf8'), map: { mappings: '' } };
   if (!file.startsWith('src/') || !file.endsWith('.ts')) return null;
   const code = readFileSync(id, 'utf8').replace(place, (whole, to) => {
-    const named = join(dirname(file), to);
+    const named = posix.join(posix.dirname(file), to);
     return named.startsWith('src/')
       ? `new URL('./${basename(named).replace(/\.ts$/, '.js')}', import.meta.url)`
       : whole;

@@ -1,6 +1,15 @@
 // Where the one executable begins (scripts/build-executable.mjs). It holds the package, compressed, and unpacks it once
 // beside the user's other caches: threads, WASM and V8's cache of compiled code want files.
-const { lstatSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } = require('node:fs');
+const {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} = require('node:fs');
 const { homedir } = require('node:os');
 const { dirname, isAbsolute, join } = require('node:path');
 const { getAsset, getRawAsset } = require('node:sea');
@@ -9,11 +18,17 @@ const { zstdDecompressSync } = require('node:zlib');
 
 /** No unpacking takes as long. */
 const forgottenMs = 86_400_000;
+/** A process that runs says so twice a day, by the time of its folder, which no other machine or container hides. */
+const usedEveryMs = 43_200_000;
+/** A version that no process has used for so long is deleted. */
+const unusedMs = 7 * 86_400_000;
+/** The start itself comes first. */
+const tidyAfterMs = 2_000;
 
 // A child that `fork` starts: this program, with the file that it is to run.
 const [, , first] = process.argv;
 const forked = process.send !== undefined && first !== undefined && isAbsolute(first);
-const run = forked ? first : join(unpacked(), 'bin', 'culvert.mjs');
+const run = forked ? first : join(inUse(unpacked()), 'bin', 'culvert.mjs');
 import(pathToFileURL(run));
 
 /** The folder of the package, which is there whole when this returns. */
@@ -28,6 +43,39 @@ function unpacked() {
       `culvert could not unpack itself into ${folder}: ${error.message}. Set CULVERT_CACHE_DIR to a folder of your own that can be written.`,
     );
     process.exit(1);
+  }
+}
+
+/** Marks the folder as used for as long as this process runs, and deletes versions that nobody uses any more. */
+function inUse(folder) {
+  const mark = () => {
+    try {
+      const now = new Date();
+      utimesSync(folder, now, now);
+    } catch {
+      // A folder that this user cannot change: then nobody deletes it either.
+    }
+  };
+  mark();
+  setInterval(mark, usedEveryMs).unref();
+  setTimeout(() => removeUnused(folder), tidyAfterMs).unref();
+  return folder;
+}
+
+/** Earlier versions, and later ones after a step back. Moved away first: a process that starts sees all of it or none. */
+function removeUnused(own) {
+  const place = dirname(own);
+  for (const name of readdirSync(place)) {
+    const folder = join(place, name);
+    if (folder === own || !/^\d+\.\d+\.\d+\S*-[0-9a-f]{16}$/.test(name)) continue;
+    try {
+      if (statSync(folder).mtimeMs > Date.now() - unusedMs) continue;
+      const gone = `${folder}.new-${process.pid}-unused`;
+      renameSync(folder, gone);
+      rmSync(gone, { recursive: true, force: true });
+    } catch {
+      // Another process was first, or the folder is open on Windows: the next start tries again.
+    }
   }
 }
 

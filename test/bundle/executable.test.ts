@@ -14,6 +14,7 @@ import {
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { stringify } from 'yaml';
 import { chromiumMissing } from '../chromium.ts';
@@ -141,6 +142,25 @@ test('it serves conversations, the dashboard, vectors and pages without a Node o
   if (chromiumMissing === false)
     assert.match(await ask('/v1/tools/scrape', { url: `${site.url}/app` }), /Written by a script/);
   assert.deepEqual(await gateway.stop(), { code: 0, signal: null });
+});
+
+test('a server that runs deletes versions that nobody has used for a week, and no others', { skip }, async (t) => {
+  const ownCache = join(temporaryFolder(t), 'cache');
+  const [unused, used, other] = ['0.0.1-0123456789abcdef', '0.0.2-0123456789abcdef', 'compiled'];
+  for (const name of [unused, used, other]) {
+    mkdirSync(join(ownCache, name, 'dist'), { recursive: true });
+    if (name !== used) utimesSync(join(ownCache, name), 1, 1);
+  }
+  const own = { ...env, CULVERT_CACHE_DIR: ownCache };
+  const gateway = await startProcess(t, { executable, env: own, cwd: temporaryFolder(t) });
+  while (readdirSync(ownCache).some((name) => name.startsWith(unused))) await pause(50);
+  const [mine] = readdirSync(cache);
+  assert.deepEqual(readdirSync(ownCache).sort(), [used, mine, other].sort());
+  await gateway.stop();
+  // A start marks its version as used, however long ago it was unpacked.
+  utimesSync(join(ownCache, mine!), 1, 1);
+  assert.deepEqual(await runCommand(['--version'], { executable, env: own, cwd: place }), fine);
+  assert.ok(statSync(join(ownCache, mine!)).mtimeMs > 1_000);
 });
 
 test('it runs the process of added models', { skip }, async () => {
