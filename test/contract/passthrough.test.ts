@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import {
+  Agent,
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { rawExchange } from '../raw-exchange.ts';
@@ -19,8 +26,8 @@ interface Asked {
 const asked: Asked[] = [];
 /** Answers of `/v1/held` that have begun, and are ended by the test. */
 const held: ServerResponse[] = [];
-const server = createServer(async (request, response) => {
-  const { method = '', url = '', headers } = request;
+const server = createServer(async (incoming, response) => {
+  const { method = '', url = '', headers } = incoming;
   const one: Asked = { method, url, headers, bytes: 0, first: '' };
   // The list of its models is requested in between.
   if (url !== '/v1/models') asked.push(one);
@@ -29,7 +36,15 @@ const server = createServer(async (request, response) => {
     held.push(response);
     return;
   }
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  if (url === '/v1/too-early') {
+    response.writeHead(413).end('too large');
+    return;
+  }
+  if (url === '/v1/reset') {
+    incoming.socket.resetAndDestroy();
+    return;
+  }
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
     one.bytes += chunk.length;
     if (one.first === '') one.first = chunk.subarray(0, 100).toString();
   }
@@ -154,6 +169,28 @@ test('a long body goes on as it comes, and one without a length is sent with it'
   const init = { method: 'POST', body: pieces, duplex: 'half' } as RequestInit;
   assert.equal((await gateway.fetch('/passthrough/up/files', init)).status, 201);
   assert.deepEqual([asked.at(-1)!.first, asked.at(-1)!.headers['content-length']], ['ab', '2']);
+});
+
+test('a provider that answers before it has read a long body is heard, and the connection goes on', {
+  timeout: 60_000,
+}, async (t) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  const ask = async (path: string, body: Buffer | null) => {
+    const headers = { authorization: `Bearer ${testKey}`, 'content-length': body?.length ?? 0 };
+    const asking = request(`${gateway.url}/passthrough/up/${path}`, { method: 'POST', agent, headers });
+    asking.end(body);
+    const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+    let text = '';
+    for await (const chunk of answer) text += String(chunk);
+    return { status: answer.statusCode, text };
+  };
+  // On a connection that stands already: such a request is sent once more where its body can be.
+  await ask('things', null);
+  assert.equal((await ask('reset', Buffer.alloc(8 * 1024 * 1024, 'x'))).status, 502);
+  const early = await ask('too-early', Buffer.alloc(8 * 1024 * 1024, 'x'));
+  assert.deepEqual(early, { status: 413, text: 'too large' });
+  assert.equal((await ask('things', null)).status, 201);
 });
 
 const ways = [

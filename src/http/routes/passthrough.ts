@@ -47,6 +47,9 @@ async function answer(services: Services, method: PassedCall['method'], exchange
   if (body === null) return;
   if (body !== 'none' && 'kind' in body) return refused(body);
   await passThrough(services, call, way, body === 'none' ? null : body);
+  // A provider may answer before it has read all: what is left would hold up the next request on the connection. Whoever
+  // read it may have stopped in the middle, and its listener would keep the rest from flowing.
+  if (!request.complete) request.removeAllListeners('readable').resume();
 }
 
 /** Null: the caller left while sending. */
@@ -71,6 +74,8 @@ async function bodyOf(
   if (wrong !== null) return wrong;
   if (bytes > upload_limit) return { kind: 'body-too-large', limitBytes: upload_limit };
   if (expect !== undefined) response.writeContinue();
+  // What of it the provider does not read is dropped, so that the caller gets the answer.
+  exchange.dropsBody = true;
   return streamed(request, bytes);
 }
 
@@ -79,10 +84,11 @@ function streamed(request: IncomingMessage, bytes: number): UpstreamUpload {
   let begun = false;
   return {
     bytes,
-    open() {
+    // Lazy, since undici takes a throw at its beginning for a fault of its own.
+    async *open() {
       if (begun) throw new Error('the body has been sent in part and cannot be sent again');
       begun = true;
-      return request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+      yield* request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
     },
   };
 }
