@@ -63,7 +63,8 @@ test('entries of one name become targets of one model, with order as priority an
 test('what model_info says is carried: prices a million, windows, capabilities, types', () => {
   const config = loaded(team, teamEnv);
   const target = config.models['gpt-4o']!.targets[2]!;
-  assert.deepEqual(target.price, { input: 2.5, output: 10, cached_input: 1.25 });
+  const told = { input: 2.5, output: 10, cached_input: 1.25, cache_write: 3, audio_output: 20 };
+  assert.deepEqual(target.price, told);
   assert.deepEqual([target.context_window, target.max_output_tokens], [128_000, 16_384]);
   assert.deepEqual(target.capabilities, { vision: true });
   assert.deepEqual(config.models.house!.targets[0]!.capabilities, { streaming: false });
@@ -132,11 +133,11 @@ model_list:
 test('what has no place is told with its line, and stands in the file as a comment', () => {
   const told = lines(team);
   for (const wanted of [
-    /^41 model_list\[3\]\.litellm_params\.temperature: not carried over/,
-    /^45 model_list\[4\]\.litellm_params\.model: this model is not carried over: there is no provider for bedrock/,
+    /^43 model_list\[3\]\.litellm_params\.temperature: not carried over/,
+    /^47 model_list\[4\]\.litellm_params\.model: this model is not carried over: there is no provider for bedrock/,
     /^\d+ litellm_settings\.cache: not carried over: answers are not cached/,
     /^\d+ litellm_settings\.success_callback: not carried over: \/metrics has the metrics/,
-    /^82 litellm_settings\.num_retries: not carried over: router_settings has it too, and wins/,
+    /^84 litellm_settings\.num_retries: not carried over: router_settings has it too, and wins/,
     /^\d+ router_settings\.routing_strategy: not carried over/,
     /^\d+ general_settings\.database_url: not carried over/,
     /^\d+ general_settings\.master_key: becomes admin\.key, which calls no models/,
@@ -149,7 +150,7 @@ test('what has no place is told with its line, and stands in the file as a comme
   assert.doesNotMatch(told.join('\n'), /drop_params/);
   assert.match(
     importedText(team, 'c.yaml'),
-    /^# {3}line 45, model_list\[4\]\.litellm_params\.model: this model is not/m,
+    /^# {3}line 47, model_list\[4\]\.litellm_params\.model: this model is not/m,
   );
 });
 

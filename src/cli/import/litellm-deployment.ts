@@ -1,6 +1,6 @@
 import type { ProviderConfig } from '../../config/schema.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
-import { type ModelFacts, modelFactsOf } from './litellm-model-info.ts';
+import { type ModelFacts, modelFactsOf, pricesOfLiteLlm } from './litellm-model-info.ts';
 import { type Service, serviceOf, services } from './litellm-services.ts';
 import type { Path } from './notes.ts';
 import { isWritable, numberOf, objectOf, plain, reference, secondsOf, textOf, type Values } from './plain-values.ts';
@@ -49,8 +49,7 @@ const known: ReadonlySet<string> = new Set([
   ...['model', 'custom_llm_provider', 'api_key', 'api_base', 'base_url', 'api_version', 'organization'],
   ...['extra_headers', 'headers', 'extra_body', 'timeout', 'stream_timeout', 'rpm', 'tpm', 'weight', 'order'],
   ...['drop_params', 'litellm_credential_name', 'use_in_pass_through', 'mock_response', 'mock_timeout'],
-  ...['input_cost_per_token', 'output_cost_per_token', 'cache_read_input_token_cost', 'output_cost_per_image'],
-  ...['input_cost_per_image', 'input_cost_per_second', 'input_cost_per_character'],
+  ...pricesOfLiteLlm,
 ]);
 
 /** Null, with a note, for an entry that has no place here. */

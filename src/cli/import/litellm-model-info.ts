@@ -41,11 +41,19 @@ const prices = [
   ['input_cost_per_token', 'input', 1e6],
   ['output_cost_per_token', 'output', 1e6],
   ['cache_read_input_token_cost', 'cached_input', 1e6],
+  ['cache_creation_input_token_cost', 'cache_write', 1e6],
+  ['cache_creation_input_token_cost_above_1hr', 'cache_write_1h', 1e6],
+  ['output_cost_per_reasoning_token', 'reasoning', 1e6],
+  ['input_cost_per_audio_token', 'audio_input', 1e6],
+  ['output_cost_per_audio_token', 'audio_output', 1e6],
   ['output_cost_per_image', 'image', 1],
   ['input_cost_per_image', 'image', 1],
   ['input_cost_per_second', 'minute', 60],
   ['input_cost_per_character', 'million_chars', 1e6],
 ] as const;
+
+/** Their names, which `litellm_params` may have too. */
+export const pricesOfLiteLlm: readonly string[] = prices.map(([name]) => name);
 
 const capabilities = [
   ['supports_vision', 'vision'],
@@ -57,7 +65,7 @@ const capabilities = [
 ] as const;
 
 const known: ReadonlySet<string> = new Set([
-  ...prices.map(([name]) => name),
+  ...pricesOfLiteLlm,
   ...capabilities.map(([name]) => name),
   ...['id', 'mode', 'base_model', 'max_tokens', 'max_input_tokens', 'max_output_tokens', 'output_vector_size'],
   // Members of LiteLLM's own bookkeeping.
