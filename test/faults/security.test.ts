@@ -308,6 +308,8 @@ const runsOneWord = 'src/net/spool.ts';
 const startsPrograms = [
   'src/inference/audio/ffmpeg-process.ts',
   'src/inference/audio/transcode.ts',
+  // The operator's own login by Azure's command line.
+  'src/inference/credentials/entra.ts',
   'src/inference/engines/engine-run.ts',
   'src/inference/engines/espeak.ts',
   'src/inference/engines/extras/install-runtime.ts',
