@@ -68,9 +68,10 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
     async plan(snapshot, call, request) {
       const plan = await chat.plan(snapshot, call, request);
       const { turn } = request;
-      if ('kind' in plan) return asNotFound(plan, request);
+      if ('kind' in plan) return turn === null ? plan : asNotFound(failureInCallersWords(plan, turn), request);
       if (turn === null) return { ...plan, keeper: 'nobody' };
-      return { ...plan, keeper: await keeperOf(services, snapshot, call.principal, turn, plan.query.targets) };
+      const bound = inCallersWords(plan.bound, turn);
+      return { ...plan, bound, keeper: await keeperOf(services, snapshot, call.principal, turn, plan.query.targets) };
     },
     trials(asked, job) {
       const trials = chat.trials(asked, job);
@@ -120,12 +121,24 @@ function withTurn(body: ConversationBody, turn: Turn | null): TurnBody {
   return { facts: body.facts, encode: (order) => body.encode(order), release: () => body.release(), turn };
 }
 
+/** An item that was put before the input is named by what the caller sent in its place. */
+function inCallersWords(field: Plan['bound'], { continues, previous }: Turn): Plan['bound'] {
+  if (continues !== 'kept' || field?.startsWith('input[') !== true) return field;
+  return previous === null ? 'conversation' : 'previous_response_id';
+}
+
+function failureInCallersWords(failure: Failure, turn: Turn): Failure {
+  if (failure.kind !== 'invalid-request' || failure.param === null) return failure;
+  const param = inCallersWords(failure.param, turn) ?? failure.param;
+  return param === failure.param ? failure : invalid(param, failure.message.replaceAll(failure.param, param));
+}
+
 /** Where no provider of the model has what a request continues either, OpenAI's own words for that. */
 function asNotFound(failure: Failure, { turn, facts }: TurnBody): Failure {
   if (turn?.continues !== 'provider' || (failure.kind !== 'not-found' && failure !== facts.nativeOnly)) return failure;
   const { previous, conversation } = turn;
   const param = 'param' in failure ? failure.param : null;
-  if (param === 'previous_response_id' && previous !== null) return previousNotFound(previous);
+  if (param === 'previous_response_id' && previous !== null) return previousNotFound();
   return param === 'conversation' && conversation !== null ? conversationNotFound(conversation, param) : failure;
 }
 

@@ -74,7 +74,7 @@ export async function chainItems(
   id: string,
 ): Promise<KeptItem[] | Failure | null> {
   const chain = await kept.chain(tenant, id);
-  if (chain === null) return (await kept.find(tenant, id)) === null ? null : previousNotFound(id);
+  if (chain === null) return (await kept.find(tenant, id)) === null ? null : previousNotFound();
   const running = chain.find(({ status }) => !hasEnded(status));
   if (running === undefined) return itemsOf(chain);
   const message = `The response '${running.id}' is still ${running.status}: continue it once it has ended.`;
@@ -91,12 +91,12 @@ async function conversationItems(
 }
 
 /** In OpenAI's words, which clients act on. */
-export function previousNotFound(id: string): Failure {
+export function previousNotFound(): Failure {
   return {
     kind: 'not-found',
     param: 'previous_response_id',
     code: 'previous_response_not_found',
-    message: `Previous response with id '${id}' not found.`,
+    message: "Previous response not found: 'previous_response_id' names none that this key can continue.",
   };
 }
 
@@ -106,5 +106,6 @@ export function responseNotFound(id: string): Failure {
 
 export function conversationNotFound(id: string, param?: string): Failure {
   const message = `Conversation with id '${id}' not found.`;
-  return param === undefined ? { kind: 'not-found', message } : { kind: 'not-found', message, param };
+  if (param === undefined) return { kind: 'not-found', message };
+  return { kind: 'not-found', param, message: `Conversation not found: '${param}' names none of this key.` };
 }

@@ -43,5 +43,5 @@ const needsStore = invalid('store', "A response in the background is kept: leave
 
 /** What a provider keeps cannot be continued here either. */
 function notHere(previous: string | null, conversation: string | null): Failure {
-  return previous === null ? conversationNotFound(conversation!, 'conversation') : previousNotFound(previous);
+  return previous === null ? conversationNotFound(conversation!, 'conversation') : previousNotFound();
 }
