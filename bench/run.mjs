@@ -14,6 +14,7 @@ const subjects = {
   ledger: 'ledger/commit-cost.ts',
   routing: 'routing/next.ts',
   prices: 'prices/run.ts',
+  bedrock: 'bedrock/run.ts',
   dialects: 'dialects/run.ts',
   vectors: 'vectors/run.ts',
   audio: 'audio/run.ts',

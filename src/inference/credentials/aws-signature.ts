@@ -1,7 +1,6 @@
-import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
+import { createHmac, hash } from 'node:crypto';
 import type { SignatureV4 } from '@smithy/signature-v4';
 import type { Clock } from '../../kernel/clock.ts';
-import { loadEventStream } from '../transport/event-stream.ts';
 import type { Authorizer, UpstreamRequest } from '../transport/upstream-call.ts';
 import { type AwsKeys, type AwsSource, findAwsKeys } from './aws-chain.ts';
 import { createRenewed } from './renewed.ts';
@@ -13,8 +12,7 @@ export function awsAuthorizer(source: AwsSource, service: string, clock: Clock):
 
   async function signerFor(current: AwsKeys): Promise<SignatureV4> {
     if (signer?.of === current) return signer.signature;
-    // What reads AWS's streams is loaded before the first request is sent.
-    const [{ SignatureV4: Signature }] = await Promise.all([import('@smithy/signature-v4'), loadEventStream()]);
+    const { SignatureV4: Signature } = await import('@smithy/signature-v4');
     const signature = new Signature({
       credentials: current,
       region: source.region,
@@ -61,30 +59,30 @@ function signable({ origin, path, method, headers, body }: UpstreamRequest) {
   };
 }
 
-/** Node's own SHA-256 in the shape that the signer wants. */
+/** Node's own SHA-256 in the shape that the signer wants, at once over all that it was given. */
 class NodeSha256 {
-  #hash: Hash | Hmac;
   readonly #secret: string | Uint8Array | undefined;
+  #given: Uint8Array[] = [];
 
   constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
     this.#secret = secret === undefined || typeof secret === 'string' ? secret : bytesOf(secret);
-    this.#hash = this.#begin();
   }
 
   update(data: string | ArrayBuffer | ArrayBufferView): void {
-    this.#hash.update(typeof data === 'string' ? data : bytesOf(data));
+    this.#given.push(typeof data === 'string' ? Buffer.from(data) : bytesOf(data));
   }
 
   digest(): Promise<Uint8Array> {
-    return Promise.resolve(this.#hash.digest());
+    const all = this.#given.length === 1 ? this.#given[0]! : Buffer.concat(this.#given);
+    return Promise.resolve(
+      this.#secret === undefined
+        ? hash('sha256', all, 'buffer')
+        : createHmac('sha256', this.#secret).update(all).digest(),
+    );
   }
 
   reset(): void {
-    this.#hash = this.#begin();
-  }
-
-  #begin(): Hash | Hmac {
-    return this.#secret === undefined ? createHash('sha256') : createHmac('sha256', this.#secret);
+    this.#given = [];
   }
 }
 

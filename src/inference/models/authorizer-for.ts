@@ -1,6 +1,5 @@
 import type { ProviderConfig } from '../../config/schema.ts';
 import { systemClock } from '../../kernel/clock.ts';
-import { awsBearer } from '../credentials/aws-bearer.ts';
 import { awsAuthorizer } from '../credentials/aws-signature.ts';
 import { entraAuthorizer } from '../credentials/entra.ts';
 import { googleAuthorizer } from '../credentials/google.ts';
@@ -63,7 +62,10 @@ function awsAuthorizerFor(service: string, config: ProviderConfig, secret: strin
   const region = regionOf(config);
   if (region === undefined) return undefined;
   const token = secret ?? bearerOfEnvironment(config);
-  if (token !== null) return once(['aws bearer', token], () => awsBearer(token));
+  if (token !== null) {
+    const headers = ['authorization', `Bearer ${token}`];
+    return () => headers;
+  }
   const { aws = {} } = config;
   const { access_key_id: accessKeyId, secret_access_key: secretAccessKey, session_token: sessionToken } = aws;
   const keys =

@@ -1,4 +1,4 @@
-import type { EventStreamCodec, Message } from '@smithy/eventstream-codec';
+import { crc32 } from 'node:zlib';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { upstreamEventBytesMax } from '../../kernel/limits.ts';
 import {
@@ -20,18 +20,6 @@ export function isEventStream(contentType: string): boolean {
 /** Reads a stream by its Content-Type: server-sent events where that says nothing else. */
 export function createSplitter(contentType: string, options: SseReaderOptions): SseSplitter {
   return contentType.startsWith(eventStreamType) ? createEventStreamSplitter(options) : createSseSplitter(options);
-}
-
-let codec: EventStreamCodec | null = null;
-
-/** Before the first such stream is asked for; the codec is loaded once. */
-export async function loadEventStream(): Promise<void> {
-  if (codec !== null) return;
-  const { EventStreamCodec: Codec } = await import('@smithy/eventstream-codec');
-  codec = new Codec(
-    (bytes) => (typeof bytes === 'string' ? bytes : textOf(bytes)),
-    (text) => Buffer.from(text),
-  );
 }
 
 /**
@@ -98,9 +86,8 @@ class EventStreamSplitter implements SseSplitter {
   }
 
   #decode(frame: Buffer, events: SseEvent[]): void {
-    if (codec === null) throw new Error('loadEventStream was not awaited');
     try {
-      const event = eventOf(codec.decode(frame));
+      const event = eventOf(messageIn(frame));
       if (event !== null) events.push(event);
     } catch {
       this.#fails(events);
@@ -115,10 +102,10 @@ class EventStreamSplitter implements SseSplitter {
   #placed(events: readonly SseEvent[]): readonly SplitEvent[] {
     this.#bytes = null;
     let end = 0;
-    this.#framed = events.map((event) => {
+    this.#framed = events.map(({ event, data }) => {
       const start = end;
-      end += frameBytes(event);
-      return { ...event, start, end };
+      end += frameWordsBytes + event.length + Buffer.byteLength(data);
+      return { event, data, start, end };
     });
     return this.#framed;
   }
@@ -130,23 +117,65 @@ function frameOf({ event, data }: SseEvent): string {
 
 const frameWordsBytes = 'event: \ndata: \n\n'.length;
 
-function frameBytes({ event, data }: SseEvent): number {
-  return frameWordsBytes + event.length + Buffer.byteLength(data);
+interface Message {
+  /** Those that are text. */
+  headers: Readonly<Record<string, string>>;
+  body: Buffer;
+}
+
+/** Two lengths and their checksum. */
+const preludeBytes = 12;
+const textType = 7;
+/** Of values by their type; types 6 and 7 say their own length. */
+const valueBytes: Readonly<Record<number, number>> = { 0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16 };
+
+/**
+ * A frame of AWS's event stream encoding, checked by both of its checksums. Not by AWS's codec: that one computes them in
+ * JavaScript, and an event costs three times a server-sent one. Throws for what is no such frame.
+ */
+function messageIn(frame: Buffer): Message {
+  const checkedBytes = frame.length - 4;
+  const bodyAt = preludeBytes + frame.readUInt32BE(4);
+  const isSound =
+    bodyAt <= checkedBytes &&
+    crc32(frame.subarray(0, 8)) === frame.readUInt32BE(8) &&
+    crc32(frame.subarray(0, checkedBytes)) === frame.readUInt32BE(checkedBytes);
+  if (!isSound) throw new Error('a frame is damaged');
+  return { headers: headersIn(frame.subarray(preludeBytes, bodyAt)), body: frame.subarray(bodyAt, checkedBytes) };
+}
+
+/** Deltas have the same headers, one after the other: the last ones are kept. */
+let lastHeaders: { bytes: Buffer; read: Message['headers'] } = { bytes: noBytes, read: {} };
+
+function headersIn(bytes: Buffer): Message['headers'] {
+  if (!bytes.equals(lastHeaders.bytes)) lastHeaders = { bytes: Buffer.from(bytes), read: readHeaders(bytes) };
+  return lastHeaders.read;
+}
+
+function readHeaders(bytes: Buffer): Message['headers'] {
+  const headers: Record<string, string> = {};
+  for (let at = 0; at < bytes.length; ) {
+    const typeAt = at + 1 + bytes[at]!;
+    const type = bytes[typeAt]!;
+    const fixed = valueBytes[type];
+    const valueAt = typeAt + (fixed === undefined ? 3 : 1);
+    const end = valueAt + (fixed ?? bytes.readUInt16BE(typeAt + 1));
+    if (type === textType) headers[bytes.toString('latin1', at + 1, typeAt)] = bytes.toString('utf8', valueAt, end);
+    at = end;
+  }
+  return headers;
 }
 
 /** Null for a message that tells nothing, such as an unknown kind of frame. */
 function eventOf({ headers, body }: Message): SseEvent | null {
-  const header = (name: string) => {
-    const value = headers[name]?.value;
-    return typeof value === 'string' ? value : '';
-  };
+  const header = (name: string) => headers[name] ?? '';
   switch (header(':message-type')) {
     case 'event': {
       const event = header(':event-type');
-      return event === 'chunk' ? unwrapped(body) : { event: plainName(event), data: textOf(body) };
+      return event === 'chunk' ? unwrapped(body) : { event: plainName(event), data: body.toString('utf8') };
     }
     case 'exception': {
-      const said = objectIn(textOf(body));
+      const said = objectIn(body.toString('utf8'));
       const name = header(':exception-type');
       return errorEvent(name, wordsOf(said) || name, statusOf(name, said));
     }
@@ -159,8 +188,8 @@ function eventOf({ headers, body }: Message): SseEvent | null {
 
 const typeFirst = /^\{"type":"([a-z_]{1,40})"/;
 
-function unwrapped(body: Uint8Array): SseEvent | null {
-  const bytes = objectIn(textOf(body))?.bytes;
+function unwrapped(body: Buffer): SseEvent | null {
+  const bytes = objectIn(body.toString('utf8'))?.bytes;
   if (typeof bytes !== 'string') return null;
   // One line: a frame of server-sent events ends at the first empty one.
   const data = Buffer.from(bytes, 'base64')
@@ -207,8 +236,4 @@ function objectIn(text: string): JsonObject | null {
   } catch {
     return null;
   }
-}
-
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }
