@@ -39,7 +39,7 @@ test('a provider is said to speak what its type can be asked in alone, told at t
     'providers.p.dialects[1]: type gemini does not speak openai-chat, only gemini; for a server that speaks it take type openai with its base_url',
   ]);
   assert.deepEqual(speaks('type: ollama, dialects: [gemini'), [
-    'providers.p.dialects[0]: type ollama cannot be asked in gemini, only in openai-chat, openai-responses, anthropic-messages; for a server that speaks it take type gemini with its base_url',
+    'providers.p.dialects[0]: type ollama does not speak gemini, only openai-chat, openai-responses, anthropic-messages; for a server that speaks it take type gemini with its base_url',
   ]);
   assert.deepEqual(speaks('type: tei, base_url: "http://h/v1", dialects: [openai-chat'), [
     'providers.p.dialects[0]: type tei has no chat models; leave dialects out',

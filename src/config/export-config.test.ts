@@ -181,7 +181,7 @@ test('plans and accounts stand in the file, with secrets as variables; a comment
   assert.deepEqual(Object.keys(again.accounts), ['dev', 'acme', 'gone']);
   assert.equal(again.accounts.gone?.plan, undefined, 'it had the default plan');
   assert.match(exported.text, /^# This file leaves out 2 keys and an operator made at run time, .*\. A backup/m);
-  assert.match(exported.text, /^# Not in this file, .*: the plan broken, the account anna@example\.org\.$/m);
+  assert.match(exported.text, /^# This file leaves out, .*: the plan broken, the account anna@example\.org\.$/m);
   assert.match(exported.text, /^# Ours\.$/m);
 });
 
