@@ -40,7 +40,7 @@ test('the same bytes are sealed differently each time', () => {
 
 test('S9 an empty or short secret seals nothing', () => {
   for (const short of ['', 'x', 'x'.repeat(31)]) {
-    assert.throws(() => createSealer([short], 'replies'), /too short: 32 at least/);
+    assert.throws(() => createSealer([short], 'replies'), /too short; it needs at least 32/);
   }
   createSealer(['x'.repeat(32)], 'replies');
 });

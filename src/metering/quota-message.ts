@@ -54,7 +54,7 @@ function whenFree(full: Full, reached: Limit | null, needs: number, freeAtMs: nu
   }
   if (reached === null) return 'The next request passes as soon as one of them has ended.';
   const never = reached.rule === 'exact' ? needs > full.allowed : full.allowed === 0;
-  return never ? 'No request of this size ever passes under this limit.' : 'Nobody knows when the next request passes.';
+  return never ? 'No such request ever passes under this limit.' : 'Nobody knows when the next request passes.';
 }
 
 /** `5-hour window`, `tier premium, requests per minute`, `monthly token window`, `weekly budget`. */
