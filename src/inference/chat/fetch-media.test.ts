@@ -60,7 +60,7 @@ test('files are told by their bytes, else by what their server calls them', asyn
     await refusal([wanted('/f?type=application/zip', 3, 'document')]),
     /^messages\[0\]\.content\[3\]: .*not a file/,
   );
-  assert.match(await refusal([wanted('/f?type=text/html')]), /no picture/);
+  assert.match(await refusal([wanted('/f?type=text/html')]), /not a picture/);
 });
 
 test('S18 a request gets 20 MB and 32 places in all', async () => {
