@@ -694,7 +694,10 @@ test('S25 a credential that rests is waited for, and nobody else is asked for wh
     const answer = await post(gateway, testKey, responses, body);
     assert.equal(answer.status, 429);
     assert.ok(Number(answer.headers.get('retry-after')) > 0);
-    assert.match(String((await errorOf(answer)).message), /'previous_response_id' names what only one credential/);
+    assert.match(
+      String((await errorOf(answer)).message),
+      /only one credential reaches what 'previous_response_id' names/,
+    );
   }
   assert.ok(keeper.requests.length > 0);
   assert.deepEqual([...new Set(keeper.requests.map(({ credential }) => credential))], [home]);

@@ -1,4 +1,5 @@
 import type { QualityConfig } from '../../config/schema.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import type { StreamMark } from '../dialects/dialect.ts';
 import type { FinishReason, NeutralEvent } from '../neutral/event.ts';
 import type { Loss } from '../neutral/loss.ts';
@@ -12,7 +13,9 @@ import type { SchemaCheck } from './schema-check.ts';
 /** What an answer is checked for, and by whom. */
 export interface QualityCheck {
   quality: QualityConfig;
-  facts: Pick<ConversationFacts, 'schema' | 'needs'>;
+  facts: Pick<ConversationFacts, 'needs'>;
+  /** That the answer must meet; undefined: none. */
+  schema: JsonObject | undefined;
   schemas: SchemaCheck;
   tenant: string;
 }
@@ -99,15 +102,15 @@ export class CheckedAnswer<C> implements AttemptSink {
 
   /** The first check that it fails, in words; null: it passes. */
   async #lacking(): Promise<string | null> {
-    const { quality, facts, schemas, tenant } = this.#check;
+    const { quality, schema, schemas, tenant } = this.#check;
     const { checks, min_chars: charsMin = 0 } = quality;
     if (checks.includes('refusal') && (this.#refused || this.#finish === 'content-filter')) return 'it is a refusal';
     if (checks.includes('length') && this.#isCut()) return 'the length that the model can write cuts it';
     if (this.#calls) return null;
     const chars = this.#text.trim().length;
     if (chars < charsMin) return `it has ${chars} characters, fewer than ${charsMin}`;
-    if (!checks.includes('schema') || facts.schema === undefined) return null;
-    const why = await schemas.lacking(tenant, this.#text, facts.schema);
+    if (schema === undefined) return null;
+    const why = await schemas.lacking(tenant, this.#text, schema);
     return why === null ? null : `it does not meet the schema (${why.slice(0, 200)})`;
   }
 

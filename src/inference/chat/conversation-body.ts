@@ -15,7 +15,14 @@ import type { RequestBody, RequestFacts } from '../spine/request-body.ts';
 /** A checked conversation and what can be made of it. */
 export interface ConversationBody extends RequestBody<ConversationFacts> {
   /** `MediaWanted`: to be asked again with them in `order.media`. */
-  encode(order: EncodeOrder): Result<EncodedBody | MediaWanted> | Promise<Result<EncodedBody | MediaWanted>>;
+  encode(
+    order: EncodeOrder,
+  ): Result<EncodedConversation | MediaWanted> | Promise<Result<EncodedConversation | MediaWanted>>;
+}
+
+export interface EncodedConversation extends EncodedBody {
+  /** JSON schema that its answer should meet, where the order asks for it; undefined: none that we can read. */
+  schema?: JsonObject | undefined;
 }
 
 export type ConversationFacts = RequestFacts &
@@ -29,8 +36,6 @@ export type ConversationFacts = RequestFacts &
     references: CallerRequest['references'] | undefined;
     /** Why only a target of the caller's own format can answer it; undefined: others can. */
     nativeOnly: Failure | undefined;
-    /** JSON schema that its answer should meet; undefined: none. */
-    schema: JsonObject | undefined;
     /** What is to be kept of it; undefined: nothing. */
     state: CallerRequest['state'] | undefined;
   };
@@ -41,6 +46,8 @@ export interface EncodeOrder extends ForwardOrder {
   stream: boolean;
   /** Whether the model accepts a wish for reasoning. Default: it does. */
   reasoning?: 'taken' | 'refused';
+  /** Tell the schema of its answer as well: the meaning of a body is not read for nothing. */
+  schema?: 'wanted';
   /** Pictures and files that were fetched from their URLs for a target that takes them inline only. */
   media?: FetchedMedia;
   /** Those that it names, by id; absent: it names none. */
@@ -101,19 +108,20 @@ function bodyOf(
       answerGives: answerGives === 'nothing' ? undefined : answerGives,
       references: request.references,
       nativeOnly: request.nativeOnly,
-      schema: schemaOf(request),
       state: request.state,
     },
     encode(order) {
       const asked = order.items === undefined ? request : (request.withItems?.(order.items) ?? request);
-      return order.dialect === dialectId ? encodeForwarded(asked, order) : converted(asked, order);
+      const encoded = order.dialect === dialectId ? encodeForwarded(asked, order) : converted(asked, order);
+      if (order.schema !== 'wanted' || !encoded.ok || 'mediaWanted' in encoded.value) return encoded;
+      return { ok: true, value: { ...encoded.value, schema: schemaOf(request) } };
     },
     release() {},
   };
 }
 
 function schemaOf(request: CallerRequest): JsonObject | undefined {
-  if (!request.needs.jsonSchema) return undefined;
+  if (!request.needs.jsonSchema || request.nativeOnly !== undefined) return undefined;
   const { responseFormat } = request.neutral();
   return responseFormat?.type === 'json-schema' ? responseFormat.schema : undefined;
 }

@@ -8,13 +8,18 @@ import type { Target } from '../routing/target.ts';
 import { type Answer, EncodedAnswer, StreamedAnswer, WholeAnswer, type WrittenFor } from '../spine/answer.ts';
 import type { AnswerReader } from '../spine/answer-reader.ts';
 import { Attempt } from '../spine/attempt.ts';
-import type { EncodedBody } from '../spine/encode-forwarded.ts';
 import type { AttemptParts, Job, PreparedBody } from '../spine/job.ts';
 import { PassedStream, PassedWhole, type PassingOptions } from '../spine/pass-through.ts';
 import type { AttemptSink, Chunk, Client } from '../spine/sink.ts';
 import { isEventStream } from '../transport/event-stream.ts';
 import { CheckedAnswer, type QualityCheck } from './checked-answer.ts';
-import type { ConversationBody, ConversationFacts, EncodeOrder, MediaWanted } from './conversation-body.ts';
+import type {
+  ConversationBody,
+  ConversationFacts,
+  EncodedConversation,
+  EncodeOrder,
+  MediaWanted,
+} from './conversation-body.ts';
 import { ConvertedAnswer, StreamedSource, WholeSource } from './converted.ts';
 import type { RequestMedia } from './fetch-media.ts';
 import { GatheredStream } from './gathered-stream.ts';
@@ -28,7 +33,7 @@ export interface Conversation {
   /** One of several choices, asked for by itself; null: what the caller asked. */
   child: EncodeOrder['child'];
   /** What its answer must pass; absent: it is the client's as it comes. */
-  check?: QualityCheck;
+  check?: Omit<QualityCheck, 'schema'>;
   /** `client` tells that nobody waits for them any more. Default: the request's own. */
   /** Items of earlier answers that the body names, by id; undefined: it names none. */
   items?: EncodeOrder['items'];
@@ -38,7 +43,7 @@ export interface Conversation {
 }
 
 /** Body for a target, and the format of its answer. */
-export interface PreparedConversation extends EncodedBody {
+export interface PreparedConversation extends EncodedConversation {
   upstreamDialect: UpstreamDialect;
 }
 
@@ -72,7 +77,8 @@ export function conversationTrial<C extends Chunk>(
     };
     const written = writtenFor === null ? taker : new EncodedAnswer(taker, writtenFor);
     const { check } = conversation;
-    const sink = check === undefined ? written : new CheckedAnswer(written, answer, job, check);
+    const sink =
+      check === undefined ? written : new CheckedAnswer(written, answer, job, { ...check, schema: prepared.schema });
     return new Attempt(parts, job, attempt, body, sink);
   };
   const prepared = prepareFor(attempt.target, conversation);
@@ -102,11 +108,12 @@ export function prepareFor(
     reasoning: capabilities.reasoning ? 'taken' : 'refused',
     child,
     items,
+    ...(check?.quality.checks.includes('schema') && { schema: 'wanted' as const }),
   };
   const encoded = body.encode(order);
   return encoded instanceof Promise ? encoded.then(prepared) : prepared(encoded);
 
-  function prepared(encoded: Result<EncodedBody | MediaWanted>) {
+  function prepared(encoded: Result<EncodedConversation | MediaWanted>) {
     if (!encoded.ok) return encoded.failure;
     if ('mediaWanted' in encoded.value) return withMedia(encoded.value.mediaWanted);
     // A child's answer is merged with others: its bytes cannot be the caller's even in the same dialect.

@@ -7,7 +7,7 @@ const text = stringOf(0, 512);
 
 /** OpenAI's `metadata`: texts. Clients of LiteLLM send lists beside them, such as `tags`. */
 export const metadata = mapOf(
-  described({}, (value) => (typeof value === 'string' ? text(value) : null)),
+  described({}, (value) => (Array.isArray(value) ? null : text(value))),
   16,
   'strings',
 );

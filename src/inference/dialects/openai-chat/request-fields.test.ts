@@ -135,6 +135,7 @@ const wrong: [param: string, fields: JsonObject][] = [
   ['verbosity', { verbosity: 'chatty' }],
   ['user', { user: 'x'.repeat(257) }],
   ['metadata', { metadata: 'a' }],
+  ['metadata.a', { metadata: { a: 1 } }],
   ['metadata.a', { metadata: { a: 'x'.repeat(513) } }],
   ['store', { store: 'yes' }],
   ['modalities', { modalities: 'text' }],
