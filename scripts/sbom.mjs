@@ -32,9 +32,12 @@ export function sbomOf(dist, { executable }) {
   return { ...sbom, components: executable ? [...components, nodeItself()] : components, dependencies };
 }
 
-/** The optional peers that an executable holds: those that are one package. AWS's chain of credentials is forty. */
+/** They bring packages of their own, AWS's forty: an executable does not hold them. */
+const chains = new Set(['@aws-sdk/credential-providers', 'google-auth-library']);
+
+/** The optional peers that an executable holds: those that are one package. */
 export function peersHeld(peerDependencies) {
-  return Object.keys(peerDependencies).filter((name) => name !== '@aws-sdk/credential-providers');
+  return Object.keys(peerDependencies).filter((name) => !chains.has(name));
 }
 
 /** `name@version` of each package in a list of licences. */

@@ -114,5 +114,5 @@ test('a form is sent with its files, and sound that comes back can be saved', { 
   await page.getByRole('textbox', { name: 'prompt', exact: true }).fill('A culvert.');
   await page.getByRole('button', { name: 'Send' }).click();
   await answer.getByText('400', { exact: true }).waitFor();
-  assert.match(await answer.innerText(), /'image' is no picture/);
+  assert.match(await answer.innerText(), /'image' is not a known picture/);
 });

@@ -101,7 +101,7 @@ suite('around every page', { skip }, () => {
     ] as const) {
       assert.equal(places.includes(title), title === 'API reference', title);
       await page.goto(`/dashboard/${path}`);
-      await page.getByText('which may not make calls; owner and admin may').waitFor();
+      await page.getByText('which may not make calls. These roles may: owner, admin.').waitFor();
     }
   });
 

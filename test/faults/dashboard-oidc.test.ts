@@ -179,5 +179,5 @@ test('a provider that is away is a page that says so, and the next try asks it a
   );
   const response = await fetch(startOf(away), { redirect: 'manual' });
   assert.equal(response.status, 502);
-  assert.match(await response.text(), /cannot be asked right now/);
+  assert.match(await response.text(), /does not answer right now/);
 });

@@ -47,7 +47,7 @@ test('an API key opens the session of that key, which opens nothing of the admin
   assert.deepEqual([kind, account, key.name], ['key', 'dev', 'test']);
   const refused = await browser.fetch('/admin/v1/accounts');
   assert.equal(refused.status, 403);
-  assert.match(await messageOf(refused), /session is that of an API key/);
+  assert.match(await messageOf(refused), /session belongs to an API key/);
 });
 
 test('what opens nothing is 401 in one sentence, and 400 where it is no login at all', async () => {

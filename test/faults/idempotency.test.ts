@@ -127,7 +127,7 @@ test('another body with the same key is 409 conflict_error and not to be retried
   const response = await send({ key: 'one-body', content: 'that' });
   const { error } = (await response.json()) as ErrorBody;
   assert.deepEqual([response.status, error.type, error.code], [409, 'conflict_error', 409]);
-  assert.match(error.message, /another request body/);
+  assert.match(error.message, /this Idempotency-Key with another body/);
   assert.deepEqual([response.headers.get('x-should-retry'), response.headers.get('retry-after')], ['false', null]);
   assert.equal(runsOf('that'), 0);
 });

@@ -43,7 +43,7 @@ test('F65 the data folder moved away: 503 and not ready, nothing is recorded; mo
   renameSync(`${data}-away`, data);
   await until(async () => (await chatOnce(url)).status === 200);
   assert.equal((await fetch(`${url}/readyz`)).status, 200);
-  await until(async () => /is the one that was there again/.test(readFileSync(log, 'utf8')));
+  await until(async () => /is the earlier file again/.test(readFileSync(log, 'utf8')));
   // Those of before, those that were answered until the loss was seen, and the one just now.
   const found = await requests();
   assert.ok(found.length > before.length);

@@ -50,7 +50,7 @@ test('S27 when all accounts together have filled the room, the refusal says that
     if (response.status === 200) return false;
     assert.equal(response.status, 503);
     assert.equal(response.headers.get('retry-after'), '1');
-    assert.match(await response.text(), /This server has as many bytes/);
+    assert.match(await response.text(), /This server holds as many bytes/);
     return true;
   });
   assert.equal((await send(gateway, chatPath, third, hello)).status, 200);

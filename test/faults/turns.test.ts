@@ -163,6 +163,6 @@ test('S30 without a sandbox Chromium renders what asks for it, and nothing else'
   };
   const auto = await scrape('auto');
   assert.equal(auto.data.metadata.renderer, 'none');
-  assert.match(auto.warning, /no sandbox here .*render: 'always'/);
+  assert.match(auto.warning, /no sandbox here, .*render: 'always'/);
   assert.equal((await scrape('always')).data.markdown, 'written');
 });

@@ -79,7 +79,7 @@ test('F35 a file that is none of ours is refused whole, and the other shards are
   const { store, dataDir, told } = temporaryStore(t);
   const [tenant = ''] = tenants;
   writeFileSync(fileOf(dataDir), 'not a database, by any means'.repeat(500));
-  await assert.rejects(store.list(tenant), refusedAs(/damaged on the disk and is not served\. Others are/));
+  await assert.rejects(store.list(tenant), refusedAs(/damaged on the disk and is not served\. Other parts are/));
   const other = neighbourOf(tenant, 'elsewhere');
   await store.create({ tenant: other, account: 'acme' }, spec('docs'));
   assert.equal((await store.tenants()).length, 1);

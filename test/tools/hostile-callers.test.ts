@@ -190,7 +190,7 @@ test('S23 no header that a caller gives a page begins another one, or is one of 
     const { status, body } = await post('scrape', { url: site.url, headers: { [name]: 'evil' }, maxAge: 0 });
     // Left out, and said.
     assert.equal(status, 200, name);
-    assert.match(body.warning, /Headers that pages are not told/, name);
+    assert.match(body.warning, /does not send these headers to pages/, name);
   }
   for (const [injected, host, packing] of told) {
     assert.deepEqual([injected, host, packing], [undefined, site.place, undefined]);

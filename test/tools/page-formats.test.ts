@@ -263,8 +263,8 @@ test('formats are refused in words', async (t) => {
       /'a\[' in 'formats' is not a CSS/,
     ],
     [['mp3'], 400, /'formats' must be an array of markdown, .*images.*summary.*json, attributes/],
-    [['changeTracking'], 501, /The format 'changeTracking' is not served here/],
-    [[{ type: 'branding' }], 501, /The format 'branding' is not served here/],
+    [['changeTracking'], 501, /The format 'changeTracking' is not supported/],
+    [[{ type: 'branding' }], 501, /The format 'branding' is not supported/],
   ] as const;
   for (const [formats, status, message] of cases) {
     const answer = await scrape(gateway, { url: `${site.url}/shop`, formats });

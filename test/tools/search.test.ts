@@ -227,7 +227,7 @@ test('without any engine the own pages are searched, labelled; without pages the
   assert.equal(status, 200, JSON.stringify(body));
   assert.deepEqual([body.provider, urlsOf(body)], ['corpus', [`${site.url}/otters`]]);
   assert.match(body.data.web[0].description, /hold hands/);
-  assert.match(body.warning, /not on the web/);
+  assert.match(body.warning, /not from the web/);
   assert.deepEqual(urlsOf((await search(gateway, { query: 'giraffes' })).body), [], 'no hit is an answer');
   const headers = { authorization: `Bearer ${otherKey}`, 'content-type': 'application/json' };
   assert.equal(

@@ -38,7 +38,7 @@ export function keptRoute(
     auth: 'key',
     quota: method === 'POST' ? 'one' : 'free',
     dialect: openAiResponses,
-    ...(method === 'POST' && { body: { schema: () => ({ type: 'object', properties }) } }),
+    ...(method === 'POST' && { endpoint: 'responses', body: { schema: () => ({ type: 'object', properties }) } }),
     async handle(exchange) {
       const { account, tenant } = exchange.principal!;
       const headers = exchange.admitted?.headers ?? [];

@@ -89,7 +89,7 @@ test('S30 a full line of one tenant refuses that one, and says whose it is; a fu
   };
   await assert.rejects(ask('a'), failure(/^Things: 3 of this key are running or waiting/));
   for (const name of ['b', 'c']) void ask(name);
-  await assert.rejects(ask('d'), failure(/^Things: 5 of all callers are under way or wait already/));
+  await assert.rejects(ask('d'), failure(/^Things: 5 of all callers are running or waiting/));
 });
 
 test('S30 bytes that wait are bounded, of one tenant by half; what is larger waits alone', async () => {
