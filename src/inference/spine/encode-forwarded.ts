@@ -47,7 +47,7 @@ export function encodeForwarded(request: ForwardedRequest, order: ForwardOrder):
   const { bytes, losses } = request.forward({
     model: order.model,
     maxOutputTokens: order.maxOutputTokens,
-    body: { ...members?.with, ...order.body, ...(order.child !== null && childFields(order.child)) },
+    body: membersAdded(order, members),
     streamUsage: request.stream && quirks.streamUsage ? 'ask' : 'leave',
     omit: quirks.omit,
     // A service that tells what was used unasked may refuse to be asked (Mistral). Its callers are told all the same.
@@ -58,7 +58,7 @@ export function encodeForwarded(request: ForwardedRequest, order: ForwardOrder):
     ok: true,
     value: {
       bytes,
-      losses: [...losses, ...lostBetas],
+      losses: lostBetas.length === 0 ? losses : [...losses, ...lostBetas],
       answer: 'pass-through',
       unwrapTool: undefined,
       streamed: request.stream,
@@ -81,9 +81,7 @@ function forwardedAs(
     model: order.model,
     maxOutputTokens: order.maxOutputTokens,
     body: {
-      ...members?.with,
-      ...order.body,
-      ...(order.child !== null && childFields(order.child)),
+      ...membersAdded(order, members),
       // Google's wish stands in the path.
       ...(order.dialect !== 'gemini' && { stream }),
       ...(stream && order.dialect === 'openai-chat' && quirks.streamUsage && askedUsage),
@@ -105,6 +103,12 @@ function forwardedAs(
       streamed: stream,
     },
   };
+}
+
+/** What the body of every request to the target has beside its caller's members; most often the operator's own alone. */
+function membersAdded({ body, child }: ForwardOrder, members: BodyMembers | undefined): ForwardOrder['body'] {
+  if (members?.with === undefined && child === null) return body;
+  return { ...members?.with, ...body, ...(child !== null && childFields(child)) };
 }
 
 /** The members of a body with its betas, where those stand there. */

@@ -1,8 +1,9 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import type { NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
 import { parsedData, stringOr } from '../event-data.ts';
+import { finishReasonOf } from '../stop-reason.ts';
 import { readCitation } from './citations.ts';
 import { faultOfError, readError } from './errors.ts';
 import { UsageCounts } from './read-usage.ts';
@@ -38,6 +39,9 @@ type OpenBlock =
   | { kind: 'ignored' };
 
 const openBlocksMax = 256;
+
+/** Anthropic's words beside those. */
+const ownReasons = { refusal: 'content-filter', pause_turn: 'pause' } as const;
 
 class AnswerDecoder implements StreamDecoder {
   readonly #unwrapTool: string | undefined;
@@ -253,7 +257,10 @@ class AnswerDecoder implements StreamDecoder {
     if (this.#finished || typeof word !== 'string') return;
     this.#finished = true;
     for (const index of [...this.#open.keys()]) this.#closeBlock(index);
-    const reason = finishReasonOf(word, this.#toolCalls, this.#unwrapped);
+    const reason = finishReasonOf(word, ownReasons, {
+      toolCalls: this.#toolCalls,
+      unwrapped: this.#unwrapped,
+    });
     this.#say({ type: 'finish', choice: 0, reason, stopSequence: stringOr(sequence, null) });
   }
 
@@ -292,30 +299,5 @@ class AnswerDecoder implements StreamDecoder {
   #say(event: NeutralEvent): void {
     if (this.#events.length === 0) this.#events = [event];
     else this.#events.push(event);
-  }
-}
-
-/**
- * Anthropic's `stop_reason` → neutral. An unknown word is a plain stop: Anthropic adds reasons over time, and the
- * answer is whole. `toolCalls`: tool calls that the answer made; they decide where the word does not say so, because
- * OpenAI's clients run tools by the finish reason.
- */
-function finishReasonOf(stopReason: string, toolCalls: number, unwrapped: number): FinishReason {
-  switch (stopReason) {
-    case 'max_tokens':
-      return 'length';
-    case 'model_context_window_exceeded':
-      return 'context-full';
-    case 'refusal':
-      return 'content-filter';
-    case 'pause_turn':
-      return 'pause';
-    case 'stop_sequence':
-      return 'stop-sequence';
-    case 'tool_use':
-      // The forced call that carries structured output is the answer's text, not a call.
-      return toolCalls === 0 && unwrapped > 0 ? 'stop' : 'tool-calls';
-    default:
-      return toolCalls > 0 ? 'tool-calls' : 'stop';
   }
 }

@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralReasoning, NeutralRequest, NeutralResponseFormat, NeutralTool } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
+import { loseUnspoken } from '../lose-unspoken.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { type Encoding, encodeMessages, lose, refuse } from './encode-messages.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
@@ -125,12 +126,7 @@ function dropHints(request: NeutralRequest, encoding: Encoding): void {
   if (request.seed !== undefined) lose(encoding, 'seed', 'unsupported');
   if (request.frequencyPenalty !== undefined) lose(encoding, 'frequency_penalty', 'unsupported');
   if (request.presencePenalty !== undefined) lose(encoding, 'presence_penalty', 'unsupported');
-  if (request.logitBias !== undefined) lose(encoding, 'logit_bias', 'unsupported');
-  for (const name in request.hints) lose(encoding, name, 'unsupported');
-  for (const dialect in request.extensions) {
-    if (dialect === vendor) continue;
-    for (const name in request.extensions[dialect]) lose(encoding, name, 'unknown');
-  }
+  loseUnspoken(request, vendor, (field, why) => lose(encoding, field, why));
 }
 
 /** How structured output is requested: natively, or as one forced call whose arguments are the answer. */

@@ -12,7 +12,7 @@ import type {
   RequestNeeds,
 } from '../../neutral/request.ts';
 import type { AnswerHead, CallerRequest, CountedRequest, ForwardTarget, Result } from '../dialect.ts';
-import { placeFields } from '../fields.ts';
+import { placeFields } from '../field-table.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { type BodyObjects, findNamed, memberKinds, type NamingRules } from '../named-objects.ts';
 import { decodeContent, Losses } from './decode-messages.ts';

@@ -2,17 +2,14 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralTool } from '../../neutral/request.ts';
 import { bodySchema, described, schemaOf } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
+import { type Checked, checkFields, fieldTable, judged } from '../field-table.ts';
 import {
   anyJson,
   arrayOf,
   boolean,
   byType,
-  type Checked,
-  checkFields,
   cleanUser,
-  fieldTable,
   integerIn,
-  judged,
   members,
   needed,
   numberIn,

@@ -1,11 +1,12 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Citation } from '../../neutral/citation.ts';
-import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import type { NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
 import { tellsNoCount, toldCount, type Usage } from '../../neutral/usage.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
 import { parsedData, stringOr } from '../event-data.ts';
+import { finishReasonOf } from '../stop-reason.ts';
 import { faultOfError, readError } from './errors.ts';
 import { vendor } from './wire.ts';
 
@@ -32,6 +33,9 @@ type OpenBlock =
 
 const openBlocksMax = 256;
 const counts = ['inputTokens', 'outputTokens', 'cacheReadInputTokens', 'cacheWriteInputTokens'];
+
+/** Bedrock's words beside those. */
+const ownReasons = { guardrail_intervened: 'content-filter', content_filtered: 'content-filter' } as const;
 
 class AnswerDecoder implements StreamDecoder {
   readonly #unwrapTool: string | undefined;
@@ -256,7 +260,10 @@ class AnswerDecoder implements StreamDecoder {
       return;
     }
     this.#finished = true;
-    const reason = finishReasonOf(stopReason, this.#toolCalls, this.#unwrapped);
+    const reason = finishReasonOf(stopReason, ownReasons, {
+      toolCalls: this.#toolCalls,
+      unwrapped: this.#unwrapped,
+    });
     const stopSequence = isObject(own) ? stringOr(own.stop_sequence, null) : null;
     this.#say({ type: 'finish', choice: 0, reason, stopSequence });
   }
@@ -303,24 +310,4 @@ function readCitation(citation: JsonObject): Citation {
     ...(inDocument !== undefined && { document: inDocument.documentIndex as number }),
     own: { vendor, block: citation },
   };
-}
-
-/** An unknown word is a plain stop: Bedrock adds reasons over time, and the answer is whole. */
-function finishReasonOf(stopReason: string, toolCalls: number, unwrapped: number): FinishReason {
-  switch (stopReason) {
-    case 'max_tokens':
-      return 'length';
-    case 'model_context_window_exceeded':
-      return 'context-full';
-    case 'guardrail_intervened':
-    case 'content_filtered':
-      return 'content-filter';
-    case 'stop_sequence':
-      return 'stop-sequence';
-    case 'tool_use':
-      // The forced call that carries structured output is the answer's text, not a call.
-      return toolCalls === 0 && unwrapped > 0 ? 'stop' : 'tool-calls';
-    default:
-      return toolCalls > 0 ? 'tool-calls' : 'stop';
-  }
 }

@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralReasoning, NeutralRequest, NeutralResponseFormat, NeutralTool } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
+import { loseUnspoken } from '../lose-unspoken.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { cachePoint, type Encoding, encodeMessages, lose, refuse } from './encode-messages.ts';
 import { rulesOf } from './model-rules.ts';
@@ -162,13 +163,8 @@ function dropHints(request: NeutralRequest, encoding: Encoding): void {
   if (request.seed !== undefined) lose(encoding, 'seed', 'unsupported');
   if (request.frequencyPenalty) lose(encoding, 'frequency_penalty', 'unsupported');
   if (request.presencePenalty) lose(encoding, 'presence_penalty', 'unsupported');
-  if (request.logitBias !== undefined) lose(encoding, 'logit_bias', 'unsupported');
   if (request.user !== undefined && request.user !== '') lose(encoding, 'user', 'unsupported');
-  for (const name in request.hints) lose(encoding, name, 'unsupported');
-  for (const dialect in request.extensions) {
-    if (dialect === vendor) continue;
-    for (const name in request.extensions[dialect]) lose(encoding, name, 'unknown');
-  }
+  loseUnspoken(request, vendor, (field, why) => lose(encoding, field, why));
 }
 
 type EncodedFormat = { kind: 'native'; textFormat: JsonObject } | { kind: 'forced-tool'; tool: ToolSpec };

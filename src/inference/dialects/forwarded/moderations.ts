@@ -1,9 +1,8 @@
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
-import { estimatedTokens } from '../../neutral/usage.ts';
 import { anyJson, arrayOf, textOr } from '../fields.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
-import { faultOf, forwardedRequest, schemaBesideModel } from './read-fields.ts';
+import { readUnstreamed, schemaBesideModel } from './read-fields.ts';
 import { faultInList, readWholeInPassing } from './read-whole.ts';
 
 /** OpenAI's default when the body names none, which its clients may leave out. */
@@ -16,19 +15,7 @@ export const moderations: ForwardedEndpoint = {
   cost: 0,
   path: '/v1/moderations',
   summary: 'Judge whether texts or pictures are harmful',
-  readRequest(raw, body, scan) {
-    const wrong = faultOf(body, defaultModel);
-    if (wrong !== null) return { ok: false, failure: wrong };
-    const value = forwardedRequest(raw, body, scan, {
-      defaultModel,
-      inputTokensEstimate: estimatedTokens(Math.max(0, raw.length - pictureChars(body.input))),
-      maxOutputTokens: null,
-      stream: false,
-      includeUsage: false,
-      start: '',
-    });
-    return { ok: true, value };
-  },
+  readRequest: readUnstreamed((raw, body) => Math.max(0, raw.length - pictureChars(body.input)), defaultModel),
   requestSchema: () =>
     schemaBesideModel({ input: textOr(arrayOf(anyJson, 0, anyLength, 'texts or parts')) }, {}, 'optional'),
   readInPassing: () =>

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { toldCount, type Usage } from '../../neutral/usage.ts';
 import { boolean, object } from '../fields.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
-import { faultOf, forwardedRequest, schemaBesideModel } from './read-fields.ts';
+import { readUnstreamed, schemaBesideModel } from './read-fields.ts';
 import { faultInList, readWholeInPassing } from './read-whole.ts';
 
 /** The text of documents and pictures as markdown, page by page: Mistral's format. */
@@ -11,20 +11,8 @@ export const ocr: ForwardedEndpoint = {
   cost: 1,
   path: '/v1/ocr',
   summary: 'Read the text of a document or a picture',
-  readRequest(raw, body, scan) {
-    const wrong = faultOf(body, null);
-    if (wrong !== null) return { ok: false, failure: wrong };
-    const value = forwardedRequest(raw, body, scan, {
-      defaultModel: null,
-      // Documents are no text: their URLs may hold megabytes of base64.
-      inputTokensEstimate: 0,
-      maxOutputTokens: null,
-      stream: false,
-      includeUsage: false,
-      start: '',
-    });
-    return { ok: true, value };
-  },
+  // Documents are no text: their URLs may hold megabytes of base64.
+  readRequest: readUnstreamed(() => 0),
   requestSchema: () =>
     schemaBesideModel(
       { document: object, include_image_base64: boolean },

@@ -2,10 +2,11 @@ import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonScan } from '../../../kernel/json.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { noNeeds } from '../../neutral/request.ts';
+import { estimatedTokens } from '../../neutral/usage.ts';
 import { bodySchema, type JsonSchema } from '../described-check.ts';
 import { asFailure, type Check, cleanUser, complain, stringOf, within } from '../fields.ts';
 import { prepareForTarget } from '../openai-chat/read-request.ts';
-import type { ForwardedRequest } from './endpoint.ts';
+import type { ForwardedEndpoint, ForwardedRequest } from './endpoint.ts';
 
 /** An endpoint's own fields beside those that all have in common. */
 export interface ForwardedFacts {
@@ -77,6 +78,29 @@ export function forwardedRequest(
         omit: [],
         rename: {},
       }),
+  };
+}
+
+/**
+ * Reads the bodies of an endpoint that never streams. `textBytes`: how many bytes of a body are text that its model
+ * reads; `defaultModel`: as in `ForwardedFacts`.
+ */
+export function readUnstreamed(
+  textBytes: (raw: Buffer, body: JsonObject) => number,
+  defaultModel: string | null = null,
+): ForwardedEndpoint['readRequest'] {
+  return (raw, body, scan) => {
+    const wrong = faultOf(body, defaultModel);
+    if (wrong !== null) return { ok: false, failure: wrong };
+    const value = forwardedRequest(raw, body, scan, {
+      defaultModel,
+      inputTokensEstimate: estimatedTokens(textBytes(raw, body)),
+      maxOutputTokens: null,
+      stream: false,
+      includeUsage: false,
+      start: '',
+    });
+    return { ok: true, value };
   };
 }
 

@@ -1,11 +1,11 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
-import { estimatedTokens, toldCount } from '../../neutral/usage.ts';
+import { toldCount } from '../../neutral/usage.ts';
 import { arrayOf, boolean, integerIn, object, string, textOr } from '../fields.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
-import { faultOf, forwardedRequest, schemaBesideModel } from './read-fields.ts';
+import { readUnstreamed, schemaBesideModel } from './read-fields.ts';
 import { faultInList, readWholeInPassing } from './read-whole.ts';
 
 /** Documents in the order in which they answer a query: Cohere's format, which Jina, vLLM and others took over. */
@@ -14,19 +14,7 @@ export const rerank: ForwardedEndpoint = {
   cost: 1,
   path: '/v1/rerank',
   summary: 'Order documents by how well they answer a query',
-  readRequest(raw, body, scan) {
-    const wrong = faultOf(body, null);
-    if (wrong !== null) return { ok: false, failure: wrong };
-    const value = forwardedRequest(raw, body, scan, {
-      defaultModel: null,
-      inputTokensEstimate: estimatedTokens(raw.length),
-      maxOutputTokens: null,
-      stream: false,
-      includeUsage: false,
-      start: '',
-    });
-    return { ok: true, value };
-  },
+  readRequest: readUnstreamed((raw) => raw.length),
   requestSchema: () =>
     schemaBesideModel(
       {

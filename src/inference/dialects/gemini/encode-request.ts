@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralReasoning, NeutralRequest, NeutralTool } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
+import { loseUnspoken } from '../lose-unspoken.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { type Encoding, encodeContents, lose, refuse } from './encode-messages.ts';
 import { wireName } from './function-name.ts';
@@ -127,13 +128,8 @@ function encodeFormat(request: NeutralRequest, config: GenerationConfig, encodin
 }
 
 function dropHints(request: NeutralRequest, encoding: Encoding): void {
-  if (request.logitBias !== undefined) lose(encoding, 'logit_bias', 'unsupported');
   if (request.user !== undefined && request.user !== '') lose(encoding, 'user', 'unsupported');
-  for (const name in request.hints) lose(encoding, name, 'unsupported');
-  for (const dialect in request.extensions) {
-    if (dialect === vendor) continue;
-    for (const name in request.extensions[dialect]) lose(encoding, name, 'unknown');
-  }
+  loseUnspoken(request, vendor, (field, why) => lose(encoding, field, why));
 }
 
 /** As Google's own OpenAI-compatible endpoint translates the words. */

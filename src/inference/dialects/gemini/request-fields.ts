@@ -4,24 +4,20 @@ import type { NeutralRequest, NeutralTool, NeutralToolChoice } from '../../neutr
 import { bodySchema, described, type JsonSchema, schemaOf } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
 import { stringOr } from '../event-data.ts';
+import { type Checked, checkFields, fieldTable, judged, placeFields } from '../field-table.ts';
 import {
   anyJson,
   arrayOf,
   boolean,
   type Check,
-  type Checked,
-  checkFields,
   complain,
-  fieldTable,
   integerIn,
-  judged,
   members,
   needed,
   numberIn,
   object,
   oneOf,
   optional,
-  placeFields,
   string,
   turnsOf,
 } from '../fields.ts';

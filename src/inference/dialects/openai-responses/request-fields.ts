@@ -2,21 +2,18 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
 import { bodySchema, type JsonSchema } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
+import { type Checked, checkFields, fieldTable, judged } from '../field-table.ts';
 import {
   anyJson,
   arrayOf,
   boolean,
   byType,
-  type Checked,
   type Complaint,
-  checkFields,
   cleanUser,
   complain,
-  fieldTable,
   functionName,
   integerIn,
   isGiven,
-  judged,
   members,
   needed,
   numberIn,

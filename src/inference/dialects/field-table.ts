@@ -1,0 +1,126 @@
+import type { Failure } from '../../kernel/failure.ts';
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import type { NeutralRequest } from '../neutral/request.ts';
+import type { Check } from './described-check.ts';
+import type { Result } from './dialect.ts';
+import { anyJson, asFailure, type Complaint, complain, within } from './fields.ts';
+import { gatewayOnlyFields } from './forward-body.ts';
+
+/** Members of the neutral form that hold the wire's value unchanged. */
+type PlainName =
+  | 'temperature'
+  | 'topP'
+  | 'frequencyPenalty'
+  | 'presencePenalty'
+  | 'n'
+  | 'seed'
+  | 'logprobs'
+  | 'topLogprobs'
+  | 'logitBias'
+  | 'parallelToolCalls';
+
+/**
+ * Where a field stands in the neutral form: under a name of that, as it is; where a function puts it, which may find that
+ * only this dialect knows such a value; `hint`: it changes cost, speed or bookkeeping, never what is answered; `vendor`:
+ * only this dialect knows it; `read`: with the body as a whole, or it says nothing to others.
+ */
+export type Place<Body, Context> =
+  | PlainName
+  | 'hint'
+  | 'vendor'
+  | 'read'
+  | ((request: NeutralRequest, body: Body, context: Context) => 'vendor' | undefined);
+
+/**
+ * Every field of a dialect's request that is known, once: how it is checked where it must be converted, where it goes,
+ * and, of fields that Culvert reads whoever answers, what they must be for that. The rest a provider of the caller's own
+ * format judges.
+ */
+export type FieldTable<Body, Context = undefined> = ReadonlyMap<
+  string,
+  readonly [check: Check, place: Place<Body, Context>, ours?: Check]
+>;
+
+/** For a table written as an object. */
+export function fieldTable<Body, Context = undefined>(
+  fields: Readonly<Record<string, readonly [Check, Place<Body, Context>, Check?]>>,
+): FieldTable<Body, Context> {
+  return new Map(Object.entries(fields));
+}
+
+/**
+ * The first complaint names its field. `required`: what is to be sent for fields that must be there. Null means absent,
+ * but for those; unknown fields are kept as they came. `ours`: only what Culvert reads itself.
+ */
+export function checkFields(
+  table: ReadonlyMap<string, readonly [check: Check, place?: unknown, ours?: Check]>,
+  body: JsonObject,
+  required: ReadonlyMap<string, string>,
+  whose: 'all' | 'ours' = 'all',
+): Complaint | null {
+  for (const [name, send] of required) if (body[name] === undefined) return complain(name, undefined, send);
+  for (const name in body) {
+    const value = body[name];
+    if (value === undefined || (value === null && !required.has(name))) continue;
+    const complaint = (table.get(name)?.[whose === 'all' ? 0 : 2] ?? anyJson)(value);
+    if (complaint !== null) return within(name, complaint);
+  }
+  return null;
+}
+
+/** Result of a check of a whole body. */
+export interface Checked<Body> {
+  /** If `vendors` is null all types and bounds hold, else only those of fields that Culvert reads itself. */
+  body: Body;
+  /** A fault for a conversion only; providers of the caller's own format may accept it. */
+  vendors: Failure | null;
+}
+
+/** `complaint` is the first of all checks. Refused when the body is not what Culvert must read itself. */
+export function judged<Body extends JsonObject>(
+  table: FieldTable<Body, never>,
+  body: JsonObject,
+  required: ReadonlyMap<string, string>,
+  complaint: Complaint | null,
+): Result<Checked<Body>> {
+  if (complaint === null) return { ok: true, value: { body: body as Body, vendors: null } };
+  const failure = asFailure(complaint);
+  const ours = checkFields(table, body, required, 'ours');
+  return ours === null ? { ok: true, value: { body: body as Body, vendors: failure } } : { ok: false, failure };
+}
+
+/** Fields without a neutral name; null when there are none. */
+export interface LeftOver {
+  hints: JsonObject | null;
+  vendor: JsonObject | null;
+}
+
+/** Puts every field of a checked body where it goes. `says`: false for a value without a meaning. */
+export function placeFields<Body extends JsonObject, Context>(
+  table: FieldTable<Body, Context>,
+  request: NeutralRequest,
+  body: Body,
+  context: Context,
+  beyond: readonly [string, JsonValue][] = noFields,
+  says: ((value: JsonValue) => boolean) | null = null,
+): LeftOver {
+  const hints: [string, JsonValue][] = [];
+  const vendor: [string, JsonValue][] = [];
+  for (const name in body) {
+    const value = body[name];
+    if (value === undefined || value === null || gatewayOnlyFields.has(name)) continue;
+    let place = table.get(name)?.[1] ?? 'vendor';
+    if (typeof place === 'function') place = place(request, body, context) ?? 'read';
+    if (place === 'read') continue;
+    if (place !== 'hint' && place !== 'vendor') request[place] = value as never;
+    else if (says === null || says(value)) (place === 'hint' ? hints : vendor).push([name, value]);
+  }
+  vendor.push(...beyond);
+  // fromEntries defines members, so a `__proto__` from the wire stays a plain member (S21).
+  return {
+    hints: hints.length > 0 ? Object.fromEntries(hints) : null,
+    vendor: vendor.length > 0 ? Object.fromEntries(vendor) : null,
+  };
+}
+
+const noFields: readonly [string, JsonValue][] = [];
