@@ -110,6 +110,7 @@ const facts: Omit<RequestFacts, 'claim'> = {
   price: null,
   usage: { inputTokens: 40, outputTokens: 400 },
   usageSource: 'upstream',
+  besideUsd: 0,
   user: null,
   tag: null,
   route,

@@ -128,6 +128,8 @@ export interface RequestFacts {
   /** Of the attempt that answered; null when neither the upstream nor we could count. */
   usage: Usage | null;
   usageSource: UsageOrigin;
+  /** Cost in USD beside that of `usage` at `price`: of other models that had a part in it. */
+  besideUsd: number;
 }
 
 /** Called once per settled reservation, before the books are closed: quota is given back here. */

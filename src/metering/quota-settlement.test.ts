@@ -44,6 +44,7 @@ const finished: RequestFacts = {
   price: createPrice([{ rates: { input: 2.5, output: 10, cachedInput: 0.25 } }]),
   usage: { inputTokens: 100, outputTokens: 50, cachedInputTokens: 40, reasoningTokens: 5 },
   usageSource: 'upstream',
+  besideUsd: 0,
   user: null,
   tag: null,
   route: { attempts: [] },

@@ -16,6 +16,7 @@ import type {
   Delivered,
   LimitHeaderForm,
   ObserveLimits,
+  RequestFacts,
   Reservation,
   Settled,
   Settlement,
@@ -232,7 +233,7 @@ export function createSettlement(
         plans().plan(claim.principal.plan),
       );
       // A price for each request is not charged either where nothing is.
-      const costUsd = charge !== free ? usdOf(charge.usage, facts.price, claim.atMs) : facts.price === null ? null : 0;
+      const costUsd = charge === free ? facts.price && 0 : costOf(charge.usage, facts, claim.atMs);
       const event = settledEvent({ facts, charge, costUsd, quotaMs: reservation.held.quotaMs });
       // The same amounts that `bucketsOf` writes of the event.
       const tokens = event.inputTokens + event.outputTokens;
@@ -241,6 +242,12 @@ export function createSettlement(
       return event;
     },
   };
+}
+
+/** In USD; null where nothing of it has a price. */
+function costOf(usage: Usage, { price, besideUsd }: Pick<RequestFacts, 'price' | 'besideUsd'>, atMs: number) {
+  const ownUsd = usdOf(usage, price, atMs);
+  return besideUsd === 0 ? ownUsd : Math.round(1e9 * ((ownUsd ?? 0) + besideUsd)) / 1e9;
 }
 
 export interface SettledLimitsParts {

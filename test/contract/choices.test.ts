@@ -68,3 +68,31 @@ test('n choices stream merged, with their indexes, one role each and one end', a
   assert.ok(text.endsWith('data: [DONE]\n\n'));
   assert.equal(text.split('[DONE]').length, 2);
 });
+
+test('each choice is charged at the price of the model that wrote it', async (t) => {
+  const [first, second] = [await startUpstream(), await startUpstream()];
+  t.after(() => Promise.all([first.close(), second.close()]));
+  const at = (provider: string, usd: number, priority: number) => ({
+    provider,
+    model: 'mock/ok',
+    priority,
+    price: { input: 0, output: 0, request: usd },
+  });
+  const gateway = await startGateway(t, {
+    providers: {
+      first: { type: 'anthropic', base_url: first.url, api_key: 'a' },
+      second: { type: 'anthropic', base_url: second.url, api_key: 'b' },
+    },
+    models: { chat: { targets: [at('first', 0.25, 1), at('second', 2, 2)] } },
+  });
+  // One of the three choices comes from the second.
+  first.script('/v1/messages', ['status=503']);
+  const body = { model: 'chat', n: 3, messages: [{ role: 'user', content: 'Hello' }] };
+  const answer = await gateway.fetch('/v1/chat/completions', { json: body });
+  assert.equal(answer.status, 200, await answer.text());
+  const id = answer.headers.get('x-culvert-request-id');
+  const record = (await (await gateway.fetch(`/v1/requests/${id}`)).json()) as { cost_usd: number };
+  const bySecond = second.requests().filter(({ method }) => method === 'POST').length;
+  assert.ok(bySecond > 0);
+  assert.equal(record.cost_usd, 0.25 * (3 - bySecond) + 2 * bySecond);
+});

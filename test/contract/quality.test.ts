@@ -129,7 +129,8 @@ for (const [what, said, body] of wanting)
       const answered = await ask({ cheap: said, dear }, { ...body, stream });
       assert.deepEqual([answered.model, answered.content, answered.attempts], ['dear', dear.content, '2']);
       assert.deepEqual(answered.classes, ['low_quality', 'ok']);
-      assert.equal(answered.costUsd, 0.0011);
+      assert.equal(answered.costUsd, 0.00121, 'both are paid');
+      if (!stream) assert.equal(answered.usd, '0.00121');
     });
 
 test('an answer as long as its caller allows, and one that calls a tool, pass', async () => {
@@ -149,7 +150,7 @@ for (const stream of [false, true])
     assert.equal(answered.costUsd, 0.00011);
     if (!stream) assert.equal(answered.usd, '0.00011');
     const last = await ask({ cheap: { content: 'No.' }, dear: { content: 'Nor.' } }, { stream });
-    assert.deepEqual([last.model, last.content], ['dear', 'Nor.']);
+    assert.deepEqual([last.model, last.content, last.costUsd], ['dear', 'Nor.', 0.00121]);
   });
 
 test('checks that are not wanted are not made, and models without any answer as before', async () => {

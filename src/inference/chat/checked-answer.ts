@@ -4,6 +4,7 @@ import type { StreamMark } from '../dialects/dialect.ts';
 import type { FinishReason, NeutralEvent } from '../neutral/event.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
+import { usdOf } from '../neutral/price.ts';
 import { type Answer, answeredElsewhere } from '../spine/answer.ts';
 import type { Job } from '../spine/job.ts';
 import type { AttemptSink, AttemptSource, Chunk, Pace } from '../spine/sink.ts';
@@ -74,10 +75,13 @@ export class CheckedAnswer<C> implements AttemptSink {
     const why = await this.#lacking();
     if (why === null) return this.#goOn() ? this.#next.end(null) : answeredElsewhere();
     const { usage, usageSource } = this.#answer.trial!.seen(true, null);
-    const { progress } = this.#job;
+    const { progress, atMs } = this.#job;
+    const costUsd = (usage && usdOf(usage, this.#answer.attempt.target.price, atMs)) ?? 0;
+    progress.besideUsd += costUsd;
     this.#job.heldBack = async () => {
       progress.usage = usage;
       progress.usageSource = usageSource;
+      progress.besideUsd -= costUsd;
       if (this.#goOn()) await this.#next.end(null);
     };
     return fault('low_quality', `did not pass the model's check: ${why}`);

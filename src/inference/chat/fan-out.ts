@@ -5,6 +5,7 @@ import { type Loss, lossComment, lossesOf, lossHeader, lossHeaderName } from '..
 import { sumOf, type Usage } from '../neutral/usage.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import { refusalHeaders, withCostOfAll } from '../spine/answer.ts';
+import { besideUsd } from '../spine/beside-usd.ts';
 import { type ContestParts, type Job, type JobProgress, type MakeTrial, newProgress } from '../spine/job.ts';
 import { runAttempts } from '../spine/run-attempts.ts';
 import { type Chunk, type Client, type Failed, type HeaderList, type Sink, sendWhole } from '../spine/sink.ts';
@@ -63,7 +64,7 @@ export async function runFanOut(parts: ContestParts, job: Job, choices: Choices)
     }),
   );
   joinProgress(
-    job.progress,
+    job,
     children.map((child) => child.progress),
     merge,
   );
@@ -240,7 +241,7 @@ function withLosses(headers: HeaderList, losses: readonly Loss[]): HeaderList {
  * worst. A whole answer in which one child failed has not `reached` the client: the others' answers were for nobody.
  */
 function joinProgress(
-  into: JobProgress,
+  { progress: into, atMs }: Pick<Job, 'progress' | 'atMs'>,
   children: readonly JobProgress[],
   { reached: answerReached, losses }: Merge,
 ): void {
@@ -258,6 +259,7 @@ function joinProgress(
   );
   const used = children.flatMap(({ usage }) => (usage === null ? [] : [usage]));
   into.usage = used.reduce(sumOf, null as Usage | null);
+  into.besideUsd += besideUsd(children, into, atMs);
   into.usageSource = children.every(({ usageSource }) => usageSource === 'upstream') ? 'upstream' : 'counted';
   const whole = children.every(({ delivered }) => delivered === 'whole');
   const reached = children.filter(({ delivered }) => delivered !== 'nothing').length;

@@ -8,10 +8,10 @@ import { type RankedBy, rankTexts } from '../forwarded/rank-texts.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { sumOf } from '../neutral/usage.ts';
 import { costHeaders } from '../spine/answer.ts';
+import { besideUsd } from '../spine/beside-usd.ts';
 import type { Plan } from '../spine/endpoint.ts';
 import { type JobProgress, newProgress } from '../spine/job.ts';
 import { settleCall } from '../spine/settle-call.ts';
-import { jointPrice } from './joint-price.ts';
 import type { VectorCallHold, VectorMeterCall, VectorServices } from './meter-vectors.ts';
 
 /** What of a call must be embedded: `size` is known already where only that was asked for. */
@@ -94,6 +94,7 @@ export class Hold implements VectorCallHold {
   settle({ status, failure, aborted }: { status: number; failure: Failure | null; aborted: boolean }): void {
     const parts = [this.#embedded, this.#ranked].filter((part) => part !== null);
     const progress = parts.reduce(joined, null) ?? newProgress();
+    if (parts.length > 1) progress.besideUsd = besideUsd(parts, progress, this.#claim.atMs);
     // The work is done, whether or not its caller waited for the answer.
     const done = failure === null && status < 400;
     progress.delivered = done ? 'whole' : 'nothing';
@@ -105,7 +106,6 @@ export class Hold implements VectorCallHold {
       stream: false,
       progress,
       client: { gone: aborted, committed: done },
-      ...(parts.length > 1 && { price: jointPrice(parts, this.#claim.atMs) }),
     };
     settleCall(this.#services, this.#call, this.#claim, this.#reserved, ended, this.#doneMilli);
   }

@@ -98,7 +98,8 @@ export class Answer<C = Bytes> implements Watched {
     const own = this.trial?.seen(true, null).usage ?? null;
     const usage = own === null ? progress.usage : sumOf(progress.usage, own);
     if (usage === null || (measuredLater.has(endpoint) && usage.audioMs === undefined)) return null;
-    return usdOf(usage, this.attempt.target.price, atMs);
+    const ownUsd = usdOf(usage, this.attempt.target.price, atMs);
+    return ownUsd === null ? null : ownUsd + progress.besideUsd;
   }
 
   headers(facts: Omit<AnswerFacts, 'answer'>): HeaderList {

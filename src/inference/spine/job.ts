@@ -105,6 +105,11 @@ export interface JobProgress {
   firstTokenMs: number | null;
   usage: Usage | null;
   usageSource: UsageSource;
+  /**
+   * USD beside what `usage` costs at the price of the target that answered: of answers that failed their model's check,
+   * and what other models of a joined request cost more than that one. Negative where they cost less.
+   */
+  besideUsd: number;
   /** HTTP status sent, or that of the failure; 499 when the caller left first. */
   status: number;
   /** `ok`, `aborted` or the failure's kind. */
@@ -125,6 +130,7 @@ export function newProgress(calls = 1): JobProgress {
     firstTokenMs: null,
     usage: null,
     usageSource: 'none',
+    besideUsd: 0,
     status: 0,
     class: 'ok',
   };

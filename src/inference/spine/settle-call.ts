@@ -1,5 +1,4 @@
 import type { Claim, Delivered, Reservation } from '../../metering/admission.ts';
-import type { Price } from '../neutral/price.ts';
 import type { RouteRecord } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import type { Job, JobProgress } from './job.ts';
@@ -11,8 +10,6 @@ import type { Client } from './sink.ts';
 export type EndedJob = Pick<Job, 'user' | 'tag' | 'stream'> & {
   progress: Omit<JobProgress, 'answeredBy'> & { answeredBy: { target: Pick<Target, 'id' | 'price'> } | null };
   client: Pick<Client, 'gone' | 'committed'>;
-  /** Price of its tokens, when several models had them; absent: that of the target that answered. */
-  price?: Price | null;
 };
 
 /** Exactly once for every reservation, whatever way the request ended. `doneMilli`: as settlement's, less than was held. */
@@ -21,7 +18,7 @@ export function settleCall(
   call: Pick<ModelCall, 'clientRequestId' | 'startedMs' | 'tag'>,
   claim: Claim,
   reserved: Reservation,
-  { progress, client, user, tag = null, stream, price }: EndedJob,
+  { progress, client, user, tag = null, stream }: EndedJob,
   doneMilli?: number,
 ): void {
   const aborted = client.gone && progress.delivered !== 'whole';
@@ -38,9 +35,10 @@ export function settleCall(
     ms: services.clock.monotonicMs() - call.startedMs,
     firstTokenMs: progress.firstTokenMs,
     target: target?.id ?? null,
-    price: price === undefined ? (target?.price ?? null) : price,
+    price: target?.price ?? null,
     usage: progress.usage,
     usageSource: progress.usageSource,
+    besideUsd: progress.besideUsd,
     user,
     tag: call.tag ?? tag,
     route: {
