@@ -64,8 +64,9 @@ export const rooms: readonly Room[] = [
       'src/inference/forwarded',
     ],
   },
+  { path: 'src/mcp', mayImport: ['src/net', 'src/inference/transport'] },
   { path: 'src/vectors', mayImport: ['src/net', 'src/inference/transport'] },
-  { path: 'src/tools', mayImport: ['src/net', 'src/inference/routing', 'src/inference/transport'] },
+  { path: 'src/tools', mayImport: ['src/mcp', 'src/inference/routing'] },
   { path: 'src/simulator', mayImport: ['src/inference/dialects'] },
   {
     path: 'src/stores',

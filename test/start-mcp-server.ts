@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { CallToolRequestSchema, isInitializeRequest, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+
+/** A real MCP server over Streamable HTTP, made with the official SDK. */
+export interface TestMcpServer {
+  url: string;
+  /** Of its port, for `fetch.allow_private`. */
+  place: string;
+  /** Headers of every request so far. */
+  heard(): readonly IncomingHttpHeaders[];
+  /** Calls of the tool `wait` that run now. */
+  waiting(): number;
+  /** It forgets its sessions, as after a restart. */
+  forget(): void;
+  close(): Promise<void>;
+}
+
+export interface TestMcpOptions {
+  /** `stateless`: no session, answers in JSON. Default: sessions, and answers as events. */
+  form?: 'sessions' | 'stateless';
+  /** Answers instead of the server; true: it has. */
+  before?(request: IncomingMessage, response: ServerResponse): boolean;
+  /** Names of further tools, which answer with their name. */
+  tools?: readonly string[];
+}
+
+const tools = [
+  {
+    name: 'add',
+    title: 'Add',
+    description: 'Adds two numbers.',
+    inputSchema: {
+      type: 'object' as const,
+      properties: { a: { type: 'number' }, b: { type: 'number' } },
+      required: ['a', 'b'],
+    },
+    annotations: { readOnlyHint: true },
+  },
+  {
+    name: 'large',
+    description: 'Answers with so many characters.',
+    inputSchema: { type: 'object' as const, properties: { chars: { type: 'integer' } } },
+  },
+  { name: 'wait', description: 'Answers never.', inputSchema: { type: 'object' as const } },
+  { name: 'fail', description: 'Says that it failed.', inputSchema: { type: 'object' as const } },
+  { name: 'throw', description: 'Answers with an error.', inputSchema: { type: 'object' as const } },
+];
+
+type Args = Record<string, unknown>;
+
+/** What the tools do, over whichever transport; `waits` counts calls of `wait`. */
+export function createTestServer(further: readonly string[] = [], waits: { running: number } = { running: 0 }): Server {
+  const server = new Server({ name: 'test', version: '1.0.0' }, { capabilities: { tools: {} } });
+  const all = [...tools, ...further.map((name) => ({ name, inputSchema: { type: 'object' as const } }))];
+  // Two pages, as a server with many has them.
+  server.setRequestHandler(ListToolsRequestSchema, ({ params }) =>
+    params?.cursor === undefined ? { tools: all.slice(0, 2), nextCursor: '2' } : { tools: all.slice(2) },
+  );
+  server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: args = {} } }, { signal }) => {
+    const { a, b, chars } = args as Args;
+    switch (name) {
+      case 'add':
+        return {
+          content: [{ type: 'text', text: String(Number(a) + Number(b)) }],
+          structuredContent: { sum: Number(a) + Number(b) },
+        };
+      case 'large':
+        return { content: [{ type: 'text', text: 'x'.repeat(Number(chars)) }] };
+      case 'wait':
+        waits.running += 1;
+        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+        waits.running -= 1;
+        return { content: [] };
+      case 'fail':
+        return { content: [{ type: 'text', text: 'It did not work.' }], isError: true };
+      case 'throw':
+        throw new Error('It broke.');
+      default:
+        return { content: [{ type: 'text', text: name }] };
+    }
+  });
+  return server;
+}
+
+export async function startMcpServer(
+  t: { after(done: () => Promise<void>): void },
+  { form = 'sessions', before, tools: further = [] }: TestMcpOptions = {},
+): Promise<TestMcpServer> {
+  const sessions = new Map<string, StreamableHTTPServerTransport>();
+  const heard: IncomingHttpHeaders[] = [];
+  const waits = { running: 0 };
+  const connect = (transport: StreamableHTTPServerTransport) =>
+    createTestServer(further, waits).connect(transport as Transport);
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    heard.push(request.headers);
+    if (before?.(request, response)) return;
+    const id = request.headers['mcp-session-id'];
+    const known = typeof id === 'string' ? sessions.get(id) : undefined;
+    if (known !== undefined) return known.handleRequest(request, response);
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body: unknown = chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString());
+    if (form === 'stateless') {
+      const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
+      await connect(transport);
+      return transport.handleRequest(request, response, body);
+    }
+    if (!isInitializeRequest(body)) return void response.writeHead(404).end();
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (made) => void sessions.set(made, transport),
+    });
+    await connect(transport);
+    return transport.handleRequest(request, response, body);
+  }
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  t.after(close);
+  return {
+    url: `http://127.0.0.1:${port}/mcp`,
+    place: `127.0.0.1:${port}`,
+    heard: () => heard,
+    waiting: () => waits.running,
+    forget: () => sessions.clear(),
+    close,
+  };
+}
