@@ -119,11 +119,12 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const { plans } = callers;
   const storage = openStorage({
     folder,
+    measure: stores.storageSizes,
     allowed: (account) => plans().plan(callers.planOf(account)).storageBytes,
     reserve: () => upstreams.snapshot().config.storage.reserve ?? null,
     clock,
   });
-  opened(storage.close);
+  opened(storage.stop);
   const recovered = await ledger.recover();
   if (recovered > 0)
     log.warn({ requests: recovered }, 'requests of a crashed process were charged with their estimates');

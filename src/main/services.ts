@@ -24,7 +24,7 @@ import { createLimitedAdmission, createSettledLimits, createSettlement } from '.
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import { openSpool } from '../net/spool.ts';
 import type { Log } from '../observe/log.ts';
-import { accountOfTenant } from '../stores/sqlite/storage-sizes.ts';
+import { accountOfTenant } from '../stores/storage-sizes.ts';
 import type { Books } from './books.ts';
 import type { KeptBodies } from './kept-bodies.ts';
 import type { Storage } from './storage.ts';

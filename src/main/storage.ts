@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
-import { createWorkThread } from '../kernel/work-thread.ts';
-import { createStorageBook, type KeptBytes, type StorageBook } from '../metering/storage-book.ts';
+import { createStorageBook, type StorageBook, type StorageParts } from '../metering/storage-book.ts';
 import { createDiskRoom, type DiskRoom } from '../stores/disk-room.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
-import { accountOfTenant } from '../stores/sqlite/storage-sizes.ts';
+import { accountOfTenant } from '../stores/storage-sizes.ts';
 import type { PageStore } from '../tools/page-store.ts';
 
 /** How much accounts store, and the room for it. */
@@ -14,19 +13,18 @@ export interface Storage {
   room: DiskRoom;
   /** From here on vectors and uploads, which are opened later, count, too. */
   count(sources: { vectors(account: string): Promise<number | null>; uploads(account: string): number }): void;
-  close(): Promise<void>;
+  stop(): void;
 }
 
 export function openStorage(options: {
   folder: DataFolder;
+  measure: StorageParts['measure'];
   allowed(account: string): number | null;
   reserve(): number | null;
   clock: Clock;
 }): Storage {
   const { folder, clock } = options;
   const room = createDiskRoom(folder.path, options.reserve);
-  const entry = new URL('../stores/sqlite/storage-sizes-worker.ts', import.meta.url);
-  const thread = createWorkThread(entry, 'thread of storage sizes');
   let counted: Parameters<Storage['count']>[0] | null = null;
   const book = createStorageBook({
     allowed: options.allowed,
@@ -36,12 +34,7 @@ export function openStorage(options: {
       return counted.vectors(account);
     },
     uploads: (account) => counted?.uploads(account) ?? 0,
-    async measure() {
-      const message = { path: folder.path };
-      const sizes = await thread.ask<KeptBytes[]>((id) => ({ message: { id, ...message }, transfer: [] }));
-      thread.letGo();
-      return sizes;
-    },
+    measure: options.measure,
     room: room.refusal,
     clock,
   });
@@ -57,10 +50,7 @@ export function openStorage(options: {
     count(sources) {
       counted = sources;
     },
-    async close() {
-      room.stop();
-      await thread.close();
-    },
+    stop: room.stop,
   };
 }
 

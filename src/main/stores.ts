@@ -7,6 +7,7 @@ import type { ProviderObjectStore } from '../auth/provider-object-store.ts';
 import type { SessionStore } from '../auth/session-store.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { createWorkThread } from '../kernel/work-thread.ts';
 import type { AlertStore } from '../metering/alert-store.ts';
 import type { Counters } from '../metering/counters.ts';
 import type { Ledger } from '../metering/ledger.ts';
@@ -18,6 +19,7 @@ import type { ReplyStore } from '../metering/reply-store.ts';
 import type { ResponseStore } from '../metering/response-store.ts';
 import { bucketsOf, callMilliIn, scopesOf } from '../metering/scope.ts';
 import { booksWithOpen, createLocalOnLoss } from '../metering/state-loss.ts';
+import type { KeptBytes } from '../metering/storage-book.ts';
 import type { SharedTally } from '../metering/tally.ts';
 import { createPostgresAccountStore } from '../stores/postgres/account-store.ts';
 import { createPostgresAlertStore } from '../stores/postgres/alert-store.ts';
@@ -34,6 +36,7 @@ import { createPostgresProviderObjectStore } from '../stores/postgres/provider-o
 import { createPostgresReplyStore } from '../stores/postgres/reply-store.ts';
 import { createPostgresResponseStore } from '../stores/postgres/response-store.ts';
 import { createPostgresSessionStore } from '../stores/postgres/session-store.ts';
+import { postgresStorageSizes } from '../stores/postgres/storage-sizes.ts';
 import { mayPass, whyUnusable } from '../stores/postgres/unusable.ts';
 import { createPostgresVectorRegistry } from '../stores/postgres/vector-registry.ts';
 import { RedisCounters } from '../stores/redis/counters.ts';
@@ -85,6 +88,8 @@ export interface Stores {
   crawls(): Promise<{ store: CrawlStore; others: 'alone' | 'may-live'; pace: SharedPace | null }>;
   /** Whether there may be crawls already: then a start continues them. */
   crawlsKept(): boolean;
+  /** Bytes that accounts keep in them, by kind. */
+  storageSizes(): Promise<readonly KeptBytes[]>;
   /** Names this process in reservations and replies. */
   bootId: string;
   /** Why nothing can be admitted right now, by its cause. */
@@ -138,6 +143,8 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
   let crawls: CrawlStore | null = null;
   const responsesDb = join(folder.path, 'responses.db');
   let responses: ResponseStore | null = null;
+  const sizesEntry = new URL('../stores/sqlite/storage-sizes-worker.ts', import.meta.url);
+  const sizesThread = createWorkThread(sizesEntry, 'thread of storage sizes');
   return {
     accounts: { ...accounts, load: () => namingLate(folder.culvertDb, accounts.load()) },
     pages,
@@ -167,9 +174,16 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
     replies,
     notices,
     alerts,
+    async storageSizes() {
+      const { path } = folder;
+      const sizes = await sizesThread.ask<KeptBytes[]>((id) => ({ message: { id, path }, transfer: [] }));
+      sizesThread.letGo();
+      return sizes;
+    },
     bootId,
     troubles: () => ({ ledger: ledger.trouble(), counters: counters.trouble() }),
     async close() {
+      await sizesThread.close();
       await counters.close();
       await ledger.shutdown();
       await replies.close();
@@ -275,6 +289,7 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
     replies: createPostgresReplyStore(database),
     notices: createPostgresNoticeStore(database),
     alerts: createPostgresAlertStore(database),
+    storageSizes: () => postgresStorageSizes(database),
     bootId,
     troubles: () => ({ ledger: ledger.trouble() ?? lease.trouble(), counters: counters.trouble() }),
     async close() {

@@ -49,6 +49,8 @@ export interface StorageUsage {
 /** Older measures are made anew beside the answer; before a refusal those that are this old. */
 const measureIntervalMs = 5 * 60_000;
 const refusalMeasureMs = 5_000;
+/** Measuring takes at most one part in so many of the time. */
+const measureShare = 20;
 /** Pictures are removed when their links end, an hour after they were made. */
 const pictureMs = 3_600_000;
 const minuteMs = 60_000;
@@ -57,11 +59,13 @@ export function createStorageBook(parts: StorageParts): StorageBook {
   const { clock } = parts;
   let measured = new Map<string, Map<MeasuredKind, number>>();
   let measuredMs = Number.NEGATIVE_INFINITY;
+  let measureTookMs = 0;
   let measuring: Promise<void> | null = null;
   /** Bytes by account, by the minute in which they were kept: at most 61 of them. */
   const pictures = new Map<number, Map<string, number>>();
 
   async function measureNow(): Promise<void> {
+    const startMs = clock.monotonicMs();
     try {
       const kept = await parts.measure();
       measured = new Map();
@@ -70,10 +74,12 @@ export function createStorageBook(parts: StorageParts): StorageBook {
       // A part that cannot be read now is read next time.
     }
     measuredMs = clock.monotonicMs();
+    measureTookMs = measuredMs - startMs;
   }
 
   function renewed(olderThanMs: number): Promise<void> {
-    if (clock.monotonicMs() - measuredMs <= olderThanMs) return Promise.resolve();
+    if (clock.monotonicMs() - measuredMs <= Math.max(olderThanMs, measureShare * measureTookMs))
+      return Promise.resolve();
     measuring ??= measureNow().finally(() => {
       measuring = null;
     });

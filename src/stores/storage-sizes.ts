@@ -1,0 +1,51 @@
+import type { KeptBytes, MeasuredKind } from '../metering/storage-book.ts';
+
+/** Rows of accounts in a table of either database, by owner. */
+export interface StorageLook {
+  kind: MeasuredKind;
+  /** The file of the data folder that has its tables; PostgreSQL has those of all. */
+  file: string;
+  /** Gives `owner` and `bytes`. `prefix` stands before the name of each table: '' or `culvert.`. Reads lengths only. */
+  sql(prefix: string): string;
+  accountOf(owner: string): string;
+}
+
+export const storageLooks: readonly StorageLook[] = [
+  {
+    kind: 'pages',
+    file: 'pages.db',
+    sql: (prefix) => `SELECT tenant AS owner, sum(chars) AS bytes FROM ${prefix}page GROUP BY tenant`,
+    accountOf: accountOfTenant,
+  },
+  {
+    kind: 'crawls',
+    file: 'crawl.db',
+    sql: (prefix) => `SELECT account AS owner, sum(octet_length(page)) AS bytes
+      FROM ${prefix}crawl_page JOIN ${prefix}crawl AS crawl ON crawl.id = crawl GROUP BY account`,
+    accountOf: (owner) => owner,
+  },
+  {
+    kind: 'responses',
+    file: 'responses.db',
+    sql: (prefix) => `SELECT tenant AS owner, sum(length(input) + length(answer) + coalesce(length(events), 0)) AS bytes
+        FROM ${prefix}response GROUP BY tenant
+      UNION ALL SELECT tenant AS owner, sum(length(item)) AS bytes FROM ${prefix}conversation_item GROUP BY tenant`,
+    accountOf: accountOfTenant,
+  },
+  {
+    kind: 'replies',
+    file: 'culvert.db',
+    sql: (prefix) => `SELECT scope AS owner, sum(length(sealed)) AS bytes FROM ${prefix}reply GROUP BY scope`,
+    accountOf: (owner) => accountOfTenant(owner.slice(owner.indexOf(':') + 1)),
+  },
+];
+
+/** Rows of `look.sql` as the storage book takes them. */
+export function keptBytesOf({ kind, accountOf }: StorageLook, rows: readonly Record<string, unknown>[]): KeptBytes[] {
+  return rows.map(({ owner, bytes }) => ({ account: accountOf(String(owner)), kind, bytes: Number(bytes ?? 0) }));
+}
+
+/** Tenants are `account/name`. */
+export function accountOfTenant(tenant: string): string {
+  return tenant.split('/', 1)[0]!;
+}
