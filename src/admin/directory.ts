@@ -126,7 +126,7 @@ function directoryOf(config: Config, stored: Stored): Directory {
   for (const key of keysInForce(declared, stored)) {
     const id = declaredKeyId(key);
     const tenant = `${key.account}/${key.name}`;
-    keys.set(id, { ...key, id, tenant, limits: null, revokedMs: null, from: 'configuration', row: null });
+    keys.set(id, { ...key, id, tenant, limits: key.limits, revokedMs: null, from: 'configuration', row: null });
   }
   const plans = new Map<string, KnownPlan>();
   for (const plan of stored.plans) plans.set(plan.name, { ...plan, from: 'admin api' });

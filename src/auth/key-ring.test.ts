@@ -38,8 +38,9 @@ const clock = fakeClock();
 const ring = createKeyRing(clock, declared);
 const nowhere = () => assert.fail('the address of a key that is bound to none is asked');
 
-function declaredKey(over: Partial<DeclaredKey>): DeclaredKey {
-  return { key: '', account: 'dev', name: 'laptop', expiresMs: null, models: null, ips: null, ...over };
+function declaredKey({ key, ...over }: Partial<DeclaredKey> & { key: string }): DeclaredKey {
+  const facts = { account: 'dev', name: 'laptop', expiresMs: null, models: null, ips: null, limits: null };
+  return { hash: hashKey(key), ...facts, ...over };
 }
 
 function enter(headers: KeyHeaders, of: KeyRing = ring) {
@@ -99,6 +100,17 @@ test('an account that is declared nowhere has the default plan', () => {
 test('a vendor key beside ours is ignored, the same key twice is one key', () => {
   const caller = enter({ authorization: 'Bearer sk-proj-vendor', 'x-api-key': devKey, 'api-key': devKey });
   assert.ok(!isFailure(caller));
+});
+
+test('a key whose hash alone is known opens, whatever it begins with', () => {
+  const foreign = createKeyRing(clock, {
+    ...declared,
+    keys: [...declared.keys, declaredKey({ key: 'sk-of-another-gateway', name: 'moved' })],
+  });
+  const caller = enter({ authorization: 'Bearer sk-of-another-gateway' }, foreign);
+  assert.ok(!isFailure(caller));
+  assert.equal(caller.tenant, 'dev/moved');
+  assert.equal(refusal({ authorization: 'Bearer sk-of-another-gateway', 'x-api-key': devKey }, foreign)[0], 401);
 });
 
 test('two different keys are 401', () => {

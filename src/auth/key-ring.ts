@@ -9,7 +9,7 @@ import { type KeyRow, nothingStored, type OperatorRow, type Stored } from './acc
 import { adminOperator, type Operator } from './operator.ts';
 import type { Principal } from './principal.ts';
 
-/** Only values with this prefix are taken for ours; clients send keys of other vendors beside them. */
+/** Values with this prefix are always taken for ours; clients send keys of other vendors beside them. */
 export const keyPrefix = 'sk-cv-';
 
 /** SHA-256, hex. The secrets are 256 random bits: a slow hash would only slow the hot path. */
@@ -110,7 +110,7 @@ export function createKeyRing(clock: Clock, first: Declared): KeyRing {
 
   /** Measured 0.7 µs with the hash; a cache of presented secrets would save 0.4 and keep secrets in memory. */
   function find(headers: KeyHeaders): KeyEntry | Failure {
-    const secret = presentedSecret(headers, adminHash);
+    const secret = presentedSecret(headers, entries);
     if (typeof secret !== 'string') return secret;
     return findHashed(hashKey(secret));
   }
@@ -189,19 +189,17 @@ const notBearer = ' ';
 
 /**
  * The candidate among `authorization: Bearer`, `x-api-key`, `api-key` and `x-goog-api-key`. A value that neither begins
- * with `sk-cv-` nor hashes to `adminHash` is not a candidate, because clients send other vendors' keys along. Two
+ * with `sk-cv-` nor has a hash in `entries` is not a candidate, because clients send other vendors' keys along. Two
  * different candidates count as no key.
  */
-function presentedSecret(headers: KeyHeaders, adminHash: string | null): string | Failure {
+function presentedSecret(headers: KeyHeaders, entries: ReadonlyMap<string, KeyEntry>): string | Failure {
   let found: string | null = null;
   let sawForeign = false;
   for (let at = 0; at <= keyHeaders.length; at += 1) {
     const value = at === 0 ? bearer(headers.authorization) : headers[keyHeaders[at - 1]!];
     const text = typeof value === 'string' ? value : value?.[0];
     if (text === undefined || text === '' || text === found) continue;
-    const ours =
-      text.length <= keyLengthMax &&
-      (text.startsWith(keyPrefix) || (adminHash !== null && hashKey(text) === adminHash));
+    const ours = text.length <= keyLengthMax && (text.startsWith(keyPrefix) || entries.has(hashKey(text)));
     if (!ours) sawForeign = true;
     else if (found !== null) return twoKeys;
     else found = text;
@@ -220,7 +218,8 @@ function bearer(value: string | undefined): string | undefined {
 export interface DeclaredKey {
   /** The store's word on a secret counts before that of a variable, which clients have for themselves too. Default: file. */
   from?: 'file' | 'environment';
-  key: string;
+  /** Of its secret; see `hashKey`. */
+  hash: string;
   account: string;
   name: string;
   /** Wall-clock ms; null: never. */
@@ -228,6 +227,7 @@ export interface DeclaredKey {
   models: readonly string[] | null;
   /** Addresses and networks; null = any. */
   ips: readonly string[] | null;
+  limits: KeyLimitsConfig | null;
 }
 
 /** Contents of the configuration file. They win over stored entries of the same name. */
@@ -261,7 +261,7 @@ interface KeyEntry {
  */
 export function keysInForce(declared: Declared, stored: Stored): readonly DeclaredKey[] {
   const isKnown = (hash: string) => stored.keys.some(({ secrets }) => secrets.some((secret) => secret.hash === hash));
-  return declared.keys.filter(({ key, from }) => from !== 'environment' || !isKnown(hashKey(key)));
+  return declared.keys.filter(({ hash, from }) => from !== 'environment' || !isKnown(hash));
 }
 
 /** All secrets that open anything, by their hex SHA-256. Those of revoked keys are not in it. */
@@ -308,7 +308,7 @@ export function buildDirectory(declared: Declared, stored: Stored): Map<string, 
     if (operator.hash !== null) put(operator.hash, null, entryOf('admin', adminIdentity, operatorOf(operator)));
   }
   // After the stored ones: the file is what the operator sees, so it decides.
-  for (const key of keysInForce(declared, stored)) put(hashKey(key.key), null, entryOf('user', declaredIdentity(key)));
+  for (const key of keysInForce(declared, stored)) put(key.hash, null, entryOf('user', declaredIdentity(key)));
   // Last: a secret that is both must not open /v1.
   if (declared.adminKey !== null) put(hashKey(declared.adminKey), null, entryOf('admin', adminIdentity));
   return entries;
@@ -329,7 +329,7 @@ function storedIdentity(key: KeyRow): Identity {
 }
 
 function declaredIdentity(key: DeclaredKey): Identity {
-  return { ...key, id: declaredKeyId(key), tenant: `${key.account}/${key.name}`, limits: null };
+  return { ...key, id: declaredKeyId(key), tenant: `${key.account}/${key.name}` };
 }
 
 const adminIdentity: Identity = {

@@ -9,7 +9,7 @@ import { type Declared, hashKey } from './key-ring.ts';
 const hourMs = 3_600_000;
 const declared: Declared = {
   accounts: [{ id: 'dev', plan: 'pro', status: 'active' }],
-  keys: [{ key: 'sk-cv-declared', account: 'dev', name: 'file', expiresMs: null, models: null, ips: null }],
+  keys: [{ hash: 'of-declared', account: 'dev', name: 'file', expiresMs: null, models: null, ips: null, limits: null }],
   adminKey: null,
   defaultPlan: 'free',
 };

@@ -114,11 +114,13 @@ function checkKeys(config: Config): PathProblem[] {
         message: `keys[${twin}] has the same account and name; give this key a name of its own`,
       });
 
-    const same = bySecret.get(key.key);
-    if (same === undefined) bySecret.set(key.key, index);
-    else problems.push({ path: ['keys', index, 'key'], message: `keys[${same}].key is the same secret` });
-    if (key.key === config.admin.key) {
-      problems.push({ path: ['keys', index, 'key'], message: 'admin.key is the same secret' });
+    const secret = key.key ?? key.sha256!;
+    const field = key.key === undefined ? 'sha256' : 'key';
+    const same = bySecret.get(secret);
+    if (same === undefined) bySecret.set(secret, index);
+    else problems.push({ path: ['keys', index, field], message: `keys[${same}].${field} is the same secret` });
+    if (secret === config.admin.key) {
+      problems.push({ path: ['keys', index, field], message: 'admin.key is the same secret' });
     }
 
     if (key.plan === undefined) return;

@@ -187,11 +187,19 @@ export const accountsSchema = z
   .default({})
   .describe('Who pays. Accounts that only keys name need not be listed.');
 
-const declaredKeySchema = z.strictObject({
+const declaredKeyFields = z.strictObject({
   key: secret()
     .regex(/^sk-cv-[A-Za-z0-9_-]{8,200}$/, 'expected sk-cv- followed by 8 to 200 letters, digits, _ or -')
     .refine((text) => !text.startsWith('sk-cv-admin-'), 'sk-cv-admin- is for the admin key (admin.key)')
+    .optional()
     .describe('The secret: `sk-cv-` and 8 to 200 letters, digits, _ or -.'),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, 'expected 64 small hex digits, the SHA-256 of the secret')
+    .optional()
+    .describe(
+      'SHA-256 of the secret in hex, in the place of `key`. The secret may then begin with anything, such as one that another gateway gave out.',
+    ),
   account: name("an account's name").default('default').describe('Who pays.'),
   name: name("a key's name")
     .default('default')
@@ -200,7 +208,16 @@ const declaredKeySchema = z.strictObject({
   expires: instant().optional().describe('When it stops working: a date (its first instant, UTC) or a time.'),
   models: globs().optional().describe('Models it may use; * stands for any characters. Default: all of the plan.'),
   ips: z.array(network()).max(1_000).default([]).describe('Addresses it may be used from. Empty: any.'),
+  limits: keyLimitsSchema.optional(),
 });
+
+const declaredKeySchema = declaredKeyFields
+  .superRefine(({ key, sha256 }, context) => {
+    if ((key === undefined) !== (sha256 === undefined)) return;
+    const [path, message] = key === undefined ? ['key', 'is required'] : ['sha256', 'key is its secret already'];
+    context.addIssue({ code: 'custom', path: [path], message });
+  })
+  .meta({ oneOf: [{ required: ['key'] }, { required: ['sha256'] }] });
 
 export const keysSchema = z
   .array(declaredKeySchema)

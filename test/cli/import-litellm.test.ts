@@ -134,7 +134,7 @@ test('what has no place is told with its line, and stands in the file as a comme
   const told = lines(team);
   for (const wanted of [
     /^43 model_list\[3\]\.litellm_params\.temperature: not carried over/,
-    /^47 model_list\[4\]\.litellm_params\.model: this model is not carried over: there is no provider for bedrock/,
+    /^47 model_list\[4\]\.litellm_params\.model: this model is not carried over: there is no provider for clarifai/,
     /^\d+ litellm_settings\.cache: not carried over: answers are not cached/,
     /^\d+ litellm_settings\.success_callback: not carried over: \/metrics has the metrics/,
     /^84 litellm_settings\.num_retries: not carried over: router_settings has it too, and wins/,
@@ -170,6 +170,76 @@ test('odd entries are left out one by one, with why', () => {
     ['mistral', 'mistral-small', 1, 0.333],
   ]);
   assert.equal(providers.mistral!.api_key, 'value-of-MISTRAL_KEY');
+});
+
+test('models in clouds keep their region, project and credentials, and lose LiteLLM’s routes', () => {
+  const one = imported(fileOf('clouds'));
+  const config = loaded(one, { AWS_ROLE: 'arn:aws:iam::123456789012:role/models' });
+  const targets = Object.entries(config.models).map(([alias, { targets }]) => [alias, targets[0]!]) as [
+    string,
+    { provider: string; model: string },
+  ][];
+  const found = Object.fromEntries(
+    targets.map(([alias, { provider, model }]) => {
+      const { type, region, project, aws, google, entra, api_key, base_url } = config.providers[provider]!;
+      return [alias, [type, model, { region, project, aws, google, entra, api_key, base_url }]] as const;
+    }),
+  );
+  const known = (members: object) => JSON.parse(JSON.stringify(members)) as unknown;
+  assert.deepEqual(known(found), {
+    claude: [
+      'bedrock',
+      'us.anthropic.claude-sonnet-4-5-20250929-v1:0',
+      {
+        region: 'us-east-1',
+        aws: {
+          access_key_id: 'value-of-AWS_ID',
+          secret_access_key: 'value-of-AWS_SECRET',
+          role_arn: 'arn:aws:iam::123456789012:role/models',
+        },
+      },
+    ],
+    nova: ['bedrock', 'amazon.nova-lite-v1:0', { region: 'eu-central-1', aws: { profile: 'work' } }],
+    titan: ['bedrock', 'amazon.titan-embed-text-v2:0', { region: 'eu-west-1' }],
+    keyed: ['bedrock', 'meta.llama3-8b-instruct-v1:0', { region: 'us-west-2', api_key: 'value-of-BEDROCK_KEY' }],
+    gemini: [
+      'vertex',
+      'gemini-2.5-flash',
+      { region: 'europe-west4', project: 'my-project', google: { credentials_file: '/etc/service-account.json' } },
+    ],
+    tuned: ['vertex', 'endpoints/1234567890', { region: 'us-central1', project: 'my-project' }],
+    opus: [
+      'vertex',
+      'claude-opus-4-1@20250805',
+      { api_key: '{"type": "service_account", "private_key": "in-clear-0003"}' },
+    ],
+    gpt: [
+      'azure-openai',
+      'gpt-5-deployment',
+      {
+        entra: {
+          tenant_id: 'value-of-AZURE_TENANT',
+          client_id: 'some-application',
+          client_secret: 'value-of-AZURE_SECRET',
+        },
+        base_url: 'https://team.openai.azure.com',
+      },
+    ],
+    foundry: [
+      'azure-openai',
+      'DeepSeek-V3',
+      { api_key: 'value-of-FOUNDRY', base_url: 'https://team.services.ai.azure.com/models' },
+    ],
+  });
+  const told = lines(one).join('\n');
+  assert.match(
+    told,
+    /^10 model_list\[0\]\.litellm_params\.aws_session_name: not carried over: a role is assumed under/m,
+  );
+  assert.match(told, /^29 model_list\[6\].*vertex_credentials: a secret in plain text/m);
+  assert.match(told, /^31 model_list\[7\].*Culvert has no way to ask vertex_ai for openai\/99887766/m);
+  assert.match(told, /model_list\[10\].*Culvert has no way to ask bedrock for agent\/ABC\/DEF/);
+  assert.doesNotMatch(told, /in-clear-0003/);
 });
 
 test('a secret in clear is carried as it is, and no note repeats it', () => {
@@ -265,7 +335,7 @@ describe('culvert import litellm, run as a program', { concurrency: true }, () =
       ['general_settings: {}', /has no model_list/],
       ['- a\n- b', /is not a mapping/],
       ['model_list: [', /is not valid YAML at 1:\d+/],
-      ['model_list: [{ model_name: a, litellm_params: { model: bedrock/x } }]', /none of its models.*line 1.*bedrock/],
+      ['model_list: [{ model_name: a, litellm_params: { model: petals/x } }]', /none of its models.*line 1.*petals/],
     ] as const) {
       const cwd = folderWith(t, text);
       const { code, stderr } = await run(cwd);

@@ -70,7 +70,12 @@ function assertChecks(text: string, { variables }: Imported, file: string): void
   );
 }
 
-const standIns = { secret: 'stand-in-for-a-secret', url: 'https://stand-in.example/v1', text: 'stand-in' } as const;
+const standIns = {
+  secret: 'stand-in-for-a-secret',
+  url: 'https://stand-in.example/v1',
+  text: 'stand-in',
+  arn: 'arn:aws:iam::000000000000:role/stand-in',
+} as const;
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error);

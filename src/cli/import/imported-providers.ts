@@ -30,6 +30,7 @@ export function importProviders(
       type: facts.type,
       ...(facts.baseUrl !== null && { base_url: facts.baseUrl }),
       ...(facts.apiVersion !== null && { api_version: facts.apiVersion }),
+      ...facts.place,
       ...keyOf(facts, of, notes),
       ...(Object.keys(facts.headers).length > 0 && { headers: { ...facts.headers } }),
       ...(Object.keys(timeouts).length > 0 && { timeouts: { ...timeouts } }),

@@ -1,7 +1,8 @@
 import type { ProviderConfig } from '../../config/schema.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { type CloudPlace, placeInCloud } from './litellm-clouds.ts';
 import { type ModelFacts, modelFactsOf, pricesOfLiteLlm } from './litellm-model-info.ts';
-import { type Service, serviceOf, services } from './litellm-services.ts';
+import { modelOf, type Service, serviceOf, services } from './litellm-services.ts';
 import type { Path } from './notes.ts';
 import { isWritable, numberOf, objectOf, plain, reference, secondsOf, textOf, type Values } from './plain-values.ts';
 
@@ -32,6 +33,8 @@ export interface ProviderFacts {
   baseUrl: string | null;
   apiVersion: string | null;
   key: string | null;
+  /** Further members of the provider. */
+  place: JsonObject;
   headers: Readonly<Record<string, string>>;
 }
 
@@ -78,7 +81,10 @@ export function readDeployment(
   if (found === null) return drop([...at, 'model'], `nothing says which service has the model ${params.model}`);
   const service = Object.hasOwn(services, found.service) ? services[found.service]! : null;
   if (service === null) return drop([...at, 'model'], `there is no provider for ${found.service}`);
-  const model = found.model.replace(/^(responses|chat)\//, '');
+  if (service.others?.test(found.model) === true) {
+    return drop([...at, 'model'], `Culvert has no way to ask ${found.service} for ${found.model}`);
+  }
+  const { model, region } = modelOf(service, found.model);
   if (model === '' || /\s/.test(model) || !isWritable(model))
     return drop([...at, 'model'], 'it names no model of its provider');
   if (model.includes('*') && !alias.includes('*')) {
@@ -86,11 +92,12 @@ export function readDeployment(
   }
   if (!nameForm.test(model) || model.length > 256)
     return drop([...at, 'model'], 'it is too long, or has more than one *');
-  const provider = providerOf(values, params, at, found.service, service);
+  const place = placeInCloud(values, service.cloud, params, at, region);
+  const provider = providerOf(values, params, at, { name: found.service, service, place });
   if (provider === null) return null;
 
   for (const name of Object.keys(own)) {
-    if (!known.has(name)) notes.add([...at, name], unknownParameter);
+    if (!known.has(name) && !place.read.includes(name)) notes.add([...at, name], unknownParameter);
   }
   const body = bodyOf(values, params.extra_body, [...at, 'extra_body']);
   const total = secondsOf(values, params.timeout, [...at, 'timeout']);
@@ -118,21 +125,20 @@ function providerOf(
   values: Values,
   params: JsonObject,
   at: Path,
-  name: string,
-  service: Service,
+  { name, service, place }: { name: string; service: Service; place: CloudPlace },
 ): ProviderFacts | null {
-  const where = params.api_base === undefined ? 'base_url' : 'api_base';
+  const where = ['api_base', 'aws_bedrock_runtime_endpoint'].find((one) => params[one] !== undefined) ?? 'base_url';
   const base = baseUrlOf(values, params[where], [...at, where]);
   if (base === null && service.needsBase === true) {
     values.notes.add(at, `this model is not carried over: ${name} needs an api_base`);
     return null;
   }
   // Only for its own service: a key must not go to another address.
-  const envKey = base === null || service.type === 'azure-openai' ? service.envKey : undefined;
+  const envKey = place.keyless || (base !== null && service.cloud !== 'azure') ? undefined : service.envKey;
   const key =
     textOf(values, params.api_key, [...at, 'api_key'], 'secret', envKey) ??
     (envKey === undefined ? null : reference(values, envKey, 'secret'));
-  if (key === null && service.envKey !== undefined) {
+  if (key === null && service.envKey !== undefined && !place.keyless) {
     values.notes.add([...at, where], `no key is sent there: LiteLLM sends ${service.envKey}, which is for ${name}`);
   }
   const apiVersion = service.type === 'azure-openai' ? params.api_version : undefined;
@@ -143,6 +149,7 @@ function providerOf(
     baseUrl: base ?? service.baseUrl ?? null,
     apiVersion: version !== null && /^(\$\{\w+\}|[A-Za-z0-9.-]{1,40})$/.test(version) ? version : null,
     key,
+    place: place.members,
     headers: headersOf(values, params, at),
   };
 }

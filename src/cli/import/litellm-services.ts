@@ -9,14 +9,49 @@ export interface Service {
   envKey?: string;
   /** Nothing is sent there without a base URL of the file's. */
   needsBase?: true;
+  /** Whose regions and credentials its parameters name. */
+  cloud?: 'aws' | 'google' | 'azure';
+  /** What its model ids begin with, which is LiteLLM's alone. */
+  routes?: RegExp;
+  /** Ids behind the service's word that name what Culvert cannot ask. */
+  others?: RegExp;
 }
+
+const azure: Service = {
+  type: 'azure-openai',
+  needsBase: true,
+  cloud: 'azure',
+  routes: /^(o_series|gpt5_series|eu|us|global|global-standard)\//,
+  others: /^(agents|doc-intelligence|flux)\//i,
+};
+
+/** https://docs.litellm.ai/docs/providers/bedrock: a way to ask, or the family of an imported model, and a region. */
+const bedrock: Service = {
+  type: 'bedrock',
+  cloud: 'aws',
+  routes:
+    /^((converse|invoke|converse_like|chat_completions|nova|nova-2)\/|(llama|deepseek_r1|qwen2|qwen3|openai)\/(?=arn:))/,
+  others: /^(agent|agentcore|async_invoke|mantle|claude_platform)\//,
+};
+
+/** https://docs.litellm.ai/docs/providers/vertex: endpoints of one's own and agents are asked in ways of their own. */
+const vertex: Service = {
+  type: 'vertex',
+  cloud: 'google',
+  others: /^(openai|gemma|agent_engine|search_api|semantic-ranker|chirp)\b/,
+};
 
 /** https://docs.litellm.ai/docs/providers */
 export const services: Readonly<Record<string, Service>> = {
   openai: { type: 'openai', envKey: 'OPENAI_API_KEY' },
   'text-completion-openai': { type: 'openai', envKey: 'OPENAI_API_KEY' },
-  azure: { type: 'azure-openai', envKey: 'AZURE_API_KEY', needsBase: true },
-  azure_text: { type: 'azure-openai', envKey: 'AZURE_API_KEY', needsBase: true },
+  azure: { ...azure, envKey: 'AZURE_API_KEY' },
+  azure_text: { ...azure, envKey: 'AZURE_API_KEY' },
+  azure_ai: { ...azure, envKey: 'AZURE_AI_API_KEY' },
+  bedrock,
+  bedrock_converse: bedrock,
+  vertex_ai: vertex,
+  vertex_ai_beta: vertex,
   anthropic: { type: 'anthropic', envKey: 'ANTHROPIC_API_KEY' },
   anthropic_text: { type: 'anthropic', envKey: 'ANTHROPIC_API_KEY' },
   gemini: { type: 'gemini', envKey: 'GEMINI_API_KEY' },
@@ -54,6 +89,17 @@ export const services: Readonly<Record<string, Service>> = {
   reka: { type: 'reka', envKey: 'REKA_API_KEY' },
   recraft: { type: 'recraft', envKey: 'RECRAFT_API_KEY' },
   scaleway: { type: 'scaleway', envKey: 'SCW_SECRET_KEY' },
+  ai21: { type: 'ai21', envKey: 'AI21_API_KEY' },
+  ai21_chat: { type: 'ai21', envKey: 'AI21_API_KEY' },
+  chutes: { type: 'chutes', envKey: 'CHUTES_API_KEY' },
+  dashscope: { type: 'dashscope', envKey: 'DASHSCOPE_API_KEY' },
+  deepgram: { type: 'deepgram', envKey: 'DEEPGRAM_API_KEY' },
+  friendliai: { type: 'friendli', envKey: 'FRIENDLI_TOKEN' },
+  hyperbolic: { type: 'hyperbolic', envKey: 'HYPERBOLIC_API_KEY' },
+  minimax: { type: 'minimax', envKey: 'MINIMAX_API_KEY' },
+  novita: { type: 'novita', envKey: 'NOVITA_API_KEY' },
+  ovhcloud: { type: 'ovhcloud', envKey: 'OVHCLOUD_API_KEY' },
+  zai: { type: 'zai', envKey: 'ZAI_API_KEY' },
   vercel_ai_gateway: { type: 'vercel', envKey: 'VERCEL_AI_GATEWAY_API_KEY' },
 };
 
@@ -62,7 +108,20 @@ const bare: readonly (readonly [pattern: RegExp, service: string])[] = [
   [/^(gpt-|chatgpt-|o\d|text-embedding-|dall-e|whisper-|tts-|omni-moderation|ft:gpt-)/, 'openai'],
   [/^claude-/, 'anthropic'],
   [/^(command|embed-(english|multilingual)|rerank-)/, 'cohere'],
+  [/^gemini-/, 'vertex_ai'],
+  [/^((us|eu|apac|jp|au|global|us-gov)\.)?(anthropic|amazon|meta|mistral|cohere|ai21|deepseek)\./, 'bedrock'],
 ];
+
+/** `us-east-1/anthropic.claude…` of Bedrock, also behind a route → the region and the model's own id. */
+export function modelOf({ cloud, routes }: Service, model: string): { model: string; region: string | null } {
+  let own = model;
+  while (routes?.test(own) === true) own = own.replace(routes, '');
+  own = own.replace(/^(responses|chat)\//, '');
+  const region = cloud === 'aws' ? /^([a-z]{2}(?:-[a-z]+)+-\d)\/(.+)$/.exec(own) : null;
+  if (region !== null) return { region: region[1]!, model: region[2]! };
+  // A tuned Gemini.
+  return { region: null, model: cloud === 'google' ? own.replace(/^gemini\/(?=\d+$)/, 'endpoints/') : own };
+}
 
 /** `azure/gpt-4o-eu` → its service and the upstream model; the service may be one that is not in the table. */
 export function serviceOf(model: string, said: string | null): { service: string; model: string } | null {

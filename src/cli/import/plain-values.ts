@@ -4,7 +4,8 @@ import type { Notes, Path } from './notes.ts';
 const environmentForm = /^os\.environ\/([A-Za-z_][A-Za-z0-9_]{0,200})$/;
 
 /** Variables that the new file refers to, and what each is for. */
-export type Variables = Map<string, 'secret' | 'url' | 'text'>;
+export type Variables = Map<string, VariableKind>;
+export type VariableKind = 'secret' | 'url' | 'text' | 'arn';
 
 /** Reads values of a LiteLLM file and notes those that have a wrong type. */
 export interface Values {
@@ -17,13 +18,7 @@ export interface Values {
  * itself. A secret in plain text is carried over as it is, with a note that suggests a better way and does not repeat
  * it.
  */
-export function textOf(
-  values: Values,
-  value: unknown,
-  path: Path,
-  kind: 'secret' | 'url' | 'text',
-  suggest = '',
-): string | null {
+export function textOf(values: Values, value: unknown, path: Path, kind: VariableKind, suggest = ''): string | null {
   if (value === undefined || value === null || value === '') return null;
   if (typeof value !== 'string' && typeof value !== 'number') {
     values.notes.add(path, 'not carried over: it is not a text');
@@ -49,8 +44,9 @@ export function textOf(
   return plain(text);
 }
 
-export function reference({ variables }: Values, name: string, kind: 'secret' | 'url' | 'text'): string {
-  if (variables.get(name) !== 'url') variables.set(name, kind);
+export function reference({ variables }: Values, name: string, kind: VariableKind): string {
+  // A stand-in for an address or an ARN fits everywhere else too.
+  if (!['url', 'arn'].includes(variables.get(name) ?? '')) variables.set(name, kind);
   return `\${${name}}`;
 }
 

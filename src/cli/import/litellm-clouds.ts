@@ -1,0 +1,138 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import type { Path } from './notes.ts';
+import { objectOf, plain, textOf, type Values, type VariableKind } from './plain-values.ts';
+
+/** Members of a provider of ours that say where in a cloud it is and who asks. */
+export interface CloudPlace {
+  members: JsonObject;
+  /** Names of the parameters that were read. */
+  read: readonly string[];
+  /** The credential stands in `members`, or the cloud's own chain finds it, so no key is lacking. */
+  keyless: boolean;
+}
+
+type Cloud = 'aws' | 'google' | 'azure';
+
+type Members = Readonly<Record<string, readonly [member: string, kind: VariableKind]>>;
+
+const aws: Members = {
+  aws_access_key_id: ['access_key_id', 'text'],
+  aws_secret_access_key: ['secret_access_key', 'secret'],
+  aws_session_token: ['session_token', 'secret'],
+  aws_profile_name: ['profile', 'text'],
+  aws_role_name: ['role_arn', 'arn'],
+  aws_external_id: ['external_id', 'text'],
+};
+
+const entra: Members = {
+  tenant_id: ['tenant_id', 'text'],
+  client_id: ['client_id', 'text'],
+  client_secret: ['client_secret', 'secret'],
+  azure_scope: ['scope', 'text'],
+};
+
+/** Parameters of clouds that have no place here, and what does their work. */
+const elsewhere: Readonly<Record<Cloud, Readonly<Record<string, string>>>> = {
+  aws: {
+    aws_session_name: 'a role is assumed under a name of Culvert’s',
+    aws_web_identity_token: 'AWS’s chain takes it from AWS_WEB_IDENTITY_TOKEN_FILE',
+    aws_sts_endpoint: 'AWS’s chain takes it from AWS_ENDPOINT_URL_STS',
+  },
+  google: {},
+  azure: {
+    azure_ad_token: 'Culvert asks Entra ID for tokens itself: providers.NAME.entra, or the environment',
+    azure_username: 'Entra ID is asked as an application, a workload or a managed identity, not as a person',
+    azure_password: 'Entra ID is asked as an application, a workload or a managed identity, not as a person',
+  },
+};
+
+/** `regionInModel`: Bedrock's models may begin with one. */
+export function placeInCloud(
+  values: Values,
+  cloud: Cloud | undefined,
+  params: JsonObject,
+  at: Path,
+  regionInModel: string | null,
+): CloudPlace {
+  if (cloud === undefined) return { members: {}, read: [], keyless: false };
+  for (const [name, why] of Object.entries(elsewhere[cloud])) {
+    if (params[name] != null) values.notes.add([...at, name], `not carried over: ${why}`);
+  }
+  const place = places[cloud](values, params, at, regionInModel);
+  return { ...place, read: [...place.read, ...Object.keys(elsewhere[cloud])] };
+}
+
+const places: Readonly<Record<Cloud, (v: Values, p: JsonObject, at: Path, region: string | null) => CloudPlace>> = {
+  aws(values, params, at, regionInModel) {
+    const members = membersOf(values, params, at, aws);
+    if ((members.access_key_id === undefined) !== (members.secret_access_key === undefined)) {
+      values.notes.add(at, 'its access key is not carried over: aws_access_key_id and its secret belong together');
+      delete members.access_key_id;
+      delete members.secret_access_key;
+    }
+    const named = params.aws_region_name === undefined ? 'region_name' : 'aws_region_name';
+    const region = regionOf(values, params[named], [...at, named]) ?? regionInModel;
+    if (region === null) values.notes.add(at, noRegion);
+    return {
+      members: { ...(region !== null && { region }), ...(Object.keys(members).length > 0 && { aws: members }) },
+      read: [...Object.keys(aws), 'aws_region_name', 'region_name', 'aws_bedrock_runtime_endpoint'],
+      keyless: true,
+    };
+  },
+  google(values, params, at) {
+    const project = textOf(values, params.vertex_project, [...at, 'vertex_project'], 'text');
+    const region = regionOf(values, params.vertex_location, [...at, 'vertex_location']);
+    return {
+      members: {
+        ...(project !== null && { project }),
+        ...(region !== null && { region }),
+        ...googleCredentials(values, params.vertex_credentials, [...at, 'vertex_credentials']),
+      },
+      read: ['vertex_project', 'vertex_location', 'vertex_credentials'],
+      keyless: true,
+    };
+  },
+  azure(values, params, at) {
+    const members = membersOf(values, params, at, entra);
+    const asked = Object.keys(members).length > 0;
+    return {
+      members: asked ? { entra: members } : {},
+      read: Object.keys(entra),
+      keyless: asked || params.azure_ad_token != null,
+    };
+  },
+};
+
+const noRegion =
+  'it names no region, so AWS_REGION of the environment counts; LiteLLM takes us-west-2 where there is none';
+
+function membersOf(values: Values, params: JsonObject, at: Path, table: Members): JsonObject {
+  const members: JsonObject = {};
+  for (const [name, [member, kind]] of Object.entries(table)) {
+    const text = textOf(values, params[name], [...at, name], kind);
+    if (text !== null) members[member] = text;
+  }
+  return members;
+}
+
+function regionOf(values: Values, value: unknown, path: Path): string | null {
+  const text = textOf(values, value, path, 'text');
+  if (text === null || text.startsWith('${') || /^[a-z]{2}[a-z0-9-]{0,38}$/.test(text)) return text;
+  values.notes.add(path, 'not carried over: it is not the name of a region');
+  return null;
+}
+
+/** A path, or the JSON itself as a text or as a mapping. */
+function googleCredentials(values: Values, value: unknown, path: Path): JsonObject {
+  const whole = objectOf(value);
+  const json = Object.keys(whole).length > 0 ? JSON.stringify(whole) : value;
+  if (typeof json === 'string' && json.trimStart().startsWith('{')) {
+    values.notes.add(path, 'a secret in plain text, carried over as it is; a file is better: google.credentials_file');
+    return { api_key: plain(json) };
+  }
+  const file = textOf(values, json, path, 'text');
+  if (file?.startsWith('${') === true) {
+    values.notes.add(path, `taken to be the path of a file; if ${file} holds the JSON itself, it belongs into api_key`);
+  }
+  return file === null ? {} : { google: { credentials_file: file } };
+}
