@@ -3,13 +3,16 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import type OpenAI from 'openai';
+import OpenAI from 'openai';
 import type { Response } from 'openai/resources/responses/responses';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { assertPublishedWhole } from '../conversion/responses-frames.ts';
 import { startGatewayProcess } from '../faults/gateway-process.ts';
+import { startReplicas } from '../faults/replicas.ts';
 import { noLimits, overUpstreams, testKey } from '../start-gateway.ts';
+import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { temporaryFolder } from '../start-process.ts';
+import { redisMissing, startRedis } from '../start-redis.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { openWorld } from './world.ts';
 
@@ -171,4 +174,37 @@ test('after kill -9 it is told as failed, and was charged once', async (t) => {
   const record = await fetch(`${again.url}/v1/requests/req_${id.slice(5)}`, { headers });
   assert.equal(record.status, 200, 'the run that was cut off is in the ledger');
   assert.equal(upstream.requests().filter(({ method }) => method === 'POST').length, 1, 'nothing runs twice');
+});
+
+test('with the same Idempotency-Key it runs once', async (t) => {
+  const { client, upstream } = await openWorld(t);
+  const begin = () =>
+    client.responses.create(
+      { model: 'chat', input: 'Hi', background: true },
+      { headers: { 'idempotency-key': 'once' } },
+    );
+  const [first, second] = [await begin(), await begin()];
+  assert.equal(second.id, first.id);
+  assert.equal((await ended(client, first.id)).status, 'completed');
+  assert.equal(upstream.requests().filter(({ method }) => method === 'POST').length, 1);
+});
+
+test('one replica follows and cancels what another runs', { skip: postgresMissing || redisMissing }, async (t) => {
+  const [postgres, redis] = await Promise.all([startPostgres(t), startRedis(t)]);
+  const { urls, upstream } = await startReplicas(t, 2, { postgres, redis, plans: noLimits });
+  const [one, two] = urls.map((url) => new OpenAI({ baseURL: `${url}/v1`, apiKey: testKey, maxRetries: 0 }));
+  upstream.script('*', ['chunks=10;interval=50ms']);
+  const told = await one!.responses.create({ model: 'chat', input: 'Hi', background: true });
+  const types: string[] = [];
+  for await (const event of await two!.responses.retrieve(told.id, { stream: true })) types.push(event.type);
+  assert.deepEqual([types[0], types.at(-1)], ['response.created', 'response.completed']);
+
+  upstream.clear();
+  upstream.script('*', ['chunks=1000;interval=50ms']);
+  const { id } = await one!.responses.create({ model: 'chat', input: 'Hi', background: true });
+  await upstream.when(({ method }) => method === 'POST');
+  assert.equal((await two!.responses.cancel(id)).status, 'cancelled');
+  const request = await upstream.when(({ method, ended_ms }) => method === 'POST' && ended_ms !== null);
+  assert.equal(request.aborted, true);
+  assert.equal((await one!.responses.retrieve(id)).status, 'cancelled');
 });
