@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { EventStreamCodec } from '@smithy/eventstream-codec';
 import type { JsonObject } from '../../src/kernel/json.ts';
+import { invoked } from './bedrock-models.ts';
 import { type KnownKeys, signatureFault } from './verify-aws-signature.ts';
 
 /** One event of a stream: its type and its JSON. `chunk` wraps what InvokeModel's model said. */
@@ -76,7 +77,7 @@ export async function startBedrock(t: Pick<TestContext, 'after'>, keys: KnownKey
       requests.push({ method, target, model: decodeURIComponent(model), operation, headers, body, text });
       const script = scripts.get(operation);
       const scripted = script !== undefined && script.length > 1 ? script.shift() : script?.[0];
-      send(response, scripted ?? usual(operation));
+      send(response, scripted ?? modelAnswer(operation, decodeURIComponent(model), body) ?? usual(operation));
     });
   });
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
@@ -89,6 +90,13 @@ export async function startBedrock(t: Pick<TestContext, 'after'>, keys: KnownKey
     requests,
     script: (operation, answers) => void scripts.set(operation, [...answers]),
   };
+}
+
+/** Models without chat, which are invoked whole; null: another operation or model. */
+function modelAnswer(operation: string, model: string, body: JsonObject): BedrockAnswer | null {
+  const answer = operation === 'invoke' ? invoked(model, body) : null;
+  if (typeof answer !== 'string') return answer === null ? null : { json: answer };
+  return { status: 400, json: { message: answer }, errorType: 'ValidationException' };
 }
 
 function send(response: ServerResponse, answer: BedrockAnswer): void {

@@ -1,7 +1,12 @@
-import { createHmac, hash } from 'node:crypto';
+import { createHash, createHmac, hash } from 'node:crypto';
 import type { SignatureV4 } from '@smithy/signature-v4';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Authorizer, UpstreamRequest } from '../transport/upstream-call.ts';
+import {
+  type Authorizer,
+  isUploadBody,
+  type UpstreamRequest,
+  type UpstreamUpload,
+} from '../transport/upstream-call.ts';
 import { type AwsKeys, type AwsSource, findAwsKeys } from './aws-chain.ts';
 import { createRenewed } from './renewed.ts';
 
@@ -27,8 +32,9 @@ export function awsAuthorizer(source: AwsSource, service: string, clock: Clock):
 
   return async (request) => {
     const signature = await signerFor(await keys.get());
-    const signed = await signature.sign(signable(request), { signingDate: new Date(clock.wallMs()) });
-    return ['authorization', 'x-amz-date', 'x-amz-security-token'].flatMap((name) => {
+    const digest = isUploadBody(request.body) ? await digestOf(request.body) : undefined;
+    const signed = await signature.sign(signable(request, digest), { signingDate: new Date(clock.wallMs()) });
+    return ['authorization', 'x-amz-date', 'x-amz-security-token', contentDigest].flatMap((name) => {
       const value = signed.headers[name];
       return value === undefined ? [] : [name, value];
     });
@@ -36,17 +42,17 @@ export function awsAuthorizer(source: AwsSource, service: string, clock: Clock):
 }
 
 /** As the signer wants it. Host and what is the service's own are signed: proxies may change the others. */
-function signable({ origin, path, method, headers, body }: UpstreamRequest) {
+function signable({ origin, path, method, headers, body }: UpstreamRequest, digest: string | undefined) {
   const { protocol, hostname, host, port } = new URL(origin);
   const signedHeaders: Record<string, string> = { host };
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!.toLowerCase();
     if (name === 'content-type' || name.startsWith('x-amz')) signedHeaders[name] = headers[i + 1]!;
   }
+  if (digest !== undefined) signedHeaders[contentDigest] = digest;
   const at = path.indexOf('?');
   const query: Record<string, string> = {};
   for (const [name, value] of new URLSearchParams(at < 0 ? '' : path.slice(at))) query[name] = value;
-  if (body !== null && typeof body === 'object' && 'open' in body) throw new Error('an upload cannot be signed');
   return {
     protocol,
     hostname,
@@ -55,8 +61,18 @@ function signable({ origin, path, method, headers, body }: UpstreamRequest) {
     path: at < 0 ? path : path.slice(0, at),
     query,
     headers: signedHeaders,
-    body: body ?? undefined,
+    body: isUploadBody(body) ? undefined : (body ?? undefined),
   };
+}
+
+/** The signer takes the hash of the body from here where it is not given the body. */
+const contentDigest = 'x-amz-content-sha256';
+
+/** An upload is never whole in memory, so it is read once more for its hash. */
+async function digestOf(upload: UpstreamUpload): Promise<string> {
+  const sha256 = createHash('sha256');
+  for await (const chunk of upload.open()) sha256.update(chunk);
+  return sha256.digest('hex');
 }
 
 /** Node's own SHA-256 in the shape that the signer wants, at once over all that it was given. */

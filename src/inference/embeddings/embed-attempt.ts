@@ -1,6 +1,5 @@
+import { dialects } from '../dialects/dialect-table.ts';
 import type { DecodedEmbeddings, EmbeddingFacts } from '../dialects/embeddings/format.ts';
-import { gemini } from '../dialects/gemini/index.ts';
-import { openAiChat } from '../dialects/openai-chat/index.ts';
 import { faultOfEngine } from '../engines/engine-error.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Target } from '../routing/target.ts';
@@ -102,11 +101,10 @@ export class EmbeddingTrial extends SplitTrial {
   /** Null when the call failed, and said so. */
   async #askUpstream(encoded: EncodedEmbeddings, places: readonly number[]): Promise<DecodedEmbeddings | Fault | null> {
     const { connection } = this.job.providers.get(this.attempt.target.provider)!;
-    const upstreamDialect = connection.provider.dialect === 'gemini' ? gemini : openAiChat;
     const bytes = await this.ask({
       bytes: encoded.bytes,
       streamed: false,
-      upstreamDialect,
+      upstreamDialect: dialects[connection.provider.dialect],
       endpoint: 'embeddings',
       inputTokensEstimate: this.#estimate(places),
       reader: (contentType) =>

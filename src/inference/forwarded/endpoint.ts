@@ -1,5 +1,7 @@
 import type { Failure } from '../../kernel/failure.ts';
 import { invalid } from '../../kernel/failure.ts';
+import type { UpstreamDialect } from '../dialects/dialect.ts';
+import { dialects } from '../dialects/dialect-table.ts';
 import type { ForwardedEndpoint, ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
@@ -116,8 +118,9 @@ export function forwardTrial(
   answer: Answer,
 ): Attempt | Failure | Promise<Attempt | Failure> {
   const { target } = answer.attempt;
+  const { provider } = job.providers.get(target.provider)!.connection;
   const encoded = encode({
-    provider: job.providers.get(target.provider)!.connection.provider.id,
+    provider: provider.id,
     dialect: openAiChat.id,
     model: target.model,
     maxOutputTokens: target.maxOutputTokens,
@@ -128,7 +131,13 @@ export function forwardTrial(
     if (!result.ok) return result.failure;
     const forwarded = result.value;
     const sink = facts.stream ? new StreamedAnswer(answer, forwarded) : new WholeAnswer(answer, forwarded);
-    return new Attempt(services, job, answer.attempt, bodyOf(forwarded, format, facts), sink);
+    return new Attempt(
+      services,
+      job,
+      answer.attempt,
+      bodyOf(forwarded, format, facts, dialects[provider.dialect]),
+      sink,
+    );
   };
   return encoded instanceof Promise ? encoded.then(made) : made(encoded);
 }
@@ -137,12 +146,13 @@ function bodyOf(
   { bytes, streamed }: EncodedBody,
   format: ForwardedEndpoint,
   { stream, includeUsage, needs }: ForwardedFacts,
+  upstreamDialect: UpstreamDialect,
 ): PreparedBody {
   const { inputTokensEstimate } = needs;
   return {
     bytes,
     streamed,
-    upstreamDialect: openAiChat,
+    upstreamDialect,
     endpoint: format.id,
     inputTokensEstimate,
     reader(contentType) {

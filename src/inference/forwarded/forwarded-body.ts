@@ -21,5 +21,8 @@ export function readForwarded(raw: Buffer, endpoint: ForwardedEndpointId): Resul
   const request = read.value;
   const { model, stream, user, needs, includeUsage, conversationStart } = request;
   const facts = { model, stream, user, needs, includeUsage, conversationStart };
-  return { ok: true, value: { facts, encode: (order) => encodeForwarded(request, order), release() {} } };
+  return {
+    ok: true,
+    value: { facts, encode: (order) => encodeForwarded(request, { ...order, endpoint }), release() {} },
+  };
 }

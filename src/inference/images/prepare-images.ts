@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import { gemini } from '../dialects/gemini/index.ts';
+import { dialects } from '../dialects/dialect-table.ts';
 import type { ImageFormatId, ImageSource } from '../dialects/images/format.ts';
 import { imageFormats } from '../dialects/images/index.ts';
 import { pictureEnding } from '../dialects/images/picture-type.ts';
-import { openAiChat } from '../dialects/openai-chat/index.ts';
 import { fieldPart, filePartHead, formEnd, formType } from '../dialects/transcription/form-body.ts';
 import type { ImageRequest } from '../neutral/image.ts';
 import type { Loss } from '../neutral/loss.ts';
@@ -43,7 +42,7 @@ export function prepareImages(
       bytes: upload === null ? JSON.stringify(whole) : '',
       ...(upload !== null && { upload }),
       streamed: false,
-      upstreamDialect: connection.provider.dialect === 'gemini' ? gemini : openAiChat,
+      upstreamDialect: dialects[connection.provider.dialect],
       path: connection.images!.pathOf(model, task, { apiVersion: connection.apiVersion }),
       inputTokensEstimate,
       reader: (contentType) =>

@@ -37,7 +37,7 @@ export interface ProviderConnection {
   /** `basePath` + the path of Anthropic's Messages; null when that is not spoken. */
   messagesPath: string | null;
   /** Paths of the endpoints that it serves in the one format they have. */
-  forwardPaths: ReadonlyMap<ForwardedEndpointId, string>;
+  forwardPaths: ReadonlyMap<ForwardedEndpointId, string | ((model: string) => string)>;
   /** How it makes vectors; null when it does not. */
   embeds: EmbeddingFacts | null;
   /** How it makes pictures; null when it does not. */
@@ -183,11 +183,15 @@ function dialectsOf({ provider, baseUrl, dialects }: ConnectionFacts): readonly 
   return spoken.length > 0 ? spoken : [dialect];
 }
 
-function forwardPathsOf({ provider, baseUrl }: ConnectionFacts, basePath: string): Map<ForwardedEndpointId, string> {
+function forwardPathsOf(
+  { provider, baseUrl }: ConnectionFacts,
+  basePath: string,
+): Map<ForwardedEndpointId, string | ((model: string) => string)> {
   const elsewhere = isElsewhere({ provider, baseUrl }) ? provider.forwardsElsewhere : {};
-  const paths = new Map<ForwardedEndpointId, string>();
+  const paths = new Map<ForwardedEndpointId, string | ((model: string) => string)>();
   for (const [endpoint, at] of Object.entries({ ...provider.forwards, ...elsewhere })) {
-    paths.set(endpoint as ForwardedEndpointId, pathOf(at, basePath));
+    const path = typeof at === 'function' ? (model: string) => basePath + at(model) : pathOf(at, basePath);
+    paths.set(endpoint as ForwardedEndpointId, path);
   }
   return paths;
 }

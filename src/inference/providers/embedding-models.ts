@@ -28,6 +28,10 @@ const families: readonly Family[] = [
   oneOf(/^embed-v4/, 1_536, [256, 512, 1_024]),
   fixed(/^embed-.*light-v[23]/, 384),
   fixed(/^embed-(english|multilingual)-v3/, 1_024),
+  oneOf(/^titan-embed-text-v2/, 1_024, [256, 512]),
+  fixed(/^titan-embed-(text-v1|g1-text)/, 1_536),
+  oneOf(/^titan-embed-image/, 1_024, [256, 384]),
+  oneOf(/^nova-2-multimodal-embed/, 3_072, [256, 384, 1_024]),
   upTo(/^jina-embeddings-v3/, 1_024, 32),
   upTo(/^jina-embeddings-v4/, 2_048, 128),
   fixed(/^jina-embeddings-v2/, 768),
@@ -88,6 +92,10 @@ export function givesDimensions(model: string, dimensions: number): Gives {
   return can ? 'reduced' : 'never';
 }
 
+/** Without what stands before it: a path, or Bedrock's region and vendor (`us.cohere.embed-v4:0`). */
 function bareName(model: string): string {
-  return model.slice(model.lastIndexOf('/') + 1).toLowerCase();
+  return model
+    .slice(model.lastIndexOf('/') + 1)
+    .toLowerCase()
+    .replace(/^([a-z]+\.)?(amazon|cohere)\./, '');
 }

@@ -126,7 +126,7 @@ function pathOf(connection: ProviderConnection, call: UpstreamCallFacts): string
   if (call.endpoint !== undefined) {
     const path = connection.forwardPaths.get(call.endpoint);
     if (path === undefined) throw new Error(`${connection.name} does not serve ${call.endpoint}`);
-    return path;
+    return typeof path === 'string' ? path : path(call.model);
   }
   if (call.dialect === 'openai-responses' && connection.responsesPath !== null) return connection.responsesPath;
   if (call.dialect === 'anthropic-messages' && connection.messagesPath !== null) return connection.messagesPath;

@@ -305,3 +305,51 @@ export const imagesOfStability: ImageFacts = {
     transparent: false,
   },
 };
+
+/** Amazon's own, by InvokeModel: sizes of Nova Canvas are free, those of Titan Image are not. */
+const novaCanvas: ImageModelFacts = {
+  format: 'nova-canvas',
+  perCall: 5,
+  sizes: { kind: 'steps', multipleOf: 16, min: 320, max: 4_096, pixelsMax: 2_048 * 2_048, ratioMax: 4 },
+  gives: 'its-own',
+  takes: ['quality'],
+  qualities: ['standard', 'premium'],
+  outputs: ['png'],
+  transparent: false,
+  // Its masks are black and white, where OpenAI's are transparent.
+  edits: { picturesMax: 5, mask: false, bytesMax: inlineBytesMax },
+};
+
+/**
+ * https://docs.aws.amazon.com/nova/latest/userguide/image-gen-access.html,
+ * https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-image.html and
+ * …/model-parameters-stability-diffusion.html
+ */
+export const imagesOfBedrock: ImageFacts = {
+  pathOf: (model) => `/model/${pathSegment(model)}/invoke`,
+  families: [
+    { pattern: /nova-canvas/, ...novaCanvas },
+    {
+      pattern: /titan-image/,
+      ...novaCanvas,
+      sizes: {
+        kind: 'listed',
+        sizes: ['1024x1024', '768x768', '512x512', '768x1152', '1152x768', '768x1280', '1280x768', '896x1152'].concat(
+          ['1152x896', '768x1408', '1408x768', '640x1408', '1408x640', '1152x640', '384x576', '576x384'],
+          ['384x640', '640x384', '448x576', '576x448', '384x704', '704x384', '320x704', '704x320', '1173x640'],
+        ),
+      },
+    },
+    {
+      pattern: /stability\./,
+      format: 'bedrock-stability',
+      perCall: 1,
+      sizes: { kind: 'ratios', ratios: { ...fluxRatios, '9:16': null, '9:21': null } },
+      gives: 'its-own',
+      takes: ['output_format'],
+      outputs: ['png', 'jpeg'],
+      transparent: false,
+    },
+  ],
+  others: null,
+};

@@ -45,6 +45,8 @@ export interface Provider {
   paths: ProviderPaths;
   /** Endpoints that it serves in the one format they have. */
   forwards?: ForwardPaths;
+  /** How bodies of those differ here, by model; absent: not at all. */
+  forwardBodies?: Readonly<Partial<Record<ForwardedEndpointId, (model: string) => ForwardMembers>>>;
   /** Further endpoints that servers of this type at another address are assumed to have. */
   forwardsElsewhere?: ForwardPaths;
   /** How it makes vectors; absent: it does not. */
@@ -149,7 +151,14 @@ export interface ProviderPaths {
 /** Below the base URL, or from the origin. */
 export type PathAt = string | { readonly fromOrigin: string };
 
-export type ForwardPaths = Readonly<Partial<Record<ForwardedEndpointId, PathAt>>>;
+/** A path that depends on the model is below the base URL. */
+export type ForwardPaths = Readonly<Partial<Record<ForwardedEndpointId, PathAt | ((model: string) => string)>>>;
+
+/** Top-level members of an endpoint's body that a service has elsewhere, refuses, or wants besides. */
+export interface ForwardMembers extends BodyMembers {
+  /** It answers 400 to these: dropped and listed. */
+  omit: readonly string[];
+}
 
 /** Services that give tokens to whoever runs Culvert. */
 export interface TokenIssuer {

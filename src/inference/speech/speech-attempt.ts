@@ -1,5 +1,4 @@
-import { gemini } from '../dialects/gemini/index.ts';
-import { openAiChat } from '../dialects/openai-chat/index.ts';
+import { dialects } from '../dialects/dialect-table.ts';
 import { speechDialects } from '../dialects/speech/index.ts';
 import { faultOfEngine } from '../engines/engine-error.ts';
 import type { SpeechEngine } from '../engines/speech-engine.ts';
@@ -167,7 +166,7 @@ function prepared(
     body: {
       bytes: JSON.stringify({ ...encoded.body, ...target.body }),
       streamed: true,
-      upstreamDialect: connection.provider.dialect === 'gemini' ? gemini : openAiChat,
+      upstreamDialect: dialects[connection.provider.dialect],
       endpoint: 'speech',
       path: encoded.path,
       header: encoded.header,

@@ -1,5 +1,5 @@
 import type { DialectId, Result } from '../dialects/dialect.ts';
-import type { ForwardedRequest } from '../dialects/forwarded/endpoint.ts';
+import type { ForwardedEndpointId, ForwardedRequest } from '../dialects/forwarded/endpoint.ts';
 import type { CallersToolNames } from '../neutral/fit-tool-names.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { providerTypes } from '../providers/catalog.ts';
@@ -11,6 +11,8 @@ export interface ForwardOrder {
   /** Provider type of the catalog. */
   provider: string;
   dialect: DialectId;
+  /** Absent: it is asked to chat. */
+  endpoint?: ForwardedEndpointId;
   model: string;
   maxOutputTokens: number | null;
   /** The model cannot stream: it is asked whole in the caller's own format, too. */
@@ -40,8 +42,12 @@ export interface EncodedBody {
 /** A request in the target's own format: its own bytes, with the changes that the target needs. */
 export function encodeForwarded(request: ForwardedRequest, order: ForwardOrder): Result<EncodedBody> {
   const provider = providerTypes.get(order.provider)!;
-  const quirks = quirksOf(provider, order.model, order.dialect);
-  const { members, losses: lostBetas } = membersFor(provider.bodies?.[order.dialect], order.betas);
+  const { endpoint } = order;
+  const own = endpoint === undefined ? undefined : provider.forwardBodies?.[endpoint]?.(order.model);
+  const ofChat = quirksOf(provider, order.model, order.dialect);
+  // Bodies of other endpoints have other members.
+  const quirks = endpoint === undefined ? ofChat : { ...ofChat, omit: own?.omit ?? [], rename: {} };
+  const { members, losses: lostBetas } = membersFor(own ?? provider.bodies?.[order.dialect], order.betas);
   if (request.stream && order.neverStreams === true) return forwardedAs('whole', request, order, quirks, members);
   if (!request.stream && order.wholeByStream === true) return forwardedAs('stream', request, order, quirks, members);
   const { bytes, losses } = request.forward({

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { FailureError, statusOf } from '../../kernel/failure.ts';
 import { AudioFault } from '../audio/audio-fault.ts';
-import { gemini } from '../dialects/gemini/index.ts';
-import { openAiChat } from '../dialects/openai-chat/index.ts';
+import { dialects } from '../dialects/dialect-table.ts';
 import { readTranscriptEvents } from '../dialects/transcription/events.ts';
 import type { TranscriptionDialect } from '../dialects/transcription/format.ts';
 import { transcriptionDialects } from '../dialects/transcription/index.ts';
@@ -165,7 +164,7 @@ function prepared(
       bytes: '',
       upload: { ...uploadOf(pieces, sound), contentType },
       streamed,
-      upstreamDialect: connection.provider.dialect === 'gemini' ? gemini : openAiChat,
+      upstreamDialect: dialects[connection.provider.dialect],
       path,
       inputTokensEstimate: job.inputTokensEstimate,
       reader: (answerType) => transcriptReader(dialect, request, answerType),

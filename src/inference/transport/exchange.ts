@@ -9,13 +9,14 @@ import {
 } from './decompress.ts';
 import type { ConnectionPool } from './send.ts';
 import { bodyTimeout, headersTimeout, lostConnection, transportErrorOf, wasDestroyed } from './transport-error.ts';
-import type {
-  TransportError,
-  UpstreamCall,
-  UpstreamHeaders,
-  UpstreamObserver,
-  UpstreamRequest,
-  UpstreamUpload,
+import {
+  isUploadBody,
+  type TransportError,
+  type UpstreamCall,
+  type UpstreamHeaders,
+  type UpstreamObserver,
+  type UpstreamRequest,
+  type UpstreamUpload,
 } from './upstream-call.ts';
 
 /**
@@ -325,10 +326,6 @@ function dispatchOptions(
     headersTimeout: 0,
     bodyTimeout: 0,
   };
-}
-
-function isUploadBody(body: UpstreamRequest['body']): body is UpstreamUpload {
-  return body !== null && typeof body === 'object' && 'open' in body;
 }
 
 /** A request that is sent again begins the body anew. Undici takes any iterable; its types do not say so. */

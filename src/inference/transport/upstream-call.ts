@@ -56,6 +56,10 @@ export interface UpstreamUpload {
   open(): AsyncIterable<Buffer>;
 }
 
+export function isUploadBody(body: UpstreamRequest['body']): body is UpstreamUpload {
+  return body !== null && typeof body === 'object' && 'open' in body;
+}
+
 /**
  * After `failed` or `ended` nothing more is called, and after `abort` nothing at all; nothing is called before `send`
  * has returned.

@@ -4,7 +4,7 @@ import type { Loss } from '../../neutral/loss.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 
 /** The formats in which upstreams are asked for embeddings. */
-export type EmbeddingFormatId = 'openai' | 'cohere' | 'gemini' | 'vertex' | 'tei' | 'ollama' | 'engine';
+export type EmbeddingFormatId = 'openai' | 'cohere' | 'gemini' | 'vertex' | 'bedrock' | 'tei' | 'ollama' | 'engine';
 
 /** One of them. Pure: no I/O, no clock. */
 export interface EmbeddingFormat {

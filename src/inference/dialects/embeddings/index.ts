@@ -1,3 +1,4 @@
+import { bedrockEmbeddings } from './bedrock.ts';
 import { cohereEmbeddings } from './cohere.ts';
 import { engineTexts } from './engine.ts';
 import type { EmbeddingFormat, EmbeddingFormatId } from './format.ts';
@@ -13,6 +14,7 @@ export const embeddingFormats: Readonly<Record<EmbeddingFormatId, EmbeddingForma
   cohere: cohereEmbeddings,
   gemini: geminiEmbeddings,
   vertex: vertexEmbeddings,
+  bedrock: bedrockEmbeddings,
   tei: teiEmbeddings,
   ollama: ollamaEmbeddings,
   engine: engineTexts,

@@ -13,8 +13,8 @@ const target: ForwardTarget = {
   maxOutputTokens: 100,
   body: {},
   streamUsage: 'leave',
-  omit: ['prompt', 'query', 'input'],
-  rename: { prompt: 'text' },
+  omit: [],
+  rename: {},
 };
 
 function read(id: ForwardedEndpointId, text: string) {

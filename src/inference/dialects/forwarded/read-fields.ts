@@ -74,9 +74,6 @@ export function forwardedRequest(
       prepareForTarget(raw, body, scan, {
         ...target,
         maxOutputTokens: maxOutputTokens === null ? null : target.maxOutputTokens,
-        // Quirks are told of chat; these bodies have other members.
-        omit: [],
-        rename: {},
       }),
   };
 }

@@ -1,5 +1,6 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
+import { asNumber } from './as-number.ts';
 import type { DecodedImage, ImageFormat } from './format.ts';
 import { fieldsFor, unknownIn } from './losses.ts';
 import { malformed, pictureIn } from './read-answer.ts';
@@ -10,12 +11,8 @@ import { malformed, pictureIn } from './read-answer.ts';
  */
 const own = ['negative_prompt', 'seed', 'steps', 'cfg_scale', 'sampler_name', 'scheduler', 'denoising_strength'];
 
-/** The others are numbers, which a form cannot tell from text. */
+/** The others are numbers. */
 const texts = new Set(['negative_prompt', 'sampler_name', 'scheduler']);
-
-function asNumber(value: JsonValue): JsonValue {
-  return typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
-}
 
 /** The model that a server has loaded, whatever it is. */
 const loaded = 'default';

@@ -5,7 +5,17 @@ import type { Loss } from '../../neutral/loss.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 
 /** The formats in which upstreams are asked for pictures. */
-export type ImageFormatId = 'openai' | 'gemini' | 'imagen' | 'a1111' | 'fireworks' | 'fal' | 'replicate' | 'stability';
+export type ImageFormatId =
+  | 'openai'
+  | 'gemini'
+  | 'imagen'
+  | 'a1111'
+  | 'fireworks'
+  | 'fal'
+  | 'replicate'
+  | 'stability'
+  | 'bedrock-stability'
+  | 'nova-canvas';
 
 /** One of them. Pure: no I/O, no clock. */
 export interface ImageFormat {

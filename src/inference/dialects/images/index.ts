@@ -1,9 +1,11 @@
 import { a1111Images } from './a1111.ts';
+import { bedrockStabilityImages } from './bedrock-stability.ts';
 import { falImages } from './fal.ts';
 import { fireworksImages } from './fireworks.ts';
 import type { ImageFormat, ImageFormatId } from './format.ts';
 import { geminiImages } from './gemini.ts';
 import { imagenImages } from './imagen.ts';
+import { novaCanvasImages } from './nova-canvas.ts';
 import { openAiImages } from './openai.ts';
 import { replicateImages } from './replicate.ts';
 import { stabilityImages } from './stability.ts';
@@ -18,4 +20,6 @@ export const imageFormats: Readonly<Record<ImageFormatId, ImageFormat>> = {
   fal: falImages,
   replicate: replicateImages,
   stability: stabilityImages,
+  'bedrock-stability': bedrockStabilityImages,
+  'nova-canvas': novaCanvasImages,
 };

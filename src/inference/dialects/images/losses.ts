@@ -47,10 +47,10 @@ function isWhatComesAnyway(field: ImageField, value: string | number, { outputs 
 
 /** Words of DALL·E 3 and of later models for the same wish. */
 const sameQuality: Readonly<Record<string, readonly string[]>> = {
-  high: ['hd'],
+  high: ['hd', 'premium'],
   medium: ['standard'],
   low: ['standard'],
-  hd: ['high'],
+  hd: ['high', 'premium'],
   standard: ['medium'],
 };
 

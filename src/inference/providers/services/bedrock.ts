@@ -1,7 +1,9 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isCohere } from '../../dialects/embeddings/bedrock.ts';
+import { imagesOfBedrock } from '../image-models.ts';
 import { openAiQuirks } from '../openai-like.ts';
 import { pathSegment } from '../path-segment.ts';
-import type { DiscoveredModel, Provider } from '../provider.ts';
+import type { DiscoveredModel, ForwardMembers, Provider } from '../provider.ts';
 import { listedModelsMax } from '../read-model-list.ts';
 
 /**
@@ -39,6 +41,24 @@ export const bedrock: Provider = {
         /^(computer-use|token-efficient-tools|interleaved-thinking|output-128k|dev-full-thinking|context-1m|context-management|effort|tool-search-tool|tool-examples|fine-grained-tool-streaming|compact)-20\d\d-/,
     },
   },
+  embeds: {
+    format: 'bedrock',
+    path: '',
+    pathOf: invokePath,
+    batch: 96,
+    singly: (model) => !isCohere(model),
+    takesTokens: false,
+    dimensions: /titan-embed-(text-v2|image)|cohere\.embed-v[4-9]|nova-2-.*embed/,
+    inputType: {
+      field: 'input_type',
+      words: { query: 'search_query', document: 'search_document', similarity: 'clustering' },
+      asymmetric: /cohere\.embed|nova.*embed/,
+    },
+  },
+  images: imagesOfBedrock,
+  // The agent runtime's Rerank takes no API keys and no inference profiles; InvokeModel has Cohere's own format.
+  forwards: { rerank: invokePath },
+  forwardBodies: { rerank: rerankMembers },
   quirks: { ...openAiQuirks, nativeN: false, logprobs: false, seed: false },
   // A fault of the model itself, inside a stream too.
   errors: [{ status: 424, class: 'transient' }],
@@ -51,6 +71,18 @@ export const bedrock: Provider = {
   countPath: () => null,
   listModels,
 };
+
+function invokePath(model: string): string {
+  return `/model/${pathSegment(model)}/${operations.invoke.whole}`;
+}
+
+/** Both vendors refuse members that they do not know; Cohere's models want the version of their API, Amazon's refuse it. */
+function rerankMembers(model: string): ForwardMembers {
+  const refused = ['user', 'return_documents', 'rank_fields', 'max_chunks_per_doc', 'priority'];
+  return /amazon\.rerank/.test(model)
+    ? { without: ['model'], with: {}, omit: [...refused, 'max_tokens_per_doc'] }
+    : { without: ['model'], with: { api_version: 2 }, omit: refused };
+}
 
 const operations = {
   invoke: { whole: 'invoke', stream: 'invoke-with-response-stream' },

@@ -1,0 +1,83 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { toldCount } from '../../neutral/usage.ts';
+import { cohereEmbeddings } from './cohere.ts';
+import { type EmbeddingFormat, type EmbeddingOrder, inputTypeFor, lossesOf } from './format.ts';
+import { readRows } from './read-rows.ts';
+
+/** Cohere's models take many texts a call and are told their purpose. */
+export function isCohere(model: string): boolean {
+  return /cohere\.embed/.test(model);
+}
+
+/** Nova's models, which are told the purpose too. */
+export function isNova(model: string): boolean {
+  return /nova.*embed/.test(model);
+}
+
+/**
+ * Bodies of Bedrock's InvokeModel, which each vendor has its own of; the model stands in the path.
+ * https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-embed.html (Cohere), …/titan-embedding-models.html,
+ * https://docs.aws.amazon.com/nova/latest/userguide/embeddings-schema.html
+ */
+export const bedrockEmbeddings: EmbeddingFormat = {
+  id: 'bedrock',
+  encode(order) {
+    const { model, request } = order;
+    if (isCohere(model)) {
+      const { body, losses } = cohereEmbeddings.encode(order);
+      const { model: _, ...withoutModel } = body;
+      return { body: withoutModel, losses };
+    }
+    const losses = lossesOf(order, { extra: 'lost' });
+    if (isNova(model)) return { body: novaBody(order), losses };
+    // Titan embeds everything alike.
+    if (request.inputType !== null) losses.push({ field: 'input_type', why: 'unsupported' });
+    return { body: titanBody(order), losses };
+  },
+  decode(body, count) {
+    const { embedding, embeddings, inputTextTokenCount } = isObject(body) ? body : {};
+    if (Array.isArray(embedding)) {
+      const read = readRows([embedding], count);
+      return 'class' in read ? read : { ...read, inputTokens: toldCount(inputTextTokenCount) };
+    }
+    if (Array.isArray(embeddings) && embeddings.every(isObject)) {
+      const read = readRows(
+        embeddings.map((one) => one.embedding),
+        count,
+      );
+      return 'class' in read ? read : { ...read, inputTokens: null };
+    }
+    return cohereEmbeddings.decode(body, count);
+  },
+};
+
+function textOf({ inputs }: EmbeddingOrder): string {
+  return inputs.kind === 'texts' ? (inputs.texts[0] ?? '') : '';
+}
+
+function titanBody(order: EmbeddingOrder): JsonObject {
+  const { model, dimensions } = order;
+  const body: JsonObject = { inputText: textOf(order) };
+  if (dimensions === null) return body;
+  return model.includes('embed-image')
+    ? { ...body, embeddingConfig: { outputEmbeddingLength: dimensions } }
+    : { ...body, dimensions };
+}
+
+/** Cohere's words for a purpose, as Nova says them: its indexes hold everything, and here they are searched for text. */
+const novaPurposes: Readonly<Record<string, string>> = {
+  search_document: 'GENERIC_INDEX',
+  search_query: 'TEXT_RETRIEVAL',
+  classification: 'CLASSIFICATION',
+  clustering: 'CLUSTERING',
+};
+
+function novaBody(order: EmbeddingOrder): JsonObject {
+  const asked = inputTypeFor(order) ?? 'search_query';
+  const singleEmbeddingParams: JsonObject = {
+    embeddingPurpose: novaPurposes[asked] ?? asked,
+    text: { truncationMode: 'NONE', value: textOf(order) },
+  };
+  if (order.dimensions !== null) singleEmbeddingParams.embeddingDimension = order.dimensions;
+  return { taskType: 'SINGLE_EMBEDDING', singleEmbeddingParams };
+}

@@ -1,0 +1,32 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { ImageFormat } from './format.ts';
+import { fieldsFor, ratioFor } from './losses.ts';
+import { malformed, pictureIn, refusedContent } from './read-answer.ts';
+
+/**
+ * Stability AI's models by Bedrock's InvokeModel: the members of Stability's own form as JSON, and another answer.
+ * https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-diffusion-3-5-large.html
+ */
+export const bedrockStabilityImages: ImageFormat = {
+  id: 'bedrock-stability',
+  encode(order) {
+    const { request, facts } = order;
+    const told = ratioFor(facts.sizes, request.size);
+    const { fields, losses } = fieldsFor(order);
+    const body: JsonObject = { ...request.extra, prompt: request.prompt, ...fields };
+    if (told.ratio !== null) body.aspect_ratio = told.ratio;
+    return { body, losses: [...losses, ...told.losses] };
+  },
+  decode(body) {
+    if (!isObject(body)) return malformed('the answer is not an object');
+    const [image] = Array.isArray(body.images) ? body.images : [];
+    const [reason] = Array.isArray(body.finish_reasons) ? body.finish_reasons : [];
+    if (typeof reason === 'string') {
+      return reason.startsWith('Filter reason')
+        ? refusedContent(reason)
+        : malformed(`drew no picture (${reason.slice(0, 64)})`);
+    }
+    const picture = pictureIn(image, undefined);
+    return picture === null ? malformed('the answer holds no picture') : { images: [picture], usage: null, told: {} };
+  },
+};

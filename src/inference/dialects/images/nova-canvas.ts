@@ -1,0 +1,69 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { asNumber } from './as-number.ts';
+import type { DecodedImage, ImageFormat, ImageOrder } from './format.ts';
+import { fieldsFor, unknownIn } from './losses.ts';
+import { malformed, pictureIn, refusedContent } from './read-answer.ts';
+
+/** Members of its own that callers may give, and their names there. */
+const ofTask = { negative_prompt: 'negativeText' } as const;
+const ofImages = { seed: 'seed', cfg_scale: 'cfgScale' } as const;
+/** What to change, in words, instead of a mask. */
+const maskPrompt = 'mask_prompt';
+const strength = 'strength';
+
+/**
+ * Amazon's Nova Canvas and Titan Image by Bedrock's InvokeModel. A picture with `mask_prompt` is changed at what the words
+ * name; others are drawn anew after it.
+ * https://docs.aws.amazon.com/nova/latest/userguide/image-gen-access.html
+ */
+export const novaCanvasImages: ImageFormat = {
+  id: 'nova-canvas',
+  encode(order) {
+    const { count, request, source } = order;
+    const { fields, losses } = fieldsFor(order);
+    const known = [...Object.keys({ ...ofTask, ...ofImages }), ...(source === null ? [] : [maskPrompt, strength])];
+    losses.push(...unknownIn(order, known));
+    const config: JsonObject = { numberOfImages: count, ...renamed(request.extra, ofImages) };
+    if (fields.quality !== undefined) config.quality = fields.quality;
+    const task = taskOf(order);
+    if (task.taskType !== 'INPAINTING') Object.assign(config, request.size);
+    else {
+      // One picture is changed, and keeps its size.
+      if (request.size !== null) losses.push({ field: 'size', why: 'unsupported' });
+      if (source!.pictures.length > 1) losses.push({ field: 'image', why: 'narrowed' });
+    }
+    return { body: { ...task, imageGenerationConfig: config }, losses };
+  },
+  decode(body) {
+    if (!isObject(body)) return malformed('the answer is not an object');
+    const images = (Array.isArray(body.images) ? body.images : []).flatMap((one): DecodedImage[] => {
+      const image = pictureIn(one, undefined);
+      return image === null ? [] : [image];
+    });
+    if (images.length > 0) return { images, usage: null, told: {} };
+    return typeof body.error === 'string' ? refusedContent(body.error) : malformed('the answer holds no picture');
+  },
+};
+
+function taskOf({ request, source }: ImageOrder): JsonObject {
+  const { prompt, extra } = request;
+  const said = { text: prompt, ...renamed(extra, ofTask) };
+  if (source === null) return { taskType: 'TEXT_IMAGE', textToImageParams: said };
+  const pictures = source.pictures.map(({ base64 }) => base64);
+  if (extra[maskPrompt] !== undefined) {
+    const params = { image: pictures[0]!, maskPrompt: extra[maskPrompt], ...said };
+    return { taskType: 'INPAINTING', inPaintingParams: params };
+  }
+  const near = extra[strength];
+  const params = { images: pictures, ...said, ...(near !== undefined && { similarityStrength: asNumber(near) }) };
+  return { taskType: 'IMAGE_VARIATION', imageVariationParams: params };
+}
+
+function renamed(extra: JsonObject, names: Readonly<Record<string, string>>): Record<string, JsonValue> {
+  return Object.fromEntries(
+    Object.entries(names).flatMap(([name, theirs]) => {
+      const value = extra[name];
+      return value === undefined ? [] : [[theirs, name === 'negative_prompt' ? value : asNumber(value)]];
+    }),
+  );
+}
