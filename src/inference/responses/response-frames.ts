@@ -14,15 +14,16 @@ export class ResponseFrames {
   #rest = '';
 
   push(chunk: Bytes): ResponseFrame[] {
+    const blank = /\r?\n\r?\n/g;
+    // What was there before has none, but for the beginning of one.
+    blank.lastIndex = Math.max(0, this.#rest.length - 3);
     this.#rest += typeof chunk === 'string' ? chunk : this.#decoder.write(chunk);
     const frames: ResponseFrame[] = [];
     let from = 0;
-    for (;;) {
-      const end = endOfFrame(this.#rest, from);
-      if (end < 0) break;
-      const text = this.#rest.slice(from, end);
+    while (blank.test(this.#rest)) {
+      const text = this.#rest.slice(from, blank.lastIndex);
       frames.push({ text, type: typeOf(text) });
-      from = end;
+      from = blank.lastIndex;
     }
     if (from > 0) this.#rest = this.#rest.slice(from);
     return frames;
@@ -32,13 +33,6 @@ export class ResponseFrames {
   rest(): string {
     return this.#rest + this.#decoder.end();
   }
-}
-
-function endOfFrame(text: string, from: number): number {
-  const plain = text.indexOf('\n\n', from);
-  const carriage = text.indexOf('\r\n\r\n', from);
-  if (carriage >= 0 && (plain < 0 || carriage < plain)) return carriage + 4;
-  return plain < 0 ? -1 : plain + 2;
 }
 
 /** Providers write the type as the name of the event, or first in its data. */
