@@ -10,7 +10,7 @@ export interface CodeLists {
   set(slot: number, codes: readonly number[]): void;
   /** Visits the codes of a slot, none for a slot that has none. */
   each(slot: number, visit: (code: number) => void): void;
-  /** Slots with a code of at least this level in `hits` (by code; `hits[0]` must be 0). */
+  /** Slots with a code of at least this level, 1 or 2, in `hits` (by code; `hits[0]` must be 0). */
   select(hits: Uint8Array, level: number, slotEnd: number): SlotSet;
 }
 
@@ -57,13 +57,16 @@ export function createCodeLists(): CodeLists {
     },
     select(hits, level, slotEnd) {
       const set = new Uint32Array(wordsFor(slotEnd));
+      // Levels are 1 and 2: half of a level and this, rounded down, is 1 for a hit. A branch would be guessed wrong too often.
+      const over = 2 - level;
       const end = Math.min(slotEnd, entries.length);
       for (let word = 0, base = 0; base < end; word++, base += 32) {
         const last = Math.min(base + 32, end);
         let bits = 0;
         for (let slot = base; slot < last; slot++) {
           const entry = entries[slot]!;
-          if (entry >= 0 ? hits[entry]! >= level : hasHit(lists[-entry - 1]!, hits, level)) bits |= 1 << (slot & 31);
+          const most = entry >= 0 ? hits[entry]! : highest(lists[-entry - 1]!, hits);
+          bits |= ((most + over) >> 1) << (slot & 31);
         }
         set[word] = bits;
       }
@@ -72,7 +75,8 @@ export function createCodeLists(): CodeLists {
   };
 }
 
-function hasHit(codes: readonly number[], hits: Uint8Array, level: number): boolean {
-  for (const code of codes) if (hits[code]! >= level) return true;
-  return false;
+function highest(codes: readonly number[], hits: Uint8Array): number {
+  let level = 0;
+  for (const code of codes) level = Math.max(level, hits[code]!);
+  return level;
 }

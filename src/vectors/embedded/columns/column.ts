@@ -5,7 +5,7 @@ import { inRange } from '../../filter/matches.ts';
 import { reach } from '../../filter/reach.ts';
 import { hitsOf, sure, unsure } from './code-hits.ts';
 import { createCodeLists } from './code-lists.ts';
-import { createDictionary, type Dictionary } from './dictionary.ts';
+import { createDictionary, type Dictionary, isLong } from './dictionary.ts';
 import type { SlotSet } from './slot-set.ts';
 import { exactly, oneHolds, type Verdict } from './verdict.ts';
 
@@ -27,6 +27,9 @@ export interface Column {
   nulls(slotEnd: number): SlotSet;
 }
 
+/** Values of a key whose slots are kept, so that a search with the same filter need not go through all rows again. */
+const askedMax = 16;
+
 /** Shapes of values: null, a value that is not an array, or an array of this many elements. */
 const nullShape = 1;
 const valueShape = 2;
@@ -41,6 +44,23 @@ export function createColumn(key: KeyPath): Column {
   const values = createCodeLists();
   const shapes = createCodeLists();
 
+  /** Slots by code for those that were asked for, the least recently used first; of the rows as they are. */
+  const asked = new Map<number, SlotSet>();
+
+  function having(code: number, slotEnd: number): SlotSet {
+    const set = asked.get(code) ?? select(code, slotEnd);
+    asked.delete(code);
+    asked.set(code, set);
+    if (asked.size > askedMax) asked.delete(asked.keys().next().value!);
+    return set;
+  }
+
+  function select(code: number, slotEnd: number): SlotSet {
+    const hits = new Uint8Array(dictionary.end);
+    if (code > 0) hits[code] = sure;
+    return values.select(hits, sure, slotEnd);
+  }
+
   function selectShapes(level: (shape: number) => number, wanted: number, slotEnd: number): SlotSet {
     const hits = new Uint8Array(shapeEnd);
     for (let shape = 1; shape < shapeEnd; shape++) hits[shape] = level(shape);
@@ -51,9 +71,11 @@ export function createColumn(key: KeyPath): Column {
     key,
     dictionary,
     get bytes() {
-      return dictionary.bytes + values.bytes + shapes.bytes;
+      // A set has a bit where `values` have four bytes.
+      return dictionary.bytes + values.bytes * (1 + asked.size / 32) + shapes.bytes;
     },
     put(slot, payload) {
+      asked.clear();
       values.each(slot, dictionary.release);
       const codes: number[] = [];
       const reached: number[] = [];
@@ -69,12 +91,12 @@ export function createColumn(key: KeyPath): Column {
       shapes.set(slot, distinct(reached));
     },
     codes: values.each,
-    having(code, slotEnd) {
-      const hits = new Uint8Array(dictionary.end);
-      hits[code] = sure;
-      return values.select(hits, sure, slotEnd);
-    },
+    having,
     passing(tests, slotEnd) {
+      const [test] = tests;
+      if (tests.length === 1 && test!.kind === 'value' && !isLong(test.value)) {
+        return exactly(having(dictionary.find(test.value), slotEnd));
+      }
       const hits = hitsOf(tests, dictionary);
       const certain = values.select(hits, sure, slotEnd);
       const ofValues = hits.includes(unsure)

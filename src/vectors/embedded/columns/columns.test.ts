@@ -55,6 +55,7 @@ test('what is written and removed afterwards is seen, without another pass', () 
   const rows = rowsOf(large, () => ({ a: 'old' }));
   const columns = createColumns(rows, 1e9);
   assert.equal(columns.count(is('a', 'new')), 0);
+  assert.equal(columns.count(is('a', 'old')), large);
   columns.put(7, '{"a":["new","old"]}');
   columns.put(large + 500, '{"a":"new"}');
   columns.put(8, null);

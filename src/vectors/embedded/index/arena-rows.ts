@@ -15,6 +15,8 @@ export interface ArenaRows {
   pop(): void;
   address(row: number): number;
   resultAddress(row: number): number;
+  /** Writes the address of each of these rows into `into`, from `at` on. */
+  addresses(rows: Uint32Array, into: Uint32Array, at: number): void;
   /** How many rows lie one after another from `row` on. */
   run(row: number): number;
   /** All rows in order, block by block. */
@@ -58,6 +60,22 @@ export function createArenaRows(arena: Arena, stride: number): ArenaRows {
     resultAddress(row) {
       const block = Math.floor(row / rowsPerBlock);
       return blocks[block]! + resultsOffset + (row - block * rowsPerBlock) * 4;
+    },
+    addresses(rows, into, at) {
+      // Rows that follow each other are mostly of one block.
+      let first = 0;
+      let end = 0;
+      let base = 0;
+      for (let i = 0; i < rows.length; i += 1) {
+        const row = rows[i]!;
+        if (row < first || row >= end) {
+          const block = Math.floor(row / rowsPerBlock);
+          first = block * rowsPerBlock;
+          end = first + rowsPerBlock;
+          base = blocks[block]! - first * stride;
+        }
+        into[at + i] = base + row * stride;
+      }
     },
     run: (row) => Math.min(rowsPerBlock - (row % rowsPerBlock), count - row),
     blocks(visit) {

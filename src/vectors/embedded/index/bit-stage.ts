@@ -133,61 +133,54 @@ class ArenaBitStage implements BitStage {
     this.#arena.views.u8.fill(0, bits + bytesOfBits, bits + stride);
   }
 
-  /** The `keep` of `among` with the fewest differing bits in `rows`; of those at the edge, the first. */
+  /** The `keep` of `among`, or of all, with the fewest differing bits in `rows`; of those at the edge, the first. */
   #closest(rows: ArenaRows, keep: number, among: Uint32Array | null): Uint32Array {
     const { u32 } = this.#arena.views;
-    u32.fill(0, this.#counts >>> 2, (this.#counts >>> 2) + this.#distances);
-    return among === null ? this.#closestOfAll(rows, keep) : this.#closestOf(rows, keep, among);
-  }
-
-  #closestOfAll(rows: ArenaRows, keep: number): Uint32Array {
-    const { u32 } = this.#arena.views;
     const { differingBits, pickNearest } = this.#arena.kernels;
-    rows.blocks((address, results, count) => {
-      differingBits(this.#query, address, count, rows.stride, results, this.#counts);
+    const total = among?.length ?? rows.count;
+    u32.fill(0, this.#counts >>> 2, (this.#counts >>> 2) + this.#distances);
+    let first = 0;
+    // Results of gathered rows stand in the blocks' room for results, too.
+    rows.blocks((address, results, held) => {
+      const count = Math.min(held, total - first);
+      if (among === null) differingBits(this.#query, address, count, rows.stride, results, this.#counts);
+      else this.#gather(rows, among.subarray(first, first + count), results);
+      first += count;
     });
-    const near = new Uint32Array(Math.min(keep, rows.count));
+    const near = new Uint32Array(Math.min(keep, total));
     const { distance, left } = this.#edge(near.length);
-    if (near.length < rows.count) this.#cuts.push({ rows, distance });
+    if (near.length < total) this.#cuts.push({ rows, distance });
     const room = this.#counts + distance * 4;
     u32[room >>> 2] = left;
     let found = 0;
-    let first = 0;
-    rows.blocks((_address, results, count) => {
+    first = 0;
+    rows.blocks((_address, results, held) => {
+      const count = Math.min(held, total - first);
       const picked = pickNearest(results, count, first, distance, room);
       near.set(u32.subarray(results >>> 2, (results >>> 2) + picked), found);
       found += picked;
       first += count;
     });
-    return near;
-  }
-
-  #closestOf(rows: ArenaRows, keep: number, among: Uint32Array): Uint32Array {
-    const differing = new Uint32Array(among.length);
-    for (let from = 0; from < among.length; from += gathered) {
-      differing.set(this.#differing(rows, among.subarray(from, from + gathered)), from);
-    }
-    const near = new Uint32Array(Math.min(keep, among.length));
-    let { distance, left } = this.#edge(near.length);
-    if (near.length < among.length) this.#cuts.push({ rows, distance });
-    let found = 0;
-    for (let i = 0; i < among.length; i += 1) {
-      if (differing[i]! > distance || (differing[i] === distance && left-- <= 0)) continue;
-      near[found] = among[i]!;
-      found += 1;
-    }
+    if (among !== null) for (let i = 0; i < near.length; i += 1) near[i] = among[near[i]!]!;
     return near;
   }
 
   /** At most `gathered` rows, which it counts, too. A view, good until the next call. */
   #differing(rows: ArenaRows, among: Uint32Array): Uint32Array {
-    const { u32 } = this.#arena.views;
-    const list = this.#list >>> 2;
-    for (let i = 0; i < among.length; i += 1) u32[list + i] = rows.address(among[i]!);
     const results = this.#list + gathered * 4;
+    this.#gather(rows, among, results);
+    return this.#arena.views.u32.subarray(results >>> 2, (results >>> 2) + among.length);
+  }
+
+  /** Differing bits of these rows, to `results` on. */
+  #gather(rows: ArenaRows, among: Uint32Array, results: number): void {
+    const { u32 } = this.#arena.views;
     const { differingBitsAt } = this.#arena.kernels;
-    differingBitsAt(this.#query, this.#list, among.length, rows.stride, results, this.#counts);
-    return u32.subarray(results >>> 2, (results >>> 2) + among.length);
+    for (let from = 0; from < among.length; from += gathered) {
+      const part = among.subarray(from, from + gathered);
+      rows.addresses(part, u32, this.#list >>> 2);
+      differingBitsAt(this.#query, this.#list, part.length, rows.stride, results + from * 4, this.#counts);
+    }
   }
 
   /** The distance at which `keep` rows are reached, and how many are kept of those that have it. */

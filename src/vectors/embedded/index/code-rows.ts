@@ -23,6 +23,8 @@ export interface CodeRows {
   remove(slot: number): number;
   /** −1: none. */
   row(slot: number): number;
+  /** The rows of those slots that have one, in the order of these. */
+  held(slots: Uint32Array): Uint32Array;
   slot(row: number): number;
   address(row: number): number;
   /** Bytes of a row. */
@@ -39,8 +41,8 @@ export interface CodeRows {
   readonly queryCodes: number;
   /** Products of the query with these rows, or with all, for `each` and `key`. */
   multiply(rows: Uint32Array | null): void;
-  /** Offers all rows that it might take, with their keys: greater is nearer. */
-  offerTo(top: TopK): void;
+  /** Offers those of `rows`, or of all, that it might take, with their keys: greater is nearer. */
+  offerTo(top: TopK, rows: Uint32Array | null): void;
   /** All rows in order. */
   each(visit: (key: number, row: number) => void): void;
   key(row: number): number;
@@ -139,6 +141,10 @@ class ArenaCodeRows implements CodeRows {
     return this.#slots.row(slot);
   }
 
+  held(slots: Uint32Array): Uint32Array {
+    return this.#slots.rows(slots);
+  }
+
   slot(row: number): number {
     return this.#arena.views.u32[this.#meta(row) + 3]!;
   }
@@ -214,7 +220,18 @@ class ArenaCodeRows implements CodeRows {
     }
   }
 
-  offerTo(top: TopK): void {
+  offerTo(top: TopK, rows: Uint32Array | null): void {
+    if (rows === null) return this.#offerAll(top);
+    let floor = top.floor;
+    for (let i = 0; i < rows.length; i += 1) {
+      const key = this.key(rows[i]!);
+      if (key < floor) continue;
+      top.offer(key, rows[i]!);
+      floor = top.floor;
+    }
+  }
+
+  #offerAll(top: TopK): void {
     const { f32 } = this.#arena.views;
     const isEuclid = this.#isEuclid;
     const { stride } = this.#rows;

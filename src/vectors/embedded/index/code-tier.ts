@@ -94,7 +94,7 @@ export class CodeTier implements Tier {
   }
 
   search(query: Float32Array, k: number, slots: Uint32Array | null): Ranked {
-    const rows = slots === null ? null : this.#heldRows(slots);
+    const rows = slots === null ? null : this.#codes.held(slots);
     const total = rows?.length ?? this.#codes.count;
     if (rows !== null && total <= rescoredPerResult * k) {
       const held = rows.map((row) => this.#codes.slot(row));
@@ -148,19 +148,6 @@ export class CodeTier implements Tier {
     const { slots, scores } = refineRows(codes, this.#options, query, Math.max(k, judgedMin), near);
     if (stage.mayMiss(slots.map((slot) => codes.row(slot)))) return null;
     return { slots: slots.slice(0, k), scores: scores.slice(0, k) };
-  }
-
-  /** Rows of the slots that have one, in the order of these. */
-  #heldRows(slots: Uint32Array): Uint32Array {
-    const rows = new Uint32Array(slots.length);
-    let held = 0;
-    for (let i = 0; i < slots.length; i += 1) {
-      const row = this.#codes.row(slots[i]!);
-      if (row === -1) continue;
-      rows[held] = row;
-      held += 1;
-    }
-    return rows.subarray(0, held);
   }
 
   /**

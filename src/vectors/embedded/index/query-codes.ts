@@ -65,17 +65,11 @@ export class QueryCodes {
   aim(query: Float32Array): void {
     const [size, width] = [this.#size, this.#width];
     const at = this.stage(query);
-    let top = 0;
-    for (const component of query) top = Math.max(top, Math.abs(component));
-    const step = top / this.#stepsMax;
-    const codes = (at + width * 4) >>> 1;
-    const { i16 } = this.#arena.views;
-    for (let i = 0; i < size; i += 1) i16[codes + i] = step === 0 ? 0 : Math.round(query[i]! / step);
-    i16.fill(0, codes + size, codes + width);
-    this.#arena.kernels.encodeI8(at, width, at + width * 6);
-    this.step = step;
+    const { encodeI8, encodeI16 } = this.#arena.kernels;
+    this.step = encodeI16(at, width, this.#stepsMax, at + width * 4);
+    encodeI8(at, width, at + width * 6);
     this.square = dot(query, query);
     this.length = Math.sqrt(this.square);
-    this.error = (step / Math.sqrt(12)) * 8 * codeMax * Math.sqrt(size);
+    this.error = (this.step / Math.sqrt(12)) * 8 * codeMax * Math.sqrt(size);
   }
 }

@@ -27,8 +27,7 @@ export function refineRows(
     if (rows === null) codes.each(visit);
     else for (const row of rows) visit(codes.key(row), row);
   };
-  if (rows === null) codes.offerTo(rough);
-  else for (const row of rows) rough.offer(codes.key(row), row);
+  codes.offerTo(rough, rows);
   const near = rough.drain();
   const top = createTopK(Math.min(total, k));
   const rescore = (row: number): void => {

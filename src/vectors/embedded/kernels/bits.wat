@@ -77,7 +77,7 @@
       (local.set $out (i32.add (local.get $out) (i32.const 4)))
       (br_if $row (local.tee $count (i32.sub (local.get $count) (i32.const 1))))))
 
-  ;; As `differingBits`, of rows anywhere; `addresses`: one i32 a row. Of eight rows at a time one byte at each end is read
+  ;; As `differingBits`, of rows anywhere; `addresses`: one i32 a row. Of sixteen rows at a time one byte at each end is read
   ;; first: memory is waited for once for all of them.
   (func (export "differingBitsAt")
     (param $query i32) (param $addresses i32) (param $count i32) (param $width i32) (param $out i32) (param $counts i32)
@@ -86,9 +86,9 @@
     (if (i32.eqz (local.get $count)) (then (return)))
     (local.set $end (i32.add (local.get $query) (local.get $width)))
     (local.set $count (i32.add (local.get $addresses) (i32.shl (local.get $count) (i32.const 2))))
-    (loop $rows8
+    (loop $batches
       (local.set $ahead (local.get $addresses))
-      (local.set $batch (i32.add (local.get $addresses) (i32.const 32)))
+      (local.set $batch (i32.add (local.get $addresses) (i32.const 64)))
       (if (i32.gt_u (local.get $batch) (local.get $count)) (then (local.set $batch (local.get $count))))
       (loop $touch
         (local.set $rows (i32.load (local.get $ahead)))
@@ -117,42 +117,58 @@
         (br_if $row (i32.ne
           (local.tee $addresses (i32.add (local.get $addresses) (i32.const 4)))
           (local.get $batch))))
-      (br_if $rows8 (i32.ne (local.get $addresses) (local.get $count)))))
+      (br_if $batches (i32.ne (local.get $addresses) (local.get $count)))))
 
   ;; Of `count` distances, one i32 each, those below `edge` and the first ones that are it: writes their numbers, from `first`
   ;; on, over the distances. Gives how many these are. `room`: place of an i32, how many may be it; less those that were.
   (func (export "pickNearest")
     (param $distances i32) (param $count i32) (param $first i32) (param $edge i32) (param $room i32) (result i32)
-    (local $edges v128) (local $left i32) (local $start i32) (local $out i32) (local $distance i32) (local $isEdge i32)
+    (local $edges v128) (local $left i32) (local $start i32) (local $end i32) (local $out i32) (local $distance i32)
+    (local $isEdge i32) (local $near i32) (local $bit i32)
     (local.set $start (local.get $distances))
     (local.set $left (i32.load (local.get $room)))
     (local.set $out (local.get $distances))
-    (block $done (if (local.get $count) (then
-      (local.set $count (i32.add (local.get $distances) (i32.shl (local.get $count) (i32.const 2))))
-      (local.set $edges (i32x4.splat (local.get $edge)))
-      (loop $row
-        ;; Most are too far: four are passed over at once.
-        (block $looked (loop $far
-          (br_if $looked (i32.gt_u (i32.add (local.get $distances) (i32.const 16)) (local.get $count)))
-          (br_if $looked (v128.any_true (i32x4.le_u (v128.load (local.get $distances)) (local.get $edges))))
-          (local.set $first (i32.add (local.get $first) (i32.const 4)))
-          (br_if $far (i32.ne
-            (local.tee $distances (i32.add (local.get $distances) (i32.const 16)))
-            (local.get $count)))
-          (br $done)))
-        (local.set $distance (i32.load (local.get $distances)))
+    (local.set $end (i32.add (local.get $distances) (i32.shl (local.get $count) (i32.const 2))))
+    (local.set $edges (i32x4.splat (local.get $edge)))
+    (block $done (loop $rows16
+      (br_if $done (i32.ge_u (local.get $distances) (local.get $end)))
+      ;; One bit for each of sixteen rows that is near enough. Most are too far.
+      (if (i32.le_u (i32.add (local.get $distances) (i32.const 64)) (local.get $end))
+        (then
+          (local.set $near (i8x16.bitmask
+            (i8x16.narrow_i16x8_s
+              (i16x8.narrow_i32x4_s
+                (i32x4.le_u (v128.load (local.get $distances)) (local.get $edges))
+                (i32x4.le_u (v128.load offset=16 (local.get $distances)) (local.get $edges)))
+              (i16x8.narrow_i32x4_s
+                (i32x4.le_u (v128.load offset=32 (local.get $distances)) (local.get $edges))
+                (i32x4.le_u (v128.load offset=48 (local.get $distances)) (local.get $edges)))))))
+        (else
+          (local.set $near (i32.const 0))
+          (local.set $bit (i32.shr_u (i32.sub (local.get $end) (local.get $distances)) (i32.const 2)))
+          (loop $last
+            (local.set $bit (i32.sub (local.get $bit) (i32.const 1)))
+            (local.set $near (i32.or
+              (i32.shl (local.get $near) (i32.const 1))
+              (i32.le_u
+                (i32.load (i32.add (local.get $distances) (i32.shl (local.get $bit) (i32.const 2))))
+                (local.get $edge))))
+            (br_if $last (local.get $bit)))))
+      (block $looked (loop $row
+        (br_if $looked (i32.eqz (local.get $near)))
+        (local.set $bit (i32.ctz (local.get $near)))
+        (local.set $near (i32.and (local.get $near) (i32.sub (local.get $near) (i32.const 1))))
+        (local.set $distance (i32.load (i32.add (local.get $distances) (i32.shl (local.get $bit) (i32.const 2)))))
         (local.set $isEdge (i32.eq (local.get $distance) (local.get $edge)))
-        (i32.store (local.get $out) (local.get $first))
+        (i32.store (local.get $out) (i32.add (local.get $first) (local.get $bit)))
         (local.set $out (i32.add (local.get $out)
           (i32.shl
-            (i32.or
-              (i32.lt_u (local.get $distance) (local.get $edge))
-              (i32.and (local.get $isEdge) (i32.gt_s (local.get $left) (i32.const 0))))
+            (i32.or (i32.eqz (local.get $isEdge)) (i32.gt_s (local.get $left) (i32.const 0)))
             (i32.const 2))))
         (local.set $left (i32.sub (local.get $left) (local.get $isEdge)))
-        (local.set $first (i32.add (local.get $first) (i32.const 1)))
-        (br_if $row (i32.ne
-          (local.tee $distances (i32.add (local.get $distances) (i32.const 4)))
-          (local.get $count)))))))
+        (br $row)))
+      (local.set $distances (i32.add (local.get $distances) (i32.const 64)))
+      (local.set $first (i32.add (local.get $first) (i32.const 16)))
+      (br $rows16)))
     (i32.store (local.get $room) (local.get $left))
     (i32.shr_u (i32.sub (local.get $out) (local.get $start)) (i32.const 2))))

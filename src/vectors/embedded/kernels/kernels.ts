@@ -18,6 +18,8 @@ export interface Kernels {
   dotI8At(query: number, step: number, rows: number, outs: number, count: number, width: number): void;
   /** `vector`: f32; writes `width` codes, f32 scale, f32 length of the codes' error. */
   encodeI8(vector: number, width: number, row: number): void;
+  /** `vector`: f32; writes `width` i16 codes, the largest of which is `most` steps; gives the step, 0 where all are 0. */
+  encodeI16(vector: number, width: number, most: number, codes: number): number;
   /** `codes`: a row that `encodeI8` wrote; `mean`: f32; writes `width / 8` bytes. */
   encodeBits(codes: number, width: number, mean: number, bits: number): void;
   /** `width`: bytes of a row; `out`: i32 a row; `counts`: i32 for each distance, added to. */
@@ -83,6 +85,7 @@ function selfCheck(assembled: typeof kernelBytes): string | null {
     encodeI8: (k) => k.encodeI8(0, 64, 2_048),
     dotI8: (k) => k.dotI8(1_024, 0.5, 2_048, 96, 1, 64, 4_192),
     dotI8At: (k) => k.dotI8At(1_024, 0.5, 6_144, 6_148, 1, 64),
+    encodeI16: (k) => void k.encodeI16(0, 64, 32_767, 5_376),
     encodeBits: (k) => k.encodeBits(2_048, 64, 128, 3_072),
     differingBits: (k) => k.differingBits(0, 16, 3, 16, 4_224, 5_120),
     differingBitsAt: (k) => k.differingBitsAt(0, 6_152, 2, 16, 4_272, 7_168),

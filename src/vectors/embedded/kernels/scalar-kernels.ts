@@ -8,12 +8,13 @@ import type { LinearMemory } from './linear-memory.ts';
 export function createScalarKernels(memory: LinearMemory): Kernels {
   const f32 = (at: number, length: number) => new Float32Array(memory.buffer, at >>> 0, length);
   const i8 = (at: number, length: number) => new Int8Array(memory.buffer, at >>> 0, length);
+  const i16 = (at: number, length: number) => new Int16Array(memory.buffer, at >>> 0, length);
   const i32 = (at: number, length: number) => new Int32Array(memory.buffer, at >>> 0, length);
   const u32 = (at: number, length: number) => new Uint32Array(memory.buffer, at >>> 0, length);
   const u8 = (at: number, length: number) => new Uint8Array(memory.buffer, at >>> 0, length);
 
   function product(query: number, step: number, row: number, width: number, out: number): void {
-    const q = new Int16Array(memory.buffer, query >>> 0, width);
+    const q = i16(query, width);
     const codes = i8(row, width);
     let sum = 0;
     for (let i = 0; i < width; i += 1) sum += q[i]! * codes[i]!;
@@ -68,6 +69,15 @@ export function createScalarKernels(memory: LinearMemory): Kernels {
       const meta = f32(row + width, 2);
       meta[0] = scale;
       meta[1] = Math.sqrt(wrong);
+    },
+    encodeI16(vector, width, most, codes) {
+      const x = f32(vector, width);
+      let top = 0;
+      for (const component of x) top = Math.max(top, Math.abs(component));
+      const step = top / most;
+      const out = i16(codes, width);
+      for (let i = 0; i < width; i += 1) out[i] = step === 0 ? 0 : nearestEven(x[i]! / step);
+      return step;
     },
     encodeBits(codes, width, mean, bits) {
       const scale = f32(codes + width, 1)[0]!;
