@@ -57,6 +57,7 @@ const pip = spawnSync(
     'google-genai==3.4.0',
     'qdrant-client==1.20.0',
     'firecrawl-py==4.53.2',
+    'litellm-proxy-extras==0.4.110',
   ],
   { stdio: ['ignore', 'inherit', 'ignore'] },
 );

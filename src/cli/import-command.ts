@@ -9,12 +9,13 @@ export function addImportCommand(program: Command, run: Run): void {
     .addHelpText('after', example('culvert import litellm config.yaml'));
   from
     .command('litellm')
-    .description("convert LiteLLM's config.yaml; list by line what could not be carried over")
-    .argument('<file>', 'configuration of a LiteLLM proxy')
+    .description("convert LiteLLM's config.yaml and database; list by line what could not be carried over")
+    .argument('[file]', 'configuration of a LiteLLM proxy')
+    .option('--database [url]', "LiteLLM's PostgreSQL, for its keys, teams, budgets and models; alone: DATABASE_URL")
     .option('--output <file>', 'file to write, which must not exist; - prints it', 'culvert.yaml')
     .option(...jsonOption)
     .addHelpText('after', example('culvert import litellm config.yaml --output culvert.yaml'))
     .action((file, options) =>
-      run(import('./commands/import-litellm.ts').then((command) => command.importLiteLlmFile(file, options))),
+      run(import('./commands/import.ts').then((command) => command.importFromLiteLlm(file, options))),
     );
 }

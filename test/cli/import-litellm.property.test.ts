@@ -114,7 +114,7 @@ test('whatever a file of LiteLLM holds, the new one passes our own check, or a s
           kind === 'url' ? 'https://h.example' : 'some-long-enough-value',
         ]),
       );
-      const checked = checkConfigText(importedText(imported, 'c'), 'culvert.yaml', env);
+      const checked = checkConfigText(importedText(imported, 'c', 'litellm'), 'culvert.yaml', env);
       if (!checked.ok) assert.fail(checked.errors.map(formatProblem).join('\n'));
     }),
     { numRuns: 400 },

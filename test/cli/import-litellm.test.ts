@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { type Imported, importLiteLlm } from '../../src/cli/import/import-litellm.ts';
+import { importLiteLlm } from '../../src/cli/import/import-litellm.ts';
+import type { Imported } from '../../src/cli/import/imported.ts';
 import { importedText } from '../../src/cli/import/write-imported.ts';
 import { checkConfigText } from '../../src/config/check.ts';
 import { formatProblem } from '../../src/config/problem.ts';
@@ -24,7 +25,7 @@ function imported(text: string): Imported {
 /** Our own loader's result for the new file, with every variable set to its own name. */
 function loaded(one: Imported, env: Record<string, string> = {}): Config {
   const set = Object.fromEntries([...one.variables.keys()].map((name) => [name, `value-of-${name}`]));
-  const checked = checkConfigText(importedText(one, 'c.yaml'), 'culvert.yaml', { ...set, ...env });
+  const checked = checkConfigText(importedText(one, 'c.yaml', 'litellm'), 'culvert.yaml', { ...set, ...env });
   if (!checked.ok) assert.fail(checked.errors.map(formatProblem).join('\n'));
   assert.deepEqual(checked.warnings, []);
   return checked.config;
@@ -149,7 +150,7 @@ test('what has no place is told with its line, and stands in the file as a comme
   }
   assert.doesNotMatch(told.join('\n'), /drop_params/);
   assert.match(
-    importedText(team, 'c.yaml'),
+    importedText(team, 'c.yaml', 'litellm'),
     /^# {3}line 47, model_list\[4\]\.litellm_params\.model: this model is not/m,
   );
 });
@@ -322,7 +323,7 @@ describe('culvert import litellm, run as a program', { concurrency: true }, () =
     const cwd = folderWith(t, fileOf('team'));
     const printed = await run(cwd, '--output', '-');
     assert.equal(printed.code, 0, printed.stderr);
-    assert.equal(printed.stdout, importedText(team, 'litellm.yaml'));
+    assert.equal(printed.stdout, importedText(team, 'litellm.yaml', 'litellm'));
     assert.ok(!existsSync(join(cwd, 'culvert.yaml')));
     const { stdout } = await run(cwd, '--output', 'other.yaml', '--json');
     const report = JSON.parse(stdout) as { file: string; environment: string[]; notes: unknown[]; models: number };

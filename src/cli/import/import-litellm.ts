@@ -1,58 +1,99 @@
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { readForeignYaml } from './foreign-yaml.ts';
+import type { ImportResult } from './imported.ts';
 import { addFallbacks } from './imported-fallbacks.ts';
 import { importModels } from './imported-models.ts';
 import { importProviders } from './imported-providers.ts';
+import { importAccounts } from './litellm-accounts.ts';
+import type { LiteLlmRows } from './litellm-database.ts';
 import { type Deployment, readDeployment } from './litellm-deployment.ts';
 import { readSettings } from './litellm-settings.ts';
-import { type ImportNote, Notes } from './notes.ts';
-import { objectOf, type Values, type Variables } from './plain-values.ts';
-
-export interface Imported {
-  /** In the form of culvert.yaml; texts may refer to `variables`. */
-  config: { admin?: JsonObject; providers: Record<string, JsonObject>; models: Record<string, JsonObject> };
-  /** Environment variables that it needs, and what for. */
-  variables: Variables;
-  notes: readonly ImportNote[];
-}
-
-export type ImportResult = { ok: true; imported: Imported } | { ok: false; message: string };
+import { Notes, type Path } from './notes.ts';
+import { listOfTexts, objectOf, type Values } from './plain-values.ts';
 
 /** Sections that are read, or whose work needs nothing here. */
 const read = ['model_list', 'litellm_settings', 'router_settings', 'general_settings', 'credential_list'];
 
-/** Converts the configuration of a LiteLLM proxy (https://docs.litellm.ai/docs/proxy/configs). */
-export function importLiteLlm(text: string): ImportResult {
+/** Names that its database has for sections of the file. */
+const keptSections = ['litellm_settings', 'router_settings', 'general_settings'];
+
+/**
+ * Converts the configuration of a LiteLLM proxy (https://docs.litellm.ai/docs/proxy/configs). `text` is empty where all of
+ * it is in the `database`, whose settings win over the file's, as in LiteLLM.
+ */
+export function importLiteLlm(text: string, database: LiteLlmRows | null = null, nowMs = Date.now()): ImportResult {
   const source = readForeignYaml(text);
   if (!source.ok) return source;
-  const { value: root, lineOf } = source.file;
-  if (!isObject(root)) return { ok: false, message: 'is not a mapping' };
-  const notes = new Notes(lineOf);
+  const { value, lineOf } = source.file;
+  const file = value ?? (database === null ? value : {});
+  if (!isObject(file)) return { ok: false, message: 'is not a mapping' };
+  const { root, isKept } = withDatabase(file, database);
+  const notes = new Notes((path) => (isKept(path) ? null : lineOf(path)));
   const values: Values = { notes, variables: new Map() };
   sectionsLeftOut(root, notes);
+  if (database?.sealed === true) notes.add(['LiteLLM_ProxyModelTable'], sealedValues);
 
   const settings = readSettings(values, root);
-  const deployments = deploymentsOf(values, root);
+  const deployments = deploymentsOf(values, root, database);
   if (deployments.length === 0) {
     const why = Array.isArray(root.model_list) ? 'none of its models could be carried over' : 'has no model_list';
-    const [first] = notes.list().filter(({ path }) => path.startsWith('model_list'));
-    return { ok: false, message: first === undefined ? why : `${why}; line ${first.line}: ${first.message}` };
+    const [first] = notes.list().filter(({ path }) => /^(model_list|LiteLLM_ProxyModelTable)/.test(path));
+    const where = first?.line == null ? 'database' : `line ${first.line}`;
+    return { ok: false, message: first === undefined ? why : `${why}; ${where}: ${first.message}` };
   }
   const { providers, nameOf } = importProviders(deployments, settings, notes);
   const models = importModels(deployments, settings, nameOf, notes);
   addFallbacks(models, settings, notes);
   const { adminKey } = settings;
-  const config = { ...(adminKey !== null && { admin: { key: adminKey } }), providers, models };
+  const people = database === null ? {} : importAccounts(database, groupsOf(root, database), notes, nowMs);
+  const config = { ...(adminKey !== null && { admin: { key: adminKey } }), providers, models, ...people };
   return { ok: true, imported: { config, variables: values.variables, notes: notes.list() } };
 }
 
-function deploymentsOf(values: Values, root: JsonObject): Deployment[] {
+const sealedValues =
+  'some values cannot be decrypted; set LITELLM_SALT_KEY, or LITELLM_MASTER_KEY where LiteLLM had no salt key';
+
+/** The file with the settings that the database keeps. `isKept`: whether a place is the database's. */
+function withDatabase(file: JsonObject, database: LiteLlmRows | null) {
+  const kept: Record<string, JsonObject> = {};
+  for (const { param_name: name, param_value: value } of database?.tables.LiteLLM_Config ?? []) {
+    if (typeof name === 'string' && keptSections.includes(name) && isObject(value)) kept[name] = value;
+  }
+  const root: JsonObject = { ...file };
+  for (const [name, value] of Object.entries(kept)) root[name] = { ...objectOf(file[name]), ...value };
+  const isKept = ([section, name]: Path): boolean =>
+    String(section).startsWith('LiteLLM_') || Object.hasOwn(kept[section ?? ''] ?? {}, name ?? '');
+  return { root, isKept };
+}
+
+function deploymentsOf(values: Values, root: JsonObject, database: LiteLlmRows | null): Deployment[] {
   const list = Array.isArray(root.model_list) ? root.model_list : [];
   const credentials = new Map<string, JsonObject>();
-  for (const one of Array.isArray(root.credential_list) ? root.credential_list : []) {
+  const kept = database?.tables.LiteLLM_CredentialsTable ?? [];
+  for (const one of [...(Array.isArray(root.credential_list) ? root.credential_list : []), ...kept]) {
     if (isObject(one)) credentials.set(String(one.credential_name), objectOf(one.credential_values));
   }
-  return list.flatMap((entry, index) => readDeployment(values, entry, ['model_list', index], credentials) ?? []);
+  const inFile = list.flatMap(
+    (entry, index) => readDeployment(values, entry, ['model_list', index], credentials) ?? [],
+  );
+  const stored = (database?.tables.LiteLLM_ProxyModelTable ?? []).flatMap((row) => {
+    const path = ['LiteLLM_ProxyModelTable', String(row.model_name)];
+    if (row.blocked !== true) return readDeployment(values, row, path, credentials) ?? [];
+    values.notes.add(path, 'this model is not carried over: it is blocked');
+    return [];
+  });
+  return [...inFile, ...stored];
+}
+
+/** Aliases with the access groups that their `model_info` names. */
+function groupsOf(root: JsonObject, { tables }: LiteLlmRows): ReadonlyMap<string, readonly string[]> {
+  const groups = new Map<string, readonly string[]>();
+  for (const entry of [...(Array.isArray(root.model_list) ? root.model_list : []), ...tables.LiteLLM_ProxyModelTable]) {
+    if (!isObject(entry) || typeof entry.model_name !== 'string') continue;
+    const named = listOfTexts(objectOf(entry.model_info).access_groups);
+    groups.set(entry.model_name, [...(groups.get(entry.model_name) ?? []), ...named]);
+  }
+  return groups;
 }
 
 function sectionsLeftOut(root: JsonObject, notes: Notes): void {

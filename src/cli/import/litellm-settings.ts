@@ -41,7 +41,7 @@ const elsewhere: Readonly<Record<Section, Readonly<Record<string, string | null>
     service_callbacks: '/metrics has the metrics',
     content_policy_fallbacks:
       'when a provider refuses a request for its content, callers get that answer, and no other provider is asked',
-    default_team_settings: 'there are no teams; accounts have plans',
+    default_team_settings: 'accounts have plans in the place of teams',
   },
   router_settings: {
     enable_pre_call_checks: null,
@@ -62,7 +62,7 @@ const elsewhere: Readonly<Record<Section, Readonly<Record<string, string | null>
   general_settings: {
     store_model_in_db: null,
     disable_spend_logs: null,
-    database_url: `LiteLLM’s database cannot be read: create accounts and keys again (${culvert} keys create). A database for Culvert goes into storage.database`,
+    database_url: `it is LiteLLM’s own: ${culvert} import litellm --database reads it. A database for Culvert goes into storage.database`,
     database_connection_pool_limit: 'there is no such setting',
     max_parallel_requests: 'plans.NAME.concurrency bounds the requests of an account at one time',
     global_max_parallel_requests: 'plans.NAME.concurrency bounds the requests of an account at one time',

@@ -3,7 +3,8 @@ export type Path = readonly (string | number)[];
 
 /** What an import changed or left out, or what its reader must still do. */
 export interface ImportNote {
-  line: number;
+  /** 1-based; null for what stands in no file. */
+  line: number | null;
   /** `model_list[2].litellm_params.tpm`. */
   path: string;
   message: string;
@@ -12,12 +13,12 @@ export interface ImportNote {
 /** Nobody reads more of them. */
 const notesMax = 1_000;
 
-/** Collects notes while a file is converted; `lineOf` gives the 1-based line of a place. */
+/** Collects notes while a file is converted; `lineOf` gives the line of a place. */
 export class Notes {
-  readonly #lineOf: (path: Path) => number;
+  readonly #lineOf: (path: Path) => number | null;
   readonly #notes: ImportNote[] = [];
 
-  constructor(lineOf: (path: Path) => number) {
+  constructor(lineOf: (path: Path) => number | null) {
     this.#lineOf = lineOf;
   }
 
@@ -26,9 +27,10 @@ export class Notes {
     this.#notes.push({ line: this.#lineOf(path), path: shown(path), message });
   }
 
-  /** Ordered as in the file. */
+  /** Ordered as in the file, then what stands in none. */
   list(): readonly ImportNote[] {
-    return this.#notes.toSorted((a, b) => a.line - b.line);
+    const place = ({ line }: ImportNote) => line ?? Number.MAX_SAFE_INTEGER;
+    return this.#notes.toSorted((a, b) => place(a) - place(b));
   }
 }
 

@@ -1,29 +1,43 @@
 import { Document, isMap, isScalar, isSeq, type Node } from 'yaml';
-import type { Imported } from './import-litellm.ts';
+import type { Imported } from './imported.ts';
+import type { ImportNote } from './notes.ts';
+
+/** Gateways whose configuration can be imported. */
+export type Gateway = 'litellm' | 'openrouter' | 'portkey';
 
 /** The text of the new file: comments on what was not carried over, then what was. */
-export function importedText({ config, variables, notes }: Imported, from: string): string {
+export function importedText({ config, variables, notes }: Imported, from: string, gateway: Gateway): string {
   const document = new Document(config, { aliasDuplicateObjects: false });
-  for (const section of ['providers', 'models', 'admin']) flatten(document.get(section, true));
+  for (const section of ['providers', 'models', 'admin', 'plans', 'accounts', 'keys'])
+    flatten(document.get(section, true));
   const names = [...variables.keys()].toSorted();
   const head = [
     'yaml-language-server: $schema=./culvert.schema.json',
-    `Made from ${from} by "culvert import litellm". "culvert check" checks it; all keys: docs/configuration.md.`,
+    `Made from ${from} by "culvert import ${gateway}". "culvert check" checks it; all keys: docs/configuration.md.`,
     ...(names.length === 0 ? [] : ['', 'It reads these environment variables:', ...names.map((name) => `  ${name}`)]),
     ...(notes.length === 0
       ? []
       : [
           '',
           `Not carried over from ${from}, or changed:`,
-          ...notes.map(({ line, path, message }) => `  line ${line}, ${path}: ${message}`),
+          ...notes.map((note) => `  ${placeOf(note, '', 'line ')}, ${note.path}: ${note.message}`),
         ]),
   ];
   const comment = head.map((line) => (line === '' ? '#' : `# ${oneLine(line)}`)).join('\n');
   return `${comment}\n\n${document.toString({ lineWidth: 0 }).trimEnd()}\n`;
 }
 
+/** `line 3`, or `file.yaml:3`; `database` for what stands in no file. */
+export function placeOf({ line }: Pick<ImportNote, 'line'>, file: string, before = ':'): string {
+  return line === null ? 'database' : `${file}${before}${line}`;
+}
+
 /** Each provider on a line, each target too: the file stays one that people read. */
 function flatten(section: unknown): void {
+  if (isSeq(section)) {
+    flowOf(section, 'items');
+    return;
+  }
   if (!isMap(section)) return;
   for (const { value } of section.items) {
     if (isMap(value) && value.get('targets') !== undefined) {

@@ -1,0 +1,93 @@
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { connect, type Run } from '../../stores/postgres/database.ts';
+import { openLiteLlmSecrets } from './litellm-secrets.ts';
+
+/** What LiteLLM keeps in PostgreSQL, by table; columns that its version does not have are absent. */
+export interface LiteLlmRows {
+  tables: Readonly<Record<LiteLlmTable, readonly JsonObject[]>>;
+  /** Whether some values could not be decrypted, since no key was given or it was another one. */
+  sealed: boolean;
+}
+
+const tables = [
+  'LiteLLM_ProxyModelTable',
+  'LiteLLM_CredentialsTable',
+  'LiteLLM_Config',
+  'LiteLLM_VerificationToken',
+  'LiteLLM_TeamTable',
+  'LiteLLM_UserTable',
+  'LiteLLM_BudgetTable',
+  'LiteLLM_OrganizationTable',
+  'LiteLLM_ProjectTable',
+  'LiteLLM_TeamMembership',
+  'LiteLLM_EndUserTable',
+  'LiteLLM_TagTable',
+  'LiteLLM_AccessGroupTable',
+] as const;
+
+export type LiteLlmTable = (typeof tables)[number];
+
+/** Beyond it the rest is not read: culvert.yaml declares at most 10,000 keys. */
+export const rowsMax = 10_000;
+
+/**
+ * Reads a database of LiteLLM's at one instant and changes nothing. `url` as LiteLLM has it, with Prisma's `schema`.
+ * `saltKey` decrypts credentials: LITELLM_SALT_KEY, else the master key. Throws what PostgreSQL said.
+ */
+export async function readLiteLlmDatabase(url: string, saltKey: string | null): Promise<LiteLlmRows> {
+  const place = new URL(url);
+  const schema = place.searchParams.get('schema') ?? 'public';
+  // The others are Prisma's own.
+  for (const name of [...place.searchParams.keys()]) if (!name.startsWith('ssl')) place.searchParams.delete(name);
+  place.searchParams.delete('sslaccept');
+  const database = await connect(place.href);
+  try {
+    const transaction = await database.rest.begin('snapshot');
+    try {
+      const found = {} as Record<LiteLlmTable, JsonObject[]>;
+      for (const table of tables) found[table] = await rowsOf(transaction.run, schema, table);
+      return await withOpenedSecrets(found, saltKey);
+    } finally {
+      await transaction.end('rollback');
+    }
+  } finally {
+    await database.close();
+  }
+}
+
+/** As JSON, so that no column has to be there. */
+async function rowsOf(run: Run, schema: string, table: LiteLlmTable): Promise<JsonObject[]> {
+  const name = `"${schema.replaceAll('"', '""')}"."${table}"`;
+  const there = await run<{ found: string | null }>('SELECT to_regclass($1) AS found', [name]);
+  if (there.rows[0]?.found == null) return [];
+  const oldestFirst = "to_jsonb(t)->>'created_at' NULLS FIRST, to_jsonb(t)::text";
+  const { rows } = await run<{ row: JsonObject }>(
+    `SELECT to_jsonb(t) AS row FROM ${name} AS t ORDER BY ${oldestFirst} LIMIT ${rowsMax}`,
+  );
+  return rows.map(({ row }) => row);
+}
+
+async function withOpenedSecrets(
+  found: Record<LiteLlmTable, JsonObject[]>,
+  saltKey: string | null,
+): Promise<LiteLlmRows> {
+  const open = await openLiteLlmSecrets(saltKey);
+  let sealed = false;
+  for (const [table, column] of [
+    ['LiteLLM_ProxyModelTable', 'litellm_params'],
+    ['LiteLLM_CredentialsTable', 'credential_values'],
+  ] as const) {
+    for (const row of found[table]) {
+      const values = row[column];
+      if (!isObject(values)) continue;
+      row[column] = Object.fromEntries(
+        Object.entries(values).map(([name, value]) => {
+          const opened = typeof value === 'string' ? open(value) : value;
+          if (opened === null) sealed = true;
+          return [name, opened];
+        }),
+      );
+    }
+  }
+  return { tables: found, sealed };
+}

@@ -1,0 +1,84 @@
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import type { Notes, Path } from './notes.ts';
+
+const hourS = 3_600;
+const dayS = 24 * hourS;
+
+const windows = [
+  { name: '5h', seconds: 5 * hourS, spans: '5 hours' },
+  { name: 'week', seconds: 7 * dayS, spans: '7 days' },
+  { name: 'month', seconds: 30 * dayS, spans: '30 days' },
+] as const;
+
+const unitS: Readonly<Record<string, number>> = { s: 1, m: 60, h: hourS, d: dayS, w: 7 * dayS, mo: 30 * dayS };
+const words: Readonly<Record<string, string>> = { hourly: '1h', daily: '1d', weekly: '7d', monthly: '30d' };
+
+/** The schema's own. */
+const budgetUsdMax = 5_000_000;
+const perMinuteMax = 1_000_000_000;
+
+/**
+ * Rates and budgets of a row of LiteLLM's, as a plan or the limits of a key have them. Budgets become rolling windows:
+ * of the same span where there is one, else of the next longer one with the same spending over time.
+ */
+export function limitsOf(row: JsonObject, path: Path, notes: Notes): JsonObject {
+  const limits: JsonObject = {};
+  for (const [column, member] of [
+    ['tpm_limit', 'tpm'],
+    ['rpm_limit', 'rpm'],
+    ['max_parallel_requests', 'concurrency'],
+  ] as const) {
+    const value = row[column];
+    if (typeof value !== 'number') continue;
+    limits[member] = Math.min(perMinuteMax, Math.max(1, Math.round(value)));
+    if (value < 1) notes.add([...path, column], 'becomes 1: a limit is at least 1 here; suspend the account instead');
+  }
+  const budget: Record<string, number> = {};
+  for (const { max, duration, at } of budgetsOf(row, path)) {
+    const { window, usd } = budgetWindow(max, duration, at, notes);
+    budget[window] = Math.min(usd, budget[window] ?? usd);
+  }
+  // A shorter window that allows more than a longer one could never be used.
+  for (const [shorter, longer] of [
+    ['week', 'month'],
+    ['5h', 'week'],
+    ['5h', 'month'],
+  ] as const) {
+    const [short, long] = [budget[shorter], budget[longer]];
+    if (short !== undefined && long !== undefined && short > long) budget[shorter] = long;
+  }
+  return Object.keys(budget).length === 0 ? limits : { ...limits, budget };
+}
+
+function budgetsOf(row: JsonObject, path: Path) {
+  const budgets = Array.isArray(row.budget_limits) ? row.budget_limits.filter(isObject) : [];
+  const all = [
+    { ...row, at: [...path, 'max_budget'] },
+    ...budgets.map((one, index) => ({ ...one, at: [...path, 'budget_limits', index] })),
+  ] as (JsonObject & { at: Path })[];
+  return all.flatMap(({ max_budget: max, budget_duration: duration, at }) =>
+    typeof max === 'number' && max >= 0 ? [{ max, duration: typeof duration === 'string' ? duration : null, at }] : [],
+  );
+}
+
+function budgetWindow(max: number, duration: string | null, at: Path, notes: Notes): { window: string; usd: number } {
+  const seconds = duration === null ? null : secondsOf(duration);
+  const month = windows[2];
+  if (seconds === null) {
+    const for_ = duration === null ? 'without an end' : `for ${duration}`;
+    notes.add(at, `USD ${max} ${for_} become USD ${max} in any ${month.spans}: budgets are rolling windows here`);
+    return { window: month.name, usd: Math.min(budgetUsdMax, max) };
+  }
+  const window = windows.find((one) => seconds <= one.seconds) ?? month;
+  const usd = Math.min(budgetUsdMax, Math.round(max * (window.seconds / seconds) * 1e6) / 1e6);
+  if (window.seconds !== seconds) notes.add(at, `USD ${max} for ${duration} become USD ${usd} in any ${window.spans}`);
+  return { window: window.name, usd };
+}
+
+/** `30d`, `1mo`, `weekly`; null where it is none. */
+function secondsOf(duration: string): number | null {
+  const text = duration.trim().toLowerCase();
+  const match = /^(\d{1,6})(mo|[smhdw])$/.exec(words[text] ?? text);
+  const seconds = match === null ? 0 : Number(match[1]) * unitS[match[2]!]!;
+  return seconds > 0 ? seconds : null;
+}
