@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import type { ModelReply } from '../../src/admin/models.ts';
 import { chromiumMissing } from '../chromium.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
@@ -120,6 +121,12 @@ test('a model is made, refused at the field that is wrong, answers, and is found
   await shoot(page, 'model-form-phone-dark');
   await assertAccessible(page);
   await dialog.getByLabel('Weight').fill('2');
+  await dialog.getByLabel('Asked first').selectOption('The cheapest');
+  await dialog.getByLabel('Checks of answers').fill('refusal, lenght');
+  await dialog.getByRole('button', { name: 'Add model' }).click();
+  await dialog.getByText("(did you mean 'length'?)").waitFor();
+  await dialog.getByLabel('Checks of answers').fill('refusal, length');
+  await dialog.getByLabel('Fewest characters').fill('5');
   await dialog.getByRole('button', { name: 'Add model' }).click();
   await dialog.waitFor({ state: 'detached' });
   const answer = await gateway.fetch('/v1/chat/completions', {
@@ -130,6 +137,9 @@ test('a model is made, refused at the field that is wrong, answers, and is found
   await page.getByRole('button', { name: 'Edit' }).click();
   await page.getByLabel('Tier').fill('mine');
   const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
+  const made = (await (await fetch(`${gateway.url}/admin/v1/models/smart`, { headers })).json()) as ModelReply;
+  const { prefer, quality } = made.definition as Record<string, unknown>;
+  assert.deepEqual([prefer, quality], ['cheapest', { checks: ['refusal', 'length'], min_chars: 5 }]);
   const body = '{"tier": "theirs", "cost": 3}';
   const kept = await fetch(`${gateway.url}/admin/v1/models/smart`, { method: 'PATCH', headers, body });
   assert.equal(kept.status, 200);
