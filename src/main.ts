@@ -33,6 +33,11 @@ export async function main(argv: readonly string[], launch: Launch): Promise<voi
       return (await import('./simulator/help.ts')).mockHelp();
     },
     ...lazyStores(version),
+    async startRefusals(config) {
+      const { startRefusals } = await import('./main/start-refusals.ts');
+      const { environmentProxies } = await import('./inference/transport/proxy.ts');
+      return startRefusals(config, { env: process.env, proxyOf: environmentProxies(process.env) });
+    },
     async snapshotOf(config) {
       const { previewHere } = await import('./main/preview.ts');
       return previewHere(config, process.env);
@@ -41,7 +46,9 @@ export async function main(argv: readonly string[], launch: Launch): Promise<voi
 }
 
 /** Loaded at need: `start` has stores of its own, and most commands have none. */
-function lazyStores(version: string): Omit<CliParts, 'version' | 'start' | 'mock' | 'mockHelp' | 'snapshotOf'> {
+function lazyStores(
+  version: string,
+): Omit<CliParts, 'version' | 'start' | 'mock' | 'mockHelp' | 'snapshotOf' | 'startRefusals'> {
   const stores = async () => (await import('./main/cli.ts')).cliStores(version);
   return {
     adminApi: async (config, configFile) => (await stores()).adminApi(config, configFile),

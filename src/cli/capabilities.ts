@@ -38,7 +38,7 @@ function chatOf(snapshot: Snapshot): Capability {
     const state = real.every(({ provider }) => provider.local) ? 'local' : 'real';
     return { name: 'chat', state, by: real.map(({ name }) => name).join(', '), fix: null };
   }
-  const fix = `${anyKey}, or name a provider in culvert.yaml (${culvert} init)`;
+  const fix = `${anyKey}, or name a provider in culvert.yaml (${culvert} init writes one)`;
   return { name: 'chat', state: chatting.length > 0 ? 'simulated' : 'missing', by: 'no provider yet', fix };
 }
 

@@ -16,6 +16,8 @@ export interface CliParts {
   mockHelp(): Promise<string>;
   /** What a start would serve, from the configuration and the remembered lists of the data folder. Asks nobody. */
   snapshotOf(config: Config): Promise<{ snapshot: Snapshot; problems: readonly string[] }>;
+  /** Why a start would be refused although the configuration is valid, as sentences. Opens nothing. */
+  startRefusals(config: Config): Promise<readonly string[]>;
   /**
    * The admin API in this process, over the stores that the configuration names. A server may run on them at the same
    * time: opening them charges no open reservation and takes no lock. `configFile`: the name for messages.

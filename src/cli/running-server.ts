@@ -81,6 +81,7 @@ export function errorIn(text: string): { message: string; param: string | null }
 /** The code, or else the message, of the error that prevented an answer. */
 export function causeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  if (cause instanceof Error && 'code' in cause) return String(cause.code);
+  // A DOMException has a number, which says nothing to anybody.
+  if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code;
   return cause instanceof Error ? cause.message : String(cause);
 }

@@ -1,3 +1,8 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { packageName } from './command-form.ts';
+
 /** Whether an optional peer is installed beside Culvert and could be loaded. Only looks for files. */
 export function isInstalled(name: string): boolean {
   try {
@@ -6,4 +11,13 @@ export function isInstalled(name: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Command that installs an optional peer where the Culvert at `program` finds it, as words after "Run". */
+export function installCommand(name: string, program = fileURLToPath(import.meta.url)): string {
+  const [place, ...rest] = program.replaceAll('\\', '/').split(`/node_modules/${packageName}/`);
+  if (rest.length === 0) return `npm install ${name}, beside Culvert`;
+  if (place!.includes('/_npx/')) return `npx --package ${packageName} --package ${name} culvert`;
+  // Packages of a project have its package.json beside their folder; global ones have none.
+  return existsSync(join(place!, 'package.json')) ? `npm install ${name} in ${place}` : `npm install --global ${name}`;
 }

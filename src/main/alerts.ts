@@ -2,7 +2,7 @@ import type { AdminApi } from '../admin/admin-api.ts';
 import type { AlertReceiver, Config } from '../config/schema.ts';
 import type { PostWebhook } from '../inference/transport/post-webhook.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { isInstalled } from '../kernel/optional-package.ts';
+import { installCommand, isInstalled } from '../kernel/optional-package.ts';
 import { type AlertMessage, alertSubject, alertText, slackBody } from '../metering/alert-message.ts';
 import type { AlertStore } from '../metering/alert-store.ts';
 import { createAlerts } from '../metering/alerts.ts';
@@ -40,9 +40,7 @@ export function openAlerts(parts: {
 /** Refuses a start whose mails nobody could send. */
 export function checkMail({ telemetry }: Config): void {
   if (telemetry.alerts.smtp === undefined || isInstalled('nodemailer')) return;
-  throw new StartRefused(
-    'telemetry.alerts.smtp needs the package nodemailer. Run npm install nodemailer, beside Culvert',
-  );
+  throw new StartRefused(`telemetry.alerts.smtp needs the package nodemailer. Run ${installCommand('nodemailer')}`);
 }
 
 /** Sends a message in the receiver's own form. Rejects with why it did not arrive. */

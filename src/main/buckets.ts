@@ -1,6 +1,6 @@
 import type { S3Config } from '../config/schema.ts';
 import type { ProxyOf } from '../inference/transport/proxy.ts';
-import { isInstalled } from '../kernel/optional-package.ts';
+import { installCommand, isInstalled } from '../kernel/optional-package.ts';
 import type { Bucket } from '../stores/s3/bucket.ts';
 import { StartRefused } from './stores.ts';
 
@@ -28,9 +28,7 @@ export function bucketOpener(url: string, s3: S3Config, field: string, parts: Bu
     );
   }
   if (!isInstalled('aws4fetch')) {
-    throw new StartRefused(
-      `${field} is ${url}, which needs the package aws4fetch. Run npm install aws4fetch, beside Culvert`,
-    );
+    throw new StartRefused(`${field} is ${url}, which needs the package aws4fetch. Run ${installCommand('aws4fetch')}`);
   }
   const sessionToken = s3.session_token ?? env.AWS_SESSION_TOKEN;
   const region = s3.region ?? (env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1');

@@ -74,7 +74,7 @@ function bucketFinding(trouble: string | null): Finding {
 /** Records wait in the ledger, and are gone with `storage.retention`. */
 function sinkFinding({ name, at, why, lagMs }: SinkStanding): Finding {
   const check = `sink ${name}`;
-  const behind = `its oldest record waits for ${Math.round(lagMs / 60_000)} min`;
+  const behind = `its oldest record has waited for ${waited(lagMs)}`;
   if (at === 'failing')
     return warning(check, `takes no records, ${behind}: ${why}`, 'Repair it before storage.retention ends.');
   if (lagMs >= sinkLateMs) return warning(check, `falls behind, ${behind}`, 'Give it larger batches (batch_records).');
@@ -84,4 +84,8 @@ function sinkFinding({ name, at, why, lagMs }: SinkStanding): Finding {
 /** Who answers for each capability, and which programs it has. */
 export function runningCapabilities(snapshot: Snapshot): Finding[] {
   return [...capabilityFindings(snapshot), ...toolFindings(process.env.PATH ?? '', snapshot.config)];
+}
+
+function waited(ms: number): string {
+  return ms < 120_000 ? `${Math.round(ms / 1_000)} s` : `${Math.round(ms / 60_000)} min`;
 }

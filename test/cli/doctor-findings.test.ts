@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { toolFindings } from '../../src/cli/doctor/capabilities.ts';
@@ -107,6 +107,16 @@ test('a port that another program has is a problem, the own server’s is not', 
   assert.equal((await portFinding('127.0.0.1', free, null)).state, 'ok');
   assert.equal((await serverFinding(null)).state, 'ok');
   assert.match((await serverFinding(`http://127.0.0.1:${free}`)).message, /does not answer/);
+});
+
+test('a server that holds the folder and says nothing is a problem, in words', async (t) => {
+  const silent = createServer(() => undefined);
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  t.after(() => silent.close());
+  const { port } = silent.address() as AddressInfo;
+  const { state, message } = await serverFinding(`http://127.0.0.1:${port}`);
+  assert.equal(state, 'problem');
+  assert.match(message, /does not answer at http:\S+ \(The operation was aborted due to timeout\)$/);
 });
 
 test('a machine without ffmpeg is told what that costs, and how to get it', (t) => {

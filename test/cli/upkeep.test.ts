@@ -94,6 +94,30 @@ describe('what looks after an installation, run as programs', { concurrency: tru
     assert.match(told[0]!.message, /^The provider gone is down: unreachable/);
   });
 
+  test('doctor says of the server that runs which sink takes no records', async (t) => {
+    const cwd = temporaryFolder(t);
+    writeFileSync(join(cwd, 'file'), '');
+    const sink = `{ name: lake, folder: ${join(cwd, 'file')}, every: 100ms }`;
+    writeFileSync(join(cwd, 'culvert.yaml'), `${free}telemetry: { sinks: [${sink}] }\n`);
+    const server = await startProcess(t, { cwd });
+    await server.said(/sk-cv-|api\.key/);
+    assert.equal((await runCommand(['chat', 'Hello'], { cwd })).code, 0);
+    await server.said(/the sink lake accepts no records/);
+    const { find } = await doctorIn(cwd);
+    assert.equal(find('sink lake').state, 'warning');
+    assert.match(find('sink lake').message, /^takes no records, its oldest record has waited for \d+ s: .*ENOTDIR/);
+  });
+
+  test('doctor finds what a start would refuse: a bucket without keys', async (t) => {
+    const cwd = temporaryFolder(t);
+    writeFileSync(join(cwd, 'culvert.yaml'), `${free}telemetry: { sinks: [{ name: lake, s3: s3://records }] }\n`);
+    const { code, find } = await doctorIn(cwd);
+    const start = await runCommand(['start'], { cwd });
+    assert.deepEqual([code, start.code], [1, 1]);
+    assert.match(start.stderr, /^telemetry\.sinks lake is s3:\/\/records, but there are no keys for it\. /);
+    assert.deepEqual([find('start').state, find('start').message], ['problem', `${start.stderr.trim()}.`]);
+  });
+
   test('doctor knows the server that runs, and a database or state that is gone', async (t) => {
     const cwd = temporaryFolder(t);
     writeFileSync(join(cwd, 'culvert.yaml'), free);

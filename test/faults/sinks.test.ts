@@ -239,7 +239,7 @@ test('a sink that fails is told by the log, the doctor, the overview and the met
   const { findings } = JSON.parse(await admin('/admin/v1/doctor'));
   const found = findings.find(({ check }: { check: string }) => check === 'sink hook');
   assert.equal(found.state, 'warning');
-  assert.match(found.message, /127\.0\.0\.1:\d+ answers 500/);
+  assert.match(found.message, /has waited for \d+ s: 127\.0\.0\.1:\d+ answers 500/);
   assert.doesNotMatch(found.message, /\/in/);
   const { wrong } = JSON.parse(await admin('/admin/v1/overview'));
   assert.ok(

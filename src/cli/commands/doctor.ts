@@ -41,6 +41,8 @@ export async function doctor(flags: DoctorFlags, parts: CliParts): Promise<numbe
     findings.push(ok('config', shown));
     for (const each of result.warnings)
       findings.push(warning('config', formatProblem(each), 'Remove it, or leave it: it has no effect.'));
+    for (const message of await parts.startRefusals(result.config))
+      findings.push(problem('start', `${message}.`, 'A start is refused until then.'));
     findings.push(...(await serverFindings(result.config, flags, parts, progress)));
   } else {
     for (const each of result.errors)
@@ -86,7 +88,11 @@ async function serverFindings(
     const { checkLive } = await import('./check-live.ts');
     findings.push(...liveFindings(await checkLive(snapshot)));
   }
-  const now = await troublesNow(owner?.url ?? null, config);
+  // The server looks at the same machine: what both see is told once, though its amounts may differ.
+  const seenHere = new Set(findings.filter(({ state }) => state !== 'ok').map(({ check }) => check));
+  const now = (await troublesNow(owner?.url ?? null, config)).filter(
+    ({ check, page }) => page !== undefined || !seenHere.has(check),
+  );
   const troubled = new Set(now.map(({ check }) => check));
   const others = findings.filter(({ check, state }) => state !== 'ok' || !troubled.has(check));
   const known = new Set(others.map(({ check, message }) => `${check} ${message}`));
@@ -103,7 +109,7 @@ async function troublesNow(url: string | null, config: Config): Promise<Finding[
   try {
     const asked = overHttp(url, key).request('GET', '/doctor') as Promise<DoctorReply>;
     const reply = await Promise.race([asked, pause(answerTimeoutMs, null, { ref: false })]);
-    return reply?.findings.filter(({ state, page }) => state !== 'ok' && page !== undefined) ?? [];
+    return reply?.findings.filter(({ state }) => state !== 'ok') ?? [];
   } catch {
     // That it does not answer is a finding of its own.
     return [];

@@ -19,15 +19,16 @@ export interface ReloadFlags extends AdminFlags {
 export async function reload(flags: ReloadFlags, parts: CliParts): Promise<number> {
   const reply = await withAdmin(flags, parts, async (admin): Promise<Reloaded> => {
     if (admin.server === null) throw new CommandFailed('No server runs here, so there is nothing to reload.');
-    try {
-      await admin.request('POST', '/config/reload', flags.force ? { body: { force: true } } : {});
-      return { ok: true, file: null, errors: [] };
-    } catch (error) {
-      const errors = error instanceof AdminRefused ? errorsIn(error.text) : null;
-      if (errors === null) throw error;
-      const { file } = (await admin.request('GET', '/config')) as Pick<Reloaded, 'file'>;
-      return { ok: false, file, errors };
-    }
+    const errors = await admin
+      .request('POST', '/config/reload', flags.force ? { body: { force: true } } : {})
+      .then(() => [])
+      .catch((error: unknown) => {
+        const found = error instanceof AdminRefused ? errorsIn(error.text) : null;
+        if (found === null) throw error;
+        return found;
+      });
+    const { file } = (await admin.request('GET', '/config')) as Pick<Reloaded, 'file'>;
+    return { ok: errors.length === 0, file, errors };
   });
   if (flags.json) printJson(reply);
   else if (reply.ok) print('The configuration is reloaded.');

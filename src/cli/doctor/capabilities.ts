@@ -2,6 +2,7 @@ import type { Config } from '../../config/schema.ts';
 import { findTool } from '../../inference/audio/find-tool.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
 import { culvert } from '../../kernel/command-form.ts';
+import { installCommand } from '../../kernel/optional-package.ts';
 import { findChromium } from '../../tools/render/find-chromium.ts';
 import { playwrightInstalled } from '../../tools/render/load-playwright.ts';
 import { capabilitiesOf } from '../capabilities.ts';
@@ -32,7 +33,7 @@ function chromiumFinding({ render, chromium: named }: Config['tools']['scrape'])
   const found = findChromium(named);
   if (found !== null && !playwrightInstalled()) {
     const message = `${found}, but the package playwright-core, which drives it, is not installed`;
-    return warning('chromium', message, 'Run npm install playwright-core, beside Culvert.');
+    return warning('chromium', message, `Run ${installCommand('playwright-core')}.`);
   }
   if (found !== null)
     return ok('chromium', render === 'never' ? `${found}, not used: tools.scrape.render is never` : found);

@@ -1,4 +1,4 @@
-import { isInstalled } from '../../kernel/optional-package.ts';
+import { installCommand, isInstalled } from '../../kernel/optional-package.ts';
 import { NotAuthorized } from '../transport/upstream-call.ts';
 import type { Perishable } from './renewed.ts';
 
@@ -120,7 +120,7 @@ function reasonOf(error: unknown): string {
 async function loadChain() {
   if (!isInstalled(chainPackage)) {
     throw new NotAuthorized(
-      `AWS credentials of a profile, SSO, a role or a machine need a package: npm install ${chainPackage}, beside Culvert`,
+      `AWS credentials of a profile, SSO, a role or a machine need a package. Run ${installCommand(chainPackage)}`,
     );
   }
   return import('@aws-sdk/credential-providers');

@@ -7,7 +7,7 @@ import type {
 } from 'google-auth-library';
 import { type Clock, systemClock } from '../../kernel/clock.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
-import { isInstalled } from '../../kernel/optional-package.ts';
+import { installCommand, isInstalled } from '../../kernel/optional-package.ts';
 import { type Authorizer, NotAuthorized, type UpstreamRequest } from '../transport/upstream-call.ts';
 import { createRenewed } from './renewed.ts';
 
@@ -67,7 +67,7 @@ function completed(request: UpstreamRequest, project: string, headers: readonly 
 
 async function openAuth({ credentials, credentialsFile }: GoogleFacts): Promise<GoogleAuth> {
   if (!isInstalled(name)) {
-    throw new NotAuthorized(`Google's credentials need the package ${name}: npm install ${name}, beside Culvert`);
+    throw new NotAuthorized(`Google's credentials need the package ${name}. Run ${installCommand(name)}`);
   }
   const library = await import('google-auth-library');
   let auth: GoogleAuth;

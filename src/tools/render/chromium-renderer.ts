@@ -1,4 +1,5 @@
 import { FailureError } from '../../kernel/failure.ts';
+import { installCommand } from '../../kernel/optional-package.ts';
 import { createTurns } from '../../kernel/sharing/turns.ts';
 import { createFetchGuard, type FetchRules, type ResolveAddresses } from '../../net/fetch-guard.ts';
 import type { PageRenderer, Rendered, RenderOrder } from '../page-renderer.ts';
@@ -47,7 +48,7 @@ export function createChromiumRenderer(parts: ChromiumRendererParts): PageRender
       : named === undefined
         ? 'there is no Chromium on this machine'
         : 'the file that tools.scrape.chromium names does not exist';
-    return `${lacking}. Install both: apt-get install chromium (Debian), and npm install playwright-core`;
+    return `${lacking}. Install both: apt-get install chromium (Debian), and ${installCommand('playwright-core')}`;
   }
 
   async function render(order: RenderOrder): Promise<Rendered> {
