@@ -168,6 +168,8 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   void notices.start();
   sinks.start();
   opened(sinks.stop);
+  // A bucket that refuses is known before a caller needs it, and what a crash left in it goes.
+  files.sweep().catch(() => undefined);
   const sweeps = (nowMs: number) => [
     stores.replies.sweep(nowMs),
     objects.sweep(nowMs),

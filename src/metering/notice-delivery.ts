@@ -68,15 +68,20 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
   /** The last look found as many as there was room for: whoever ends looks again. */
   let moreWait = false;
   let inTrouble = false;
+  /** Plans and receivers whose newest try failed. */
+  const failing = new Set<string>();
   const underWay = new Set<Promise<void>>();
 
   async function deliver(notice: Notice): Promise<void> {
     const receiver = receiverOf(notice);
-    const whose = receiver === null ? `of plan ${notice.plan}` : `to ${receiver}`;
+    const whose = receiver === null ? `notices of plan ${notice.plan}` : `alerts to ${receiver}`;
     let reason: string;
     try {
       const sent = receiver === null ? await postOf(notice) : await alert(receiver, notice);
-      if (sent === 'sent') return store.delivered(notice.id);
+      if (sent === 'sent') {
+        if (failing.delete(whose)) onTrouble(`${whose} arrive again`);
+        return store.delivered(notice.id);
+      }
       onTrouble(
         `notice ${notice.id} was dropped, because ${receiver ?? `the plan ${notice.plan}`} has no webhook any more`,
       );
@@ -86,7 +91,9 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
     }
     const tries = notice.tries + 1;
     const gapMs = retryGapsMs[tries - 1] ?? null;
-    if (gapMs === null) onTrouble(`notice ${notice.id} ${whose} was given up after ${tries} tries: ${reason}`);
+    if (gapMs === null) onTrouble(`notice ${notice.id} (${whose}) was given up after ${tries} tries: ${reason}`);
+    else if (!failing.has(whose)) onTrouble(`${whose} do not arrive, and are tried again: ${reason}`);
+    failing.add(whose);
     return store.failed(notice.id, tries, gapMs === null ? null : clock.wallMs() + gapMs);
   }
 
