@@ -99,6 +99,9 @@ interface Started {
 /** One signal may come twice: with the process group, and passed on by npm, which got it too. */
 const sameSignalMs = 500;
 
+/** How long what nobody waits for any more may keep the process, once everything is closed. */
+const lingerMs = 200;
+
 /** Issues the first key and greets with it, then serves until a signal; the exit code. */
 function untilStopped(
   { gateway, reloads, log, flush }: Started,
@@ -139,6 +142,8 @@ function untilStopped(
           () => {
             flush();
             resolve(0);
+            // A call to a receiver of traces that says nothing would keep the process until it times out.
+            setTimeout(() => process.exit(), lingerMs).unref();
           },
           (error: unknown) => {
             console.error(error);

@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { pino } from 'pino';
 import { levelInWords, timestamp } from '../../src/observe/log.ts';
 import { otherKey, overUpstreams, startGateway, testKey } from '../start-gateway.ts';
+import { startProcess } from '../start-process.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from './otlp-receiver.ts';
 
@@ -406,6 +407,17 @@ test('a receiver that does not answer keeps a shutdown no longer than it may', a
   const beganMs = performance.now();
   await gateway.close(1_000);
   assert.ok(performance.now() - beganMs < 4_000);
+});
+
+test('a process whose receiver does not answer ends, however long its calls may take', async (t) => {
+  const receiver = await startOtlpReceiver(t);
+  receiver.answer(0);
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_EXPORTER_OTLP_TIMEOUT: '120000' };
+  const server = await startProcess(t, { env });
+  await (await fetch(`${server.url}/v1/models`)).text();
+  const beganMs = performance.now();
+  assert.deepEqual(await server.stop(), { code: 0, signal: null });
+  assert.ok(performance.now() - beganMs < 60_000);
 });
 
 test('metrics of the conventions count every attempt, sampled or not', async (t) => {

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type DataFolder, readIfThere } from './data-folder.ts';
@@ -77,6 +77,8 @@ export function lockOwner(folder: DataFolder): LockOwner | null {
 /** The connection that holds the lock until it is closed, or null when another has it. */
 function hold(folder: DataFolder): DatabaseSync | null {
   const file = join(folder.path, 'lock.db');
+  // SQLite would make it as readable as the umask lets it.
+  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
   const database = naming(file, () => new DatabaseSync(file, { timeout: 0 }));
   try {
     naming(file, () => database.exec('BEGIN EXCLUSIVE'));
