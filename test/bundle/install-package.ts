@@ -10,6 +10,8 @@ const run = promisify(execFile);
 
 export interface InstalledPackage {
   folder: string;
+  /** The packed file. */
+  tarball: string;
   /** Of the program. */
   bin: string;
   /** Files of the package, relative to `folder`. */
@@ -35,7 +37,8 @@ export async function installPackage(t: Lifetime): Promise<InstalledPackage> {
   const [packed] = JSON.parse(stdout) as { filename: string; files: { path: string }[] }[];
   const app = join(place, 'app');
   mkdirSync(app);
-  await run('npm', ['install', '--offline', join(place, packed!.filename)], { cwd: app });
+  const tarball = join(place, packed!.filename);
+  await run('npm', ['install', '--offline', tarball], { cwd: app });
   const folder = join(app, 'node_modules', 'culvert-gateway');
-  return { folder, bin: join(folder, 'bin', 'culvert.mjs'), files: packed!.files.map(({ path }) => path) };
+  return { folder, tarball, bin: join(folder, 'bin', 'culvert.mjs'), files: packed!.files.map(({ path }) => path) };
 }

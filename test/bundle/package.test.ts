@@ -22,7 +22,7 @@ import { installPackage } from './install-package.ts';
  * the full answers; this one checks that the bundle holds what they need.
  */
 
-const { folder, bin, files } = await installPackage({ after });
+const { folder, tarball, bin, files } = await installPackage({ after });
 const installed = readdirSync(dirname(folder)).filter((name) => !name.startsWith('.'));
 // As users add it who want rendered pages.
 symlinkSync(dirname(createRequire(import.meta.url).resolve('playwright-core')), join(folder, '../playwright-core'));
@@ -96,11 +96,7 @@ test('the package holds the bundle and its licences, and nothing for tests alone
     'package.json',
   ]);
   assert.deepEqual(installed, ['culvert-gateway'], 'no other package came with it');
-  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
-    man: string;
-    repository: object;
-  };
-  assert.match(readFileSync(join(folder, manifest.man), 'utf8'), /^\.TH CULVERT 1 /m);
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { repository: object };
   const names = ['name', 'version', 'description', 'license', 'type', 'bin', 'man', 'files', 'engines'];
   const published = [...names, 'peerDependencies', 'peerDependenciesMeta', 'repository'];
   assert.deepEqual(
@@ -152,6 +148,17 @@ test('the command that npm links starts it, and the dashboard has its pages', as
   const [, script] = /<script type="module"[^>]* src="([^"]+)"/.exec(page)!;
   const loaded = await fetch(new URL(script!, gateway.url));
   assert.deepEqual([loaded.status, loaded.headers.get('content-type')], [200, 'text/javascript; charset=utf-8']);
+});
+
+test('a global installation has the command and the manual page', async (t) => {
+  const prefix = temporaryFolder(t);
+  const { status, stderr } = spawnSync('npm', ['install', '--global', '--offline', '--prefix', prefix, tarball], {
+    encoding: 'utf8',
+  });
+  assert.equal(status, 0, stderr);
+  const { stdout } = await runCommand(['--help'], { bin: join(prefix, 'bin', 'culvert'), cwd });
+  assert.match(stdout, /^Usage: culvert /);
+  assert.match(readFileSync(join(prefix, 'share', 'man', 'man1', 'culvert.1'), 'utf8'), /^\.TH CULVERT 1 /m);
 });
 
 test('an older Node says in one line what to do', async () => {
