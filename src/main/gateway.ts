@@ -153,7 +153,8 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const files = openFiles({ config, books, env, proxyOf, clock, onTrouble, opened });
   const finished = tellFinished(log, metrics, snapshot, aliases);
   const common = { ...upstreams, keptBodies, books, clock, plans, storage, sinks, notices };
-  const shared = { ...common, resolve, proxyOf, log, onTrouble, opened, traces };
+  const { promise: listening, resolve: listens } = Promise.withResolvers<void>();
+  const shared = { ...common, listening, resolve, proxyOf, log, onTrouble, opened, traces };
   const services = await openServices({ ...shared, files, objects, finished });
   const { server, routes, dashboard } = await openServer({ ...shared, options, services, callers, setup, metrics });
   measure(metrics, { ledger, aliases, sinks, room: storage.room, version: options.version });
@@ -165,6 +166,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   });
   const url = urlOf(host, address.port);
   books.announce(url);
+  listens();
   void notices.start();
   sinks.start();
   opened(sinks.stop);

@@ -70,6 +70,8 @@ export interface RoutesParts {
   /** The proxies of the environment. */
   proxyOf: ProxyOf;
   draining(): boolean;
+  /** Resolves when the server listens: what nobody waits for begins then. */
+  listening: Promise<void>;
   onTrouble(message: string): void;
   onUnexpected(error: unknown, requestId: string, trace: Trace | null): void;
   /** Called at once with how each part is closed. */
@@ -87,7 +89,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   const { ring, plans } = callers;
 
   const onKept = (bytes: number) => parts.storage.room.taken(bytes);
-  const vectors = await openVectors({ config, folder, stores, proxyOf: parts.proxyOf, clock, onKept, onTrouble });
+  const vectors = await openVectors({ ...parts, config, folder, stores, clock, onKept });
   parts.storage.count({ vectors: vectors.keptBytes, uploads: services.spool.bytesOf });
   parts.opened(vectors.close);
   const background = createBackgroundRuns(services);

@@ -14,6 +14,8 @@ export interface VectorsOptions {
   /** The proxies of the environment. */
   proxyOf: ProxyOf;
   clock: Clock;
+  /** Resolves when the server listens; null: there is none. */
+  listening: Promise<void> | null;
   /** Bytes that were written, or (negative) removed. */
   onKept(bytes: number): void;
   /** For the operator's log. */
@@ -21,8 +23,8 @@ export interface VectorsOptions {
 }
 
 /**
- * The vector store as `vectors` names it. Its threads start, and its files are opened, at the first vector call. Throws
- * `StartRefused` where the way to a Qdrant cannot be gone.
+ * The vector store as `vectors` names it. Its threads start, and its files are opened, at the first vector call; where
+ * indexes were kept, as soon as the server listens. Throws `StartRefused` where the way to a Qdrant cannot be gone.
  */
 export async function openVectors({
   config,
@@ -30,11 +32,12 @@ export async function openVectors({
   stores,
   proxyOf,
   clock,
+  listening,
   onKept,
   onTrouble,
 }: VectorsOptions): Promise<VectorWorkers> {
   const { engine, url, api_key: apiKey = null, memory, workers, limits } = config.vectors;
-  return createVectorWorkers({
+  const opened = createVectorWorkers({
     driver:
       engine === 'qdrant'
         ? { kind: 'qdrant', url: url!, apiKey, way: wayOf(config, proxyOf), registry: await stores.vectorRegistry() }
@@ -45,6 +48,8 @@ export async function openVectors({
     onTrouble,
     clock,
   });
+  void listening?.then(opened.takeUpImages);
+  return opened;
 }
 
 function wayOf({ vectors }: Config, proxyOf: ProxyOf): QdrantWay {

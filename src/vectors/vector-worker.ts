@@ -3,6 +3,7 @@ import { systemClock } from '../kernel/clock.ts';
 import { type Failure, FailureError } from '../kernel/failure.ts';
 import { freeMemory } from '../kernel/free-memory.ts';
 import { yieldToMainThread } from '../kernel/priority.ts';
+import type { EmbeddedStore } from './embedded/embedded-store.ts';
 import type { VectorStore } from './store.ts';
 import { withLanguages } from './text/languages.ts';
 import { type PreparedCall, prepareCall, type UnrankedAnswer } from './wire/prepare-call.ts';
@@ -30,7 +31,8 @@ let ready = false;
 
 yieldToMainThread();
 
-const store = knowingLanguages(await openStore());
+const opened = await openStore();
+const store = knowingLanguages(opened);
 /** Messages whose answers are not sent yet. */
 const receiving = new Set<Promise<void>>();
 port.on('message', (message: ToWorker) => {
@@ -44,8 +46,9 @@ send({
   bytes: [...keptBefore].map(([account, bytes]) => ({ account, bytes })),
 });
 ready = true;
+await opened.takeUpImages?.();
 
-async function openStore(): Promise<VectorStore> {
+async function openStore(): Promise<VectorStore & Partial<Pick<EmbeddedStore, 'takeUpImages'>>> {
   const tell = (message: string) => send({ kind: 'tell', message });
   if (driver.kind === 'qdrant') {
     const [{ createQdrantStore }, { linkRegistry }] = await Promise.all([

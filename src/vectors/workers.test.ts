@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Failure } from '../kernel/failure.ts';
 import { shardOf } from './embedded/shard-of.ts';
 import { everything, spec, upsert } from './embedded/temporary-store.fixture.ts';
@@ -61,6 +62,21 @@ test('an account has so many collections over all its keys, whichever threads th
   assert.equal((await outcome(again, third)).kind, 'invalid-request');
   await again.store.drop(other, 'b');
   assert.equal((await outcome(again, third)).kind, 'answer');
+});
+
+test('a thread that has kept indexes starts before anybody calls, and no other', async (t) => {
+  const told: string[] = [];
+  const { workers, dataDir } = start(t, { workers: 2, onTrouble: (message) => void told.push(message) });
+  const [shard, other] = [shardOf('alice'), shardOf(elsewhere('alice', 2))];
+  mkdirSync(join(dataDir, 'vectors', `shard-${shard}.images`), { recursive: true });
+  // Whoever opens such a file says so.
+  for (const one of [shard, other]) writeFileSync(join(dataDir, 'vectors', `shard-${one}.db`), 'no database');
+  workers.takeUpImages();
+  while (told.length === 0) await pause(10);
+  assert.deepEqual(
+    told.map((message) => /shard-\d/.exec(message)?.[0]),
+    [`shard-${shard}`],
+  );
 });
 
 test('closing commits what was asked for, and refuses what comes after', async (t) => {
@@ -138,6 +154,7 @@ function start(t: TestContext, options: Partial<VectorWorkersOptions> = {}) {
   });
   return {
     workers,
+    dataDir,
     async reopen() {
       await workers.close();
       workers = open();

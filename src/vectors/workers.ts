@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import type { Failure } from '../kernel/failure.ts';
 import { createBodyMemory } from './body-memory.ts';
@@ -30,6 +32,8 @@ export interface VectorWorkersOptions {
 }
 
 export interface VectorWorkers extends VectorEngine {
+  /** Starts the threads whose shards keep images of indexes, so that no call waits for these. */
+  takeUpImages(): void;
   /** The same data for the operator, over all threads: moving, exporting, purging. `close` closes the engine. */
   readonly store: VectorStore;
 }
@@ -126,6 +130,15 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
   return {
     bodyMemory: createBodyMemory(),
     prepare,
+    takeUpImages() {
+      if (closed || driver.kind === 'qdrant') return;
+      for (const shard of allShards) {
+        if (existsSync(join(driver.dataDir, 'vectors', `shard-${shard}.images`))) {
+          // A call that comes later meets the same trouble, and tells it.
+          threads[shard % count]!.worker.ready().catch(() => {});
+        }
+      }
+    },
     async keptBytes(account) {
       if (driver.kind === 'qdrant') return null;
       if (!closed) await Promise.allSettled(threads.map((thread) => thread.worker.ready()));

@@ -50,6 +50,8 @@ export interface CollectionLimit {
 export interface EmbeddedStore extends VectorStore {
   /** Commits since it was opened: with one call at a time one each, fewer when calls share them. */
   commits(): number;
+  /** Makes the indexes that images are kept of, between calls, so that no search waits for them. Never rejects. */
+  takeUpImages(): Promise<void>;
 }
 
 /** The driver of `VectorStore` in this process: SQLite files as the truth, indexes in memory made of them. */
@@ -139,6 +141,9 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     },
     trouble: async () => shards.trouble(),
     commits: () => Array.from(shards.opened(), (one) => one.commits()).reduce((sum, one) => sum + one, 0),
+    async takeUpImages() {
+      for (const shard of shards.existing()) await shard.takeUpImages();
+    },
     async close() {
       clearInterval(keeping);
       batches.close();

@@ -67,6 +67,26 @@ test('a start takes the index up as it was kept, without reading all vectors', a
   for (const [i, query] of queries.entries()) assert.deepEqual(await idsNear(store, query), before[i]);
 });
 
+test('kept indexes are taken up before anybody asks, as long as none gives its memory back for another', async (t) => {
+  const { made, vectors, images } = await filled(t);
+  await made.store.create(alice, spec('more', small.size));
+  await made.store.write('alice', 'more', [upsert(...vectors.map((vector, i): [number, number[]] => [i, vector]))]);
+  for (const name of ['codes', 'more']) await made.store.query('alice', name, [near(vectors[0]!)]);
+  const isWhole = (name: string) => !name.endsWith('.new');
+  while (!existsSync(images) || readdirSync(images).filter(isWhole).length < 2) await pause(20);
+  const indexed = async (store: EmbeddedStore) =>
+    Promise.all(['codes', 'more'].map(async (name) => (await store.inspect('alice', name)).indexed));
+  const store = await made.reopen();
+  assert.deepEqual(await indexed(store), [0, 0]);
+  await store.takeUpImages();
+  assert.deepEqual(await indexed(store), [small.count, small.count]);
+  await store.close();
+  // Room for one of them.
+  const cramped = temporaryStore(t, { dataDir: made.dataDir, memoryBytes: 900_000 }).store;
+  await cramped.takeUpImages();
+  assert.deepEqual(await indexed(cramped), [small.count, 0]);
+});
+
 test('an image from before the last write is not used', async (t) => {
   const { made, make, vectors } = await filled(t);
   await idsNear(made.store, vectors[0]!);

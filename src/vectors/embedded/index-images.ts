@@ -84,6 +84,19 @@ export class IndexImages {
     return null;
   }
 
+  /** Collections that have one, perhaps of an earlier state. */
+  collections(): number[] {
+    try {
+      return this.#shard
+        .prepare('SELECT DISTINCT cid FROM image')
+        .all()
+        .map(({ cid }) => Number(cid));
+    } catch {
+      // None was ever kept.
+      return [];
+    }
+  }
+
   /** Whether the kept image is as good as `image`. */
   has(key: ImageKey, image: CodeImage): boolean {
     const known = this.open(key);

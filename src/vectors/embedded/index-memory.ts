@@ -36,6 +36,10 @@ export class IndexMemory {
     return this.#arena.bytesUsed;
   }
 
+  get bytesFree(): number {
+    return this.#arena.bytesMax - this.#arena.bytesUsed;
+  }
+
   used(owner: CollectionMemory): void {
     this.#users.use(owner);
   }

@@ -29,6 +29,8 @@ export interface MemoryBudget {
   ): CollectionMemory;
   /** Bytes that indexes take. */
   readonly bytesUsed: number;
+  /** Bytes that they may take without another giving its own back. */
+  readonly bytesFree: number;
 }
 
 export function createMemoryBudget(options: {
@@ -118,6 +120,9 @@ export function createMemoryBudget(options: {
     },
     get bytesUsed() {
       return indexes.bytesUsed;
+    },
+    get bytesFree() {
+      return indexes.bytesFree;
     },
   };
 }

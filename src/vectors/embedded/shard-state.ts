@@ -24,6 +24,8 @@ import type { VectorTables } from './vector-rows.ts';
 const purgedRows = 512;
 /** Fewer rows are read again as soon as an image of them. */
 const keptRowsMin = 5_000;
+/** Bytes of an index for each byte of its image, at most: its bits come on top. */
+const bytesOfCode = 1.25;
 /** How often a call makes an index that it needs. */
 const triesMax = 4;
 
@@ -130,6 +132,26 @@ export class ShardState {
         this.#looked.set(place, key.seq);
         if (!isQuiet || this.images.has(key, image)) continue;
         await this.images.save(key, image, (work) => this.change(work));
+      }
+    }
+  }
+
+  /** Makes the indexes that an image is kept of, as long as no other must give its memory back for them. Never throws. */
+  async takeUpImages(): Promise<void> {
+    for (const cid of this.images.collections()) {
+      try {
+        const row = this.#rowNow(cid);
+        if (row === null) continue;
+        const { tenant } = row;
+        const { vectors } = this.reading(tenant, row.spec.name, (open) => open);
+        for (const vector of vectors.values()) {
+          const image = this.images.open(imageKey(row, vector));
+          image?.close();
+          if (image === null || image.count * image.stride * bytesOfCode > this.options.budget.bytesFree) continue;
+          await this.#make(tenant, row.spec.name, vector.name, false);
+        }
+      } catch {
+        // The first search finds the same, and says so to its caller.
       }
     }
   }

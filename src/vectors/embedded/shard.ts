@@ -19,6 +19,7 @@ export function openShard(options: ShardOptions) {
     ...shardTenants(state),
     commits: state.group.commits,
     keepImages: () => state.keepImages(),
+    takeUpImages: () => state.takeUpImages(),
     close: () => state.close(),
   };
 }
