@@ -18,4 +18,14 @@ export function addImportCommand(program: Command, run: Run): void {
     .action((file, options) =>
       run(import('./commands/import.ts').then((command) => command.importFromLiteLlm(file, options))),
     );
+  from
+    .command('portkey')
+    .description("convert Portkey's configs; list by line what could not be carried over")
+    .argument('<files...>', 'configs as JSON, and answers of its API: configs, virtual keys, providers')
+    .option('--output <file>', 'file to write, which must not exist; - prints it', 'culvert.yaml')
+    .option(...jsonOption)
+    .addHelpText('after', example('culvert import portkey config.json virtual-keys.json'))
+    .action((files, options) =>
+      run(import('./commands/import.ts').then((command) => command.importFromPortkey(files, options))),
+    );
 }

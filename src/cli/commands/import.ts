@@ -5,8 +5,10 @@ import { formatProblem } from '../../config/problem.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import { isObject } from '../../kernel/json.ts';
 import { CommandFailed } from '../command-failed.ts';
+import type { ForeignSource } from '../import/foreign-sources.ts';
 import { readForeignYaml } from '../import/foreign-yaml.ts';
 import { importLiteLlm } from '../import/import-litellm.ts';
+import { importPortkey } from '../import/import-portkey.ts';
 import type { Imported, ImportResult } from '../import/imported.ts';
 import { readLiteLlmDatabase } from '../import/litellm-database.ts';
 import { objectOf } from '../import/plain-values.ts';
@@ -29,6 +31,15 @@ export async function importFromLiteLlm(
   const text = file === undefined ? '' : readText(file);
   const rows = flags.database === undefined ? null : await databaseRows(flags.database, text);
   return finish(importLiteLlm(text, rows), 'litellm', file ?? 'database', flags);
+}
+
+/** Writes a culvert.yaml made of configs of Portkey's and of the lists of its virtual keys. */
+export function importFromPortkey(files: readonly string[], flags: ImportFlags): number {
+  return finish(importPortkey(sourcesOf(files)), 'portkey', files.map((file) => basename(file)).join(', '), flags);
+}
+
+function sourcesOf(files: readonly string[]): ForeignSource[] {
+  return files.map((file) => ({ name: basename(file), text: readText(file) }));
 }
 
 async function databaseRows(given: string | true, text: string) {

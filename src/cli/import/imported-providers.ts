@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Deployment, ProviderFacts } from './litellm-deployment.ts';
 import type { Settings } from './litellm-settings.ts';
+import { uniqueName } from './names.ts';
 import type { Notes } from './notes.ts';
 
 export interface ImportedProviders {
@@ -40,7 +41,7 @@ export function importProviders(
 }
 
 /** A rate belongs to a key here, and to a model there: both are the same where the key serves one model. */
-function keyOf({ key }: ProviderFacts, of: readonly Deployment[], notes: Notes): JsonObject {
+function keyOf({ key, rpm }: ProviderFacts, of: readonly Deployment[], notes: Notes): JsonObject {
   const [only] = of;
   const limited = of.filter(({ rpm }) => rpm !== null);
   if (key === null) {
@@ -48,6 +49,7 @@ function keyOf({ key }: ProviderFacts, of: readonly Deployment[], notes: Notes):
       notes.add([...path, 'litellm_params', 'rpm'], 'not carried over: there is no key to limit');
     return {};
   }
+  if (rpm !== undefined) return { credentials: [{ api_key: key, rpm }] };
   if (of.length === 1 && only!.rpm !== null) return { credentials: [{ api_key: key, rpm: only!.rpm }] };
   for (const { path } of limited) {
     const why = 'a rate belongs to a key here, and this key serves several models: providers.NAME.credentials[].rpm';
@@ -62,6 +64,5 @@ function freeName({ service }: ProviderFacts, taken: Readonly<Record<string, unk
     .replace(/_(ai|chat|nim|text)$/, '')
     .replaceAll('_', '-')
     .replace(/^text-completion-/, '');
-  if (!Object.hasOwn(taken, plain)) return plain;
-  for (let number = 2; ; number++) if (!Object.hasOwn(taken, `${plain}-${number}`)) return `${plain}-${number}`;
+  return uniqueName(plain, taken);
 }

@@ -33,6 +33,8 @@ export interface ProviderFacts {
   baseUrl: string | null;
   apiVersion: string | null;
   key: string | null;
+  /** Requests a minute, where they are the key's and not a model's. */
+  rpm?: number;
   /** Further members of the provider. */
   place: JsonObject;
   headers: Readonly<Record<string, string>>;

@@ -3,6 +3,8 @@ export type Path = readonly (string | number)[];
 
 /** What an import changed or left out, or what its reader must still do. */
 export interface ImportNote {
+  /** Where there are several. */
+  file?: string;
   /** 1-based; null for what stands in no file. */
   line: number | null;
   /** `model_list[2].litellm_params.tpm`. */
@@ -16,15 +18,22 @@ const notesMax = 1_000;
 /** Collects notes while a file is converted; `lineOf` gives the line of a place. */
 export class Notes {
   readonly #lineOf: (path: Path) => number | null;
+  readonly #file: string | undefined;
   readonly #notes: ImportNote[] = [];
 
-  constructor(lineOf: (path: Path) => number | null) {
+  constructor(lineOf: (path: Path) => number | null, file?: string) {
     this.#lineOf = lineOf;
+    this.#file = file;
   }
 
   add(path: Path, message: string): void {
     if (this.#notes.length >= notesMax) return;
-    this.#notes.push({ line: this.#lineOf(path), path: shown(path), message });
+    this.#notes.push({
+      ...(this.#file !== undefined && { file: this.#file }),
+      line: this.#lineOf(path),
+      path: shown(path),
+      message,
+    });
   }
 
   /** Ordered as in the file, then what stands in none. */

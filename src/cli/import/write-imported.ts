@@ -28,8 +28,9 @@ export function importedText({ config, variables, notes }: Imported, from: strin
 }
 
 /** `line 3`, or `file.yaml:3`; `database` for what stands in no file. */
-export function placeOf({ line }: Pick<ImportNote, 'line'>, file: string, before = ':'): string {
-  return line === null ? 'database' : `${file}${before}${line}`;
+export function placeOf({ line, file }: ImportNote, from: string, before = ':'): string {
+  if (line === null) return 'database';
+  return before === ':' ? `${file ?? from}:${line}` : `${file === undefined ? '' : `${file} `}${before}${line}`;
 }
 
 /** Each provider on a line, each target too: the file stays one that people read. */

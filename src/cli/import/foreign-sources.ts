@@ -1,0 +1,27 @@
+import { readForeignYaml } from './foreign-yaml.ts';
+import type { Path } from './notes.ts';
+
+/** A file of another program. */
+export interface ForeignSource {
+  name: string;
+  text: string;
+}
+
+export interface ReadSource {
+  name: string;
+  value: unknown;
+  lineOf(path: Path): number;
+}
+
+/** Reads files of JSON or YAML; the message names the one that cannot be read. */
+export function readSources(
+  sources: readonly ForeignSource[],
+): { ok: true; files: ReadSource[] } | { ok: false; message: string } {
+  const files: ReadSource[] = [];
+  for (const { name, text } of sources) {
+    const read = readForeignYaml(text);
+    if (!read.ok) return { ok: false, message: sources.length > 1 ? `${name} ${read.message}` : read.message };
+    files.push({ name, ...read.file });
+  }
+  return { ok: true, files };
+}
