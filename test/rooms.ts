@@ -51,6 +51,7 @@ export const rooms: readonly Room[] = [
   { path: 'src/inference/images', mayImport: ['src/inference/spine'] },
   { path: 'src/inference/forwarded', mayImport: ['src/inference/spine'] },
   { path: 'src/inference/passthrough', mayImport: ['src/inference/spine'] },
+  { path: 'src/inference/realtime', mayImport: ['src/inference/spine'] },
   { path: 'src/inference/metered', mayImport: ['src/inference/embeddings', 'src/inference/forwarded'] },
   {
     path: 'src/inference/endpoints',
@@ -80,6 +81,7 @@ export const rooms: readonly Room[] = [
       'src/inference/endpoints',
       'src/inference/metered',
       'src/inference/passthrough',
+      'src/inference/realtime',
       'src/vectors',
       'src/tools',
     ],

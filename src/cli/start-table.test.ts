@@ -30,7 +30,12 @@ function tableOf(
     ids.map((id) => ({ id, type: modelType({}, id) })),
   ]);
   const known = createKnownModels({
-    transport: { send: () => assert.fail('nobody is asked'), close: async () => {}, destroy() {} },
+    transport: {
+      send: () => assert.fail('nobody is asked'),
+      connect: () => assert.fail('nobody is asked'),
+      close: async () => {},
+      destroy() {},
+    },
     recall: () => JSON.stringify(models),
     keep() {},
   });

@@ -236,6 +236,7 @@ export const costsSchema = z
     embeddings: cost(1, 'an embedding call'),
     speech: cost(1, 'a speech call'),
     transcription: cost(1, 'a transcription'),
+    realtime: cost(1, 'a response in a realtime session'),
     image: cost(1, 'an image'),
     vectors: cost(0.05, 'a vector call'),
     search: cost(1, 'a web search'),

@@ -69,6 +69,18 @@ export const serverSchema = z
     upload_limit: size({ max: '4gb' })
       .prefault('100mb')
       .describe('Largest multipart upload (audio, images). A larger one returns 413.'),
+    realtime: z
+      .strictObject({
+        idle: duration({ min: '1s', max: '1d' })
+          .prefault('10m')
+          .describe('A session in which nothing is sent either way for so long is closed.'),
+        longest: duration({ min: '1s', max: '7d' }).prefault('2h').describe('A session is closed after that.'),
+        message_limit: size({ max: '512mb' })
+          .prefault('24mb')
+          .describe('Largest message of a session, either way. A larger one closes it with 1009.'),
+      })
+      .prefault({})
+      .describe('Realtime sessions (`/v1/realtime`).'),
     cors_origins: z
       .array(origin)
       .max(1_000)

@@ -211,7 +211,7 @@ export function writeFailure(
   if (facts.status === 401) headers.push('www-authenticate', 'Bearer');
   if (failure.kind === 'method-not-allowed') headers.push('allow', failure.allowed.join(', '));
   if (failure.kind === 'upstreams-limited') headers.push('x-culvert-limited-by', 'upstream');
-  if (failure.kind === 'upgrade-required') headers.push('upgrade', 'HTTP/1.1');
+  if (failure.kind === 'upgrade-required') headers.push('upgrade', failure.to ?? 'HTTP/1.1');
   // A caller that has not sent all of a body by now would hold the connection for as long again.
   if (failure.kind === 'request-timeout' || hasLargeUnreadBody(exchange)) headers.push('connection', 'close');
   response.writeHead(facts.status, headers);

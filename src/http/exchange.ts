@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { Operator } from '../auth/operator.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { JsonSchema } from '../inference/dialects/described-check.ts';
@@ -42,10 +43,21 @@ export interface Exchange {
   trace: Trace | null;
   /** Bytes of its body that count in the room for bodies, from `handle` to its end; null on routes without a key. */
   held: RoomHold | null;
+  /** It asks for a WebSocket, at a route that takes them; null: a plain request. */
+  readonly upgrade: Upgrade | null;
   /** Its body is read to its end, and dropped: the answer does not wait for it. */
   dropsBody: boolean;
   /** Told of the failure that the caller gets, where no ledger row tells of this request. */
   readonly onRefused: (refusal: Refusal) => void;
+}
+
+/** A connection that is to become a WebSocket. Until it does, the exchange's response answers on it. */
+export interface Upgrade {
+  readonly socket: Duplex;
+  /** What came behind the request's head. */
+  readonly head: Buffer;
+  /** Aborted when the server begins to shut down. */
+  readonly draining: AbortSignal;
 }
 
 /** Body of a request: JSON, unless it says form. `schema` is JSON Schema, made on demand. */
@@ -72,6 +84,8 @@ export interface Route {
   endpoint?: string;
   /** Dialect of its error bodies. */
   dialect: Pick<CallerDialect, 'errorBody' | 'errorFrame'>;
+  /** A WebSocket may be opened here; the handler accepts it. Its key may come as a subprotocol. */
+  webSocket?: true;
   /** Short description for /openapi.json. */
   summary: string;
   /** Its parameters and body, for /openapi.json. */

@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import createRouter from 'find-my-way';
 import { type KeyRing, noKeySent } from '../auth/key-ring.ts';
 import type { Operator } from '../auth/operator.ts';
@@ -8,6 +10,7 @@ import type { Delivery } from '../inference/spine/sink.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type Failure, invalid } from '../kernel/failure.ts';
 import { newRequestId } from '../kernel/ids.ts';
+import { ServerResponse as ServerResponseOfNode } from '../kernel/node-http.ts';
 import type { Room } from '../kernel/sharing/room.ts';
 import type { Trace, Traces } from '../kernel/trace.ts';
 import type { Admission } from '../metering/admission.ts';
@@ -16,9 +19,10 @@ import { createClientAddress } from './client-address.ts';
 import { applyCors } from './cors.ts';
 import type { SessionDoor } from './dashboard/session-door.ts';
 import { ResponseDelivery, writeFailure } from './delivery.ts';
-import type { Exchange, Route } from './exchange.ts';
+import type { Exchange, Route, Upgrade } from './exchange.ts';
 import { nearestRoute } from './nearest-route.ts';
 import { Pipelined } from './pipelined.ts';
+import { withProtocolKey } from './web-socket.ts';
 
 export interface ReceptionParts {
   clock: Clock;
@@ -66,6 +70,9 @@ export class Reception {
   /** Time of the last request that needs a key: health checks go on, whatever they are told. */
   lastCallMs = Number.NEGATIVE_INFINITY;
   private readonly parts: ReceptionParts;
+  private readonly drainingSessions = new AbortController();
+  /** Connections that are WebSockets, or may become one. */
+  private readonly upgraded = new Set<Duplex>();
   private readonly router = createRouter({ maxParamLength: pathPartCharsMax });
   private readonly clientAddress: ReturnType<typeof createClientAddress>;
   private readonly pipelined = new Pipelined((request, response) => this.receive(request, response));
@@ -82,7 +89,33 @@ export class Reception {
     else this.receive(request, response);
   };
 
-  private receive(request: IncomingMessage, response: ServerResponse): void {
+  /** Handles a request for a WebSocket; false where none can be opened. */
+  onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
+    const route = this.find('GET', (request.url ?? '/').split('?', 1)[0]!)?.store as Route | undefined;
+    if (route?.webSocket !== true) return false;
+    const response = new ServerResponseOfNode(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket as Socket);
+    // What is written to a connection that the caller has reset.
+    socket.on('error', () => undefined);
+    response.on('finish', () => socket.end());
+    this.upgraded.add(socket);
+    socket.once('close', () => this.upgraded.delete(socket));
+    this.receive(request, response, { socket, head, draining: this.drainingSessions.signal });
+    return true;
+  }
+
+  /** Sessions over WebSockets are told to come to their end. */
+  drainSessions(): void {
+    this.drainingSessions.abort();
+  }
+
+  /** Cuts those that have not. */
+  cutSessions(): void {
+    for (const socket of this.upgraded) socket.destroy();
+  }
+
+  private receive(request: IncomingMessage, response: ServerResponse, upgrade: Upgrade | null = null): void {
     const { parts } = this;
     const atMs = parts.clock.wallMs();
     const url = request.url ?? '/';
@@ -110,6 +143,7 @@ export class Reception {
       admitted: null,
       trace: null,
       held: null,
+      upgrade,
       dropsBody: false,
       onRefused: parts.onRefused,
       givenBody: null,
@@ -126,6 +160,7 @@ export class Reception {
     const { route } = exchange;
     if (route === null) return this.refuse(exchange, this.unrouted(method, path));
     if (this.state !== 'open' && (this.state === 'closed' || route.auth === 'none')) response.shouldKeepAlive = false;
+    if (upgrade !== null && this.state !== 'open') return this.refuse(exchange, shuttingDown);
     const { traces } = parts;
     if (traces !== null && route.auth === 'key') {
       const { atMs, startedMs } = exchange;
@@ -151,7 +186,8 @@ export class Reception {
         exchange.operator = who;
       } else if (route.auth === 'key') {
         this.lastCallMs = exchange.startedMs;
-        let principal = keys.authenticate(request.headers, () => this.clientAddress(request));
+        const headers = exchange.upgrade === null ? request.headers : withProtocolKey(request.headers);
+        let principal = keys.authenticate(headers, () => this.clientAddress(request));
         if ('kind' in principal) {
           if (principal === noKeySent && sessions !== null) principal = await sessions.principal(exchange);
           if ('kind' in principal) return this.refuse(exchange, principal);
@@ -258,6 +294,8 @@ function preflight({ url = '', headers, rawHeaders }: IncomingMessage): Failure 
   }
   return null;
 }
+
+const shuttingDown: Failure = { kind: 'overloaded', message: 'This server is shutting down. Connect again.' };
 
 const twoAuthorizations: Failure = {
   kind: 'unauthenticated',

@@ -65,7 +65,9 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
   server.on('checkContinue', reception.onRequest);
   server.on('checkExpectation', reception.onRequest);
   server.on('clientError', raw.onClientError);
-  server.on('upgrade', raw.onUpgrade);
+  server.on('upgrade', (request, socket, head) => {
+    if (!reception.onUpgrade(request, socket, head)) raw.onUpgrade(request, socket);
+  });
   server.on('connect', (_request, socket) => socket.destroy());
 
   let caps: ConnectionCaps | null = null;
@@ -117,10 +119,13 @@ function createRawRefusals({ clock, onRefused }: Pick<ServerParts, 'clock' | 'on
     },
     onUpgrade(request: IncomingMessage, socket: Duplex): void {
       if (closeWatch(request, socket)) return;
-      refuse({ kind: 'upgrade-required', message: 'WebSockets are not supported here; send a plain POST.' }, socket);
+      refuse({ kind: 'upgrade-required', message: noWebSocketHere }, socket);
     },
   };
 }
+
+const noWebSocketHere =
+  'WebSockets are not supported here; send a plain POST. They are for /v1/realtime and for watching a crawl.';
 
 async function drain(
   server: Server,
@@ -129,12 +134,16 @@ async function drain(
   graceMs: number,
 ): Promise<void> {
   reception.state = 'draining';
-  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+  const cut = setTimeout(() => {
+    server.closeAllConnections();
+    reception.cutSessions();
+  }, graceMs);
   await quiet(reception, clock, Math.min(unreadyNoticeMs, graceMs / 2));
   // Until here connections are kept: a proxy that keeps some makes no new ones, which the system would reset if the
   // port closed before they are accepted.
   const { closed: ended } = await stopListening(server, clock);
   reception.state = 'closed';
+  reception.drainSessions();
   // A connection that closes just as it is used again costs a request. So each busy one closes after an answer first.
   let over = false;
   const allEnded = ended.then(() => {

@@ -25,7 +25,8 @@ export type Failure =
   | { kind: 'body-too-large'; limitBytes: number }
   | { kind: 'unsupported-media-type'; received: string | null; expected: string }
   | { kind: 'unsupported-encoding'; message: string }
-  | { kind: 'upgrade-required'; message: string }
+  /** `to`: the protocol that is served there; absent: HTTP/1.1. */
+  | { kind: 'upgrade-required'; message: string; to?: 'websocket' }
   | { kind: 'headers-too-large' }
   | QuotaExceeded
   /** The upstream found fault with the caller's own request; its status and (scrubbed) message pass through. */

@@ -21,6 +21,9 @@ const noTransport: Transport = {
   send() {
     throw new Error('a preview asks nobody');
   },
+  connect() {
+    throw new Error('a preview asks nobody');
+  },
   async close() {},
   destroy() {},
 };

@@ -14,6 +14,7 @@ import { metricsRoute } from '../http/routes/metrics.ts';
 import { modelRoutes } from '../http/routes/models.ts';
 import { openApiRoute } from '../http/routes/openapi.ts';
 import { passthroughRoutes } from '../http/routes/passthrough.ts';
+import { realtimeRoutes } from '../http/routes/realtime.ts';
 import { requestRoute } from '../http/routes/requests.ts';
 import { responsesRoutes } from '../http/routes/responses.ts';
 import { signedFilesRoute } from '../http/routes/signed-files.ts';
@@ -162,8 +163,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ...forwardedRoutes(services),
     embeddingsRoute(services),
     ...passthroughRoutes(services),
-    ...speechRoutes(services),
-    ...transcriptionRoutes(services),
+    ...soundRoutes(services, ring),
     ...imageRoutes(services),
     signedFilesRoute(services.files),
     ...geminiRoutes(services),
@@ -184,6 +184,10 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ...(config.telemetry.prometheus ? [metricsRoute(() => metrics.render())] : []),
   ];
   return all;
+}
+
+function soundRoutes(services: Services, ring: Callers['ring']): Route[] {
+  return [...speechRoutes(services), ...transcriptionRoutes(services), ...realtimeRoutes(services, ring)];
 }
 
 /** Refused requests of which the ledger has no row are still known for a while. */

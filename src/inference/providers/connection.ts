@@ -196,7 +196,7 @@ function forwardPathsOf(
   return paths;
 }
 
-function pathOf(at: PathAt, basePath: string): string {
+export function pathOf(at: PathAt, basePath: string): string {
   return typeof at === 'string' ? basePath + at : at.fromOrigin;
 }
 

@@ -2,7 +2,7 @@ import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { SpeechFacts } from '../dialects/speech/format.ts';
 import { unknownVoices } from '../dialects/speech/voices.ts';
 import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
-import type { Provider, ProviderPaths, ProviderQuirks } from './provider.ts';
+import type { Provider, ProviderPaths, ProviderQuirks, RealtimeFacts } from './provider.ts';
 
 /** Quirks of the OpenAI API itself: nothing omitted, nothing renamed, everything supported. */
 export const openAiQuirks: ProviderQuirks = {
@@ -56,6 +56,12 @@ export const openAiTranscription: TranscriptionFacts = {
   untimed: /gpt-\w+-(mini-)?transcribe/,
   streams: /gpt-\w+-(mini-)?transcribe/,
   diarizes: /diari[sz]/,
+};
+
+/** `/realtime` as OpenAI has it. */
+export const openAiRealtime: RealtimeFacts = {
+  format: 'openai',
+  pathOf: (model) => `/realtime?model=${encodeURIComponent(model)}`,
 };
 
 /** A provider that speaks OpenAI's chat completions: the file that calls this states only what differs. */

@@ -65,6 +65,8 @@ export interface Provider {
   transcription?: TranscriptionFacts;
   /** How servers of this type at another address than the service's own do it. */
   transcriptionElsewhere?: TranscriptionFacts;
+  /** How it holds realtime sessions; absent: it does not. */
+  realtime?: RealtimeFacts;
   /** Headers sent with every request, such as `anthropic-version`. */
   headers: Readonly<Record<string, string>>;
   /** What a stream is asked for as. Absent: text/event-stream. */
@@ -85,6 +87,14 @@ export interface Provider {
    * so far.
    */
   listModels?: (body: unknown) => DiscoveredModel[] | null;
+}
+
+/** Sessions over a WebSocket, in which sound and text go both ways. */
+export interface RealtimeFacts {
+  /** What the messages are written in. */
+  format: 'openai';
+  /** Path and query of the WebSocket of a model. */
+  pathOf(model: string, options: { apiVersion: string | null }): PathAt;
 }
 
 /** Models of one service that are asked in formats of their own. */

@@ -8,7 +8,7 @@ import { scrubMembers } from '../providers/scrub-members.ts';
 import { tooLongIn } from '../providers/too-long.ts';
 import { coolingMs, retryAfterMs } from '../routing/retry-after.ts';
 import type { ExpiredTimer } from '../transport/timers.ts';
-import type { UpstreamHeaders } from '../transport/upstream-call.ts';
+import type { TransportError, UpstreamHeaders } from '../transport/upstream-call.ts';
 
 /** Time limits of an attempt, and their messages. */
 export interface ExpiredLimits {
@@ -29,6 +29,19 @@ export function expiredFault(kind: ExpiredTimer, limits: ExpiredLimits, nowMs: n
   if (kind === 'idle') return fault('stall_idle', `went silent for ${idleMs / 1_000} s`, status);
   const overall = deadlineMs <= nowMs + 1;
   return fault(overall ? 'deadline' : 'stall_idle', 'did not finish within the total timeout', status);
+}
+
+/** The exchange broke. `begun`: within an answer. */
+export function transportFault(
+  { kind, message }: TransportError,
+  { begun, status }: { begun: boolean; status: number | null },
+): Fault {
+  if (kind === 'not-authorized') return fault('bad_credential', message);
+  if (kind.endsWith('-timeout') && kind !== 'connect-timeout') return fault('stall_idle', message, status);
+  if (kind === 'decode' || kind === 'protocol') return fault('malformed', message, status);
+  if (begun) return fault('truncated', message, status);
+  const connected = kind !== 'connect' && kind !== 'connect-timeout' && kind !== 'dns' && kind !== 'tls';
+  return fault(connected ? 'transient' : 'unreachable', message, status);
 }
 
 /** What an answer without success means: by its status, and whatever its body says. `nowMs`: wall-clock time. */

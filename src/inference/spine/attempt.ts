@@ -8,7 +8,7 @@ import { AttemptTimers, type ExpiredTimer } from '../transport/timers.ts';
 import type { TransportError, UpstreamCall, UpstreamHeaders, UpstreamObserver } from '../transport/upstream-call.ts';
 import { answeredElsewhere } from './answer.ts';
 import type { AnswerReader } from './answer-reader.ts';
-import { expiredFault, faultInAnswer, statusFault } from './attempt-faults.ts';
+import { expiredFault, faultInAnswer, statusFault, transportFault } from './attempt-faults.ts';
 import type { AttemptParts, Job, PreparedBody } from './job.ts';
 import { usageOf } from './job.ts';
 import type { AttemptSink, AttemptSource, Chunk } from './sink.ts';
@@ -179,19 +179,8 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     if (this.#lingering !== null) clearTimeout(this.#lingering);
     if (this.#resolve === null) return;
     if (error.kind === 'no-descriptor') return this.#crash(noDescriptor());
-    if (error.kind === 'not-authorized') return this.#end(fault('bad_credential', error.message));
     // After the first byte of an answer a broken connection is a cut answer, not an upstream that cannot be reached.
-    const cut = this.#reader !== null;
-    const faultClass =
-      error.kind === 'decode' || error.kind === 'protocol'
-        ? 'malformed'
-        : cut
-          ? 'truncated'
-          : isConnectionFault(error)
-            ? 'unreachable'
-            : 'transient';
-    const stalled = error.kind.endsWith('-timeout') && error.kind !== 'connect-timeout';
-    this.#end(fault(stalled ? 'stall_idle' : faultClass, error.message, this.status));
+    this.#end(transportFault(error, { begun: this.#reader !== null, status: this.status }));
   }
 
   #take(chunk: Buffer): void {
@@ -287,12 +276,8 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
 }
 
 /** Our own fault, whoever would have been asked: no provider is blamed, and no other is asked. */
-function noDescriptor(): FailureError {
+export function noDescriptor(): FailureError {
   const message =
     'This server has no open files left for a call to a provider (ulimit -n). Nothing is charged; retry shortly.';
   return new FailureError({ kind: 'overloaded', message });
-}
-
-function isConnectionFault({ kind }: TransportError): boolean {
-  return kind === 'connect' || kind === 'connect-timeout' || kind === 'dns' || kind === 'tls';
 }

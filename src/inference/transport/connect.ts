@@ -15,6 +15,8 @@ export interface ConnectOptions {
   proxy: ForwardProxy | null;
   /** Whether an https:// origin is offered HTTP/2 as well. */
   http2?: boolean;
+  /** `always`: a proxy makes a tunnel to an http:// origin too, for what is no plain request. Default: to https:// only. */
+  tunnel?: 'always';
 }
 
 /** A socket that is being opened. */
@@ -35,10 +37,10 @@ const tcpKeepAliveAfterMs = 60_000;
 
 /** TLS sessions of the origin are resumed. Behind a proxy an http:// origin's socket is one to the proxy. */
 export function createConnect(origin: URL, options: ConnectOptions): Connect {
-  const { proxy, lookup, ca } = options;
+  const { proxy, lookup, ca, tunnel } = options;
   if (proxy === null) return straight(origin, options);
   const toProxy = straight(proxy.origin, { lookup, ca });
-  return origin.protocol === 'http:' ? toProxy : tunnelled(origin, proxy, toProxy, options);
+  return origin.protocol === 'http:' && tunnel !== 'always' ? toProxy : tunnelled(origin, proxy, toProxy, options);
 }
 
 type Certificates = Pick<ConnectOptions, 'ca' | 'cert' | 'key' | 'http2'>;
@@ -77,7 +79,7 @@ function straight(origin: URL, options: Certificates & Pick<ConnectOptions, 'loo
 }
 
 function tunnelled(origin: URL, proxy: ForwardProxy, toProxy: Connect, certificates: Certificates): Connect {
-  const secure = createSecure(origin, certificates);
+  const secure = origin.protocol === 'https:' ? createSecure(origin, certificates) : null;
   const place = `${origin.hostname}:${portOf(origin)}`;
   return (timeoutMs, connected) => {
     let current: Opening;
@@ -95,6 +97,7 @@ function tunnelled(origin: URL, proxy: ForwardProxy, toProxy: Connect, certifica
       askForTunnel({ socket, place, authorization: proxy.authorization }, (refused) => {
         if (refused !== null) return end(refused, null);
         if (state === 'over') return;
+        if (secure === null) return end(null, socket);
         const inside = secure({ socket });
         current = inside;
         const onError = (broken: Error): void => end(failureOf(broken, true), null);

@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net';
 import type { Client } from 'undici';
 import { upstreamBodyBytesMax } from '../../kernel/limits.ts';
-import { createConnect } from './connect.ts';
+import { type Connect, type ConnectOptions, createConnect } from './connect.ts';
 import { Connection, type ConnectionParts } from './connection.ts';
 import { Exchange, type ExchangeHost } from './exchange.ts';
 import { createLookup } from './lookup.ts';
@@ -111,8 +111,20 @@ export function createTransport(
     pools.destroy();
   }
 
+  /** By origin and route, so that TLS sessions are resumed; as many as there are configured providers. */
+  const bare = new Map<string, Connect>();
+
   const transport: Transport & { readonly counts: Readonly<TransportCounts> } = {
     counts,
+    connect({ origin, route, connectTimeoutMs }, connected) {
+      const place = `${route?.id} ${origin}`;
+      let connect = bare.get(place);
+      if (connect === undefined) {
+        connect = pools.wayTo(new URL(origin), route, { http2: false, tunnel: 'always' }).connect;
+        bare.set(place, connect);
+      }
+      return connect(connectTimeoutMs, connected);
+    },
     send(request: UpstreamRequest, observer: UpstreamObserver): UpstreamCall {
       counts.running += 1;
       if (state === 'closing') return refuse(observer, host);
@@ -209,13 +221,26 @@ class Pools {
     this.pools.clear();
   }
 
-  private open(origin: URL, route: UpstreamRoute | undefined, client: typeof Client): ConnectionPool {
+  /** How sockets to an origin are opened, and through which proxy. */
+  wayTo(
+    origin: URL,
+    route: UpstreamRoute | undefined,
+    form: Pick<ConnectOptions, 'http2' | 'tunnel'>,
+  ): { connect: Connect; proxy: ForwardProxy | null } {
     const { options, lookup } = this;
     const way = route?.proxy ?? 'environment';
     const proxy = way === 'environment' ? (options.proxyOf?.(origin) ?? null) : way === 'off' ? null : way;
     const ca = options.ca === undefined ? route?.ca : `${options.ca}\n${route?.ca ?? ''}`;
+    return {
+      connect: createConnect(origin, { lookup, ca, cert: route?.cert, key: route?.key, proxy, ...form }),
+      proxy,
+    };
+  }
+
+  private open(origin: URL, route: UpstreamRoute | undefined, client: typeof Client): ConnectionPool {
+    const { options } = this;
     const http2 = route?.http2 ?? false;
-    const connect = createConnect(origin, { lookup, ca, cert: route?.cert, key: route?.key, proxy, http2 });
+    const { connect, proxy } = this.wayTo(origin, route, { http2 });
     return new ConnectionPool({
       origin,
       proxy,

@@ -1,3 +1,4 @@
+import type { Connected, Opening } from './connect.ts';
 import type { ForwardProxy } from './proxy.ts';
 
 /** One HTTP exchange with an upstream, told by callbacks; nothing is copied or awaited on the way. */
@@ -106,6 +107,8 @@ export interface TransportError {
 
 export interface Transport {
   send(request: UpstreamRequest, observer: UpstreamObserver): UpstreamCall;
+  /** A socket to an origin, reached as requests reach it, and never over HTTP/2. It belongs to whoever asked. */
+  connect(to: Pick<UpstreamRequest, 'origin' | 'route' | 'connectTimeoutMs'>, connected: Connected): Opening;
   /** Lets running calls finish, then closes every socket; new ones fail. */
   close(): Promise<void>;
   /** Closes every socket now; running calls fail as `reset`. */

@@ -1,4 +1,4 @@
-import { azurePath } from '../azure-path.ts';
+import { azurePath, isV1 } from '../azure-path.ts';
 import { imagesOfAzure } from '../image-models.ts';
 import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
 
@@ -56,6 +56,14 @@ export const azureOpenAi = openAiLike({
     pathOf: (model, task, options) => azurePath(model, openAiTranscription.paths[task]!, options),
   },
   images: imagesOfAzure,
+  // https://learn.microsoft.com/azure/ai-foundry/openai/how-to/realtime-audio-websockets
+  realtime: {
+    format: 'openai',
+    pathOf: (model, { apiVersion }) =>
+      isV1(apiVersion)
+        ? `/openai/v1/realtime?model=${encodeURIComponent(model)}`
+        : `/openai/realtime?api-version=${encodeURIComponent(apiVersion ?? '')}&deployment=${encodeURIComponent(model)}`,
+  },
   errors: [
     { status: 400, code: 'content_filter', class: 'caller_fault' },
     { status: 404, code: 'DeploymentNotFound', class: 'model_unavailable' },

@@ -1,5 +1,5 @@
 import { imagesLikeOpenAi } from '../image-models.ts';
-import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
+import { openAiEmbeddings, openAiLike, openAiRealtime, openAiSpeech, openAiTranscription } from '../openai-like.ts';
 
 /** Another Culvert (docs/openapi.json): it converts and fans out itself, and its 429 says exactly when. */
 export const culvert = openAiLike({
@@ -19,4 +19,5 @@ export const culvert = openAiLike({
   images: imagesLikeOpenAi,
   speech: { ...openAiSpeech, voiceList: '/audio/voices' },
   transcription: openAiTranscription,
+  realtime: openAiRealtime,
 });

@@ -1,5 +1,5 @@
 import { imagesLikeOpenAi } from '../image-models.ts';
-import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
+import { openAiEmbeddings, openAiLike, openAiRealtime, openAiSpeech, openAiTranscription } from '../openai-like.ts';
 
 /** https://docs.litellm.ai/docs/supported_endpoints: a proxy of the operator's own, with every format at one address. */
 export const litellm = openAiLike({
@@ -12,5 +12,6 @@ export const litellm = openAiLike({
   images: imagesLikeOpenAi,
   speech: openAiSpeech,
   transcription: openAiTranscription,
+  realtime: openAiRealtime,
   quirks: { nativeN: false },
 });

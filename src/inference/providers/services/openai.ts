@@ -1,6 +1,6 @@
 import { sameStandardVoices, unknownVoices } from '../../dialects/speech/voices.ts';
 import { imagesLikeOpenAi, imagesOfOpenAi } from '../image-models.ts';
-import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
+import { openAiEmbeddings, openAiLike, openAiRealtime, openAiSpeech, openAiTranscription } from '../openai-like.ts';
 
 const olderVoices = ['alloy', 'ash', 'coral', 'echo', 'fable', 'nova', 'onyx', 'sage', 'shimmer'];
 
@@ -44,6 +44,7 @@ export const openai = openAiLike({
     fileBytesMax: 25 * 1024 * 1024,
   },
   transcriptionElsewhere: openAiTranscription,
+  realtime: openAiRealtime,
   speechElsewhere: { voices: [unknownVoices], voiceList: '/audio/voices' },
   tooLong: [
     // vLLM, DeepSeek and OpenRouter took over the words.

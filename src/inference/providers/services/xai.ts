@@ -1,5 +1,5 @@
 import { imagesOfXai } from '../image-models.ts';
-import { openAiLike } from '../openai-like.ts';
+import { openAiLike, openAiRealtime } from '../openai-like.ts';
 
 /** https://docs.x.ai/docs/api-reference */
 export const xai = openAiLike({
@@ -10,6 +10,7 @@ export const xai = openAiLike({
   envKey: 'XAI_API_KEY',
   forwards: { completions: '/completions' },
   images: imagesOfXai,
+  realtime: openAiRealtime,
   tooLong: [/maximum prompt length is (?<most>\d+) but the request contains (?<sent>\d+) tokens/i],
   errors: [
     // A wrong key is a 400 here.

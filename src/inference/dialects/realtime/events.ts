@@ -1,0 +1,38 @@
+import { type ErrorContext, type Failure, factsOf } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { openAiChat } from '../openai-chat/index.ts';
+
+/** A message of a realtime session, as it came or as it goes. */
+export type Frame = Buffer | string;
+
+/** An event of OpenAI's realtime API, either way. */
+export interface RealtimeEvent extends JsonObject {
+  type: string;
+}
+
+/** The event in a frame; null when it holds none. */
+export function eventIn(frame: Frame): RealtimeEvent | null {
+  try {
+    const event: unknown = JSON.parse(frame.toString());
+    return isObject(event) && typeof event.type === 'string' ? (event as RealtimeEvent) : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Whether a frame may hold an event of this type: a look at its bytes, since most frames are sound that nobody here
+ * has to parse.
+ */
+export function mayBe(frame: Frame, type: string): boolean {
+  return frame.includes(`"${type}"`);
+}
+
+/** The `error` event for a failure, `eventId` being its own id. */
+export function errorEvent(failure: Failure, context: ErrorContext, eventId: string): RealtimeEvent {
+  const { error } = openAiChat.errorBody(failure, context);
+  const { type, param } = factsOf(failure, context.nowMs);
+  // Here clients expect a word, not a status.
+  const code = failure.kind.replaceAll('-', '_');
+  return { type: 'error', event_id: eventId, error: { ...(error as JsonObject), type, code, param, event_id: null } };
+}

@@ -1,0 +1,31 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { tellsNoCount, toldCount, type Usage } from '../../neutral/usage.ts';
+
+/** The `usage` of a `response.done`; null when it holds no counts. */
+export function realtimeUsage(value: JsonValue | undefined): Usage | null {
+  if (!isObject(value) || tellsNoCount(value, ['input_tokens', 'output_tokens'])) return null;
+  const input = toldCount(value.input_tokens);
+  const output = toldCount(value.output_tokens);
+  if (input === null && output === null) return null;
+  const usage: Usage = { inputTokens: input ?? 0, outputTokens: output ?? 0 };
+  const of = objectOf(value.input_token_details);
+  const cached = objectOf(of.cached_tokens_details);
+  const made = objectOf(value.output_token_details);
+  const counts = {
+    cachedInputTokens: of.cached_tokens,
+    audioInputTokens: of.audio_tokens,
+    cachedAudioInputTokens: cached.audio_tokens,
+    imageInputTokens: of.image_tokens,
+    cachedImageInputTokens: cached.image_tokens,
+    audioOutputTokens: made.audio_tokens,
+  } satisfies Partial<Record<keyof Usage, JsonValue | undefined>>;
+  for (const [name, told] of Object.entries(counts) as [keyof typeof counts, JsonValue | undefined][]) {
+    const count = toldCount(told);
+    if (count !== null && count > 0) usage[name] = count;
+  }
+  return usage;
+}
+
+function objectOf(value: JsonValue | undefined): JsonObject {
+  return isObject(value) ? value : {};
+}

@@ -1,0 +1,248 @@
+import type { Clock } from '../../kernel/clock.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import { eventIn, type Frame, mayBe, type RealtimeEvent } from '../dialects/realtime/events.ts';
+import { realtimeUsage } from '../dialects/realtime/usage.ts';
+import type { SessionEnd } from './socket-end.ts';
+import type { TurnMeter } from './turn-meter.ts';
+
+export interface SessionParts {
+  clock: Clock;
+  caller: SessionEnd;
+  /** Whoever answers, in OpenAI's events. */
+  upstream: SessionEnd;
+  /** Null: whoever answers has each of its calls metered. */
+  meter: TurnMeter | null;
+  idleMs: number;
+  longestMs: number;
+  /** Aborted when the server begins to shut down. */
+  draining: AbortSignal;
+  errorEvent(failure: Failure): RealtimeEvent;
+}
+
+/** How long a response that the caller has left may take to say what it used. */
+const lastWordMs = 2_000;
+/** RFC 6455 §7.4.1. */
+const closeCode = { normal: 1000, goingAway: 1001, policy: 1008, internal: 1011 } as const;
+
+/**
+ * Passes the messages of a session both ways until either end closes, and closes the other one then. A response is
+ * begun only when what it costs is held. Resolves when both ends are closed and everything is settled.
+ */
+export function runSession(parts: SessionParts): Promise<void> {
+  return new Promise((resolve, reject) =>
+    new Session(parts, () => void (parts.meter?.end() ?? Promise.resolve()).then(resolve, reject)).begin(),
+  );
+}
+
+class Session {
+  readonly #parts: SessionParts;
+  readonly #ended: () => void;
+  readonly #idle: NodeJS.Timeout;
+  readonly #longest: NodeJS.Timeout;
+  readonly #drain = () => this.#leaveWhenQuiet();
+  /** The caller's, while one of them waits for its reservation; null: none does. */
+  #waiting: { frame: Frame; binary: boolean }[] | null = null;
+  #state: 'open' | 'draining' | 'closing' = 'open';
+  #lastWord: NodeJS.Timeout | null = null;
+  #open = { caller: true, upstream: true };
+  /** How the upstream is to be closed, once it has said its last word. */
+  #upstreamClose: { code: number; reason: string } | null = null;
+  /** Responses that run, and those of which nothing has come yet. */
+  readonly #active = new Set<string>();
+  readonly #silent = new Set<string>();
+
+  constructor(parts: SessionParts, ended: () => void) {
+    this.#parts = parts;
+    this.#ended = ended;
+    const { idleMs, longestMs } = parts;
+    this.#idle = setTimeout(() => this.#expire('idle', idleMs), idleMs);
+    this.#longest = setTimeout(() => this.#expire('longest', longestMs), longestMs);
+  }
+
+  begin(): void {
+    const { caller, upstream, draining } = this.#parts;
+    draining.addEventListener('abort', this.#drain);
+    caller.listen({
+      frame: (frame, binary) => this.#fromCaller(frame, binary),
+      drained: () => upstream.resume(),
+      closed: (code, reason) => this.#callerClosed(code, reason),
+    });
+    upstream.listen({
+      frame: (frame, binary) => this.#fromUpstream(frame, binary),
+      drained: () => this.#resumeCaller(),
+      closed: (code, reason) => this.#upstreamClosed(code, reason),
+    });
+    if (draining.aborted) this.#drain();
+  }
+
+  #fromCaller(frame: Frame, binary: boolean): void {
+    this.#idle.refresh();
+    if (this.#state === 'closing') return;
+    if (this.#waiting !== null) {
+      this.#waiting.push({ frame, binary });
+      return;
+    }
+    const { meter, caller, upstream } = this.#parts;
+    if (meter !== null && mayBe(frame, 'response.create') && eventIn(frame)?.type === 'response.create') {
+      const reserving = meter.asked();
+      if (reserving !== null) return this.#wait(reserving, frame, binary);
+    }
+    if (upstream.send(frame, binary) === 'behind') caller.pause();
+  }
+
+  /** Nothing of the caller's goes on before this frame does. */
+  #wait(reserving: Promise<Failure | null>, frame: Frame, binary: boolean): void {
+    const { caller, upstream } = this.#parts;
+    this.#waiting = [];
+    caller.pause();
+    reserving.then((failure) => {
+      const waited = this.#waiting ?? [];
+      this.#waiting = null;
+      if (failure !== null) return this.#refuse(failure);
+      if (this.#state === 'closing') return;
+      const pace = upstream.send(frame, binary);
+      for (const one of waited) this.#fromCaller(one.frame, one.binary);
+      if (pace === 'ready') this.#resumeCaller();
+    }, this.#crash);
+  }
+
+  #resumeCaller(): void {
+    if (this.#waiting === null) this.#parts.caller.resume();
+  }
+
+  #fromUpstream(frame: Frame, binary: boolean): void {
+    this.#idle.refresh();
+    const { caller, upstream } = this.#parts;
+    const isDone = this.#watch(frame);
+    if (this.#open.caller && caller.send(frame, binary) === 'behind') upstream.pause();
+    if (!isDone || this.#active.size > 0) return;
+    if (this.#upstreamClose !== null) this.#closeUpstream();
+    else if (this.#state === 'draining') this.#leave();
+  }
+
+  /** Whether a response ends with this frame. */
+  #watch(frame: Frame): boolean {
+    if (mayBe(frame, 'response.done')) return this.#done(eventIn(frame));
+    if (mayBe(frame, 'response.created')) {
+      const event = eventIn(frame);
+      const id = event?.type === 'response.created' ? idIn(event) : null;
+      if (id !== null) this.#begun(id);
+    } else if (this.#silent.size > 0 && frame.includes('.delta"')) {
+      for (const id of this.#silent) this.#parts.meter?.content(id);
+      this.#silent.clear();
+    }
+    return false;
+  }
+
+  #begun(id: string): void {
+    this.#active.add(id);
+    this.#silent.add(id);
+    this.#parts.meter?.begun(id)?.then((failure) => {
+      if (failure !== null) this.#refuse(failure);
+    }, this.#crash);
+  }
+
+  #done(event: RealtimeEvent | null): boolean {
+    if (event?.type !== 'response.done') return false;
+    const id = idIn(event);
+    if (id === null) return false;
+    this.#active.delete(id);
+    this.#silent.delete(id);
+    const { usage, status } = event.response as { usage?: never; status?: unknown };
+    const told = { usage: realtimeUsage(usage), status: typeof status === 'string' ? status : 'completed' };
+    this.#parts.meter?.done(id, told);
+    return true;
+  }
+
+  /** Tells the caller why the session ends here. */
+  #refuse(failure: Failure): void {
+    if (this.#state === 'closing') return;
+    const { caller, errorEvent } = this.#parts;
+    const event = errorEvent(failure);
+    caller.send(JSON.stringify(event));
+    this.#close(closeCode.policy, failure.kind);
+  }
+
+  /** A reservation that fails by a fault of ours is a refusal, which says no more. */
+  readonly #crash = (): void => this.#refuse({ kind: 'internal' });
+
+  #expire(what: 'idle' | 'longest', ms: number): void {
+    const seconds = ms / 1_000;
+    const message =
+      what === 'idle'
+        ? `Nothing was sent in this session for ${seconds} s (server.realtime.idle).`
+        : `The session has lasted for ${seconds} s, which is the longest (server.realtime.longest).`;
+    if (this.#state === 'closing') return;
+    const event = this.#parts.errorEvent({ kind: 'request-timeout', message });
+    this.#parts.caller.send(JSON.stringify(event));
+    this.#close(closeCode.normal, 'session expired');
+  }
+
+  #leaveWhenQuiet(): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'draining';
+    if (this.#active.size === 0) this.#leave();
+  }
+
+  #leave(): void {
+    this.#close(closeCode.goingAway, 'The server is shutting down. Connect again.');
+  }
+
+  #close(code: number, reason: string): void {
+    this.#state = 'closing';
+    this.#parts.caller.close(code, reason);
+    this.#endUpstream(closeCode.normal, '');
+  }
+
+  #callerClosed(code: number, reason: string): void {
+    this.#open.caller = false;
+    this.#state = 'closing';
+    this.#endUpstream(code, reason);
+    this.#endWhenClosed();
+  }
+
+  /** A running response is cancelled first, so that it tells what it used. */
+  #endUpstream(code: number, reason: string): void {
+    if (!this.#open.upstream || this.#upstreamClose !== null) return;
+    this.#upstreamClose = { code, reason };
+    const { upstream, meter } = this.#parts;
+    upstream.resume();
+    if (this.#active.size === 0 || meter === null) return this.#closeUpstream();
+    for (const id of this.#active) upstream.send(JSON.stringify({ type: 'response.cancel', response_id: id }));
+    this.#lastWord = setTimeout(() => this.#closeUpstream(), lastWordMs);
+  }
+
+  #closeUpstream(): void {
+    if (this.#lastWord !== null) clearTimeout(this.#lastWord);
+    const { code, reason } = this.#upstreamClose!;
+    this.#parts.upstream.close(code, reason);
+  }
+
+  #upstreamClosed(code: number, reason: string): void {
+    this.#open.upstream = false;
+    const { caller, errorEvent } = this.#parts;
+    if (this.#state !== 'closing') {
+      this.#state = 'closing';
+      if (code === 1006) {
+        const message = 'The connection to the provider broke. Open a new session.';
+        caller.send(JSON.stringify(errorEvent({ kind: 'overloaded', message })));
+        caller.close(closeCode.internal, message);
+      } else caller.close(code === 1005 ? closeCode.normal : code, reason);
+    }
+    this.#endWhenClosed();
+  }
+
+  #endWhenClosed(): void {
+    if (this.#open.caller || this.#open.upstream) return;
+    clearTimeout(this.#idle);
+    clearTimeout(this.#longest);
+    if (this.#lastWord !== null) clearTimeout(this.#lastWord);
+    this.#parts.draining.removeEventListener('abort', this.#drain);
+    this.#ended();
+  }
+}
+
+function idIn({ response }: RealtimeEvent): string | null {
+  const id = (response as { id?: unknown } | undefined)?.id;
+  return typeof id === 'string' ? id : null;
+}

@@ -1,0 +1,213 @@
+import type { Failure } from '../../kernel/failure.ts';
+import { newRequestId } from '../../kernel/ids.ts';
+import type { Claim, Reservation } from '../../metering/admission.ts';
+import { costMilliOf } from '../../metering/quota.ts';
+import type { Alias } from '../models/model-table.ts';
+import { usdOf } from '../neutral/price.ts';
+import type { Usage } from '../neutral/usage.ts';
+import type { AttemptRecord, RouteAttempt } from '../routing/route.ts';
+import { newProgress } from '../spine/job.ts';
+import type { ModelCall } from '../spine/model-call.ts';
+import { settleCall } from '../spine/settle-call.ts';
+import type { RealtimeServices } from './services.ts';
+
+/** The call that opened a session, and who answers it. */
+export interface MeteredSession {
+  call: ModelCall;
+  alias: Alias;
+  attempt: RouteAttempt;
+  /** Attempts to open it that failed. */
+  failed: readonly AttemptRecord[];
+  /** Told of a response that its key may not have. */
+  refused(failure: Failure, requestId: string): void;
+}
+
+/** Held for one response. */
+interface Turn {
+  claim: Claim;
+  reserved: Reservation;
+  /** Monotonic. */
+  startedMs: number;
+  firstTokenMs: number | null;
+}
+
+/** How a response ended. */
+export interface TurnEnd {
+  /** Null: nobody told. */
+  usage: Usage | null;
+  /** As the provider's own word: `completed`, `cancelled`, `failed`, `incomplete`. */
+  status: string;
+}
+
+/** What a request for a realtime response claims of its plan. */
+export function turnClaim(
+  { snapshot, clock }: RealtimeServices,
+  call: ModelCall,
+  { id, tier, cost }: Alias,
+  requestId: string,
+): Claim {
+  const { principal, admitted, trace } = call;
+  return {
+    requestId,
+    principal,
+    admitted,
+    endpoint: 'realtime',
+    alias: id,
+    tier,
+    costMilli: costMilliOf(snapshot().config.costs, 'realtime', cost),
+    inputTokensEstimate: 0,
+    atMs: clock.wallMs(),
+    trace,
+  };
+}
+
+/**
+ * Holds, for each response of a session, what it costs, and settles it when the response is done: each is a row of the
+ * ledger. The first one is held before the session opens, and nothing between two responses.
+ */
+export class TurnMeter {
+  readonly #services: RealtimeServices;
+  readonly #session: MeteredSession;
+  /** For a response that has not begun. */
+  #next: Turn | null;
+  readonly #running = new Map<string, Turn>();
+  /** Reservations under way, which a session's end waits for. */
+  readonly #reserving = new Set<Promise<unknown>>();
+  #over = false;
+
+  constructor(services: RealtimeServices, session: MeteredSession, claim: Claim, reserved: Reservation) {
+    this.#services = services;
+    this.#session = session;
+    this.#next = this.#turn(claim, reserved);
+  }
+
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /** Before the caller's request for a response goes on. Null: what it costs is held; else the promise tells why not. */
+  asked(): Promise<Failure | null> | null {
+    if (this.#next !== null) return null;
+    return this.#reserve((turn) => {
+      this.#next = turn;
+    });
+  }
+
+  /** The provider has begun a response, maybe by itself. As above. */
+  begun(id: string): Promise<Failure | null> | null {
+    const turn = this.#next;
+    if (turn === null) return this.#reserve((made) => this.#running.set(id, made));
+    this.#next = null;
+    turn.startedMs = this.#services.clock.monotonicMs();
+    this.#running.set(id, turn);
+    return null;
+  }
+
+  /** Something of it has come. */
+  content(id: string): void {
+    const turn = this.#running.get(id);
+    if (turn !== undefined) turn.firstTokenMs ??= this.#services.clock.monotonicMs() - turn.startedMs;
+  }
+
+  done(id: string, end: TurnEnd): void {
+    const turn = this.#running.get(id);
+    if (turn !== undefined) {
+      this.#running.delete(id);
+      return this.#settle(turn, end);
+    }
+    // It was over before its reservation was: it is paid for all the same.
+    if (this.#reserving.size > 0) void Promise.all(this.#reserving).then(() => this.#late(id, end));
+  }
+
+  /** The session is over. What was held for no response goes back. Resolves when nothing is held any more. */
+  async end(): Promise<void> {
+    this.#over = true;
+    await Promise.all(this.#reserving);
+    for (const turn of this.#running.values()) this.#settle(turn, { usage: null, status: 'cancelled' });
+    this.#running.clear();
+    if (this.#next !== null) this.#settle(this.#next, null);
+    this.#next = null;
+  }
+
+  #late(id: string, end: TurnEnd): void {
+    const turn = this.#running.get(id);
+    this.#running.delete(id);
+    if (turn !== undefined) this.#settle(turn, end);
+  }
+
+  #reserve(take: (turn: Turn) => void): Promise<Failure | null> {
+    const asking = this.#ask(take);
+    this.#reserving.add(asking);
+    return asking.finally(() => this.#reserving.delete(asking));
+  }
+
+  async #ask(take: (turn: Turn) => void): Promise<Failure | null> {
+    const { principalOf, admission, clock } = this.#services;
+    const { call, alias } = this.#session;
+    const requestId = newRequestId(clock.wallMs());
+    const principal = principalOf(call.principal.keyId);
+    const refused = (failure: Failure) => {
+      this.#session.refused(failure, requestId);
+      return failure;
+    };
+    if ('kind' in principal) return refused(principal);
+    const claim = turnClaim(this.#services, { ...call, principal }, alias, requestId);
+    const reserved = await admission.reserve(claim);
+    if (reserved.kind !== 'reserved') return refused(reserved);
+    const turn = this.#turn(claim, reserved);
+    if (this.#over) this.#settle(turn, null);
+    else take(turn);
+    return null;
+  }
+
+  #turn(claim: Claim, reserved: Reservation): Turn {
+    return { claim, reserved, startedMs: this.#services.clock.monotonicMs(), firstTokenMs: null };
+  }
+
+  /** `end` null: no response came of it. */
+  #settle({ claim, reserved, startedMs, firstTokenMs }: Turn, end: TurnEnd | null): void {
+    const { call, attempt, failed } = this.#session;
+    const { target, credential } = attempt;
+    const isFirst = claim.requestId === call.requestId;
+    const progress = newProgress();
+    if (isFirst) progress.attempts.push(...failed);
+    if (end !== null) {
+      const { usage, status } = end;
+      const usageSource = usage === null ? 'none' : 'upstream';
+      progress.attempts.push({
+        target: target.id,
+        provider: target.provider,
+        model: target.model,
+        credential: credential.id,
+        class: status === 'failed' ? 'transient' : status === 'cancelled' ? 'cancelled' : 'ok',
+        status: null,
+        startMs: 0,
+        ms: this.#services.clock.monotonicMs() - startedMs,
+        firstTokenMs,
+        bytes: 0,
+        usage,
+        usageSource,
+        costUsd: usage === null ? null : usdOf(usage, target.price, claim.atMs),
+        message: status === 'completed' ? null : `the response ended as '${status}'`,
+      });
+      // A response that failed or was cut is charged what its provider counted.
+      progress.delivered =
+        status === 'completed' || usage !== null ? 'whole' : firstTokenMs === null ? 'nothing' : 'partial';
+      progress.usage = usage;
+      progress.usageSource = usageSource;
+    }
+    progress.answeredBy = end === null ? null : attempt;
+    progress.passThrough = true;
+    progress.firstTokenMs = firstTokenMs;
+    const isFailed = end?.status === 'failed';
+    progress.status = isFailed ? 502 : 200;
+    if (isFailed) progress.class = 'upstreams-failed';
+    settleCall(
+      this.#services,
+      { clientRequestId: call.clientRequestId ?? (isFirst ? null : call.requestId), startedMs, tag: call.tag },
+      claim,
+      reserved,
+      { user: null, stream: true, progress, client: { gone: false, committed: true } },
+    );
+  }
+}

@@ -1,0 +1,124 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { WebSocket } from 'ws';
+import { upstreamErrorBytesMax } from '../../kernel/limits.ts';
+import type { Opening } from './connect.ts';
+import { headersTimeout, transportErrorOf } from './transport-error.ts';
+import {
+  type Authorizer,
+  NotAuthorized,
+  type Transport,
+  type TransportError,
+  type UpstreamHeaders,
+  type UpstreamRequest,
+} from './upstream-call.ts';
+
+export interface WebSocketRequest
+  extends Pick<UpstreamRequest, 'origin' | 'route' | 'path' | 'headers' | 'connectTimeoutMs'> {
+  authorize?: Authorizer | undefined;
+  /** How long the upstream may take to accept it, once it is connected. */
+  acceptTimeoutMs: number;
+  /** A longer message ends the connection with 1009. */
+  messageBytesMax: number;
+}
+
+export type WebSocketOutcome =
+  /** It is paused until somebody listens. */
+  | { kind: 'open'; socket: WebSocket }
+  /** The upstream answered with a status other than 101. */
+  | { kind: 'refused'; status: number; headers: UpstreamHeaders; body: Buffer }
+  | { kind: 'failed'; error: TransportError };
+
+/** Opens a WebSocket to an upstream, over a socket of the transport: its proxies, names and certificates hold here too. */
+export async function openWebSocket(
+  transport: Transport,
+  request: WebSocketRequest,
+  signal: AbortSignal,
+): Promise<WebSocketOutcome> {
+  const { origin, path } = request;
+  const headers: Record<string, string> = {};
+  try {
+    const proof = await request.authorize?.(plainRequest(request), transport);
+    for (const list of [request.headers, proof ?? []])
+      for (let at = 0; at < list.length; at += 2) headers[list[at]!] = list[at + 1]!;
+  } catch (error) {
+    const message = error instanceof NotAuthorized ? error.message : 'the request could not be authorized';
+    return { kind: 'failed', error: { kind: 'not-authorized', message } };
+  }
+  const { WebSocket } = await import('ws');
+  let opening: Opening | null = null;
+  try {
+    const socket = await new Promise<Socket>((resolve, reject) => {
+      const give = () => reject(signal.reason);
+      signal.addEventListener('abort', give, { once: true });
+      if (signal.aborted) return give();
+      opening = transport.connect(request, (error, made) => (made === null ? reject(error) : resolve(made)));
+    });
+    return await new Promise<WebSocketOutcome>((resolve, reject) => {
+      const socketUrl = `${origin.replace(/^http/, 'ws')}${path}`;
+      const made = new WebSocket(socketUrl, [], {
+        createConnection: () => socket,
+        headers,
+        perMessageDeflate: false,
+        maxPayload: request.messageBytesMax,
+      });
+      const give = () => {
+        made.terminate();
+        reject(signal.reason);
+      };
+      const timer = setTimeout(() => {
+        made.terminate();
+        resolve({ kind: 'failed', error: headersTimeout });
+      }, request.acceptTimeoutMs);
+      signal.addEventListener('abort', give, { once: true });
+      const done = (outcome: WebSocketOutcome) => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', give);
+        resolve(outcome);
+      };
+      made.on('error', (error) => done({ kind: 'failed', error: transportErrorOf(error) }));
+      made.on('open', () => {
+        made.pause();
+        made.removeAllListeners('error');
+        // Whoever holds it hears of the close that follows.
+        made.on('error', () => undefined);
+        done({ kind: 'open', socket: made });
+      });
+      made.on(
+        'unexpected-response',
+        (_, answer) =>
+          void refusalIn(answer)
+            .then(done)
+            .finally(() => socket.destroy()),
+      );
+    });
+  } catch (error) {
+    (opening as Opening | null)?.destroy();
+    return { kind: 'failed', error: transportErrorOf(error) };
+  }
+}
+
+/** As an authorizer sees it. */
+function plainRequest({ origin, route, path, headers, connectTimeoutMs }: WebSocketRequest): UpstreamRequest {
+  const timeouts = { connectTimeoutMs, headersTimeoutMs: connectTimeoutMs, bodyTimeoutMs: connectTimeoutMs };
+  return { origin, route, path, method: 'GET', headers, body: null, ...timeouts };
+}
+
+async function refusalIn(answer: IncomingMessage): Promise<WebSocketOutcome> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const piece of answer as AsyncIterable<Buffer>) {
+      pieces.push(piece);
+      bytes += piece.length;
+      if (bytes >= upstreamErrorBytesMax) break;
+    }
+  } catch {
+    // The status says enough.
+  }
+  const get = (name: string) => {
+    const value = answer.headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  };
+  return { kind: 'refused', status: answer.statusCode ?? 0, headers: { get }, body: Buffer.concat(pieces) };
+}
