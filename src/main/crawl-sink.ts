@@ -1,14 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KeyRing } from '../auth/key-ring.ts';
 import type { Services } from '../inference/endpoints/services.ts';
-import { admittedBefore } from '../inference/metered/meter-crawl.ts';
-import { createVectorMeter } from '../inference/metered/meter-vectors.ts';
-import { type Failure, invalid, statusOf } from '../kernel/failure.ts';
-import { newRequestId } from '../kernel/ids.ts';
+import { type Failure, invalid } from '../kernel/failure.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import type { CrawlChunks, CrawlCollectionOf, CrawlSink } from '../tools/crawl/crawl-ports.ts';
 import type { VectorAnswer, VectorEngine } from '../vectors/engine.ts';
 import type { VectorVerb } from '../vectors/verbs.ts';
+import { createVectorCalls } from './vector-calls.ts';
 
 export interface CrawlSinkParts {
   engine: VectorEngine;
@@ -18,78 +16,29 @@ export interface CrawlSinkParts {
 
 /** The vector store as crawls write to it: by the calls that their owner could make, at the same cost. */
 export function createCrawlSink({ engine, services, ring }: CrawlSinkParts): CrawlSink {
-  const { clock } = services;
-  const meter = createVectorMeter(services);
+  const ask = createVectorCalls({ engine, services });
 
-  /** The path of a vector call (http/routes/vector-call), for which nobody waits. */
-  async function ask(
+  async function askFor(
     owner: CrawlCollectionOf,
     verb: VectorVerb,
     body: JsonObject | null,
   ): Promise<VectorAnswer | Failure> {
     const principal = ring.principalOf(owner.keyId);
     if ('kind' in principal) return principal;
-    const { tenant, account } = principal;
-    const prepared = await engine.prepare({
-      owner: { tenant, account },
-      verb,
-      // A collection that is made is named in the body.
-      params: verb === 'create-collection' ? {} : { collection: owner.collection },
-      search: '',
-      body: body === null ? new Uint8Array(0) : new TextEncoder().encode(JSON.stringify(body)),
-    });
-    if (prepared.kind !== 'prepared') return prepared;
-    const atMs = clock.wallMs();
-    const startedMs = clock.monotonicMs();
-    const requestId = newRequestId(atMs);
-    const trace = services.traces?.begin({ atMs, startedMs, headers: null }) ?? null;
-    const endTrace = (status: number) =>
-      trace?.end(
-        { requestId, method: null, route: 'crawl vectors', status, account, keyId: owner.keyId, about: null },
-        clock.monotonicMs(),
-      );
-    const held = await meter
-      .hold(
-        { requestId, clientRequestId: null, tag: null, principal, admitted: admittedBefore, trace, atMs, startedMs },
-        prepared,
-      )
-      .catch((error: unknown) => {
-        prepared.drop();
-        endTrace(500);
-        throw error;
-      });
-    if (held.kind !== 'held') {
-      prepared.drop();
-      endTrace(statusOf(held));
-      return held;
-    }
-    let failure: Failure | null = { kind: 'internal' };
-    try {
-      const embedded = prepared.texts === null ? null : await held.embed();
-      if (embedded !== null && 'kind' in embedded) {
-        prepared.drop();
-        failure = embedded;
-        return failure;
-      }
-      const answer = await prepared.run(embedded, ({ texts }) => held.rank(texts));
-      failure = answer.kind === 'answer' ? null : answer;
-      return answer;
-    } finally {
-      const status = failure === null ? 200 : statusOf(failure);
-      held.settle({ status, failure, aborted: false });
-      endTrace(status);
-    }
+    // A collection that is made is named in the body.
+    const params: Record<string, string> = verb === 'create-collection' ? {} : { collection: owner.collection };
+    return ask({ principal, verb, params, body, route: 'crawl vectors' });
   }
 
   async function call(owner: CrawlCollectionOf, verb: VectorVerb, body: JsonObject | null): Promise<Failure | null> {
-    const answer = await ask(owner, verb, body);
+    const answer = await askFor(owner, verb, body);
     return answer.kind === 'answer' ? null : answer;
   }
 
   /** Whether the collection has exactly these pieces already: they were embedded and paid. */
   async function holds(page: CrawlChunks): Promise<boolean> {
     const ids = page.points.map(({ id }) => id);
-    const answer = await ask(page, 'post-points', { ids, with_payload: true, with_vector: false });
+    const answer = await askFor(page, 'post-points', { ids, with_payload: true, with_vector: false });
     if (answer.kind !== 'answer') return false;
     const { result } = JSON.parse(Buffer.from(answer.body).toString()) as { result: readonly KeptPoint[] };
     const kept = new Map(result.map(({ id, payload }) => [id, payload]));

@@ -50,8 +50,3 @@ interface CallEnd {
 /** Assumed until it is known better. */
 export const unexpected: CallEnd = { status: 500, failure: { kind: 'internal' }, aborted: false };
 export const left: CallEnd = { status: 499, failure: null, aborted: true };
-
-/** The reserved amount is not the cost: a refused call costs nothing, and its headers say so. */
-export function withCost(headers: readonly string[], units: number): string[] {
-  return headers.map((value, at) => (headers[at - 1] === 'x-culvert-cost' && at % 2 === 1 ? String(units) : value));
-}

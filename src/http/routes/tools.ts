@@ -1,4 +1,5 @@
 import type { Principal } from '../../auth/principal.ts';
+import { withCost } from '../../inference/spine/answer.ts';
 import { type Delivery, refuse, sendWhole } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, invalid, statusOf } from '../../kernel/failure.ts';
@@ -9,7 +10,7 @@ import type { ToolEnd, ToolHold, ToolJob, ToolMeter, ToolName } from '../../tool
 import { ToolFields } from '../../tools/tool-fields.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
-import { left, type MeteredCall, meteredCallOf, unexpected, withCost } from './metered-call.ts';
+import { left, type MeteredCall, meteredCallOf, unexpected } from './metered-call.ts';
 import { type ToolMount, toolMounts } from './tool-mounts.ts';
 
 export interface ToolParts {

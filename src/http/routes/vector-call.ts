@@ -1,3 +1,4 @@
+import { withCost } from '../../inference/spine/answer.ts';
 import { type Delivery, refuse, sendWhole } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, statusOf } from '../../kernel/failure.ts';
@@ -7,7 +8,7 @@ import type { VectorHold, VectorMeter } from '../../vectors/meter.ts';
 import { type VectorVerb, vectorVerbs } from '../../vectors/verbs.ts';
 import type { Exchange } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
-import { left, type MeteredCall, meteredCallOf, unexpected, withCost } from './metered-call.ts';
+import { left, type MeteredCall, meteredCallOf, unexpected } from './metered-call.ts';
 
 export interface VectorParts {
   engine: VectorEngine;

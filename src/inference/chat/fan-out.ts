@@ -1,11 +1,12 @@
 import { invalid, statusOf } from '../../kernel/failure.ts';
 import type { AnswerHead, CallerDialect, StreamEncoder } from '../dialects/dialect.ts';
 import type { NeutralEvent } from '../neutral/event.ts';
-import { type Loss, lossComment, lossesOf, lossHeader, lossHeaderName } from '../neutral/loss.ts';
+import { type Loss, lossComment, lossesOf } from '../neutral/loss.ts';
 import { sumOf, type Usage } from '../neutral/usage.ts';
 import type { RouteCandidate } from '../routing/route.ts';
-import { refusalHeaders, withCostOfAll } from '../spine/answer.ts';
+import { refusalHeaders, withCostOfAll, withLosses } from '../spine/answer.ts';
 import { besideUsd } from '../spine/beside-usd.ts';
+import { ChildClient } from '../spine/child-client.ts';
 import { type ContestParts, type Job, type JobProgress, type MakeTrial, newProgress } from '../spine/job.ts';
 import { runAttempts } from '../spine/run-attempts.ts';
 import { type Chunk, type Client, type Failed, type HeaderList, type Sink, sendWhole } from '../spine/sink.ts';
@@ -72,41 +73,6 @@ export async function runFanOut(parts: ContestParts, job: Job, choices: Choices)
 }
 
 const nothingUsed: Usage = { inputTokens: 0, outputTokens: 0 };
-
-/** The client as one child of a request for several choices sees it. */
-class ChildClient implements Client {
-  gone: boolean;
-  readonly #parent: Client;
-  #goneListener: (() => void) | null = null;
-  #drainListener: (() => void) | null = null;
-
-  constructor(parent: Client) {
-    this.#parent = parent;
-    this.gone = parent.gone;
-  }
-
-  get committed(): boolean {
-    return this.#parent.committed;
-  }
-
-  onGone(listener: () => void): void {
-    this.#goneListener = listener;
-  }
-
-  onDrain(listener: () => void): void {
-    this.#drainListener = listener;
-  }
-
-  leave(): void {
-    if (this.gone) return;
-    this.gone = true;
-    this.#goneListener?.();
-  }
-
-  drained(): void {
-    this.#drainListener?.();
-  }
-}
 
 /** Joins the children's answers into one. */
 class Merge {
@@ -226,14 +192,6 @@ class Merge {
   stop(): void {
     for (const child of this.#clients) child.leave();
   }
-}
-
-/** Losses beside those of the request, for the headers. */
-function withLosses(headers: HeaderList, losses: readonly Loss[]): HeaderList {
-  if (losses.length === 0) return headers;
-  const at = headers.indexOf(lossHeaderName);
-  const told = lossHeader(losses);
-  return at < 0 ? [...headers, lossHeaderName, told] : headers.with(at + 1, `${headers[at + 1]}, ${told}`);
 }
 
 /**

@@ -1,10 +1,11 @@
 import type { Principal } from '../../auth/principal.ts';
 import { type Failure, statusOf } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
-import type { Admitted, Claim } from '../../metering/admission.ts';
+import type { Claim } from '../../metering/admission.ts';
 import { costMilliOf } from '../../metering/quota.ts';
 import type { StorageBook } from '../../metering/storage-book.ts';
 import { newProgress } from '../spine/job.ts';
+import { admittedBefore } from '../spine/model-call.ts';
 import type { SpineServices } from '../spine/services.ts';
 import { settleCall } from '../spine/settle-call.ts';
 
@@ -19,9 +20,6 @@ export interface CrawlPageHold {
 export interface CrawlPageMeter {
   hold(owner: { keyId: string }, page: string | null): Promise<CrawlPageHold | Failure>;
 }
-
-/** Nobody waits at the door: a crawl has its own pace, and was admitted when it began. */
-export const admittedBefore: Admitted = { kind: 'admitted', headers: [], calls: [], form: 'openai', release() {} };
 
 /** `principalOf`: as things are now, or why this key may not go on. */
 export function createCrawlMeter(

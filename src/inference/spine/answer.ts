@@ -354,6 +354,19 @@ export function withCostOfAll(headers: HeaderList, before: HeaderList): HeaderLi
   return [...headers.slice(0, at), ...usdHeader(usdIn(before) + usdIn(headers)), ...headers.slice(at + 2)];
 }
 
+/** Headers with another cost: the reserved amount is not always what a call costs, and a refused one costs nothing. */
+export function withCost(headers: HeaderList, units: number): HeaderList {
+  return headers.map((value, at) => (headers[at - 1] === 'x-culvert-cost' && at % 2 === 1 ? String(units) : value));
+}
+
+/** Losses beside those of the request, for the headers. */
+export function withLosses(headers: HeaderList, losses: readonly Loss[]): HeaderList {
+  if (losses.length === 0) return headers;
+  const at = headers.indexOf(lossHeaderName);
+  const told = lossHeader(losses);
+  return at < 0 ? [...headers, lossHeaderName, told] : headers.with(at + 1, `${headers[at + 1]}, ${told}`);
+}
+
 /** With a refusal instead of an answer: how much was tried, and that it was for nothing. */
 export function refusalHeaders(job: Pick<Job, 'headers' | 'attemptsMade' | 'progress'>): HeaderList {
   return ['x-culvert-attempts', String(attemptsMade(job)), 'x-culvert-cost', '0', ...job.headers];

@@ -33,3 +33,6 @@ export type RunCall = Pick<
   ModelCall,
   'requestId' | 'principal' | 'client' | 'sink' | 'atMs' | 'startedMs' | 'wishes' | 'callerHeaders' | 'trace'
 >;
+
+/** Nobody waits at the door: whoever calls so was admitted when its work began, such as a crawl. */
+export const admittedBefore: Admitted = { kind: 'admitted', headers: [], calls: [], form: 'openai', release() {} };

@@ -1,3 +1,4 @@
+import type { Failure } from '../../kernel/failure.ts';
 import type { Reservation } from '../../metering/admission.ts';
 import { costMilliOf } from '../../metering/quota.ts';
 import type { Snapshot } from '../models/snapshot.ts';
@@ -49,7 +50,7 @@ async function run<I, R extends RequestBody, P extends Plan>(
   call: ModelCall,
   request: R,
 ): Promise<void> {
-  const { sink, principal, admitted } = call;
+  const { sink, admitted } = call;
   const pricing = services.pricing();
   if (pricing !== null) await pricing;
   const snapshot = services.snapshot();
@@ -57,11 +58,34 @@ async function run<I, R extends RequestBody, P extends Plan>(
   const plan = planning instanceof Promise ? await planning : planning;
   if ('kind' in plan) return refuse(sink, plan, admitted.headers);
 
-  const { alias, charged, calls, query, form } = plan;
+  const refused = await runPlan(services, endpoint, { snapshot, call, plan, facts: request.facts }, (job) => {
+    const trials = endpoint.trials({ call, snapshot, request, plan }, job);
+    if (plan.form === 'events') call.delivery.expect(costHeaders(job));
+    return trials.run === undefined ? runAttempts(services, job, trials.trial) : trials.run();
+  });
+  if (refused !== null) refuse(sink, refused, admitted.headers);
+}
+
+/** A request that is decided on. */
+export interface PlannedCall {
+  snapshot: Snapshot;
+  call: RunCall & Pick<ModelCall, 'clientRequestId' | 'admitted' | 'tag'>;
+  plan: Plan;
+  facts: Pick<RequestFacts, 'user' | 'tag'>;
+}
+
+/** Reserves, runs the attempts and settles. The failure of the reservation; null: there was one. */
+export async function runPlan(
+  services: SpineServices,
+  endpoint: Pick<Endpoint<never, RequestBody>, 'id' | 'cost'>,
+  { snapshot, call, plan, facts }: PlannedCall,
+  run: (job: Job) => Promise<void>,
+): Promise<Failure | null> {
+  const { alias, charged, calls, query } = plan;
   const claim = {
     requestId: call.requestId,
-    principal,
-    admitted,
+    principal: call.principal,
+    admitted: call.admitted,
     endpoint: endpoint.id,
     alias: alias.id,
     tier: charged.tier,
@@ -71,17 +95,15 @@ async function run<I, R extends RequestBody, P extends Plan>(
     trace: call.trace,
   };
   const reserved = await services.admission.reserve(claim);
-  if (reserved.kind !== 'reserved') return refuse(sink, reserved, admitted.headers);
-
-  const job = jobOf(snapshot, endpoint.id, call, plan, reserved, request.facts);
-  const trials = endpoint.trials({ call, snapshot, request, plan }, job);
+  if (reserved.kind !== 'reserved') return reserved;
+  const job = jobOf(snapshot, endpoint.id, call, plan, reserved, facts);
   try {
-    if (form === 'events') call.delivery.expect(costHeaders(job));
-    await (trials.run === undefined ? runAttempts(services, job, trials.trial) : trials.run());
+    await run(job);
   } finally {
     const done = job.progress.calls;
     settleCall(services, call, claim, reserved, job, done === calls ? undefined : (reserved.costMilli / calls) * done);
   }
+  return null;
 }
 
 /** What attempts at a reserved request run on. */
