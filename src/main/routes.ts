@@ -98,10 +98,10 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   const pageModel = createPageModel(services, ring);
   const tools = openTools({
     services,
-    config: () => snapshot().config,
     resolve,
     pages: boundedPages(stores.pages, parts.storage),
     model: pageModel,
+    vectors,
     dataDir: folder.path,
     version,
     onAttempt: parts.metrics.searched,

@@ -111,6 +111,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     },
     finished,
     schemas: createSchemaCheck(),
+    serverTools: { ports: null },
     tokenCounter: createTokenCounter(),
     embeddingCodec: createEmbeddingCodec(),
     engines: engines.embedding,

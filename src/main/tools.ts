@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os';
-import type { Config } from '../config/schema.ts';
 import type { Route } from '../http/exchange.ts';
 import { mapRoutes } from '../http/routes/map.ts';
 import { scrapeRoutes } from '../http/routes/scrape.ts';
@@ -27,14 +26,17 @@ import { createEngineOperator, type EngineOperator } from '../tools/search/engin
 import { providersInForce } from '../tools/search/engine-targets.ts';
 import { createSearchTool, type SearchTool, type SearchToolParts } from '../tools/search/search-tool.ts';
 import { createSiteFiles } from '../tools/site-files.ts';
+import type { VectorEngine } from '../vectors/engine.ts';
+import { createServerToolPorts } from './server-tools.ts';
 
 export interface ToolsOptions {
   services: Services;
-  config(): Config;
   resolve: ResolveAddresses;
   pages: PageStore & Corpus;
   /** Writes of pages. */
   model: PageModel;
+  /** Searched for models, beside the web. */
+  vectors: VectorEngine;
   /** Of this process alone. */
   dataDir: string;
   version: string;
@@ -65,16 +67,17 @@ const hostPagesMax = 5;
 /** The web tools. Their threads start at the first page. */
 export function openTools({
   services,
-  config,
   resolve,
   pages,
   model,
+  vectors,
   dataDir,
   version,
   onAttempt,
   onTrouble,
 }: ToolsOptions): Tools {
   const { clock } = services;
+  const config = () => services.snapshot().config;
   const nowMs = clock.monotonicMs;
   const turns = createHostTurns({ atOnceMax: hostPagesMax, waitingMax: 512, hostsMax: 10_000, nowMs });
   const contact = () => config().server.public_url;
@@ -120,6 +123,7 @@ export function openTools({
     onAttempt,
     onTrouble,
   });
+  services.serverTools.ports = createServerToolPorts({ services, search, vectors });
   const crawlThreads = createCrawlThreads();
   const files = createSiteFiles(fetcher);
   const sitemapPages = (tenant: string, start: string, urlsMax: number, signal: AbortSignal) =>

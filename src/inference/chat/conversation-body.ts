@@ -6,6 +6,7 @@ import type { BodyObjects, NamedObject } from '../dialects/named-objects.ts';
 import { fitToolNames } from '../neutral/fit-tool-names.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { type FetchedMedia, type MediaUrl, mediaUrlsIn, withMediaInline } from '../neutral/media-urls.ts';
+import { type ServerTurn, withServerTurn } from '../neutral/server-turn.ts';
 import { providerTypes } from '../providers/catalog.ts';
 import { applyQuirks, quirksOf } from '../providers/quirks.ts';
 import { type EncodedBody, encodeForwarded, type ForwardOrder, membersFor } from '../spine/encode-forwarded.ts';
@@ -36,8 +37,11 @@ export type ConversationFacts = RequestFacts &
     references: CallerRequest['references'] | undefined;
     /** Why only a target of the caller's own format can answer it; undefined: others can. */
     nativeOnly: Failure | undefined;
+    nativeFor: CallerRequest['nativeFor'];
     /** What is to be kept of it; undefined: nothing. */
     state: CallerRequest['state'] | undefined;
+    /** Tools that whoever answers runs by itself; undefined: none. */
+    serverTools: CallerRequest['serverTools'] | undefined;
   };
 
 /** The target, as plain data. */
@@ -52,6 +56,8 @@ export interface EncodeOrder extends ForwardOrder {
   media?: FetchedMedia;
   /** Those that it names, by id; absent: it names none. */
   items?: Readonly<Record<string, JsonObject>> | undefined;
+  /** This gateway runs its server tools; absent: the target does, or nobody. */
+  turn?: ServerTurn;
 }
 
 /** Media that a target accepts inline only and the caller named by URL. */
@@ -108,11 +114,14 @@ function bodyOf(
       answerGives: answerGives === 'nothing' ? undefined : answerGives,
       references: request.references,
       nativeOnly: request.nativeOnly,
+      nativeFor: request.nativeFor,
       state: request.state,
+      serverTools: request.serverTools,
     },
     encode(order) {
       const asked = order.items === undefined ? request : (request.withItems?.(order.items) ?? request);
-      const encoded = order.dialect === dialectId ? encodeForwarded(asked, order) : converted(asked, order);
+      const isAsItCame = order.dialect === dialectId && order.turn === undefined;
+      const encoded = isAsItCame ? encodeForwarded(asked, order) : converted(asked, order);
       if (order.schema !== 'wanted' || !encoded.ok || 'mediaWanted' in encoded.value) return encoded;
       return { ok: true, value: { ...encoded.value, schema: schemaOf(request) } };
     },
@@ -127,8 +136,10 @@ function schemaOf(request: CallerRequest): JsonObject | undefined {
 }
 
 function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBody | MediaWanted> {
-  if (request.nativeOnly !== undefined) return { ok: false, failure: request.nativeOnly };
-  const asked = request.neutral();
+  const isChoice = order.turn !== undefined && request.nativeFor === 'choice';
+  if (request.nativeOnly !== undefined && !isChoice) return { ok: false, failure: request.nativeOnly };
+  const own = request.neutral();
+  const asked = order.turn === undefined ? own : withServerTurn(own, order.turn);
   // Anthropic takes longer names than all others do.
   const named = order.dialect === 'anthropic-messages' ? null : fitToolNames(asked);
   let neutral = named?.request ?? asked;

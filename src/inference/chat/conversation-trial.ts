@@ -3,6 +3,7 @@ import type { CallerDialect, CallerDialectId, Result, UpstreamDialect } from '..
 import { dialects } from '../dialects/dialect-table.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
 import type { MediaUrl } from '../neutral/media-urls.ts';
+import type { ServerTurn } from '../neutral/server-turn.ts';
 import { dialectFor } from '../routing/capability.ts';
 import type { Target } from '../routing/target.ts';
 import { type Answer, EncodedAnswer, StreamedAnswer, WholeAnswer, type WrittenFor } from '../spine/answer.ts';
@@ -37,6 +38,10 @@ export interface Conversation {
   /** `client` tells that nobody waits for them any more. Default: the request's own. */
   /** Items of earlier answers that the body names, by id; undefined: it names none. */
   items?: EncodeOrder['items'];
+  /** A turn of a model for which this gateway may run tools; absent: it runs none. */
+  turn?: ServerTurn;
+  /** Whether it does so at this target; absent: at none. */
+  runsToolsFor?(target: Target): boolean;
   /** The caller's `anthropic-beta`; absent: none. */
   betas?: string | undefined;
   media(client?: Client): RequestMedia;
@@ -91,7 +96,7 @@ export function conversationTrial<C extends Chunk>(
  */
 export function prepareFor(
   target: Target,
-  { body, dialect: callers, providers, child, check, items, betas, media }: Conversation,
+  { body, dialect: callers, providers, child, check, items, betas, turn, runsToolsFor, media }: Conversation,
 ): PreparedConversation | Failure | Promise<PreparedConversation | Failure> {
   const { capabilities } = target;
   const { connection } = providers.get(target.provider)!;
@@ -108,6 +113,7 @@ export function prepareFor(
     reasoning: capabilities.reasoning ? 'taken' : 'refused',
     child,
     items,
+    ...(turn !== undefined && runsToolsFor?.(target) === true && { turn }),
     ...(check?.quality.checks.includes('schema') && { schema: 'wanted' as const }),
   };
   const encoded = body.encode(order);

@@ -7,6 +7,8 @@ import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { noneCapable, noneUsable, oneSpeaks } from '../routing/capability.ts';
 import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
+import type { Target } from '../routing/target.ts';
+import { runToolLoop, type ToolLoop } from '../server-tools/tool-loop.ts';
 import { headerSafe, type WrittenFor } from '../spine/answer.ts';
 import type { Asked, Endpoint, Plan, Trials } from '../spine/endpoint.ts';
 import type { Job } from '../spine/job.ts';
@@ -18,6 +20,7 @@ import { type Conversation, conversationTrial } from './conversation-trial.ts';
 import { callsOf, runChoices } from './fan-out.ts';
 import { createRequestMedia, type RequestMedia } from './fetch-media.ts';
 import { itemMissing } from './kept-items.ts';
+import { namedElsewhere, runsToolsAt, type ToolsHere, toolsHere } from './server-tools.ts';
 import type { ChatServices } from './services.ts';
 
 /** Endpoint of conversations in the cost table and the ledger, and the prefix of its answers' ids. */
@@ -25,7 +28,13 @@ const idPrefixes = { chat: 'chatcmpl-', messages: 'msg_', responses: 'resp_' } a
 
 export type ConversationEndpoint = keyof typeof idPrefixes;
 
-export type ChatEndpoint = Endpoint<Buffer, ConversationBody>;
+/** Decisions on a conversation. */
+export interface ChatPlan extends Plan {
+  /** Tools that this gateway runs; absent: none. */
+  tools?: ToolsHere;
+}
+
+export type ChatEndpoint = Endpoint<Buffer, ConversationBody, ChatPlan>;
 
 /** Conversations, in whatever dialect the caller speaks. */
 export function chatEndpoint(
@@ -33,15 +42,16 @@ export function chatEndpoint(
   id: ConversationEndpoint,
   dialectId: CallerDialectId,
 ): ChatEndpoint {
-  return {
+  const endpoint: ChatEndpoint = {
     id,
     cost: id,
     read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, dialectId),
     content: (raw) => raw,
     plan: (snapshot, call, { facts }) => planOf(services, snapshot, { ...call, dialect: dialectId }, facts),
-    trials: (asked, job) => trialsOf(services, dialects[dialectId], idPrefixes[id], asked, job),
+    trials: (asked, job) => trialsOf(services, endpoint, dialects[dialectId], asked, job),
     traced: (raw, answer) => contentOf(dialectId, raw, answer),
   };
+  return endpoint;
 }
 
 type ChatCall = ModelCall & { dialect: CallerDialectId };
@@ -51,7 +61,7 @@ function planOf(
   snapshot: Snapshot,
   call: ChatCall,
   facts: ConversationFacts,
-): Plan | Failure | Promise<Plan | Failure> {
+): ChatPlan | Failure | Promise<ChatPlan | Failure> {
   const alias = aliasAsked(snapshot, facts.model, call.principal);
   if ('kind' in alias) return alias;
   const candidates = candidatesOf(snapshot, alias, facts.fallbackModels, call.principal);
@@ -63,6 +73,9 @@ function planOf(
   }
   const charged = facts.fallbackModels.length === 0 ? alias : chargedAlias(services, snapshot, alias, call, facts);
   const among = { alias, charged, candidates };
+  const tools = toolsHere(services.serverTools.ports, snapshot, call.dialect, facts, candidates);
+  if (tools !== null && 'kind' in tools) return tools;
+  if (tools !== null) return planWithTools(services, snapshot, call, facts, among, tools);
   const names = facts.named !== undefined || facts.answerGives !== undefined;
   return names ? planAround(services, snapshot, call, facts, among) : planOver(call, facts, among);
 }
@@ -72,6 +85,27 @@ interface Among {
   alias: Alias;
   charged: ChargedAs;
   candidates: readonly RouteCandidate[];
+}
+
+/** The same where this gateway runs tools: the model is offered functions in their place. */
+async function planWithTools(
+  services: ChatServices,
+  snapshot: Snapshot,
+  call: ChatCall,
+  facts: ConversationFacts,
+  among: Among,
+  tools: ToolsHere,
+): Promise<ChatPlan | Failure> {
+  const isWanted = tools.use === 'needed' || among.candidates.some(({ target }) => target.capabilities.tools);
+  const offered = { ...facts.needs, tools: facts.needs.tools || isWanted };
+  const asked: ConversationFacts = {
+    ...facts,
+    needs: offered,
+    named: namedElsewhere(facts.named, tools),
+    nativeOnly: facts.nativeFor === 'choice' && tools.choice !== null ? undefined : facts.nativeOnly,
+  };
+  const plan = await planAround(services, snapshot, call, asked, among);
+  return 'kind' in plan ? plan : { ...plan, tools };
 }
 
 function planOver(call: ChatCall, facts: ConversationFacts, { alias, charged, candidates }: Among): Plan | Failure {
@@ -103,16 +137,17 @@ async function planAround(
 
 function trialsOf(
   services: ChatServices,
+  endpoint: ChatEndpoint,
   dialect: CallerDialect,
-  idPrefix: string,
-  { call, snapshot, request, plan }: Asked<ConversationBody, Plan>,
+  { call, snapshot, request, plan }: Asked<ConversationBody, ChatPlan>,
   job: Job,
 ): Trials {
+  const { tools } = plan;
   const { n, stream, includeUsage, echo, references, answerGives } = request.facts;
   const { tenant } = call.principal;
   const { quality } = plan.alias;
   const head: AnswerHead = {
-    fallbackId: idPrefix + call.requestId.slice(4),
+    fallbackId: idPrefixes[endpoint.id as ConversationEndpoint] + call.requestId.slice(4),
     model: plan.alias.id,
     createdS: Math.floor(call.atMs / 1_000),
     includeUsage,
@@ -139,6 +174,23 @@ function trialsOf(
   const writtenFor: WrittenFor = { dialect, head, stream };
   if (answerGives === 'all') writtenFor.keep = (items) => services.items.keep(tenant, items);
   const trial: Trials['trial'] = (answer) => conversationTrial(services, job, conversation, answer, writtenFor);
+  if (tools !== undefined && services.serverTools.ports !== null) {
+    const loop: Omit<ToolLoop, 'job'> = {
+      services,
+      ports: services.serverTools.ports,
+      endpoint,
+      asked: tools,
+      planned: { snapshot, call, plan, facts: request.facts },
+      writtenFor,
+      trialOf(job, turn) {
+        const runsToolsFor = (target: Target) => runsToolsAt(snapshot.providers, dialect.id, tools, turn, target);
+        const asked: Conversation = { ...conversation, turn, runsToolsFor };
+        return (answer) => conversationTrial(services, job, asked, answer, null);
+      },
+    };
+    // Whoever keeps the answer stands before its sink by then.
+    return { trial, run: () => runToolLoop({ ...loop, job }) };
+  }
   if (n === 1) return { trial };
   return { trial, run: () => runChoices(services, job, trial, { conversation, dialect, head }) };
 }

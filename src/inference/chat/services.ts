@@ -1,5 +1,6 @@
 import type { PlanBook } from '../../metering/plan-book.ts';
 import type { CallerDialectId } from '../dialects/dialect.ts';
+import type { ServerToolPorts } from '../server-tools/tool-ports.ts';
 import type { BodyReader } from '../spine/body-reader.ts';
 import type { SpineServices } from '../spine/services.ts';
 import type { ConversationBody } from './conversation-body.ts';
@@ -17,6 +18,8 @@ export interface ChatServices extends SpineServices {
   objects: ProviderObjects;
   items: KeptItems;
   schemas: SchemaCheck;
+  /** What runs tools for models; null until it is there. */
+  serverTools: { ports: ServerToolPorts | null };
 }
 
 /** What counting tokens without an upstream needs. */

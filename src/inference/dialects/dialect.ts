@@ -4,6 +4,7 @@ import type { NeutralEvent } from '../neutral/event.ts';
 import type { Loss } from '../neutral/loss.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import type { NeutralRequest, RequestNeeds } from '../neutral/request.ts';
+import type { ServerToolsAsked } from '../neutral/server-tool.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { JsonSchema } from './described-check.ts';
 import type { BodyObjects, GivenId } from './named-objects.ts';
@@ -75,8 +76,12 @@ export interface CallerRequest {
   withItems?(items: Readonly<Record<string, JsonObject>>): CallerRequest;
   /** Why only a target of the caller's own dialect can answer this; absent: others can. */
   nativeOnly?: Failure;
+  /** It is a choice of a server tool that makes it so: this gateway may run the tool. */
+  nativeFor?: 'choice';
   /** What is to be kept of it, and what kept it continues; absent: nothing. */
   state?: RequestState;
+  /** Tools that whoever answers runs by itself. The failure is that of whoever runs them here. Absent: none. */
+  serverTools?: Result<ServerToolsAsked>;
   /** What the answer repeats of the request: plain data that the dialect's own encoders read (`AnswerHead.echo`). */
   echo?: JsonObject;
   /** The caller's word for a field that an encoder lost or refused by another dialect's. Absent: the words are the same. */

@@ -55,6 +55,7 @@ export function connectProviders(
       apiVersion: config.api_version ?? null,
       ...placeIn(provider, config),
       dialects: config.dialects ?? null,
+      serverTools: config.server_tools ?? null,
       traced: config.trace ?? credentials.some(({ api_key }) => api_key.startsWith(ownKeyPrefix)),
     });
     if (made.ok) connected.set(name, { connection: made.connection, config, simulated: name === simulator });

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import type { Citation } from './citation.ts';
 import type { Fault } from './outcome.ts';
 import type { ProducedMedia } from './produced-media.ts';
+import type { ServerToolStep } from './server-tool.ts';
 import type { Usage } from './usage.ts';
 
 /**
@@ -44,6 +45,8 @@ export type NeutralEvent =
    * other events say the same.
    */
   | { type: 'vendor-part'; choice: number; vendor: string; field: string | null; block: JsonObject }
+  /** A tool that this gateway runs for the model. No decoder makes it: it comes between two turns of a model. */
+  | { type: 'server-tool'; choice: number; step: ServerToolStep }
   | { type: 'logprobs'; choice: number; logprobs: JsonValue }
   /**
    * Cumulative: replaces what an earlier one said, never adds. `impossible`: a count came that no request can have, so

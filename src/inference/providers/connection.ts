@@ -4,6 +4,7 @@ import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { ImageFacts } from '../dialects/images/format.ts';
 import type { SpeechFacts } from '../dialects/speech/format.ts';
 import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
+import type { ServerToolKind } from '../neutral/server-tool.ts';
 import type { Authorizer, UpstreamRoute } from '../transport/upstream-call.ts';
 import { carriedDialects } from './catalog.ts';
 import {
@@ -48,6 +49,8 @@ export interface ProviderConnection {
   transcription: TranscriptionFacts | null;
   /** Dialects that it is asked in; the first one for callers of any other. */
   dialects: readonly DialectId[];
+  /** Tools that it runs by itself; null: as its formats' vendors do. */
+  serverTools: readonly ServerToolKind[] | null;
   /** Models that are asked otherwise. */
   families: readonly ModelFamily[];
   apiVersion: string | null;
@@ -83,6 +86,8 @@ export interface ConnectionFacts {
   project?: string | null | undefined;
   /** The operator's list of dialects; null or absent takes those of its type. */
   dialects?: readonly DialectId[] | null;
+  /** The operator's list of tools that it runs by itself; null or absent: as its type says. */
+  serverTools?: readonly ServerToolKind[] | null;
   /** As the connection's. Default: false. */
   traced?: boolean;
 }
@@ -146,6 +151,7 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     speech: speechFactsOf(facts),
     transcription: (isElsewhere(facts) ? provider.transcriptionElsewhere : undefined) ?? provider.transcription ?? null,
     dialects,
+    serverTools: facts.serverTools ?? (isElsewhere(facts) ? null : (provider.serverTools ?? null)),
     families,
     apiVersion: facts.apiVersion,
     traced: facts.traced ?? false,

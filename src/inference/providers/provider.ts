@@ -6,6 +6,7 @@ import type { ImageFacts } from '../dialects/images/format.ts';
 import type { SpeechFacts } from '../dialects/speech/format.ts';
 import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
+import type { ServerToolKind } from '../neutral/server-tool.ts';
 
 /** An upstream service as data of a catalog file. No I/O, no logger, no class. */
 export interface Provider {
@@ -21,6 +22,8 @@ export interface Provider {
   keepsResponses?: boolean;
   /** What it speaks beside that at its own base URL; elsewhere `dialects` of the configuration says. Types without one: always. */
   speaksToo?: readonly DialectId[];
+  /** Tools that it runs by itself for callers of its formats; absent: as their vendors do (`runs-tools`). */
+  serverTools?: readonly ServerToolKind[];
   /** Models that are asked otherwise than that, whatever `dialects` of the configuration says: the first that matches. */
   families?: readonly ModelFamily[];
   /** How bodies of a format differ here from those of the format's own vendor. */

@@ -2,7 +2,7 @@ import type { Principal } from '../../auth/principal.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { ConversationBody } from '../chat/conversation-body.ts';
-import { chatEndpoint } from '../chat/endpoint.ts';
+import { type ChatPlan, chatEndpoint } from '../chat/endpoint.ts';
 import type { RequestState, Result } from '../dialects/dialect.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { dialectFor } from '../routing/capability.ts';
@@ -32,7 +32,7 @@ export interface Turn extends RequestState {
 }
 
 /** Who keeps the answer. */
-export interface TurnPlan extends Plan {
+export interface TurnPlan extends ChatPlan {
   keeper: 'gateway' | 'provider' | 'nobody';
 }
 
@@ -87,7 +87,7 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
       return {
         ...trials,
         async run() {
-          await runAttempts(services, job, trials.trial);
+          await (trials.run === undefined ? runAttempts(services, job, trials.trial) : trials.run());
           await sink.finished;
         },
       };

@@ -3,11 +3,13 @@ import type { Citation } from '../../neutral/citation.ts';
 import { citationsMax } from '../../neutral/citation.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { ProducedMedia } from '../../neutral/produced-media.ts';
+import type { ServerToolStep } from '../../neutral/server-tool.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { citationBlock } from './citations.ts';
 import { type CompleteJson, createCompleteJson } from './complete-json.ts';
 import type { AnswerWishes } from './read-request.ts';
 import { type Sealed, seal, thoughtItself, withProof } from './seal.ts';
+import { callBlock, resultBlock } from './server-tool-blocks.ts';
 import { vendor } from './wire.ts';
 
 /** How a block is opened; the events after it fill it. */
@@ -15,7 +17,8 @@ export type OpenedBlock =
   | { type: 'text' }
   | { type: 'thinking' }
   | { type: 'redacted_thinking'; data: string }
-  | { type: 'tool_use'; id: string; name: string }
+  /** `as`: a call that whoever answers makes itself, and what stands in its block beside. */
+  | { type: 'tool_use'; id: string; name: string; as?: 'server_tool_use' | 'mcp_tool_use'; beside?: JsonObject }
   /** It comes at once. */
   | { type: 'whole'; block: JsonObject };
 
@@ -103,6 +106,8 @@ export class BlockWriter {
         if (typeof event.audio.transcript === 'string') this.#text(event.audio.transcript);
         if (typeof event.audio.data === 'string') this.#sink.lose('audio');
         return;
+      case 'server-tool':
+        return this.#serverTool(event.step);
       case 'vendor-part':
         if (event.vendor === vendor) return this.#whole(event.block);
         if (event.field !== null) this.#sink.lose(event.field);
@@ -170,6 +175,20 @@ export class BlockWriter {
   #whole(block: JsonObject): void {
     this.#opened({ type: 'whole', block }, { type: 'whole' });
     this.#close();
+  }
+
+  /** A tool that this gateway runs, in the blocks of Anthropic's own. */
+  #serverTool(step: ServerToolStep): void {
+    if (step.at === 'called') {
+      const block = callBlock(step.call);
+      if (block === null) return;
+      this.#opened({ type: 'tool_use', ...block.opened }, { type: 'whole' });
+      this.#sink.inputJson(block.inputJson);
+      this.#close();
+    } else if (step.at === 'done') {
+      const block = resultBlock(step.call, step.result);
+      if (block !== null) this.#whole(block);
+    }
   }
 
   #thought(text: string): void {

@@ -119,7 +119,7 @@ export function fold(head: AnswerHead): AnswerFold {
     },
     lose: (part) => void lost.add(part),
     close() {
-      if (block.type === 'tool_use') block.input = toolInputOf(inputJson).input;
+      if (String(block.type).endsWith('tool_use') && inputJson !== '') block.input = toolInputOf(inputJson).input;
     },
     end(reason, stopSequence, usage, filters) {
       Object.assign(message, filters);
@@ -145,7 +145,7 @@ function emptyBlock(block: OpenedBlock): JsonObject {
     case 'redacted_thinking':
       return { type: 'redacted_thinking', data: block.data };
     case 'tool_use':
-      return { type: 'tool_use', id: block.id, name: block.name, input: {} };
+      return { type: block.as ?? 'tool_use', id: block.id, name: block.name, input: {}, ...block.beside };
     case 'whole':
       return block.block;
   }
@@ -162,6 +162,7 @@ function wireUsage(usage: Usage): JsonObject {
     cache_read_input_tokens: read,
     output_tokens: usage.outputTokens,
   };
+  if (usage.webSearches !== undefined) wire.server_tool_use = { web_search_requests: usage.webSearches };
   if (usage.reasoningTokens !== undefined) wire.output_tokens_details = { thinking_tokens: usage.reasoningTokens };
   return wire;
 }

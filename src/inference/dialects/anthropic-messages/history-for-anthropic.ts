@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import { ownCitations } from './citations.ts';
 import { unseal } from './seal.ts';
+import { isOwnStep } from './server-tool-blocks.ts';
 import type { CallerBlock, CallerBody, CallerMessage } from './wire.ts';
 
 /** The form of ids that Anthropic accepts. */
@@ -74,7 +75,9 @@ function mendedBlock(block: CallerBlock, role: CallerMessage['role'], losses: Lo
     case 'tool_result':
       return withId(block, 'tool_use_id');
     default:
-      return block;
+      if (!isOwnStep(block)) return block;
+      lose(losses, `messages.${block.type}`);
+      return null;
   }
 }
 

@@ -18,6 +18,8 @@ import { type BodyObjects, findNamed, memberKinds, type NamingRules } from '../n
 import { decodeContent, Losses } from './decode-messages.ts';
 import { historyForAnthropic } from './history-for-anthropic.ts';
 import { checkRequest, endUserOf, requestFields } from './request-fields.ts';
+import { isOwnStep, partOfStep } from './server-tool-blocks.ts';
+import { serverToolsOf } from './server-tools.ts';
 import {
   type CallerBlock,
   type CallerBody,
@@ -46,6 +48,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
   if (!checked.ok) return checked;
   const { body: request, vendors } = checked.value;
   const needs = needsOf(request, raw.length);
+  const serverTools = serverToolsOf(request);
   const nativeOnly = vendors ?? (request.max_tokens === 0 ? noOutput : null);
   const wishes: AnswerWishes = { thoughts: thoughtsOf(request.thinking), inputTokens: needs.inputTokensEstimate };
   return {
@@ -65,6 +68,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
       neutral: () => toNeutral(request),
       forward: (target) => prepareForTarget(raw, request, scan, target),
       ...(nativeOnly !== null && { nativeOnly }),
+      ...(serverTools !== null && { serverTools }),
     },
   };
 }
@@ -247,8 +251,24 @@ const messageMembers: ReadonlySet<string> = new Set(['role', 'content']);
 /** No text for an empty message. */
 function decodeMessage(message: CallerMessage, losses: Losses): NeutralMessage[] {
   losses.addUnknown(message, messageMembers, 'messages');
-  const parts = decodeContent(message.content, losses);
-  return parts.length === 0 ? [] : [{ role: message.role, parts }];
+  const { content, role } = message;
+  if (Array.isArray(content) && content.some(isOwnStep)) return turnsWithSteps(content, losses);
+  const parts = decodeContent(content, losses);
+  return parts.length === 0 ? [] : [{ role, parts }];
+}
+
+/** A turn of the assistant in which this gateway ran tools: each result is a message of its own elsewhere. */
+function turnsWithSteps(content: readonly CallerBlock[], losses: Losses): NeutralMessage[] {
+  const turns: (NeutralMessage & { parts: NeutralPart[] })[] = [];
+  for (const block of content) {
+    const own = isOwnStep(block) ? partOfStep(block) : null;
+    const parts = own === null ? decodeContent([block], losses) : [own];
+    const role = own?.type === 'tool-result' ? 'tool' : 'assistant';
+    const last = turns.at(-1);
+    if (last?.role === role) last.parts.push(...parts);
+    else if (parts.length > 0) turns.push({ role, parts: [...parts] });
+  }
+  return turns;
 }
 
 /** Words that every dialect's models take. */

@@ -117,6 +117,7 @@ class ChunkEncoder implements StreamEncoder {
       case 'reasoning-signature':
       case 'redacted-reasoning':
       case 'part-end':
+      case 'server-tool':
         return '';
     }
   }

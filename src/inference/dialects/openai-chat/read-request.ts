@@ -10,6 +10,7 @@ import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { type BodyObjects, findNamed, memberKinds, type NamedObject, type NamingRules } from '../named-objects.ts';
 import { decodeMessage } from './decode-messages.ts';
 import { checkRequest, customTools, requestFields } from './request-fields.ts';
+import { serverToolsOf } from './server-tools.ts';
 import { takesSignatures, withoutSignatures } from './thought-signature.ts';
 import { type ChatRequest, openAiChatId } from './wire.ts';
 
@@ -18,6 +19,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
   const checked = checkRequest(body);
   if (!checked.ok) return checked;
   const { body: request, vendors } = checked.value;
+  const serverTools = serverToolsOf(request);
   return {
     ok: true,
     value: {
@@ -32,6 +34,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
       fallbackModels: request.models ?? [],
       conversationStart: conversationStart(request),
       ...(vendors !== null && { nativeOnly: vendors }),
+      ...(serverTools !== null && { serverTools }),
       neutral: () => toNeutral(request),
       forward: (target) => prepareForTarget(raw, request, scan, target),
     },

@@ -48,9 +48,13 @@ const customDefinition = members("an object with 'name'", {
 
 const toolSend = "an object with 'type' and 'function'";
 const definitionSend = "an object with 'name', 'description' and 'parameters'";
-const tool = byType(toolSend, "'function' or 'custom'", {
+const tool = byType(toolSend, "'function', 'custom', 'web_search', 'file_search' or 'mcp'", {
   function: members(toolSend, { function: needed(functionDefinition, definitionSend) }),
   custom: members(toolSend, { custom: needed(customDefinition, "an object with 'name'") }),
+  // Of OpenAI's newer format: whoever answers runs them.
+  web_search: null,
+  file_search: null,
+  mcp: null,
 });
 
 const tools = arrayOf(tool, 0, toolsMax, 'tools');
@@ -203,6 +207,9 @@ function putUser(request: NeutralRequest, body: ChatRequest): undefined {
 export function customTools({ tools, tool_choice: choice }: ChatRequest): [string, JsonValue][] {
   const custom = tools?.filter((tool) => tool.type === 'custom') ?? [];
   const beyond: [string, JsonValue][] = custom.length > 0 ? [['tools', custom]] : [];
+  for (const tool of tools ?? []) {
+    if (tool.type !== 'function' && tool.type !== 'custom') beyond.push([`tools.${tool.type}`, [tool]]);
+  }
   if (isObject(choice) && (choice.type === 'custom' || choice.type === 'allowed_tools')) {
     beyond.push(['tool_choice', choice]);
   }

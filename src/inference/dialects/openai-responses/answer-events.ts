@@ -104,9 +104,19 @@ export class AnswerEvents {
 
   /** The steps of a picture that is there already. */
   drawn(item: OutputItem): void {
-    for (const step of ['in_progress', 'generating', 'completed']) {
-      this.#add(`response.image_generation_call.${step}`, itemAt(item));
-    }
+    for (const step of ['in_progress', 'generating', 'completed']) this.step(`image_generation_call.${step}`, item);
+  }
+
+  /** `name` as in `web_search_call.searching`. */
+  step(name: string, item: OutputItem): void {
+    this.#add(`response.${name}`, itemAt(item));
+  }
+
+  /** The arguments of a call of an MCP server, known at once. */
+  mcpArguments(item: OutputItem, argumentsJson: string): void {
+    const text = JSON.stringify(argumentsJson);
+    this.#add('response.mcp_call_arguments.delta', `${itemAt(item)},"delta":${text}`);
+    this.#add('response.mcp_call_arguments.done', `${itemAt(item)},"arguments":${text}`);
   }
 
   #item(type: string, item: OutputItem, status: ItemStatus): void {

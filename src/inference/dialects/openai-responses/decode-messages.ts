@@ -14,7 +14,7 @@ import {
   within,
 } from '../fields.ts';
 import { unpackThought } from './kept-thought.ts';
-import { type ContentPart, type InputItem, openAiResponsesId } from './wire.ts';
+import { type ContentPart, type InputItem, isOwnStep, openAiResponsesId } from './wire.ts';
 
 const inputSend = 'a string or an array of input items';
 
@@ -232,6 +232,13 @@ export function decodeInput(instructions: string | null, input: string | readonl
       proof = { signature: kept.proof, vendor: kept.vendor };
       return;
     }
+    const mcp = isOwnStep(item) ? mcpMessages(item) : null;
+    if (mcp !== null) {
+      messages.push(...mcp);
+      origins.push(index, index);
+      turn = null;
+      return;
+    }
     const parts = assistantParts(item);
     if (parts === null) {
       messages.push(otherMessage(item));
@@ -286,10 +293,26 @@ function assistantParts(item: InputItem): NeutralPart[] | null {
       return null;
     case 'image_generation_call':
       return typeof item.result === 'string' && item.result !== '' ? [drawn(item, item.result)] : [kept(item)];
-    // Calls of the provider's own tools stand where the assistant made them; so do references.
+    // Calls of the provider's own tools stand where the assistant made them; so do references. What this gateway ran is
+    // in the words of the answer.
     default:
-      return [kept(item)];
+      return isOwnStep(item) ? [] : [kept(item)];
   }
+}
+
+/** A call that this gateway made of an MCP server, with its result; null for other items. */
+function mcpMessages(item: InputItem): NeutralMessage[] | null {
+  if (item.type !== 'mcp_call' || typeof item.name !== 'string') return null;
+  const id = String(item.id);
+  const isError = typeof item.error === 'string';
+  const text = typeof item.output === 'string' ? item.output : isError ? String(item.error) : '';
+  const name = `${String(item.server_label)}__${item.name}`;
+  const call: NeutralPart = { type: 'tool-call', id, name, argumentsJson: item.arguments?.trim() || '{}' };
+  const result: NeutralPart = { type: 'tool-result', callId: id, parts: [{ type: 'text', text }], isError };
+  return [
+    { role: 'assistant', parts: [call] },
+    { role: 'tool', parts: [result] },
+  ];
 }
 
 /** An empty text says nothing, and other formats refuse it. */

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { ProducedMedia } from '../../neutral/produced-media.ts';
+import type { ServerToolStep } from '../../neutral/server-tool.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
 import { AnswerEvents } from './answer-events.ts';
@@ -21,6 +22,7 @@ import {
   type WholeItem,
   wireItem,
 } from './response-object.ts';
+import { type Included, includedOf, ranItem, runningItem } from './server-tool-items.ts';
 import { openAiResponsesId, ownIdMark } from './wire.ts';
 
 /**
@@ -81,6 +83,9 @@ class Answer {
   /** By the neutral index; all stay open to the end, since parallel ones may come in turns. */
   readonly #calls = new Map<number, CallItem>();
   readonly #callIds = new Set<string>();
+  /** Calls that this gateway runs, by their id. */
+  readonly #ran = new Map<string, WholeItem>();
+  readonly #included: Included;
 
   /** `events` null makes no frames. */
   constructor(head: AnswerHead, events: AnswerEvents | null) {
@@ -90,6 +95,7 @@ class Answer {
     this.#salt = saltOf(this.id);
     this.#model = head.model;
     this.#createdS = head.createdS;
+    this.#included = includedOf(head.echo);
     const custom = head.echo?.customTools;
     this.#customTools = new Set(Array.isArray(custom) ? custom : []);
   }
@@ -130,6 +136,8 @@ class Answer {
         return this.#annotate((part) => annotationOf(event.citation, this.#partStart, part.text.length));
       case 'vendor-part':
         return this.#vendorPart(event);
+      case 'server-tool':
+        return this.#serverTool(event.step);
       case 'logprobs':
         return this.#logprobs(event.logprobs);
       case 'usage':
@@ -359,6 +367,52 @@ class Answer {
     this.#added(item);
     if (wire.type === 'image_generation_call') this.#events?.drawn(item);
     this.#done(item, 'completed');
+  }
+
+  /** A tool that this gateway runs; its events are those of OpenAI's own. */
+  #serverTool(step: ServerToolStep): void {
+    this.#close();
+    switch (step.at) {
+      case 'called': {
+        const { type, prefix, wire } = runningItem(step.call);
+        const item = this.#opened(prefix, wire);
+        this.#ran.set(step.call.id, item);
+        this.#events?.step(`${type}.in_progress`, item);
+        if (step.call.kind === 'mcp') this.#events?.mcpArguments(item, step.call.argumentsJson);
+        else this.#events?.step(`${type}.searching`, item);
+        return;
+      }
+      case 'done': {
+        const item = this.#ran.get(step.call.id);
+        if (item === undefined) return;
+        const { type } = runningItem(step.call);
+        item.wire = ranItem(step.call, step.result, this.#included);
+        const failed = step.result.failure !== null && step.call.kind === 'mcp';
+        this.#events?.step(`${type}.${failed ? 'failed' : 'completed'}`, item);
+        return this.#done(item, 'completed');
+      }
+      case 'listed': {
+        const { label, tools, failure } = step;
+        const wire: JsonObject = { type: 'mcp_list_tools', server_label: label, tools: [] };
+        const item = this.#opened('mcpl', wire);
+        this.#events?.step('mcp_list_tools.in_progress', item);
+        item.wire = { ...wire, tools: [...tools], ...(failure !== null && { error: failure }) };
+        this.#events?.step(`mcp_list_tools.${failure === null ? 'completed' : 'failed'}`, item);
+        return this.#done(item, 'completed');
+      }
+      case 'approval': {
+        const { label, name, argumentsJson } = step.call;
+        const wire = { type: 'mcp_approval_request', server_label: label, name, arguments: argumentsJson };
+        return this.#done(this.#opened('mcpr', wire), 'completed');
+      }
+    }
+  }
+
+  /** An item whose content may yet change. */
+  #opened(prefix: string, wire: JsonObject): WholeItem {
+    const item: WholeItem = { kind: 'whole', id: this.#id(prefix), index: this.#items.length, wire };
+    this.#added(item);
+    return item;
   }
 
   /** The words of a spoken answer. */

@@ -13,10 +13,12 @@ import { decodeInput } from './decode-messages.ts';
 import { isReference, referencesIn, withItems } from './item-references.ts';
 import { unpackThought } from './kept-thought.ts';
 import { asksLogprobs, checkRequest, decodeTools, outputLogprobs, requestFields } from './request-fields.ts';
+import { serverToolsOf } from './server-tools.ts';
 import {
   type ContentPart,
   type InputItem,
   isOwnId,
+  isOwnStep,
   openAiResponsesId,
   type ResponsesRequest,
   type WireTool,
@@ -37,7 +39,8 @@ interface Reading {
 }
 
 function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, reading: Reading): CallerRequest {
-  const native = reading.vendors ?? nativeOnly(request);
+  const serverTools = serverToolsOf(request);
+  const native = reading.vendors ?? nativeOnly(request) ?? choiceOfServers(request);
   const references = referencesIn(request);
   const state = stateOf(request);
   let decoded: Decoded | null = null;
@@ -58,6 +61,8 @@ function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, r
     conversationStart: conversationStart(request),
     echo: echoOf(request),
     ...(native !== null && { nativeOnly: native }),
+    ...(native === demandsServerTool && { nativeFor: 'choice' as const }),
+    ...(serverTools !== null && { serverTools }),
     ...(state !== null && { state }),
     ...(references !== null && {
       references,
@@ -129,6 +134,7 @@ function echoOf(body: ResponsesRequest): JsonObject {
       ...(body.user && { user: body.user }),
     },
     ...(customTools.length > 0 && { customTools }),
+    ...(isGiven(body.include) && body.include.length > 0 && { include: body.include }),
   };
 }
 
@@ -162,8 +168,12 @@ function newValues(
   const items = Array.isArray(body.input) ? body.input : [];
   const foreign = items.some(isForeignThought);
   if (foreign) losses.push({ field: 'input.reasoning', why: 'unsupported' });
-  if (foreign || items.some(isOwnPicture)) {
-    const kept = items.filter((item) => !isForeignThought(item));
+  const steps = items.filter(isOwnStep);
+  for (const type of new Set(steps.map((item) => item.type))) {
+    losses.push({ field: `input.${type}`, why: 'unsupported' });
+  }
+  if (foreign || steps.length > 0 || items.some(isOwnPicture)) {
+    const kept = items.filter((item) => !isForeignThought(item) && !isOwnStep(item));
     values.set('input', JSON.stringify(kept.map((item) => (isOwnPicture(item) ? shownPicture(item) : item))));
   } else if (input === 'with items') values.set('input', JSON.stringify(body.input));
   return values;
@@ -207,16 +217,20 @@ function nativeOnly(body: ResponsesRequest): Failure | null {
   if (isGiven(body.prompt)) {
     return invalid('prompt', "No provider of this model keeps prompts. Send the text itself as 'input'.");
   }
-  const choice = body.tool_choice;
-  if (isObject(choice) && choice.type !== 'function' && choice.type !== 'custom' && choice.type !== 'allowed_tools') {
-    return invalid('tool_choice', "No provider of this model runs the tool that 'tool_choice' demands.");
-  }
   const at = Array.isArray(body.input) ? body.input.findIndex(isReference) : -1;
   if (at < 0) return null;
   return invalid(
     `input[${at}]`,
     `'input[${at}]' refers to an item that no provider of this model keeps. Send the item itself, as clients do with "store": false.`,
   );
+}
+
+const demandsServerTool = invalid('tool_choice', "No provider of this model runs the tool that 'tool_choice' demands.");
+
+/** A choice that only whoever runs the tool can heed: a provider of this format, or this gateway. */
+function choiceOfServers({ tool_choice: choice }: ResponsesRequest): Failure | null {
+  if (!isObject(choice) || /^(?:function|custom|allowed_tools)$/.test(String(choice.type))) return null;
+  return demandsServerTool;
 }
 
 /** Facts of a checked request for routing. `bodyBytes` is the length of its JSON as received. */

@@ -260,7 +260,11 @@ function decodeChoice(
     return { choice: { type: choice }, offered: tools };
   }
   if (!isObject(choice)) return { choice: null, offered: tools };
-  if (choice.type !== 'allowed_tools') return { choice: { type: 'tool', name: String(choice.name) }, offered: tools };
+  if (choice.type === 'function' || choice.type === 'custom') {
+    return { choice: { type: 'tool', name: String(choice.name) }, offered: tools };
+  }
+  // A tool of the provider's, or of this gateway.
+  if (choice.type !== 'allowed_tools') return { choice: null, offered: tools };
   // Elsewhere there is no such list: what may not be called is not offered.
   const names = new Set((choice.tools as JsonObject[]).map((tool) => tool.name));
   const offered = tools.filter((tool) => names.has(tool.name));

@@ -83,5 +83,10 @@ export interface TextFormat extends JsonObject {
 export const ownIdMark = 'cv_';
 
 export function isOwnId(id: JsonValue | undefined): boolean {
-  return typeof id === 'string' && /^(?:msg|rs|fc|ctc|ig)_cv_/.test(id);
+  return typeof id === 'string' && /^(?:msg|rs|fc|ctc|ig|ws|fs|mcp|mcpl|mcpr)_cv_/.test(id);
+}
+
+/** Whether the item tells of a tool that this gateway ran. */
+export function isOwnStep({ id }: JsonObject): boolean {
+  return typeof id === 'string' && /^(?:ws|fs|mcp|mcpl|mcpr)_cv_/.test(id);
 }

@@ -31,6 +31,8 @@ export const bedrock: Provider = {
   },
   headers: {},
   streamType: 'application/vnd.amazon.eventstream',
+  // https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages-tool-use.html
+  serverTools: [],
   families: [{ pattern: /(^|[./])anthropic\.claude/, dialects: ['anthropic-messages'] }],
   bodies: {
     'anthropic-messages': {

@@ -19,6 +19,8 @@ export const vertex: Provider = {
   id: 'vertex',
   title: 'Google Vertex AI',
   dialect: 'gemini',
+  // https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/web-search
+  serverTools: ['web_search'],
   families: [
     { pattern: /^(anthropic\/)?claude-/, dialects: ['anthropic-messages'] },
     { pattern: /^(mi|mini|magi)stral|^codestral|^pixtral/, dialects: ['openai-chat'] },

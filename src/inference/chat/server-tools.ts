@@ -1,0 +1,92 @@
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { CallerDialectId } from '../dialects/dialect.ts';
+import type { Snapshot } from '../models/snapshot.ts';
+import type { ServerTool, ServerToolsAsked } from '../neutral/server-tool.ts';
+import type { ServerTurn } from '../neutral/server-turn.ts';
+import { runsTools } from '../providers/runs-tools.ts';
+import { dialectFor } from '../routing/capability.ts';
+import type { RouteCandidate } from '../routing/route.ts';
+import type { Target } from '../routing/target.ts';
+import type { ServerToolPorts } from '../server-tools/tool-ports.ts';
+import type { ConversationFacts } from './conversation-body.ts';
+
+/** Tools that this gateway runs for a request, at targets that do not run them themselves. */
+export interface ToolsHere extends ServerToolsAsked {
+  /** `needed`: an answer without them would be another one. */
+  use: 'needed' | 'wished';
+}
+
+/**
+ * What this gateway runs of a request's server tools; null: nothing, so that they are passed on to whoever knows them,
+ * and left out elsewhere.
+ */
+export function toolsHere(
+  ports: ServerToolPorts | null,
+  { providers }: Pick<Snapshot, 'providers'>,
+  dialect: CallerDialectId,
+  { serverTools, n }: Pick<ConversationFacts, 'serverTools' | 'n'>,
+  candidates: readonly RouteCandidate[],
+): ToolsHere | Failure | null {
+  if (serverTools === undefined) return null;
+  if (!serverTools.ok) return candidates.every(({ target }) => speaks(target, dialect)) ? null : serverTools.failure;
+  const asked = serverTools.value;
+  if (candidates.every(({ target }) => runsItself(providers, dialect, target, asked.tools))) return null;
+  const tools = n === 1 && ports !== null ? asked.tools.filter(({ kind }) => ports.has(kind)) : [];
+  const missing = asked.tools.find((tool) => !tools.includes(tool));
+  // Nobody else has a word for it, and a demanded call is more than a wish.
+  if (missing !== undefined && (missing.kind === 'file_search' || isNewer(missing, dialect) || asked.choice !== null)) {
+    return nobodyRuns(missing, n);
+  }
+  if (tools.length === 0) return null;
+  const isNeeded = asked.choice !== null || tools.some((tool) => tool.kind === 'file_search' || isNewer(tool, dialect));
+  return { ...asked, tools, use: isNeeded ? 'needed' : 'wished' };
+}
+
+/** Whether this gateway runs the tools of this turn at the target. Once it has run one, it runs all. */
+export function runsToolsAt(
+  providers: Snapshot['providers'],
+  dialect: CallerDialectId,
+  { tools, use }: ToolsHere,
+  { said }: ServerTurn,
+  target: Target,
+): boolean {
+  if (said.length > 0) return true;
+  if (runsItself(providers, dialect, target, tools)) return false;
+  return use === 'needed' || target.capabilities.tools;
+}
+
+/** Ids in the request of objects at a provider, without the names of collections here. */
+export function namedElsewhere(named: ConversationFacts['named'], { tools }: ToolsHere): ConversationFacts['named'] {
+  const collections = new Set(tools.flatMap((tool) => (tool.kind === 'file_search' ? tool.collections : [])));
+  const left = named?.filter(({ id, field }) => !collections.has(id) || !field.includes('vector_store_ids'));
+  return left === undefined || left.length === 0 ? undefined : left;
+}
+
+function speaks(target: Target, dialect: CallerDialectId): boolean {
+  return dialectFor(target, dialect) === dialect;
+}
+
+function runsItself(
+  providers: Snapshot['providers'],
+  dialect: CallerDialectId,
+  target: Target,
+  tools: readonly ServerTool[],
+): boolean {
+  if (!speaks(target, dialect)) return false;
+  return runsTools(providers.get(target.provider)!.connection, dialect, target.model, tools);
+}
+
+/** Chat completions have such tools of this gateway alone. */
+function isNewer({ field }: ServerTool, dialect: CallerDialectId): boolean {
+  return dialect === 'openai-chat' && field !== 'web_search_options';
+}
+
+function nobodyRuns({ kind, field }: ServerTool, n: number): Failure {
+  if (n > 1) return invalid('n', "The tools of this server give one choice a request. Leave 'n' out, or send 1.");
+  const why =
+    kind === 'web_search'
+      ? 'no search engine is configured here (tools.search.providers)'
+      : 'this server has nothing behind it';
+  const param = field.split('.')[0]!;
+  return invalid(param, `No provider of this model runs the tool '${kind}', and ${why}.`);
+}

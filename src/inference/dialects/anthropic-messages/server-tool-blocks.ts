@@ -1,0 +1,93 @@
+import type { JsonObject } from '../../../kernel/json.ts';
+import type { NeutralPart } from '../../neutral/request.ts';
+import type { ServerCall, ServerResult } from '../../neutral/server-tool.ts';
+import { stringOr } from '../event-data.ts';
+import type { OpenedBlock } from './block-writer.ts';
+import type { CallerBlock } from './wire.ts';
+
+/** How ids of calls begin that this gateway made. */
+const ownIds = { server_tool_use: 'srvtoolu_cv_', mcp_tool_use: 'mcptoolu_cv_' } as const;
+/** Text of a page, as later requests send it back: Anthropic's own is encrypted. */
+const ownText = 'cv1.';
+
+type CallBlock = Omit<Extract<OpenedBlock, { type: 'tool_use' }>, 'type'>;
+
+/** Null where the format has no word for such a call. */
+export function callBlock(call: ServerCall): { opened: CallBlock; inputJson: string } | null {
+  switch (call.kind) {
+    case 'web_search': {
+      const opened = { id: ownIds.server_tool_use + call.id, name: 'web_search', as: 'server_tool_use' } as const;
+      return { opened, inputJson: JSON.stringify({ query: call.query }) };
+    }
+    case 'file_search':
+      return null;
+    case 'mcp': {
+      const id = ownIds.mcp_tool_use + call.id;
+      const opened = { id, name: call.name, as: 'mcp_tool_use', beside: { server_name: call.label } } as const;
+      return { opened, inputJson: call.argumentsJson };
+    }
+  }
+}
+
+/** Null as above. */
+export function resultBlock(call: ServerCall, { failure, sources, text }: ServerResult): JsonObject | null {
+  switch (call.kind) {
+    case 'web_search': {
+      const pages = sources.map(({ url, title, quote, age }) => ({
+        type: 'web_search_result',
+        url,
+        title,
+        encrypted_content: ownText + Buffer.from(quote).toString('base64'),
+        page_age: age,
+      }));
+      return {
+        type: 'web_search_tool_result',
+        tool_use_id: ownIds.server_tool_use + call.id,
+        content: failure === null ? pages : { type: 'web_search_tool_result_error', error_code: 'unavailable' },
+      };
+    }
+    case 'file_search':
+      return null;
+    case 'mcp':
+      return {
+        type: 'mcp_tool_result',
+        tool_use_id: ownIds.mcp_tool_use + call.id,
+        is_error: failure !== null,
+        content: [{ type: 'text', text: failure ?? text }],
+      };
+  }
+}
+
+/** Whether this gateway made the call or the result: no provider knows its id. */
+export function isOwnStep({ type, id, tool_use_id: callId }: CallerBlock): boolean {
+  if (type !== 'server_tool_use' && type !== 'mcp_tool_use' && !type.endsWith('_tool_result')) return false;
+  const named = type.endsWith('_tool_use') ? id : callId;
+  return Object.values(ownIds).some((mark) => typeof named === 'string' && named.startsWith(mark));
+}
+
+/** Such a block as a call of a function, or its result. */
+export function partOfStep(block: CallerBlock): Extract<NeutralPart, { type: 'tool-call' | 'tool-result' }> {
+  if (block.type.endsWith('_tool_use')) {
+    const argumentsJson = JSON.stringify(block.input ?? {});
+    const { server_name: server } = block;
+    const name = stringOr(block.name, 'tool');
+    return {
+      type: 'tool-call',
+      id: String(block.id),
+      name: typeof server === 'string' ? `${server}__${name}` : name,
+      argumentsJson,
+    };
+  }
+  const content = Array.isArray(block.content) ? (block.content as JsonObject[]) : [];
+  const text = content.map(textOf).join('\n\n');
+  const isError = block.is_error === true || !Array.isArray(block.content);
+  const parts = [{ type: 'text' as const, text: text === '' ? 'Nothing was found.' : text }];
+  return { type: 'tool-result', callId: String(block.tool_use_id), parts, isError };
+}
+
+function textOf(found: JsonObject): string {
+  if (typeof found.text === 'string') return found.text;
+  const kept = stringOr(found.encrypted_content, '');
+  const text = kept.startsWith(ownText) ? Buffer.from(kept.slice(ownText.length), 'base64').toString() : '';
+  return [stringOr(found.title, ''), stringOr(found.url, ''), text].filter((line) => line !== '').join('\n');
+}

@@ -1,0 +1,39 @@
+import { isObject } from '../../../kernel/json.ts';
+import type { ServerTool, ServerToolsAsked } from '../../neutral/server-tool.ts';
+import type { Result } from '../dialect.ts';
+import { asked, count, openAiServerTool, webSearchTool } from '../server-tool-fields.ts';
+import type { ChatRequest } from './wire.ts';
+
+/**
+ * The tools of a request that whoever answers runs by itself: OpenAI's `web_search_options`, and those that its newer
+ * format has. Null: there are none that this gateway could run.
+ */
+export function serverToolsOf(body: ChatRequest): Result<ServerToolsAsked> | null {
+  if (!isObject(body.web_search_options) && !Array.isArray(body.tools)) return null;
+  return asked(() => {
+    const tools = (body.tools ?? []).flatMap((tool, index): ServerTool[] => {
+      const read = isObject(tool)
+        ? openAiServerTool(tool, { path: `tools[${index}]`, field: `tools.${tool.type}` })
+        : null;
+      return read === null ? [] : [read];
+    });
+    const { web_search_options: options } = body;
+    if (isObject(options)) {
+      const { user_location: location } = options;
+      const said = {
+        detail: options.search_context_size,
+        allowed: undefined,
+        blocked: undefined,
+        location: isObject(location) && isObject(location.approximate) ? location.approximate : location,
+        callsMax: undefined,
+      };
+      tools.push(webSearchTool({ path: 'web_search_options', field: 'web_search_options' }, said));
+    }
+    if (tools.length === 0) return null;
+    const ownNames = (body.tools ?? []).flatMap(({ function: own, custom }) => {
+      const name = own?.name ?? (isObject(custom) ? custom.name : undefined);
+      return typeof name === 'string' ? [name] : [];
+    });
+    return { tools, callsMax: count(body.max_tool_calls, 'max_tool_calls'), choice: null, ownNames };
+  });
+}

@@ -1,0 +1,173 @@
+import { FailureError, invalid } from '../../kernel/failure.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { FileSearchTool, McpServerTool, ServerToolsAsked, WebSearchTool } from '../neutral/server-tool.ts';
+import type { Result } from './dialect.ts';
+
+/** OpenAI's names of a search of the web, preview and dated ones among them. */
+const webSearchTypes = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/;
+const domainsMax = 50;
+const collectionsMax = 10;
+const mcpToolsMax = 512;
+
+/** What a tool is read from: its object, its path in the request, and the name of its loss. */
+interface At {
+  path: string;
+  field: string;
+}
+
+/** `read` may throw a FailureError: the failure is that of whoever must run the tools here. */
+export function asked(read: () => ServerToolsAsked | null): Result<ServerToolsAsked> | null {
+  try {
+    const value = read();
+    return value === null ? null : { ok: true, value };
+  } catch (error) {
+    if (error instanceof FailureError) return { ok: false, failure: error.failure };
+    throw error;
+  }
+}
+
+/** A tool in OpenAI's words; null for one that this gateway has no counterpart for, such as code. */
+export function openAiServerTool(tool: JsonObject, at: At): ServerToolsAsked['tools'][number] | null {
+  const { type } = tool;
+  if (typeof type !== 'string') return null;
+  // A search of what the provider has kept of the web: nobody else has that.
+  if (webSearchTypes.test(type)) return tool.external_web_access === false ? null : webSearch(tool, at);
+  if (type === 'file_search') return fileSearch(tool, at);
+  // A connector is a service that OpenAI alone reaches.
+  if (type === 'mcp') return tool.connector_id == null ? mcpServer(tool, at) : null;
+  return null;
+}
+
+function webSearch(tool: JsonObject, at: At): WebSearchTool {
+  const filters = isObject(tool.filters) ? tool.filters : {};
+  return webSearchTool(at, {
+    detail: tool.search_context_size,
+    allowed: filters.allowed_domains,
+    blocked: filters.blocked_domains,
+    location: tool.user_location,
+    callsMax: undefined,
+  });
+}
+
+/** Members of a search of the web, wherever a format has them. */
+export function webSearchTool(
+  { path, field }: At,
+  said: Record<'detail' | 'allowed' | 'blocked' | 'location' | 'callsMax', JsonValue | undefined>,
+): WebSearchTool {
+  const { detail } = said;
+  if (detail != null && detail !== 'low' && detail !== 'medium' && detail !== 'high') {
+    throw refused(`${path}.search_context_size`, "must be 'low', 'medium' or 'high'");
+  }
+  const country = isObject(said.location) ? said.location.country : null;
+  return {
+    kind: 'web_search',
+    field,
+    callsMax: count(said.callsMax, `${path}.max_uses`),
+    detail: detail ?? 'medium',
+    allowedDomains: texts(said.allowed, `${path}.allowed_domains`, domainsMax),
+    blockedDomains: texts(said.blocked, `${path}.blocked_domains`, domainsMax),
+    country: typeof country === 'string' && /^[a-z]{2}$/i.test(country) ? country : null,
+  };
+}
+
+/** Ids of OpenAI's own stores begin so: this gateway's collections have the names that callers give them. */
+const providersStore = /^vs_/;
+
+/** Null: its stores are a provider's. */
+function fileSearch(tool: JsonObject, { path, field }: At): FileSearchTool | null {
+  const collections = texts(tool.vector_store_ids, `${path}.vector_store_ids`, collectionsMax);
+  if (collections.length === 0) throw refused(`${path}.vector_store_ids`, 'must name at least one vector collection');
+  if (collections.some((id) => providersStore.test(id))) return null;
+  const most = tool.max_num_results;
+  if (most != null && !(Number.isInteger(most) && (most as number) >= 1 && (most as number) <= 50)) {
+    throw refused(`${path}.max_num_results`, 'must be a whole number from 1 to 50');
+  }
+  const { filters, ranking_options: ranking } = tool;
+  if (filters != null && !isObject(filters)) throw refused(`${path}.filters`, 'must be an object');
+  const least = isObject(ranking) ? ranking.score_threshold : null;
+  return {
+    kind: 'file_search',
+    field,
+    callsMax: null,
+    collections,
+    resultsMax: (most as number | null | undefined) ?? 10,
+    filters: isObject(filters) ? filters : null,
+    scoreMin: typeof least === 'number' && least > 0 ? least : null,
+  };
+}
+
+function mcpServer(tool: JsonObject, { path, field }: At): McpServerTool {
+  const { server_label: label, server_url: url, allowed_tools: allowed, authorization } = tool;
+  const headers = isObject(tool.headers) ? Object.entries(tool.headers) : [];
+  return mcpServerTool(
+    { path, field },
+    {
+      label,
+      url,
+      description: tool.server_description,
+      headers: [
+        ...(typeof authorization === 'string' ? [['authorization', `Bearer ${authorization}`] as const] : []),
+        ...headers.map(([name, value]) => [name, String(value)] as const),
+      ],
+      allowed: isObject(allowed) ? allowed.tool_names : allowed,
+      approval: approvalOf(tool.require_approval, `${path}.require_approval`),
+    },
+  );
+}
+
+/** The same for an MCP server. */
+export function mcpServerTool(
+  { path, field }: At,
+  said: Record<'label' | 'url' | 'description' | 'allowed', JsonValue | undefined> & {
+    headers: readonly (readonly [string, string])[];
+    approval: McpServerTool['approval'];
+  },
+): McpServerTool {
+  const { label, url } = said;
+  if (typeof label !== 'string' || !/^[A-Za-z][\w-]{0,63}$/.test(label)) {
+    throw refused(`${path}.server_label`, 'must be a letter and up to 63 letters, digits, _ or -');
+  }
+  if (url != null && (typeof url !== 'string' || !/^https?:$/.test(URL.parse(url)?.protocol ?? ''))) {
+    throw refused(`${path}.server_url`, 'must be an https: URL');
+  }
+  const { allowed } = said;
+  return {
+    kind: 'mcp',
+    field,
+    callsMax: null,
+    label,
+    url: (url as string | null | undefined) ?? null,
+    description: typeof said.description === 'string' ? said.description : '',
+    headers: Object.fromEntries(said.headers.map(([name, value]) => [name.toLowerCase(), value])),
+    allowed: allowed == null ? null : texts(allowed, `${path}.allowed_tools`, mcpToolsMax),
+    approval: said.approval,
+  };
+}
+
+/** OpenAI asks for every call, where nothing else is said. */
+function approvalOf(said: JsonValue | undefined, path: string): McpServerTool['approval'] {
+  if (said == null || said === 'always') return 'always';
+  if (said === 'never') return 'never';
+  if (!isObject(said)) throw refused(path, "must be 'always', 'never' or an object with tool names");
+  const { always, never } = said;
+  if (isObject(never)) return { never: texts(never.tool_names, `${path}.never.tool_names`, mcpToolsMax) };
+  return isObject(always) ? 'always' : 'never';
+}
+
+/** A bound on calls; null: none is told. */
+export function count(value: JsonValue | undefined, path: string): number | null {
+  if (value == null) return null;
+  if (Number.isInteger(value) && (value as number) >= 1) return value as number;
+  throw refused(path, 'must be a whole number of at least 1');
+}
+
+function texts(value: JsonValue | undefined, path: string, most: number): string[] {
+  if (value == null) return [];
+  const fits = Array.isArray(value) && value.length <= most && value.every((one) => typeof one === 'string' && one);
+  if (fits) return value as string[];
+  throw refused(path, `must be a list of at most ${most} strings`);
+}
+
+function refused(path: string, must: string): FailureError {
+  return new FailureError(invalid(path, `'${path}' ${must}.`));
+}

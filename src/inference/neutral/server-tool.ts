@@ -1,0 +1,96 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import type { Citation } from './citation.ts';
+
+/** A tool that the caller wants run for the model: by the target's provider, or by this gateway. Plain data. */
+export type ServerTool = WebSearchTool | FileSearchTool | McpServerTool;
+
+export type ServerToolKind = ServerTool['kind'];
+
+interface OfRequest {
+  /** Its place in the caller's request, as losses name it: `tools.web_search`. */
+  field: string;
+  /** Calls of it that one answer may make; null: the caller does not say. */
+  callsMax: number | null;
+}
+
+export interface WebSearchTool extends OfRequest {
+  kind: 'web_search';
+  /** How much of the pages the model reads. */
+  detail: 'low' | 'medium' | 'high';
+  allowedDomains: readonly string[];
+  blockedDomains: readonly string[];
+  /** Two letters; null: not told. */
+  country: string | null;
+}
+
+export interface FileSearchTool extends OfRequest {
+  kind: 'file_search';
+  /** Names of vector collections of the caller's. */
+  collections: readonly string[];
+  resultsMax: number;
+  /** As the caller wrote it: `{type, key, value}`, or `{type: and | or, filters}`. */
+  filters: JsonObject | null;
+  /** Passages with a lower one are left out; null: none are. */
+  scoreMin: number | null;
+}
+
+export interface McpServerTool extends OfRequest {
+  kind: 'mcp';
+  /** The caller's name for the server. */
+  label: string;
+  /** Null: the server of the configuration that has the label as its name. */
+  url: string | null;
+  description: string;
+  headers: Readonly<Record<string, string>>;
+  /** Names of the tools that the model may call; null: all. */
+  allowed: readonly string[] | null;
+  /** Which calls the caller must approve: all, none, or all but these. */
+  approval: 'always' | 'never' | { never: readonly string[] };
+}
+
+/** What a request says of such tools. */
+export interface ServerToolsAsked {
+  tools: readonly ServerTool[];
+  /** Calls of all of them together; null: the caller does not say. */
+  callsMax: number | null;
+  /** The tool that the model must call; null: it may choose. */
+  choice: ServerToolKind | null;
+  /** Names of the caller's own tools beside them. */
+  ownNames: readonly string[];
+}
+
+/** A call that this gateway makes for the model. `id` is unique within the answer. */
+export type ServerCall =
+  | { kind: 'web_search'; id: string; query: string }
+  | { kind: 'file_search'; id: string; query: string }
+  | { kind: 'mcp'; id: string; label: string; name: string; argumentsJson: string; approvalId: string | null };
+
+/** Result of such a call, for the caller. */
+export interface ServerResult {
+  /** In words for the model; null: it went well. */
+  failure: string | null;
+  /** Of a search, as a citation names them; none of a call of an MCP server. */
+  sources: readonly ServerSource[];
+  /** All that the model is told. */
+  text: string;
+}
+
+/** A page or passage that a search found. */
+export interface ServerSource extends Pick<Citation, 'url' | 'title' | 'quote' | 'fileId'> {
+  /** From 0 to 1; null: not told. */
+  score: number | null;
+  /** Payload of a passage, without its text. */
+  attributes: JsonObject;
+  /** When the page was written, in words; null: not told. */
+  age: string | null;
+}
+
+/** What happens to such tools while an answer is made. */
+export type ServerToolStep =
+  /** Its arguments are known. */
+  | { at: 'called'; call: ServerCall }
+  | { at: 'done'; call: ServerCall; result: ServerResult }
+  /** The tools of an MCP server were asked for; `failure`: in vain. */
+  | { at: 'listed'; id: string; label: string; tools: readonly JsonObject[]; failure: string | null }
+  /** The caller must approve a call before it is made. */
+  | { at: 'approval'; call: Extract<ServerCall, { kind: 'mcp' }> };

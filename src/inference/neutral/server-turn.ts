@@ -1,0 +1,41 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import type { NeutralMessage, NeutralRequest, NeutralTool } from './request.ts';
+
+/** One turn of a model whose server tools this gateway runs. Plain data. */
+export interface ServerTurn {
+  /** Functions that stand for the tools. */
+  offered: readonly NeutralTool[];
+  /** Fields of the request that they replace, as losses name them. */
+  fields: readonly string[];
+  /** What the model said, and was told, since the caller's own messages. */
+  said: readonly NeutralMessage[];
+  /** `free`: a call that the caller demanded has been made. An object: the function that the model must call. */
+  choice: 'as asked' | 'free' | 'none' | { name: string };
+}
+
+/** The request as the model gets it in this turn: nothing that the functions replace is left in it, or counts as lost. */
+export function withServerTurn(request: NeutralRequest, turn: ServerTurn): NeutralRequest {
+  const { offered, fields, said, choice } = turn;
+  const next: NeutralRequest = {
+    ...request,
+    messages: said.length === 0 ? request.messages : [...request.messages, ...said],
+    tools: [...(request.tools ?? []), ...offered],
+  };
+  if (typeof choice === 'object') next.toolChoice = { type: 'tool', name: choice.name };
+  else if (choice === 'none') next.toolChoice = { type: 'none' };
+  else if (choice === 'free' && (next.toolChoice?.type === 'required' || next.toolChoice?.type === 'tool')) {
+    delete next.toolChoice;
+  }
+  const replaced = new Set(fields);
+  if (next.lost !== undefined) next.lost = next.lost.filter(({ field }) => !replaced.has(field));
+  if (next.extensions !== undefined) {
+    next.extensions = Object.fromEntries(
+      Object.entries(next.extensions).map(([dialect, members]) => [dialect, without(members, replaced)]),
+    );
+  }
+  return next;
+}
+
+function without(members: JsonObject, names: ReadonlySet<string>): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([name]) => !names.has(name)));
+}

@@ -1,0 +1,133 @@
+import { statusOf } from '../../kernel/failure.ts';
+import type { StreamMark } from '../dialects/dialect.ts';
+import type { NeutralEvent } from '../neutral/event.ts';
+import { type Loss, lossComment } from '../neutral/loss.ts';
+import { fault } from '../neutral/outcome.ts';
+import { sumOf, type Usage } from '../neutral/usage.ts';
+import { EncodedAnswer, type WrittenFor, withCost, withCostOfAll, withLosses } from '../spine/answer.ts';
+import type { Job } from '../spine/job.ts';
+import type { Bytes, Failed, HeaderList, Pace } from '../spine/sink.ts';
+import { SourceMarks } from './source-marks.ts';
+import type { TurnReader } from './turn-reader.ts';
+
+/** The one answer that the turns of a model and the tools between them become, written in the caller's format. */
+export class LoopAnswer {
+  readonly marks = new SourceMarks();
+  /** Milli-units of turns and calls. */
+  costMilli = 0;
+  /** Calls of the caller's own functions so far. */
+  callersCalls = 0;
+  readonly #job: Job;
+  readonly #writer: EncodedAnswer;
+  #headers: HeaderList = [];
+  #losses: readonly Loss[] = [];
+  #begun = false;
+  /** The upstream's first word is told once. */
+  #started = false;
+  #usage: Usage | null = null;
+  #mark: StreamMark | undefined;
+
+  constructor(job: Job, writtenFor: WrittenFor) {
+    this.#job = job;
+    this.#writer = new EncodedAnswer(
+      {
+        start() {},
+        content: () => true,
+        chunk: (chunk) => this.bytes(chunk as Bytes),
+        lose: (losses) => this.#lose(losses),
+        end: (found, mark) => {
+          this.#mark = mark;
+          return found;
+        },
+      },
+      writtenFor,
+    );
+  }
+
+  /** The headers that a turn's answer would have had. */
+  began(headers: HeaderList): void {
+    this.#headers = withCostOfAll(headers, this.#headers);
+  }
+
+  /** Bytes for the caller, as they are. */
+  bytes(chunk: Bytes): Pace {
+    if (!this.#begun) {
+      this.#begun = true;
+      const { stream, sink, progress } = this.#job;
+      if (stream) progress.delivered = 'partial';
+      const headers = withCost(this.#headers, this.costMilli / 1_000);
+      sink.start(stream ? 'events' : 'whole', withLosses(headers, this.#losses));
+    }
+    return this.#job.sink.chunk(chunk);
+  }
+
+  /** A turn's events, of which the reader keeps what is not for the caller. */
+  read(reader: TurnReader, events: readonly NeutralEvent[]): Pace {
+    return this.show(
+      events.flatMap((event) => {
+        const shown = reader.read(event);
+        return shown === null ? [] : [shown];
+      }),
+    );
+  }
+
+  show(events: readonly NeutralEvent[]): Pace {
+    const shown = events.flatMap((event) => {
+      if (event.type === 'text-delta') return this.marks.text(event.text);
+      if (event.type === 'start' && this.#started) return [];
+      this.#started ||= event.type === 'start';
+      return [...this.marks.flush(), event];
+    });
+    return shown.length === 0 ? 'ready' : this.#writer.chunk(shown);
+  }
+
+  /** A turn is over; others may follow. */
+  ended(reader: TurnReader): void {
+    this.callersCalls += reader.callersCalls;
+    if (reader.usage !== null) this.#usage = sumOf(this.#usage, reader.usage);
+  }
+
+  /** The last turn was `reader`'s. `webSearches`: those that were made here. */
+  async finish({ finish, callersCalls }: TurnReader, webSearches: number): Promise<void> {
+    const last: NeutralEvent[] = [];
+    const used = this.#usage;
+    if (used !== null) {
+      const searches = (used.webSearches ?? 0) + webSearches;
+      last.push({ type: 'usage', usage: searches === 0 ? used : { ...used, webSearches: searches } });
+    }
+    // A call that nobody makes any more is no reason to wait for one.
+    const isCut = finish?.reason === 'tool-calls' && callersCalls === 0;
+    if (finish !== null) last.push(isCut ? { ...finish, reason: 'stop' } : finish);
+    this.show([...last, { type: 'end' }]);
+    await this.#writer.end(null);
+    const { progress, sink } = this.#job;
+    progress.delivered = 'whole';
+    progress.status = 200;
+    sink.end(null);
+  }
+
+  /** The answer cannot go on. */
+  async fail(failed: Failed): Promise<void> {
+    const { progress, client, sink } = this.#job;
+    progress.class = failed.failure.kind;
+    progress.status = client.committed ? 200 : statusOf(failed.failure);
+    progress.delivered = this.#begun && this.#job.stream ? 'partial' : 'nothing';
+    if (this.#begun) await this.#writer.end(fault('truncated', 'a later turn failed'));
+    sink.end(this.#mark === undefined ? failed : { ...failed, mark: this.#mark });
+  }
+
+  /** The caller left while a tool or a later turn ran. */
+  left(): void {
+    const { progress, client } = this.#job;
+    progress.class = 'aborted';
+    progress.status = client.committed ? 200 : 499;
+    progress.delivered = this.#begun && this.#job.stream ? 'partial' : 'nothing';
+  }
+
+  #lose(losses: readonly Loss[]): void {
+    const { progress, stream, sink } = this.#job;
+    progress.losses = [...progress.losses, ...losses];
+    this.#losses = losses;
+    if (this.#begun && stream) sink.chunk(lossComment(losses));
+  }
+}

@@ -1,0 +1,88 @@
+import type { NeutralEvent } from '../neutral/event.ts';
+import type { ServerSource } from '../neutral/server-tool.ts';
+
+/** How the model is told to name a source: its number, in brackets that no prose or code has. */
+export function markOf(index: number): string {
+  return `${open}${index + 1}${close}`;
+}
+
+const open = '【';
+const close = '】';
+/** A longer one is no mark. Some models add words of their own: `【3†source】`. */
+const markCharsMax = 48;
+const numbers = /^【\s*(\d{1,4}(?:\s*[,，、]\s*\d{1,4})*)\s*(?:[^\d\s,，、】][^】]*)?】$/;
+
+/**
+ * Reads the marks in an answer's text, however it is cut: in place of one the caller gets a link to the page, and a
+ * citation over it; of a passage the citation alone. State of one choice, over all turns.
+ */
+export class SourceMarks {
+  /** By number, from 0. */
+  readonly sources: ServerSource[] = [];
+  /** Text from an opening bracket on that may become a mark. */
+  #held = '';
+  /** UTF-16 units that the caller has been sent. */
+  #length = 0;
+  #last = '';
+
+  text(delta: string): NeutralEvent[] {
+    if (this.sources.length === 0) return this.#say(delta);
+    const events: NeutralEvent[] = [];
+    let rest = this.#held + delta;
+    this.#held = '';
+    for (;;) {
+      const at = rest.indexOf(open);
+      if (at < 0) break;
+      events.push(...this.#say(rest.slice(0, at)));
+      rest = rest.slice(at);
+      const end = rest.indexOf(close);
+      if (end < 0 && rest.length <= markCharsMax) {
+        this.#held = rest;
+        return events;
+      }
+      const whole = end < 0 || end > markCharsMax ? rest.slice(0, 1) : rest.slice(0, end + 1);
+      events.push(...this.#mark(whole));
+      rest = rest.slice(whole.length);
+    }
+    return [...events, ...this.#say(rest)];
+  }
+
+  /** What was held back is text: something else follows. */
+  flush(): NeutralEvent[] {
+    const held = this.#held;
+    this.#held = '';
+    return this.#say(held);
+  }
+
+  #say(text: string): NeutralEvent[] {
+    if (text === '') return [];
+    this.#length += text.length;
+    this.#last = text.at(-1)!;
+    return [{ type: 'text-delta', choice: 0, text }];
+  }
+
+  #mark(text: string): NeutralEvent[] {
+    const named = (numbers.exec(text)?.[1] ?? '').split(/[,，、]/).map((one) => this.sources[Number(one) - 1]);
+    const known = named.filter((source) => source !== undefined);
+    if (known.length < named.length) return this.#say(text);
+    return known.flatMap((source) => this.#cite(source));
+  }
+
+  #cite(source: ServerSource): NeutralEvent[] {
+    const { url, title, quote, fileId } = source;
+    const citation = { url, title, quote, ...(fileId !== undefined && { fileId }) };
+    if (url === null) return [{ type: 'citation', choice: 0, citation }];
+    const gap = this.#length === 0 || /\s/.test(this.#last) ? [] : this.#say(' ');
+    const start = this.#length;
+    const said = this.#say(`([${hostOf(url)}](${url.replaceAll('(', '%28').replaceAll(')', '%29')}))`);
+    return [
+      ...gap,
+      ...said,
+      { type: 'citation', choice: 0, citation: { ...citation, span: { start, end: this.#length } } },
+    ];
+  }
+}
+
+function hostOf(url: string): string {
+  return (URL.parse(url)?.hostname ?? url).replace(/^www\./, '');
+}

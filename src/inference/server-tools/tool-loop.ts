@@ -1,0 +1,146 @@
+import { newRequestId } from '../../kernel/ids.ts';
+import type { NeutralMessage } from '../neutral/request.ts';
+import type { ServerToolsAsked } from '../neutral/server-tool.ts';
+import type { ServerTurn } from '../neutral/server-turn.ts';
+import { estimatedTokens } from '../neutral/usage.ts';
+import { refusalHeaders, type WrittenFor } from '../spine/answer.ts';
+import { ChildClient } from '../spine/child-client.ts';
+import type { Endpoint } from '../spine/endpoint.ts';
+import type { Job, MakeTrial } from '../spine/job.ts';
+import { admittedBefore } from '../spine/model-call.ts';
+import type { RequestBody } from '../spine/request-body.ts';
+import { runAttempts } from '../spine/run-attempts.ts';
+import { type PlannedCall, runPlan } from '../spine/serve.ts';
+import type { SpineServices } from '../spine/services.ts';
+import type { Bytes, Chunk, Failed, Sink } from '../spine/sink.ts';
+import { LoopAnswer } from './loop-answer.ts';
+import { ToolRunner } from './run-tools.ts';
+import type { ServerToolPorts } from './tool-ports.ts';
+import { TurnReader } from './turn-reader.ts';
+
+/** Turns of the model for one answer; in the last one it may call nothing any more. */
+const turnsMax = 16;
+
+/** An answer for which this gateway runs tools. */
+export interface ToolLoop {
+  services: SpineServices;
+  ports: ServerToolPorts;
+  endpoint: Pick<Endpoint<never, RequestBody>, 'id' | 'cost'>;
+  asked: ServerToolsAsked;
+  planned: PlannedCall;
+  /** Of the first turn, whose cost is held. */
+  job: Job;
+  writtenFor: WrittenFor;
+  /** One attempt at a turn, whose events go to the job's sink; bytes where the target runs the tools itself. */
+  trialOf(job: Job<Chunk>, turn: ServerTurn): MakeTrial<Chunk>;
+}
+
+/** How a turn ended: read, forwarded as bytes or left alone by the caller, or failed. */
+type TurnEnd = { kind: 'read' } | { kind: 'over' } | { kind: 'failed'; failed: Failed };
+
+/**
+ * Model → tools → model, until an answer needs no tool of this gateway, calls one of the caller's own, or reaches a bound.
+ * Each turn is routed, retried, reserved and settled as a request of its own; the first has the request's id. Ends the
+ * client's answer in every case, once.
+ */
+export async function runToolLoop(loop: ToolLoop): Promise<void> {
+  const { services, ports, asked, planned, job } = loop;
+  const answer = new LoopAnswer(job, loop.writtenFor);
+  const leaving = new AbortController();
+  let client: ChildClient | null = null;
+  let attempts = 0;
+  job.client.onGone(() => {
+    leaving.abort();
+    client?.leave();
+  });
+  job.client.onDrain(() => client?.drained());
+  const { principal, requestId, tag } = planned.call;
+  const runner = new ToolRunner({
+    ports,
+    asked,
+    owner: { principal, requestId, tag: tag ?? job.tag ?? null },
+    marks: answer.marks,
+    leftMs: () => job.deadlineMs - services.clock.monotonicMs(),
+    signal: leaving.signal,
+  });
+  const said: NeutralMessage[] = [];
+
+  async function turn(n: number, reader: TurnReader): Promise<TurnEnd> {
+    const isLast = n === turnsMax - 1 || runner.isSpent;
+    const choice = n === 0 ? runner.choice : isLast ? 'none' : 'free';
+    const order: ServerTurn = { offered: runner.offered, fields: asked.tools.map(({ field }) => field), said, choice };
+    let end: TurnEnd = { kind: 'over' };
+    const sink: Sink<Chunk> = {
+      start: (_, headers) => answer.began(headers),
+      chunk(chunk) {
+        if (typeof chunk === 'string' || Buffer.isBuffer(chunk)) return answer.bytes(chunk as Bytes);
+        end = { kind: 'read' };
+        return answer.read(reader, chunk);
+      },
+      end(failed) {
+        if (failed !== null) end = { kind: 'failed', failed };
+        else if (end.kind === 'over') job.sink.end(null);
+      },
+    };
+    client = new ChildClient(job.client);
+    const run = (own: Job): Promise<void> => {
+      const made = own.progress.attempts;
+      const turnJob: Job<Chunk> = {
+        ...own,
+        client: client!,
+        sink,
+        deadlineMs: job.deadlineMs,
+        attemptsMade: () => attempts + made.length,
+      };
+      answer.costMilli += own.costMilli;
+      return runAttempts(services, turnJob, loop.trialOf(turnJob, order));
+    };
+    if (n === 0) await run(job);
+    else {
+      const refused = await runPlan(services, loop.endpoint, laterTurn(loop, said), async (own) => {
+        await run(own);
+        attempts += own.progress.attempts.length;
+      });
+      if (refused !== null) return { kind: 'failed', failed: { failure: refused, headers: job.headers } };
+    }
+    if (n === 0) attempts += job.progress.attempts.length;
+    return client.gone ? { kind: 'over' } : end;
+  }
+
+  for (let n = 0; ; n++) {
+    const reader = new TurnReader((name) => runner.has(name), answer.callersCalls);
+    const end = await turn(n, reader);
+    answer.ended(reader);
+    if (end.kind === 'failed') return answer.fail(end.failed);
+    if (end.kind === 'over') return n === 0 ? undefined : answer.left();
+    if (reader.calls.length === 0 || n === turnsMax - 1) return answer.finish(reader, runner.webSearches);
+    const results = await runner.run(reader.calls, (events) => answer.show(events));
+    answer.costMilli += results.costMilli;
+    if (leaving.signal.aborted) return answer.left();
+    if (results.wrong !== null) return answer.fail({ failure: results.wrong, headers: refusalHeaders(job) });
+    // It is the caller's turn: what was found for the model stands in the answer.
+    if (reader.callersCalls > 0) return answer.finish(reader, runner.webSearches);
+    said.push({ role: 'assistant', parts: reader.parts }, { role: 'tool', parts: results.parts });
+  }
+}
+
+/** A request of its own, which names the caller's as the one that it is for. */
+function laterTurn({ services, planned, job }: ToolLoop, said: readonly NeutralMessage[]): PlannedCall {
+  const { snapshot, call, plan, facts } = planned;
+  const atMs = services.clock.wallMs();
+  const { needs } = job.query;
+  const inputTokensEstimate = needs.inputTokensEstimate + estimatedTokens(JSON.stringify(said).length);
+  return {
+    snapshot,
+    call: {
+      ...call,
+      requestId: newRequestId(atMs),
+      clientRequestId: call.requestId,
+      admitted: { ...admittedBefore },
+      atMs,
+      startedMs: services.clock.monotonicMs(),
+    },
+    plan: { ...plan, calls: 1, query: { ...plan.query, needs: { ...needs, inputTokensEstimate } } },
+    facts,
+  };
+}
