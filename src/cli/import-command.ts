@@ -19,6 +19,16 @@ export function addImportCommand(program: Command, run: Run): void {
       run(import('./commands/import.ts').then((command) => command.importFromLiteLlm(file, options))),
     );
   from
+    .command('openrouter')
+    .description('make models of what OpenRouter and its clients tell; list by line what could not be carried over')
+    .argument('<files...>', 'answers of its API (activity, presets), requests, configurations of clients')
+    .option('--output <file>', 'file to write, which must not exist; - prints it', 'culvert.yaml')
+    .option(...jsonOption)
+    .addHelpText('after', example('culvert import openrouter activity.json'))
+    .action((files, options) =>
+      run(import('./commands/import.ts').then((command) => command.importFromOpenRouter(files, options))),
+    );
+  from
     .command('portkey')
     .description("convert Portkey's configs; list by line what could not be carried over")
     .argument('<files...>', 'configs as JSON, and answers of its API: configs, virtual keys, providers')

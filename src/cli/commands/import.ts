@@ -8,6 +8,7 @@ import { CommandFailed } from '../command-failed.ts';
 import type { ForeignSource } from '../import/foreign-sources.ts';
 import { readForeignYaml } from '../import/foreign-yaml.ts';
 import { importLiteLlm } from '../import/import-litellm.ts';
+import { importOpenRouter } from '../import/import-openrouter.ts';
 import { importPortkey } from '../import/import-portkey.ts';
 import type { Imported, ImportResult } from '../import/imported.ts';
 import { readLiteLlmDatabase } from '../import/litellm-database.ts';
@@ -36,6 +37,16 @@ export async function importFromLiteLlm(
 /** Writes a culvert.yaml made of configs of Portkey's and of the lists of its virtual keys. */
 export function importFromPortkey(files: readonly string[], flags: ImportFlags): number {
   return finish(importPortkey(sourcesOf(files)), 'portkey', files.map((file) => basename(file)).join(', '), flags);
+}
+
+/** Writes a culvert.yaml made of what OpenRouter and its clients tell. */
+export function importFromOpenRouter(files: readonly string[], flags: ImportFlags): number {
+  return finish(
+    importOpenRouter(sourcesOf(files)),
+    'openrouter',
+    files.map((file) => basename(file)).join(', '),
+    flags,
+  );
 }
 
 function sourcesOf(files: readonly string[]): ForeignSource[] {

@@ -1,0 +1,231 @@
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { type ForeignSource, readSources } from './foreign-sources.ts';
+import type { ImportResult } from './imported.ts';
+import { isModelName, nameRule } from './litellm-deployment.ts';
+import { modelFactsOf } from './litellm-model-info.ts';
+import { Notes, type Path } from './notes.ts';
+import { isWritable, listOfTexts, objectOf, plain, reference, type Values } from './plain-values.ts';
+
+/** A model that callers name, and how OpenRouter is asked for it. */
+interface Wanted {
+  alias: string;
+  /** Ids of OpenRouter's, tried in this order. */
+  models: readonly string[];
+  /** Fields of every request to it. */
+  body: JsonObject;
+  path: Path;
+  values: Values;
+}
+
+/** Fields of requests that say how OpenRouter routes; the target keeps them, since OpenRouter alone knows them. */
+const routing = ['provider', 'plugins', 'transforms', 'reasoning', 'service_tier'];
+
+/** Fields that are defaults of a preset or a client, and what would become of them here. */
+const defaults = [
+  'temperature',
+  'top_p',
+  'top_k',
+  'max_tokens',
+  'seed',
+  'stop',
+  'frequency_penalty',
+  'presence_penalty',
+];
+
+/** The schema's own. */
+const prioritiesMax = 100;
+
+/**
+ * Converts what OpenRouter tells of an account and what clients have written down about it: answers of `GET
+ * /api/v1/activity` and `/api/v1/presets/{slug}`, bodies of requests, opencode's and Continue's configuration. Models stay
+ * at OpenRouter, which becomes a provider, and callers keep their names.
+ */
+export function importOpenRouter(sources: readonly ForeignSource[]): ImportResult {
+  const read = readSources(sources);
+  if (!read.ok) return read;
+  const variables: Values['variables'] = new Map();
+  const wanted: Wanted[] = [];
+  const headers: Record<string, string> = {};
+  const all: Notes[] = [];
+  for (const { name, value, lineOf } of read.files) {
+    const notes = new Notes(lineOf, sources.length > 1 ? name : undefined);
+    all.push(notes);
+    collect(value, [], { values: { notes, variables }, wanted, headers });
+  }
+  const models: Record<string, JsonObject> = {};
+  for (const one of wanted) {
+    const { alias, path, values } = one;
+    if (!isModelName(alias) || alias.includes('*')) {
+      values.notes.add(path, `the model ${alias} is not carried over: ${nameRule}, and here none`);
+      continue;
+    }
+    const model = modelOf(one);
+    if (model === null) continue;
+    const known = models[alias];
+    if (known === undefined || isBare(known)) models[alias] = model;
+    else if (!isBare(model) && JSON.stringify(known) !== JSON.stringify(model)) {
+      values.notes.add(path, `the preferences for ${alias} are not carried over: it has others already`);
+    }
+  }
+  const notes = all.flatMap((one) => one.list());
+  if (Object.keys(models).length === 0) {
+    const [first] = notes;
+    const why = 'names no model of OpenRouter’s';
+    return { ok: false, message: first === undefined ? why : `${why}; line ${first.line}: ${first.message}` };
+  }
+  const key = reference({ notes: all[0]!, variables }, 'OPENROUTER_API_KEY', 'secret');
+  const openrouter = { type: 'openrouter', api_key: key, ...(Object.keys(headers).length > 0 && { headers }) };
+  return { ok: true, imported: { config: { providers: { openrouter }, models }, variables, notes } };
+}
+
+interface Collected {
+  values: Values;
+  wanted: Wanted[];
+  headers: Record<string, string>;
+}
+
+function collect(value: unknown, path: Path, into: Collected): void {
+  if (Array.isArray(value)) {
+    for (const [index, one] of value.entries()) collect(one, [...path, index], into);
+    return;
+  }
+  if (!isObject(value)) return;
+  if (isObject(value.designated_version) && typeof value.slug === 'string') collectPreset(value, path, into);
+  else if (isObject(objectOf(value.provider).openrouter))
+    collectOpencode(value, [...path, 'provider', 'openrouter'], into);
+  else if (typeof value.model_permaslug === 'string' && typeof value.model === 'string') {
+    into.wanted.push({ alias: value.model, models: [value.model], body: {}, path, values: into.values });
+  } else if (typeof value.provider === 'string' && typeof value.model === 'string') collectContinue(value, path, into);
+  else if (typeof value.model === 'string' || (Array.isArray(value.models) && listOfTexts(value.models).length > 0)) {
+    collectRequest(value, path, into);
+  } else if (typeof value.slug === 'string' && typeof value.designated_version_id === 'string') {
+    const address = `/api/v1/presets/${value.slug}`;
+    into.values.notes.add(
+      path,
+      `this list tells names of presets alone; give the answer of GET ${address} as a file too`,
+    );
+    const alias = `@preset/${value.slug}`;
+    into.wanted.push({ alias, models: [alias], body: {}, path, values: into.values });
+  } else {
+    // `data` of the API, `models` of Continue, or a mapping by name.
+    for (const [member, inner] of Object.entries(value)) collect(inner, [...path, member], into);
+  }
+}
+
+/** A preset without a prompt becomes a model; one with a prompt or tools stays at OpenRouter, which adds them. */
+function collectPreset(preset: JsonObject, path: Path, { values, wanted }: Collected): void {
+  const alias = `@preset/${String(preset.slug)}`;
+  const version = objectOf(preset.designated_version);
+  const at = [...path, 'designated_version'];
+  const config = objectOf(version.config);
+  const models = modelsOf(config);
+  const kept = ['system_prompt', 'tools', 'messages'].filter(
+    (name) => ![undefined, null, ''].includes((version[name] ?? config[name]) as string | null | undefined),
+  );
+  if (kept.length > 0 || models.length === 0) {
+    const why = kept.length > 0 ? `it has ${kept.join(' and ')}, which no model of Culvert’s has` : 'it names no model';
+    values.notes.add(at, `the preset stays at OpenRouter, which is asked for ${alias}: ${why}`);
+    wanted.push({ alias, models: [alias], body: {}, path, values });
+    return;
+  }
+  noteDefaults(config, [...at, 'config'], values);
+  wanted.push({ alias, models, body: routingOf(config), path, values });
+}
+
+/** https://opencode.ai/docs/providers: `provider.openrouter.models.ID.options.provider`. */
+function collectOpencode(file: JsonObject, at: Path, { values, wanted, headers }: Collected): void {
+  const { models, options } = objectOf(objectOf(file.provider).openrouter);
+  takeHeaders(objectOf(objectOf(options).headers), [...at, 'options', 'headers'], values, headers);
+  noteKey(objectOf(options).apiKey, [...at, 'options', 'apiKey'], values);
+  for (const [id, model] of Object.entries(objectOf(models))) {
+    const path = [...at, 'models', id];
+    const own = objectOf(objectOf(model).options);
+    noteDefaults(own, [...path, 'options'], values);
+    wanted.push({ alias: id, models: [textOr(objectOf(model).id, id)], body: routingOf(own), path, values });
+  }
+}
+
+/** https://docs.continue.dev/reference: an entry of `models`. */
+function collectContinue(entry: JsonObject, path: Path, { values, wanted, headers }: Collected): void {
+  if (entry.provider !== 'openrouter') {
+    values.notes.add([...path, 'provider'], `not carried over: it is a model of ${String(entry.provider)}`);
+    return;
+  }
+  const options = objectOf(entry.requestOptions);
+  takeHeaders(objectOf(options.headers), [...path, 'requestOptions', 'headers'], values, headers);
+  noteKey(entry.apiKey, [...path, 'apiKey'], values);
+  noteDefaults(objectOf(entry.defaultCompletionOptions), [...path, 'defaultCompletionOptions'], values);
+  const alias = String(entry.model);
+  const body = routingOf(objectOf(options.extraBodyProperties));
+  wanted.push({ alias, models: [alias], body, path, values });
+}
+
+function collectRequest(request: JsonObject, path: Path, { values, wanted }: Collected): void {
+  const models = modelsOf(request);
+  noteDefaults(request, path, values);
+  const extra = { ...objectOf(request.extra_body), ...request };
+  wanted.push({ alias: models[0]!, models, body: routingOf(extra), path, values });
+}
+
+/** `model` first, then those of `models`, each once. */
+function modelsOf(request: JsonObject): string[] {
+  return [...new Set([...listOfTexts(request.model), ...listOfTexts(request.models)])];
+}
+
+function routingOf(request: JsonObject): JsonObject {
+  return Object.fromEntries(
+    routing.flatMap((name) => (request[name] === undefined || request[name] === null ? [] : [[name, request[name]]])),
+  );
+}
+
+function modelOf({ alias, models, body, path, values }: Wanted): JsonObject | null {
+  const fitting = models.filter((id) => /^[^\s*]{1,256}$/.test(id) && isWritable(id)).slice(0, prioritiesMax);
+  if (fitting.length < models.length)
+    values.notes.add(path, `some targets of ${alias} are not carried over: ${nameRule}`);
+  if (fitting.length === 0 || !isWritable(JSON.stringify(body))) {
+    values.notes.add(path, `the model ${alias} is not carried over: culvert.yaml cannot hold it`);
+    return null;
+  }
+  const { type } = modelFactsOf(values, {}, {}, alias, path);
+  const hasBody = Object.keys(body).length > 0;
+  const targets = fitting.map((id, index) =>
+    index === 0 && !hasBody
+      ? `openrouter/${plain(id)}`
+      : {
+          provider: 'openrouter',
+          model: plain(id),
+          ...(index > 0 && { priority: index + 1 }),
+          ...(hasBody && { body }),
+        },
+  );
+  return { ...(type !== null && type !== 'chat' && { type }), targets };
+}
+
+/** One target by its name alone: what activity tells. */
+function isBare({ targets }: JsonObject): boolean {
+  return Array.isArray(targets) && targets.length === 1 && typeof targets[0] === 'string';
+}
+
+/** Names of the application, which OpenRouter shows. */
+function takeHeaders(given: JsonObject, path: Path, { notes }: Values, headers: Record<string, string>): void {
+  for (const [name, value] of Object.entries(given)) {
+    const fits = typeof value === 'string' && /^[\t\x20-\x7e]*$/.test(value) && isWritable(value);
+    if (/^(http-referer|x-title|x-openrouter-[\w-]+)$/i.test(name) && fits) headers[name] = plain(value);
+    else notes.add([...path, name], 'not carried over: Culvert sends no such header');
+  }
+}
+
+function noteDefaults(request: JsonObject, path: Path, { notes }: Values): void {
+  for (const name of defaults) {
+    if (request[name] === undefined || request[name] === null) continue;
+    notes.add([...path, name], 'not carried over: `body` of a target would replace what callers say');
+  }
+}
+
+function noteKey(key: unknown, path: Path, { notes }: Values): void {
+  if (typeof key === 'string' && key !== '') notes.add(path, 'not carried over: OPENROUTER_API_KEY takes its place');
+}
+
+function textOr(value: unknown, otherwise: string): string {
+  return typeof value === 'string' && value !== '' ? value : otherwise;
+}
