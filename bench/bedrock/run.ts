@@ -12,7 +12,8 @@ import { createSplitter, eventStreamType } from '../../src/inference/transport/e
 import { createTransport } from '../../src/inference/transport/send.ts';
 import type { UpstreamRequest } from '../../src/inference/transport/upstream-call.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
-import { frameOf, testAwsKeys, textStream } from '../../test/upstream-formats/start-bedrock.ts';
+import { testAwsKeys } from '../../test/upstream-formats/start-aws.ts';
+import { frameOf, textStream } from '../../test/upstream-formats/start-bedrock.ts';
 import { measureUs } from '../dialects/measure.ts';
 import { judged, printed, told } from '../rows.ts';
 

@@ -62,6 +62,11 @@ function checkProviders({ providers }: Config): PathProblem[] {
     if (provider.iam_url !== undefined && providerTypes.get(provider.type)?.auth !== 'ibm-iam') {
       problems.push({ path: [...path, 'iam_url'], message: `type ${provider.type} takes no tokens of IBM Cloud` });
     }
+    const { auth, regional } = providerTypes.get(provider.type) ?? {};
+    if (auth === 'none' && regional !== undefined && credentialsOf(provider).length > 0) {
+      const message = `type ${provider.type} takes no key; put AWS credentials into aws`;
+      problems.push({ path: [...path, 'api_key'], message });
+    }
     for (const issuer of ['entra', 'google'] as const) {
       if (provider[issuer] === undefined) continue;
       if (providerTypes.get(provider.type)?.tokens?.id !== issuer) {

@@ -101,7 +101,7 @@ const awsSchema = z
     error: 'access_key_id and secret_access_key belong together',
   })
   .describe(
-    'AWS credentials, for bedrock. Default: the chain of AWS (environment, profile, SSO, process, web identity, container, machine). An api_key replaces them.',
+    'AWS credentials, for bedrock and sagemaker. Default: the chain of AWS (environment, profile, SSO, process, web identity, container, machine). For bedrock, an api_key replaces them.',
   );
 
 /** A configured upstream service with its credentials. */
@@ -131,7 +131,7 @@ export const providerSchema = z.strictObject({
     .regex(/^[a-z]{2}[a-z0-9-]{0,38}$/, 'expected a region such as us-east5')
     .optional()
     .describe(
-      'Region of the service, for vertex and bedrock. Default for vertex: GOOGLE_CLOUD_LOCATION, else global; for bedrock: that of base_url, else AWS_REGION or AWS_DEFAULT_REGION.',
+      'Region of the service, for vertex, bedrock and sagemaker. Default for vertex: GOOGLE_CLOUD_LOCATION, else global; for the others: that of base_url, else AWS_REGION or AWS_DEFAULT_REGION.',
     ),
   iam_url: httpUrl()
     .optional()

@@ -3,7 +3,8 @@ import { type TestContext, test } from 'node:test';
 import OpenAI, { toFile } from 'openai';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { startGateway, type TestGateway, testKey } from '../start-gateway.ts';
-import { type Bedrock, startBedrock, testAwsKeys, testBedrockToken } from '../upstream-formats/start-bedrock.ts';
+import { testAwsKeys } from '../upstream-formats/start-aws.ts';
+import { type Bedrock, startBedrock, testBedrockToken } from '../upstream-formats/start-bedrock.ts';
 import { png } from './image-world.ts';
 
 /* Vectors, pictures and ranks by Bedrock's InvokeModel, which each vendor of a model has bodies of its own for. */

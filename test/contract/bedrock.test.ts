@@ -3,12 +3,12 @@ import { type TestContext, test } from 'node:test';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { adminKey, startGateway, type TestGateway } from '../start-gateway.ts';
 import { until } from '../start-redis.ts';
+import { testAwsKeys } from '../upstream-formats/start-aws.ts';
 import {
   type Bedrock,
   type BedrockEvent,
   claudeStream,
   startBedrock,
-  testAwsKeys,
   testBedrockToken,
   textStream,
 } from '../upstream-formats/start-bedrock.ts';

@@ -8,7 +8,8 @@ import {
   InvokeModelWithResponseStreamCommand,
 } from '@aws-sdk/client-bedrock-runtime';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
-import { type Bedrock, startBedrock, testAwsKeys } from './start-bedrock.ts';
+import { testAwsKeys } from './start-aws.ts';
+import { type Bedrock, startBedrock } from './start-bedrock.ts';
 
 /* The scriptable upstream is what AWS's own SDK takes for Bedrock. */
 

@@ -3,6 +3,7 @@ import { decoded, type Endpoint, modelsEndpoint } from '../../src/simulator/endp
 import { chatSpeech } from '../../src/simulator/speak-chat.ts';
 import { messagesSpeech } from '../../src/simulator/speak-messages.ts';
 import type { Speech } from '../../src/simulator/speech.ts';
+import { bedrockEndpoint } from './speak-bedrock.ts';
 import { elevenLabsSpeech } from './speak-elevenlabs.ts';
 import { cohereEmbedSpeech } from './speak-embed-cohere.ts';
 import { geminiBatchEmbedSpeech, geminiEmbedSpeech } from './speak-embed-gemini.ts';
@@ -49,6 +50,13 @@ export function otherFormats(target: string, headers: IncomingHttpHeaders): Endp
     const endpoint = asking(speechOfGoogle[method]!, decoded(model));
     return method === 'streamGenerateContent' ? { ...endpoint, saidInUrl: { stream: true } } : endpoint;
   }
+  const bedrock = bedrockEndpoint(path);
+  if (bedrock !== null) return bedrock;
+  const [, endpointName, streamed] = sageMakerPath.exec(path) ?? [];
+  if (endpointName !== undefined) {
+    const endpoint = asking(containerSpeech, decoded(endpointName));
+    return streamed === undefined ? endpoint : { ...endpoint, saidInUrl: { stream: true } };
+  }
   const speech = speechByEnd.find(([end]) => path.endsWith(end))?.[1];
   if (speech !== undefined) return asking(speech, null);
   if (path.includes('/text-to-speech/')) {
@@ -57,6 +65,17 @@ export function otherFormats(target: string, headers: IncomingHttpHeaders): Endp
   }
   return headers['x-goog-api-key'] === undefined ? null : modelsEndpoint(path, geminiSpeech);
 }
+
+const sageMakerPath = /\/endpoints\/([^/]+)\/invocations(-response-stream)?$/;
+
+/** A container of SageMaker, as it is behind AWS's wire: it runs one model, which requests do not name. */
+const containerSpeech: Speech = {
+  ...chatSpeech,
+  read: (body, pathModel) =>
+    'model' in body
+      ? { refused: `The model '${body.model}' does not exist.`, param: 'model' }
+      : chatSpeech.read(body, pathModel),
+};
 
 const vertexPath = /\/publishers\/(\w+)\/models\/([^/]+):(\w+)$/;
 

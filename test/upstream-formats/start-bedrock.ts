@@ -1,9 +1,9 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
-import { EventStreamCodec } from '@smithy/eventstream-codec';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { invoked } from './bedrock-models.ts';
+import { messageOf, testAwsKeys } from './start-aws.ts';
 import { type KnownKeys, signatureFault } from './verify-aws-signature.ts';
 
 /** One event of a stream: its type and its JSON. `chunk` wraps what InvokeModel's model said. */
@@ -35,16 +35,7 @@ export interface Bedrock {
   script(operation: string, answers: readonly BedrockAnswer[]): void;
 }
 
-export const testAwsKeys: KnownKeys = {
-  accessKeyId: 'AKIATESTTESTTESTTEST',
-  secretAccessKey: 'test/secret+access/key-0000000000000000',
-};
 export const testBedrockToken = 'bedrock-api-key-0001';
-
-const codec = new EventStreamCodec(
-  (bytes) => Buffer.from(bytes as Uint8Array).toString('utf8'),
-  (text) => Buffer.from(text),
-);
 
 /**
  * Bedrock's wire format as its published models say (service-2.json in @aws-sdk/client-bedrock-runtime): it refuses wrong
@@ -129,19 +120,13 @@ function send(response: ServerResponse, answer: BedrockAnswer): void {
 
 /** One message of the event stream. */
 export function frameOf([type, data, kind]: BedrockEvent): Uint8Array {
-  const text = (value: string) => ({ type: 'string' as const, value });
   const body =
     kind === 'chunk' ? { bytes: Buffer.from(JSON.stringify(data)).toString('base64'), p: 'abcdefghijk' } : data;
-  return codec.encode({
-    headers: {
-      ...(kind === 'exception'
-        ? { ':exception-type': text(type) }
-        : { ':event-type': text(kind === 'chunk' ? 'chunk' : type) }),
-      ':content-type': text('application/json'),
-      ':message-type': text(kind === 'exception' ? 'exception' : 'event'),
-    },
-    body: Buffer.from(JSON.stringify(body)),
-  });
+  const named =
+    kind === 'exception' ? { ':exception-type': type } : { ':event-type': kind === 'chunk' ? 'chunk' : type };
+  const messageType = kind === 'exception' ? 'exception' : 'event';
+  const headers = { ...named, ':content-type': 'application/json', ':message-type': messageType };
+  return messageOf(headers, Buffer.from(JSON.stringify(body)));
 }
 
 const usage = { inputTokens: 11, outputTokens: 7, totalTokens: 18 };

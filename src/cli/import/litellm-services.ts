@@ -50,6 +50,8 @@ export const services: Readonly<Record<string, Service>> = {
   azure_ai: { ...azure, envKey: 'AZURE_AI_API_KEY' },
   bedrock,
   bedrock_converse: bedrock,
+  // Its other words for SageMaker mean formats of Hugging Face's older containers.
+  sagemaker_chat: { type: 'sagemaker', cloud: 'aws' },
   vertex_ai: vertex,
   vertex_ai_beta: vertex,
   anthropic: { type: 'anthropic', envKey: 'ANTHROPIC_API_KEY' },

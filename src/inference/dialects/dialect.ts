@@ -242,6 +242,8 @@ export interface UpstreamError {
   /** Its code or type, such as `insufficient_quota`, `overloaded_error`; '' when none. */
   code: string;
   param: string | null;
+  /** Of the server behind the one that answered, which passes its error on; absent: the answer's own counts. */
+  status?: number;
   /** Ms that its body asks to wait; what the headers say goes before it. */
   retryAfterMs?: number;
   /** Further members, such as Groq's `failed_generation`, unchanged. */

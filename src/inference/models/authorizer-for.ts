@@ -17,15 +17,16 @@ const heldMax = 1_000;
  * set a provider's address cannot have it sent there.
  */
 export function authorizerFor(
-  { auth, tokens, regional }: Provider,
+  provider: Provider,
   config: ProviderConfig,
   secret: string | null,
 ): Authorizer | undefined {
+  const { auth, tokens, regional } = provider;
   if (auth === 'ibm-iam' && secret !== null) {
     const { iam_url: iamUrl } = config;
     return once([auth, secret, iamUrl], () => ibmIamAuthorizer(secret, iamUrl));
   }
-  if (regional !== undefined) return awsAuthorizerFor(regional.service, config, secret);
+  if (regional !== undefined) return awsAuthorizerFor(regional.service, config, bearerFor(provider, config, secret));
   if (tokens === undefined) return undefined;
   // The JSON of a service account stands in the place of a key.
   if (tokens.id === 'google' && secret?.startsWith('{')) {
@@ -58,10 +59,9 @@ function mayHaveTokens(tokens: TokenIssuer, config: ProviderConfig): boolean {
   return protocol === 'https:' && tokens.hosts.test(hostname);
 }
 
-function awsAuthorizerFor(service: string, config: ProviderConfig, secret: string | null): Authorizer | undefined {
+function awsAuthorizerFor(service: string, config: ProviderConfig, token: string | null): Authorizer | undefined {
   const region = regionOf(config);
   if (region === undefined) return undefined;
-  const token = secret ?? bearerOfEnvironment(config);
   if (token !== null) {
     const headers = ['authorization', `Bearer ${token}`];
     return () => headers;
@@ -76,9 +76,15 @@ function awsAuthorizerFor(service: string, config: ProviderConfig, secret: strin
   return once(['aws', source, service], () => awsAuthorizer(source, service, systemClock));
 }
 
-function bearerOfEnvironment({ aws, base_url: baseUrl }: ProviderConfig): string | null {
+/** A key of the service instead of a signature, which not each service of AWS has; the environment's is for AWS alone. */
+function bearerFor(
+  { auth, envKey }: Provider,
+  { aws, base_url: baseUrl }: ProviderConfig,
+  secret: string | null,
+): string | null {
+  if (auth === 'none' || secret !== null) return auth === 'none' ? null : secret;
   const isAws = baseUrl === undefined || /^https:\/\/[^/]+\.amazonaws\.com(\.cn)?(:443)?(\/|$)/.test(baseUrl);
-  return (aws === undefined && isAws && process.env.AWS_BEARER_TOKEN_BEDROCK?.trim()) || null;
+  return (aws === undefined && isAws && envKey !== null && process.env[envKey]?.trim()) || null;
 }
 
 /** The region that the configuration names, else that of the address, else the environment's. */

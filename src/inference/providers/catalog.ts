@@ -49,6 +49,7 @@ import { perplexity } from './services/perplexity.ts';
 import { recraft } from './services/recraft.ts';
 import { reka } from './services/reka.ts';
 import { replicate } from './services/replicate.ts';
+import { sagemaker } from './services/sagemaker.ts';
 import { sambanova } from './services/sambanova.ts';
 import { scaleway } from './services/scaleway.ts';
 import { sglang } from './services/sglang.ts';
@@ -75,6 +76,7 @@ export const catalog: readonly Provider[] = [
   anthropic,
   azureOpenAi,
   bedrock,
+  sagemaker,
   gemini,
   vertex,
   groq,

@@ -46,12 +46,13 @@ export function transportFault(
 
 /** What an answer without success means: by its status, and whatever its body says. `nowMs`: wall-clock time. */
 export function statusFault(
-  { status, headers, body }: { status: number; headers: UpstreamHeaders | null; body: Buffer },
+  { status: answered, headers, body }: { status: number; headers: UpstreamHeaders | null; body: Buffer },
   dialect: Pick<UpstreamDialect, 'id' | 'readError'>,
   connection: ProviderConnection,
   nowMs: number,
 ): Fault {
   const error = dialect.readError(readJson(body));
+  const status = error?.status ?? answered;
   const toldMs = headers === null ? null : retryAfterMs(headers, nowMs);
   const faultClass = classifyError(connection.provider, status, error, dialect.id);
   return {

@@ -24,7 +24,8 @@ export function createSplitter(contentType: string, options: SseReaderOptions): 
 
 /**
  * AWS's event stream, cut anywhere, as the server-sent events that it stands for: the event's type and its JSON. What
- * InvokeModel wraps (`chunk`, base64) is unwrapped: its type is that of the event inside. An exception becomes an
+ * InvokeModel wraps (`chunk`, base64) is unwrapped: its type is that of the event inside. SageMaker's `PayloadPart` is a
+ * piece, cut anywhere, of server-sent events themselves. An exception becomes an
  * `error` event, `{type: "error", error: {type, message, status}}`, and so does a message whose checksum is wrong.
  */
 export function createEventStreamSplitter({
@@ -45,6 +46,8 @@ class EventStreamSplitter implements SseSplitter {
   #framed: readonly SplitEvent[] = noEvents;
   #bytes: Buffer | null = null;
   #broken = false;
+  /** Of events that came in parts. */
+  #inside: SseSplitter | null = null;
 
   constructor(eventBytesMax: number) {
     this.#eventBytesMax = eventBytesMax;
@@ -82,16 +85,24 @@ class EventStreamSplitter implements SseSplitter {
 
   /** A message that was cut is none. */
   end(): readonly SplitEvent[] {
-    return noEvents;
+    return this.#inside === null ? noEvents : this.#placed(this.#inside.end().map(onOneLine));
   }
 
   #decode(frame: Buffer, events: SseEvent[]): void {
     try {
-      const event = eventOf(messageIn(frame));
+      const message = messageIn(frame);
+      if (message.headers[':event-type'] === 'PayloadPart') return this.#addPart(message.body, events);
+      const event = eventOf(message);
       if (event !== null) events.push(event);
     } catch {
       this.#fails(events);
     }
+  }
+
+  #addPart(body: Buffer, events: SseEvent[]): void {
+    this.#inside ??= createSseSplitter({ eventBytesMax: this.#eventBytesMax });
+    events.push(...this.#inside.push(body).map(onOneLine));
+    this.tooLarge ||= this.#inside.tooLarge;
   }
 
   #fails(events: SseEvent[]): void {
@@ -104,7 +115,7 @@ class EventStreamSplitter implements SseSplitter {
     let end = 0;
     this.#framed = events.map(({ event, data }) => {
       const start = end;
-      end += frameWordsBytes + event.length + Buffer.byteLength(data);
+      end += (event === '' ? 0 : eventWordsBytes + event.length) + dataWordsBytes + Buffer.byteLength(data);
       return { event, data, start, end };
     });
     return this.#framed;
@@ -112,10 +123,16 @@ class EventStreamSplitter implements SseSplitter {
 }
 
 function frameOf({ event, data }: SseEvent): string {
-  return `event: ${event}\ndata: ${data}\n\n`;
+  return event === '' ? `data: ${data}\n\n` : `event: ${event}\ndata: ${data}\n\n`;
 }
 
-const frameWordsBytes = 'event: \ndata: \n\n'.length;
+const eventWordsBytes = 'event: \n'.length;
+const dataWordsBytes = 'data: \n\n'.length;
+
+/** A frame of server-sent events ends at the first empty line. */
+function onOneLine({ event, data }: SseEvent): SseEvent {
+  return { event: plainName(event), data: data.replaceAll(/[\r\n]+/g, ' ') };
+}
 
 interface Message {
   /** Those that are text. */
@@ -191,12 +208,9 @@ const typeFirst = /^\{"type":"([a-z_]{1,40})"/;
 function unwrapped(body: Buffer): SseEvent | null {
   const bytes = objectIn(body.toString('utf8'))?.bytes;
   if (typeof bytes !== 'string') return null;
-  // One line: a frame of server-sent events ends at the first empty one.
-  const data = Buffer.from(bytes, 'base64')
-    .toString('utf8')
-    .replaceAll(/[\r\n]+/g, ' ');
+  const data = Buffer.from(bytes, 'base64').toString('utf8');
   const type = typeFirst.exec(data)?.[1] ?? objectIn(data)?.type;
-  return { event: typeof type === 'string' ? plainName(type) : '', data };
+  return onOneLine({ event: typeof type === 'string' ? type : '', data });
 }
 
 /** Nothing that could begin a line of its own, and one byte a character. */
@@ -216,6 +230,8 @@ const statusByException: Readonly<Record<string, number>> = {
   modelTimeoutException: 408,
   modelStreamErrorException: 424,
   accessDeniedException: 403,
+  // SageMaker's.
+  ModelStreamError: 424,
 };
 
 function statusOf(name: string, said: JsonObject | null): number {

@@ -3,6 +3,7 @@ import { type ErrorContext, type Failure, type FailureFacts, factsOf } from '../
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { FaultClass } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';
+import { parsedJson } from '../event-data.ts';
 
 /**
  * The body of an error answer: OpenAI's shape with the HTTP status as `code`, or a provider's own word for a refusal of
@@ -48,7 +49,8 @@ const messageCharsMax = 2_000;
 /**
  * The error in an answer's body, in any of the shapes that servers of this format use: OpenAI's `{error: {…}}`,
  * a bare string under `error` (Ollama, llama.cpp), Mistral's and vLLM's `{object: "error", message}`, FastAPI's
- * `{detail}`, Google's array of one. Null when there is none.
+ * `{detail}`, Google's array of one, SageMaker's `{OriginalStatusCode, OriginalMessage}`, which holds one of these. Null
+ * when there is none.
  */
 export function readError(body: unknown): UpstreamError | null {
   if (Array.isArray(body)) return body.length > 0 ? readError(body[0]) : null;
@@ -65,6 +67,7 @@ export function readError(body: unknown): UpstreamError | null {
     };
   }
   if (Array.isArray(body.choices)) return null;
+  if (typeof body.OriginalMessage === 'string') return errorPassedOn(body.OriginalMessage, body.OriginalStatusCode);
   if (body.object === 'error' || (typeof body.message === 'string' && body.choices === undefined)) {
     return {
       message: cut(textOf(body.message) ?? 'an error without a message'),
@@ -72,8 +75,14 @@ export function readError(body: unknown): UpstreamError | null {
       param: typeof body.param === 'string' ? body.param : null,
     };
   }
-  const detail = textOf(body.detail) ?? textOf(body.errors);
+  const detail = textOf(body.detail) ?? textOf(body.errors) ?? textOf(body.Message);
   return detail === null ? null : { message: cut(detail), code: '', param: null };
+}
+
+/** AWS's own message beside it tells the account's number, so it stays here. */
+function errorPassedOn(original: string, status: JsonValue | undefined): UpstreamError {
+  const inside = readError(parsedJson(original)) ?? { message: cut(original || 'no words'), code: '', param: null };
+  return typeof status === 'number' && status >= 400 ? { ...inside, status } : inside;
 }
 
 /** By which errors say what every error says. */

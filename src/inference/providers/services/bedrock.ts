@@ -17,8 +17,8 @@ export const bedrock: Provider = {
   dialect: 'bedrock-converse',
   baseUrl: null,
   regional: {
-    base: (region) => `https://bedrock-runtime.${region}.${domainOf(region)}`,
-    lists: (region) => `https://bedrock.${region}.${domainOf(region)}`,
+    base: (region) => `https://bedrock-runtime.${region}.${amazonDomain(region)}`,
+    lists: (region) => `https://bedrock.${region}.${amazonDomain(region)}`,
     service: 'bedrock',
   },
   auth: 'bearer',
@@ -91,7 +91,8 @@ const operations = {
   converse: { whole: 'converse', stream: 'converse-stream' },
 } as const;
 
-function domainOf(region: string): string {
+/** Of AWS's services in a region. */
+export function amazonDomain(region: string): string {
   return region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com';
 }
 
