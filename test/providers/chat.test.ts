@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, type TestContext, test } from 'node:test';
 import type { ChatCompletionCreateParams } from 'openai/resources/chat/completions';
 import type { JsonObject } from '../../src/kernel/json.ts';
-import { aliasOf, basePathOf, chatPathOf, chatting, credentialOf, nameOf, openEveryType } from './every-type.ts';
+import { basePathOf, credentialOf, openEveryType, ways } from './every-type.ts';
 
 /* The same conversations by every type of provider, with the official clients. */
 
@@ -16,19 +16,18 @@ const tool = {
   },
 };
 
-for (const provider of chatting) {
-  const model = aliasOf(provider, 'chat');
-  describe(provider.id, () => {
+for (const { title, name: providerName, provider, isUsual, alias: model, dialect: asked, pathOf } of ways) {
+  describe(title, () => {
     test('answers whole, at its own path and with its own credential', async () => {
       every.forget();
       const { data, response } = await every.openai.chat.completions.create({ model, messages }).withResponse();
       assert.match(data.choices[0]!.message.content!, /Hello there/);
       assert.equal(data.choices[0]!.finish_reason, 'stop');
       assert.ok(data.usage!.prompt_tokens > 0 && data.usage!.completion_tokens > 0);
-      assert.equal(response.headers.get('x-culvert-provider'), nameOf(provider));
+      assert.equal(response.headers.get('x-culvert-provider'), providerName);
       const [request, ...more] = every.sent();
       assert.deepEqual(more, []);
-      assert.equal(request!.path, chatPathOf(provider, 'whole'));
+      assert.equal(request!.path, pathOf('whole'));
       const credential = credentialOf(provider);
       if (credential !== null) assert.equal(request!.headers[credential[0]], credential[1]);
     });
@@ -47,10 +46,10 @@ for (const provider of chatting) {
       // The upstream of the tests gets its path from it.
       assert.equal(used > 0, provider.quirks.streamUsage);
       const { path, body } = every.sent()[0]!;
-      assert.equal(path, chatPathOf(provider, 'stream'));
-      if (provider.dialect !== 'openai-chat') return;
-      const asked = (body as JsonObject).stream_options !== undefined;
-      assert.equal(asked, provider.quirks.streamUsage, 'usage is asked for where the service knows how');
+      assert.equal(path, pathOf('stream'));
+      if (asked !== 'openai-chat') return;
+      const wished = (body as JsonObject).stream_options !== undefined;
+      assert.equal(wished, provider.quirks.streamUsage, 'usage is asked for where the service knows how');
     });
 
     test('calls a tool, whole and streamed', async () => {
@@ -73,7 +72,7 @@ for (const provider of chatting) {
     });
 
     test('fields that it refuses do not reach it and are listed, and those that it spells otherwise do', async () => {
-      if (provider.dialect !== 'openai-chat') return;
+      if (provider.dialect !== 'openai-chat' || !isUsual) return;
       every.forget();
       const { omit, rename, logprobs, seed } = provider.quirks;
       const wish: JsonObject = { ...refusable };
@@ -101,7 +100,16 @@ for (const provider of chatting) {
       }
     });
 
-    for (const dialect of provider.speaksToo ?? []) {
+    if (asked === 'anthropic-messages') {
+      test("answers Anthropic's client in its own format", async () => {
+        every.forget();
+        const answer = await every.anthropic.messages.create({ model, max_tokens: 64, messages });
+        assert.ok(answer.content[0]?.type === 'text' && /Hello there/.test(answer.content[0].text));
+        assert.ok((every.sent()[0]!.body as JsonObject).max_tokens === 64);
+      });
+    }
+
+    for (const dialect of isUsual ? (provider.speaksToo ?? []) : []) {
       test(`speaks ${dialect} itself`, async () => {
         every.forget();
         if (dialect === 'anthropic-messages') {

@@ -3,9 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, describe, type TestContext, test } from 'node:test';
 import { APIError } from 'openai';
-import type { Provider } from '../../src/inference/providers/provider.ts';
 import { startGateway, type TestGateway } from '../start-gateway.ts';
-import { aliasOf, chatPathOf, chatting, credentialOf, type EveryType, openEveryType } from './every-type.ts';
+import { credentialOf, type EveryType, openEveryType, type Way, ways } from './every-type.ts';
 
 /* Every type's handling of the faults that all services have, and then of those with words of their own. */
 
@@ -16,9 +15,13 @@ const refused = await openEveryType(whole);
 const messages = [{ role: 'user' as const, content: 'Hello there' }];
 
 /** The next conversation by this provider fails as `spec` says. */
-async function failing({ upstream, openai }: EveryType, provider: Provider, spec: string): Promise<APIError> {
-  upstream.script(chatPathOf(provider, 'whole').split('?')[0]!, [spec]);
-  const error = await openai.chat.completions.create({ model: aliasOf(provider, 'chat'), messages }).then(
+async function failing(
+  { upstream, openai }: EveryType,
+  { alias: model, pathOf }: Way,
+  spec: string,
+): Promise<APIError> {
+  upstream.script(pathOf('whole').split('?')[0]!, [spec]);
+  const error = await openai.chat.completions.create({ model, messages }).then(
     () => assert.fail('it was answered'),
     (thrown: unknown) => thrown,
   );
@@ -33,34 +36,32 @@ async function classOf({ fetch }: TestGateway, requestId: string | null | undefi
   return record.route.attempts[0]!.class;
 }
 
-for (const provider of chatting) {
-  describe(provider.id, () => {
+for (const way of ways) {
+  describe(way.title, () => {
     test('a prompt that does not fit is the caller’s fault, by OpenAI’s code', async () => {
       const tooLong = 'status=400;message=prompt is too long: 9000 tokens > 8192 maximum;code=context_length_exceeded';
-      const error = await failing(calm, provider, tooLong);
+      const error = await failing(calm, way, tooLong);
       assert.deepEqual([error.status, error.code], [400, 'context_length_exceeded'], error.message);
     });
 
     test('an overload is transient, so it is tried again', async () => {
-      calm.upstream.script(chatPathOf(provider, 'whole').split('?')[0]!, ['status=503']);
-      const { response } = await calm.openai.chat.completions
-        .create({ model: aliasOf(provider, 'chat'), messages })
-        .withResponse();
+      calm.upstream.script(way.pathOf('whole').split('?')[0]!, ['status=503']);
+      const { response } = await calm.openai.chat.completions.create({ model: way.alias, messages }).withResponse();
       assert.equal(response.headers.get('x-culvert-attempts'), '2');
       assert.equal(await classOf(calm.gateway, response.headers.get('x-culvert-request-id')), 'transient');
     });
 
     test('a limit cools the credential for as long as it says', async () => {
-      const error = await failing(limited, provider, 'status=429;retry-after=17');
+      const error = await failing(limited, way, 'status=429;retry-after=17');
       assert.equal(error.status, 429);
       assert.ok(Math.abs(Number(error.headers?.get('retry-after')) - 17) <= 2, error.message);
       assert.equal(await classOf(limited.gateway, error.requestID), 'rate_limited');
     });
 
     test('a wrong key is told as such, without the key', async () => {
-      const error = await failing(refused, provider, 'status=401;echo-auth');
+      const error = await failing(refused, way, 'status=401;echo-auth');
       assert.equal(await classOf(refused.gateway, error.requestID), 'bad_credential');
-      const secret = credentialOf(provider)?.[1].split(' ').at(-1);
+      const secret = credentialOf(way.provider)?.[1].split(' ').at(-1);
       assert.ok(secret === undefined || !error.message.includes(secret), error.message);
     });
   });

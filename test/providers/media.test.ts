@@ -45,7 +45,6 @@ const asks = {
 
 for (const provider of types) {
   for (const kind of kindsOf(provider)) {
-    if (kind === 'chat') continue;
     test(`${provider.id}: ${kind}`, async () => {
       every.forget();
       const outputs = provider.speech?.outputs ?? [];
