@@ -11,11 +11,14 @@ const assistants = {
   'opencode-ai': '1.18.33',
 };
 
+/** Newer npm runs no install script without it, and some fetch their program by one. */
+const allowScripts = Object.fromEntries(Object.keys(assistants).map((name) => [name, true]));
+
 const folder = join(dirname(dirname(fileURLToPath(import.meta.url))), '.test-tools', 'assistants');
 mkdirSync(folder, { recursive: true });
 writeFileSync(
   join(folder, 'package.json'),
-  `${JSON.stringify({ private: true, dependencies: assistants }, null, 2)}\n`,
+  `${JSON.stringify({ private: true, dependencies: assistants, allowScripts }, null, 2)}\n`,
 );
 const { status } = spawnSync('npm', ['install', '--no-audit', '--no-fund'], { cwd: folder, stdio: 'inherit' });
 process.exit(status ?? 1);

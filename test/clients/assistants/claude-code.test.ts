@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { testKey } from '../../start-gateway.ts';
+import { startGateway, testKey } from '../../start-gateway.ts';
+import type { Lifetime } from '../../start-process.ts';
+import { startUpstream, type Upstream } from '../../start-upstream.ts';
+import { bedrockWire, startAws, testAwsKeys } from '../../upstream-formats/start-aws.ts';
 import { abortedThrough, assistant, keyless, missingAssistant, overUpstream, settingsIn } from './assistant.ts';
 
 const skip = missingAssistant('claude');
@@ -35,5 +38,65 @@ for (const format of ['openai', 'anthropic'] as const) {
     assert.equal(code, 0, said);
     assert.match(stdout, /Mock answer/);
     await abortedThrough(world, () => claude.begin(['-p', 'say hi']));
+  });
+}
+
+/** Claude of a cloud over the scriptable upstream: the provider's settings, and its model. */
+const clouds = {
+  async bedrock(t: Lifetime, upstream: Upstream) {
+    const { url } = await startAws(t, upstream, bedrockWire());
+    const aws = { access_key_id: testAwsKeys.accessKeyId, secret_access_key: testAwsKeys.secretAccessKey };
+    return { type: 'bedrock', base_url: url, region: 'us-east-1', aws };
+  },
+  vertex: async (_: Lifetime, { url }: Upstream) => ({
+    type: 'vertex',
+    base_url: url,
+    api_key: 'k',
+    project: 'my-project',
+  }),
+  'azure-openai': async (_: Lifetime, { url }: Upstream) => ({ type: 'azure-openai', base_url: url, api_key: 'k' }),
+} as const;
+
+const claudeOf: Readonly<Record<keyof typeof clouds, { model: string; path: RegExp }>> = {
+  bedrock: {
+    model: 'us.anthropic.claude-mock-v1:0',
+    path: /^\/model\/us\.anthropic\.claude-mock-v1%3A0\/invoke-with-response-stream$/,
+  },
+  vertex: { model: 'claude-mock', path: /\/publishers\/anthropic\/models\/claude-mock:streamRawPredict$/ },
+  'azure-openai': { model: 'claude-mock', path: /^\/anthropic\/v1\/messages/ },
+};
+
+for (const cloud of Object.keys(clouds) as (keyof typeof clouds)[]) {
+  test(`Claude Code runs over ${cloud}: a tool with its result, and a stream that broke`, {
+    skip,
+  }, async (t) => {
+    const upstream = await startUpstream();
+    t.after(() => upstream.close());
+    const { model, path } = claudeOf[cloud];
+    const gateway = await startGateway(t, {
+      providers: { up: await clouds[cloud](t, upstream) },
+      models: { '*': { targets: [`up/${model}`] } },
+    });
+    const claude = assistant(t, 'claude');
+    claude.write('.claude/settings.json', settingsIn('claude-code.md', 'json', gateway));
+    const { code, stdout, said } = await claude.run(['-p', 'call Bash', '--allowedTools', 'Bash', ...events]);
+    assert.equal(code, 0, said);
+    assert.match(stdout, /"type":"tool_use"[^\n]*"name":"Bash"/);
+    assert.match(stdout, /"type":"tool_result"[\s\S]*"type":"text","text":"Mock answer/);
+    const turns = upstream.requests().filter((request) => path.test(request.path));
+    assert.ok(
+      turns.length >= 2,
+      upstream
+        .requests()
+        .map((request) => `${request.method} ${request.path}`)
+        .join('\n'),
+    );
+    const last = turns.at(-1)!.body as { system: unknown; messages: { content: unknown }[] };
+    assert.match(JSON.stringify(last.system), /cache_control/);
+    assert.match(JSON.stringify(last.messages), /tool_result/);
+    upstream.script('*', ['tokens=50;cut=40events']);
+    const again = await claude.run(['-p', 'say hi']);
+    assert.equal(again.code, 0, again.said);
+    assert.match(again.stdout, /Mock answer/);
   });
 }
