@@ -66,7 +66,7 @@ export const rooms: readonly Room[] = [
       'src/inference/forwarded',
     ],
   },
-  { path: 'src/mcp', mayImport: ['src/net', 'src/inference/transport'] },
+  { path: 'src/mcp', mayImport: ['src/net', 'src/inference/transport', 'src/auth'] },
   { path: 'src/vectors', mayImport: ['src/net', 'src/inference/transport'] },
   { path: 'src/tools', mayImport: ['src/mcp', 'src/inference/routing'] },
   { path: 'src/simulator', mayImport: ['src/inference/dialects'] },

@@ -4,7 +4,16 @@ import type { AddressInfo } from 'node:net';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { CallToolRequestSchema, isInitializeRequest, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CallToolRequestSchema,
+  GetPromptRequestSchema,
+  isInitializeRequest,
+  ListPromptsRequestSchema,
+  ListResourcesRequestSchema,
+  ListResourceTemplatesRequestSchema,
+  ListToolsRequestSchema,
+  ReadResourceRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 
 /** A real MCP server over Streamable HTTP, made with the official SDK. */
 export interface TestMcpServer {
@@ -21,6 +30,8 @@ export interface TestMcpServer {
 }
 
 export interface TestMcpOptions {
+  /** Default: a free one. */
+  port?: number;
   /** `stateless`: no session, answers in JSON. Default: sessions, and answers as events. */
   form?: 'sessions' | 'stateless';
   /** Answers instead of the server; true: it has. */
@@ -55,7 +66,8 @@ type Args = Record<string, unknown>;
 
 /** What the tools do, over whichever transport; `waits` counts calls of `wait`. */
 export function createTestServer(further: readonly string[] = [], waits: { running: number } = { running: 0 }): Server {
-  const server = new Server({ name: 'test', version: '1.0.0' }, { capabilities: { tools: {} } });
+  const capabilities = { tools: {}, prompts: {}, resources: {} };
+  const server = new Server({ name: 'test', version: '1.0.0' }, { capabilities });
   const all = [...tools, ...further.map((name) => ({ name, inputSchema: { type: 'object' as const } }))];
   // Two pages, as a server with many has them.
   server.setRequestHandler(ListToolsRequestSchema, ({ params }) =>
@@ -80,16 +92,35 @@ export function createTestServer(further: readonly string[] = [], waits: { runni
         return { content: [{ type: 'text', text: 'It did not work.' }], isError: true };
       case 'throw':
         throw new Error('It broke.');
+      case 'process':
+        return { content: [{ type: 'text', text: JSON.stringify({ pid: process.pid, env: process.env }) }] };
+      case 'die':
+        return process.exit(1);
       default:
         return { content: [{ type: 'text', text: name }] };
     }
   });
+  server.setRequestHandler(ListPromptsRequestSchema, () => ({
+    prompts: [{ name: 'greet', description: 'Greets.', arguments: [{ name: 'who', required: true }] }],
+  }));
+  server.setRequestHandler(GetPromptRequestSchema, ({ params }) => ({
+    messages: [{ role: 'user', content: { type: 'text', text: `Greet ${params.arguments?.who}.` } }],
+  }));
+  server.setRequestHandler(ListResourcesRequestSchema, () => ({
+    resources: [{ name: 'notes', uri: 'file:///notes.txt', mimeType: 'text/plain' }],
+  }));
+  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
+    resourceTemplates: [{ name: 'note', uriTemplate: 'note://{id}' }],
+  }));
+  server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }) => ({
+    contents: [{ uri, mimeType: 'text/plain', text: `Content of ${uri}` }],
+  }));
   return server;
 }
 
 export async function startMcpServer(
   t: { after(done: () => Promise<void>): void },
-  { form = 'sessions', before, tools: further = [] }: TestMcpOptions = {},
+  { form = 'sessions', before, port: wanted = 0, tools: further = [] }: TestMcpOptions = {},
 ): Promise<TestMcpServer> {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const heard: IncomingHttpHeaders[] = [];
@@ -123,9 +154,10 @@ export async function startMcpServer(
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(wanted, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const close = async () => {
+    if (!server.listening) return;
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   };

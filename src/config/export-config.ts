@@ -150,7 +150,7 @@ function hiddenOf(document: Document, node: unknown, path: ConfigPath, names: Va
 function isSecretAt(path: ConfigPath, value: string): boolean {
   const keys = path.filter((step) => typeof step === 'string');
   const key = keys.at(-1) ?? '';
-  return secretKeys.has(key) || keys.at(-2) === 'headers' || holdsSecret(key, value);
+  return secretKeys.has(key) || keys.at(-2) === 'headers' || keys.at(-2) === 'env' || holdsSecret(key, value);
 }
 
 /** A kept value as a file has it: secrets as references, and what would be read as one escaped. */

@@ -26,8 +26,8 @@ const urlKeys: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The effective configuration for people: the same shape, secrets replaced by `(secret)`. Values of headers and of
- * `body` are secret as a whole, since anything may be in them; URLs lose user, password and query, a webhook its path.
+ * The effective configuration for people: the same shape, secrets replaced by `(secret)`. Values of headers, of
+ * `env` and of `body` are secret as a whole, since anything may be in them; URLs lose user, password and query, a webhook its path.
  */
 export function redact(config: Config): unknown {
   return redactPart(config);
@@ -40,7 +40,7 @@ export function redactPart(part: object): unknown {
 
 function redactValue(value: unknown, key: string): unknown {
   if (value === undefined || value === null) return value;
-  if ((key === 'headers' || key === 'body') && typeof value === 'object') {
+  if ((key === 'headers' || key === 'env' || key === 'body') && typeof value === 'object') {
     return Object.fromEntries(Object.keys(value).map((name) => [name, secretMark]));
   }
   if (Array.isArray(value)) return value.map((item) => redactValue(item, secretKeys.has(key) ? key : ''));

@@ -82,6 +82,11 @@ export const planSchema = z.strictObject({
   models: orOff(globs().min(1, 'expected at least one model; off allows all'), 'a list of model names')
     .optional()
     .describe('Models it may use; * stands for any characters. Omitted or off: all.'),
+  mcp: orOff(globs(), 'a list of names of MCP servers or tools')
+    .optional()
+    .describe(
+      'MCP servers (`NAME`) and their tools and prompts (`NAME__TOOL`) it may use; * stands for any characters. Omitted or off: all.',
+    ),
   tier_limits: orOff(
     z.record(name('a tier'), tierLimit("Omitted: the tier's own; off: none.")),
     'an object of limits by tier',
@@ -129,6 +134,11 @@ export const keyLimitsSchema = z
   .strictObject({
     ...planSchema.pick({ windows: true, tpm: true, concurrency: true, tokens: true, budget: true }).shape,
     rpm: perMinute('Requests in any 60 seconds.').optional(),
+    mcp: globs()
+      .optional()
+      .describe(
+        'MCP servers (`NAME`) and their tools and prompts (`NAME__TOOL`) it may use. Default: all of the plan.',
+      ),
   })
   .describe("Tighter limits of one key, beside its plan's.");
 
@@ -242,6 +252,7 @@ export const costsSchema = z
     search: cost(1, 'a web search'),
     scrape: cost(1, 'a scraped page'),
     crawl_page: cost(1, 'a crawled page'),
+    mcp: cost(1, 'a call of an MCP server'),
   })
   .describe('A call costs so many units of quota, by its kind.');
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { catalog } from '../inference/providers/catalog.ts';
 import { duration, httpUrl, name, positiveInt, secret } from './scalars.ts';
-import { proxySchema, tlsSchema } from './schema-route.ts';
+import { headersSchema, proxySchema, tlsSchema } from './schema-route.ts';
 
 /** Timeouts of one level. An omitted one comes from the level below (target, alias, provider, built-in). */
 export const timeoutsSchema = z
@@ -148,13 +148,7 @@ export const providerSchema = z.strictObject({
     .describe(
       "true: keys may call every path below its base URL as `/passthrough/NAME/…`, with its credential. They then see all that this credential sees at the provider, other keys' files among it.",
     ),
-  headers: z
-    .record(
-      z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'expected the name of an HTTP header'),
-      z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'expected a value that an HTTP header can hold'),
-    )
-    .default({})
-    .describe('Headers sent with every request to it.'),
+  headers: headersSchema('Headers sent with every request to it.'),
   proxy: proxySchema('it'),
   http2: z
     .boolean()

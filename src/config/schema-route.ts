@@ -10,6 +10,17 @@ export function proxySchema(place: string) {
     );
 }
 
+/** Headers that the operator adds to requests; their values may be secret. */
+export function headersSchema(description: string) {
+  return z
+    .record(
+      z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'expected the name of an HTTP header'),
+      z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'expected a value that an HTTP header can hold'),
+    )
+    .default({})
+    .describe(description);
+}
+
 /** The certificates of a way; `readWhen` says when their files are read. */
 export function tlsSchema(readWhen: string) {
   return z

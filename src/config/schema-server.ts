@@ -11,6 +11,7 @@ import {
   size,
   webhookSecret,
 } from './scalars.ts';
+import { headersSchema } from './schema-route.ts';
 
 const origin = z
   .string({ error: 'expected an origin such as https://app.example.org' })
@@ -331,13 +332,7 @@ export const telemetrySchema = z
           .describe(
             'Base URL of a receiver of OTLP over HTTP, such as http://127.0.0.1:4318; /v1/traces and /v1/metrics are added. Default: what OTEL_EXPORTER_OTLP_ENDPOINT says. Without either nothing is sent.',
           ),
-        headers: z
-          .record(
-            z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'expected the name of an HTTP header'),
-            z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'expected a value that an HTTP header can hold'),
-          )
-          .default({})
-          .describe('Headers sent to the receiver, such as Authorization.'),
+        headers: headersSchema('Headers sent to the receiver, such as Authorization.'),
         traces: z.boolean().default(true).describe('Send traces.'),
         metrics: z.boolean().default(true).describe('Send the metrics of the GenAI conventions, every minute.'),
         sample: z

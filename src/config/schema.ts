@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { name } from './scalars.ts';
 import { dashboardSchema } from './schema-dashboard.ts';
+import { mcpSchema, type mcpServerSchema } from './schema-mcp.ts';
 import type { capabilitiesSchema, modelSchema, targetSchema } from './schema-models.ts';
 import { modelsSchema } from './schema-models.ts';
 import type { keyLimitsSchema, planSchema } from './schema-plans.ts';
@@ -40,6 +41,7 @@ export const configSchema = z.strictObject({
   limits: limitsSchema.prefault({}),
   vectors: vectorsSchema.prefault({}),
   tools: toolsSchema.prefault({}),
+  mcp: mcpSchema.prefault({}),
   fetch: fetchSchema.prefault({}),
   telemetry: telemetrySchema.prefault({}),
   simulator: z
@@ -71,6 +73,7 @@ export type QualityConfig = NonNullable<ModelConfig['quality']>;
 export type ModelType = ModelConfig['type'];
 export type TargetConfig = z.output<typeof targetSchema>;
 export type CapabilitiesConfig = z.output<typeof capabilitiesSchema>;
+export type McpServerConfig = z.output<typeof mcpServerSchema>;
 export type PlanConfig = z.output<typeof planSchema>;
 export type AlertReceiver = Checked['telemetry']['alerts']['to'][number];
 export type SinkConfig = Checked['telemetry']['sinks'][number];

@@ -167,6 +167,12 @@ const providerErrors = {
       'Every provider that can answer says that it is rate limited. The limit is the provider’s and not that of a plan: the header `x-culvert-limited-by: upstream` marks it.',
     remedy: 'Wait for `Retry-After`. The operator adds a credential or another provider to the model.',
   },
+  'mcp-failed': {
+    cause:
+      'The MCP server that has the tool gave no result: it could not be reached, took too long, or its answer was too large or no answer at all. `message` says which.',
+    remedy:
+      'Try again, or ask an operator to look at the server. The log says when a server goes down. Its `timeout` and `max_bytes` are in the configuration.',
+  },
   'no-target': {
     cause:
       'No target of the model can be tried right now, for example because every connection was refused within the last second.',

@@ -47,6 +47,8 @@ export type Failure =
   /** Every provider that could answer says that it has had enough for now. `message` has their words. */
   | { kind: 'upstreams-limited'; model: string; retryAfterMs: number; message: string }
   | PageRefused
+  /** An MCP server elsewhere could not do it. `message` holds its words where it has some. */
+  | { kind: 'mcp-failed'; server: string; message: string }
   | { kind: 'no-target'; model: string; retryAfterMs: number; message: string }
   /** `cause` where reads that cost next to nothing may go on unbooked. */
   | { kind: 'quota-unavailable'; message: string; cause?: 'disk-full' }
@@ -138,6 +140,7 @@ export const failureStatus = {
   'upstreams-failed': 502,
   'upstreams-limited': 429,
   'page-refused': 502,
+  'mcp-failed': 502,
   'no-target': 503,
   'quota-unavailable': 503,
   overloaded: 503,

@@ -8,7 +8,6 @@ import { firecrawlAccountRoutes } from '../http/routes/firecrawl-account.ts';
 import { forwardedRoutes } from '../http/routes/forwarded.ts';
 import { geminiRoutes } from '../http/routes/gemini.ts';
 import { imageRoutes } from '../http/routes/images.ts';
-import { mcpRoute } from '../http/routes/mcp.ts';
 import { messagesRoutes } from '../http/routes/messages.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { modelRoutes } from '../http/routes/models.ts';
@@ -46,6 +45,7 @@ import type { OpenedDashboard } from './dashboard.ts';
 import type { GatewayOptions } from './gateway.ts';
 import type { KeptBodies } from './kept-bodies.ts';
 import { serverLooks } from './looks.ts';
+import { openMcp } from './mcp.ts';
 import { createPageModel } from './page-model.ts';
 import { adminSetup, type Setup } from './setup.ts';
 import { boundedPages, type Storage } from './storage.ts';
@@ -81,10 +81,10 @@ export interface RoutesParts {
 
 /** Every route, with the vector store and the web tools behind them. */
 export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> {
-  const { options, services, books, callers, setup, metrics, resolve, onTrouble, onUnexpected } = parts;
+  const { options, services, books, callers, setup, metrics, resolve, onTrouble } = parts;
   const { folder, stores, secrets } = books;
   const { config, version, log } = options;
-  const { clock, admission, snapshot, health, transport } = services;
+  const { clock, snapshot, health, transport } = services;
   const { counters } = stores;
   const ledger = { ...stores.ledger, find: findIn(stores.ledger, parts.refusals) };
   const { ring, plans } = callers;
@@ -93,8 +93,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   const vectors = await openVectors({ ...parts, config, folder, stores, clock, onKept });
   parts.storage.count({ vectors: vectors.keptBytes, uploads: services.spool.bytesOf });
   parts.opened(vectors.close);
-  const background = createBackgroundRuns(services);
-  parts.opened(background.close);
+  const background = opened(parts, createBackgroundRuns(services));
   const pageModel = createPageModel(services, ring);
   const tools = openTools({
     services,
@@ -108,6 +107,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     onTrouble,
   });
   parts.opened(tools.close);
+  const mcp = opened(parts, openMcp(parts));
   const crawls = openCrawls({
     services,
     config: () => snapshot().config,
@@ -173,7 +173,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ...crawls.routes,
     ...firecrawlAccountRoutes({ counters, ledger, plans, clock, running: crawls.running }),
     ...unsupportedFirecrawlRoutes(),
-    mcpRoute({ routes: () => all, admission, clock, version, onUnexpected }),
+    ...mcp.routes(() => all),
     requestRoute(ledger),
     usageRoute({ counters, ledger, plans, storage: services.storage, clock }),
     ...adminRoutes({ handle: async (request) => (await adminApi()).handle(request) }, clock),
@@ -188,6 +188,11 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
 
 function soundRoutes(services: Services, ring: Callers['ring']): Route[] {
   return [...speechRoutes(services), ...transcriptionRoutes(services), ...realtimeRoutes(services, ring)];
+}
+
+function opened<T extends { close(): Promise<void> | void }>(parts: Pick<RoutesParts, 'opened'>, part: T): T {
+  parts.opened(part.close);
+  return part;
 }
 
 /** Refused requests of which the ledger has no row are still known for a while. */

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { startMcpServer, type TestMcpOptions } from '../../test/start-mcp-server.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import { createGuardedServers, type GuardedServer } from './guarded-servers.ts';
-import { isMcpFault, type McpFault } from './mcp-fault.ts';
+import { McpFault } from './mcp-fault.ts';
 import type { McpSession } from './session.ts';
 
 const long = { timeoutMs: 60_000 };
@@ -16,7 +16,7 @@ async function opened(
 ): Promise<{ server: Awaited<ReturnType<typeof startMcpServer>>; session: McpSession }> {
   const server = await startMcpServer(t, options);
   const session = await guarded([server.place]).open({ url: server.url, bytesMax, ...long, ...given });
-  if (isMcpFault(session)) assert.fail(session.message);
+  if (session instanceof McpFault) assert.fail(session.message);
   t.after(session.close);
   return { server, session };
 }
@@ -27,7 +27,7 @@ const guarded = (allowed: readonly string[], resolve = here) =>
   createGuardedServers({ rules: () => ({ ports: [80, 443], allow_private: allowed }), resolve, version: '1.0.0' });
 
 function faultIn(value: object): McpFault {
-  assert.ok(isMcpFault(value), JSON.stringify(value));
+  assert.ok(value instanceof McpFault, JSON.stringify(value));
   return value;
 }
 
@@ -39,7 +39,7 @@ for (const form of ['sessions', 'stateless'] as const) {
   test(`${form}: all pages of the tools are listed and a tool is called, with the headers of the caller`, async (t) => {
     const { server, session } = await opened(t, { form }, { headers: { authorization: 'Bearer mine', host: 'other' } });
     const tools = await session.listTools(long);
-    if (isMcpFault(tools)) assert.fail(tools.message);
+    if (tools instanceof McpFault) assert.fail(tools.message);
     assert.deepEqual(
       tools.map(({ name }) => name),
       ['add', 'large', 'wait', 'fail', 'throw'],
@@ -47,7 +47,7 @@ for (const form of ['sessions', 'stateless'] as const) {
     const sum = await session.callTool('add', { a: 2, b: 3 }, long);
     assert.deepEqual(sum, { content: [{ type: 'text', text: '5' }], structuredContent: { sum: 5 } });
     const failed = await session.callTool('fail', {}, long);
-    assert.ok(!isMcpFault(failed) && failed.isError);
+    assert.ok(!(failed instanceof McpFault) && failed.isError);
     assert.match(faultIn(await session.callTool('throw', {}, long)).message, /^refused: It broke\. \(-32603\)$/);
     for (const headers of server.heard()) {
       assert.equal(headers.authorization, 'Bearer mine');
@@ -60,7 +60,7 @@ for (const form of ['sessions', 'stateless'] as const) {
     const fault = faultIn(await session.callTool('large', { chars: bytesMax }, long));
     assert.equal(fault.reason, 'too-large');
     const fits = await session.callTool('large', { chars: bytesMax - 1_000 }, long);
-    assert.ok(!isMcpFault(fits));
+    assert.ok(!(fits instanceof McpFault));
   });
 
   test(`${form}: a call that takes too long ends, and the server hears of it`, async (t) => {
@@ -77,7 +77,7 @@ test('whoever leaves ends the call, and others in the same session are not delay
   const leaving = new AbortController();
   const slow = session.callTool('wait', {}, { ...long, signal: leaving.signal });
   await waitingFor(() => server.waiting() === 1);
-  assert.ok(!isMcpFault(await session.callTool('add', { a: 1, b: 1 }, long)));
+  assert.ok(!((await session.callTool('add', { a: 1, b: 1 }, long)) instanceof McpFault));
   leaving.abort();
   assert.equal(faultIn(await slow).reason, 'aborted');
   await waitingFor(() => server.waiting() === 0);

@@ -1,6 +1,6 @@
 import { createFetchGuard, type FetchRules, type ResolveAddresses } from '../net/fetch-guard.ts';
 import { guardedConnect } from './guarded-connect.ts';
-import { isMcpFault, type McpFault, mcpFault } from './mcp-fault.ts';
+import { McpFault } from './mcp-fault.ts';
 import type { CallBounds, McpSession } from './session.ts';
 
 export interface GuardedServer extends CallBounds {
@@ -26,12 +26,12 @@ export function createGuardedServers(parts: {
   return {
     async open({ url: text, headers = {}, bytesMax, ...bounds }) {
       const url = URL.parse(text);
-      if (url === null) return mcpFault('blocked', 'may not be asked: it is not a URL');
+      if (url === null) return new McpFault('blocked', 'may not be asked: it is not a URL');
       const guard = createFetchGuard(parts.rules(), parts.resolve);
       // Connections are checked too, but they know an origin only.
       const verdict = await guard.check(url);
       if (!verdict.ok && verdict.reason === 'blocked') {
-        return mcpFault('blocked', `may not be asked: ${verdict.message}`);
+        return new McpFault('blocked', `may not be asked: ${verdict.message}`);
       }
       const [{ createMcpFetch }, { openHttpSession }] = await Promise.all([
         import('./mcp-fetch.ts'),
@@ -39,7 +39,7 @@ export function createGuardedServers(parts: {
       ]);
       const http = createMcpFetch({ connectTo: (origin) => guardedConnect(origin, guard), bytesMax });
       const session = await openHttpSession(url, http, { ...bounds, headers, version: parts.version });
-      if (isMcpFault(session)) {
+      if (session instanceof McpFault) {
         await http.close();
         return session;
       }

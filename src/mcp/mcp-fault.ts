@@ -1,29 +1,33 @@
-/** Why an MCP server elsewhere gave nothing. */
-export interface McpFault {
-  kind: 'mcp-fault';
-  /**
-   * `blocked`: the guard refused its address. `unauthorized`: it wants other credentials. `session-lost`: it forgot the
-   * session, and a new one may do. `refused`: it answered with an error of the protocol or of HTTP. `broken`: what came
-   * is no answer. `aborted`: nobody waits any more.
-   */
-  reason:
-    | 'blocked'
-    | 'unreachable'
-    | 'unauthorized'
-    | 'session-lost'
-    | 'refused'
-    | 'timeout'
-    | 'too-large'
-    | 'broken'
-    | 'aborted';
+/**
+ * `blocked`: the guard refused its address. `unauthorized`: it wants other credentials. `session-lost`: it forgot the
+ * session, and a new one may do. `refused`: it answered with an error of the protocol or of HTTP. `broken`: what came is
+ * no answer. `aborted`: nobody waits any more. `resting`: it is down, and was not asked. `busy`: all its sessions are at
+ * work.
+ */
+export type McpFaultReason =
+  | 'blocked'
+  | 'unreachable'
+  | 'unauthorized'
+  | 'session-lost'
+  | 'refused'
+  | 'timeout'
+  | 'too-large'
+  | 'broken'
+  | 'aborted'
+  | 'resting'
+  | 'busy';
+
+/** Why an MCP server elsewhere gave nothing. It is a class, because an object of any shape may come from a server. */
+export class McpFault {
+  readonly reason: McpFaultReason;
   /** Says what the server did, such as `took longer than 30 s`. It names no address and no credential. */
-  message: string;
-}
+  readonly message: string;
+  /** When it makes sense to ask again; null: nobody knows. */
+  readonly retryAfterMs: number | null;
 
-export function mcpFault(reason: McpFault['reason'], message: string): McpFault {
-  return { kind: 'mcp-fault', reason, message };
-}
-
-export function isMcpFault(value: object): value is McpFault {
-  return 'kind' in value && value.kind === 'mcp-fault';
+  constructor(reason: McpFaultReason, message: string, retryAfterMs: number | null = null) {
+    this.reason = reason;
+    this.message = message;
+    this.retryAfterMs = retryAfterMs;
+  }
 }

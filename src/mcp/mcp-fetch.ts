@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { Agent, type buildConnector, fetch } from 'undici';
 import type { Connect } from '../inference/transport/connect.ts';
-import { type McpFault, mcpFault } from './mcp-fault.ts';
+import { McpFault } from './mcp-fault.ts';
 
 /** The request that a fetch belongs to. The SDK has one signal for a whole session only. */
 export interface CallInProgress {
@@ -79,7 +79,7 @@ function bounded(bytesMax: number, call: CallInProgress | undefined): TransformS
     transform(chunk, controller) {
       bytes += chunk.length;
       if (bytes <= bytesMax) return controller.enqueue(chunk);
-      const fault = mcpFault('too-large', `answered with more than ${bytesMax} bytes`);
+      const fault = new McpFault('too-large', `answered with more than ${bytesMax} bytes`);
       call?.fail(fault);
       controller.error(new Error(fault.message));
     },

@@ -6,16 +6,24 @@ import {
   type CallToolResult,
   CallToolResultSchema,
   ErrorCode,
+  type GetPromptResult,
+  GetPromptResultSchema,
+  ListPromptsResultSchema,
+  ListResourcesResultSchema,
+  ListResourceTemplatesResultSchema,
   ListToolsResultSchema,
   McpError,
+  type ReadResourceResult,
+  ReadResourceResultSchema,
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js';
 import type { JsonSchemaValidator, jsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/types.js';
 import { codeOf } from '../inference/transport/transport-error.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { Blocked } from './guarded-connect.ts';
-import { type McpFault, mcpFault } from './mcp-fault.ts';
+import { McpFault } from './mcp-fault.ts';
 import { callInProgress, type McpFetch } from './mcp-fetch.ts';
+import type { Offered } from './offered.ts';
 
 /** Tools and results as MCP writes them. */
 export type { CallToolResult as McpResult, Tool as McpTool };
@@ -26,6 +34,16 @@ export interface McpSession {
   listTools(bounds: CallBounds): Promise<readonly Tool[] | McpFault>;
   /** A call that the tool itself could not do is a result with `isError`. */
   callTool(name: string, args: JsonObject, bounds: CallBounds): Promise<CallToolResult | McpFault>;
+  /** Everything that it lists; nothing where it says that it has no such thing. */
+  lists(bounds: CallBounds): Promise<Offered | McpFault>;
+  getPrompt(
+    name: string,
+    args: Readonly<Record<string, string>>,
+    bounds: CallBounds,
+  ): Promise<GetPromptResult | McpFault>;
+  readResource(uri: string, bounds: CallBounds): Promise<ReadResourceResult | McpFault>;
+  /** False: the connection was lost, or it was closed. */
+  isOpen(): boolean;
   /** Ends running calls. */
   close(): Promise<void>;
 }
@@ -36,7 +54,7 @@ export interface CallBounds {
   signal?: AbortSignal | undefined;
 }
 
-/** Tools of one server that are listed; the others are left out. */
+/** Tools of one server that are listed; the others are left out. As many prompts, resources and templates. */
 const toolsMax = 1_000;
 
 /** Servers that cannot do what a newer client offers are asked for less. The server may ask nothing of us. */
@@ -50,19 +68,54 @@ export async function openSession(
     await client.close();
     return fault;
   }
+  let state: 'open' | 'closed' = 'open';
+  client.onclose = () => {
+    state = 'closed';
+  };
+  const tools = (options: RequestOptions) =>
+    allPages(async (params) => {
+      const page = await client.request({ method: 'tools/list', params }, ListToolsResultSchema, options);
+      return { items: page.tools, nextCursor: page.nextCursor };
+    });
+  const prompts = (options: RequestOptions) =>
+    allPages(async (params) => {
+      const page = await client.request({ method: 'prompts/list', params }, ListPromptsResultSchema, options);
+      return { items: page.prompts, nextCursor: page.nextCursor };
+    });
+  const resources = (options: RequestOptions) =>
+    allPages(async (params) => {
+      const page = await client.request({ method: 'resources/list', params }, ListResourcesResultSchema, options);
+      return { items: page.resources, nextCursor: page.nextCursor };
+    });
+  const templates = (options: RequestOptions) =>
+    allPages(async (params) => {
+      const method = 'resources/templates/list';
+      const page = await client.request({ method, params }, ListResourceTemplatesResultSchema, options);
+      return { items: page.resourceTemplates, nextCursor: page.nextCursor };
+    });
   return {
-    async listTools(bounds) {
-      return within(bounds, async (options) => {
-        const tools: Tool[] = [];
-        for (let cursor: string | undefined; tools.length < toolsMax; ) {
-          const params = cursor === undefined ? {} : { cursor };
-          const page = await client.request({ method: 'tools/list', params }, ListToolsResultSchema, options);
-          tools.push(...page.tools);
-          cursor = page.nextCursor;
-          if (cursor === undefined || page.tools.length === 0) break;
-        }
-        return tools.slice(0, toolsMax);
-      });
+    isOpen: () => state === 'open',
+    listTools: (bounds) => within(bounds, tools),
+    lists(bounds) {
+      const has = client.getServerCapabilities() ?? {};
+      return within(bounds, async (options) => ({
+        tools: has.tools === undefined ? [] : await tools(options),
+        prompts: has.prompts === undefined ? [] : await prompts(options),
+        resources: has.resources === undefined ? [] : await resources(options),
+        // Many servers with resources know no templates and say so by an error.
+        templates: has.resources === undefined ? [] : await templates(options).catch(noneWhereUnknown),
+      }));
+    },
+    getPrompt(name, args, bounds) {
+      const params = { name, arguments: { ...args } };
+      return within(bounds, (options) =>
+        client.request({ method: 'prompts/get', params }, GetPromptResultSchema, options),
+      );
+    },
+    readResource(uri, bounds) {
+      return within(bounds, (options) =>
+        client.request({ method: 'resources/read', params: { uri } }, ReadResourceResultSchema, options),
+      );
     },
     callTool(name, args, bounds) {
       const params = { name, arguments: args };
@@ -92,6 +145,24 @@ const trustingValidator: jsonSchemaValidator = {
   },
 };
 
+async function allPages<T>(
+  ask: (params: { cursor?: string }) => Promise<{ items: readonly T[]; nextCursor?: string | undefined }>,
+): Promise<readonly T[]> {
+  const all: T[] = [];
+  for (let cursor: string | undefined; all.length < toolsMax; ) {
+    const { items, nextCursor } = await ask(cursor === undefined ? {} : { cursor });
+    all.push(...items);
+    cursor = nextCursor;
+    if (cursor === undefined || items.length === 0) break;
+  }
+  return all.slice(0, toolsMax);
+}
+
+function noneWhereUnknown(error: unknown): readonly [] {
+  if (error instanceof McpError && error.code === ErrorCode.MethodNotFound) return [];
+  throw error;
+}
+
 async function within<T>(
   { timeoutMs, signal }: CallBounds,
   work: (options: RequestOptions) => Promise<T>,
@@ -102,9 +173,12 @@ async function within<T>(
     fault ??= why;
     ending.abort(why.message);
   };
-  const leave = () => fail(mcpFault('aborted', 'was not waited for'));
-  if (signal?.aborted) return mcpFault('aborted', 'was not waited for');
-  const timer = setTimeout(() => fail(mcpFault('timeout', `took longer than ${timeoutMs / 1_000} s`)), timeoutMs);
+  const leave = () => fail(new McpFault('aborted', 'was not waited for'));
+  if (signal?.aborted) return new McpFault('aborted', 'was not waited for');
+  const timer = setTimeout(
+    () => fail(new McpFault('timeout', `took longer than ${Math.ceil(timeoutMs) / 1_000} s`)),
+    timeoutMs,
+  );
   signal?.addEventListener('abort', leave, { once: true });
   // The SDK's own timer is behind ours.
   const options = { signal: ending.signal, timeout: timeoutMs + 1_000 };
@@ -124,22 +198,23 @@ const wordsMax = 500;
 function faultOf(error: unknown): McpFault {
   if (error instanceof StreamableHTTPError) return faultOfStatus(error.code ?? 0);
   if (error instanceof McpError) {
-    if (error.code === ErrorCode.ConnectionClosed) return mcpFault('unreachable', 'closed the connection');
+    if (error.code === ErrorCode.ConnectionClosed) return new McpFault('unreachable', 'closed the connection');
     const words = error.message.replace(/^MCP error -?\d+: /, '').slice(0, wordsMax);
-    return mcpFault('refused', `refused: ${words} (${error.code})`);
+    return new McpFault('refused', `refused: ${words} (${error.code})`);
   }
+  if (codeOf(error) !== 'unknown') return new McpFault('unreachable', `could not be reached (${codeOf(error)})`);
   const { cause } = error as { cause?: unknown };
-  if (cause instanceof Blocked) return mcpFault('blocked', `may not be asked: ${cause.message}`);
+  if (cause instanceof Blocked) return new McpFault('blocked', `may not be asked: ${cause.message}`);
   if (error instanceof TypeError && cause !== undefined) {
-    return mcpFault('unreachable', `could not be reached (${codeOf(cause)})`);
+    return new McpFault('unreachable', `could not be reached (${codeOf(cause)})`);
   }
-  return mcpFault('broken', 'answered with what is no message of MCP');
+  return new McpFault('broken', 'answered with what is no message of MCP');
 }
 
 function faultOfStatus(status: number): McpFault {
-  if (status === 401 || status === 403) return mcpFault('unauthorized', `wants other credentials (${status})`);
+  if (status === 401 || status === 403) return new McpFault('unauthorized', `wants other credentials (${status})`);
   // Its sessions end so. A first message gets it where there is no server of MCP.
-  if (status === 404) return mcpFault('session-lost', 'knows no such session (404)');
-  if (status < 300) return mcpFault('broken', 'answered with what is no message of MCP');
-  return mcpFault('refused', `answered ${status}`);
+  if (status === 404) return new McpFault('session-lost', 'knows no such session (404)');
+  if (status < 300) return new McpFault('broken', 'answered with what is no message of MCP');
+  return new McpFault('refused', `answered ${status}`);
 }

@@ -15,6 +15,7 @@ const pro: Plan = {
   scope: 'account',
   abandoned: 'tokens',
   models: null,
+  mcp: null,
   rpm: null,
   tpm: null,
   concurrency: null,

@@ -95,6 +95,16 @@ export function planAllows(plan: Plan, alias: string): boolean {
   return plan.models === null || plan.models.some((glob) => matchesGlob(glob, alias));
 }
 
+/**
+ * Whether this caller may use an MCP server, or its tool or prompt `name` (`server__tool`): the plan and the key must
+ * both allow it. Their globs name servers, with all of their tools, or tools.
+ */
+export function mayUseMcp(plan: Plan, { limits }: Principal, server: string, name = server): boolean {
+  return [plan.mcp, limits?.mcp ?? null].every(
+    (globs) => globs === null || globs.some((glob) => matchesGlob(glob, server) || matchesGlob(glob, name)),
+  );
+}
+
 /** Every limit that a request of this caller on a model of this tier must pass: its plan's, then its key's own. */
 function limitSetOf(plan: Plan, own: KeyLimits | null, principal: Principal, tier: string | null): LimitSet {
   const { account, tenant } = principal;

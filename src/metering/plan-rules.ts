@@ -16,6 +16,7 @@ export function planOf(name: string, written: PlanConfig, tiers: Config['tiers']
     name,
     scope: written.scope,
     models: written.models === undefined || written.models === 'off' ? null : written.models,
+    mcp: written.mcp === undefined || written.mcp === 'off' ? null : written.mcp,
     ...keyLimitsOf(written),
     tiers: tiersOf(written, tiers),
     abandoned: written.abandoned ?? 'tokens',
@@ -32,7 +33,7 @@ export function planOf(name: string, written: PlanConfig, tiers: Config['tiers']
 }
 
 /** The limits of plans and of single keys. A limit that is left out does not exist. */
-export function keyLimitsOf(written: KeyLimitsConfig): KeyLimits {
+export function keyLimitsOf(written: Omit<KeyLimitsConfig, 'mcp'>): KeyLimits {
   return {
     rpm: number(written.rpm),
     tpm: number(written.tpm),

@@ -7,6 +7,8 @@ export interface Plan {
   scope: 'account' | 'key';
   /** Globs over aliases; null: all. */
   models: readonly string[] | null;
+  /** Globs over MCP servers and their tools; null: all. */
+  mcp: readonly string[] | null;
   /** Requests in any 60 s. */
   rpm: number | null;
   /** Tokens in any 60 s, post-paid. */

@@ -6,7 +6,10 @@ export type ToolName = 'search' | 'scrape' | 'map';
 
 /** Cost of a tool call, held at once before anything is fetched. */
 export interface ToolCharge {
-  tool: ToolName;
+  /** `mcp`: a call of an MCP server elsewhere. */
+  tool: ToolName | 'mcp';
+  /** Its name in the ledger; absent: none. */
+  about?: string;
   /** Pages that it may read beside: each at the cost of a scrape. */
   pagesMax: number;
 }

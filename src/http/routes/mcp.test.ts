@@ -4,7 +4,7 @@ import { startBareServer } from '../../../test/contract/bare-server.ts';
 import { sendWhole } from '../../inference/spine/sink.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import type { Route } from '../exchange.ts';
-import { mcpRoute } from './mcp.ts';
+import { mcpRoutes } from './mcp.ts';
 import { toolErrors } from './tool-errors.ts';
 
 /** A server of `/mcp` behind which `scrape` is handled so. */
@@ -21,7 +21,7 @@ async function startMcp(t: TestContext, handle: Route['handle']) {
     dialect: toolErrors,
     handle,
   };
-  const mcp = mcpRoute({
+  const mcp = mcpRoutes({
     routes: () => [scrape],
     admission: {
       admit: () => ({ kind: 'admitted', headers: [], calls: [], form: 'openai', release: () => released++ }),
@@ -29,9 +29,15 @@ async function startMcp(t: TestContext, handle: Route['handle']) {
     },
     clock: systemClock,
     version: '0.0.0-test',
+    upstream: {
+      none: true,
+      has: () => false,
+      lists: () => Promise.reject(new Error('no other servers here')),
+      prepare: () => Promise.reject(new Error('no other servers here')),
+    },
     onUnexpected: (error, requestId) => told.push([error, requestId]),
   });
-  const server = await startBareServer(t, { routes: [mcp] });
+  const server = await startBareServer(t, { routes: mcp });
   const params = { name: 'scrape', arguments: { url: 'https://example.org' } };
   const scraped = () =>
     fetch(`${server.url}/mcp`, {

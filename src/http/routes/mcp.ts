@@ -7,6 +7,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts'
 import type { Trace } from '../../kernel/trace.ts';
 import type { Admission } from '../../metering/admission.ts';
 import type { ApiCall } from '../../tools/mcp/mcp-tools.ts';
+import type { UpstreamTools } from '../../tools/mcp/upstream-tools.ts';
 import { type Exchange, errorContextOf, headerOf, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { refusalOf } from '../refusal.ts';
@@ -15,6 +16,7 @@ export interface McpParts {
   /** The whole route table: tools are calls of it. */
   routes(): readonly Route[];
   admission: Admission;
+  upstream: UpstreamTools;
   clock: Clock;
   version: string;
   /** Hears of unexpected errors; the caller got a result with the request id. */
@@ -26,22 +28,32 @@ const bodyBytesMax = 1024 * 1024;
 
 /**
  * `POST /mcp`: MCP's Streamable HTTP without sessions, so GET and DELETE are 405. A message costs and counts what the
- * call that its tool is does: the rest of the protocol is free.
+ * call that its tool is does: the rest of the protocol is free. `/mcp/NAME` offers one other server alone.
  */
-export function mcpRoute(parts: McpParts): Route {
-  return {
-    method: 'POST',
-    path: '/mcp',
-    auth: 'key',
-    quota: 'free',
-    endpoint: 'mcp',
-    dialect: mcpErrors,
-    summary: 'Model Context Protocol: search, scrape, crawl, vectors and models as tools',
-    handle: (exchange) => answerMessage(parts, exchange),
-  };
+export function mcpRoutes(parts: McpParts): Route[] {
+  const shared = { method: 'POST', auth: 'key', quota: 'free', endpoint: 'mcp', dialect: mcpErrors } as const;
+  return [
+    {
+      ...shared,
+      path: '/mcp',
+      summary: 'Model Context Protocol: search, scrape, crawl, vectors, models, and other MCP servers, as tools',
+      handle: (exchange) => answerMessage(parts, exchange, null),
+    },
+    {
+      ...shared,
+      path: '/mcp/:server',
+      summary: 'Model Context Protocol: one of the configured MCP servers',
+      handle(exchange) {
+        const { server = '' } = exchange.params;
+        if (parts.upstream.has(exchange.principal!, server)) return answerMessage(parts, exchange, server);
+        const message = `There is no MCP server '${server.slice(0, 64)}' that this key may use.`;
+        return refuse(exchange.client, { kind: 'not-found', message }, []);
+      },
+    },
+  ];
 }
 
-async function answerMessage(parts: McpParts, exchange: Exchange): Promise<void> {
+async function answerMessage(parts: McpParts, exchange: Exchange, only: string | null): Promise<void> {
   const leaving = new AbortController();
   const { client } = exchange;
   client.onGone(() => leaving.abort());
@@ -59,6 +71,7 @@ async function answerMessage(parts: McpParts, exchange: Exchange): Promise<void>
       name: headerOf(exchange, 'mcp-name'),
     },
     version: parts.version,
+    offer: { only, lists: parts.upstream.none ? null : () => parts.upstream.lists(exchange.principal!, only) },
     call: (call, signal) => callApi(parts, exchange, call, signal),
     signal: leaving.signal,
   });

@@ -15,7 +15,9 @@ export type ToolMeterCall = Pick<
 
 /** The tool, and how many pages it may scrape beside. */
 export interface ToolCallCharge {
-  tool: 'search' | 'scrape' | 'map';
+  tool: 'search' | 'scrape' | 'map' | 'mcp';
+  /** The tool of an MCP server, in the place of a model; absent: none. */
+  about?: string;
   pagesMax: number;
 }
 
@@ -52,14 +54,14 @@ export function createToolMeter(services: SpineServices): ToolCallMeter {
   };
 }
 
-function claimFor(costs: Costs, call: ToolMeterCall, { tool, pagesMax }: ToolCallCharge): Claim {
+function claimFor(costs: Costs, call: ToolMeterCall, { tool, about = '', pagesMax }: ToolCallCharge): Claim {
   const { requestId, principal, admitted, atMs, trace } = call;
   return {
     requestId,
     principal,
     admitted,
-    endpoint: tool,
-    alias: '',
+    endpoint: tool === 'mcp' ? 'mcp-call' : tool,
+    alias: about,
     tier: null,
     costMilli: milliOf(costs, tool, pagesMax),
     inputTokensEstimate: 0,

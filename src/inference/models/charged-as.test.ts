@@ -8,6 +8,7 @@ const planWith = (tiers: Record<string, TierLimits>): Plan => ({
   name: 'pro',
   scope: 'account',
   models: null,
+  mcp: null,
   rpm: null,
   tpm: null,
   concurrency: null,

@@ -1,16 +1,17 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
-import { CallToolRequestSchema, type CallToolResult, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { answerStateless, statedVersion } from './answer-stateless.ts';
+import { describedOffer, type McpOffer, methodsFor } from './mcp-methods.ts';
 import type { ApiCall } from './mcp-tools.ts';
-import { callTool, instructions, listedTools } from './offered-tools.ts';
 
 export interface McpMessage {
   /** JSON-RPC, parsed: one message. */
   message: JsonObject;
   headers: McpHeaders;
   version: string;
+  offer: McpOffer;
   /** Does a call of our own API for whoever sent the message; null when they left. */
   call(call: ApiCall, signal: AbortSignal): Promise<{ status: number; body: JsonValue } | null>;
   /** The sender left. */
@@ -43,14 +44,17 @@ export function answerMcp(given: McpMessage): Promise<McpAnswer | null> {
 /** Of the revisions up to 2025-11-25. */
 async function answerInitialized(asked: McpMessage): Promise<McpAnswer | null> {
   const { signal } = asked;
-  const server = new Server({ name: 'culvert', version: asked.version }, { capabilities: { tools: {} }, instructions });
+  const server = new Server({ name: 'culvert', version: asked.version }, describedOffer(asked.offer));
+  const methods = methodsFor(asked);
   /** The call that the message made, if any: it must have settled before we go. */
-  let running: Promise<CallToolResult> | null = null;
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listedTools }));
-  server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
-    running = callTool(asked, params.name, (params.arguments ?? {}) as JsonObject);
-    return running;
-  });
+  let running: Promise<unknown> | null = null;
+  server.fallbackRequestHandler = ({ method, params = {} }) => {
+    const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
+    if (run === undefined) throw new McpError(ErrorCode.MethodNotFound, 'Method not found');
+    const done = run(params as JsonObject);
+    running = done;
+    return done;
+  };
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await server.connect(transport);
   try {
@@ -59,7 +63,7 @@ async function answerInitialized(asked: McpMessage): Promise<McpAnswer | null> {
       left(signal),
     ]);
     if (response !== null) return { status: response.status, body: await response.text() };
-    await running;
+    await Promise.allSettled([running]);
     return null;
   } finally {
     await server.close();

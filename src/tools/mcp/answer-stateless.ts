@@ -1,20 +1,20 @@
 import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/sdk/types.js';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import type { McpAnswer, McpHeaders, McpMessage } from './answer-mcp.ts';
-import { callTool, instructions, listedTools } from './offered-tools.ts';
+import { describedOffer, methodsFor, RpcFault } from './mcp-methods.ts';
 
 /** The revision without sessions: every message says its version, and is answered by itself. */
 export const statelessVersion = '2026-07-28';
 const supportedVersions = [statelessVersion, ...SUPPORTED_PROTOCOL_VERSIONS];
 const reserved = 'io.modelcontextprotocol';
-/** How long clients may keep answers that are the same for every key. */
+/** How long clients may keep answers: our own tools are the same for every key, those of other servers are not. */
 const cached = { ttlMs: 300_000, cacheScope: 'public' } as const;
+const cachedForKey = { ttlMs: 60_000, cacheScope: 'private' } as const;
 
 const headerMismatch = -32_020;
 const unsupportedVersion = -32_022;
 const invalidRequest = -32_600;
 const methodNotFound = -32_601;
-const invalidParams = -32_602;
 
 /** What a message says its version is, in its `_meta` or a header; null: it is of a revision that begins by `initialize`. */
 export function statedVersion({ params }: JsonObject, { protocolVersion }: McpHeaders): string | null {
@@ -38,20 +38,21 @@ export async function answerStateless(asked: McpMessage, version: string): Promi
     const data = { supported: supportedVersions, requested: version };
     return failed(id, 400, unsupportedVersion, 'Unsupported protocol version', data);
   }
-  switch (method) {
-    case 'server/discover':
-      return done(asked, { supportedVersions, capabilities: { tools: {} }, instructions, ...cached });
-    case 'tools/list':
-      return done(asked, { tools: listedTools as unknown as JsonValue, ...cached });
-    case 'tools/call': {
-      const { name, arguments: args = {} } = params;
-      if (typeof name !== 'string') return failed(id, 200, invalidParams, "'params.name' must be the name of a tool.");
-      if (!isObject(args)) return failed(id, 200, invalidParams, "'params.arguments' must be an object.");
-      const result = await callTool(asked, name, args);
-      return asked.signal.aborted ? null : done(asked, result as unknown as JsonObject);
-    }
-    default:
-      return failed(id, 404, methodNotFound, `There is no method '${String(method).slice(0, 100)}'.`);
+  const kept = asked.offer.lists === null ? cached : cachedForKey;
+  if (method === 'server/discover') return done(asked, { supportedVersions, ...describedOffer(asked.offer), ...kept });
+  const methods = methodsFor(asked);
+  const run = typeof method === 'string' && Object.hasOwn(methods, method) ? methods[method] : undefined;
+  if (run === undefined) {
+    return failed(id, 404, methodNotFound, `There is no method '${String(method).slice(0, 100)}'.`);
+  }
+  try {
+    const result = await run(params);
+    if (asked.signal.aborted) return null;
+    if (String(method).endsWith('/list')) return done(asked, { ...result, ...kept });
+    return done(asked, method === 'resources/read' ? { ...result, ttlMs: 0, cacheScope: 'private' } : result);
+  } catch (error) {
+    if (error instanceof RpcFault) return failed(id, 200, error.code, error.message);
+    throw error;
   }
 }
 
@@ -62,7 +63,10 @@ function mismatchOf({ message, headers }: McpMessage, params: JsonObject): strin
     ['MCP-Protocol-Version', headers.protocolVersion, meta[`${reserved}/protocolVersion`]],
     ['Mcp-Method', headers.method, message.method],
   ];
-  if (message.method === 'tools/call') required.push(['Mcp-Name', decoded(headers.name), params.name]);
+  const named = { 'tools/call': params.name, 'prompts/get': params.name, 'resources/read': params.uri };
+  if (String(message.method) in named) {
+    required.push(['Mcp-Name', decoded(headers.name), named[message.method as keyof typeof named]]);
+  }
   for (const [header, said, due] of required) {
     if (said === undefined) return `The header ${header} is missing.`;
     if (said !== due) return `The header ${header} contradicts the body.`;

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { duration, globs, httpUrl, positiveInt, secret, size } from './scalars.ts';
+import { headersSchema } from './schema-route.ts';
+
+/** What stands between the name of a server and that of its tool. */
+export const mcpSeparator = '__';
+
+const serverName = z
+  .string()
+  .regex(
+    /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/,
+    'a server has small letters, digits and single hyphens in its name, a letter first',
+  )
+  .max(32, 'the name of a server has at most 32 characters')
+  .meta({ kind: 'name' });
+
+export const mcpServerSchema = z
+  .strictObject({
+    url: httpUrl().optional().describe('Its address, for Streamable HTTP.'),
+    command: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('The program to run instead, which speaks over standard input and output. Only a file can say this.'),
+    args: z.array(z.string().max(8_192)).max(100).default([]).describe('Arguments of the program.'),
+    env: z
+      .record(z.string().min(1).max(200), secret(0))
+      .default({})
+      .describe('Variables of the program, beside PATH, HOME and a few more. It gets none of Culvert’s own.'),
+    processes: positiveInt(100)
+      .default(8)
+      .describe('Most processes of the program at one time. Each key that calls it has one of its own.'),
+    headers: headersSchema('Headers sent with every message to the url.'),
+    tools: z
+      .strictObject({
+        allow: globs()
+          .optional()
+          .describe('Tools, prompts that are offered; * stands for any characters. Default: all.'),
+        deny: globs().default([]).describe('Those of them that are not.'),
+      })
+      .prefault({})
+      .describe('Which of its tools and prompts are offered.'),
+    timeout: duration({ min: '10ms', max: '1h' }).prefault('60s').describe('Longest time of a call.'),
+    max_bytes: size({ max: '64mb' }).prefault('4mb').describe('Most bytes of an answer, decoded.'),
+  })
+  .refine(({ url, command }) => (url === undefined) !== (command === undefined), {
+    error: 'give either url or command',
+  })
+  .describe('An MCP server elsewhere.');
+
+/** MCP servers whose tools are offered here. */
+export const mcpSchema = z
+  .strictObject({
+    servers: z
+      .record(serverName, mcpServerSchema)
+      .default({})
+      .describe(`MCP servers whose tools are offered at /mcp, as \`NAME${mcpSeparator}TOOL\`, by their names.`),
+  })
+  .describe('MCP servers elsewhere, whose tools keys may call here.');

@@ -1,0 +1,117 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Config, McpServerConfig } from '../config/schema.ts';
+import { createConnect } from '../inference/transport/connect.ts';
+import { createLookup } from '../inference/transport/lookup.ts';
+import type { ProxyOf } from '../inference/transport/proxy.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { McpFetch } from './mcp-fetch.ts';
+import { type Standing, type UpstreamParts, UpstreamServer } from './upstream-server.ts';
+
+/** The MCP servers of the configuration. */
+export interface UpstreamServers {
+  /** Those in force, in the order of the configuration. */
+  all(): readonly UpstreamServer[];
+  get(name: string): UpstreamServer | undefined;
+  /** Resolves when each was looked at once, or this many ms have passed. */
+  known(waitMaxMs: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface UpstreamServersParts {
+  /** In force; asked at every use. */
+  config(): Pick<Config, 'mcp'>;
+  proxyOf: ProxyOf;
+  version: string;
+  clock: Clock;
+  onTurn(server: string, standing: Standing): void;
+}
+
+/** Of one server that is asked over HTTP. */
+const httpSessionsMax = 1_000;
+/** How soon a change of the configuration is seen where nobody asks. */
+const followMs = 1_000;
+
+/** The servers follow the configuration: within a second after the start and after each change they are looked at. */
+export function createUpstreamServers(parts: UpstreamServersParts): UpstreamServers {
+  const servers = new Map<string, UpstreamServer>();
+  const lookup = createLookup();
+  let taken: Config['mcp']['servers'] = {};
+
+  /** As the configuration is now. One that it has changed is closed, and another opened. */
+  function inForce(): ReadonlyMap<string, UpstreamServer> {
+    const { servers: wanted } = parts.config().mcp;
+    if (wanted === taken) return servers;
+    taken = wanted;
+    const before = new Map(servers);
+    servers.clear();
+    for (const [name, config] of Object.entries(wanted)) {
+      const known = before.get(name);
+      const same = known !== undefined && isDeepStrictEqual(known.config, config);
+      const server = same ? known : open(name, config);
+      servers.set(name, server);
+      if (same) before.delete(name);
+      else void server.look();
+    }
+    for (const gone of before.values()) void gone.close();
+    return servers;
+  }
+
+  function open(name: string, config: McpServerConfig): UpstreamServer {
+    const { clock } = parts;
+    const onTurn = (standing: Standing) => parts.onTurn(name, standing);
+    const sessionsMax = config.command === undefined ? httpSessionsMax : config.processes;
+    return new UpstreamServer({ name, config, ...opener(config), sessionsMax, clock, onTurn });
+  }
+
+  function opener(config: McpServerConfig): Pick<UpstreamParts, 'open' | 'release'> {
+    const { version, proxyOf } = parts;
+    const { command, args, env, url, headers, max_bytes: bytesMax } = config;
+    if (command !== undefined) {
+      return {
+        async open(bounds) {
+          const { openStdioSession } = await import('./stdio-session.ts');
+          return openStdioSession({ command, args, env, bytesMax }, { ...bounds, version });
+        },
+        async release() {},
+      };
+    }
+    let http: McpFetch | null = null;
+    return {
+      async open(bounds) {
+        const [{ createMcpFetch }, { openHttpSession }] = await Promise.all([
+          import('./mcp-fetch.ts'),
+          import('./session.ts'),
+        ]);
+        // The operator named it: it may stand in the private network.
+        const connectTo = (origin: URL) => createConnect(origin, { lookup, proxy: proxyOf(origin) });
+        http ??= createMcpFetch({ connectTo, bytesMax });
+        return openHttpSession(new URL(url!), http, { ...bounds, headers, version });
+      },
+      async release() {
+        await http?.close();
+      },
+    };
+  }
+
+  const following = setInterval(inForce, followMs);
+  following.unref();
+
+  return {
+    all: () => [...inForce().values()],
+    get: (name) => inForce().get(name),
+    async known(waitMaxMs) {
+      const unknown = [...inForce().values()].filter(({ standing }) => standing.at === 'unknown');
+      if (unknown.length === 0) return;
+      let timer: NodeJS.Timeout | undefined;
+      const over = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, waitMaxMs);
+      });
+      await Promise.race([Promise.all(unknown.map((server) => server.look())), over]);
+      clearTimeout(timer);
+    },
+    async close() {
+      clearInterval(following);
+      await Promise.all([...servers.values()].map((server) => server.close()));
+    },
+  };
+}

@@ -1,0 +1,334 @@
+import assert from 'node:assert/strict';
+import { after, type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import {
+  Client as StatelessClient,
+  StreamableHTTPClientTransport as StatelessTransport,
+} from '@modelcontextprotocol/client';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { adminKey, startGateway, type TestGateway, testKey } from '../start-gateway.ts';
+import { startMcpServer } from '../start-mcp-server.ts';
+
+/* MCP servers elsewhere, by the official clients (docs/mcp.md). */
+
+const narrowKey = 'sk-cv-test-key-narrow';
+const plannedKey = 'sk-cv-test-key-planned';
+const slowKey = 'sk-cv-test-key-slow';
+
+const one = await startMcpServer({ after }, { tools: ['search', 'secret'] });
+const two = await startMcpServer({ after }, { form: 'stateless' });
+const closed = await startMcpServer({ after });
+await closed.close();
+const program = fileURLToPath(new URL('../mcp-stdio-server.ts', import.meta.url));
+const gateway = await startGateway(
+  { after: after as never },
+  {
+    mcp: {
+      servers: {
+        one: {
+          url: one.url,
+          headers: { authorization: 'Bearer of-one' },
+          tools: { deny: ['secret'] },
+          max_bytes: '100kb',
+        },
+        two: { url: two.url, tools: { allow: ['add', 'wait'] }, timeout: '200ms' },
+        program: {
+          command: process.execPath,
+          args: [program, 'process', 'die'],
+          env: { OF_THE_PROGRAM: 'yes' },
+          processes: 2,
+        },
+        nowhere: { url: closed.url },
+      },
+    },
+    costs: { mcp: 0.5 },
+    plans: { default: { rpm: 'off' }, few: { rpm: 'off', mcp: ['one', 'two__add'] } },
+    keys: [
+      { key: testKey, account: 'dev', name: 'test' },
+      { key: narrowKey, account: 'dev', name: 'narrow', limits: { mcp: ['one__a*'] } },
+      { key: plannedKey, account: 'planned', name: 'test', plan: 'few' },
+      { key: slowKey, account: 'slow', name: 'test' },
+    ],
+  },
+);
+
+type Result = {
+  isError?: boolean;
+  structuredContent?: Record<string, unknown>;
+  content: { type: string; text: string }[];
+};
+
+async function connected(t: Pick<TestContext, 'after'>, key = testKey, path = '/mcp', to = gateway): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1.0.0' });
+  t.after(() => client.close());
+  const requestInit = { headers: { authorization: `Bearer ${key}` } };
+  const transport = new StreamableHTTPClientTransport(new URL(to.url + path), { requestInit });
+  await client.connect(transport as Parameters<Client['connect']>[0]);
+  return client;
+}
+
+async function call(
+  client: Client,
+  name: string,
+  args: Record<string, unknown> = {},
+): Promise<Result & { text: string }> {
+  const done = (await client.callTool({ name, arguments: args })) as Result;
+  return { ...done, text: done.content[0]!.text };
+}
+
+async function names(client: Client): Promise<string[]> {
+  return (await client.listTools()).tools.map(({ name }) => name);
+}
+
+async function used(key = testKey): Promise<number> {
+  const response = await gateway.fetch('/v1/usage', { headers: { authorization: `Bearer ${key}` } });
+  return ((await response.json()) as { windows: { month: { used: number } } }).windows.month.used;
+}
+
+const soon = () => new Promise((resolve) => setTimeout(resolve, 10));
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await soon();
+}
+
+test('the tools of other servers stand beside ours, with the name of their server, and are called', async (t) => {
+  const client = await connected(t);
+  const listed = await names(client);
+  assert.deepEqual(listed.slice(0, 2), ['search', 'scrape']);
+  assert.deepEqual(
+    listed.filter((name) => /^(one|two)__/.test(name)),
+    ['one__add', 'one__large', 'one__wait', 'one__fail', 'one__throw', 'one__search', 'two__add', 'two__wait'],
+  );
+  const { tools } = await client.listTools();
+  const add = tools.find(({ name }) => name === 'one__add')!;
+  assert.deepEqual([add.title, add.inputSchema.required, add.annotations], ['Add', ['a', 'b'], { readOnlyHint: true }]);
+  for (const server of ['one', 'two', 'program']) {
+    const { text, structuredContent } = await call(client, `${server}__add`, { a: 2, b: 3 });
+    assert.equal(text, '5');
+    assert.deepEqual(structuredContent, { sum: 5 });
+  }
+  assert.equal((await call(client, 'one__search')).text, 'search', 'not ours of that name');
+  const { authorization } = one.heard().at(-1)!;
+  assert.equal(authorization, 'Bearer of-one', 'the credential of the configuration, not of the caller');
+});
+
+test('/mcp/NAME offers one server alone, under its own names', async (t) => {
+  const client = await connected(t, testKey, '/mcp/one');
+  assert.deepEqual(await names(client), ['add', 'large', 'wait', 'fail', 'throw', 'search']);
+  assert.equal((await call(client, 'add', { a: 1, b: 1 })).text, '2');
+  assert.ok((await call(client, 'scrape')).isError);
+  const unknown = await gateway.fetch('/mcp/three', { json: { jsonrpc: '2.0', id: 1, method: 'ping' } });
+  assert.equal(unknown.status, 404);
+  assert.match(await unknown.text(), /no MCP server 'three'/);
+});
+
+test('a client of the revision without sessions lists and calls them, gets prompts and reads resources', async (t) => {
+  const client = new StatelessClient(
+    { name: 'test', version: '1.0.0' },
+    { versionNegotiation: { mode: { pin: '2026-07-28' } } },
+  );
+  t.after(() => client.close());
+  const requestInit = { headers: { authorization: `Bearer ${testKey}` } };
+  await client.connect(new StatelessTransport(new URL(`${gateway.url}/mcp`), { requestInit }));
+  assert.ok((await client.listTools()).tools.some(({ name }) => name === 'one__add'));
+  const sum = await client.callTool({ name: 'one__add', arguments: { a: 2, b: 2 } });
+  assert.deepEqual(sum.structuredContent, { sum: 4 });
+  const prompt = await client.getPrompt({ name: 'one__greet', arguments: { who: 'Ada' } });
+  assert.match(JSON.stringify(prompt.messages), /Greet Ada\./);
+  const { contents } = await client.readResource({ uri: 'one+file:///notes.txt' });
+  assert.match(JSON.stringify(contents), /Content of file:\/\/\/notes\.txt/);
+});
+
+test('prompts and resources are passed on, with the name of their server', async (t) => {
+  const client = await connected(t);
+  const { prompts } = await client.listPrompts();
+  assert.ok(prompts.some(({ name }) => name === 'one__greet'));
+  assert.ok(!prompts.some(({ name }) => name === 'two__greet'), 'two allows two tools only');
+  const { messages } = await client.getPrompt({ name: 'one__greet', arguments: { who: 'Bob' } });
+  assert.deepEqual(messages[0]?.content, { type: 'text', text: 'Greet Bob.' });
+  const { resources } = await client.listResources();
+  assert.ok(resources.some(({ uri, name }) => uri === 'one+file:///notes.txt' && name === 'one__notes'));
+  const { resourceTemplates } = await client.listResourceTemplates();
+  assert.ok(resourceTemplates.some(({ uriTemplate }) => uriTemplate === 'one+note://{id}'));
+  const { contents } = await client.readResource({ uri: 'one+note://7' });
+  assert.equal((contents[0] as { text: string }).text, 'Content of note://7');
+  await assert.rejects(client.readResource({ uri: 'three+note://7' }), /No MCP server has the resource/);
+  await assert.rejects(client.getPrompt({ name: 'one__nothing' }), /No MCP server .* prompt 'one__nothing'/);
+  const alone = await connected(t, testKey, '/mcp/one');
+  assert.deepEqual(
+    (await alone.listResources()).resources.map(({ uri }) => uri),
+    ['file:///notes.txt'],
+  );
+  await alone.readResource({ uri: 'note://7' });
+  await alone.getPrompt({ name: 'greet', arguments: { who: 'Bob' } });
+});
+
+test('a call costs costs.mcp and has a row in the ledger with its tool; lists and refusals cost nothing', async (t) => {
+  const client = await connected(t);
+  const before = await used();
+  await client.listTools();
+  assert.ok((await call(client, 'one__nothing')).isError);
+  assert.ok((await call(client, 'one__throw')).isError);
+  assert.equal(await used(), before);
+  await call(client, 'one__add', { a: 1, b: 1 });
+  assert.equal(Math.round(((await used()) - before) * 1_000), 500);
+  const response = await gateway.fetch('/admin/v1/requests?endpoint=mcp-call&limit=50', {
+    headers: { authorization: `Bearer ${adminKey}` },
+  });
+  const { data } = (await response.json()) as {
+    data: { model: string; status: number; cost: number; key_name: string }[];
+  };
+  const found = data.find(({ model, status }) => model === 'one__add' && status === 200);
+  assert.ok(found !== undefined, JSON.stringify(data));
+  assert.ok(data.some(({ model, status }) => model === 'one__throw' && status === 400));
+});
+
+test('a key or a plan that names servers and tools has no others, in lists and in calls', async (t) => {
+  const narrow = await connected(t, narrowKey);
+  assert.deepEqual(
+    (await names(narrow)).filter((name) => name.includes('__')),
+    ['one__add'],
+  );
+  assert.equal((await call(narrow, 'one__add', { a: 1, b: 2 })).text, '3');
+  const refused = await call(narrow, 'one__fail');
+  assert.match(refused.text, /plan or the key does not allow the tool 'one__fail'/);
+  await assert.rejects(narrow.readResource({ uri: 'one+file:///notes.txt' }), /does not allow the resource/);
+  const planned = await connected(t, plannedKey);
+  const theirs = (await names(planned)).filter((name) => name.includes('__'));
+  assert.ok(theirs.includes('one__fail') && theirs.includes('two__add') && !theirs.includes('two__wait'));
+  assert.ok(!theirs.some((name) => name.startsWith('program')));
+  assert.equal(
+    (await gateway.fetch('/mcp/program', { json: {}, headers: { authorization: `Bearer ${plannedKey}` } })).status,
+    404,
+  );
+});
+
+test('what a server refuses, or does too slowly or too largely, is a result that says so and costs nothing', async (t) => {
+  const client = await connected(t);
+  const before = await used();
+  const cases: [string, Record<string, unknown>, RegExp][] = [
+    ['one__throw', {}, /one: refused: It broke\./],
+    ['one__large', { chars: 200_000 }, /MCP server 'one' answered with more than 102400 bytes/],
+    ['two__wait', {}, /MCP server 'two' took longer than 0\.2 s/],
+    ['nowhere__any', {}, /MCP server 'nowhere' (is down \()?could not be reached \(ECONNREFUSED\)/],
+    ['one__secret', {}, /has a tool 'one__secret'/],
+    ['one__ad', {}, /did you mean 'one__add'/],
+  ];
+  for (const [name, args, words] of cases) {
+    const { isError, text } = await call(client, name, args);
+    assert.ok(isError, name);
+    assert.match(text, words);
+  }
+  assert.equal(await used(), before);
+  const failed = await call(client, 'one__fail');
+  assert.ok(failed.isError);
+  assert.equal(failed.text, 'It did not work.');
+});
+
+test('each key has a session of its own, and a slow call of one delays no other', async (t) => {
+  const client = await connected(t);
+  const slow = await connected(t, slowKey);
+  const leaving = new AbortController();
+  const waited = slow.callTool({ name: 'one__wait' }, undefined, { signal: leaving.signal });
+  const gone = assert.rejects(waited);
+  await until(() => one.waiting() === 1);
+  assert.equal((await call(client, 'one__add', { a: 1, b: 1 })).text, '2');
+  const sessions = new Set(one.heard().map((headers) => headers['mcp-session-id']));
+  assert.ok(sessions.size >= 3, 'that of the gateway, and one of each key');
+  leaving.abort();
+  await gone;
+  // The SDK's client keeps its connection; whoever closes it has left.
+  await slow.close();
+  await until(() => one.waiting() === 0);
+});
+
+test('a caller who leaves ends the call at the server', async () => {
+  const leaving = new AbortController();
+  const asked = gateway.fetch('/v1/mcp/call', { json: { tool: 'one__wait' }, signal: leaving.signal });
+  const gone = assert.rejects(asked);
+  await until(() => one.waiting() === 1);
+  leaving.abort();
+  await gone;
+  await until(() => one.waiting() === 0);
+});
+
+test('a server that forgot its sessions is asked in a new one', async (t) => {
+  const client = await connected(t);
+  await call(client, 'one__add', { a: 1, b: 1 });
+  one.forget();
+  assert.equal((await call(client, 'one__add', { a: 1, b: 2 })).text, '3');
+});
+
+test('a program runs for each key, without our environment; one that dies is started again', async (t) => {
+  process.env.CULVERT_TEST_SECRET = 'of the gateway';
+  t.after(() => {
+    delete process.env.CULVERT_TEST_SECRET;
+  });
+  const [mine, theirs] = [await connected(t), await connected(t, slowKey)];
+  const facts = async (client: Client) =>
+    JSON.parse((await call(client, 'program__process')).text) as { pid: number; env: Record<string, string> };
+  const [a, b] = [await facts(mine), await facts(theirs)];
+  assert.notEqual(a.pid, b.pid);
+  assert.equal(a.env.OF_THE_PROGRAM, 'yes');
+  assert.equal(a.env.CULVERT_TEST_SECRET, undefined);
+  const died = await call(mine, 'program__die');
+  assert.match(died.text, /MCP server 'program' closed the connection/);
+  const c = await facts(mine);
+  assert.ok(c.pid !== a.pid);
+  assert.equal((await facts(theirs)).pid, b.pid, 'that of another key runs on');
+  const third = await connected(t, narrowKey);
+  assert.match((await call(third, 'program__process')).text, /does not allow/);
+});
+
+test('without MCP, /v1/mcp/tools lists them and /v1/mcp/call calls them', async () => {
+  const lists = (await (await gateway.fetch('/v1/mcp/tools')).json()) as { tools: { name: string }[] };
+  assert.ok(lists.tools.some(({ name }) => name === 'one__add'));
+  const response = await gateway.fetch('/v1/mcp/call', { json: { tool: 'one__add', arguments: { a: 4, b: 5 } } });
+  assert.equal(response.headers.get('x-culvert-cost'), '0.5');
+  assert.deepEqual(((await response.json()) as Result).structuredContent, { sum: 9 });
+  const wrong: [unknown, number, RegExp][] = [
+    [{}, 400, /Give one of/],
+    [{ tool: 'one__add', prompt: 'one__greet' }, 400, /Give one of/],
+    [{ tool: 5 }, 400, /'tool' must be a string/],
+    [{ tool: 'one__add', arguments: [] }, 400, /'arguments' must be an object/],
+    [{ prompt: 'one__greet', arguments: { who: 5 } }, 400, /'arguments' must be an object of strings/],
+    [{ tool: 'one__add', more: 1 }, 400, /unknown.*more/],
+    [{ tool: 'add' }, 404, /No MCP server/],
+    [{ tool: '__proto__' }, 404, /No MCP server/],
+    [{ resource: 'constructor+x:y' }, 404, /No MCP server/],
+    [[], 400, /JSON object/],
+  ];
+  for (const [json, status, words] of wrong) {
+    const refused = await gateway.fetch('/v1/mcp/call', { json });
+    assert.equal(refused.status, status, JSON.stringify(json));
+    assert.match(await refused.text(), words);
+  }
+  const down = await gateway.fetch('/v1/mcp/call', { json: { tool: 'nowhere__x' } });
+  assert.ok(down.status === 502 || (down.status === 503 && Number(down.headers.get('retry-after')) > 0));
+  await down.text();
+});
+
+async function toolNames(to: TestGateway): Promise<string[]> {
+  const { tools } = (await (await to.fetch('/v1/mcp/tools')).json()) as { tools: { name: string }[] };
+  return tools.map(({ name }) => name);
+}
+
+test('a server that goes down is told so at once, and is used again when it is back; a reload changes the servers', async (t) => {
+  const server = await startMcpServer(t, { tools: ['a'] });
+  const port = Number(server.place.split(':')[1]);
+  const servers = { first: { url: server.url, tools: { allow: ['a'] } } };
+  const own = await startGateway(t, { mcp: { servers } });
+  assert.deepEqual(await toolNames(own), ['first__a']);
+  const asked = () => own.fetch('/v1/mcp/call', { json: { tool: 'first__a' } });
+  assert.equal((await asked()).status, 200);
+  await server.close();
+  assert.equal((await asked()).status, 502);
+  await until(async () => (await asked()).status === 503);
+  assert.deepEqual(await toolNames(own), ['first__a'], 'its list stays');
+  await startMcpServer(t, { tools: ['a'], port });
+  await until(async () => (await asked()).status === 200);
+  await own.reload({ mcp: { servers: { ...servers, second: { url: one.url, tools: { allow: ['add'] } } } } });
+  assert.deepEqual(await toolNames(own), ['first__a', 'second__add']);
+  await own.reload({});
+  assert.deepEqual(await toolNames(own), []);
+});
