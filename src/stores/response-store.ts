@@ -1,23 +1,10 @@
 import type { ConversationRow, FoundResponse, ItemRow, ResponseStore } from '../metering/response-store.ts';
+import type { SqlTables, Step } from './sql-tables.ts';
 
-/** What both databases do alike: statements with `$1` and so on, of which a batch is one transaction. */
-export interface ResponseTables {
-  /** Before the name of each table: '' or `culvert.`. */
-  prefix: string;
+/** Tables of responses, in either database. */
+export interface ResponseTables extends SqlTables {
   /** SQL: whether the boot in this column is over. */
   bootIsOver(column: string): string;
-  rows(sql: string, values: readonly unknown[]): Promise<Record<string, unknown>[]>;
-  /**
-   * Runs all in one transaction and resolves to how many rows each changed. A statement that is `needed` and changes
-   * nothing leaves out those behind it.
-   */
-  write(steps: readonly Step[]): Promise<number[]>;
-}
-
-export interface Step {
-  sql: string;
-  values: readonly unknown[];
-  needed?: boolean;
 }
 
 /** Rows removed in one transaction of a sweep. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import type { Lease } from '../../src/kernel/leased-jobs.ts';
 import type { CrawlKind, CrawlOptions } from '../../src/tools/crawl/crawl-options.ts';
-import type { CrawlStore, FinishedPage, FoundUrl, FoundUrls, Lease } from '../../src/tools/crawl/crawl-store.ts';
+import type { CrawlStore, FinishedPage, FoundUrl, FoundUrls } from '../../src/tools/crawl/crawl-store.ts';
 import type { ScrapedPage } from '../../src/tools/scrape/scraped-page.ts';
 import { drivers, type StoreDriver } from './drivers.ts';
 

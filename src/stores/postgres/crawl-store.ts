@@ -1,4 +1,5 @@
-import type { CrawlError, CrawlStore, Lease, TakenPage } from '../../tools/crawl/crawl-store.ts';
+import type { Lease } from '../../kernel/leased-jobs.ts';
+import type { CrawlError, CrawlStore, TakenPage } from '../../tools/crawl/crawl-store.ts';
 import { type CrawlColumns, crawlOf, type HookColumns, hookOf } from '../crawl-rows.ts';
 import { add, endCrawl, finishPage, queue, withoutNul } from './crawl-changes.ts';
 import { held, insertCrawl, leaseFree, leaseHooks, removeOldest, running } from './crawl-statements.ts';

@@ -3,27 +3,11 @@ import type { Migration } from '../migration.ts';
 import { createResponseStore } from '../response-store.ts';
 import { bootIsOver } from './boots.ts';
 import type { Database } from './database.ts';
-import { unavailable } from './unavailable.ts';
+import { tablesIn } from './tables.ts';
 
 /** Kept responses and conversations, shared by all replicas. */
-export function createPostgresResponseStore({ rest }: Pick<Database, 'rest'>): ResponseStore {
-  const tables = createResponseStore({
-    prefix: 'culvert.',
-    bootIsOver,
-    rows: async (sql, values) => (await unavailable(rest.run(sql, values))).rows,
-    write: (steps) =>
-      unavailable(
-        rest.transaction('write', async (run) => {
-          const changes: number[] = [];
-          for (const { sql, values, needed } of steps) {
-            changes.push((await run(sql, values)).changes);
-            if (needed === true && changes.at(-1) === 0) break;
-          }
-          return changes;
-        }),
-      ),
-  });
-  return { ...tables, close: async () => undefined };
+export function createPostgresResponseStore(database: Pick<Database, 'rest'>): ResponseStore {
+  return { ...createResponseStore({ ...tablesIn(database), bootIsOver }), close: async () => undefined };
 }
 
 /** What SQLite keeps in responses.db. No backup of PostgreSQL's tables holds them. */

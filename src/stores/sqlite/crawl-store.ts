@@ -1,4 +1,5 @@
-import type { CrawlStore, Lease } from '../../tools/crawl/crawl-store.ts';
+import type { Lease } from '../../kernel/leased-jobs.ts';
+import type { CrawlStore } from '../../tools/crawl/crawl-store.ts';
 import { type CrawlColumns, crawlOf, type HookColumns, hookOf } from '../crawl-rows.ts';
 import { add, endCrawl, finishPage, queue } from './crawl-changes.ts';
 import { crawlMigrations } from './crawl-schema.ts';

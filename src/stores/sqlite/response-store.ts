@@ -1,14 +1,7 @@
-import type { StatementSync } from 'node:sqlite';
 import type { ResponseStore } from '../../metering/response-store.ts';
 import type { Migration } from '../migration.ts';
 import { createResponseStore } from '../response-store.ts';
-import { openDatabase, type SqlValue } from './database.ts';
-import { createHousekeeper, createLateCheckpoint } from './housekeeper.ts';
-import { migrateKept } from './migrations.ts';
-import { transaction } from './transaction.ts';
-
-/** Longest wait of a start for another that migrates. */
-const migrationBusyTimeoutMs = 10_000;
+import { openTables } from './tables.ts';
 
 /**
  * Kept responses and conversations in `responses.db`. One server a folder: whatever runs under another boot than
@@ -21,51 +14,9 @@ export function openSqliteResponseStore(options: {
   onTrouble: (message: string) => void;
 }): ResponseStore {
   const { file, bootId, onTrouble } = options;
-  const database = openDatabase(file, 'checkpoint', migrationBusyTimeoutMs);
-  try {
-    migrateKept(database, migrations);
-    database.exec('PRAGMA busy_timeout = 0');
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-  const housekeeper = createHousekeeper(file);
-  const log = createLateCheckpoint(database, housekeeper, (error) =>
-    onTrouble(`responses: checkpoint failed: ${String(error)}`),
-  );
-  const prepared = new Map<string, StatementSync>();
-  const statement = (sql: string): StatementSync => {
-    let known = prepared.get(sql);
-    if (known === undefined) {
-      known = database.prepare(sql.replaceAll('$', '?'));
-      prepared.set(sql, known);
-    }
-    return known;
-  };
-  const tables = createResponseStore({
-    prefix: '',
-    bootIsOver: (column) => `${column} <> '${bootId}'`,
-    rows: (sql, values) => transaction(database, () => statement(sql).all(...(values as SqlValue[]))),
-    async write(steps) {
-      const changes = await transaction(database, () => {
-        const changed: number[] = [];
-        for (const { sql, values, needed } of steps) {
-          changed.push(Number(statement(sql).run(...(values as SqlValue[])).changes));
-          if (needed === true && changed.at(-1) === 0) break;
-        }
-        return changed;
-      });
-      log.wrote();
-      return changes;
-    },
-  });
-  return {
-    ...tables,
-    async close() {
-      await housekeeper.close();
-      database.close();
-    },
-  };
+  const { close, ...tables } = openTables({ file, noun: 'responses', migrations, onTrouble });
+  const bootIsOver = (column: string) => `${column} <> '${bootId}'`;
+  return { ...createResponseStore({ ...tables, bootIsOver }), close };
 }
 
 /** `responses.db`. A file of its own: it may grow to many GB, and its writes would hold up those of accounts. */

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../kernel/clock.ts';
+import type { Lease } from '../../kernel/leased-jobs.ts';
 import type { HostTurns } from '../../net/host-turns.ts';
 import type { PageReader } from '../page-reader.ts';
 import type { SiteFileReader } from '../site-files.ts';
@@ -8,7 +9,7 @@ import { kindOf } from './crawl-options.ts';
 import { runPage } from './crawl-page.ts';
 import type { CrawlMeter, CrawlSink } from './crawl-ports.ts';
 import { createScope } from './crawl-scope.ts';
-import type { Crawl, CrawlEnd, CrawlStore, FoundUrl, FoundUrls, Lease, TakenPage } from './crawl-store.ts';
+import type { Crawl, CrawlEnd, CrawlStore, FoundUrl, FoundUrls, TakenPage } from './crawl-store.ts';
 import type { CrawlThreads } from './crawl-threads.ts';
 import { findInSitemaps } from './find-sitemaps.ts';
 

@@ -1,3 +1,4 @@
+import type { JobStore, Lease } from '../../kernel/leased-jobs.ts';
 import type { ScrapedPage } from '../scrape/scraped-page.ts';
 import type { CrawlKind, CrawlOptions } from './crawl-options.ts';
 
@@ -6,7 +7,7 @@ import type { CrawlKind, CrawlOptions } from './crawl-options.ts';
  * lease; a process that lost the lease writes nothing any more. A page is marked as paid before it is paid, so no crash
  * charges it twice. Drivers: stores/sqlite (crawl.db), stores/postgres. A failed write rejects with a FailureError.
  */
-export interface CrawlStore {
+export interface CrawlStore extends JobStore<Crawl> {
   /** `full`: the tenant has `runningMax` that have not ended. Of ended ones the oldest go above `keptMax`. */
   create(crawl: NewCrawl, seeds: readonly FoundUrl[], bounds: CrawlBounds): Promise<'created' | 'full'>;
   find(tenant: string, id: string): Promise<Crawl | null>;
@@ -15,15 +16,8 @@ export interface CrawlStore {
   /** Ends a running crawl; an ended one stays as it is. Null when there is none. */
   cancel(tenant: string, id: string, end: CrawlEnd): Promise<Crawl | null>;
 
-  /**
-   * Running crawls that nobody works at, oldest first, leased to `worker` until then. Pages that were under way wait
-   * again, and stay charged.
-   */
+  /** Running crawls. Pages that were under way wait again, and stay charged. */
   lease(worker: string, nowMs: number, untilMs: number, limit: number): Promise<readonly Crawl[]>;
-  /** False: it has ended, or is another's. */
-  renew(lease: Lease, untilMs: number): Promise<boolean>;
-  /** Gives up what this worker holds; null: whatever anybody holds, for who knows that all others are dead. */
-  release(worker: string | null): Promise<void>;
   /**
    * The next pages, in the order in which they were found, charged from here on, until `limit` of the crawl have been
    * charged. Null: the lease is lost.
@@ -103,11 +97,6 @@ export interface ListedCrawls {
 export interface CrawlBounds {
   runningMax: number;
   keptMax: number;
-}
-
-export interface Lease {
-  id: string;
-  worker: string;
 }
 
 export interface CrawlEnd {

@@ -1,11 +1,11 @@
 import { randomBase62 } from '../../kernel/ids.ts';
+import { LeasedJobs } from '../../kernel/leased-jobs.ts';
 import { createHookDelivery, type PostHook } from './crawl-hooks.ts';
-import type { CrawlParts } from './crawl-job.ts';
+import { type CrawlParts, runCrawl } from './crawl-job.ts';
 import { type CrawlKind, type CrawlOptions, kindOf } from './crawl-options.ts';
 import type { CrawlOwner } from './crawl-ports.ts';
 import { keyed } from './crawl-scope.ts';
 import type { Crawl, CrawlError, CrawlResult, ListedCrawls, NewCrawl } from './crawl-store.ts';
-import { LeasedCrawls } from './leased-crawls.ts';
 
 /** The crawls of all tenants: what may be asked of them, and the work at those that this process has leased. */
 export interface Crawls {
@@ -43,7 +43,13 @@ const errorsMax = 10_000;
 export function createCrawls(parts: CrawlsParts): Crawls {
   const { store, clock, onTrouble } = parts;
   const hooks = createHookDelivery({ store, clock, post: parts.post, onTrouble });
-  const leased = new LeasedCrawls({ ...parts, atOnceMax, hooked: () => void hooks.look() });
+  const hooked = () => void hooks.look();
+  const leased = new LeasedJobs<Crawl>({
+    ...parts,
+    atOnceMax,
+    noun: 'crawl',
+    work: (crawl, lease, signal) => runCrawl({ ...parts, hooked, crawl, lease, signal }),
+  });
   const timers: NodeJS.Timeout[] = [];
   let stopped = false;
 

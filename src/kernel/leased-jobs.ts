@@ -1,42 +1,65 @@
-import { randomBase62 } from '../../kernel/ids.ts';
-import { type CrawlParts, runCrawl } from './crawl-job.ts';
-import type { Crawl } from './crawl-store.ts';
+import type { Clock } from './clock.ts';
+import { randomBase62 } from './ids.ts';
 
-export interface LeasedCrawlsParts extends CrawlParts {
+export interface Lease {
+  id: string;
+  worker: string;
+}
+
+/** The part of a store of durable jobs that shares them out: one process at a time works at a job, under a lease. */
+export interface JobStore<Job extends { id: string }> {
+  /** Jobs that nobody works at, oldest first, leased to `worker` until then. */
+  lease(worker: string, nowMs: number, untilMs: number, limit: number): Promise<readonly Job[]>;
+  /** False: it has ended, or is another's. */
+  renew(lease: Lease, untilMs: number): Promise<boolean>;
+  /** Gives up what this worker holds; null: whatever anybody holds, for who knows that all others are dead. */
+  release(worker: string | null): Promise<void>;
+}
+
+export interface LeasedJobsParts<Job extends { id: string }> {
+  store: JobStore<Job>;
+  clock: Clock;
   /** Worked at by this process at one time; others wait for it, or for another replica. */
   atOnceMax: number;
+  /** One of them, in messages for the operator: `crawl`. */
+  noun: string;
+  /**
+   * Works at a job until its end, or until the signal is aborted: it has ended elsewhere, is lost to another process,
+   * or we stop. Rejects when the store fails: then the job is taken up again.
+   */
+  work(job: Job, lease: Lease, signal: AbortSignal): Promise<void>;
   /** For the operator's log. */
   onTrouble(message: string): void;
 }
 
 const leaseMs = 30_000;
-/** A crawl whose store failed is left alone for so long. */
+/** A job whose store failed is left alone for so long. */
 const retryMs = 10_000;
 
-interface Job {
+interface Held {
   ending: AbortController;
   /** Monotonic ms at which another may have it. */
   untilMs: number;
   done: Promise<void>;
 }
 
-/** The crawls that this process has leased, and its work at them. */
-export class LeasedCrawls {
-  readonly #parts: LeasedCrawlsParts;
+/** The durable jobs that this process has leased, and its work at them. */
+export class LeasedJobs<Job extends { id: string }> {
+  readonly #parts: LeasedJobsParts<Job>;
   readonly #worker = randomBase62(16);
-  readonly #jobs = new Map<string, Job>();
+  readonly #jobs = new Map<string, Held>();
   #stopped = false;
   #looking: Promise<void> | null = null;
   #lookAgain = false;
   #inTrouble = false;
 
-  constructor(parts: LeasedCrawlsParts) {
+  constructor(parts: LeasedJobsParts<Job>) {
     this.#parts = parts;
   }
 
   /**
-   * Leases crawls that nobody works at. A look that is already running may not know of one that has just begun: it
-   * looks again.
+   * Leases jobs that nobody works at. A look that is already running may not know of one that has just begun: it looks
+   * again.
    */
   look(): Promise<void> {
     this.#lookAgain = true;
@@ -45,7 +68,8 @@ export class LeasedCrawls {
         this.#inTrouble = false;
       })
       .catch((error: unknown) => {
-        if (!this.#inTrouble) this.#parts.onTrouble(`crawls cannot be looked up: ${String(error)}`);
+        const { onTrouble, noun } = this.#parts;
+        if (!this.#inTrouble) onTrouble(`${noun}s cannot be looked up: ${String(error)}`);
         this.#inTrouble = true;
       })
       .finally(() => {
@@ -98,37 +122,38 @@ export class LeasedCrawls {
       const nowMs = clock.wallMs();
       // By the monotonic clock, from before the lease was requested.
       const untilMs = clock.monotonicMs() + leaseMs;
-      const crawls = await store.lease(this.#worker, nowMs, nowMs + leaseMs, atOnceMax - this.#jobs.size);
-      // The stop releases crawls that were leased meanwhile.
-      if (!this.#stopped) for (const crawl of crawls) this.#begin(crawl, untilMs);
+      const jobs = await store.lease(this.#worker, nowMs, nowMs + leaseMs, atOnceMax - this.#jobs.size);
+      // The stop releases jobs that were leased meanwhile.
+      if (!this.#stopped) for (const job of jobs) this.#begin(job, untilMs);
     }
   }
 
-  #begin(crawl: Crawl, untilMs: number): void {
-    const { store, clock, onTrouble } = this.#parts;
-    const before = this.#jobs.get(crawl.id);
+  #begin(job: Job, untilMs: number): void {
+    const { store, clock, noun, work, onTrouble } = this.#parts;
+    const { id } = job;
+    const before = this.#jobs.get(id);
     const ending = new AbortController();
-    const lease = { id: crawl.id, worker: this.#worker };
+    const lease = { id, worker: this.#worker };
     const run = async () => {
       // Ours from before, whose lease ran out under it.
       before?.ending.abort();
       await before?.done;
-      await runCrawl({ ...this.#parts, crawl, lease, signal: ending.signal });
+      await work(job, lease, ending.signal);
     };
-    const job: Job = {
+    const held: Held = {
       ending,
       untilMs,
       done: run()
         .catch(async (error: unknown) => {
-          onTrouble(`crawl ${crawl.id} rests: ${error instanceof Error ? error.message : String(error)}`);
+          onTrouble(`${noun} ${id} rests: ${error instanceof Error ? error.message : String(error)}`);
           ending.abort();
           await store.renew(lease, clock.wallMs() + retryMs).catch(() => false);
         })
         .finally(() => {
-          if (this.#jobs.get(crawl.id) === job) this.#jobs.delete(crawl.id);
+          if (this.#jobs.get(id) === held) this.#jobs.delete(id);
           void this.look();
         }),
     };
-    this.#jobs.set(crawl.id, job);
+    this.#jobs.set(id, held);
   }
 }

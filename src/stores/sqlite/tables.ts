@@ -1,0 +1,63 @@
+import type { StatementSync } from 'node:sqlite';
+import type { Migration } from '../migration.ts';
+import type { SqlTables } from '../sql-tables.ts';
+import { openDatabase, type SqlValue } from './database.ts';
+import { createHousekeeper, createLateCheckpoint } from './housekeeper.ts';
+import { migrateKept } from './migrations.ts';
+import { transaction } from './transaction.ts';
+
+/** Longest wait of a start for another that migrates. */
+const migrationBusyTimeoutMs = 10_000;
+
+/** The tables of a database of its own in `file`. Its commits are made durable later, by a thread. */
+export function openTables(options: {
+  file: string;
+  /** What it holds, in messages. */
+  noun: string;
+  migrations: readonly Migration[];
+  /** Hears of housekeeping that failed. For the log. */
+  onTrouble: (message: string) => void;
+}): SqlTables & { close(): Promise<void> } {
+  const { file, noun, migrations, onTrouble } = options;
+  const database = openDatabase(file, 'checkpoint', migrationBusyTimeoutMs);
+  try {
+    migrateKept(database, migrations);
+    database.exec('PRAGMA busy_timeout = 0');
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  const housekeeper = createHousekeeper(file);
+  const log = createLateCheckpoint(database, housekeeper, (error) =>
+    onTrouble(`${noun}: checkpoint failed: ${String(error)}`),
+  );
+  const prepared = new Map<string, StatementSync>();
+  const statement = (sql: string): StatementSync => {
+    let known = prepared.get(sql);
+    if (known === undefined) {
+      known = database.prepare(sql.replaceAll('$', '?'));
+      prepared.set(sql, known);
+    }
+    return known;
+  };
+  return {
+    prefix: '',
+    rows: (sql, values) => transaction(database, () => statement(sql).all(...(values as SqlValue[]))),
+    async write(steps) {
+      const changes = await transaction(database, () => {
+        const changed: number[] = [];
+        for (const { sql, values, needed } of steps) {
+          changed.push(Number(statement(sql).run(...(values as SqlValue[])).changes));
+          if (needed === true && changed.at(-1) === 0) break;
+        }
+        return changed;
+      });
+      log.wrote();
+      return changes;
+    },
+    async close() {
+      await housekeeper.close();
+      database.close();
+    },
+  };
+}
