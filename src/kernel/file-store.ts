@@ -9,6 +9,8 @@ export interface FileStore {
   put(name: string, bytes: Uint8Array, atMs: number): Promise<void>;
   /** Null when there is no such file. The caller reads it to its end or destroys it. */
   open(name: string): Promise<OpenedFile | null>;
+  /** Nothing happens when there is none. */
+  remove(name: string): Promise<void>;
   /** Removes files that were put before `beforeMs`. Resolves to their number. */
   sweep(beforeMs: number): Promise<number>;
   /** Why nothing could be kept or read the last time, in words for the operator; null when it could. */

@@ -2,10 +2,10 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Failure, QuotaExceeded } from '../kernel/failure.ts';
 
 /** What an account keeps on this server. */
-export type StorageKind = 'vectors' | 'pages' | 'crawls' | 'pictures' | 'replies' | 'responses' | 'uploads';
+export type StorageKind = 'vectors' | 'pages' | 'crawls' | 'pictures' | 'replies' | 'responses' | 'files' | 'uploads';
 
 /** Kinds that are counted as they come, and measured again now and then: what goes is seen at the next measuring. */
-export type MeasuredKind = 'pages' | 'crawls' | 'replies' | 'responses';
+export type MeasuredKind = 'pages' | 'crawls' | 'replies' | 'responses' | 'files';
 
 export interface KeptBytes {
   account: string;
@@ -105,6 +105,7 @@ export function createStorageBook(parts: StorageParts): StorageBook {
       pictures: picturesOf(account),
       replies: of?.get('replies') ?? 0,
       responses: of?.get('responses') ?? 0,
+      files: of?.get('files') ?? 0,
       uploads: parts.uploads(account),
     };
     return Object.fromEntries(Object.entries(all).filter(([, bytes]) => bytes > 0));
@@ -162,6 +163,7 @@ const waysOut: Readonly<Record<StorageKind, string>> = {
   pictures: 'pictures are deleted an hour after they were made',
   replies: 'replies of Idempotency-Key are deleted after a day',
   responses: 'delete responses and conversations, or send "store": false',
+  files: 'delete files, or wait for the end of their retention',
   uploads: 'uploads are deleted with their requests',
 };
 

@@ -33,6 +33,14 @@ export const storageLooks: readonly StorageLook[] = [
     accountOf: accountOfTenant,
   },
   {
+    kind: 'files',
+    file: 'batches.db',
+    sql: (prefix) => `SELECT tenant AS owner, sum(bytes) AS bytes FROM ${prefix}stored_file GROUP BY tenant
+      UNION ALL SELECT tenant AS owner, sum(line.bytes) AS bytes
+        FROM ${prefix}batch_line AS line JOIN ${prefix}batch AS batch ON batch.id = line.batch GROUP BY tenant`,
+    accountOf: accountOfTenant,
+  },
+  {
     kind: 'replies',
     file: 'culvert.db',
     sql: (prefix) => `SELECT scope AS owner, sum(length(sealed)) AS bytes FROM ${prefix}reply GROUP BY scope`,

@@ -7,6 +7,7 @@ import type { SessionStore } from '../../src/auth/session-store.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock.ts';
 import { FailureError } from '../../src/kernel/failure.ts';
 import type { AlertStore } from '../../src/metering/alert-store.ts';
+import type { BatchStore } from '../../src/metering/batch-store.ts';
 import type { Ledger } from '../../src/metering/ledger.ts';
 import type { NoticeStore } from '../../src/metering/notice-store.ts';
 import { crashedEvent } from '../../src/metering/quota.ts';
@@ -17,6 +18,7 @@ import { bucketsOf } from '../../src/metering/scope.ts';
 import type { PageBounds } from '../../src/stores/page-rows.ts';
 import { createPostgresAccountStore } from '../../src/stores/postgres/account-store.ts';
 import { createPostgresAlertStore } from '../../src/stores/postgres/alert-store.ts';
+import { createPostgresBatchStore } from '../../src/stores/postgres/batch-store.ts';
 import { createPostgresCrawlStore } from '../../src/stores/postgres/crawl-store.ts';
 import { openPostgresLedger } from '../../src/stores/postgres/ledger.ts';
 import { createPostgresNoticeStore } from '../../src/stores/postgres/notice-store.ts';
@@ -29,6 +31,7 @@ import { createPostgresSessionStore } from '../../src/stores/postgres/session-st
 import { createPostgresVectorRegistry } from '../../src/stores/postgres/vector-registry.ts';
 import { openSqliteAccountStore } from '../../src/stores/sqlite/account-store.ts';
 import { openSqliteAlertStore } from '../../src/stores/sqlite/alert-store.ts';
+import { openSqliteBatchStore } from '../../src/stores/sqlite/batch-store.ts';
 import { openSqliteCrawlStore } from '../../src/stores/sqlite/crawl-store.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
 import { openSqliteNoticeStore } from '../../src/stores/sqlite/notice-store.ts';
@@ -58,6 +61,7 @@ export interface StoreUnderTest {
   alerts(): Closable<AlertStore> | Promise<Closable<AlertStore>>;
   providerObjects(): ProviderObjectStore | Promise<ProviderObjectStore>;
   responses(bootId: string): ResponseStore | Promise<ResponseStore>;
+  batches(): BatchStore | Promise<BatchStore>;
   sessions(): SessionStore | Promise<SessionStore>;
   vectorRegistry(): Closable<VectorRegistry> | Promise<Closable<VectorRegistry>>;
   crawls(): CrawlStore | Promise<CrawlStore>;
@@ -102,6 +106,7 @@ const sqlite: StoreDriver = {
     alerts: () => openSqliteAlertStore(join(place, 'culvert.db')),
     providerObjects: () => openSqliteProviderObjectStore({ file: join(place, 'culvert.db'), onTrouble: () => {} }),
     responses: (bootId) => openSqliteResponseStore({ file: join(place, 'responses.db'), bootId, onTrouble: () => {} }),
+    batches: () => openSqliteBatchStore({ file: join(place, 'batches.db'), onTrouble: () => {} }),
     sessions: () => openSqliteSessionStore(join(place, 'culvert.db')),
     vectorRegistry: () => openSqliteVectorRegistry(join(place, 'culvert.db')),
     crawls: () => openSqliteCrawlStore(join(place, 'crawl.db')),
@@ -170,6 +175,10 @@ const postgres: StoreDriver = {
       async responses() {
         const database = await openPostgres(place);
         return untilRemoved(createPostgresResponseStore(database), database.close);
+      },
+      async batches() {
+        const database = await openPostgres(place);
+        return untilRemoved(createPostgresBatchStore(database), database.close);
       },
       async sessions() {
         const database = await openPostgres(place);

@@ -37,6 +37,9 @@ export function createS3Files(open: () => Promise<Bucket>, tell: (message: strin
     async open(name) {
       return isFileName(name) ? told(({ get }) => get(name)) : null;
     },
+    async remove(name) {
+      if (isFileName(name)) await told((bucket) => bucket.delete(name));
+    },
     sweep: (beforeMs) =>
       told(async ({ list, delete: remove }) => {
         let removed = 0;

@@ -19,6 +19,7 @@ const watchedNames = [
   'crawl.db',
   'pages.db',
   'responses.db',
+  'batches.db',
   'vectors',
 ];
 

@@ -10,8 +10,8 @@ import { naming } from './database.ts';
 /** Bytes of one piece, and the most of any file that is in memory at a time. */
 const pieceBytes = 256 * 1024;
 
-/** What of a data folder a backup holds file by file; `pages`, `crawls` and `responses` stand elsewhere with PostgreSQL. */
-export type FolderPart = 'secret' | 'files' | 'crawls' | 'pages' | 'responses' | 'vectors';
+/** What of a data folder a backup holds file by file; `pages`, `crawls`, `responses` and `batches` stand elsewhere with PostgreSQL. */
+export type FolderPart = 'secret' | 'files' | 'crawls' | 'pages' | 'responses' | 'batches' | 'vectors';
 
 /** Files of a part, as paths within the folder. */
 function namesOf(folder: DataFolder, part: FolderPart): string[] {
@@ -24,6 +24,8 @@ function namesOf(folder: DataFolder, part: FolderPart): string[] {
       return ['pages.db'];
     case 'responses':
       return ['responses.db'];
+    case 'batches':
+      return ['batches.db'];
     case 'vectors':
       return namesIn(folder, 'vectors').filter((name) => partOf(name) === 'vectors');
     case 'files':
@@ -39,6 +41,7 @@ export function partOf(name: string): FolderPart | null {
   if (name === 'crawl.db') return 'crawls';
   if (name === 'pages.db') return 'pages';
   if (name === 'responses.db') return 'responses';
+  if (name === 'batches.db') return 'batches';
   if (/^vectors\/shard-\d{1,3}\.db$/.test(name)) return 'vectors';
   return name.startsWith('files/') && isFileName(name.slice('files/'.length)) ? 'files' : null;
 }

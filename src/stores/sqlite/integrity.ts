@@ -15,7 +15,7 @@ const lookTimeoutMs = 250;
 
 /** Every database of a data folder that there is, absolute. */
 export function databasesIn({ path }: DataFolder): string[] {
-  const names = ['culvert.db', 'ledger.db', 'crawl.db', 'pages.db', 'responses.db', ...shardNames(path)];
+  const names = ['culvert.db', 'ledger.db', 'crawl.db', 'pages.db', 'responses.db', 'batches.db', ...shardNames(path)];
   return names.map((name) => join(path, name)).filter((file) => statSync(file, { throwIfNoEntry: false })?.isFile());
 }
 

@@ -1,0 +1,268 @@
+import type { BatchEnding, BatchFormat, BatchRow, BatchStore, FileRow, Listed } from '../metering/batch-store.ts';
+import type { SqlTables, Step } from './sql-tables.ts';
+
+/** Tables of files and batches, in either database. */
+export interface BatchTables extends SqlTables {
+  /** SQL at the end of a SELECT whose rows nobody else may take meanwhile. */
+  skipLocked: string;
+}
+
+/** Files, batches and their lines over either database. */
+export function createBatchStore(tables: BatchTables): Omit<BatchStore, 'close'> {
+  return { ...filesIn(tables), ...batchesIn(tables), ...workIn(tables) };
+}
+
+function filesIn({ prefix, rows, write }: BatchTables) {
+  const file = `${prefix}stored_file`;
+  const chunk = `${prefix}file_chunk`;
+  const columns = 'id, tenant, purpose, bytes, created_ms, expires_ms, facts';
+  return {
+    async putFile({ id, tenant, purpose, bytes, createdMs, expiresMs, facts }) {
+      const sql = `INSERT INTO ${file} (${columns}, complete) VALUES ($1, $2, $3, $4, $5, $6, $7, 0)`;
+      await write([{ sql, values: [id, tenant, purpose, bytes, createdMs, expiresMs, facts] }]);
+    },
+    async growFile(id, bytes) {
+      await write([{ sql: `UPDATE ${file} SET bytes = $2 WHERE id = $1`, values: [id, bytes] }]);
+    },
+    async completeFile(id) {
+      await write([{ sql: `UPDATE ${file} SET complete = 1 WHERE id = $1`, values: [id] }]);
+    },
+    async findFile(tenant, id, nowMs) {
+      const sql = `SELECT ${columns} FROM ${file}
+        WHERE id = $1 AND tenant = $2 AND complete = 1 AND expires_ms > $3`;
+      const [row] = await rows(sql, [id, tenant, nowMs]);
+      return row === undefined ? null : fileOf(row);
+    },
+    async listFiles(listed) {
+      const { values, place, behind, order } = pageOf(listed);
+      const purposes = listed.purposes.map(place).join(', ');
+      const sql = `SELECT ${columns} FROM ${file}
+        WHERE tenant = $1 AND complete = 1 AND expires_ms > $2 ${behind} AND purpose IN (${purposes})
+        ORDER BY id ${order} LIMIT $3`;
+      return (await rows(sql, values)).map(fileOf);
+    },
+    async removeFile(id) {
+      await write([{ sql: `DELETE FROM ${file} WHERE id = $1`, values: [id] }]);
+    },
+    async expiredFiles(nowMs, unfinishedMs, limit) {
+      const sql = `SELECT ${columns} FROM ${file}
+        WHERE expires_ms <= $1 OR (complete = 0 AND created_ms < $2) LIMIT $3`;
+      return (await rows(sql, [nowMs, unfinishedMs, limit])).map(fileOf);
+    },
+    async putChunk(of, seq, content) {
+      await write([
+        { sql: `INSERT INTO ${chunk} (file, seq, content) VALUES ($1, $2, $3)`, values: [of, seq, content] },
+      ]);
+    },
+    async chunk(of, seq) {
+      const [row] = await rows(`SELECT content FROM ${chunk} WHERE file = $1 AND seq = $2`, [of, seq]);
+      return row === undefined ? null : (row.content as Uint8Array);
+    },
+    async removeChunks(of) {
+      // In pieces, so that no other write waits for long.
+      const sql = `DELETE FROM ${chunk} WHERE (file, seq) IN (SELECT file, seq FROM ${chunk} WHERE file = $1 LIMIT 16)`;
+      while ((await write([{ sql, values: [of] }]))[0]! > 0);
+    },
+  } satisfies Partial<BatchStore>;
+}
+
+const batchColumns = `id, tenant, account, key_id, format, endpoint, input_file, created_ms, deadline_ms, facts,
+  ending, total, succeeded, errored, counted_ms, cancelling_ms, finalizing_ms, ended_ms, output_file, error_file`;
+
+function batchesIn({ prefix, rows, write }: BatchTables) {
+  const batch = `${prefix}batch`;
+  const line = `${prefix}batch_line`;
+  return {
+    async createBatch(row, openMax) {
+      const { id, tenant, account, keyId, format, endpoint, inputFile, createdMs, deadlineMs, facts } = row;
+      const sql = `INSERT INTO ${batch}
+          (id, tenant, account, key_id, format, endpoint, input_file, created_ms, deadline_ms, facts)
+        SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
+        WHERE (SELECT count(*) FROM ${batch} WHERE tenant = $2 AND ended_ms IS NULL) < $11`;
+      const values = [id, tenant, account, keyId, format, endpoint, inputFile, createdMs, deadlineMs, facts, openMax];
+      const [made] = await write([{ sql, values }]);
+      return made === 1 ? 'created' : 'full';
+    },
+    async findBatch(tenant, id, nowMs) {
+      const sql = `SELECT ${batchColumns} FROM ${batch}
+        WHERE id = $1 AND tenant = $2 AND (expires_ms IS NULL OR expires_ms > $3)`;
+      const [row] = await rows(sql, [id, tenant, nowMs]);
+      return row === undefined ? null : batchOf(row);
+    },
+    async listBatches(listed) {
+      const { values, place, behind, order } = pageOf(listed);
+      const sql = `SELECT ${batchColumns} FROM ${batch}
+        WHERE tenant = $1 AND (expires_ms IS NULL OR expires_ms > $2) ${behind} AND format = ${place(listed.format)}
+        ORDER BY id ${order} LIMIT $3`;
+      return (await rows(sql, values)).map(batchOf);
+    },
+    async isRead(file) {
+      const sql = `SELECT 1 AS one FROM ${batch} WHERE input_file = $1 AND ended_ms IS NULL LIMIT 1`;
+      return (await rows(sql, [file])).length > 0;
+    },
+    async cancel(tenant, id, nowMs) {
+      const sql = `UPDATE ${batch} SET cancelling_ms = $3
+        WHERE id = $1 AND tenant = $2 AND ended_ms IS NULL AND cancelling_ms IS NULL`;
+      await write([{ sql, values: [id, tenant, nowMs] }]);
+    },
+    async removeBatch(tenant, id) {
+      const values = [id, tenant];
+      const ours = `SELECT id FROM ${batch} WHERE id = $1 AND tenant = $2 AND ended_ms IS NOT NULL`;
+      await write([
+        { sql: `DELETE FROM ${line} WHERE batch IN (${ours})`, values },
+        { sql: `DELETE FROM ${batch} WHERE id = $1 AND tenant = $2 AND ended_ms IS NOT NULL`, values },
+      ]);
+    },
+    async removeLines(limit) {
+      const noLines = `UPDATE ${batch} SET has_lines = 0
+        WHERE ended_ms IS NOT NULL AND has_lines = 1 AND id NOT IN (SELECT batch FROM ${line})`;
+      const sql = `DELETE FROM ${line} WHERE (batch, seq) IN (
+        SELECT line.batch, line.seq FROM ${batch} AS over JOIN ${line} AS line ON line.batch = over.id
+        WHERE over.ended_ms IS NOT NULL AND over.has_lines = 1 LIMIT $1)`;
+      const [removed] = await write([{ sql, values: [limit] }]);
+      if (removed === 0) await write([{ sql: noLines, values: [] }]);
+      return removed!;
+    },
+    async removeExpired(nowMs) {
+      const sql = `DELETE FROM ${batch} WHERE expires_ms <= $1 AND has_lines = 0`;
+      const [removed] = await write([{ sql, values: [nowMs] }]);
+      return removed!;
+    },
+  } satisfies Partial<BatchStore>;
+}
+
+/** The work at batches, under leases. */
+function workIn({ prefix, rows, write, skipLocked }: BatchTables) {
+  const batch = `${prefix}batch`;
+  const line = `${prefix}batch_line`;
+  const held = 'id = $1 AND worker = $2 AND ended_ms IS NULL';
+  return {
+    async lease(worker, nowMs, untilMs, limit) {
+      const free = 'ended_ms IS NULL AND lease_until_ms <= $1';
+      // Asked all the time, and mostly there is nothing: then it waits for nobody's write.
+      if ((await rows(`SELECT 1 AS one FROM ${batch} WHERE ${free} LIMIT 1`, [nowMs])).length === 0) return [];
+      const sql = `UPDATE ${batch} SET worker = $2, lease_until_ms = $3
+        WHERE id IN (SELECT id FROM ${batch} WHERE ${free} ORDER BY created_ms LIMIT $4 ${skipLocked})
+        RETURNING ${batchColumns}`;
+      return (await rows(sql, [nowMs, worker, untilMs, limit])).map(batchOf);
+    },
+    async renew({ id, worker }, untilMs) {
+      const sql = `UPDATE ${batch} SET lease_until_ms = $3 WHERE ${held}`;
+      const [changes] = await write([{ sql, values: [id, worker, untilMs] }]);
+      return changes === 1;
+    },
+    async release(worker) {
+      const which = worker === null ? { sql: '', values: [] } : { sql: 'AND worker = $1', values: [worker] };
+      const sql = `UPDATE ${batch} SET worker = NULL, lease_until_ms = 0 WHERE ended_ms IS NULL ${which.sql}`;
+      await write([{ sql, values: which.values }]);
+    },
+    async counted({ id, worker }, total, nowMs) {
+      const sql = `UPDATE ${batch} SET total = $3, counted_ms = $4 WHERE ${held}`;
+      const [changes] = await write([{ sql, values: [id, worker, total, nowMs] }]);
+      return changes === 1;
+    },
+    async lines(id, after, limit) {
+      const sql = `SELECT seq, request_id, state FROM ${line} WHERE batch = $1 AND seq > $2 ORDER BY seq LIMIT $3`;
+      return (await rows(sql, [id, after, limit])).map((row) => ({
+        seq: Number(row.seq),
+        requestId: String(row.request_id),
+        ended: row.state !== 'begun',
+      }));
+    },
+    async note({ id, worker }, begun, ended) {
+      const succeeded = ended.filter(({ state }) => state === 'succeeded').length;
+      const fence = `UPDATE ${batch} SET succeeded = succeeded + $3, errored = errored + $4 WHERE ${held}`;
+      const again = `UPDATE ${line} SET request_id = $3 WHERE batch = $1 AND seq = $2`;
+      const anew = `INSERT INTO ${line} (batch, seq, request_id, key, state) VALUES ($1, $2, $3, $4, 'begun')
+        ON CONFLICT DO NOTHING`;
+      const end = `INSERT INTO ${line} (batch, seq, request_id, state, result, bytes) VALUES ($1, $2, $3, $4, $5, $6)
+        ON CONFLICT (batch, seq) DO UPDATE SET request_id = excluded.request_id, state = excluded.state,
+          result = excluded.result, bytes = excluded.bytes`;
+      const steps: Step[] = [
+        { sql: fence, values: [id, worker, succeeded, ended.length - succeeded], needed: true },
+        ...begun.map(({ seq, requestId, key }) =>
+          key === null
+            ? { sql: again, values: [id, seq, requestId] }
+            : { sql: anew, values: [id, seq, requestId, key] },
+        ),
+        ...ended.map(({ seq, requestId, state, result, bytes }) => {
+          return { sql: end, values: [id, seq, requestId, state, result, bytes] };
+        }),
+      ];
+      const changes = await write(steps);
+      if (changes[0] === 0) return null;
+      return new Set(begun.filter((_, at) => changes[at + 1] === 0).map(({ seq }) => seq));
+    },
+    async results(id, after, limit) {
+      const sql = `SELECT seq, state, result FROM ${line}
+        WHERE batch = $1 AND seq > $2 AND state <> 'begun' ORDER BY seq LIMIT $3`;
+      return (await rows(sql, [id, after, limit])).map((row) => ({
+        seq: Number(row.seq),
+        state: row.state as 'succeeded' | 'errored',
+        result: row.result as Uint8Array,
+      }));
+    },
+    async finalizing({ id, worker }, nowMs) {
+      const sql = `UPDATE ${batch} SET finalizing_ms = coalesce(finalizing_ms, $3) WHERE ${held}`;
+      const [changes] = await write([{ sql, values: [id, worker, nowMs] }]);
+      return changes === 1;
+    },
+    async end({ id, worker }, { ending, atMs, expiresMs, outputFile, errorFile, facts }) {
+      const sql = `UPDATE ${batch} SET ending = $3, ended_ms = $4, expires_ms = $5, output_file = $6, error_file = $7,
+          facts = coalesce($8, facts), worker = NULL WHERE ${held}`;
+      const [changes] = await write([
+        { sql, values: [id, worker, ending, atMs, expiresMs, outputFile, errorFile, facts] },
+      ]);
+      return changes === 1;
+    },
+  } satisfies Partial<BatchStore>;
+}
+
+/** The first three values of a list, more places, and its condition. */
+function pageOf({ tenant, nowMs, limit, after, order }: Listed) {
+  const values: unknown[] = [tenant, nowMs, limit];
+  const place = (value: unknown) => `$${values.push(value)}`;
+  const behind = after === null ? '' : `AND id ${order === 'asc' ? '>' : '<'} ${place(after)}`;
+  return { values, place, behind, order };
+}
+
+function fileOf(row: Record<string, unknown>): FileRow {
+  return {
+    id: String(row.id),
+    tenant: String(row.tenant),
+    purpose: String(row.purpose),
+    bytes: Number(row.bytes),
+    createdMs: Number(row.created_ms),
+    expiresMs: Number(row.expires_ms),
+    facts: row.facts as Uint8Array,
+  };
+}
+
+function batchOf(row: Record<string, unknown>): BatchRow {
+  return {
+    id: String(row.id),
+    tenant: String(row.tenant),
+    account: String(row.account),
+    keyId: String(row.key_id),
+    format: row.format as BatchFormat,
+    endpoint: String(row.endpoint),
+    inputFile: String(row.input_file),
+    createdMs: Number(row.created_ms),
+    deadlineMs: Number(row.deadline_ms),
+    facts: row.facts as Uint8Array,
+    ending: (row.ending ?? null) as BatchEnding | null,
+    total: numberOrNull(row.total),
+    succeeded: Number(row.succeeded),
+    errored: Number(row.errored),
+    countedMs: numberOrNull(row.counted_ms),
+    cancellingMs: numberOrNull(row.cancelling_ms),
+    finalizingMs: numberOrNull(row.finalizing_ms),
+    endedMs: numberOrNull(row.ended_ms),
+    outputFile: (row.output_file ?? null) as string | null,
+    errorFile: (row.error_file ?? null) as string | null,
+  };
+}
+
+function numberOrNull(value: unknown): number | null {
+  return value === null || value === undefined ? null : Number(value);
+}

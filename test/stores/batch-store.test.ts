@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { BatchStore, EndedLine, NewBatch } from '../../src/metering/batch-store.ts';
+import { drivers } from './drivers.ts';
+
+const bytes = (text: string) => Buffer.from(text);
+const list = { tenant: 'dev/test', order: 'desc', after: null, limit: 10, nowMs: 100 } as const;
+
+function batch(id: string, tenant = 'dev/test'): NewBatch {
+  return {
+    id,
+    tenant,
+    account: 'dev',
+    keyId: 'key',
+    format: 'openai',
+    endpoint: '/v1/chat/completions',
+    inputFile: `file-of-${id}`,
+    createdMs: 10,
+    deadlineMs: 1_000,
+    facts: bytes('facts'),
+  };
+}
+
+function ended(seq: number, state: EndedLine['state'] = 'succeeded'): EndedLine {
+  return { seq, requestId: `req_${seq}`, state, result: bytes(`result ${seq}`), bytes: 8 };
+}
+
+const begun = (seq: number, key: string | null = `key ${seq}`) => ({ seq, requestId: `req_${seq}`, key });
+
+for (const driver of drivers) {
+  const told = (name: string, run: (store: BatchStore, other: BatchStore) => Promise<void>) =>
+    test(`${driver.name}: ${name}`, { skip: driver.skip }, async () => {
+      const under = await driver.create();
+      try {
+        await run(await under.batches(), await under.batches());
+      } finally {
+        await under.remove();
+      }
+    });
+
+  told('a file is found by its tenant once it is complete, until it expires', async (store) => {
+    const row = { id: 'file-1', tenant: 'dev/test', purpose: 'batch', bytes: 0, createdMs: 10, expiresMs: 500 };
+    await store.putFile({ ...row, facts: bytes('name') });
+    await store.growFile('file-1', 7);
+    await store.putChunk('file-1', 0, bytes('content'));
+    assert.equal(await store.findFile('dev/test', 'file-1', 100), null);
+    await store.completeFile('file-1');
+    const found = await store.findFile('dev/test', 'file-1', 100);
+    assert.deepEqual([found!.bytes, Buffer.from(found!.facts).toString()], [7, 'name']);
+    assert.equal(await store.findFile('dev/other', 'file-1', 100), null);
+    assert.equal(await store.findFile('dev/test', 'file-1', 500), null);
+    assert.equal(Buffer.from((await store.chunk('file-1', 0))!).toString(), 'content');
+    assert.equal(await store.chunk('file-1', 1), null);
+    assert.equal((await store.listFiles({ ...list, purposes: ['batch', 'vision'] })).length, 1);
+    assert.equal((await store.listFiles({ ...list, purposes: ['vision'] })).length, 0);
+    assert.equal((await store.expiredFiles(499, 0, 10)).length, 0);
+    assert.equal((await store.expiredFiles(500, 0, 10)).length, 1);
+    await store.removeChunks('file-1');
+    await store.removeFile('file-1');
+    assert.equal(await store.chunk('file-1', 0), null);
+    assert.equal(await store.findFile('dev/test', 'file-1', 100), null);
+  });
+
+  told('a file that was never finished goes after a while', async (store) => {
+    const row = { id: 'file-1', tenant: 'dev/test', purpose: 'batch', bytes: 0, createdMs: 10, expiresMs: 500 };
+    await store.putFile({ ...row, facts: bytes('name') });
+    assert.equal((await store.expiredFiles(100, 10, 10)).length, 0);
+    assert.equal((await store.expiredFiles(100, 11, 10)).length, 1);
+  });
+
+  told('a tenant has no more open batches than it may', async (store) => {
+    assert.equal(await store.createBatch(batch('batch_1'), 2), 'created');
+    assert.equal(await store.createBatch(batch('batch_2'), 2), 'created');
+    assert.equal(await store.createBatch(batch('batch_3'), 2), 'full');
+    assert.equal(await store.createBatch(batch('batch_4', 'dev/other'), 2), 'created');
+    const page = await store.listBatches({ ...list, limit: 1, format: 'openai' });
+    assert.deepEqual(
+      page.map(({ id }) => id),
+      ['batch_2'],
+    );
+    const next = await store.listBatches({ ...list, after: 'batch_2', format: 'openai' });
+    assert.deepEqual(
+      next.map(({ id }) => id),
+      ['batch_1'],
+    );
+    assert.deepEqual(await store.listBatches({ ...list, format: 'anthropic' }), []);
+    assert.equal(await store.isRead('file-of-batch_1'), true);
+    assert.equal(await store.isRead('file-of-nothing'), false);
+  });
+
+  told('of two processes only one gets a batch, and who lost it writes nothing any more', async (store, other) => {
+    await store.createBatch(batch('batch_1'), 10);
+    const [one, two] = await Promise.all([store.lease('a', 100, 200, 5), other.lease('b', 100, 200, 5)]);
+    assert.equal(one.length + two.length, 1);
+    const [winner, loser] = one.length === 1 ? ['a', 'b'] : ['b', 'a'];
+    const lease = { id: 'batch_1', worker: winner };
+    assert.equal(await store.renew(lease, 300), true);
+    assert.equal(await store.renew({ ...lease, worker: loser }, 300), false);
+    assert.deepEqual(await other.lease(loser, 299, 400, 5), []);
+    assert.equal((await other.lease(loser, 300, 400, 5)).length, 1);
+    assert.equal(await store.note(lease, [begun(1)], [ended(2)]), null);
+    assert.equal(await store.counted(lease, 5, 100), false);
+    assert.equal(await store.finalizing(lease, 100), false);
+    const end = {
+      ending: 'completed',
+      atMs: 400,
+      expiresMs: 500,
+      outputFile: null,
+      errorFile: null,
+      facts: null,
+    } as const;
+    assert.equal(await store.end(lease, end), false);
+    assert.deepEqual(await store.lines('batch_1', 0, 10), []);
+    assert.equal((await store.findBatch('dev/test', 'batch_1', 100))!.succeeded, 0);
+    await store.release(loser);
+    assert.equal((await store.lease('c', 301, 400, 5)).length, 1);
+  });
+
+  told('lines are noted once each, by their order and their key', async (store) => {
+    await store.createBatch(batch('batch_1'), 10);
+    await store.lease('a', 100, 200, 5);
+    const lease = { id: 'batch_1', worker: 'a' };
+    assert.equal(await store.counted(lease, 5, 110), true);
+    assert.deepEqual(await store.note(lease, [begun(1), begun(2), begun(3, 'key 1')], []), new Set([3]));
+    assert.deepEqual(await store.note(lease, [{ seq: 2, requestId: 'req_again', key: null }], []), new Set());
+    assert.deepEqual(await store.note(lease, [], [ended(1), ended(3, 'errored')]), new Set());
+    assert.deepEqual(await store.lines('batch_1', 0, 10), [
+      { seq: 1, requestId: 'req_1', ended: true },
+      { seq: 2, requestId: 'req_again', ended: false },
+      { seq: 3, requestId: 'req_3', ended: true },
+    ]);
+    const results = await store.results('batch_1', 0, 10);
+    assert.deepEqual(
+      results.map(({ seq, state, result }) => [seq, state, Buffer.from(result).toString()]),
+      [
+        [1, 'succeeded', 'result 1'],
+        [3, 'errored', 'result 3'],
+      ],
+    );
+    const { total, succeeded, errored, countedMs } = (await store.findBatch('dev/test', 'batch_1', 100))!;
+    assert.deepEqual([total, succeeded, errored, countedMs], [5, 1, 1, 110]);
+  });
+
+  told('a batch ends once; its lines go then, and itself when its time is over', async (store) => {
+    await store.createBatch(batch('batch_1'), 10);
+    await store.lease('a', 100, 200, 5);
+    const lease = { id: 'batch_1', worker: 'a' };
+    await store.note(lease, [begun(1)], [ended(1)]);
+    await store.cancel('dev/other', 'batch_1', 120);
+    await store.cancel('dev/test', 'batch_1', 130);
+    await store.cancel('dev/test', 'batch_1', 140);
+    assert.equal(await store.removeLines(10), 0);
+    const end = {
+      ending: 'cancelled',
+      atMs: 150,
+      expiresMs: 500,
+      outputFile: 'file-o',
+      errorFile: null,
+      facts: null,
+    } as const;
+    assert.equal(await store.end(lease, end), true);
+    assert.equal(await store.end(lease, end), false);
+    const found = (await store.findBatch('dev/test', 'batch_1', 200))!;
+    assert.deepEqual(
+      [found.ending, found.cancellingMs, found.endedMs, found.outputFile],
+      ['cancelled', 130, 150, 'file-o'],
+    );
+    assert.equal(Buffer.from(found.facts).toString(), 'facts');
+    assert.equal(await store.removeExpired(500), 0);
+    assert.equal(await store.removeLines(10), 1);
+    assert.equal(await store.removeLines(10), 0);
+    assert.equal(await store.findBatch('dev/test', 'batch_1', 500), null);
+    assert.equal(await store.removeExpired(499), 0);
+    assert.equal(await store.removeExpired(500), 1);
+  });
+
+  told('only a batch that has ended is removed, with its lines', async (store) => {
+    await store.createBatch(batch('batch_1'), 10);
+    await store.lease('a', 100, 200, 5);
+    const lease = { id: 'batch_1', worker: 'a' };
+    await store.note(lease, [begun(1)], [ended(1)]);
+    await store.removeBatch('dev/test', 'batch_1');
+    assert.notEqual(await store.findBatch('dev/test', 'batch_1', 200), null);
+    assert.equal((await store.lines('batch_1', 0, 10)).length, 1);
+    const end = {
+      ending: 'completed',
+      atMs: 150,
+      expiresMs: 500,
+      outputFile: null,
+      errorFile: null,
+      facts: bytes('more'),
+    } as const;
+    await store.end(lease, end);
+    assert.equal(Buffer.from((await store.findBatch('dev/test', 'batch_1', 200))!.facts).toString(), 'more');
+    await store.removeBatch('dev/other', 'batch_1');
+    assert.notEqual(await store.findBatch('dev/test', 'batch_1', 200), null);
+    await store.removeBatch('dev/test', 'batch_1');
+    assert.equal(await store.findBatch('dev/test', 'batch_1', 200), null);
+    assert.equal((await store.lines('batch_1', 0, 10)).length, 0);
+  });
+}
