@@ -32,6 +32,11 @@ export type LimitHeaderForm = 'openai' | 'anthropic';
 export interface Arrival {
   requestId: string;
   form: LimitHeaderForm;
+  /**
+   * Nobody waits for it: it leaves a quarter of every minute's limit to others, and takes no place among the running
+   * requests of its key.
+   */
+  isSparing?: boolean;
 }
 
 /** Let in: holds a place among the key's running requests. */
@@ -42,6 +47,8 @@ export interface Admitted {
   /** How full the limits of calls a minute were on entry, for the headers of the reservation. */
   readonly calls: readonly LimitState[];
   readonly form: LimitHeaderForm;
+  /** As on arrival. */
+  isSparing?: boolean;
   /** The model that `reserve` was asked for. */
   asked?: string;
   /** Set by `reserve`: the ledger tells of this request, however it ends. */

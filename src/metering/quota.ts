@@ -70,10 +70,11 @@ const passing = { openai: letPass('openai'), anthropic: letPass('anthropic') };
 export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission {
   const { counters, ledger, plans, bootId, clock, observe, troubles = [] } = parts;
 
-  function entered(answer: EntryAnswer, set: LimitSet, weight: AdmitWeight, { form }: Arrival): Admitted | Failure {
+  function entered(answer: EntryAnswer, set: LimitSet, weight: AdmitWeight, arrival: Arrival): Admitted | Failure {
+    const { form } = arrival;
     if (answer.kind === 'full') return refusal(answer, set, milliPerCall[weight], noStates, form, clock.wallMs());
     if (weight === 'free') return passing[form];
-    return answer.kind === 'entered' ? new LimitedEntry(answer, set, clock, form) : unavailable(answer);
+    return answer.kind === 'entered' ? new LimitedEntry(answer, set, clock, arrival) : unavailable(answer);
   }
 
   /** The reservation stands in the books before anything is dispatched. */
@@ -127,8 +128,8 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
         requestId: arrival.requestId,
         account: principal.account,
         callMilli: milliPerCall[weight],
-        limits: weight === 'free' ? set.freeCalls : set.calls,
-        places: weight === 'free' ? noPlaces : set.places,
+        limits: arrival.isSparing === true ? sparing(set.calls) : weight === 'free' ? set.freeCalls : set.calls,
+        places: weight === 'free' || arrival.isSparing === true ? noPlaces : set.places,
       });
       return answer instanceof Promise
         ? answer.then((late) => entered(late, set, weight, arrival))
@@ -146,12 +147,21 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
         account: principal.account,
         scopes: set.scopes,
         costMilli,
-        limits: set.windows,
+        limits: claim.admitted.isSparing === true ? sparing(set.windows) : set.windows,
         states: set.states,
       });
       return held instanceof Promise ? held.then((late) => booked(claim, set, late)) : booked(claim, set, held);
     },
   };
+}
+
+/** Of limits of a minute, what those may use for whom nobody waits: three quarters, and at least a call. */
+function sparing(limits: readonly Limit[]): readonly Limit[] {
+  return limits.map((limit) =>
+    limit.span === 'minute'
+      ? { ...limit, allowed: Math.max(Math.min(limit.allowed, 1_000), Math.floor(limit.allowed * 0.75)) }
+      : limit,
+  );
 }
 
 /** The first of them. */
@@ -171,6 +181,7 @@ class LimitedEntry implements Admitted {
   readonly kind = 'admitted';
   readonly calls: readonly LimitState[];
   readonly form: LimitHeaderForm;
+  readonly isSparing: boolean;
   asked = '';
   booked = false;
   /** Gives the places back. */
@@ -178,9 +189,10 @@ class LimitedEntry implements Admitted {
   readonly #set: LimitSet;
   readonly #clock: Clock;
 
-  constructor(entry: Extract<EntryAnswer, { kind: 'entered' }>, set: LimitSet, clock: Clock, form: LimitHeaderForm) {
+  constructor(entry: Extract<EntryAnswer, { kind: 'entered' }>, set: LimitSet, clock: Clock, arrival: Arrival) {
     this.calls = entry.states;
-    this.form = form;
+    this.form = arrival.form;
+    this.isSparing = arrival.isSparing === true;
     this.release = entry.leave;
     this.#set = set;
     this.#clock = clock;
