@@ -67,6 +67,8 @@ export const rooms: readonly Room[] = [
     ],
   },
   { path: 'src/mcp', mayImport: ['src/net', 'src/inference/transport', 'src/auth'] },
+  // A line of a batch is a request of any family.
+  { path: 'src/inference/batches', mayImport: ['src/inference/endpoints'] },
   { path: 'src/vectors', mayImport: ['src/net', 'src/inference/transport'] },
   { path: 'src/tools', mayImport: ['src/mcp', 'src/inference/routing'] },
   { path: 'src/simulator', mayImport: ['src/inference/dialects'] },
@@ -80,6 +82,7 @@ export const rooms: readonly Room[] = [
     path: 'src/http',
     mayImport: [
       'src/inference/endpoints',
+      'src/inference/batches',
       'src/inference/metered',
       'src/inference/passthrough',
       'src/inference/realtime',

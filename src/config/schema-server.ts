@@ -206,6 +206,9 @@ export const storageSchema = z
       })
       .prefault({})
       .describe('Responses and conversations (`/v1/responses`, `/v1/conversations`).'),
+    files_retention: duration({ min: '1h' })
+      .prefault('30d')
+      .describe('How long uploaded files (`/v1/files`), batches that have ended and their results are kept.'),
     retention: duration({ min: '1d' })
       .prefault('90d')
       .describe('How long single requests are kept in the ledger, and pages that were read.'),

@@ -118,7 +118,7 @@ export function wrongEncoding(encoding: string | undefined): Failure | null {
   return { kind: 'unsupported-encoding', message };
 }
 
-function wrongMediaType(contentType: string | undefined): Failure | null {
+export function wrongMediaType(contentType: string | undefined): Failure | null {
   if (contentType === 'application/json') return null;
   const mediaType = contentType?.split(';', 1)[0]?.trim().toLowerCase();
   if (mediaType === 'application/json' || (mediaType?.endsWith('+json') && mediaType.startsWith('application/')))

@@ -43,6 +43,11 @@ export function randomBase62(length: number): string {
   return text;
 }
 
+/** An id behind `prefix`; those of one prefix sort by time. */
+export function newSortedId(prefix: string, nowMs: number): string {
+  return `${prefix}${Math.floor(nowMs).toString(36).padStart(9, '0')}${randomBase62(16)}`;
+}
+
 /** `length` characters of small letters and digits, each uniform. */
 export function randomBase36(length: number): string {
   let text = '';

@@ -69,7 +69,7 @@ export class LeasedJobs<Job extends { id: string }> {
       })
       .catch((error: unknown) => {
         const { onTrouble, noun } = this.#parts;
-        if (!this.#inTrouble) onTrouble(`${noun}s cannot be looked up: ${String(error)}`);
+        if (!this.#inTrouble) onTrouble(`work at a ${noun} cannot be looked for: ${String(error)}`);
         this.#inTrouble = true;
       })
       .finally(() => {

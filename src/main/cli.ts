@@ -68,7 +68,11 @@ export function cliStores(version: string): StoreParts {
       const folder = dataFolderAt(config.storage.data_dir);
       if (isEmbedded(config)) {
         yield* readBackup(folder);
-        yield* readFolderFiles(folder, ['secret', 'files', 'crawls', 'pages', 'responses', 'vectors'], scratch);
+        yield* readFolderFiles(
+          folder,
+          ['secret', 'files', 'crawls', 'pages', 'responses', 'batches', 'vectors'],
+          scratch,
+        );
         return;
       }
       const { readPostgresBackup } = await import('../stores/postgres/backup.ts');

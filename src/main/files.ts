@@ -19,13 +19,21 @@ export function openFiles(
   },
 ): HostedFiles {
   const { books, clock } = parts;
-  return createHostedFiles({ store: storeOf(parts), signer: books.secrets.signer('signed links'), clock });
+  const store = openBucketFolder(parts, '') ?? createLocalFiles(join(books.folder.path, 'files'));
+  return createHostedFiles({ store, signer: books.secrets.signer('signed links'), clock });
 }
 
-function storeOf(parts: Parameters<typeof openFiles>[0]): FileStore {
-  const { files, s3 } = parts.config.storage;
-  if (files === 'local') return createLocalFiles(join(parts.books.folder.path, 'files'));
-  const open = bucketOpener(files, s3, 'storage.files', parts);
+/** What `storage.files` keeps in `folder` of its bucket; null where it names none. */
+export function openBucketFolder(
+  parts: Omit<Parameters<typeof openFiles>[0], 'books' | 'clock'>,
+  folder: string,
+): FileStore | null {
+  const { files } = parts.config.storage;
+  return files === 'local' ? null : inBucket(`${files.replace(/\/$/, '')}${folder}`, parts);
+}
+
+function inBucket(url: string, parts: Omit<Parameters<typeof openFiles>[0], 'books' | 'clock'>): FileStore {
+  const open = bucketOpener(url, parts.config.storage.s3, 'storage.files', parts);
   return createS3Files(async () => {
     const bucket = await open();
     parts.opened(bucket.close);

@@ -37,6 +37,7 @@ import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { createVectorOperator } from '../vectors/operator.ts';
 import { openAlerts } from './alerts.ts';
+import { openBatches } from './batches.ts';
 import type { Books } from './books.ts';
 import type { Callers } from './callers.ts';
 import { createCrawlSink } from './crawl-sink.ts';
@@ -85,7 +86,6 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   const { folder, stores, secrets } = books;
   const { config, version, log } = options;
   const { clock, snapshot, health, transport } = services;
-  const { counters } = stores;
   const ledger = { ...stores.ledger, find: findIn(stores.ledger, parts.refusals) };
   const { ring, plans } = callers;
 
@@ -137,7 +137,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
         ...adminSetup({ setup, secrets, env: options.env, look: callers.refresh }),
         ledger,
         plans,
-        counters,
+        counters: stores.counters,
         snapshot,
         health,
         transport,
@@ -170,12 +170,13 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ...modelRoutes(services),
     ...vectorRoutes({ engine: vectors, meter: createVectorMeter(services), clock, bodies: parts.bodies }),
     ...tools.routes,
+    ...openBatches({ ...parts, config, env: options.env }),
     ...crawls.routes,
-    ...firecrawlAccountRoutes({ counters, ledger, plans, clock, running: crawls.running }),
+    ...firecrawlAccountRoutes({ counters: stores.counters, ledger, plans, clock, running: crawls.running }),
     ...unsupportedFirecrawlRoutes(),
     ...mcp.routes(() => all),
     requestRoute(ledger),
-    usageRoute({ counters, ledger, plans, storage: services.storage, clock }),
+    usageRoute({ counters: stores.counters, ledger, plans, storage: services.storage, clock }),
     ...adminRoutes({ handle: async (request) => (await adminApi()).handle(request) }, clock),
     openApiRoute({ admin: async () => (await adminApi()).openApi(), routes: () => all }),
     ...(parts.dashboard?.routes ?? []),

@@ -9,6 +9,7 @@ import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createWorkThread } from '../kernel/work-thread.ts';
 import type { AlertStore } from '../metering/alert-store.ts';
+import type { BatchStore } from '../metering/batch-store.ts';
 import type { Counters } from '../metering/counters.ts';
 import type { Ledger } from '../metering/ledger.ts';
 import { MemoryCounters } from '../metering/memory-counters.ts';
@@ -23,6 +24,7 @@ import type { KeptBytes } from '../metering/storage-book.ts';
 import type { SharedTally } from '../metering/tally.ts';
 import { createPostgresAccountStore } from '../stores/postgres/account-store.ts';
 import { createPostgresAlertStore } from '../stores/postgres/alert-store.ts';
+import { createPostgresBatchStore } from '../stores/postgres/batch-store.ts';
 import { readBooksId } from '../stores/postgres/books-id.ts';
 import { createPostgresCrawlPace } from '../stores/postgres/crawl-pace.ts';
 import { createPostgresCrawlStore } from '../stores/postgres/crawl-store.ts';
@@ -42,6 +44,7 @@ import { createPostgresVectorRegistry } from '../stores/postgres/vector-registry
 import { RedisCounters } from '../stores/redis/counters.ts';
 import { openSqliteAccountStore } from '../stores/sqlite/account-store.ts';
 import { openSqliteAlertStore } from '../stores/sqlite/alert-store.ts';
+import { openSqliteBatchStore } from '../stores/sqlite/batch-store.ts';
 import { openSqliteCrawlStore } from '../stores/sqlite/crawl-store.ts';
 import { type DataFolder, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
 import { naming } from '../stores/sqlite/database.ts';
@@ -90,6 +93,10 @@ export interface Stores {
   crawlsKept(): boolean;
   /** Bytes that accounts keep in them, by kind. */
   storageSizes(): Promise<readonly KeptBytes[]>;
+  /** Files and batches, and whether another process may be at work at them; opened when they are first asked for. */
+  batches(): Promise<{ store: BatchStore; others: 'alone' | 'may-live' }>;
+  /** Whether there may be batches already: then a start continues them. */
+  batchesKept(): boolean;
   /** Names this process in reservations and replies. */
   bootId: string;
   /** Why nothing can be admitted right now, by its cause. */
@@ -143,6 +150,8 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
   let crawls: CrawlStore | null = null;
   const responsesDb = join(folder.path, 'responses.db');
   let responses: ResponseStore | null = null;
+  const batchesDb = join(folder.path, 'batches.db');
+  let batches: BatchStore | null = null;
   const sizesEntry = new URL('../stores/sqlite/storage-sizes-worker.ts', import.meta.url);
   const sizesThread = createWorkThread(sizesEntry, 'thread of storage sizes');
   return {
@@ -160,6 +169,11 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
       return responses;
     },
     responsesKept: () => existsSync(responsesDb),
+    async batches() {
+      batches ??= openSqliteBatchStore({ file: batchesDb, onTrouble });
+      return { store: batches, others: 'alone' };
+    },
+    batchesKept: () => existsSync(batchesDb),
     async sessions() {
       sessions ??= openSqliteSessionStore(folder.culvertDb);
       return sessions;
@@ -192,6 +206,7 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
       await pages.close();
       await crawls?.close();
       await responses?.close();
+      await batches?.close();
       await registry?.close();
       await sessions?.close();
       await accounts.close();
@@ -281,6 +296,11 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
     providerObjects: async () => createPostgresProviderObjectStore(database),
     responses: async () => createPostgresResponseStore(database),
     responsesKept: () => true,
+    batches: async () => ({
+      store: createPostgresBatchStore(database),
+      others: storage.state === 'memory' ? 'alone' : 'may-live',
+    }),
+    batchesKept: () => true,
     sessions: async () => createPostgresSessionStore(database),
     vectorRegistry: async () => createPostgresVectorRegistry(database),
     ledger,

@@ -12,6 +12,9 @@ import { createProgress } from '../progress.ts';
 import { readConfig } from '../read-config.ts';
 import { databaseNames, dataIn, localNames, pageNames, replaceData } from '../replace-data.ts';
 
+/** Parts of a backup that stand elsewhere with PostgreSQL. */
+const inPostgres: readonly unknown[] = ['pages', 'crawls', 'responses', 'batches'];
+
 export interface RestoreFlags {
   config?: string;
   yes?: boolean;
@@ -88,7 +91,7 @@ async function* rowsOf(
         continue;
       }
       const part = partOf(item.file);
-      if (isEmbedded || (part !== 'pages' && part !== 'crawls' && part !== 'responses')) await files.write(item);
+      if (isEmbedded || !inPostgres.includes(part)) await files.write(item);
     }
   } finally {
     await files.end();

@@ -7,7 +7,7 @@ import type { Exchange, Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 
-/** What is asked of responses and conversations that are kept, and of whom. */
+/** What is asked of what is kept, and of whom. */
 export interface KeptCall {
   tenant: string;
   account: string;
@@ -17,6 +17,11 @@ export interface KeptCall {
   /** Its body; an empty object when it has none. */
   body: JsonObject;
 }
+
+/** What such calls are of, and the words of their errors. */
+export type KeptPlace = { endpoint: string } & Pick<Route, 'dialect'>;
+
+const responsesPlace: KeptPlace = { endpoint: 'responses', dialect: openAiResponses };
 
 type Method = 'GET' | 'POST' | 'DELETE';
 
@@ -30,6 +35,7 @@ export function keptRoute(
   summary: string,
   answer: (call: KeptCall) => Promise<JsonObject | null>,
   properties: JsonSchema = {},
+  { endpoint, dialect }: KeptPlace = responsesPlace,
 ): Route {
   return {
     method,
@@ -37,8 +43,8 @@ export function keptRoute(
     summary,
     auth: 'key',
     quota: method === 'POST' ? 'one' : 'free',
-    dialect: openAiResponses,
-    ...(method === 'POST' && { endpoint: 'responses', body: { schema: () => ({ type: 'object', properties }) } }),
+    dialect,
+    ...(method === 'POST' && { endpoint, body: { schema: () => ({ type: 'object', properties }) } }),
     async handle(exchange) {
       const { account, tenant } = exchange.principal!;
       const headers = exchange.admitted?.headers ?? [];

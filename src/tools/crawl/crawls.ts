@@ -1,8 +1,8 @@
-import { randomBase62 } from '../../kernel/ids.ts';
+import { newSortedId } from '../../kernel/ids.ts';
 import { LeasedJobs } from '../../kernel/leased-jobs.ts';
 import { createHookDelivery, type PostHook } from './crawl-hooks.ts';
 import { type CrawlParts, runCrawl } from './crawl-job.ts';
-import { type CrawlKind, type CrawlOptions, kindOf } from './crawl-options.ts';
+import { type CrawlOptions, kindOf } from './crawl-options.ts';
 import type { CrawlOwner } from './crawl-ports.ts';
 import { keyed } from './crawl-scope.ts';
 import type { Crawl, CrawlError, CrawlResult, ListedCrawls, NewCrawl } from './crawl-store.ts';
@@ -71,7 +71,7 @@ export function createCrawls(parts: CrawlsParts): Crawls {
     async create(owner, urls, options) {
       const createdMs = clock.wallMs();
       const kind = kindOf(options);
-      const crawl: NewCrawl = { ...owner, id: newCrawlId(kind, createdMs), url: urls[0]!, options, createdMs };
+      const crawl: NewCrawl = { ...owner, id: newSortedId(`${kind}_`, createdMs), url: urls[0]!, options, createdMs };
       const keyOf = (url: string, at: number) => (kind === 'batch' ? `${at} ${url}` : keyed(url).key);
       const seeds = urls.map((url, at) => ({ key: keyOf(url, at), url, depth: 0, shape: null }));
       const made = await store.create(crawl, seeds, { runningMax, keptMax });
@@ -111,8 +111,3 @@ export function createCrawls(parts: CrawlsParts): Crawls {
 }
 
 const neverAborted = new AbortController().signal;
-
-/** Ids of a kind sort by time. */
-function newCrawlId(kind: CrawlKind, nowMs: number): string {
-  return `${kind}_${Math.floor(nowMs).toString(36).padStart(9, '0')}${randomBase62(16)}`;
-}

@@ -1,0 +1,39 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import type { Sealer } from '../../kernel/seal.ts';
+import type { BatchRow } from '../../metering/batch-store.ts';
+
+/** What a batch has beside its row, kept sealed. */
+export interface BatchFacts {
+  metadata: JsonObject | null;
+  /** As its caller wrote it. */
+  window: string;
+  /** Of the request that made it, for its lines. */
+  headers: Record<string, string>;
+  /** How long its files of results are kept; null: as long as all files. */
+  outputKeptForMs: number | null;
+  /** Why it failed as a whole. */
+  errors: readonly BatchError[];
+}
+
+export interface BatchError {
+  code: string;
+  message: string;
+  line: number | null;
+}
+
+export interface Batch extends Omit<BatchRow, 'facts'>, BatchFacts {}
+
+export function sealFacts(sealer: Sealer, facts: BatchFacts, id: string): Buffer {
+  return sealer.seal(Buffer.from(JSON.stringify(facts)), contextOf(id));
+}
+
+/** Throws for a row that another secret sealed. */
+export function openBatch(sealer: Sealer, { facts: sealed, ...row }: BatchRow): Batch {
+  const facts = sealer.open(sealed, contextOf(row.id));
+  if (facts === null) throw new Error(`the batch ${row.id} was sealed with another storage.secret`);
+  return { ...row, ...(JSON.parse(facts.toString('utf8')) as BatchFacts) };
+}
+
+function contextOf(id: string): string {
+  return JSON.stringify([id, 'facts']);
+}

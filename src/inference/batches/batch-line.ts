@@ -1,0 +1,65 @@
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { BatchFormat, BatchRow } from '../../metering/batch-store.ts';
+
+/** A line of a batch, as its format has it. */
+export type BatchLine =
+  | { customId: string; body: Buffer }
+  /** It fails alone. `customId` null: nobody can tell whose it is. */
+  | { customId: string | null; failure: Failure };
+
+/** Of the name that a line's answer is found by. */
+export const customIdCharsMax = 512;
+
+/** `bytes` null: it is longer than a line may be. */
+export function readBatchLine(
+  { format, endpoint }: Pick<BatchRow, 'format' | 'endpoint'>,
+  bytes: Buffer | null,
+): BatchLine {
+  if (bytes === null) return { customId: null, failure: invalid(null, 'This line is longer than a line may be.') };
+  const line = objectIn(bytes);
+  if (line === null) return { customId: null, failure: invalid(null, 'This line is not a JSON object.') };
+  const { custom_id: customId } = line;
+  if (typeof customId !== 'string' || customId === '' || customId.length > customIdCharsMax) {
+    const message = `'custom_id' must be a text of 1 to ${customIdCharsMax} characters.`;
+    return { customId: null, failure: invalid('custom_id', message) };
+  }
+  const refused = format === 'openai' ? wrongPlace(line, endpoint) : null;
+  if (refused !== null) return { customId, failure: refused };
+  const member = bodyMember[format];
+  const body = line[member];
+  if (!isObject(body)) return { customId, failure: invalid(member, `'${member}' must be an object.`) };
+  for (const name of ['stream', 'background']) {
+    if (body[name] === true) {
+      return { customId, failure: invalid(`${member}.${name}`, `'${name}' cannot be true in a batch.`) };
+    }
+  }
+  const written = bytesOf(body);
+  if (written === null) return { customId, failure: invalid(member, `'${member}' is nested too deeply.`) };
+  return { customId, body: written };
+}
+
+const bodyMember: Record<BatchFormat, string> = { openai: 'body', anthropic: 'params' };
+
+function wrongPlace({ method, url }: JsonObject, endpoint: string): Failure | null {
+  if (method !== 'POST') return invalid('method', "'method' must be POST.");
+  if (url !== endpoint) return invalid('url', `'url' must be the endpoint of the batch, ${endpoint}.`);
+  return null;
+}
+
+function objectIn(bytes: Buffer): JsonObject | null {
+  try {
+    const line = JSON.parse(bytes.toString('utf8')) as JsonValue;
+    return isObject(line) ? line : null;
+  } catch {
+    return null;
+  }
+}
+
+function bytesOf(body: JsonObject): Buffer | null {
+  try {
+    return Buffer.from(JSON.stringify(body));
+  } catch {
+    return null;
+  }
+}

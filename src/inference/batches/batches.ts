@@ -1,0 +1,147 @@
+import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
+import { newSortedId } from '../../kernel/ids.ts';
+import { LeasedJobs } from '../../kernel/leased-jobs.ts';
+import type { BatchFormat, BatchRow, ListedBatches } from '../../metering/batch-store.ts';
+import { type Batch, type BatchFacts, openBatch, sealFacts } from './batch-facts.ts';
+import { type BatchParts, runBatch } from './batch-run.ts';
+
+/** The batches of all tenants: what may be asked of them, and the work at those that this process has leased. */
+export interface Batches {
+  /** Rejects with a FailureError when the tenant has too many. */
+  create(owner: BatchOwner, batch: NewBatchRequest): Promise<Batch>;
+  find(tenant: string, format: BatchFormat, id: string): Promise<Batch | null>;
+  list(listed: Omit<ListedBatches, 'nowMs'>): Promise<Batch[]>;
+  /** As it stands then; null when there is none. */
+  cancel(tenant: string, format: BatchFormat, id: string): Promise<Batch | null>;
+  /** Only of one that has ended. */
+  remove(tenant: string, id: string): Promise<void>;
+  /** `alone`: every other process that worked at these batches is known to be dead. */
+  start(others: 'alone' | 'may-live'): Promise<void>;
+  /** Lines under way get a moment; batches go to whoever comes next. */
+  stop(): Promise<void>;
+}
+
+export interface BatchOwner {
+  tenant: string;
+  account: string;
+  keyId: string;
+}
+
+export interface NewBatchRequest extends Omit<BatchFacts, 'errors'> {
+  format: BatchFormat;
+  endpoint: string;
+  inputFile: string;
+  windowMs: number;
+}
+
+export interface BatchesParts extends BatchParts {
+  /** For the operator's log. */
+  onTrouble(message: string): void;
+}
+
+/** Of one tenant, that have not ended. */
+const openMax = 100;
+/** Worked at by one process. */
+const atOnceMax = 64;
+const renewIntervalMs = 8_000;
+const lookIntervalMs = 5_000;
+const pruneIntervalMs = 3_600_000;
+const linesPrunedAtOnce = 500;
+
+const idPrefix: Record<BatchFormat, string> = { openai: 'batch_', anthropic: 'msgbatch_' };
+
+export function createBatches(parts: BatchesParts): Batches {
+  const { store, clock, sealer, onTrouble } = parts;
+  const leased = new LeasedJobs<BatchRow>({
+    store,
+    clock,
+    atOnceMax,
+    noun: 'batch',
+    work: (row, lease, signal) => runBatch({ ...parts, batch: openBatch(sealer, row), lease, signal }),
+    onTrouble,
+  });
+  const timers: NodeJS.Timeout[] = [];
+
+  /** Removes what is over: lines of batches that have ended, batches and files whose time is over. */
+  async function prune(): Promise<void> {
+    try {
+      while ((await store.removeLines(linesPrunedAtOnce)) > 0);
+      await store.removeExpired(clock.wallMs());
+      await parts.files.sweep(clock.wallMs());
+    } catch (error) {
+      onTrouble(`old batches and files could not be removed: ${String(error)}`);
+    }
+  }
+
+  async function find(tenant: string, format: BatchFormat, id: string): Promise<Batch | null> {
+    const row = await store.findBatch(tenant, id, clock.wallMs());
+    return row === null || row.format !== format ? null : openBatch(sealer, row);
+  }
+
+  return {
+    find,
+    async create(owner, { format, endpoint, inputFile, windowMs, ...facts }) {
+      const createdMs = clock.wallMs();
+      const id = newSortedId(idPrefix[format], createdMs);
+      const row = {
+        ...owner,
+        id,
+        format,
+        endpoint,
+        inputFile,
+        createdMs,
+        deadlineMs: createdMs + windowMs,
+        facts: sealFacts(sealer, { ...facts, errors: [] }, id),
+      };
+      if ((await store.createBatch(row, openMax)) === 'full') throw new FailureError(tooMany);
+      void leased.look();
+      return (await find(owner.tenant, format, id))!;
+    },
+    async list(listed) {
+      const rows = await store.listBatches({ ...listed, nowMs: clock.wallMs() });
+      return rows.map((row) => openBatch(sealer, row));
+    },
+    async cancel(tenant, format, id) {
+      if ((await find(tenant, format, id)) === null) return null;
+      await store.cancel(tenant, id, clock.wallMs());
+      return find(tenant, format, id);
+    },
+    remove: (tenant, id) => store.removeBatch(tenant, id),
+    async start(others) {
+      if (others === 'alone') await store.release(null);
+      for (const [ms, work] of [
+        [lookIntervalMs, () => leased.look()],
+        [renewIntervalMs, () => leased.renew()],
+        [pruneIntervalMs, prune],
+      ] as const) {
+        timers.push(setInterval(() => void work(), ms).unref());
+      }
+      void prune();
+      await leased.look();
+    },
+    async stop() {
+      for (const timer of timers) clearInterval(timer);
+      await leased.stop();
+      await leased.release();
+    },
+  };
+}
+
+const tooMany: Failure = {
+  kind: 'quota-exceeded',
+  limit: 'batches',
+  window: null,
+  used: openMax,
+  allowed: openMax,
+  freeAtMs: null,
+  message: `This key has ${openMax} batches that have not ended. Wait for one of them, or cancel one.`,
+};
+
+export function batchNotFound(id: string): Failure {
+  return { kind: 'not-found', message: `There is no batch '${id}'. It may have expired, or belong to another key.` };
+}
+
+export function fileNotFound(id: string, param: string | null = null): Failure {
+  const message = `There is no file '${id}'. It may have expired, or belong to another key.`;
+  return param === null ? { kind: 'not-found', message } : invalid(param, message);
+}

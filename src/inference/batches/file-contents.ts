@@ -1,0 +1,31 @@
+import { type FileStore, fileName } from '../../kernel/file-store.ts';
+import type { BatchStore } from '../../metering/batch-store.ts';
+
+/** Where the chunks of files are: beside their rows, or in a bucket. */
+export interface FileContents {
+  put(file: string, seq: number, sealed: Uint8Array): Promise<void>;
+  /** Null when it is not there. */
+  get(file: string, seq: number): Promise<Uint8Array | null>;
+  /** `chunks`: no more than so many were put. */
+  remove(file: string, chunks: number): Promise<void>;
+}
+
+export function contentsInRows(store: BatchStore): FileContents {
+  return { put: store.putChunk, get: store.chunk, remove: store.removeChunks };
+}
+
+/** One object a chunk. */
+export function contentsInFiles(files: FileStore): FileContents {
+  const nameOf = (file: string, seq: number) =>
+    fileName(`${file.replace('file-', '')}${seq.toString(36).padStart(6, '0')}`, 'part');
+  return {
+    put: (file, seq, sealed) => files.put(nameOf(file, seq), sealed, 0),
+    async get(file, seq) {
+      const opened = await files.open(nameOf(file, seq));
+      return opened === null ? null : Buffer.concat(await opened.content.toArray());
+    },
+    async remove(file, chunks) {
+      for (let seq = 0; seq < chunks; seq++) await files.remove(nameOf(file, seq));
+    },
+  };
+}

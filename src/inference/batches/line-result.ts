@@ -1,0 +1,66 @@
+import { type ErrorContext, type Failure, factsOf, statusOf } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { BatchFormat } from '../../metering/batch-store.ts';
+import { anthropicMessages } from '../dialects/anthropic-messages/index.ts';
+import { openAiChat } from '../dialects/openai-chat/index.ts';
+
+/** How a line of a batch ended. */
+export type LineEnd =
+  | { kind: 'answered'; status: number; body: Buffer }
+  | { kind: 'refused'; failure: Failure }
+  /** It was never asked: the line itself is wrong, or the batch ended before. */
+  | { kind: 'unasked'; why: 'cancelled' | 'expired' | Failure };
+
+/** A line of a file of results, as the vendor writes it, without its end. */
+export function resultLine(
+  format: BatchFormat,
+  customId: string | null,
+  end: LineEnd,
+  context: ErrorContext,
+): { state: 'succeeded' | 'errored'; text: string } {
+  const state = end.kind === 'answered' && end.status < 300 ? 'succeeded' : 'errored';
+  return {
+    state,
+    text: format === 'openai' ? openAiLine(customId, end, context) : anthropicLine(customId, end, context),
+  };
+}
+
+function openAiLine(customId: string | null, end: LineEnd, context: ErrorContext): string {
+  const { requestId } = context;
+  const head = `{"id":${JSON.stringify(`batch_${requestId}`)},"custom_id":${JSON.stringify(customId)},`;
+  if (end.kind === 'unasked') return `${head}"response":null,"error":${JSON.stringify(openAiError(end.why, context))}}`;
+  const status = end.kind === 'answered' ? end.status : statusOf(end.failure);
+  const body = end.kind === 'answered' ? oneLine(end.body) : JSON.stringify(openAiChat.errorBody(end.failure, context));
+  return `${head}"response":{"status_code":${status},"request_id":"${requestId}","body":${body}},"error":null}`;
+}
+
+function openAiError(why: 'cancelled' | 'expired' | Failure, { nowMs }: ErrorContext): JsonObject {
+  if (typeof why === 'object') return { code: 'invalid_request', message: factsOf(why, nowMs).message };
+  return { code: `batch_${why}`, message: neverAsked[why] };
+}
+
+const neverAsked = {
+  cancelled: 'This request was not executed, because the batch was cancelled.',
+  expired: 'This request could not be executed before the completion window expired.',
+};
+
+function anthropicLine(customId: string | null, end: LineEnd, context: ErrorContext): string {
+  const result = (text: string) => `{"custom_id":${JSON.stringify(customId)},"result":${text}}`;
+  if (end.kind === 'unasked' && typeof end.why === 'string') {
+    return result(end.why === 'cancelled' ? '{"type":"canceled"}' : '{"type":"expired"}');
+  }
+  if (end.kind === 'answered' && end.status < 300) return result(`{"type":"succeeded","message":${oneLine(end.body)}}`);
+  const error =
+    end.kind === 'answered' ? oneLine(end.body) : JSON.stringify(anthropicMessages.errorBody(failureOf(end), context));
+  return result(`{"type":"errored","error":${error}}`);
+}
+
+function failureOf(end: Exclude<LineEnd, { kind: 'answered' }>): Failure {
+  return end.kind === 'refused' ? end.failure : (end.why as Failure);
+}
+
+/** An upstream may write its JSON over many lines. */
+function oneLine(body: Buffer): string {
+  const text = body.toString('utf8');
+  return text.includes('\n') || text.includes('\r') ? JSON.stringify(JSON.parse(text)) : text;
+}

@@ -1,0 +1,97 @@
+import { FailureError, invalid } from '../../kernel/failure.ts';
+
+/**
+ * The elements of the top-level member `requests` of a JSON body that comes in pieces, each as its bytes. Only one of
+ * them is in memory, of at most `elementBytesMax`. What stands around them is read over: it need not be JSON.
+ * Throws a FailureError for a body that has none, or breaks off.
+ */
+export async function* requestElements(body: AsyncIterable<Buffer>, elementBytesMax: number): AsyncGenerator<Buffer> {
+  let depth = 0;
+  let inString = false;
+  let escaped = false;
+  /** The last string of the top level: a key, when an array begins behind it. */
+  let key = '';
+  let inRequests = false;
+  let found = 0;
+  let sawRequests = false;
+  /** Of the present element. */
+  let parts: Buffer[] = [];
+  let bytes = 0;
+
+  for await (const piece of body) {
+    let from = 0;
+    for (let at = 0; at < piece.length; at++) {
+      const byte = piece[at]!;
+      if (inString) {
+        if (escaped) escaped = false;
+        else if (byte === backslash) escaped = true;
+        else if (byte === quote) inString = false;
+        if (depth === 1 && inString && key.length <= keyCharsMax) key += String.fromCharCode(byte);
+        continue;
+      }
+      switch (byte) {
+        case quote:
+          inString = true;
+          if (depth === 1) key = '';
+          if (inRequests && depth === 2) throw notAnObject(found);
+          break;
+        case openBrace:
+        case openBracket:
+          depth += 1;
+          if (depth === 2 && byte === openBracket && key === 'requests') {
+            inRequests = true;
+            sawRequests = true;
+          } else if (inRequests && depth === 3) {
+            if (byte === openBracket) throw notAnObject(found);
+            from = at;
+          }
+          break;
+        case closeBrace:
+        case closeBracket:
+          depth -= 1;
+          if (inRequests && depth === 2) {
+            parts.push(piece.subarray(from, at + 1));
+            yield Buffer.concat(parts);
+            parts = [];
+            bytes = 0;
+            found += 1;
+          } else if (depth === 1) {
+            inRequests = false;
+            key = '';
+          }
+          break;
+        default:
+          if (inRequests && depth === 2 && !isBetween(byte)) throw notAnObject(found);
+      }
+    }
+    if (inRequests && depth >= 3) {
+      parts.push(Buffer.from(piece.subarray(from)));
+      bytes += piece.length - from;
+      if (bytes > elementBytesMax) {
+        const param = `requests.${found}`;
+        throw new FailureError(invalid(param, `'${param}' is longer than ${elementBytesMax} bytes.`));
+      }
+    }
+  }
+  if (depth !== 0 || inString) throw new FailureError(invalid(null, 'The request body is not valid JSON.'));
+  if (!sawRequests || found === 0) {
+    throw new FailureError(invalid('requests', "'requests' must be an array of at least one request."));
+  }
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const comma = 0x2c;
+const keyCharsMax = 16;
+
+function isBetween(byte: number): boolean {
+  return byte === comma || byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function notAnObject(at: number): FailureError {
+  return new FailureError(invalid(`requests.${at}`, `'requests.${at}' must be an object.`));
+}

@@ -1,0 +1,152 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { FailureError } from '../../kernel/failure.ts';
+import { newSortedId } from '../../kernel/ids.ts';
+import type { Sealer } from '../../kernel/seal.ts';
+import type { BatchStore, FileRow, ListedFiles } from '../../metering/batch-store.ts';
+import type { FileContents } from './file-contents.ts';
+
+/** Files of tenants, opened and sealed on their way from and to the store. None of them is ever whole in memory. */
+export interface StoredFiles {
+  /** Keeps all of `content`. Rejects as `content` does, and with a FailureError when it cannot be kept; nothing is left. */
+  create(tenant: string, file: NewFile, content: AsyncIterable<Uint8Array>): Promise<StoredFile>;
+  find(tenant: string, id: string): Promise<StoredFile | null>;
+  list(listed: Omit<ListedFiles, 'nowMs'>): Promise<StoredFile[]>;
+  /** False when it is not there. Rejects with a FailureError while a batch reads it. */
+  remove(tenant: string, id: string): Promise<boolean>;
+  /** Throws when it is removed meanwhile. */
+  read(file: Pick<StoredFile, 'id' | 'tenant' | 'bytes'>): AsyncGenerator<Buffer, void, undefined>;
+  /** Removes what expired, and what was never finished; resolves to how many. */
+  sweep(nowMs: number): Promise<number>;
+}
+
+export interface NewFile {
+  purpose: string;
+  /** As its owner named it. */
+  name: string;
+  /** Null: as long as files are kept. */
+  keptForMs: number | null;
+}
+
+export interface StoredFile extends Omit<FileRow, 'facts'> {
+  name: string;
+}
+
+/** Of a file, before it is sealed: what is read, sealed and written in one turn of the loop. */
+export const chunkBytes = 1024 * 1024;
+const unfinishedMs = 24 * 3_600_000;
+const sweptAtOnce = 100;
+
+export interface StoredFilesParts {
+  store: BatchStore;
+  contents: FileContents;
+  /** Of a purpose of its own. */
+  sealer: Sealer;
+  clock: Clock;
+  retentionMs(): number;
+  /** Told of what is kept, for the account's storage. */
+  onKept(tenant: string, bytes: number): void;
+}
+
+export function createStoredFiles({ store, contents, sealer, clock, ...parts }: StoredFilesParts): StoredFiles {
+  async function removed(file: Pick<StoredFile, 'id' | 'bytes'>): Promise<void> {
+    await contents.remove(file.id, Math.ceil(file.bytes / chunkBytes));
+    await store.removeFile(file.id);
+  }
+
+  function opened(row: FileRow): StoredFile {
+    const name = sealer.open(row.facts, contextOf(row, 'name'));
+    return { ...row, name: name === null ? unreadable(row.id) : name.toString('utf8') };
+  }
+
+  return {
+    async create(tenant, { purpose, name, keptForMs }, content) {
+      const createdMs = clock.wallMs();
+      const id = newSortedId('file-', createdMs);
+      const row = {
+        id,
+        tenant,
+        purpose,
+        bytes: 0,
+        createdMs,
+        expiresMs: createdMs + (keptForMs ?? parts.retentionMs()),
+        facts: sealer.seal(Buffer.from(name), contextOf({ id, tenant }, 'name')),
+      };
+      await store.putFile(row);
+      let seq = 0;
+      try {
+        for await (const chunk of inChunks(content)) {
+          row.bytes += chunk.length;
+          await store.growFile(id, row.bytes);
+          await contents.put(id, seq, sealer.seal(chunk, contextOf(row, seq)));
+          parts.onKept(tenant, chunk.length);
+          seq += 1;
+        }
+        await store.completeFile(id);
+      } catch (error) {
+        await removed(row).catch(() => undefined);
+        throw error;
+      }
+      return opened(row);
+    },
+    async find(tenant, id) {
+      const row = await store.findFile(tenant, id, clock.wallMs());
+      return row === null ? null : opened(row);
+    },
+    async list(listed) {
+      return (await store.listFiles({ ...listed, nowMs: clock.wallMs() })).map(opened);
+    },
+    async remove(tenant, id) {
+      const row = await store.findFile(tenant, id, clock.wallMs());
+      if (row === null) return false;
+      if (await store.isRead(id)) throw new FailureError({ kind: 'conflict', message: isRead(id) });
+      await removed(row);
+      return true;
+    },
+    async *read({ id, tenant, bytes }) {
+      for (let seq = 0; seq * chunkBytes < bytes; seq++) {
+        const sealed = await contents.get(id, seq);
+        if (sealed === null) throw new Error(`the file ${id} ends before its length: it was deleted meanwhile`);
+        yield sealer.open(sealed, contextOf({ id, tenant }, seq)) ?? unreadable(id);
+      }
+    },
+    async sweep(nowMs) {
+      let swept = 0;
+      for (;;) {
+        const rows = await store.expiredFiles(nowMs, nowMs - unfinishedMs, sweptAtOnce);
+        for (const row of rows) await removed(row);
+        swept += rows.length;
+        if (rows.length < sweptAtOnce) return swept;
+      }
+    },
+  };
+}
+
+/** The same bytes in pieces of `chunkBytes`; the last one may be shorter. */
+async function* inChunks(content: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  let waiting: Uint8Array[] = [];
+  let bytes = 0;
+  for await (let piece of content) {
+    while (bytes + piece.length >= chunkBytes) {
+      const taken = chunkBytes - bytes;
+      yield Buffer.concat([...waiting, piece.subarray(0, taken)]);
+      piece = piece.subarray(taken);
+      waiting = [];
+      bytes = 0;
+    }
+    if (piece.length > 0) waiting.push(piece);
+    bytes += piece.length;
+  }
+  if (bytes > 0) yield Buffer.concat(waiting);
+}
+
+function contextOf({ tenant, id }: Pick<FileRow, 'tenant' | 'id'>, part: number | 'name'): string {
+  return JSON.stringify([tenant, id, part]);
+}
+
+function unreadable(id: string): never {
+  throw new Error(`the file ${id} was sealed with another storage.secret`);
+}
+
+function isRead(id: string): string {
+  return `A batch still reads the file '${id}'. Wait for the end of the batch, or cancel it first.`;
+}

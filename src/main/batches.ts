@@ -1,0 +1,118 @@
+import type { Config } from '../config/schema.ts';
+import type { Route } from '../http/exchange.ts';
+import { batchesRoutes } from '../http/routes/batches.ts';
+import { filesRoutes } from '../http/routes/files.ts';
+import { messageBatchesRoutes } from '../http/routes/message-batches.ts';
+import { type Batches, createBatches } from '../inference/batches/batches.ts';
+import { contentsInFiles, contentsInRows } from '../inference/batches/file-contents.ts';
+import { createLineCalls } from '../inference/batches/line-calls.ts';
+import { createStoredFiles, type StoredFiles } from '../inference/batches/stored-files.ts';
+import type { Services } from '../inference/endpoints/services.ts';
+import { createTurns } from '../kernel/sharing/turns.ts';
+import type { Ledger } from '../metering/ledger.ts';
+import type { StorageBook } from '../metering/storage-book.ts';
+import { accountOfTenant } from '../stores/storage-sizes.ts';
+import type { Books } from './books.ts';
+import type { BucketParts } from './buckets.ts';
+import type { Callers } from './callers.ts';
+import { openBucketFolder } from './files.ts';
+
+export interface BatchesOptions extends BucketParts {
+  services: Services;
+  /** That of the start. */
+  config: Config;
+  books: Pick<Books, 'stores' | 'secrets'>;
+  callers: Pick<Callers, 'ring'>;
+  storage: { book: StorageBook };
+  /** For the operator's log. */
+  onTrouble(message: string): void;
+  /** Called at once with how it is closed. */
+  opened(close: () => Promise<void> | void): void;
+}
+
+interface Open {
+  files: StoredFiles;
+  batches: Batches;
+}
+
+/** Lines of batches that run at one time in this process. */
+const linesAtOnce = 32;
+
+/** Files and batches: taken up at the start where there are any, otherwise from the first on. */
+export function openBatches(options: BatchesOptions): readonly Route[] {
+  const { services, onTrouble } = options;
+  const { stores, secrets } = options.books;
+  const { clock, snapshot } = services;
+  const sealer = secrets.sealer('batches');
+  const bucket = openBucketFolder(options, '/uploads');
+  const calls = createLineCalls(services, options.callers.ring.principalOf);
+  const turns = createTurns({
+    name: 'Lines of batches',
+    places: linesAtOnce,
+    waitingMax: 10_000,
+    waitingBytesMax: Number.POSITIVE_INFINITY,
+  });
+  const retentionMs = () => snapshot().config.storage.files_retention;
+  let closed = false;
+  let opening: Promise<Open> | null = null;
+
+  async function open(): Promise<Open> {
+    const { store, others } = await stores.batches();
+    const contents = bucket === null ? contentsInRows(store) : contentsInFiles(bucket);
+    const files = createStoredFiles({
+      store,
+      contents,
+      sealer,
+      clock,
+      retentionMs,
+      onKept: (tenant, bytes) => options.storage.book.add(accountOfTenant(tenant), 'files', bytes),
+    });
+    const publicUrl = () => snapshot().config.server.public_url;
+    const parts = { store, files, calls, turns, sealer, clock, retentionMs, publicUrl, onTrouble };
+    const batches = createBatches({ ...parts, charged: (account, ids) => chargedOf(stores.ledger, account, ids) });
+    await batches.start(others);
+    return { files, batches };
+  }
+
+  function opened(): Promise<Open> {
+    if (closed) return Promise.reject(new Error('the server is stopping'));
+    opening ??= open().catch((error: unknown) => {
+      opening = null;
+      throw error;
+    });
+    return opening;
+  }
+
+  if (stores.batchesKept()) {
+    opened().catch((error: unknown) => onTrouble(`batches could not be continued: ${String(error)}`));
+  }
+  const parts = {
+    services,
+    files: async () => (await opened()).files,
+    batches: async () => (await opened()).batches,
+  };
+  options.opened(async () => {
+    closed = true;
+    await (await opening?.catch(() => null))?.batches.stop();
+  });
+  return [
+    ...filesRoutes(parts),
+    ...batchesRoutes({ ...parts, endpoints: calls.paths }),
+    ...messageBatchesRoutes(parts),
+  ];
+}
+
+/** A request that died with its process is charged when somebody notices: until then its reservation is open. */
+async function chargedOf(
+  ledger: Pick<Ledger, 'find' | 'openReservations'>,
+  account: string,
+  requestIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const open = (await ledger.openReservations(account)).map(({ requestId }) => requestId);
+  const charged = new Set(open);
+  for (const id of requestIds) {
+    const event = charged.has(id) ? null : await ledger.find(id, account);
+    if (event !== null && (event.costMilli > 0 || event.class === 'ok' || event.class === 'crashed')) charged.add(id);
+  }
+  return charged;
+}

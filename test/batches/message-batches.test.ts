@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import type Anthropic from '@anthropic-ai/sdk';
+import { otherKey, startGateway, testKey } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { anthropic } from './world.ts';
+
+const upstream = await startUpstream();
+after(() => upstream.close());
+const at = { base_url: `${upstream.url}/v1`, api_key: 'k' };
+const gateway = await startGateway(
+  { after: after as never },
+  {
+    providers: { chat: { type: 'openai', ...at }, claude: { type: 'anthropic', ...at } },
+    models: {
+      chat: { targets: ['chat/mock/ok'] },
+      claude: { targets: ['claude/mock/ok'] },
+      slow: { targets: ['chat/mock/delay=300ms'] },
+      refusing: { targets: ['chat/mock/status=400'] },
+    },
+  },
+);
+const client = anthropic(gateway.url, testKey);
+const stranger = anthropic(gateway.url, otherKey);
+
+function request(customId: string, model = 'chat') {
+  const messages = [{ role: 'user' as const, content: `Hello "${customId}" \\ {[` }];
+  return { custom_id: customId, params: { model, max_tokens: 50, messages } };
+}
+
+type Batch = Anthropic.Messages.MessageBatch;
+
+async function batchWhen(id: string, is: (batch: Batch) => boolean): Promise<Batch> {
+  for (;;) {
+    const batch = await client.messages.batches.retrieve(id);
+    if (is(batch)) return batch;
+    await pause(50);
+  }
+}
+
+const hasEnded = ({ processing_status: status }: Batch) => status === 'ended';
+
+async function resultsOf(id: string) {
+  const results: Anthropic.Messages.MessageBatchIndividualResponse[] = [];
+  for await (const result of await client.messages.batches.results(id)) results.push(result);
+  return results;
+}
+
+test("a batch of messages answers its requests by Anthropic's SDK, over providers of other formats", async () => {
+  const requests = [request('a'), request('b', 'claude'), request('c', 'refusing'), request('d', 'nobody')];
+  const begun = await client.messages.batches.create({ requests });
+  assert.equal(begun.type, 'message_batch');
+  assert.equal(begun.results_url, null);
+  const batch = await batchWhen(begun.id, hasEnded);
+  assert.deepEqual(batch.request_counts, { processing: 0, succeeded: 2, errored: 2, canceled: 0, expired: 0 });
+  const results = await resultsOf(begun.id);
+  assert.deepEqual(
+    results.map(({ custom_id, result }) => [custom_id, result.type]),
+    [
+      ['a', 'succeeded'],
+      ['b', 'succeeded'],
+      ['c', 'errored'],
+      ['d', 'errored'],
+    ],
+  );
+  const [first, , , last] = results.map(({ result }) => result);
+  assert.ok(first!.type === 'succeeded' && first!.message.type === 'message');
+  assert.ok(last!.type === 'errored' && last!.error.error.type === 'not_found_error');
+});
+
+test('a batch of messages is listed both ways, and deleted once it has ended', async () => {
+  const ids: string[] = [];
+  for (const name of ['one', 'two', 'three']) {
+    const { id } = await client.messages.batches.create({ requests: [request(name)] });
+    await batchWhen(id, hasEnded);
+    ids.unshift(id);
+  }
+  const page = await client.messages.batches.list({ limit: 2 });
+  assert.deepEqual([page.data.map(({ id }) => id), page.has_more], [ids.slice(0, 2), true]);
+  const next = await client.messages.batches.list({ limit: 1, after_id: ids[1]! });
+  assert.deepEqual(
+    next.data.map(({ id }) => id),
+    [ids[2]],
+  );
+  const back = await client.messages.batches.list({ limit: 1, before_id: ids[2]! });
+  assert.deepEqual(
+    back.data.map(({ id }) => id),
+    [ids[1]],
+  );
+  assert.deepEqual(await client.messages.batches.delete(ids[0]!), { id: ids[0], type: 'message_batch_deleted' });
+  await assert.rejects(client.messages.batches.retrieve(ids[0]!), { status: 404 });
+});
+
+test('a cancelled batch of messages says which requests were not asked', async () => {
+  const requests = Array.from({ length: 200 }, (_, index) => request(`${index}`, 'slow'));
+  const { id } = await client.messages.batches.create({ requests });
+  await assert.rejects(client.messages.batches.delete(id), { status: 400 });
+  await batchWhen(id, ({ request_counts: counts }) => counts.succeeded > 0);
+  assert.equal((await client.messages.batches.cancel(id)).processing_status, 'canceling');
+  const batch = await batchWhen(id, hasEnded);
+  const counts = batch.request_counts;
+  assert.ok(counts.canceled > 0);
+  assert.equal(counts.succeeded + counts.canceled, 200);
+  const results = await resultsOf(id);
+  assert.deepEqual(
+    results.map(({ custom_id }) => custom_id),
+    requests.map(({ custom_id }) => custom_id),
+  );
+  assert.equal(results.filter(({ result }) => result.type === 'canceled').length, counts.canceled);
+});
+
+test('batches of messages of one key do not exist for another, nor as batches of the other format', async () => {
+  const { id } = await client.messages.batches.create({ requests: [request('mine')] });
+  await batchWhen(id, hasEnded);
+  await assert.rejects(stranger.messages.batches.retrieve(id), { status: 404 });
+  await assert.rejects(stranger.messages.batches.cancel(id), { status: 404 });
+  await assert.rejects(stranger.messages.batches.delete(id), { status: 404 });
+  assert.equal((await gateway.fetch(`/v1/batches/${id}`)).status, 404);
+  assert.deepEqual((await stranger.messages.batches.list()).data, []);
+  const files = (await (await gateway.fetch('/v1/files')).json()) as { data: unknown[] };
+  assert.deepEqual(files.data, [], 'what it is kept in is no file of the caller');
+});
+
+test('a wrong batch of messages is refused whole, and names the request', async () => {
+  for (const [body, message] of [
+    ['{}', /'requests' must be an array/],
+    ['{"requests": []}', /'requests' must be an array/],
+    ['{"requests": [5]}', /'requests.0' must be an object/],
+    ['{"requests": [{"custom_id": "a", "params": {}}, {"custom_id": "b c", "params": {}}]}', /'requests.1.custom_id'/],
+    ['{"requests": [{"custom_id": "a"}]}', /'requests.0.params' must be an object/],
+    ['{"requests": [{"custom_id": "a", "params": {}]}', /'requests.0' is not valid JSON|not valid JSON/],
+    ['{"requests": [{"custom_id": "a", "params": {}}', /not valid JSON/],
+  ] as const) {
+    const headers = { 'content-type': 'application/json' };
+    const response = await gateway.fetch('/v1/messages/batches', { method: 'POST', body, headers });
+    const answer = (await response.json()) as { type: string; error: { message: string } };
+    assert.equal(response.status, 400, body);
+    assert.equal(answer.type, 'error');
+    assert.match(answer.error.message, message, body);
+  }
+});

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import { otherKey, startGateway, testKey } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { batchWhen, beginBatch, chatLine, hasEnded, openAi, resultsIn } from './world.ts';
+
+const plans = {
+  default: { windows: 'off', rpm: 'off' },
+  narrow: { windows: 'off', rpm: 40, concurrency: 1 },
+  short: { windows: { '5h': 5 }, rpm: 'off' },
+};
+const narrowKey = 'sk-cv-test-key-narrow';
+const shortKey = 'sk-cv-test-key-short';
+
+const upstream = await startUpstream();
+after(() => upstream.close());
+const at = { base_url: `${upstream.url}/v1`, api_key: 'k' };
+const gateway = await startGateway(
+  { after: after as never },
+  {
+    providers: { chat: { type: 'openai', ...at }, claude: { type: 'anthropic', ...at } },
+    models: {
+      chat: { targets: ['chat/mock/ok'] },
+      claude: { targets: ['claude/mock/ok'] },
+      slow: { targets: ['chat/mock/delay=300ms'] },
+      refusing: { targets: ['chat/mock/status=400'] },
+    },
+    plans,
+    accounts: { narrow: { plan: 'narrow' }, short: { plan: 'short' } },
+    keys: [
+      { key: testKey, account: 'dev', name: 'test' },
+      { key: otherKey, account: 'other', name: 'test' },
+      { key: narrowKey, account: 'narrow', name: 'test' },
+      { key: shortKey, account: 'short', name: 'test' },
+    ],
+  },
+);
+const client = openAi(gateway.url, testKey);
+const stranger = openAi(gateway.url, otherKey);
+
+async function ended(lines: readonly string[], options?: { endpoint?: string; window?: string }, of = client) {
+  const { id } = await beginBatch(of, lines, options);
+  const batch = await batchWhen(of, id, hasEnded);
+  const results = await resultsIn(of, batch.output_file_id);
+  return { batch, results, errors: await resultsIn(of, batch.error_file_id) };
+}
+
+test('a batch answers its lines, over providers of other formats, under their names', async () => {
+  const lines = [chatLine('a'), chatLine('b', { model: 'claude' }), chatLine('c')];
+  const { batch, results, errors } = await ended(lines);
+  assert.equal(batch.status, 'completed');
+  assert.deepEqual(batch.request_counts, { total: 3, completed: 3, failed: 0 });
+  assert.deepEqual(errors, []);
+  assert.deepEqual(
+    results.map(({ custom_id }) => custom_id),
+    ['a', 'b', 'c'],
+  );
+  for (const { response, error } of results) {
+    assert.equal(error, null);
+    assert.equal(response!.status_code, 200);
+    assert.equal(response!.body.object, 'chat.completion');
+    const explained = await gateway.fetch(`/v1/requests/${response!.request_id}`);
+    assert.equal(((await explained.json()) as JsonObject).units, 1);
+  }
+  for (const at of [batch.in_progress_at, batch.finalizing_at, batch.completed_at]) assert.ok(at! >= batch.created_at);
+});
+
+test('a wrong line fails alone, and says why', async () => {
+  const lines = [
+    chatLine('good'),
+    '{"custom_id": "torn',
+    JSON.stringify({ custom_id: 'elsewhere', method: 'POST', url: '/v1/embeddings', body: {} }),
+    chatLine('good'),
+    chatLine('stream', { stream: true }),
+    chatLine('unknown', { model: 'nobody' }),
+    chatLine('refused', { model: 'refusing' }),
+    JSON.stringify({ method: 'POST', url: '/v1/chat/completions', body: {} }),
+    '',
+    chatLine('last'),
+  ];
+  const { batch, results, errors } = await ended(lines);
+  assert.equal(batch.status, 'completed');
+  assert.deepEqual(batch.request_counts, { total: 9, completed: 2, failed: 7 });
+  assert.deepEqual(
+    results.map(({ custom_id }) => custom_id),
+    ['good', 'last'],
+  );
+  assert.deepEqual(
+    errors.map(({ custom_id, response, error }) => [custom_id, response?.status_code ?? error!.code]),
+    [
+      [null, 'invalid_request'],
+      ['elsewhere', 'invalid_request'],
+      ['good', 'invalid_request'],
+      ['stream', 'invalid_request'],
+      ['unknown', 404],
+      ['refused', 400],
+      [null, 'invalid_request'],
+    ],
+  );
+  assert.match(errors[2]!.error!.message, /same custom_id/);
+});
+
+test('lines may ask for responses, embeddings and messages', async () => {
+  const line = (url: string, body: JsonObject) => JSON.stringify({ custom_id: url, method: 'POST', url, body });
+  const asked: Record<string, [JsonObject, string]> = {
+    '/v1/responses': [{ model: 'claude', input: 'Hello' }, 'response'],
+    '/v1/embeddings': [{ model: 'culvert-lexical-1024', input: 'Hello' }, 'list'],
+    '/v1/messages': [{ model: 'chat', max_tokens: 5, messages: [{ role: 'user', content: 'Hello' }] }, 'message'],
+  };
+  for (const [endpoint, [body, object]] of Object.entries(asked)) {
+    const { results } = await ended([line(endpoint, body)], { endpoint });
+    assert.equal(results[0]?.response?.body.object ?? results[0]?.response?.body.type, object, endpoint);
+  }
+});
+
+test('a wrong request for a batch names its field', async () => {
+  const { id } = await client.files.create({ file: new File(['{}'], 'x'), purpose: 'user_data' });
+  const right = { input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h' };
+  for (const [change, param] of [
+    [{ input_file_id: 'file-none' }, 'input_file_id'],
+    [{}, 'input_file_id'],
+    [{ endpoint: '/v1/models' }, 'endpoint'],
+    [{ completion_window: 'soon' }, 'completion_window'],
+    [{ completion_window: '8d' }, 'completion_window'],
+    [{ metadata: { a: 1 } }, 'metadata'],
+    [{ output_expires_after: { anchor: 'created_at', seconds: 5 } }, 'output_expires_after.seconds'],
+  ] as const) {
+    const response = await gateway.fetch('/v1/batches', { json: { ...right, ...change } });
+    assert.equal(response.status, 400, JSON.stringify(change));
+    assert.equal(((await response.json()) as { error: { param: string } }).error.param, param);
+  }
+});
+
+test('an empty file fails as a whole', async () => {
+  const { batch } = await ended(['', '  ']);
+  assert.equal(batch.status, 'failed');
+  assert.equal(batch.errors!.data![0]!.code, 'empty_file');
+});
+
+test('a cancelled batch keeps what was answered, and says which lines were not', async () => {
+  const count = 300;
+  const asked = Array.from({ length: count }, (_, index) => chatLine(`${index}`, { model: 'slow' }));
+  const { id } = await beginBatch(client, asked);
+  await batchWhen(client, id, ({ request_counts: counts }) => counts!.completed > 0);
+  assert.equal((await client.batches.cancel(id)).status, 'cancelling');
+  const batch = await batchWhen(client, id, hasEnded);
+  assert.equal(batch.status, 'cancelled');
+  const results = await resultsIn(client, batch.output_file_id);
+  const errors = await resultsIn(client, batch.error_file_id);
+  assert.ok(results.length > 0 && errors.length > 0);
+  assert.equal(results.length, batch.request_counts!.completed);
+  assert.equal(results.length + errors.length, count);
+  for (const { response, error } of errors) {
+    assert.equal(response, null);
+    assert.equal(error!.code, 'batch_cancelled');
+  }
+});
+
+test('a line waits for a limit, and the rest expires with the window', async () => {
+  const short = openAi(gateway.url, shortKey);
+  const asked = Array.from({ length: 8 }, (_, index) => chatLine(`${index}`));
+  const { batch, results, errors } = await ended(asked, { window: '2s' }, short);
+  assert.equal(batch.status, 'expired');
+  assert.equal(results.length, 5);
+  assert.deepEqual(
+    errors.map(({ error }) => error?.code),
+    ['batch_expired', 'batch_expired', 'batch_expired'],
+  );
+});
+
+test('a batch leaves a part of the calls a minute, and every place, to its key', async () => {
+  const narrow = openAi(gateway.url, narrowKey);
+  const asked = Array.from({ length: 60 }, (_, index) => chatLine(`${index}`, { model: 'slow' }));
+  const { id } = await beginBatch(narrow, asked);
+  await batchWhen(narrow, id, ({ request_counts: counts }) => counts!.completed > 2);
+  // Its one place is free, and so is a quarter of its calls.
+  const answer = await narrow.chat.completions.create({ model: 'chat', messages: [{ role: 'user', content: 'Hi' }] });
+  assert.equal(answer.object, 'chat.completion');
+  await narrow.batches.cancel(id);
+  await batchWhen(narrow, id, hasEnded);
+});
+
+test('batches of one key do not exist for another', async () => {
+  const { batch } = await ended([chatLine('mine')]);
+  await assert.rejects(stranger.batches.retrieve(batch.id), { status: 404 });
+  await assert.rejects(stranger.batches.cancel(batch.id), { status: 404 });
+  await assert.rejects(stranger.files.content(batch.output_file_id!), { status: 404 });
+  const listed: string[] = [];
+  for await (const { id } of client.batches.list({ limit: 2 })) listed.push(id);
+  assert.ok(listed.includes(batch.id));
+  assert.deepEqual(listed, listed.toSorted().toReversed());
+  assert.deepEqual((await stranger.batches.list()).data, []);
+});
