@@ -6,11 +6,10 @@ import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
 import { embeddingsEndpoint } from '../embeddings/endpoint.ts';
 import type { Services } from '../endpoints/services.ts';
 import { forwardedEndpoint } from '../forwarded/endpoint.ts';
-import { admittedBefore } from '../metered/meter-crawl.ts';
 import { responsesEndpoint } from '../responses/endpoint.ts';
 import type { Endpoint, Plan } from '../spine/endpoint.ts';
 import { KeptAnswer, type Outcome } from '../spine/kept-answer.ts';
-import type { ModelCall } from '../spine/model-call.ts';
+import { admittedBefore, type ModelCall } from '../spine/model-call.ts';
 import type { RequestBody } from '../spine/request-body.ts';
 import { serve } from '../spine/serve.ts';
 
