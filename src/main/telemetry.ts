@@ -10,14 +10,24 @@ const off = { traces: null, close: async () => undefined };
 /** How long the last spans may take to be sent, at least and at most. */
 const flushMs = { least: 1_000, most: 5_000 };
 
+type Env = GatewayOptions['env'];
+
 /** OpenTelemetry, when the configuration or its own variables name a receiver. `close` takes the time left to drain. */
 export async function startTelemetry(
   config: Config,
   options: Pick<GatewayOptions, 'env' | 'version' | 'log'>,
 ): Promise<{ traces: Traces | null; close(leftMs: number): Promise<void> }> {
   const { endpoint, traces, metrics } = config.telemetry.otlp;
-  if ((endpoint === undefined && !isNamed(options.env)) || !(traces || metrics)) return off;
-  const telemetry = await open(config, options);
+  const wanted = (signal: 'TRACES' | 'METRICS') =>
+    endpoint !== undefined || (options.env[`OTEL_${signal}_EXPORTER`] !== 'none' && isNamed(signal, options));
+  const signals = { traces: traces && wanted('TRACES'), metrics: metrics && wanted('METRICS') };
+  if (!(signals.traces || signals.metrics)) return off;
+  const protocol = options.env.OTEL_EXPORTER_OTLP_PROTOCOL;
+  if (protocol !== undefined && protocol !== '' && protocol !== 'http/protobuf')
+    options.log.warn(
+      `OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}, but Culvert sends http/protobuf. Name a receiver of that, whose port is usually 4318`,
+    );
+  const telemetry = await open(config, options, signals);
   return {
     traces: telemetry.traces,
     close: (leftMs) => telemetry.close(Math.min(flushMs.most, Math.max(flushMs.least, leftMs))),
@@ -27,15 +37,15 @@ export async function startTelemetry(
 async function open(
   { telemetry, storage }: Config,
   { version, log }: Pick<GatewayOptions, 'version' | 'log'>,
+  signals: { traces: boolean; metrics: boolean },
 ): Promise<Telemetry> {
-  const { endpoint, headers, traces, metrics, sample } = telemetry.otlp;
+  const { endpoint, headers, sample } = telemetry.otlp;
   const { openTelemetry } = await import('../observe/otlp/telemetry.ts');
   try {
     return await openTelemetry({
       endpoint: endpoint ?? null,
       headers,
-      traces,
-      metrics,
+      ...signals,
       sample,
       version,
       database: storage.database === 'sqlite' ? 'sqlite' : 'postgresql',
@@ -50,9 +60,16 @@ async function open(
   }
 }
 
-/** The variables that every OpenTelemetry SDK reads. */
-function isNamed(env: GatewayOptions['env']): boolean {
+/** Whether variables that every OpenTelemetry SDK reads name a receiver of this signal. One that is no URL is none. */
+function isNamed(signal: 'TRACES' | 'METRICS', { env, log }: { env: Env; log: GatewayOptions['log'] }): boolean {
   if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return false;
-  const names = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
-  return names.some((name) => (env[name] ?? '') !== '');
+  const names = [`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`, 'OTEL_EXPORTER_OTLP_ENDPOINT'];
+  const name = names.find((each) => (env[each] ?? '').trim() !== '');
+  if (name === undefined) return false;
+  const value = env[name]!.trim();
+  if (/^https?:\/\/./.test(value) && URL.canParse(value)) return true;
+  log.error(
+    `${name} is not a URL such as http://127.0.0.1:4318, so no ${signal.toLowerCase()} are sent by OpenTelemetry`,
+  );
+  return false;
 }

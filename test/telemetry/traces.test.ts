@@ -466,3 +466,39 @@ test('metrics of the conventions count every attempt, sampled or not', async (t)
     2,
   );
 });
+
+test('variables of OpenTelemetry name a receiver for each signal; what is no address, or no protocol of ours, is told', async (t) => {
+  const receiver = await startOtlpReceiver(t);
+  const [upstream] = await upstreams(t, 1);
+  const { log, lines } = keptLog();
+  const told = (word: RegExp) => lines.filter(({ msg }) => word.test(String(msg))).length;
+  async function sent(env: Record<string, string>): Promise<{ spans: boolean; points: boolean }> {
+    const before = { spans: receiver.spans().length, points: receiver.points().length };
+    // The exporters read their own environment.
+    Object.assign(process.env, env);
+    const gateway = await startGateway(t, overUpstreams(upstream!.url), { log, env });
+    await (await gateway.fetch(path, { json: chat })).text();
+    await gateway.close(1_000);
+    for (const name of Object.keys(env)) delete process.env[name];
+    return { spans: receiver.spans().length > before.spans, points: receiver.points().length > before.points };
+  }
+  assert.deepEqual(await sent({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }), { spans: true, points: true });
+  assert.deepEqual(await sent({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_METRICS_EXPORTER: 'none' }), {
+    spans: true,
+    points: false,
+  });
+  assert.deepEqual(await sent({ OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: `${receiver.url}/v1/metrics` }), {
+    spans: false,
+    points: true,
+  });
+  assert.equal(lines.length, lines.filter(({ level }) => level === 'info').length, JSON.stringify(lines));
+  const nowhere = { OTEL_EXPORTER_OTLP_ENDPOINT: 'localhost:4318' };
+  assert.deepEqual(await sent(nowhere), { spans: false, points: false });
+  assert.equal(told(/OTEL_EXPORTER_OTLP_ENDPOINT is not a URL such as .*, so no traces are sent/), 1);
+  const grpc = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
+  assert.deepEqual(await sent(grpc), { spans: true, points: true });
+  assert.equal(told(/OTEL_EXPORTER_OTLP_PROTOCOL is grpc, but Culvert sends http\/protobuf/), 1);
+  receiver.answer(400);
+  await sent({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url });
+  assert.equal(told(/metrics cannot be sent to http:\S+\/v1\/metrics: /), 1);
+});

@@ -91,12 +91,28 @@ async function openReader(
   metrics: AttemptMetrics,
   resource: ReturnType<typeof import('@opentelemetry/resources')['defaultResource']>,
 ): Promise<{ close(waitMs: number): Promise<void> }> {
-  const [sdk, { OTLPMetricExporter }] = await Promise.all([
+  const [sdk, { OTLPMetricExporter }, { convertLegacyHttpOptions }] = await Promise.all([
     import('@opentelemetry/sdk-metrics'),
     import('@opentelemetry/exporter-metrics-otlp-proto'),
+    import('@opentelemetry/otlp-exporter-base/node-http'),
   ]);
+  const signal = ofSignal(options, 'v1/metrics');
+  const exporter = new OTLPMetricExporter(signal);
+  const shown = placeOf(convertLegacyHttpOptions(signal, 'METRICS', 'v1/metrics', protobuf).url);
+  let inTrouble = false;
+  const send = exporter.export.bind(exporter);
+  // The reader tells nobody that an export failed.
+  exporter.export = (metrics, done) =>
+    send(metrics, (result) => {
+      const isLost = result.code !== 0;
+      if (isLost && !inTrouble)
+        options.onTrouble(`metrics cannot be sent to ${shown}: ${result.error?.message ?? 'they were refused'}`);
+      if (!isLost && inTrouble) options.onBack(`metrics are sent to ${shown} again`);
+      inTrouble = isLost;
+      done(result);
+    });
   const reader = new sdk.PeriodicExportingMetricReader({
-    exporter: new OTLPMetricExporter(ofSignal(options, 'v1/metrics')),
+    exporter,
     exportIntervalMillis: metricsIntervalMs,
     metricProducers: [metrics.producer(sdk, resource, options.version)],
   });
