@@ -134,6 +134,14 @@ describe('upgrades and going back, run as programs', { concurrency: true }, () =
     assert.equal((await runCommand(['backup', 'b.gz'], { cwd })).code, 0);
   });
 
+  test('a backup where nothing is, such as in the wrong folder, fails and writes no file', async (t) => {
+    const cwd = temporaryFolder(t);
+    const { code, stderr } = await runCommand(['backup', 'b.gz'], { cwd });
+    assert.equal(code, 1);
+    assert.match(stderr, /\.culvert holds no data of Culvert\. Name your configuration with --config FILE\.\n$/);
+    assert.deepEqual(readdirSync(cwd), []);
+  });
+
   test('the same over PostgreSQL', { skip: postgresMissing }, async (t) => {
     const postgres = await startPostgres(t);
     const secret = 'MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=';

@@ -1,4 +1,5 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
+import type { Config } from '../../config/schema.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import { type BackupSize, sizeInWords, writeBackupFile } from '../backup-file.ts';
 import { CommandFailed } from '../command-failed.ts';
@@ -18,7 +19,7 @@ export async function backup(file: string, flags: BackupFlags, parts: CliParts):
   const config = readConfig(flags.config);
   if (existsSync(file) && !isGzip(file))
     throw new CommandFailed(`${file} exists and is not a backup, so it stays as it is. Name another file.`);
-  await refuseOlderSchema(config, parts);
+  await refuseOtherSchema(config, parts);
   const database = config.storage.database === 'sqlite' ? 'sqlite' : 'postgres';
   const head = { culvert: parts.version, format: 2, at: new Date().toISOString(), database } as const;
   const progress = createProgress(flags, 'blocks');
@@ -38,9 +39,18 @@ export async function backup(file: string, flags: BackupFlags, parts: CliParts):
   return 0;
 }
 
-/** Its rows would be brought up to date first, under a server of the earlier version, which could then not be gone back to. */
-async function refuseOlderSchema(config: Parameters<CliParts['migrations']>[0], parts: CliParts): Promise<void> {
-  const older = (await parts.migrations(config)).find(({ current, pending }) => current > 0 && pending.length > 0);
+/**
+ * Rows of an earlier version would be brought up to date first, under its server, which could then not be gone back to.
+ * A backup of nothing would look like a success to whoever runs it every night in the wrong folder.
+ */
+async function refuseOtherSchema(config: Config, parts: CliParts): Promise<void> {
+  const schemas = await parts.migrations(config);
+  if (schemas.every(({ current }) => current === 0)) {
+    const { database, data_dir: folder } = config.storage;
+    const place = database === 'sqlite' ? folder : 'The database of storage.database';
+    throw new CommandFailed(`${place} holds no data of Culvert. Name your configuration with --config FILE.`);
+  }
+  const older = schemas.find(({ current, pending }) => current > 0 && pending.length > 0);
   if (older === undefined) return;
   throw new CommandFailed(
     `An earlier Culvert (schema ${older.current}) wrote ${older.database}. Make the backup with that version, or run ${culvert} migrate first.`,
