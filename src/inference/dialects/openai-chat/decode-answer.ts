@@ -23,6 +23,8 @@ class ChunkDecoder implements StreamDecoder {
   readonly #reader: ChunkReader;
   #closed = false;
   #malformed = 0;
+  /** Reasons that wait for the end, and the usage behind them. */
+  #held: NeutralEvent[] = [];
 
   constructor(usageOf: UsageOf | undefined) {
     this.#reader = new ChunkReader(usageOf);
@@ -40,13 +42,26 @@ class ChunkDecoder implements StreamDecoder {
     if (chunk === null) this.#malformed += 1;
     else this.#reader.read(chunk, events);
     if (this.#reader.failed) this.#closed = true;
-    return events;
+    return this.#now(events);
+  }
+
+  /** What Azure's asynchronous filter finds may come after the reason. */
+  #now(events: NeutralEvent[]): NeutralEvent[] {
+    const waits = (event: NeutralEvent) =>
+      (event.type === 'finish' && event.filters !== undefined) || (event.type === 'usage' && this.#held.length > 0);
+    return events.filter((event) => !(waits(event) && this.#held.push(event)));
+  }
+
+  #atEnd(): NeutralEvent[] {
+    return this.#held
+      .splice(0)
+      .map((event) => (event.type === 'finish' ? { ...event, ...this.#reader.filtersOf(event.choice) } : event));
   }
 
   finish(): NeutralEvent[] {
     if (this.#closed) return [];
     this.#closed = true;
-    if (this.#reader.isComplete()) return [{ type: 'end' }];
+    if (this.#reader.isComplete()) return [...this.#atEnd(), { type: 'end' }];
     const cut = this.#reader.hasStarted()
       ? fault('truncated', 'the stream ended before the answer was finished')
       : fault('malformed', 'the stream ended without an answer');
@@ -253,7 +268,7 @@ export class ChunkReader {
   ): void {
     choice.finished = true;
     this.skipped += choice.toolCalls.unfinished();
-    const told = this.#filters(choice, index);
+    const told = this.filtersOf(index);
     // Several servers, and OpenAI itself for a forced tool, say `stop` after a tool call.
     if (reason === 'stop' && choice.toolCalls.announced > 0) {
       events.push({ type: 'finish', choice: index, reason: 'tool-calls', stopSequence: null, ...told });
@@ -263,8 +278,9 @@ export class ChunkReader {
     } else events.push({ type: 'finish', choice: index, reason, stopSequence: null, ...told });
   }
 
-  /** The prompt's with the first choice. */
-  #filters({ filtered }: Choice, index: number): { filters: JsonObject } | undefined {
+  /** What Azure's filter has found so far, the prompt's with the first choice. */
+  filtersOf(index: number): { filters: JsonObject } | undefined {
+    const { filtered = {} } = this.#choices.get(index) ?? {};
     const filters: JsonObject = {};
     if (index === 0 && this.#promptFiltered !== undefined) filters.prompt_filter_results = this.#promptFiltered;
     if (Object.keys(filtered).length > 0) filters.content_filter_results = filtered;
