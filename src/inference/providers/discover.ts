@@ -37,6 +37,9 @@ export async function discoverModels(connection: ProviderConnection, get: Discov
     answer = await attempt(connection, connection.basePath + belowBase, get);
   }
   if (answer === null) return { ok: false, reason: 'transient', message: `${name} did not answer` };
+  if (provider.paths.mayRefuseModels === true && [400, 403, 404].includes(answer.status)) {
+    return { ok: false, reason: 'not-listed', message: `${name} shows no list of models to this key` };
+  }
   if (answer.status !== 200) {
     const reason = classifyError(provider, answer.status, null);
     const error = readError(answer.body);

@@ -153,6 +153,8 @@ export interface ProviderPaths {
   messages?: PathAt | null;
   /** Below the base URL; null when there is no list of models. */
   models: string | null;
+  /** Not each key may see the list: 400, 403 and 404 mean that there is none for this one. */
+  mayRefuseModels?: true;
   /** Further lists, below the base URL. */
   moreModels?: readonly string[];
   /** Below the base URL: says who a key is. Where the list is for everybody, this alone tells a wrong one. */

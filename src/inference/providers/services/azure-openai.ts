@@ -1,12 +1,15 @@
+import { isObject } from '../../../kernel/json.ts';
 import { azurePath, isV1 } from '../azure-path.ts';
 import { imagesOfAzure } from '../image-models.ts';
 import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
+import type { DiscoveredModel } from '../provider.ts';
+import { readModelList } from '../read-model-list.ts';
 
 /**
  * https://learn.microsoft.com/azure/ai-foundry/openai/latest, and …/foundry-models/how-to/use-foundry-models-claude. What
- * callers name as the upstream model is the deployment. `/openai/v1/models` lists what could be deployed, not what is, so
- * nothing is discovered. Claude is asked at its native endpoint, which takes Azure's own header too; other models of
- * Foundry (DeepSeek, Grok, Llama, Mistral…) by the v1 API.
+ * callers name as the upstream model is the deployment. `/openai/v1/models` lists what could be deployed, not what is. An
+ * older preview lists deployments, where the resource still has it and the key may see it. Claude is asked at its native
+ * endpoint, which takes Azure's own header too; other models of Foundry (DeepSeek, Grok, Llama, Mistral…) by the v1 API.
  */
 export const azureOpenAi = openAiLike({
   id: 'azure-openai',
@@ -31,7 +34,13 @@ export const azureOpenAi = openAiLike({
   tokens: { id: 'entra', hosts: /\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$/ },
   keepsResponses: true,
   quirks: { omitConverted: ['top_k'] },
-  paths: { models: null, responses: '/openai/v1/responses', messages: '/anthropic/v1/messages' },
+  paths: {
+    models: '/openai/deployments?api-version=2023-03-15-preview',
+    mayRefuseModels: true,
+    responses: '/openai/v1/responses',
+    messages: '/anthropic/v1/messages',
+  },
+  listModels: deployments,
   embeds: {
     ...openAiEmbeddings,
     batch: 2_048,
@@ -74,3 +83,14 @@ export const azureOpenAi = openAiLike({
   ],
   chatPath: (model, options) => azurePath(model, '/chat/completions', options),
 });
+
+/** Deployments that are ready, each with the type of its model: its own name says nothing. */
+function deployments(body: unknown): DiscoveredModel[] | null {
+  if (!isObject(body) || !Array.isArray(body.data)) return null;
+  const ready = body.data.filter(isObject).filter(({ status = 'succeeded' }) => status === 'succeeded');
+  return ready.flatMap((row) => {
+    const [named] = readModelList([{ id: row.id }]) ?? [];
+    const [model = named] = readModelList([{ id: row.model }]) ?? [];
+    return named === undefined || model === undefined ? [] : [{ id: named.id, type: model.type }];
+  });
+}
