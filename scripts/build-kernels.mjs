@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const folder = new URL('../src/vectors/embedded/kernels/', import.meta.url);
-const parts = ['f32', 'i8', 'bits'];
+const parts = ['f32', 'i8', 'bits', 'json'];
 
 /** `wabt`: what the package's default export resolves to. Gives the text of kernel-bytes.ts. */
 export function kernelBytesSource(wabt) {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import type { CollectionSpec } from '../collection.ts';
 import type { Embedded, TextsToEmbed, VectorCall } from '../engine.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
@@ -6,6 +6,7 @@ import { refuse } from '../filter/refuse.ts';
 import type { PointId } from '../point.ts';
 import { readPointId } from '../point-id.ts';
 import type { VectorVerb } from '../verbs.ts';
+import { liftVectors, type VectorMember } from './lift-vectors.ts';
 import { readGroupLookup } from './looked-up-groups.ts';
 import { parseBody } from './parse-body.ts';
 import {
@@ -23,7 +24,7 @@ import { type QueryDialect, readGroupQuery, readQueries, readQuery } from './rea
 import { readRerank } from './read-rerank.ts';
 import { optional } from './read-scalars.ts';
 import { readOneWrite, readWrites, type WriteName } from './read-write.ts';
-import { VectorReader } from './vector-reader.ts';
+import { type LiftedVectors, VectorReader } from './vector-reader.ts';
 import type { Acknowledge, VectorRequest } from './vector-request.ts';
 
 /** A call whose body is parsed and nothing more: enough to know which collection it is about. */
@@ -34,6 +35,8 @@ export interface OpenedCall {
   params: VectorCall['params'];
   search: string;
   body: JsonObject;
+  /** Vectors that were read apart, by the arrays that stand for them in the body. */
+  lifted: LiftedVectors;
 }
 
 export interface ReadCall {
@@ -70,8 +73,48 @@ export function openCall({ verb, params, search, body }: VectorCall): OpenedCall
     collection: collection === undefined ? null : readName(collection, 'collection'),
     params,
     search,
-    body: bodiless.has(verb) ? {} : parseBody(body),
+    ...openBody(verb, body),
   };
+}
+
+/** Vectors in which nearly all bytes of such a call lie. */
+const liftedMembers: Partial<Record<VectorVerb, VectorMember>> = {
+  'search-points': { name: 'vector', depth: 1 },
+  'search-groups': { name: 'vector', depth: 1 },
+  'query-points': { name: 'query', depth: 1 },
+  'query-groups': { name: 'query', depth: 1 },
+  'upsert-points': { name: 'vector', depth: 3 },
+  'post-points': { name: 'vector', depth: 3 },
+  'update-vectors': { name: 'vector', depth: 3 },
+};
+
+function openBody(verb: VectorVerb, bytes: Uint8Array): Pick<OpenedCall, 'body' | 'lifted'> {
+  if (bodiless.has(verb)) return { body: {}, lifted: new Map() };
+  const member = liftedMembers[verb];
+  const opened = member === undefined ? null : openLifted(bytes, member);
+  return opened ?? { body: parseBody(bytes), lifted: new Map() };
+}
+
+/** Null: the body must be parsed as a whole, perhaps to say what is wrong with it. */
+function openLifted(bytes: Uint8Array, member: VectorMember): Pick<OpenedCall, 'body' | 'lifted'> | null {
+  const found = liftVectors(bytes, member);
+  if (found === null) return null;
+  let body: JsonObject;
+  try {
+    body = parseBody(found.rest);
+  } catch {
+    return null;
+  }
+  const places = placesOf(body, member);
+  const areThese = places.length === found.vectors.length && places.every((place, i) => place.join() === `${i}`);
+  // Others are in an object that is no point, or were given twice.
+  return areThese ? { body, lifted: new Map(places.map((place, i) => [place, found.vectors[i]!])) } : null;
+}
+
+/** Arrays in place of vectors, in the order in which these stand in the body. */
+function placesOf(body: JsonObject, { name, depth }: VectorMember): JsonValue[][] {
+  const owners = depth === 1 ? [body] : Array.isArray(body.points) ? body.points.filter(isObject) : [];
+  return owners.map((owner) => owner[name]).filter((value) => Array.isArray(value));
 }
 
 /** Checks the whole call. `spec`: of its collection, if it is about one. Throws a FailureError: 400 or 501. */
@@ -122,7 +165,7 @@ export function readCall(call: OpenedCall, spec: CollectionSpec | null, limits: 
     }
     case 'post-points':
       if (isRetrieve(body)) return ready({ kind: 'retrieve', collection, ...readRetrieve(body) });
-      return readWriteCall(body, collection, spec!, 'upsert', limits, acknowledge);
+      return readWriteCall(call, collection, spec!, 'upsert', limits, acknowledge);
     case 'search-points':
     case 'recommend-points':
     case 'query-points':
@@ -131,9 +174,9 @@ export function readCall(call: OpenedCall, spec: CollectionSpec | null, limits: 
     case 'query-batch':
     case 'search-groups':
     case 'query-groups':
-      return readQueryCall(verb, body, collection, spec!);
+      return readQueryCall(verb, call, collection, spec!);
     default:
-      return readWriteCall(body, collection, spec!, writeNames[verb], limits, acknowledge);
+      return readWriteCall(call, collection, spec!, writeNames[verb], limits, acknowledge);
   }
 }
 
@@ -151,14 +194,14 @@ const writeNames = {
 } as const satisfies Partial<Record<VectorVerb, WriteName | 'batch'>>;
 
 function readWriteCall(
-  body: JsonObject,
+  { body, lifted }: OpenedCall,
   collection: string,
   spec: CollectionSpec,
   name: WriteName | 'batch',
   { pointsPerCall }: ReadLimits,
   acknowledge: Acknowledge,
 ): ReadCall {
-  const vectors = new VectorReader(spec, body, 'document');
+  const vectors = new VectorReader(spec, body, 'document', lifted);
   const budget = { left: pointsPerCall, max: pointsPerCall };
   const operations = name === 'batch' ? readWrites(body, vectors, budget) : [readOneWrite(name, body, vectors, budget)];
   const form = name === 'batch' ? 'batch' : 'one';
@@ -167,8 +210,13 @@ function readWriteCall(
 
 type QueryVerb = Extract<VectorVerb, `${QueryDialect}-${'points' | 'batch' | 'groups'}`>;
 
-function readQueryCall(verb: QueryVerb, body: JsonObject, collection: string, spec: CollectionSpec): ReadCall {
-  const vectors = new VectorReader(spec, body, 'query');
+function readQueryCall(
+  verb: QueryVerb,
+  { body, lifted }: OpenedCall,
+  collection: string,
+  spec: CollectionSpec,
+): ReadCall {
+  const vectors = new VectorReader(spec, body, 'query', lifted);
   const [dialect, shape] = verb.split('-') as [QueryDialect, 'points' | 'batch' | 'groups'];
   const form = dialect === 'query' ? 'query' : 'search';
   if (shape === 'groups') {

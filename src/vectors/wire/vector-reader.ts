@@ -21,8 +21,12 @@ export const modelCharsMax = 256;
 /** A vector in a body: checked but not copied; sparse ones and multivectors are read. */
 export type VectorSource =
   | { kind: 'numbers'; numbers: readonly JsonValue[] }
+  | { kind: 'lifted'; numbers: Float32Array }
   | { kind: 'text'; text: string }
   | { kind: 'value'; value: VectorValue };
+
+/** Vectors by the arrays that stand for them in the parsed body (`liftVectors`). */
+export type LiftedVectors = ReadonlyMap<unknown, Float32Array>;
 
 /** Collections that one call looks points up in. */
 const lookedInMax = 100;
@@ -40,6 +44,7 @@ interface SaidModel {
 export class VectorReader {
   readonly #spec: CollectionSpec;
   readonly #purpose: TextsToEmbed['purpose'];
+  readonly #lifted: LiftedVectors;
   /** The body's model, for all its texts. */
   #said: SaidModel | null = null;
   /** That of the texts read so far. */
@@ -54,9 +59,10 @@ export class VectorReader {
   readonly #lookedIn = new Set<string>();
 
   /** `body`: its `model` or `embedding_model` is that of all its texts. Throws a FailureError (400). */
-  constructor(spec: CollectionSpec, body: JsonObject, purpose: TextsToEmbed['purpose']) {
+  constructor(spec: CollectionSpec, body: JsonObject, purpose: TextsToEmbed['purpose'], lifted: LiftedVectors) {
     this.#spec = spec;
     this.#purpose = purpose;
+    this.#lifted = lifted;
     for (const at of ['model', 'embedding_model']) {
       if (optional(body[at])) continue;
       const model = readString(body[at], at, modelCharsMax);
@@ -108,6 +114,11 @@ export class VectorReader {
   /** Checks the form and length of a vector; numbers of a dense one are checked when they are copied. */
   look(value: JsonValue | undefined, at: string, name = ''): VectorSource {
     const spec = this.specOf(name, at);
+    const lifted = this.#lifted.get(value);
+    if (lifted !== undefined) {
+      if (spec.kind === 'dense' && lifted.length === spec.size) return { kind: 'lifted', numbers: lifted };
+      return this.look(Array.from(lifted), at, name);
+    }
     if (isObject(value) && typeof value.text === 'string') return this.#document(value, at, name, spec);
     if (isObject(value) && ('image' in value || 'object' in value)) {
       refuseUnsupported(at, 'vectors of images and objects are', 'send {"text"}, or the vector');
@@ -130,6 +141,7 @@ export class VectorReader {
   /** Puts a dense vector's `source` into `place`, now or with `fill`. */
   place(source: VectorSource, place: Float32Array, at: string): void {
     if (source.kind === 'numbers') copyNumbers(source.numbers, place, at);
+    else if (source.kind === 'lifted') place.set(source.numbers);
     else if (source.kind === 'text') {
       this.#texts.push(source.text);
       this.#places.push(place);
@@ -142,6 +154,7 @@ export class VectorReader {
 
   readSource(source: VectorSource, at: string, name = ''): VectorValue {
     if (source.kind === 'value') return source.value;
+    if (source.kind === 'lifted') return source.numbers;
     const spec = this.specOf(name, at);
     const vector = new Float32Array(spec.kind === 'sparse' ? 0 : spec.size);
     this.place(source, vector, at);
