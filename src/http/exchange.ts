@@ -1,11 +1,12 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Operator } from '../auth/operator.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { JsonSchema } from '../inference/dialects/described-check.ts';
 import type { CallerDialect } from '../inference/dialects/dialect.ts';
+import type { Ending } from '../inference/realtime/session.ts';
 import type { Delivery } from '../inference/spine/sink.ts';
-import type { ErrorContext } from '../kernel/failure.ts';
+import type { ErrorContext, Failure } from '../kernel/failure.ts';
 import type { RoomHold } from '../kernel/sharing/room.ts';
 import type { Trace } from '../kernel/trace.ts';
 import type { Admitted, AdmitWeight, LimitHeaderForm } from '../metering/admission.ts';
@@ -45,6 +46,8 @@ export interface Exchange {
   held: RoomHold | null;
   /** It asks for a WebSocket, at a route that takes them; null: a plain request. */
   readonly upgrade: Upgrade | null;
+  /** For work that goes on after its answer: the server shuts down. */
+  readonly ending: Ending;
   /** Its body is read to its end, and dropped: the answer does not wait for it. */
   dropsBody: boolean;
   /** Told of the failure that the caller gets, where no ledger row tells of this request. */
@@ -56,8 +59,6 @@ export interface Upgrade {
   readonly socket: Duplex;
   /** What came behind the request's head. */
   readonly head: Buffer;
-  /** Aborted when the server begins to shut down. */
-  readonly draining: AbortSignal;
 }
 
 /** Body of a request: JSON, unless it says form. `schema` is JSON Schema, made on demand. */
@@ -84,6 +85,8 @@ export interface Route {
   endpoint?: string;
   /** Dialect of its error bodies. */
   dialect: Pick<CallerDialect, 'errorBody' | 'errorFrame'>;
+  /** Lets in who sends proof of another kind than a key; null: nothing of that kind was sent. */
+  lets?(headers: IncomingHttpHeaders): Principal | Failure | null;
   /** A WebSocket may be opened here; the handler accepts it. Its key may come as a subprotocol. */
   webSocket?: true;
   /** Short description for /openapi.json. */

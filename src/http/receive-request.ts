@@ -70,7 +70,9 @@ export class Reception {
   /** Time of the last request that needs a key: health checks go on, whatever they are told. */
   lastCallMs = Number.NEGATIVE_INFINITY;
   private readonly parts: ReceptionParts;
-  private readonly drainingSessions = new AbortController();
+  private readonly draining = new AbortController();
+  private readonly cutting = new AbortController();
+  private readonly ending = { draining: this.draining.signal, cut: this.cutting.signal };
   /** Connections that are WebSockets, or may become one. */
   private readonly upgraded = new Set<Duplex>();
   private readonly router = createRouter({ maxParamLength: pathPartCharsMax });
@@ -101,17 +103,18 @@ export class Reception {
     response.on('finish', () => socket.end());
     this.upgraded.add(socket);
     socket.once('close', () => this.upgraded.delete(socket));
-    this.receive(request, response, { socket, head, draining: this.drainingSessions.signal });
+    this.receive(request, response, { socket, head });
     return true;
   }
 
   /** Sessions over WebSockets are told to come to their end. */
   drainSessions(): void {
-    this.drainingSessions.abort();
+    this.draining.abort();
   }
 
   /** Cuts those that have not. */
   cutSessions(): void {
+    this.cutting.abort();
     for (const socket of this.upgraded) socket.destroy();
   }
 
@@ -144,6 +147,7 @@ export class Reception {
       trace: null,
       held: null,
       upgrade,
+      ending: this.ending,
       dropsBody: false,
       onRefused: parts.onRefused,
       givenBody: null,
@@ -187,7 +191,7 @@ export class Reception {
       } else if (route.auth === 'key') {
         this.lastCallMs = exchange.startedMs;
         const headers = exchange.upgrade === null ? request.headers : withProtocolKey(request.headers);
-        let principal = keys.authenticate(headers, () => this.clientAddress(request));
+        let principal = route.lets?.(headers) ?? keys.authenticate(headers, () => this.clientAddress(request));
         if ('kind' in principal) {
           if (principal === noKeySent && sessions !== null) principal = await sessions.principal(exchange);
           if ('kind' in principal) return this.refuse(exchange, principal);

@@ -1,4 +1,5 @@
 import type { AdminApi } from '../admin/admin-api.ts';
+import { createClientSecrets } from '../auth/client-secrets.ts';
 import type { Route } from '../http/exchange.ts';
 import { adminRoutes } from '../http/routes/admin.ts';
 import { chatRoute } from '../http/routes/chat.ts';
@@ -163,7 +164,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ...forwardedRoutes(services),
     embeddingsRoute(services),
     ...passthroughRoutes(services),
-    ...soundRoutes(services, ring),
+    ...soundRoutes(services, ring, secrets),
     ...imageRoutes(services),
     signedFilesRoute(services.files),
     ...geminiRoutes(services),
@@ -187,8 +188,13 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   return all;
 }
 
-function soundRoutes(services: Services, ring: Callers['ring']): Route[] {
-  return [...speechRoutes(services), ...transcriptionRoutes(services), ...realtimeRoutes(services, ring)];
+function soundRoutes(services: Services, ring: Callers['ring'], secrets: Books['secrets']): Route[] {
+  const clientSecrets = createClientSecrets(secrets.sealer('client secrets'), ring, services.clock);
+  return [
+    ...speechRoutes(services),
+    ...transcriptionRoutes(services),
+    ...realtimeRoutes({ services: { ...services, principalOf: ring.principalOf }, secrets: clientSecrets }),
+  ];
 }
 
 function opened<T extends { close(): Promise<void> | void }>(parts: Pick<RoutesParts, 'opened'>, part: T): T {

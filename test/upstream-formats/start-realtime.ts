@@ -24,6 +24,8 @@ export interface RealtimeUpstream {
   /** Such as `http://127.0.0.1:41999`; base URLs add `/v1`. */
   url: string;
   sessions: RealtimeSession[];
+  /** Plain requests, such as offers of WebRTC. */
+  posts: { path: string; headers: IncomingHttpHeaders; body: string }[];
   /** Resolves with the next session that opens. */
   next(): Promise<RealtimeSession>;
   /** The next handshakes get these answers instead of a session, one each. */
@@ -52,13 +54,23 @@ export const realtimeUsage = {
  * events as a model would that says `Hello.` and a little sound.
  */
 export async function startRealtime(t: { after(close: () => void): void }): Promise<RealtimeUpstream> {
-  const server = createServer((_, response) => response.writeHead(404).end('{}'));
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += String(chunk);
+    const { method = '', url = '', headers } = request;
+    upstream.posts.push({ path: url, headers, body });
+    if (method !== 'POST' || !url.startsWith('/v1/realtime/calls')) return response.writeHead(404).end('{}');
+    if (url.endsWith('/hangup')) return response.writeHead(200).end();
+    const place = { 'content-type': 'application/sdp', location: '/v1/realtime/calls/rtc_1' };
+    return response.writeHead(201, place).end('v=0\r\ns=answer\r\n');
+  });
   const webSockets = new WebSocketServer({ noServer: true, maxPayload: 64 * 1024 * 1024 });
   const refusals: { status: number; body: JsonObject }[] = [];
   const waiting: ((session: RealtimeSession) => void)[] = [];
   const upstream: RealtimeUpstream = {
     url: '',
     sessions: [],
+    posts: [],
     next: () => new Promise((resolve) => waiting.push(resolve)),
     refuse: (...answers) => void refusals.push(...answers),
     answers: 'whole',

@@ -62,6 +62,7 @@ export const openAiTranscription: TranscriptionFacts = {
 export const openAiRealtime: RealtimeFacts = {
   format: 'openai',
   pathOf: (model) => `/realtime?model=${encodeURIComponent(model)}`,
+  calls: { path: '/realtime/calls', socket: '/realtime' },
 };
 
 /** A provider that speaks OpenAI's chat completions: the file that calls this states only what differs. */

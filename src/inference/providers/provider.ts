@@ -98,6 +98,8 @@ export interface RealtimeFacts {
   format: 'openai';
   /** Path and query of the WebSocket of a model. */
   pathOf(model: string, options: { apiVersion: string | null }): PathAt;
+  /** Where it takes offers of WebRTC; absent: nowhere. Its sessions are joined below `socket`. */
+  calls?: { path: string; socket: string };
 }
 
 /** Models of one service that are asked in formats of their own. */

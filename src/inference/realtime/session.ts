@@ -5,6 +5,12 @@ import { realtimeUsage } from '../dialects/realtime/usage.ts';
 import type { SessionEnd } from './socket-end.ts';
 import type { TurnMeter } from './turn-meter.ts';
 
+/** The server shuts down: sessions come to their end, or are cut now. */
+export interface Ending {
+  readonly draining: AbortSignal;
+  readonly cut: AbortSignal;
+}
+
 export interface SessionParts {
   clock: Clock;
   caller: SessionEnd;
@@ -14,8 +20,7 @@ export interface SessionParts {
   meter: TurnMeter | null;
   idleMs: number;
   longestMs: number;
-  /** Aborted when the server begins to shut down. */
-  draining: AbortSignal;
+  ending: Ending;
   errorEvent(failure: Failure): RealtimeEvent;
 }
 
@@ -40,6 +45,11 @@ class Session {
   readonly #idle: NodeJS.Timeout;
   readonly #longest: NodeJS.Timeout;
   readonly #drain = () => this.#leaveWhenQuiet();
+  readonly #cut = () => {
+    this.#state = 'closing';
+    this.#parts.caller.terminate();
+    this.#parts.upstream.terminate();
+  };
   /** The caller's, while one of them waits for its reservation; null: none does. */
   #waiting: { frame: Frame; binary: boolean }[] | null = null;
   #state: 'open' | 'draining' | 'closing' = 'open';
@@ -60,8 +70,9 @@ class Session {
   }
 
   begin(): void {
-    const { caller, upstream, draining } = this.#parts;
-    draining.addEventListener('abort', this.#drain);
+    const { caller, upstream, ending } = this.#parts;
+    ending.draining.addEventListener('abort', this.#drain);
+    ending.cut.addEventListener('abort', this.#cut);
     caller.listen({
       frame: (frame, binary) => this.#fromCaller(frame, binary),
       drained: () => upstream.resume(),
@@ -72,7 +83,8 @@ class Session {
       drained: () => this.#resumeCaller(),
       closed: (code, reason) => this.#upstreamClosed(code, reason),
     });
-    if (draining.aborted) this.#drain();
+    if (ending.draining.aborted) this.#drain();
+    if (ending.cut.aborted) this.#cut();
   }
 
   #fromCaller(frame: Frame, binary: boolean): void {
@@ -237,7 +249,8 @@ class Session {
     clearTimeout(this.#idle);
     clearTimeout(this.#longest);
     if (this.#lastWord !== null) clearTimeout(this.#lastWord);
-    this.#parts.draining.removeEventListener('abort', this.#drain);
+    this.#parts.ending.draining.removeEventListener('abort', this.#drain);
+    this.#parts.ending.cut.removeEventListener('abort', this.#cut);
     this.#ended();
   }
 }

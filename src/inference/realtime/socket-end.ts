@@ -21,6 +21,8 @@ export interface SessionEnd {
   resume(): void;
   /** A code that must not be sent, such as 1006, is left out. */
   close(code: number, reason: string): void;
+  /** Without a close frame. */
+  terminate(): void;
   /** From now on. */
   listen(listener: EndListener): void;
 }
@@ -89,6 +91,10 @@ export class SocketEnd implements SessionEnd {
     socket.resume();
     socket.close(isSendable(code) ? code : undefined, fitting(reason));
     setTimeout(() => socket.terminate(), closeTimeoutMs).unref();
+  }
+
+  terminate(): void {
+    this.#socket.terminate();
   }
 
   readonly #sent = (): void => {

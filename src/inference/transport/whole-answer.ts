@@ -1,4 +1,4 @@
-import type { Transport, TransportError, UpstreamRequest } from './upstream-call.ts';
+import type { Transport, TransportError, UpstreamHeaders, UpstreamRequest } from './upstream-call.ts';
 
 /** Why no whole answer came: the transport's word, or a bound of the one who asked. */
 export class NoAnswer extends Error {
@@ -27,11 +27,12 @@ export function wholeAnswer(
   transport: Transport,
   request: WholeRequest,
   { connectTimeoutMs, bytesMax, deadline }: AnswerBounds,
-): Promise<{ status: number; bytes: Buffer }> {
+): Promise<{ status: number; headers: UpstreamHeaders; bytes: Buffer }> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
     let status = 0;
+    let headers: UpstreamHeaders = { get: () => undefined };
     const end = (why: NoAnswer): void => {
       deadline.removeEventListener('abort', late);
       call.abort();
@@ -41,8 +42,9 @@ export function wholeAnswer(
     const call = transport.send(
       { ...request, connectTimeoutMs, headersTimeoutMs: guardMs, bodyTimeoutMs: guardMs },
       {
-        headers(received) {
+        headers(received, head) {
           status = received;
+          headers = head;
         },
         data(chunk) {
           bytes += chunk.length;
@@ -51,7 +53,7 @@ export function wholeAnswer(
         },
         ended() {
           deadline.removeEventListener('abort', late);
-          resolve({ status, bytes: Buffer.concat(chunks) });
+          resolve({ status, headers, bytes: Buffer.concat(chunks) });
         },
         failed: ({ kind, message }) => end(new NoAnswer(kind, message)),
       },

@@ -72,6 +72,7 @@ export const azureOpenAi = openAiLike({
       isV1(apiVersion)
         ? `/openai/v1/realtime?model=${encodeURIComponent(model)}`
         : `/openai/realtime?api-version=${encodeURIComponent(apiVersion ?? '')}&deployment=${encodeURIComponent(model)}`,
+    calls: { path: '/openai/v1/realtime/calls', socket: '/openai/v1/realtime' },
   },
   errors: [
     { status: 400, code: 'content_filter', class: 'caller_fault' },

@@ -10,7 +10,8 @@ export const xai = openAiLike({
   envKey: 'XAI_API_KEY',
   forwards: { completions: '/completions' },
   images: imagesOfXai,
-  realtime: openAiRealtime,
+  // Its reference has no WebRTC.
+  realtime: { format: 'openai', pathOf: openAiRealtime.pathOf },
   tooLong: [/maximum prompt length is (?<most>\d+) but the request contains (?<sent>\d+) tokens/i],
   errors: [
     // A wrong key is a 400 here.

@@ -1,0 +1,58 @@
+import type { ClientSecrets } from '../auth/client-secrets.ts';
+import { errorEvent } from '../inference/dialects/realtime/events.ts';
+import type { SessionCall } from '../inference/realtime/held-session.ts';
+import type { RealtimeServices } from '../inference/realtime/services.ts';
+import type { ModelCall } from '../inference/spine/model-call.ts';
+import { type Failure, factsOf, invalid } from '../kernel/failure.ts';
+import { newRequestId } from '../kernel/ids.ts';
+import type { JsonObject } from '../kernel/json.ts';
+import { type Exchange, errorContextOf } from './exchange.ts';
+import { refusalOf } from './refusal.ts';
+
+/** A model and the settings of its session. */
+export interface AskedSession {
+  model: string;
+  settings: JsonObject | null;
+}
+
+/** What the address and the body name, with what the client secret opens; a 400 where they contradict each other. */
+export function askedOf(
+  secrets: ClientSecrets,
+  headers: Parameters<ClientSecrets['open']>[0],
+  named: string | null,
+  settings: JsonObject | null,
+): AskedSession | Failure {
+  const secret = secrets.open(headers);
+  if (secret !== null && 'kind' in secret) return secret;
+  if (secret === null) return named === null || named === '' ? noModel : { model: named, settings };
+  if (named !== null && named !== secret.model) {
+    return invalid(
+      'model',
+      `The client secret is for the model '${secret.model}'. Leave the model out, or name that one.`,
+    );
+  }
+  return { model: secret.model, settings: { ...secret.session, ...settings } };
+}
+
+export function sessionCallOf(
+  { clock }: RealtimeServices,
+  exchange: Exchange,
+  call: ModelCall,
+  asked: AskedSession,
+): SessionCall {
+  const nowMs = () => clock.wallMs();
+  return {
+    ...asked,
+    call,
+    ending: exchange.ending,
+    errorEvent(failure) {
+      const id = newRequestId(nowMs()).replace('req', 'event');
+      return errorEvent(failure, errorContextOf(exchange, nowMs()), id);
+    },
+    refused(failure, requestId) {
+      exchange.onRefused(refusalOf({ ...exchange, requestId }, failure, factsOf(failure, nowMs()), nowMs()));
+    },
+  };
+}
+
+const noModel = invalid('model', 'The request does not name a model. Add ?model=MODEL to the address.');
