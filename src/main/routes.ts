@@ -49,6 +49,7 @@ import type { KeptBodies } from './kept-bodies.ts';
 import { serverLooks } from './looks.ts';
 import { openMcp } from './mcp.ts';
 import { createPageModel } from './page-model.ts';
+import { createServerToolPorts } from './server-tools.ts';
 import { adminSetup, type Setup } from './setup.ts';
 import { boundedPages, type Storage } from './storage.ts';
 import { openTools } from './tools.ts';
@@ -101,7 +102,6 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     resolve,
     pages: boundedPages(stores.pages, parts.storage),
     model: pageModel,
-    vectors,
     dataDir: folder.path,
     version,
     onAttempt: parts.metrics.searched,
@@ -109,6 +109,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   });
   parts.opened(tools.close);
   const mcp = opened(parts, openMcp(parts));
+  services.serverTools.ports = createServerToolPorts({ services, search: tools.search, vectors, ...mcp });
   const crawls = openCrawls({
     services,
     config: () => snapshot().config,

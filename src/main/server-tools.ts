@@ -3,17 +3,16 @@ import { createToolMeter } from '../inference/metered/meter-tools.ts';
 import type { FileSearchTool, ServerSource, WebSearchTool } from '../inference/neutral/server-tool.ts';
 import { vectorFilter } from '../inference/server-tools/file-filter.ts';
 import type { FoundSources, ServerToolPorts, ToolOwner } from '../inference/server-tools/tool-ports.ts';
-import { admittedBefore } from '../inference/spine/model-call.ts';
 import { type Failure, FailureError, statusOf } from '../kernel/failure.ts';
-import { newRequestId } from '../kernel/ids.ts';
 import { isObject, type JsonObject } from '../kernel/json.ts';
 import { isPaid } from '../tools/page-reader.ts';
 import type { SearchTool } from '../tools/search/search-tool.ts';
 import { ToolFields } from '../tools/tool-fields.ts';
 import type { VectorEngine } from '../vectors/engine.ts';
+import { callFor, createMcpCalls, type McpCallsParts } from './mcp-calls.ts';
 import { createVectorCalls } from './vector-calls.ts';
 
-export interface ServerToolsParts {
+export interface ServerToolsParts extends Pick<McpCallsParts, 'guarded' | 'upstream'> {
   services: Services;
   search: SearchTool;
   vectors: VectorEngine;
@@ -28,10 +27,24 @@ const details = {
 const queryCharsMax = 500;
 const passageCharsMax = 4_000;
 
-/** Searches as calls of the key that they are made for, at the cost of `/v1/tools/search` and of a vector search. */
-export function createServerToolPorts({ services, search, vectors }: ServerToolsParts): ServerToolPorts {
+/**
+ * Tools as calls of the key that they are made for, at the cost of `/v1/tools/search` and of a vector search. A call of a
+ * caller's own MCP server is free, and has its row.
+ */
+export function createServerToolPorts({
+  services,
+  search,
+  vectors,
+  guarded,
+  upstream,
+}: ServerToolsParts): ServerToolPorts {
   const meter = createToolMeter(services);
   const askVectors = createVectorCalls({ engine: vectors, services });
+
+  /** The pages that callers have read are searched where the operator says so alone. */
+  const searchesWeb = () =>
+    services.snapshot().config.tools.search.providers.length > 0 ||
+    search.engines().some(({ driver }) => driver !== null);
 
   async function searchWeb(
     owner: ToolOwner,
@@ -39,16 +52,12 @@ export function createServerToolPorts({ services, search, vectors }: ServerTools
     how: WebSearchTool,
     signal: AbortSignal,
   ): Promise<FoundSources | Failure> {
-    const { principal, requestId: of, tag } = owner;
-    const { clock } = services;
-    const atMs = clock.wallMs();
-    const startedMs = clock.monotonicMs();
-    const requestId = newRequestId(atMs);
-    const { tenant, keyId } = principal;
+    const call = callFor(services.clock, owner);
+    const { startedMs } = call;
+    const { tenant, keyId } = owner.principal;
     const job = prepared(() => search.prepare(fieldsOf(query, how), { tenant, keyId, startedMs }));
     if ('kind' in job) return job;
-    const call = { requestId, clientRequestId: of, principal, admitted: admittedBefore, tag, trace: null };
-    const hold = await meter.hold({ ...call, atMs, startedMs }, job.charge);
+    const hold = await meter.hold(call, job.charge);
     if (hold.kind !== 'held') return hold;
     let end: Parameters<typeof hold.settle>[0] = { status: 500, failure: { kind: 'internal' }, aborted: false };
     try {
@@ -92,9 +101,10 @@ export function createServerToolPorts({ services, search, vectors }: ServerTools
   }
 
   return {
-    has: (kind) => (kind === 'web_search' ? search.engines().length > 0 : kind === 'file_search'),
+    has: (kind) => kind !== 'web_search' || searchesWeb(),
     searchWeb,
     searchFiles,
+    openMcp: createMcpCalls({ clock: services.clock, meter, guarded, upstream }),
   };
 }
 

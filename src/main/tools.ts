@@ -26,8 +26,6 @@ import { createEngineOperator, type EngineOperator } from '../tools/search/engin
 import { providersInForce } from '../tools/search/engine-targets.ts';
 import { createSearchTool, type SearchTool, type SearchToolParts } from '../tools/search/search-tool.ts';
 import { createSiteFiles } from '../tools/site-files.ts';
-import type { VectorEngine } from '../vectors/engine.ts';
-import { createServerToolPorts } from './server-tools.ts';
 
 export interface ToolsOptions {
   services: Services;
@@ -35,8 +33,6 @@ export interface ToolsOptions {
   pages: PageStore & Corpus;
   /** Writes of pages. */
   model: PageModel;
-  /** Searched for models, beside the web. */
-  vectors: VectorEngine;
   /** Of this process alone. */
   dataDir: string;
   version: string;
@@ -70,7 +66,6 @@ export function openTools({
   resolve,
   pages,
   model,
-  vectors,
   dataDir,
   version,
   onAttempt,
@@ -123,7 +118,6 @@ export function openTools({
     onAttempt,
     onTrouble,
   });
-  services.serverTools.ports = createServerToolPorts({ services, search, vectors });
   const crawlThreads = createCrawlThreads();
   const files = createSiteFiles(fetcher);
   const sitemapPages = (tenant: string, start: string, urlsMax: number, signal: AbortSignal) =>

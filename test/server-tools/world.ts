@@ -24,7 +24,7 @@ export const found: EngineSays = searxngSays('https://a.example/one', 'https://b
 
 /**
  * Aliases `chat`, `claude` and `google` are asked in these formats at an upstream that calls what the user names ("call
- * web_search"), `native` in Responses too at a provider that runs no tools.
+ * web_search"), `native` in Responses too at a provider that runs no tools. `twice` has two targets.
  */
 export async function openToolsWorld(
   t: Pick<TestContext, 'after'>,
@@ -42,7 +42,10 @@ export async function openToolsWorld(
       google: { type: 'gemini', ...at, base_url: upstream.url },
       native: { type: 'openai', ...at, dialects: ['openai-chat', 'openai-responses'], server_tools: [] },
     },
-    models: Object.fromEntries(aliases.map((alias) => [alias, { targets: [`${alias}/mock/ok`] }])),
+    models: {
+      ...Object.fromEntries(aliases.map((alias) => [alias, { targets: [`${alias}/mock/ok`] }])),
+      twice: { targets: ['chat/mock/ok', 'chat/mock/twin'] },
+    },
     tools: { search: { providers: [{ type: 'searxng', base_url: engine.url }] } },
     ...config,
   });

@@ -28,7 +28,10 @@ export function toolsHere(
   candidates: readonly RouteCandidate[],
 ): ToolsHere | Failure | null {
   if (serverTools === undefined) return null;
-  if (!serverTools.ok) return candidates.every(({ target }) => speaks(target, dialect)) ? null : serverTools.failure;
+  if (!serverTools.ok) {
+    const vendorsJudge = dialect !== 'openai-chat' && candidates.every(({ target }) => speaks(target, dialect));
+    return vendorsJudge ? null : serverTools.failure;
+  }
   const asked = serverTools.value;
   if (candidates.every(({ target }) => runsItself(providers, dialect, target, asked.tools))) return null;
   const tools = n === 1 && ports !== null ? asked.tools.filter(({ kind }) => ports.has(kind)) : [];

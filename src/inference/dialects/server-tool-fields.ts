@@ -141,6 +141,7 @@ export function mcpServerTool(
     headers: Object.fromEntries(said.headers.map(([name, value]) => [name.toLowerCase(), value])),
     allowed: allowed == null ? null : texts(allowed, `${path}.allowed_tools`, mcpToolsMax),
     approval: said.approval,
+    isListed: false,
   };
 }
 

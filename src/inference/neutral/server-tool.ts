@@ -46,6 +46,18 @@ export interface McpServerTool extends OfRequest {
   allowed: readonly string[] | null;
   /** Which calls the caller must approve: all, none, or all but these. */
   approval: 'always' | 'never' | { never: readonly string[] };
+  /** The conversation tells of its tools already. */
+  isListed: boolean;
+}
+
+/** A call of an MCP server that an earlier answer asked the caller to approve, and the caller's word. */
+export interface ApprovedCall {
+  /** Id of the question. */
+  id: string;
+  label: string;
+  name: string;
+  argumentsJson: string;
+  approve: boolean;
 }
 
 /** What a request says of such tools. */
@@ -57,6 +69,8 @@ export interface ServerToolsAsked {
   choice: ServerToolKind | null;
   /** Names of the caller's own tools beside them. */
   ownNames: readonly string[];
+  /** Calls that wait for nothing but this request; absent: none. */
+  approvals?: readonly ApprovedCall[];
 }
 
 /** A call that this gateway makes for the model. `id` is unique within the answer. */

@@ -24,6 +24,7 @@ export class LoopAnswer {
   #begun = false;
   /** The upstream's first word is told once. */
   #started = false;
+  #first: readonly NeutralEvent[] = [];
   #usage: Usage | null = null;
   #mark: StreamMark | undefined;
 
@@ -73,12 +74,17 @@ export class LoopAnswer {
 
   show(events: readonly NeutralEvent[]): Pace {
     const shown = events.flatMap((event) => {
-      if (event.type === 'text-delta') return this.marks.text(event.text);
-      if (event.type === 'start' && this.#started) return [];
-      this.#started ||= event.type === 'start';
-      return [...this.marks.flush(), event];
+      if (event.type === 'start') return this.#start(event);
+      const before = this.#takeFirst();
+      if (event.type === 'text-delta') return [...before, ...this.marks.text(event.text)];
+      return [...before, ...this.marks.flush(), event];
     });
     return shown.length === 0 ? 'ready' : this.#writer.chunk(shown);
+  }
+
+  /** Shown before a turn's first event; not at all where the target runs the tools itself. */
+  first(events: readonly NeutralEvent[]): void {
+    this.#first = events;
   }
 
   /** A turn is over; others may follow. */
@@ -122,6 +128,18 @@ export class LoopAnswer {
     progress.class = 'aborted';
     progress.status = client.committed ? 200 : 499;
     progress.delivered = this.#begun && this.#job.stream ? 'partial' : 'nothing';
+  }
+
+  #start(event: NeutralEvent): NeutralEvent[] {
+    if (this.#started) return [];
+    this.#started = true;
+    return [event, ...this.#takeFirst()];
+  }
+
+  #takeFirst(): readonly NeutralEvent[] {
+    const first = this.#first;
+    this.#first = [];
+    return first;
   }
 
   #lose(losses: readonly Loss[]): void {

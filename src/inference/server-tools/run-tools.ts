@@ -1,9 +1,10 @@
 import { type Failure, factsOf, invalid } from '../../kernel/failure.ts';
-import { isObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { NeutralEvent } from '../neutral/event.ts';
-import type { NeutralPart, NeutralTool } from '../neutral/request.ts';
+import type { NeutralMessage, NeutralPart, NeutralTool } from '../neutral/request.ts';
 import type {
   FileSearchTool,
+  McpServerTool,
   ServerCall,
   ServerResult,
   ServerSource,
@@ -12,9 +13,10 @@ import type {
   WebSearchTool,
 } from '../neutral/server-tool.ts';
 import type { ServerTurn } from '../neutral/server-turn.ts';
+import { type OpenedServers, openServers, wantsApproval } from './mcp-servers.ts';
 import { type OfferedTool, offeredSearches } from './offered-tools.ts';
 import { markOf, type SourceMarks } from './source-marks.ts';
-import type { ServerToolPorts, ToolOwner } from './tool-ports.ts';
+import type { CallBounds, ServerToolPorts, ToolOwner } from './tool-ports.ts';
 import type { TurnCall } from './turn-reader.ts';
 
 /** Calls of all tools for one answer, where the caller does not say less. */
@@ -31,15 +33,32 @@ export interface ToolRun {
   leftMs(): number;
   /** Nobody waits for the answer any more. */
   signal: AbortSignal;
+  /** The caller is shown what happens. */
+  show(events: readonly NeutralEvent[]): void;
 }
 
 /** The results of one turn's calls. */
 export interface TurnResults {
-  /** One a call, for the model. */
+  /** One a call, for the model; without those that the caller must approve first. */
   parts: NeutralPart[];
   /** Milli-units that the calls cost. */
   costMilli: number;
   /** The request itself is wrong: a collection is missing. Null: it is not. */
+  wrong: Failure | null;
+  /** Calls wait for the caller's word: the answer ends here. */
+  waits: boolean;
+}
+
+interface CallEnd {
+  /** Null: it waits for the caller's word. */
+  part: NeutralPart | null;
+  costMilli: number;
+  wrong: Failure | null;
+}
+
+interface Searched {
+  result: ServerResult;
+  costMilli: number;
   wrong: Failure | null;
 }
 
@@ -49,12 +68,35 @@ export class ToolRunner {
   webSearches = 0;
   readonly #run: ToolRun;
   readonly #offered = new Map<string, OfferedTool>();
-  readonly #callsOf = new Map<OfferedTool, number>();
+  readonly #callsOf = new Map<OfferedTool['of'], number>();
   #calls = 0;
+  #servers: OpenedServers | null = null;
 
   constructor(run: ToolRun) {
     this.#run = run;
-    for (const one of offeredSearches(run.asked)) this.#offered.set(one.function.name, one);
+  }
+
+  /** Before all else. Null: the tools are there; otherwise why a server's are not. */
+  async open(): Promise<Failure | null> {
+    const { asked, ports, owner } = this.#run;
+    const taken = new Set(asked.ownNames);
+    this.#offer(offeredSearches(asked, taken));
+    const servers = asked.tools.filter((tool): tool is McpServerTool => tool.kind === 'mcp');
+    if (servers.length === 0) return null;
+    const opened = await openServers(ports, owner, servers, taken, this.#bounds());
+    if ('kind' in opened) return opened;
+    this.#servers = opened;
+    this.#offer(opened.offered);
+    return null;
+  }
+
+  async close(): Promise<void> {
+    await this.#servers?.close();
+  }
+
+  /** What the caller is told before the first turn. */
+  get listed(): NeutralEvent[] {
+    return (this.#servers?.steps ?? []).map((step) => ({ type: 'server-tool', choice: 0, step }));
   }
 
   get offered(): NeutralTool[] {
@@ -75,94 +117,143 @@ export class ToolRunner {
 
   /** No further call is allowed. */
   get isSpent(): boolean {
-    return this.#calls >= this.#callsMax;
+    return this.#calls >= Math.min(callsMaxOfAll, this.#run.asked.callsMax ?? callsMaxOfAll);
   }
 
-  get #callsMax(): number {
-    return Math.min(callsMaxOfAll, this.#run.asked.callsMax ?? callsMaxOfAll);
-  }
-
-  /** Runs all calls of a turn beside each other; `show` gets what happens as it happens. */
-  async run(calls: readonly TurnCall[], show: (events: readonly NeutralEvent[]) => void): Promise<TurnResults> {
-    const done = await Promise.all(calls.map((call) => this.#answer(call, show)));
+  /** Runs all calls of a turn beside each other. */
+  async run(calls: readonly TurnCall[]): Promise<TurnResults> {
+    const done = await Promise.all(calls.map((call) => this.#answer(call)));
+    const parts = done.flatMap(({ part }) => (part === null ? [] : [part]));
     return {
-      parts: done.map(({ part }) => part),
+      parts,
       costMilli: done.reduce((sum, { costMilli }) => sum + costMilli, 0),
       wrong: done.find(({ wrong }) => wrong !== null)?.wrong ?? null,
+      waits: parts.length < calls.length,
     };
   }
 
-  async #answer(
-    call: TurnCall,
-    show: (events: readonly NeutralEvent[]) => void,
-  ): Promise<{ part: NeutralPart; costMilli: number; wrong: Failure | null }> {
+  /** Makes the calls that the caller has approved, and tells the model of all that it was asked about. */
+  async approved(): Promise<{ said: NeutralMessage[]; costMilli: number }> {
+    const said: NeutralMessage[] = [];
+    let costMilli = 0;
+    for (const { id, label, name, argumentsJson, approve } of this.#run.asked.approvals ?? []) {
+      const all = [...this.#offered.values()];
+      const tool = all.find(({ of, mcp }) => of.kind === 'mcp' && of.label === label && mcp?.name === name);
+      const call: TurnCall = { id, name: tool?.function.name ?? `${label}__${name}`, argumentsJson };
+      let part = partOf(call, tool === undefined ? 'There is no such tool.' : 'The user does not want this call.');
+      if (approve && tool?.mcp !== undefined) {
+        const end = await this.#callServer(call, tool, id);
+        costMilli += end.costMilli;
+        part = end.part ?? part;
+      }
+      said.push({ role: 'assistant', parts: [{ type: 'tool-call', ...call }] }, { role: 'tool', parts: [part] });
+    }
+    return { said, costMilli };
+  }
+
+  #offer(tools: readonly OfferedTool[]): void {
+    for (const one of tools) this.#offered.set(one.function.name, one);
+  }
+
+  #bounds(): CallBounds {
+    const { leftMs, signal } = this.#run;
+    return { timeoutMs: Math.max(1, Math.min(callTimeoutMs, leftMs())), signal };
+  }
+
+  #tell(step: ServerToolStep): void {
+    this.#run.show([{ type: 'server-tool', choice: 0, step }]);
+  }
+
+  #answer(call: TurnCall): Promise<CallEnd> | CallEnd {
     const tool = this.#offered.get(call.name)!;
-    const refused = (text: string) => ({ part: partOf(call, text, 'failed'), costMilli: 0, wrong: null });
-    const query = queryIn(call.argumentsJson);
-    if (query === null) return refused("Call it with an object that has a text as 'query'.");
-    if (!this.#mayCall(tool)) return refused('No further call of it is allowed. Answer with what you have.');
-    const made = this.#serverCall(tool, query);
-    const tell = (step: ServerToolStep) => show([{ type: 'server-tool', choice: 0, step }]);
-    tell({ at: 'called', call: made });
-    const { result, costMilli, wrong } = await this.#search(tool.of as WebSearchTool | FileSearchTool, query);
-    tell({ at: 'done', call: made, result });
+    return tool.mcp === undefined ? this.#search(call, tool) : this.#callServer(call, tool, null);
+  }
+
+  async #callServer(call: TurnCall, { of, mcp }: OfferedTool, approvalId: string | null): Promise<CallEnd> {
+    const { label } = of as McpServerTool;
+    const { name, session } = mcp!;
+    const args = objectIn(call.argumentsJson);
+    if (args === null) return refused(call, 'The arguments must be a JSON object.');
+    const { argumentsJson } = call;
+    if (approvalId === null && wantsApproval(of as McpServerTool, name)) {
+      this.#tell({ at: 'approval', call: { kind: 'mcp', id: call.id, label, name, argumentsJson, approvalId } });
+      return { part: null, costMilli: 0, wrong: null };
+    }
+    if (!this.#mayCall(of)) return refused(call, noFurtherCall);
+    const made: ServerCall = { kind: 'mcp', id: this.#newId(), label, name, argumentsJson, approvalId };
+    this.#tell({ at: 'called', call: made });
+    const { text, isError, costMilli } = await session.call(name, args, this.#bounds());
+    this.#tell({ at: 'done', call: made, result: { failure: isError ? text : null, sources: [], text } });
+    return { part: partOf(call, text, isError ? 'failed' : 'worked'), costMilli, wrong: null };
+  }
+
+  async #search(call: TurnCall, { of }: OfferedTool): Promise<CallEnd> {
+    const query = objectIn(call.argumentsJson)?.query;
+    if (typeof query !== 'string' || query.trim() === '') {
+      return refused(call, "Call it with an object that has a text as 'query'.");
+    }
+    if (!this.#mayCall(of)) return refused(call, noFurtherCall);
+    const kind = of.kind === 'web_search' ? of.kind : 'file_search';
+    const made: ServerCall = { kind, id: this.#newId(), query: query.trim() };
+    this.#tell({ at: 'called', call: made });
+    const { result, costMilli, wrong } = await this.#find(of as WebSearchTool | FileSearchTool, query.trim());
+    this.#tell({ at: 'done', call: made, result });
     return { part: partOf(call, result.text, result.failure === null ? 'worked' : 'failed'), costMilli, wrong };
   }
 
-  #mayCall(tool: OfferedTool): boolean {
-    const made = this.#callsOf.get(tool) ?? 0;
-    if (this.isSpent || made >= (tool.of.callsMax ?? Number.POSITIVE_INFINITY)) return false;
+  #mayCall(of: OfferedTool['of']): boolean {
+    const made = this.#callsOf.get(of) ?? 0;
+    if (this.isSpent || made >= (of.callsMax ?? Number.POSITIVE_INFINITY)) return false;
     this.#calls++;
-    this.#callsOf.set(tool, made + 1);
+    this.#callsOf.set(of, made + 1);
     return true;
   }
 
-  #serverCall({ of }: OfferedTool, query: string): ServerCall {
+  #newId(): string {
     const { requestId } = this.#run.owner;
-    const id = `${requestId.slice('req_'.length).replaceAll('-', '')}_${this.#calls}`;
-    return of.kind === 'web_search' ? { kind: of.kind, id, query } : { kind: 'file_search', id, query };
+    return `${requestId.slice('req_'.length).replaceAll('-', '')}_${this.#calls}`;
   }
 
-  async #search(
-    of: WebSearchTool | FileSearchTool,
-    query: string,
-  ): Promise<{ result: ServerResult; costMilli: number; wrong: Failure | null }> {
-    const { ports, owner, marks, leftMs, signal } = this.#run;
-    const timeout = AbortSignal.timeout(Math.max(1, Math.min(callTimeoutMs, leftMs())));
-    const until = AbortSignal.any([signal, timeout]);
+  async #find(of: WebSearchTool | FileSearchTool, query: string): Promise<Searched> {
+    const { ports, owner, marks } = this.#run;
+    const { signal, timeoutMs } = this.#bounds();
+    const until = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     if (of.kind === 'web_search') this.webSearches++;
     const found =
       of.kind === 'web_search'
         ? await ports.searchWeb(owner, query, of, until)
         : await ports.searchFiles(owner, query, of, until);
-    if ('kind' in found) {
-      const isWrong = of.kind === 'file_search' && (found.kind === 'not-found' || found.kind === 'invalid-request');
-      return {
-        result: failed(found),
-        costMilli: 0,
-        wrong: isWrong ? invalid(of.field, factsOf(found, 0).message) : null,
-      };
-    }
+    if ('kind' in found) return searchFailed(found, of);
     const first = marks.sources.length;
     marks.sources.push(...found.sources);
     const text = found.sources.length === 0 ? 'Nothing was found.' : textOf(found.sources, first);
-    return { result: { failure: null, sources: found.sources, text }, costMilli: found.costMilli, wrong: null };
+    const result = { failure: null, sources: found.sources, text };
+    return { result, costMilli: found.costMilli, wrong: null };
   }
 }
 
-function failed(failure: Failure): ServerResult {
-  const { message } = factsOf(failure, 0);
-  return { failure: message, sources: [], text: `The search failed: ${message}` };
+const noFurtherCall = 'No further call of it is allowed. Answer with what you have.';
+
+function refused(call: TurnCall, text: string): CallEnd {
+  return { part: partOf(call, text), costMilli: 0, wrong: null };
 }
 
-function partOf(call: TurnCall, text: string, how: 'worked' | 'failed'): NeutralPart {
+function searchFailed(failure: Failure, { kind, field }: WebSearchTool | FileSearchTool): Searched {
+  const { message } = factsOf(failure, 0);
+  const result = { failure: message, sources: [], text: `The search failed: ${message}` };
+  // Collections are the caller's own word, not the model's.
+  const isWrong = kind === 'file_search' && (failure.kind === 'not-found' || failure.kind === 'invalid-request');
+  return { result, costMilli: 0, wrong: isWrong ? invalid(field, message) : null };
+}
+
+function partOf(call: TurnCall, text: string, how: 'worked' | 'failed' = 'failed'): NeutralPart {
   return { type: 'tool-result', callId: call.id, parts: [{ type: 'text', text }], isError: how === 'failed' };
 }
 
-function queryIn(argumentsJson: string): string | null {
+function objectIn(argumentsJson: string): JsonObject | null {
   try {
-    const value: unknown = JSON.parse(argumentsJson);
-    return isObject(value) && typeof value.query === 'string' && value.query.trim() !== '' ? value.query.trim() : null;
+    const value: unknown = JSON.parse(argumentsJson.trim() === '' ? '{}' : argumentsJson);
+    return isObject(value) ? value : null;
   } catch {
     return null;
   }

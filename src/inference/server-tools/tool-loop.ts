@@ -62,8 +62,22 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
     marks: answer.marks,
     leftMs: () => job.deadlineMs - services.clock.monotonicMs(),
     signal: leaving.signal,
+    show: (events) => void answer.show(events),
   });
   const said: NeutralMessage[] = [];
+  try {
+    const closed = await runner.open();
+    if (leaving.signal.aborted) return answer.left();
+    if (closed !== null) return await answer.fail({ failure: closed, headers: refusalHeaders(job) });
+    answer.first(runner.listed);
+    const approved = await runner.approved();
+    said.push(...approved.said);
+    answer.costMilli += approved.costMilli;
+    if (leaving.signal.aborted) return answer.left();
+    return await turns();
+  } finally {
+    await runner.close();
+  }
 
   async function turn(n: number, reader: TurnReader): Promise<TurnEnd> {
     const isLast = n === turnsMax - 1 || runner.isSpent;
@@ -107,20 +121,22 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
     return client.gone ? { kind: 'over' } : end;
   }
 
-  for (let n = 0; ; n++) {
-    const reader = new TurnReader((name) => runner.has(name), answer.callersCalls);
-    const end = await turn(n, reader);
-    answer.ended(reader);
-    if (end.kind === 'failed') return answer.fail(end.failed);
-    if (end.kind === 'over') return n === 0 ? undefined : answer.left();
-    if (reader.calls.length === 0 || n === turnsMax - 1) return answer.finish(reader, runner.webSearches);
-    const results = await runner.run(reader.calls, (events) => answer.show(events));
-    answer.costMilli += results.costMilli;
-    if (leaving.signal.aborted) return answer.left();
-    if (results.wrong !== null) return answer.fail({ failure: results.wrong, headers: refusalHeaders(job) });
-    // It is the caller's turn: what was found for the model stands in the answer.
-    if (reader.callersCalls > 0) return answer.finish(reader, runner.webSearches);
-    said.push({ role: 'assistant', parts: reader.parts }, { role: 'tool', parts: results.parts });
+  async function turns(): Promise<void> {
+    for (let n = 0; ; n++) {
+      const reader = new TurnReader((name) => runner.has(name), answer.callersCalls);
+      const end = await turn(n, reader);
+      answer.ended(reader);
+      if (end.kind === 'failed') return answer.fail(end.failed);
+      if (end.kind === 'over') return n === 0 ? undefined : answer.left();
+      if (reader.calls.length === 0 || n === turnsMax - 1) return answer.finish(reader, runner.webSearches);
+      const results = await runner.run(reader.calls);
+      answer.costMilli += results.costMilli;
+      if (leaving.signal.aborted) return answer.left();
+      if (results.wrong !== null) return answer.fail({ failure: results.wrong, headers: refusalHeaders(job) });
+      // It is the caller's turn: what was found for the model stands in the answer.
+      if (reader.callersCalls > 0 || results.waits) return answer.finish(reader, runner.webSearches);
+      said.push({ role: 'assistant', parts: reader.parts }, { role: 'tool', parts: results.parts });
+    }
   }
 }
 

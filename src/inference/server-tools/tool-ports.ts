@@ -1,6 +1,13 @@
 import type { Principal } from '../../auth/principal.ts';
 import type { Failure } from '../../kernel/failure.ts';
-import type { FileSearchTool, ServerSource, ServerToolKind, WebSearchTool } from '../neutral/server-tool.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type {
+  FileSearchTool,
+  McpServerTool,
+  ServerSource,
+  ServerToolKind,
+  WebSearchTool,
+} from '../neutral/server-tool.ts';
 
 /** For whom a tool is called. */
 export interface ToolOwner {
@@ -18,6 +25,8 @@ export interface ServerToolPorts {
   /** Whether there is something behind the tool: a search engine for `web_search`. */
   has(kind: ServerToolKind): boolean;
   searchWeb(owner: ToolOwner, query: string, how: WebSearchTool, signal: AbortSignal): Promise<FoundSources | Failure>;
+  /** Opens a session and asks for the server's tools. Whoever opens it closes it. */
+  openMcp(owner: ToolOwner, server: McpServerTool, bounds: CallBounds): Promise<McpServerSession | Failure>;
   searchFiles(
     owner: ToolOwner,
     query: string,
@@ -29,5 +38,35 @@ export interface ServerToolPorts {
 export interface FoundSources {
   sources: readonly ServerSource[];
   /** Milli-units that the call cost. */
+  costMilli: number;
+}
+
+export interface CallBounds {
+  timeoutMs: number;
+  /** Nobody waits any more. */
+  signal: AbortSignal;
+}
+
+/** A session with one MCP server. */
+export interface McpServerSession {
+  kind: 'open';
+  tools: readonly McpServerFunction[];
+  /** In words for the model; a failure is one of the server, or of the limits of the owner. */
+  call(name: string, args: JsonObject, bounds: CallBounds): Promise<McpCallResult>;
+  close(): Promise<void>;
+}
+
+export interface McpServerFunction {
+  name: string;
+  description: string;
+  /** JSON Schema. */
+  inputSchema: JsonObject;
+  annotations: JsonObject | null;
+}
+
+export interface McpCallResult {
+  text: string;
+  /** The tool could not do it, or it could not be asked. */
+  isError: boolean;
   costMilli: number;
 }

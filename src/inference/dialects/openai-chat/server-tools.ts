@@ -1,3 +1,4 @@
+import { FailureError, invalid } from '../../../kernel/failure.ts';
 import { isObject } from '../../../kernel/json.ts';
 import type { ServerTool, ServerToolsAsked } from '../../neutral/server-tool.ts';
 import type { Result } from '../dialect.ts';
@@ -15,6 +16,7 @@ export function serverToolsOf(body: ChatRequest): Result<ServerToolsAsked> | nul
       const read = isObject(tool)
         ? openAiServerTool(tool, { path: `tools[${index}]`, field: `tools.${tool.type}` })
         : null;
+      if (read?.kind === 'mcp' && read.approval !== 'never') throw noApproval(index);
       return read === null ? [] : [read];
     });
     const { web_search_options: options } = body;
@@ -36,4 +38,10 @@ export function serverToolsOf(body: ChatRequest): Result<ServerToolsAsked> | nul
     });
     return { tools, callsMax: count(body.max_tool_calls, 'max_tool_calls'), choice: null, ownNames };
   });
+}
+
+function noApproval(index: number): FailureError {
+  const field = `tools[${index}].require_approval`;
+  const message = `Chat completions have no way to ask for an approval: send "require_approval": "never", or use Responses.`;
+  return new FailureError(invalid(field, message));
 }

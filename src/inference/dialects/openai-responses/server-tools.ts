@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import type { ServerTool, ServerToolKind, ServerToolsAsked } from '../../neutral/server-tool.ts';
+import type { ApprovedCall, ServerTool, ServerToolKind, ServerToolsAsked } from '../../neutral/server-tool.ts';
 import type { Result } from '../dialect.ts';
 import { asked, count, openAiServerTool } from '../server-tool-fields.ts';
-import type { ResponsesRequest } from './wire.ts';
+import { type InputItem, isOwnStep, type ResponsesRequest } from './wire.ts';
 
 /** The tools of a request that whoever answers runs by itself; null: there are none that this gateway could run. */
 export function serverToolsOf(body: ResponsesRequest): Result<ServerToolsAsked> | null {
@@ -10,16 +10,44 @@ export function serverToolsOf(body: ResponsesRequest): Result<ServerToolsAsked> 
     const all = Array.isArray(body.tools) ? body.tools.filter(isObject) : [];
     const tools = all.flatMap((tool, index): ServerTool[] => {
       const read = openAiServerTool(tool, { path: `tools[${index}]`, field: `tools.${tool.type}` });
-      return read !== null && isAllowed(tool, body.tool_choice) ? [read] : [];
+      if (read === null || !isAllowed(tool, body.tool_choice)) return [];
+      return [read.kind === 'mcp' ? { ...read, isListed: isListed(body, read.label) } : read];
     });
     if (tools.length === 0) return null;
+    const approvals = approvalsIn(body);
     return {
       tools,
+      ...(approvals.length > 0 && { approvals }),
       callsMax: count(body.max_tool_calls, 'max_tool_calls'),
       choice: serverChoice(body.tool_choice),
       ownNames: all.flatMap(({ name }) => (typeof name === 'string' ? [name] : [])),
     };
   });
+}
+
+function itemsOf({ input }: ResponsesRequest): readonly InputItem[] {
+  return Array.isArray(input) ? input.filter(isObject) : [];
+}
+
+function isListed(body: ResponsesRequest, label: string): boolean {
+  return itemsOf(body).some(({ type, server_label: listed }) => type === 'mcp_list_tools' && listed === label);
+}
+
+/** The caller's answers to questions that this gateway asked, since the model said anything. */
+function approvalsIn(body: ResponsesRequest): ApprovedCall[] {
+  const items = itemsOf(body);
+  const newest = items.slice(items.findLastIndex(isModels) + 1);
+  return newest.flatMap(({ type, approval_request_id: id, approve }): ApprovedCall[] => {
+    if (type !== 'mcp_approval_response') return [];
+    const question = items.find((one) => one.id === id && one.type === 'mcp_approval_request' && isOwnStep(one));
+    if (question === undefined || typeof question.name !== 'string') return [];
+    const { name, server_label: label, arguments: argumentsJson = '{}' } = question;
+    return [{ id: String(id), label: String(label), name, argumentsJson, approve: approve === true }];
+  });
+}
+
+function isModels({ type, role }: InputItem): boolean {
+  return role === 'assistant' || (typeof type === 'string' && /_call$|^reasoning$/.test(type));
 }
 
 /** A list of allowed tools names each by its type, servers by their label too. */

@@ -86,7 +86,10 @@ export function isOwnId(id: JsonValue | undefined): boolean {
   return typeof id === 'string' && /^(?:msg|rs|fc|ctc|ig|ws|fs|mcp|mcpl|mcpr)_cv_/.test(id);
 }
 
-/** Whether the item tells of a tool that this gateway ran. */
-export function isOwnStep({ id }: JsonObject): boolean {
-  return typeof id === 'string' && /^(?:ws|fs|mcp|mcpl|mcpr)_cv_/.test(id);
+/** Whether the item tells of a tool that this gateway ran, or answers a question of its own. */
+export function isOwnStep({ id, type, approval_request_id: question }: JsonObject): boolean {
+  if (type === 'mcp_approval_response') return typeof question === 'string' && ownSteps.test(question);
+  return typeof id === 'string' && ownSteps.test(id);
 }
+
+const ownSteps = /^(?:ws|fs|mcp|mcpl|mcpr)_cv_/;

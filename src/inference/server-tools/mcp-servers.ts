@@ -1,0 +1,66 @@
+import type { Failure } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { McpServerTool, ServerToolStep } from '../neutral/server-tool.ts';
+import { freeName, type OfferedTool } from './offered-tools.ts';
+import type { CallBounds, McpServerFunction, McpServerSession, ServerToolPorts, ToolOwner } from './tool-ports.ts';
+
+/** The MCP servers of one request, with their tools. */
+export interface OpenedServers {
+  offered: OfferedTool[];
+  /** What the caller is told of their lists. */
+  steps: ServerToolStep[];
+  close(): Promise<void>;
+}
+
+/** Opens all at the same time. One that cannot be asked fails the request: the model would answer without it. */
+export async function openServers(
+  ports: Pick<ServerToolPorts, 'openMcp'>,
+  owner: ToolOwner,
+  servers: readonly McpServerTool[],
+  taken: Set<string>,
+  bounds: CallBounds,
+): Promise<OpenedServers | Failure> {
+  const opened = await Promise.all(servers.map((server) => ports.openMcp(owner, server, bounds)));
+  const sessions = opened.filter((one) => one.kind === 'open');
+  const close = async () => {
+    await Promise.all(sessions.map((session) => session.close()));
+  };
+  const failed = opened.find((one) => one.kind !== 'open');
+  if (failed !== undefined) {
+    await close();
+    return failed;
+  }
+  const offered = servers.flatMap((server, at) => offeredBy(server, sessions[at]!, taken));
+  const steps = servers.flatMap((server, at): ServerToolStep[] => {
+    if (server.isListed) return [];
+    const tools = allowedOf(server, sessions[at]!).map(listed);
+    return [{ at: 'listed', id: server.label, label: server.label, tools, failure: null }];
+  });
+  return { offered, steps, close };
+}
+
+/** Functions are named by their server, since two may have tools of the same name. */
+function offeredBy(server: McpServerTool, session: McpServerSession, taken: Set<string>): OfferedTool[] {
+  return allowedOf(server, session).map(({ name, description, inputSchema }) => ({
+    function: {
+      name: freeName(`${server.label}__${name}`, taken),
+      description: [server.description, description].filter((text) => text !== '').join('\n\n'),
+      parameters: inputSchema,
+    },
+    of: server,
+    mcp: { name, session },
+  }));
+}
+
+function allowedOf({ allowed }: McpServerTool, { tools }: McpServerSession): readonly McpServerFunction[] {
+  return allowed === null ? tools : tools.filter(({ name }) => allowed.includes(name));
+}
+
+function listed({ name, description, inputSchema, annotations }: McpServerFunction): JsonObject {
+  return { name, description, input_schema: inputSchema, annotations };
+}
+
+/** Whether the caller wants to be asked before this tool is called. */
+export function wantsApproval({ approval }: McpServerTool, name: string): boolean {
+  return typeof approval === 'string' ? approval === 'always' : !approval.never.includes(name);
+}

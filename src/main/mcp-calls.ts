@@ -1,0 +1,161 @@
+import type { ToolCallMeter } from '../inference/metered/meter-tools.ts';
+import type { McpServerTool } from '../inference/neutral/server-tool.ts';
+import type {
+  CallBounds,
+  McpCallResult,
+  McpServerFunction,
+  ServerToolPorts,
+  ToolOwner,
+} from '../inference/server-tools/tool-ports.ts';
+import { admittedBefore } from '../inference/spine/model-call.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { type Failure, FailureError, factsOf, invalid, statusOf } from '../kernel/failure.ts';
+import { newRequestId } from '../kernel/ids.ts';
+import type { JsonObject } from '../kernel/json.ts';
+import type { GuardedServers } from '../mcp/guarded-servers.ts';
+import { McpFault } from '../mcp/mcp-fault.ts';
+import { prefixed } from '../mcp/offered.ts';
+import type { McpResult, McpTool } from '../mcp/session.ts';
+import type { UpstreamTools } from '../tools/mcp/upstream-tools.ts';
+import { ToolFields } from '../tools/tool-fields.ts';
+
+export interface McpCallsParts {
+  clock: Clock;
+  meter: ToolCallMeter;
+  /** Servers that callers name by URL. */
+  guarded: GuardedServers;
+  /** Those of the configuration. */
+  upstream: UpstreamTools;
+}
+
+/** Of one answer of a caller's server: all of its text goes to the model. */
+const answerBytesMax = 1024 * 1024;
+const textCharsMax = 100_000;
+
+/** A call of a tool by itself, with a row of its own that names the request which it is for. */
+export function callFor(clock: Clock, { principal, requestId, tag }: ToolOwner) {
+  const atMs = clock.wallMs();
+  const call = { clientRequestId: requestId, principal, admitted: admittedBefore, tag, trace: null };
+  return { ...call, requestId: newRequestId(atMs), atMs, startedMs: clock.monotonicMs() };
+}
+
+/** A server, however it is reached. */
+interface Reached {
+  tools: readonly McpServerFunction[];
+  ask(name: string, args: JsonObject, bounds: CallBounds): Promise<McpResult | Failure>;
+  close(): Promise<void>;
+}
+
+/** MCP servers for models: a server of the configuration by its name, any other by URL. A call costs what `costs.mcp` says. */
+export function createMcpCalls(parts: McpCallsParts): ServerToolPorts['openMcp'] {
+  const { clock, meter } = parts;
+
+  async function call(
+    owner: ToolOwner,
+    about: string,
+    ask: () => Promise<McpResult | Failure>,
+  ): Promise<McpCallResult> {
+    const hold = await meter.hold(callFor(clock, owner), { tool: 'mcp', pagesMax: 0, about });
+    if (hold.kind !== 'held') return { text: factsOf(hold, 0).message, isError: true, costMilli: 0 };
+    let end: Parameters<typeof hold.settle>[0] = { status: 500, failure: { kind: 'internal' }, aborted: false };
+    try {
+      const result = await ask();
+      if ('kind' in result) {
+        const failure = result as Failure;
+        end = { status: statusOf(failure), failure, aborted: false };
+        return { text: factsOf(failure, 0).message, isError: true, costMilli: 0 };
+      }
+      end = { status: 200, failure: null, aborted: false };
+      const text = textOf(result as McpResult).slice(0, textCharsMax);
+      return { text, isError: result.isError === true, costMilli: hold.costOf(0) * 1_000 };
+    } finally {
+      hold.settle(end);
+    }
+  }
+
+  return async (owner, server, bounds) => {
+    const reached = await (server.url === null ? configured(parts, owner, server) : byUrl(parts, server, bounds));
+    if ('kind' in reached) return reached;
+    return {
+      kind: 'open',
+      tools: reached.tools,
+      call: (name, args, callBounds) =>
+        call(owner, prefixed(server.label, name), () => reached.ask(name, args, callBounds)),
+      close: reached.close,
+    };
+  };
+}
+
+async function byUrl(
+  { guarded }: McpCallsParts,
+  { url, label, headers }: McpServerTool,
+  bounds: CallBounds,
+): Promise<Reached | Failure> {
+  const session = await guarded.open({ url: url!, headers, bytesMax: answerBytesMax, ...bounds });
+  if (session instanceof McpFault) return failureOf(label, session);
+  const listed = await session.listTools(bounds);
+  if (listed instanceof McpFault) {
+    await session.close();
+    return failureOf(label, listed);
+  }
+  return {
+    tools: listed.map(functionOf),
+    async ask(name, args, callBounds) {
+      const result = await session.callTool(name, args, callBounds);
+      return result instanceof McpFault ? failureOf(label, result) : result;
+    },
+    close: () => session.close(),
+  };
+}
+
+async function configured(
+  { upstream }: McpCallsParts,
+  { principal }: ToolOwner,
+  { label }: McpServerTool,
+): Promise<Reached | Failure> {
+  const { tools } = await upstream.lists(principal, label);
+  if (tools.length === 0 && !upstream.has(principal, label)) {
+    const message = `This key may use no MCP server '${label}' here. Send the address of your own as 'server_url'.`;
+    return invalid('tools', message);
+  }
+  return {
+    tools: tools.map(functionOf),
+    async ask(name, args, { signal }) {
+      try {
+        const fields = new ToolFields({ tool: prefixed(label, name), arguments: args });
+        const { run } = await upstream.prepare(fields, principal);
+        const done = await run(signal);
+        return done.kind === 'result' ? (done.result as McpResult) : done;
+      } catch (error) {
+        if (error instanceof FailureError) return error.failure;
+        throw error;
+      }
+    },
+    async close() {},
+  };
+}
+
+function functionOf({ name, description = '', inputSchema, annotations }: McpTool): McpServerFunction {
+  return {
+    name,
+    description,
+    inputSchema: inputSchema as JsonObject,
+    annotations: (annotations as JsonObject | undefined) ?? null,
+  };
+}
+
+/** A server that may not be asked is the caller's mistake. */
+function failureOf(label: string, { reason, message: why }: McpFault): Failure {
+  const message = `The MCP server '${label}' ${why}.`;
+  return reason === 'blocked' ? invalid('tools', message) : { kind: 'mcp-failed', server: label, message };
+}
+
+/** Pictures and sounds have no place in the result of a function. */
+function textOf({ content, structuredContent }: McpResult): string {
+  const texts = content.flatMap((part) => {
+    if (part.type === 'text') return [part.text];
+    if (part.type === 'resource' && 'text' in part.resource) return [part.resource.text];
+    return part.type === 'resource_link' ? [`${part.name}: ${part.uri}`] : [`[${part.type}]`];
+  });
+  return texts.length === 0 && structuredContent !== undefined ? JSON.stringify(structuredContent) : texts.join('\n\n');
+}

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { after, type TestContext, test } from 'node:test';
+import type OpenAI from 'openai';
+import { noLimits } from '../start-gateway.ts';
+import { found, openToolsWorld } from './world.ts';
+
+/* How model and tools take turns: whose call it is, the bounds, and what ends an answer early. */
+
+const world = await openToolsWorld({ after: after as TestContext['after'] });
+const { openai, upstream, sent, rows, engine, gateway } = world;
+const chat = '/v1/chat/completions';
+const tools: OpenAI.Responses.Tool[] = [{ type: 'web_search', search_context_size: 'low' }];
+const weather: OpenAI.Responses.Tool = {
+  type: 'function',
+  name: 'get_weather',
+  parameters: { type: 'object', properties: {} },
+  strict: false,
+};
+
+test("a call of the caller's own ends the answer; what was searched beside it is in it too", async () => {
+  const response = await openai.responses.create({
+    model: 'chat',
+    input: 'Please call web_search and call get_weather',
+    tools: [...tools, weather],
+  });
+  assert.deepEqual(response.output.map(({ type }) => type).toSorted(), ['function_call', 'web_search_call']);
+  assert.equal(response.status, 'completed');
+  const call = response.output.find((item) => item.type === 'function_call')!;
+  assert.equal(call.name, 'get_weather');
+});
+
+test('a function of the same name stays the caller’s', async () => {
+  sent();
+  const own: OpenAI.Responses.Tool = { ...weather, name: 'web_search' };
+  const response = await openai.responses.create({ model: 'chat', input: 'call web_search', tools: [...tools, own] });
+  assert.deepEqual(
+    response.output.map(({ type }) => type),
+    ['function_call'],
+  );
+  assert.match(JSON.stringify(sent()[0]), /"web_search_2"/);
+});
+
+test('a demanded search is made once, and the model may answer then', async () => {
+  sent();
+  for (const choice of [{ type: 'web_search_preview' as const }, 'required' as const]) {
+    const response = await openai.responses.create({ model: 'chat', input: 'Pandas?', tools, tool_choice: choice });
+    assert.deepEqual(
+      response.output.map(({ type }) => type),
+      ['web_search_call', 'message'],
+    );
+  }
+  const [first, second] = sent() as { tool_choice?: unknown }[];
+  assert.deepEqual(first?.tool_choice, { type: 'function', function: { name: 'web_search' } });
+  assert.equal(second?.tool_choice, undefined);
+});
+
+test('max_tool_calls: a further call is told that it is not allowed, and the model must answer', async () => {
+  sent();
+  const asked = engine.asked.length;
+  const response = await openai.responses.create({
+    model: 'chat',
+    input: 'Please call web_search and call file_search',
+    tools: [...tools, { type: 'file_search', vector_store_ids: ['none'] }],
+    max_tool_calls: 1,
+  });
+  assert.deepEqual(
+    response.output.map(({ type }) => type),
+    ['web_search_call', 'message'],
+  );
+  assert.ok(engine.asked.length <= asked + 1);
+  const [, last] = sent() as { tool_choice?: unknown }[];
+  assert.equal(last?.tool_choice, 'none');
+  assert.match(JSON.stringify(last), /No further call of it is allowed/);
+});
+
+test('a search that fails is told to the model, and the answer goes on', async (t) => {
+  t.after(() => {
+    engine.says = () => found;
+  });
+  engine.says = () => ({ status: 500, body: 'no' });
+  sent();
+  const response = await openai.responses.create({
+    model: 'chat',
+    input: 'call web_search',
+    tools: [{ type: 'web_search', search_context_size: 'low', filters: { allowed_domains: ['never.example'] } }],
+  });
+  const [search, message] = response.output;
+  assert.ok(search?.type === 'web_search_call' && message?.type === 'message');
+  assert.equal(search.status, 'failed');
+  assert.match(JSON.stringify(sent()[1]), /The search failed/);
+});
+
+test('a turn is tried again like a request of its own', async () => {
+  const before = (await rows()).length;
+  upstream.script(chat, ['ok', 'status=503', 'text=Red.']);
+  const response = await openai.responses.create({ model: 'twice', input: 'call web_search', tools });
+  assert.equal(response.output_text, 'Red.');
+  const made = (await rows()).slice(before).filter(({ endpoint }) => endpoint === 'responses');
+  assert.deepEqual(
+    made.map(({ class: end }) => end),
+    ['ok', 'ok'],
+  );
+});
+
+test('a later turn that fails ends a whole answer with its status, and a stream with an error', async () => {
+  upstream.script(chat, ['ok', 'status=400;message=too bad']);
+  const whole = await gateway.fetch('/v1/responses', { json: { model: 'chat', input: 'call web_search', tools } });
+  assert.equal(whole.status, 400);
+  assert.match(await whole.text(), /too bad/);
+  upstream.script(chat, ['ok', 'status=400;message=too bad']);
+  const streamed = await gateway.fetch('/v1/responses', {
+    json: { model: 'chat', input: 'call web_search', tools, stream: true },
+  });
+  const text = await streamed.text();
+  assert.equal(streamed.status, 200);
+  assert.match(text, /response\.web_search_call\.completed/);
+  assert.match(text, /event: (?:error|response\.failed)\n.*too bad/);
+  assert.doesNotMatch(text, /response\.completed/);
+});
+
+test('a caller that leaves stops the search, and no further turn is asked for', async (t) => {
+  t.after(() => {
+    engine.says = () => found;
+  });
+  let asked = () => {};
+  const searching = new Promise<void>((resolve) => {
+    asked = resolve;
+  });
+  engine.says = () => {
+    asked();
+    return 'silent';
+  };
+  sent();
+  const before = (await rows()).length;
+  const leaving = new AbortController();
+  const answer = gateway.fetch('/v1/responses', {
+    json: {
+      model: 'chat',
+      input: 'call web_search for otters',
+      tools: [{ type: 'web_search', search_context_size: 'high' }],
+    },
+    signal: leaving.signal,
+  });
+  await searching;
+  leaving.abort();
+  await assert.rejects(answer);
+  let made: Awaited<ReturnType<typeof rows>>;
+  do made = (await rows()).slice(before);
+  while (made.length < 2);
+  assert.ok(made.some((row) => row.endpoint === 'responses' && row.aborted === true));
+  assert.equal(sent().length, 1);
+});
+
+test('limits count turns and searches: a budget that is used up in between ends the answer', async (t) => {
+  const plans = { default: { ...noLimits.default, windows: { '5h': 2 } } };
+  const { openai: limited, engine: own } = await openToolsWorld(t, { plans });
+  await assert.rejects(
+    limited.responses.create({ model: 'chat', input: 'call web_search', tools }),
+    (error: { status?: number }) => error.status === 429,
+  );
+  assert.equal(own.asked.length, 1);
+});
+
+test('without a search engine the tool is left out as before, and a demanded one is refused', async (t) => {
+  const { gateway: bare } = await openToolsWorld(t, { tools: {} });
+  const asked = (more: object) =>
+    bare.fetch('/v1/responses', { json: { model: 'chat', input: 'call web_search', tools, ...more } });
+  const left = await asked({});
+  assert.equal(left.headers.get('x-culvert-dropped'), 'tools.web_search');
+  const demanded = await asked({ tool_choice: { type: 'web_search' } });
+  assert.equal(demanded.status, 400);
+  assert.match(await demanded.text(), /tools\.search\.providers/);
+  const chatAsked = await bare.fetch('/v1/chat/completions', {
+    json: { model: 'chat', messages: [{ role: 'user', content: 'Hi' }], tools: [{ type: 'web_search' }] },
+  });
+  assert.equal(chatAsked.status, 400);
+});
+
+test('a wrong tool is refused with the name of its field', async () => {
+  const cases: [object, string][] = [
+    [{ type: 'web_search', search_context_size: 'huge' }, 'tools[0].search_context_size'],
+    [{ type: 'file_search' }, 'tools[0].vector_store_ids'],
+    [{ type: 'file_search', vector_store_ids: ['a'], max_num_results: 0 }, 'tools[0].max_num_results'],
+    [{ type: 'mcp', server_label: 'no label' }, 'tools[0].server_label'],
+    [{ type: 'mcp', server_label: 'a', server_url: 'file:///x' }, 'tools[0].server_url'],
+    [
+      { type: 'mcp', server_label: 'a', server_url: 'https://a.example', require_approval: 1 },
+      'tools[0].require_approval',
+    ],
+  ];
+  for (const [tool, param] of cases) {
+    const response = await gateway.fetch('/v1/responses', { json: { model: 'chat', input: 'Hi', tools: [tool] } });
+    const { error } = (await response.json()) as { error: { param: string } };
+    assert.deepEqual([response.status, error.param], [400, param]);
+  }
+});
+
+test('a provider that runs the tool itself gets it as it was sent', async (t) => {
+  const { gateway: own, upstream: provider } = await openToolsWorld(t);
+  await own.reload({
+    providers: {
+      native: {
+        type: 'openai',
+        base_url: `${provider.url}/v1`,
+        api_key: 'k',
+        dialects: ['openai-chat', 'openai-responses'],
+      },
+    },
+    models: { native: { targets: ['native/mock/ok'] } },
+  });
+  const response = await own.fetch('/v1/responses', { json: { model: 'native', input: 'Hi', tools } });
+  assert.equal(response.status, 200);
+  const body = provider.requests().at(-1)!.body as { tools: unknown };
+  assert.deepEqual(body.tools, tools);
+});

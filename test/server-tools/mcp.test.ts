@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { after, type TestContext, test } from 'node:test';
+import type OpenAI from 'openai';
+import { startMcpServer } from '../start-mcp-server.ts';
+import { openToolsWorld } from './world.ts';
+
+/* MCP servers that callers name by URL, asked for models of other providers. */
+
+const t = { after: after as TestContext['after'] };
+const server = await startMcpServer(t);
+const gone = await startMcpServer({ after() {} });
+const { openai, anthropic, gateway, upstream, sent, rows } = await openToolsWorld(t, {
+  fetch: { allow_private: [server.place, gone.place] },
+});
+const paths = { chat: '/v1/chat/completions', claude: '/v1/messages', native: '/v1/responses' } as const;
+
+const tool: OpenAI.Responses.Tool.Mcp = {
+  type: 'mcp',
+  server_label: 'sums',
+  server_url: server.url,
+  require_approval: 'never',
+  authorization: 'mine',
+};
+const input = 'Please call sums__add';
+
+for (const [model, path] of Object.entries(paths)) {
+  test(`Responses: the server's tools are listed and called (${model})`, async () => {
+    sent();
+    upstream.script(path, ['ok', 'text=One.']);
+    const stream = openai.responses.stream({ model, input, tools: [tool] });
+    const types: string[] = [];
+    for await (const event of stream) types.push(event.type);
+    const response = await stream.finalResponse();
+    for (const type of ['mcp_list_tools.in_progress', 'mcp_list_tools.completed', 'mcp_call.in_progress']) {
+      assert.ok(types.includes(`response.${type}`), type);
+    }
+    assert.ok(types.indexOf('response.mcp_call_arguments.done') < types.indexOf('response.mcp_call.completed'));
+    const [list, call, message] = response.output;
+    assert.ok(list?.type === 'mcp_list_tools' && call?.type === 'mcp_call' && message?.type === 'message');
+    assert.deepEqual(
+      list.tools.map(({ name }) => name),
+      ['add', 'large', 'wait', 'fail', 'throw'],
+    );
+    assert.deepEqual([call.name, call.server_label, call.output, call.error], ['add', 'sums', '1', null]);
+    assert.equal(response.output_text, 'One.');
+    assert.equal(server.heard().at(-1)!.authorization, 'Bearer mine');
+    assert.doesNotMatch(JSON.stringify(sent()), /mine/);
+  });
+
+  test(`Messages: mcp_servers (${model})`, async () => {
+    upstream.script(path === paths.native ? paths.chat : path, ['ok', 'text=One.']);
+    const message = await anthropic.beta.messages.create({
+      model,
+      max_tokens: 500,
+      messages: [{ role: 'user', content: input }],
+      mcp_servers: [{ type: 'url', url: server.url, name: 'sums', authorization_token: 'mine' }],
+      betas: ['mcp-client-2025-04-04'],
+    });
+    const [call, result, text] = message.content;
+    assert.ok(call?.type === 'mcp_tool_use' && result?.type === 'mcp_tool_result' && text?.type === 'text');
+    assert.deepEqual([call.name, call.server_name, result.is_error], ['add', 'sums', false]);
+    assert.deepEqual(result.content, [{ type: 'text', text: '1' }]);
+  });
+}
+
+test('allowed_tools is all that the model is offered', async () => {
+  sent();
+  await openai.responses.create({ model: 'chat', input: 'Hi', tools: [{ ...tool, allowed_tools: ['fail'] }] });
+  const [{ tools }] = sent() as [{ tools: { function: { name: string } }[] }];
+  assert.deepEqual(
+    tools.map((one) => one.function.name),
+    ['sums__fail'],
+  );
+});
+
+test('a tool that fails is told to the model and to the caller, and the call has a row', async () => {
+  sent();
+  const before = (await rows()).length;
+  const response = await openai.responses.create({ model: 'chat', input: 'call sums__fail', tools: [tool] });
+  const call = response.output.find((item) => item.type === 'mcp_call')!;
+  assert.equal(call.error, 'It did not work.');
+  assert.match(JSON.stringify(sent()[1]), /It did not work\./);
+  const made = (await rows()).slice(before).map(({ endpoint }) => endpoint);
+  assert.deepEqual(made.toSorted(), ['mcp-call', 'responses', 'responses']);
+});
+
+test('a call that needs approval waits for the next request, also by previous_response_id', async () => {
+  const asking = { ...tool, require_approval: 'always' as const };
+  for (const approve of [true, false]) {
+    sent();
+    const asked = await openai.responses.create({ model: 'chat', input, tools: [asking] });
+    const question = asked.output.find((item) => item.type === 'mcp_approval_request')!;
+    assert.deepEqual([question.name, question.server_label], ['add', 'sums']);
+    assert.ok(asked.output.every(({ type }) => type !== 'mcp_call'));
+    assert.equal(sent().length, 1);
+    const answer = { type: 'mcp_approval_response' as const, approval_request_id: question.id, approve };
+    const response = await openai.responses.create({
+      model: 'chat',
+      previous_response_id: asked.id,
+      input: [answer],
+      tools: [asking],
+    });
+    const types = response.output.map(({ type }) => type);
+    assert.deepEqual(types, approve ? ['mcp_call', 'message'] : ['message']);
+    const call = response.output.find((item) => item.type === 'mcp_call');
+    assert.equal(call?.approval_request_id, approve ? question.id : undefined);
+    const told = JSON.stringify(sent()[0]);
+    assert.match(told, approve ? /"content":"1"/ : /does not want this call/);
+    // It is made once, whatever follows.
+    await openai.responses.create({
+      model: 'chat',
+      previous_response_id: response.id,
+      input: 'And?',
+      tools: [asking],
+    });
+    const again = sent() as { messages: unknown[] }[];
+    assert.equal(again.length, 1);
+    assert.equal(again[0]!.messages.filter((one) => (one as { role: string }).role === 'tool').length, Number(approve));
+  }
+});
+
+test('only named tools go without approval', async () => {
+  const some = { ...tool, require_approval: { never: { tool_names: ['add'] } } };
+  const add = await openai.responses.create({ model: 'chat', input, tools: [some] });
+  assert.ok(add.output.some(({ type }) => type === 'mcp_call'));
+  const fail = await openai.responses.create({ model: 'chat', input: 'call sums__fail', tools: [some] });
+  assert.ok(fail.output.some(({ type }) => type === 'mcp_approval_request'));
+});
+
+test('a server of the configuration is named by its label alone', async (t) => {
+  const mcp = { servers: { house: { url: server.url } } };
+  const { openai: own, rows: ownRows } = await openToolsWorld(t, { mcp });
+  const response = await own.responses.create({
+    model: 'chat',
+    input: 'call house__add',
+    tools: [{ type: 'mcp', server_label: 'house', require_approval: 'never' } as OpenAI.Responses.Tool.Mcp],
+  });
+  const call = response.output.find((item) => item.type === 'mcp_call')!;
+  assert.equal(call.output, '1');
+  assert.ok((await ownRows()).some((row) => row.endpoint === 'mcp-call'));
+  const tools = [{ type: 'mcp', server_label: 'other' } as OpenAI.Responses.Tool.Mcp];
+  await assert.rejects(own.responses.create({ model: 'chat', input: 'Hi', tools }), /no MCP server 'other'/);
+});
+
+test('a private address is refused, a server that is gone ends the request', async () => {
+  const asked = async (url: string) => {
+    const json = { model: 'chat', input, tools: [{ ...tool, server_url: url }] };
+    const response = await gateway.fetch('/v1/responses', { json });
+    return { status: response.status, text: await response.text() };
+  };
+  const blocked = await asked('http://127.0.0.1:9/mcp');
+  assert.equal(blocked.status, 400);
+  assert.match(blocked.text, /'sums' may not be asked/);
+  await gone.close();
+  const failed = await asked(gone.url);
+  assert.equal(failed.status, 502);
+  assert.match(failed.text, /'sums' could not be reached/);
+});
+
+test('chat completions call it too, and say that they cannot ask for approval', async () => {
+  const body = { model: 'chat', messages: [{ role: 'user' as const, content: input }] };
+  upstream.script(paths.chat, ['ok', 'text=One.']);
+  const answer = await openai.chat.completions.create({ ...body, tools: [tool] as never });
+  assert.equal(answer.choices[0]!.message.content, 'One.');
+  const { require_approval: _, ...asking } = tool;
+  await assert.rejects(openai.chat.completions.create({ ...body, tools: [asking] as never }), /require_approval/);
+});
