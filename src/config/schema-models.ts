@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { costUnitsMax, milliMultiple, name, percentage, positiveInt } from './scalars.ts';
 import { timeoutsSchema } from './schema-providers.ts';
 
-const modelTypes = ['chat', 'embedding', 'speech', 'transcription', 'image', 'rerank'] as const;
+const modelTypes = ['chat', 'embedding', 'speech', 'transcription', 'image', 'video', 'rerank'] as const;
 
 export const modelName = z
   .string({ error: 'expected a model name' })
@@ -38,6 +38,7 @@ const priceSchema = z
     image: price('image'),
     minute: price('minute of audio'),
     million_chars: price('million characters of speech'),
+    video_second: price('second of video'),
     web_search: price('search of the web that the provider makes'),
     request: price('request'),
     above: z

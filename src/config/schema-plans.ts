@@ -248,6 +248,7 @@ export const costsSchema = z
     transcription: cost(1, 'a transcription'),
     realtime: cost(1, 'a response in a realtime session'),
     image: cost(1, 'an image'),
+    video: cost(1, 'a second of video'),
     vectors: cost(0.05, 'a vector call'),
     search: cost(1, 'a web search'),
     scrape: cost(1, 'a scraped page'),

@@ -24,6 +24,7 @@ import { transcriptionRoutes } from '../http/routes/transcriptions.ts';
 import { unsupportedFirecrawlRoutes } from '../http/routes/unsupported-firecrawl.ts';
 import { usageRoute } from '../http/routes/usage.ts';
 import { vectorRoutes } from '../http/routes/vectors.ts';
+import { videoRoutes } from '../http/routes/videos.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import { createVectorMeter } from '../inference/metered/meter-vectors.ts';
 import { createBackgroundRuns } from '../inference/responses/background.ts';
@@ -167,6 +168,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ...passthroughRoutes(services),
     ...soundRoutes(services, ring, secrets),
     ...imageRoutes(services),
+    ...videoRoutes(services),
     signedFilesRoute(services.files),
     ...geminiRoutes(services),
     ...modelRoutes(services),

@@ -90,6 +90,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
       onTrouble,
     }),
     objects,
+    videoSealer: books.secrets.sealer('videos'),
     items: createKeptItems({ clock }),
     responses: createKeptResponses({
       open: books.stores.responses,

@@ -31,7 +31,7 @@ export function declareKept(models: Command, run: Run, parts: CliParts): void {
 }
 
 /** As the configuration has them, whose schema this does not load. */
-const types = ['chat', 'embedding', 'speech', 'transcription', 'image', 'rerank'];
+const types = ['chat', 'embedding', 'speech', 'transcription', 'image', 'video', 'rerank'];
 
 interface AddFlags extends AdminFlags {
   targets: readonly string[];

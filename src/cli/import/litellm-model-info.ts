@@ -25,6 +25,7 @@ const types: Readonly<Record<string, ModelType>> = {
   audio_speech: 'speech',
   audio_transcription: 'transcription',
   rerank: 'rerank',
+  video_generation: 'video',
 };
 
 /** By their names, where nothing says what they are. */
@@ -47,6 +48,7 @@ const prices = [
   ['input_cost_per_audio_token', 'audio_input', 1e6],
   ['output_cost_per_audio_token', 'audio_output', 1e6],
   ['output_cost_per_image', 'image', 1],
+  ['output_cost_per_second', 'video_second', 1],
   ['input_cost_per_image', 'image', 1],
   ['input_cost_per_second', 'minute', 60],
   ['input_cost_per_character', 'million_chars', 1e6],

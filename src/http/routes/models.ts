@@ -123,10 +123,13 @@ function openRouterMembers({ type }: Alias, targets: readonly Target[]): JsonObj
   const can = (name: 'vision' | 'audioIn') =>
     type === 'chat' && targets.some((target) => !target.simulated && target.capabilities[name]);
   const reads = type === 'transcription' ? ['audio'] : ['text', ...(can('vision') ? ['image'] : [])];
-  const writes = { speech: 'audio', image: 'image', embedding: 'embeddings', rerank: 'rerank' } as Record<
-    string,
-    string
-  >;
+  const writes = {
+    speech: 'audio',
+    image: 'image',
+    video: 'video',
+    embedding: 'embeddings',
+    rerank: 'rerank',
+  } as Record<string, string>;
   return {
     context_length: size,
     architecture: { input_modalities: reads, output_modalities: [writes[type] ?? 'text'] },

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { matchesGlob } from '../../auth/model-glob.ts';
+import type { GivenObject } from '../../auth/provider-object-store.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import type { NamedObject } from '../dialects/named-objects.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
@@ -23,6 +24,10 @@ export interface ProviderObjects {
   bind(asked: BindQuery): Promise<Bound | Failure>;
   /** The credential that gave this id to a tenant; null: none did. Rejects when the database cannot be asked. */
   credentialOf(tenant: string, id: string): Promise<string | null>;
+  /** Who gave this id to a tenant; null: nobody did. Rejects when the database cannot be asked. */
+  homeOf(tenant: string, id: string): Promise<Pick<GivenObject, 'target' | 'credential'> | null>;
+  /** Those of these ids that the tenant was given. Rejects likewise. */
+  givenTo(tenant: string, ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Forgets what is old, unless nobody has named or been given anything since the start; resolves to how many. */
   sweep(nowMs: number): Promise<number>;
   /** Writes the rest. */
@@ -43,6 +48,10 @@ const lookedForAtOnce = 128;
 
 export function createProviderObjects(parts: GivenObjectsParts): ProviderObjects {
   const objects = new GivenObjects(parts);
+  async function homeOf(tenant: string, id: string) {
+    const hashes = [hashOf(id)];
+    return (await objects.find(tenant, hashes, hashes)).findLast((row) => row.tenant === tenant) ?? null;
+  }
   return {
     ready: () => objects.ready(),
     give: (tenant, attempt, ids) => objects.give(tenant, attempt, ids),
@@ -54,10 +63,12 @@ export function createProviderObjects(parts: GivenObjectsParts): ProviderObjects
         throw error;
       }
     },
-    async credentialOf(tenant, id) {
-      const hashes = [hashOf(id)];
-      const own = (await objects.find(tenant, hashes, hashes)).findLast((row) => row.tenant === tenant);
-      return own?.credential ?? null;
+    credentialOf: async (tenant, id) => (await homeOf(tenant, id))?.credential ?? null,
+    homeOf,
+    async givenTo(tenant, ids) {
+      const hashes = new Map(ids.map((id) => [hashOf(id), id]));
+      const rows = ids.length === 0 ? [] : await objects.find(tenant, [...hashes.keys()], []);
+      return new Set(rows.flatMap((row) => (row.tenant === tenant ? hashes.get(row.idHash)! : [])));
     },
     sweep: (nowMs) => objects.sweep(nowMs),
     close: () => objects.close(),

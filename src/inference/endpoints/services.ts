@@ -6,6 +6,7 @@ import type { ImageServices } from '../images/services.ts';
 import type { ResponsesServices } from '../responses/services.ts';
 import type { SpeechServices } from '../speech/services.ts';
 import type { TranscriptionServices } from '../transcription/services.ts';
+import type { VideoServices } from '../videos/services.ts';
 import type { AllBodies } from './body-readers.ts';
 
 /** What the requests of all families need; lives as long as the process. */
@@ -16,8 +17,10 @@ export interface Services
     SpeechServices,
     TranscriptionServices,
     ImageServices,
+    VideoServices,
     ForwardedServices {
   bodies: AllBodies;
+  objects: CountServices['objects'];
   storage: ImageServices['storage'];
   /** Uploads wait here. */
   spool: Spool;

@@ -76,6 +76,7 @@ const usages = fc
       characters: some.characters,
       audioMs: some.audioMs,
       images: 0,
+      videoSeconds: 0,
       searchUnits: 0,
       webSearches: some.webSearches,
     }),

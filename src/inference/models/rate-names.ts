@@ -32,6 +32,7 @@ export const rateNames: readonly (readonly [
   ['millionCharacters', 'million_chars', ['input_mchars'], 1],
   ['webSearch', 'web_search', ['web_searches_kcount'], 1_000],
   ['request', 'request', ['requests_kcount'], 1_000],
+  ['videoSecond', 'video_second', [], 1],
 ];
 
 /** Of `price` as written; null where it says nothing. */

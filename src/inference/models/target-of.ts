@@ -59,6 +59,7 @@ export function targetOf(
     body: source.body ?? {},
     ...embeddingOf(connection, source, alias),
     ...imageOf(connection, source),
+    ...videoOf(connection, source),
   };
 }
 
@@ -102,6 +103,10 @@ function embeddingOf(
 function imageOf({ images }: ProviderConnection, { model }: TargetSource): Pick<Target, 'image'> {
   const image = images === null ? null : imageModelFacts(images, model);
   return image === null ? {} : { image };
+}
+
+function videoOf({ videos }: ProviderConnection, { model }: TargetSource): Pick<Target, 'video'> {
+  return videos?.models.test(model) === true ? { video: videos } : {};
 }
 
 function credentialsOf(ids: Iterable<string>, config: ConfiguredProvider['config']): Credential[] {

@@ -23,6 +23,7 @@ const units = [
   ['image', 'images', 1],
   ['webSearch', 'searches', 1],
   ['request', 'requests', 1],
+  ['videoSecond', 'videos', 1],
 ] as const;
 
 type Unit = (typeof units)[number][0];
@@ -148,6 +149,7 @@ function count(usage: Usage, audioMsMin: number): void {
   counts[14] = usage.images ?? 0;
   counts[15] = usage.webSearches ?? 0;
   counts[16] = 1;
+  counts[17] = usage.videoSeconds ?? 0;
 }
 
 function within(value: number, least: number, most: number): number {

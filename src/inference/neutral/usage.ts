@@ -21,10 +21,11 @@ export interface Usage {
   /** Parts of `outputTokens` that are sound or pictures. */
   audioOutputTokens?: number;
   imageOutputTokens?: number;
-  /** Kinds beyond tokens: speech input, audio, pictures. */
+  /** Kinds beyond tokens: speech input, audio, pictures, videos. */
   characters?: number;
   audioMs?: number;
   images?: number;
+  videoSeconds?: number;
   /** Searches of the web that the provider made and charges for. */
   webSearches?: number;
   /** Searches billed: Cohere's reranking counts one for a query and 100 documents, and no tokens. */

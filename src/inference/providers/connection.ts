@@ -4,6 +4,7 @@ import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { ImageFacts } from '../dialects/images/format.ts';
 import type { SpeechFacts } from '../dialects/speech/format.ts';
 import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
+import type { VideoFacts } from '../dialects/videos/format.ts';
 import type { ServerToolKind } from '../neutral/server-tool.ts';
 import type { Authorizer, UpstreamRoute } from '../transport/upstream-call.ts';
 import { carriedDialects } from './catalog.ts';
@@ -43,6 +44,8 @@ export interface ProviderConnection {
   embeds: EmbeddingFacts | null;
   /** How it makes pictures; null when it does not. */
   images: ImageFacts | null;
+  /** How it makes videos; null: it does not. */
+  videos: VideoFacts | null;
   /** How it speaks; null when it does not. */
   speech: SpeechFacts | null;
   /** How it writes down speech; null when it does not. */
@@ -148,6 +151,7 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     forwardPaths: forwardPathsOf(facts, base.path),
     embeds: embeddingFactsOf(provider, isElsewhere(facts) ? 'elsewhere' : 'at home'),
     images: (isElsewhere(facts) ? provider.imagesElsewhere : undefined) ?? provider.images ?? null,
+    videos: (isElsewhere(facts) ? provider.videosElsewhere : undefined) ?? provider.videos ?? null,
     speech: speechFactsOf(facts),
     transcription: (isElsewhere(facts) ? provider.transcriptionElsewhere : undefined) ?? provider.transcription ?? null,
     dialects,

@@ -53,6 +53,7 @@ const lists: Readonly<Record<string, { path: string; body: unknown; models: Disc
       { id: 'gpt-4o-mini-tts', type: 'speech' },
       { id: 'dall-e-3', type: 'image' },
       { id: 'gpt-image-1', type: 'image' },
+      { id: 'sora-2', type: 'video' },
     ],
   },
   gemini: {

@@ -2,6 +2,7 @@ import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { SpeechFacts } from '../dialects/speech/format.ts';
 import { unknownVoices } from '../dialects/speech/voices.ts';
 import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
+import type { VideoFacts } from '../dialects/videos/format.ts';
 import type { Provider, ProviderPaths, ProviderQuirks, RealtimeFacts } from './provider.ts';
 
 /** Quirks of the OpenAI API itself: nothing omitted, nothing renamed, everything supported. */
@@ -36,6 +37,9 @@ export const openAiEmbeddings: EmbeddingFacts = {
   takesTokens: false,
   dimensions: 'never',
 };
+
+/** `/videos` as servers that took over OpenAI's API have it; which models make videos, nobody here knows. */
+export const openAiVideos: VideoFacts = { format: 'openai', models: /./, pathOf: () => '/videos' };
 
 /** `/audio/speech` as servers that took over OpenAI's API have it, with voices of their own. */
 export const openAiSpeech: SpeechFacts = {

@@ -5,6 +5,7 @@ import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { ImageFacts } from '../dialects/images/format.ts';
 import type { SpeechFacts } from '../dialects/speech/format.ts';
 import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
+import type { VideoFacts } from '../dialects/videos/format.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
 import type { ServerToolKind } from '../neutral/server-tool.ts';
 
@@ -60,6 +61,10 @@ export interface Provider {
   images?: ImageFacts;
   /** How servers of this type at another address than the service's own make them. */
   imagesElsewhere?: ImageFacts;
+  /** How it makes videos; absent: it does not. */
+  videos?: VideoFacts;
+  /** How servers of this type at another address than the service's own make them. */
+  videosElsewhere?: VideoFacts;
   /** How it speaks; absent: it does not. */
   speech?: SpeechFacts;
   /** Differences of servers of this type at another address. */
@@ -225,7 +230,7 @@ export interface ErrorRule {
 /** A model of a list; an absent fact was not given. Sizes in tokens. */
 export interface DiscoveredModel {
   id: string;
-  type: 'chat' | 'embedding' | 'speech' | 'transcription' | 'image' | 'rerank';
+  type: 'chat' | 'embedding' | 'speech' | 'transcription' | 'image' | 'video' | 'rerank';
   contextWindow?: number;
   maxOutputTokens?: number;
   /** Length of its vectors. */

@@ -101,7 +101,7 @@ const typeByWord: Readonly<Record<string, ModelType | null>> = {
   transcription: 'transcription',
   moderation: null,
   classify: null,
-  video: null,
+  video: 'video',
   // Hugging Face's words, which speaches and others take over.
   'automatic-speech-recognition': 'transcription',
   'text-to-speech': 'speech',
@@ -117,11 +117,9 @@ const typeById: readonly (readonly [RegExp, ModelType | null])[] = [
   [/rerank|colbert/, 'rerank'],
   [/whisper|transcri|\bstt\b|\basr\b|parakeet|canary-|moonshine|wav2vec|speech-to-text/, 'transcription'],
   [/tts\b|\btts|kokoro|orpheus|playai|\bpiper\b|chatterbox|\bspeech\b/, 'speech'],
+  [/\bsora\b|\bveo\b/, 'video'],
   [/dall-e|\bimage\b|\bimagen|flux|stable-?diffusion|sdxl|\bsd3|recraft/, 'image'],
-  [
-    /moderation|llama-?guard|prompt-guard|shieldgemma|\bsora\b|\bveo\b|realtime|davinci|babbage|-ocr|^ocr|-search-api/,
-    null,
-  ],
+  [/moderation|llama-?guard|prompt-guard|shieldgemma|realtime|davinci|babbage|-ocr|^ocr|-search-api/, null],
 ];
 
 /**

@@ -104,6 +104,7 @@ function alsoServes({
   transcription,
   realtime,
   images,
+  videos,
   forwards = {},
   forwardsElsewhere = {},
 }: Provider): string {
@@ -113,6 +114,7 @@ function alsoServes({
     ...(transcription === undefined ? [] : ['transcription']),
     ...(realtime === undefined ? [] : ['realtime']),
     ...(images === undefined ? [] : ['images']),
+    ...(videos === undefined ? [] : ['videos']),
     ...Object.keys(forwards),
     ...Object.keys(forwardsElsewhere).map((name) => `${name} (at a base URL of yours)`),
   ]);

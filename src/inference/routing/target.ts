@@ -1,5 +1,6 @@
 import type { DialectId } from '../dialects/dialect.ts';
 import type { ImageModelFacts } from '../dialects/images/format.ts';
+import type { VideoFacts } from '../dialects/videos/format.ts';
 import type { Price } from '../neutral/price.ts';
 import type { Timestamps } from '../neutral/transcript.ts';
 
@@ -36,6 +37,8 @@ export interface Target {
   embedding?: EmbeddingTarget;
   /** How it makes pictures; absent when it does not. */
   image?: ImageModelFacts;
+  /** How it makes videos; absent when it does not. */
+  video?: VideoFacts;
   /** How it writes down speech; only as its endpoint sees it. */
   transcription?: TranscriptionTarget;
   /** Extra top-level body fields that the operator set for this target. */

@@ -80,6 +80,8 @@ const speech: Operation = { name: 'generate_content', output: 'speech', kind: 'L
 const text: Operation = { name: 'generate_content', output: 'text', kind: 'LLM' };
 const image: Operation = { name: 'generate_content', output: 'image', kind: 'LLM' };
 
+const video: Operation = { name: 'generate_content', output: 'video', kind: 'LLM' };
+
 const operations: Readonly<Record<string, Operation>> = {
   completions: { name: 'text_completion', output: null, kind: 'LLM' },
   embeddings,
@@ -91,6 +93,8 @@ const operations: Readonly<Record<string, Operation>> = {
   image,
   'image-edit': image,
   'image-variation': image,
+  video,
+  'video-remix': video,
   ocr: text,
 };
 

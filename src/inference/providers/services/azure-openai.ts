@@ -1,7 +1,7 @@
 import { isObject } from '../../../kernel/json.ts';
 import { azurePath, isV1 } from '../azure-path.ts';
 import { imagesOfAzure } from '../image-models.ts';
-import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
+import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription, openAiVideos } from '../openai-like.ts';
 import type { DiscoveredModel } from '../provider.ts';
 import { readModelList } from '../read-model-list.ts';
 
@@ -65,6 +65,12 @@ export const azureOpenAi = openAiLike({
     pathOf: (model, task, options) => azurePath(model, openAiTranscription.paths[task]!, options),
   },
   images: imagesOfAzure,
+  // https://learn.microsoft.com/azure/ai-foundry/openai/concepts/video-generation: by the v1 API alone.
+  videos: {
+    ...openAiVideos,
+    pathOf: (model, { apiVersion }) =>
+      azurePath(model, '/videos', { apiVersion: isV1(apiVersion) ? apiVersion : null }),
+  },
   // https://learn.microsoft.com/azure/ai-foundry/openai/how-to/realtime-audio-websockets
   realtime: {
     format: 'openai',

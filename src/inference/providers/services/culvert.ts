@@ -1,5 +1,12 @@
 import { imagesLikeOpenAi } from '../image-models.ts';
-import { openAiEmbeddings, openAiLike, openAiRealtime, openAiSpeech, openAiTranscription } from '../openai-like.ts';
+import {
+  openAiEmbeddings,
+  openAiLike,
+  openAiRealtime,
+  openAiSpeech,
+  openAiTranscription,
+  openAiVideos,
+} from '../openai-like.ts';
 
 /** Another Culvert (docs/openapi.json): it converts and fans out itself, and its 429 says exactly when. */
 export const culvert = openAiLike({
@@ -17,6 +24,7 @@ export const culvert = openAiLike({
     takesUser: true,
   },
   images: imagesLikeOpenAi,
+  videos: openAiVideos,
   speech: { ...openAiSpeech, voiceList: '/audio/voices' },
   transcription: openAiTranscription,
   realtime: openAiRealtime,

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { InputTypeFacts } from '../../dialects/embeddings/format.ts';
 import type { VoiceFacts } from '../../dialects/speech/voices.ts';
+import type { VideoFacts } from '../../dialects/videos/format.ts';
 import { imagesOfGoogle } from '../image-models.ts';
 import { openAiQuirks } from '../openai-like.ts';
 import { pathSegment } from '../path-segment.ts';
@@ -33,6 +34,16 @@ export const geminiTooLong: readonly RegExp[] = [
   /input token count \(?(?<sent>\d+)\)? exceeds the maximum number of tokens allowed \(?(?<most>\d+)\)?/i,
   /input token count exceeds the maximum/i,
 ];
+
+/** How Veo is asked, by the path below the base URL that a model stands at, and how its operations are. */
+export function videosOfVeo(pathOf: (model: string) => string, operation: VideoFacts['operation']): VideoFacts {
+  return {
+    format: 'veo',
+    models: /(^|\/)veo-/,
+    pathOf: (model) => `${pathOf(model)}:predictLongRunning`,
+    ...(operation !== undefined && { operation }),
+  };
+}
 
 /** What Gemini's models do, by the path below the base URL that a model stands at. */
 export function answeredByGemini(pathOf: (model: string) => string) {
@@ -83,6 +94,10 @@ export const gemini: Provider = {
   // Its own errors are the dialect's.
   errors: [],
   tooLong: geminiTooLong,
+  videos: videosOfVeo(
+    (model) => `/${resourceOf(model)}`,
+    (_model, name) => ({ path: `/${name}`, body: null }),
+  ),
   embeds: {
     format: 'gemini',
     path: '',

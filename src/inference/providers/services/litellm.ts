@@ -1,5 +1,12 @@
 import { imagesLikeOpenAi } from '../image-models.ts';
-import { openAiEmbeddings, openAiLike, openAiRealtime, openAiSpeech, openAiTranscription } from '../openai-like.ts';
+import {
+  openAiEmbeddings,
+  openAiLike,
+  openAiRealtime,
+  openAiSpeech,
+  openAiTranscription,
+  openAiVideos,
+} from '../openai-like.ts';
 
 /** https://docs.litellm.ai/docs/supported_endpoints: a proxy of the operator's own, with every format at one address. */
 export const litellm = openAiLike({
@@ -10,6 +17,7 @@ export const litellm = openAiLike({
   forwards: { completions: '/completions', moderations: '/moderations', rerank: '/rerank' },
   embeds: { ...openAiEmbeddings, dimensions: 'asked', encoding: 'asked', takesUser: true },
   images: imagesLikeOpenAi,
+  videos: openAiVideos,
   speech: openAiSpeech,
   transcription: openAiTranscription,
   realtime: openAiRealtime,

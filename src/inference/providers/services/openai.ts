@@ -1,6 +1,13 @@
 import { sameStandardVoices, unknownVoices } from '../../dialects/speech/voices.ts';
 import { imagesLikeOpenAi, imagesOfOpenAi } from '../image-models.ts';
-import { openAiEmbeddings, openAiLike, openAiRealtime, openAiSpeech, openAiTranscription } from '../openai-like.ts';
+import {
+  openAiEmbeddings,
+  openAiLike,
+  openAiRealtime,
+  openAiSpeech,
+  openAiTranscription,
+  openAiVideos,
+} from '../openai-like.ts';
 
 const olderVoices = ['alloy', 'ash', 'coral', 'echo', 'fable', 'nova', 'onyx', 'sage', 'shimmer'];
 
@@ -30,6 +37,8 @@ export const openai = openAiLike({
   embedsElsewhere: { batch: 256, dimensions: 'asked', encoding: 'asked', inputType: undefined },
   images: imagesOfOpenAi,
   imagesElsewhere: imagesLikeOpenAi,
+  videos: { ...openAiVideos, models: /sora/ },
+  videosElsewhere: openAiVideos,
   speech: {
     ...openAiSpeech,
     voices: [

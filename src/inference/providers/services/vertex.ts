@@ -6,7 +6,7 @@ import { pathSegment } from '../path-segment.ts';
 import type { DiscoveredModel, Place, Provider } from '../provider.ts';
 import { listedModelsMax } from '../read-model-list.ts';
 import { anthropic } from './anthropic.ts';
-import { answeredByGemini, geminiInputType, geminiTooLong, heldOverSockets } from './gemini.ts';
+import { answeredByGemini, geminiInputType, geminiTooLong, heldOverSockets, videosOfVeo } from './gemini.ts';
 
 const byGemini = answeredByGemini(pathOfGoogle);
 
@@ -42,6 +42,10 @@ export const vertex: Provider = {
   errors: [],
   tooLong: [...geminiTooLong, ...anthropic.tooLong!],
   ...byGemini,
+  videos: videosOfVeo(pathOfGoogle, (model, operationName) => ({
+    path: `${pathOfGoogle(model)}:fetchPredictOperation`,
+    body: { operationName },
+  })),
   chatPath(model, options) {
     const { dialect, answer } = options;
     const predict = answer === 'stream' ? 'streamRawPredict' : 'rawPredict';
@@ -114,11 +118,12 @@ function readRow({ name }: JsonObject): DiscoveredModel[] {
   return type === null ? [] : [{ id: id!, type }];
 }
 
-/** Null for what is not asked by any of these paths: pictures' and videos' tools, models to deploy. */
+/** Null for what is not asked by any of these paths: pictures' tools, models to deploy. */
 function typeOf(id: string): DiscoveredModel['type'] | null {
   if (heldOverSockets.test(id)) return null;
   if (/embedding/.test(id)) return /^(gemini|text)-/.test(id) ? 'embedding' : null;
   if (/^imagen-[\d.]+-(fast-|ultra-)?generate/.test(id)) return 'image';
+  if (id.startsWith('veo-')) return 'video';
   if (!id.startsWith('gemini-')) return null;
   if (/-tts\b/.test(id)) return 'speech';
   return /-image\b/.test(id) ? 'image' : 'chat';

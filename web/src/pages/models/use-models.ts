@@ -5,7 +5,7 @@ import { get } from '../../api/request.ts';
 export const modelsPath = '/admin/v1/models';
 
 /** As in `culvert.yaml`. */
-export const modelTypes = ['chat', 'embedding', 'speech', 'transcription', 'image', 'rerank'] as const;
+export const modelTypes = ['chat', 'embedding', 'speech', 'transcription', 'image', 'video', 'rerank'] as const;
 
 export function addressOf(id: string): string {
   return `${modelsPath}/${encodeURIComponent(id)}`;

@@ -1,0 +1,105 @@
+import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { remixSchema, videoSchema } from '../../inference/dialects/videos/read-request.ts';
+import type { Services } from '../../inference/endpoints/services.ts';
+import { refuse } from '../../inference/spine/sink.ts';
+import { type VideoInput, videoRemixEndpoint, videosEndpoint } from '../../inference/videos/endpoint.ts';
+import { deleteVideo, ownVideos, videoAt, videoContent } from '../../inference/videos/jobs.ts';
+import { sendVideo } from '../../inference/videos/stream-content.ts';
+import { FailureError, invalid } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { Exchange, Route } from '../exchange.ts';
+import { bodyHandler, uploadHandler } from '../model-call.ts';
+import { writeJson } from '../write-json.ts';
+
+/** `/v1/videos`: OpenAI's jobs over any provider that makes videos. */
+export function videoRoutes(services: Services): Route[] {
+  const shared = { auth: 'key', limitForm: 'openai', dialect: openAiChat } as const;
+  const create = videosEndpoint(services);
+  const asJson = bodyHandler(services, create, (_, body): VideoInput => ({ body }));
+  const asForm = uploadHandler(services, create, 1, (_, form): VideoInput => ({ form }));
+  const free = (method: 'GET' | 'DELETE', path: string, summary: string, answer: Answer): Route => ({
+    ...shared,
+    method,
+    path,
+    summary,
+    quota: 'free',
+    handle: (exchange) => answered(exchange, answer),
+  });
+  return [
+    {
+      ...shared,
+      method: 'POST',
+      path: '/v1/videos',
+      summary: 'Begin a video',
+      quota: 'one',
+      endpoint: 'video',
+      body: { schema: videoSchema },
+      handle: (exchange) =>
+        /^multipart\/form-data/i.test(exchange.request.headers['content-type'] ?? '')
+          ? asForm(exchange)
+          : asJson(exchange),
+    },
+    {
+      ...shared,
+      method: 'POST',
+      path: '/v1/videos/:id/remix',
+      summary: 'Make a video of another one',
+      quota: 'one',
+      endpoint: 'video-remix',
+      body: { schema: remixSchema },
+      handle: bodyHandler(services, videoRemixEndpoint(services), ({ params }, body) => ({
+        body,
+        id: params.id ?? '',
+      })),
+    },
+    free('GET', '/v1/videos', 'List your videos', ({ tenant, query }) => listed(services, tenant, query)),
+    free('GET', '/v1/videos/:id', 'Ask how far a video is', ({ tenant, id }) => videoAt(services, tenant, id)),
+    free('DELETE', '/v1/videos/:id', 'Delete a video', ({ tenant, id }) => deleteVideo(services, tenant, id)),
+    free('GET', '/v1/videos/:id/content', 'Download a video', async ({ exchange, tenant, id, query }) => {
+      const content = await videoContent(services, tenant, id, query);
+      await sendVideo(services.transport, exchange.client, content, exchange.admitted?.headers ?? []);
+      return null;
+    }),
+  ];
+}
+
+/** Null: it was answered already. */
+type Answer = (call: {
+  exchange: Exchange;
+  tenant: string;
+  id: string;
+  query: URLSearchParams;
+}) => Promise<JsonObject | null>;
+
+async function answered(exchange: Exchange, answer: Answer): Promise<void> {
+  const { tenant } = exchange.principal!;
+  const headers = exchange.admitted?.headers ?? [];
+  try {
+    const query = new URLSearchParams(exchange.search);
+    const told = await answer({ exchange, tenant, id: exchange.params.id ?? '', query });
+    if (told !== null) writeJson(exchange, 200, told, headers);
+  } catch (error) {
+    if (!(error instanceof FailureError)) throw error;
+    refuse(exchange.client, error.failure, headers);
+  }
+}
+
+/** A page, as OpenAI has it: `limit`, `after`, `order`. */
+async function listed(services: Services, tenant: string, query: URLSearchParams): Promise<JsonObject> {
+  const limit = Number(query.get('limit') ?? 20);
+  if (!(Number.isInteger(limit) && limit >= 0 && limit <= 100)) {
+    throw new FailureError(invalid('limit', "'limit' is a whole number, 0 to 100."));
+  }
+  const newestFirst = await ownVideos(services, tenant);
+  const all = query.get('order') === 'asc' ? newestFirst.toReversed() : newestFirst;
+  const after = query.get('after');
+  const from = after === null ? 0 : all.findIndex(({ id }) => id === after) + 1;
+  const data = all.slice(from, from + limit);
+  return {
+    object: 'list',
+    data,
+    first_id: data.at(0)?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: from + limit < all.length,
+  };
+}

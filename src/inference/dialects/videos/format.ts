@@ -1,0 +1,58 @@
+import type { JsonObject } from '../../../kernel/json.ts';
+import type { Fault } from '../../neutral/outcome.ts';
+
+/** The formats in which upstreams are asked for videos: OpenAI's jobs, and Google's long-running predictions. */
+export type VideoFormatId = 'openai' | 'veo';
+
+/** One of them. Pure: no I/O, no clock. */
+export interface VideoFormat {
+  id: VideoFormatId;
+  /** What it cannot do of a request, in words for people that begin with the field; null: it can do all. */
+  unmet(request: VideoRequest): { field: string; message: string } | null;
+  /** The members of a body; `picture`: in base64, for formats that take it inside their JSON. */
+  encode(request: VideoRequest, model: string, picture: InlinePicture | null): JsonObject;
+  /** A 2xx answer to it. */
+  started(body: unknown): StartedVideo | Fault;
+}
+
+/** A job of OpenAI's as it is, or the operation that becomes one. */
+export type StartedVideo = { job: JsonObject & { id: string } } | { operation: string };
+
+export interface InlinePicture {
+  mediaType: string;
+  base64: string;
+}
+
+/** A checked request for a video. */
+export interface VideoRequest {
+  model: string;
+  prompt: string;
+  /** Length of the clip; what is charged. */
+  seconds: number;
+  size: { width: number; height: number } | null;
+  /** Its first picture by URL, `data:` too; null: none, or a file. */
+  pictureUrl: string | null;
+  /** Members that only the provider knows. */
+  extra: JsonObject;
+  user: string | null;
+}
+
+/** How a service makes videos, as data. */
+export interface VideoFacts {
+  format: VideoFormatId;
+  /** Upstream ids of models that make videos. */
+  models: RegExp;
+  /** Below the base URL. */
+  pathOf(model: string, options: { apiVersion: string | null }): string;
+  /** How Google is asked for an operation: below the base URL; a body makes it a POST. */
+  operation?(model: string, name: string): { path: string; body: JsonObject | null };
+}
+
+/** What is known of a job of Google's, which its id holds. */
+export interface VideoOperation {
+  model: string;
+  name: string;
+  seconds: number;
+  size: string | null;
+  createdS: number;
+}

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import OpenAI from 'openai';
+import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
+import { clip, startVideos } from '../upstream-formats/start-videos.ts';
+
+/* OpenAI's SDK and its videos over OpenAI, Azure, Gemini and Vertex. */
+
+async function world(t: TestContext, more: Record<string, unknown> = {}) {
+  const upstream = await startVideos(t);
+  const gateway = await startGateway(t, {
+    providers: {
+      sora: {
+        type: 'openai',
+        base_url: `${upstream.url}/v1`,
+        credentials: [
+          { id: 'a', api_key: 'key-a' },
+          { id: 'b', api_key: 'key-b' },
+        ],
+      },
+      veo: { type: 'gemini', base_url: upstream.url, api_key: 'key-of-google' },
+      vertex: { type: 'vertex', base_url: upstream.url, api_key: 'key-of-vertex', project: 'p1', region: 'global' },
+      azure: { type: 'azure-openai', base_url: upstream.url, api_key: 'key-of-azure' },
+      claude: { type: 'anthropic', base_url: `${upstream.url}/v1`, api_key: 'k' },
+    },
+    models: {
+      film: { type: 'video', targets: [{ provider: 'sora', model: 'sora-2', price: { video_second: 0.1 } }] },
+      veo: { type: 'video', targets: [{ provider: 'veo', model: 'veo-3.1', price: { video_second: 0.4 } }] },
+      vertex: { type: 'video', targets: ['vertex/veo-3.1-fast'] },
+      azure: { type: 'video', targets: ['azure/my-sora'] },
+      both: { type: 'video', targets: ['sora/sora-2', { provider: 'veo', model: 'veo-3.1', priority: 2 }] },
+      talk: { targets: ['claude/claude-x'] },
+    },
+    ...more,
+  });
+  const clientOf = (apiKey: string) => new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey, maxRetries: 0 });
+  const ledger = async (id: string) => {
+    const headers = { authorization: `Bearer ${adminKey}` };
+    const answer = await fetch(`${gateway.url}/admin/v1/requests/${id}`, { headers });
+    return (await answer.json()) as {
+      usage?: Record<string, unknown>;
+      endpoint: string;
+      cost_usd: number;
+      units: number;
+    };
+  };
+  return { upstream, gateway, client: clientOf(testKey), other: clientOf(otherKey), ledger };
+}
+
+const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer());
+const status = (expected: number) => (error: unknown) => {
+  assert.ok(error instanceof OpenAI.APIError, String(error));
+  assert.equal(error.status, expected, error.message);
+  return true;
+};
+
+test('openai: videos.create, retrieve, list, downloadContent, remix and delete', async (t) => {
+  const { client, upstream } = await world(t);
+  const video = await client.videos.create({ model: 'film', prompt: 'A cat', seconds: '8', size: '1280x720' });
+  assert.deepEqual([video.object, video.status, video.seconds, video.size], ['video', 'queued', '8', '1280x720']);
+  const [sent] = upstream.requests;
+  assert.deepEqual(JSON.parse(sent!.body), { model: 'sora-2', prompt: 'A cat', seconds: '8', size: '1280x720' });
+  await assert.rejects(client.videos.downloadContent(video.id), status(404));
+  upstream.finish();
+  assert.equal((await client.videos.retrieve(video.id)).status, 'completed');
+  assert.deepEqual(await bytesOf(await client.videos.downloadContent(video.id)), clip);
+  const remix = await client.videos.remix(video.id, { prompt: 'A dog' });
+  assert.equal(remix.remixed_from_video_id, video.id);
+  // Both live under the credential that made the first one.
+  assert.equal(new Set(upstream.requests.map(({ key }) => key)).size, 1);
+  const listed: string[] = [];
+  for await (const one of client.videos.list({ limit: 1 })) listed.push(one.id);
+  assert.deepEqual(listed, [remix.id, video.id]);
+  assert.deepEqual(await client.videos.delete(video.id), { id: video.id, object: 'video.deleted', deleted: true });
+  await assert.rejects(client.videos.retrieve(video.id), status(404));
+});
+
+test('openai: a picture goes along as a file of the form', async (t) => {
+  const { client, upstream } = await world(t);
+  const png = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(64)]);
+  const file = await OpenAI.toFile(png, 'cat.png', { type: 'image/png' });
+  await client.videos.create({ model: 'film', prompt: 'It moves', input_reference: file });
+  const { contentType, body } = upstream.requests.at(-1)!;
+  assert.match(contentType, /^multipart\/form-data/);
+  assert.match(body, /name="input_reference"; filename="picture\.png"\r\nContent-Type: image\/png/i);
+  assert.match(body, /name="seconds"\r\n\r\n4\r\n/);
+  await client.videos.create({ model: 'veo', prompt: 'It moves', input_reference: file });
+  const { instances } = JSON.parse(upstream.requests.at(-1)!.body) as { instances: { image: unknown }[] };
+  assert.deepEqual(instances[0]!.image, { bytesBase64Encoded: png.toString('base64'), mimeType: 'image/png' });
+  const wrong = await OpenAI.toFile(Buffer.from('no picture'), 'cat.png');
+  await assert.rejects(client.videos.create({ model: 'film', prompt: 'x', input_reference: wrong }), status(400));
+});
+
+for (const { model, key, begun, asked } of [
+  {
+    model: 'veo',
+    key: 'key-of-google',
+    begun: '/v1beta/models/veo-3.1:predictLongRunning',
+    asked: /^\/v1beta\/models\/veo-3\.1\/operations\/video_1$/,
+  },
+  {
+    model: 'vertex',
+    key: 'key-of-vertex',
+    begun: '/v1/projects/p1/locations/global/publishers/google/models/veo-3.1-fast:predictLongRunning',
+    asked: /\/publishers\/google\/models\/veo-3\.1-fast:fetchPredictOperation$/,
+  },
+]) {
+  test(`openai: a video of Google’s, over ${model}, in the same format`, async (t) => {
+    const { client, upstream } = await world(t);
+    const video = await client.videos.create({ model, prompt: 'A cat', seconds: '8', size: '720x1280' });
+    assert.deepEqual([video.object, video.status, video.seconds], ['video', 'queued', '8']);
+    const [sent] = upstream.requests;
+    assert.deepEqual([sent!.path, sent!.key], [begun, key]);
+    assert.deepEqual(JSON.parse(sent!.body), {
+      instances: [{ prompt: 'A cat' }],
+      parameters: { durationSeconds: 8, aspectRatio: '9:16', resolution: '720p' },
+    });
+    // The id shows nothing of the operator's place.
+    assert.doesNotMatch(Buffer.from(video.id.slice(9), 'base64url').toString('latin1'), /operations|p1/);
+    assert.equal((await client.videos.retrieve(video.id)).status, 'in_progress');
+    assert.match(upstream.requests.at(-1)!.path, asked);
+    await assert.rejects(client.videos.downloadContent(video.id), status(400));
+    upstream.finish();
+    const done = await client.videos.retrieve(video.id);
+    assert.deepEqual([done.status, done.progress, done.size], ['completed', 100, '720x1280']);
+    assert.deepEqual(await bytesOf(await client.videos.downloadContent(video.id)), clip);
+    await assert.rejects(client.videos.remix(video.id, { prompt: 'x' }), status(400));
+    await assert.rejects(client.videos.delete(video.id), status(400));
+    await assert.rejects(client.videos.downloadContent(video.id, { variant: 'thumbnail' }), status(400));
+  });
+}
+
+test('openai: a video of Azure’s, by its v1 API', async (t) => {
+  const { client, upstream } = await world(t);
+  await client.videos.create({ model: 'azure', prompt: 'A cat' }).catch(() => undefined);
+  const { path, key } = upstream.requests[0]!;
+  assert.deepEqual([path, key], ['/openai/v1/videos', 'key-of-azure']);
+});
+
+test('a link of Google’s that leads elsewhere is not followed', async (t) => {
+  const { client, upstream } = await world(t);
+  const { id } = await client.videos.create({ model: 'veo', prompt: 'A cat' });
+  upstream.finish();
+  for (const url of [
+    'http://127.0.0.1:9/secret',
+    'https://storage.googleapis.com.evil.example/x',
+    'file:///etc/passwd',
+  ]) {
+    upstream.leadTo(url);
+    await assert.rejects(client.videos.downloadContent(id), status(503));
+  }
+});
+
+test('a failed video of Google’s says why', async (t) => {
+  const { client, upstream } = await world(t);
+  const video = await client.videos.create({ model: 'veo', prompt: 'A cat' });
+  upstream.failAll();
+  const failed = await client.videos.retrieve(video.id);
+  assert.deepEqual([failed.status, failed.error], ['failed', { code: '3', message: 'no' }]);
+});
+
+test('a video serves the key that began it: for others it is not there', async (t) => {
+  const { client, other, upstream } = await world(t);
+  for (const model of ['film', 'veo']) {
+    const { id } = await client.videos.create({ model, prompt: 'A cat' });
+    const before = upstream.requests.length;
+    await assert.rejects(other.videos.retrieve(id), status(404));
+    await assert.rejects(other.videos.delete(id), status(404));
+    await assert.rejects(other.videos.downloadContent(id), status(404));
+    await assert.rejects(other.videos.remix(id, { prompt: 'x' }), status(404));
+    assert.equal(upstream.requests.length, before, 'nobody is asked');
+  }
+  const listed = await other.videos.list();
+  assert.deepEqual(listed.data, []);
+  assert.equal((await client.videos.list()).data.length, 1);
+});
+
+test('a second of video is charged once, when it has begun', async (t) => {
+  const { client, upstream, ledger } = await world(t, { costs: { video: 2 } });
+  const { data: video, response } = await client.videos
+    .create({ model: 'film', prompt: 'A cat', seconds: '12' })
+    .withResponse();
+  const id = response.headers.get('x-culvert-request-id')!;
+  assert.equal(response.headers.get('x-culvert-cost-usd'), '1.2');
+  const row = await ledger(id);
+  assert.deepEqual([row.endpoint, row.cost_usd, row.units], ['video', 1.2, 24]);
+  upstream.finish();
+  for (let times = 0; times < 3; times += 1) await client.videos.retrieve(video.id);
+  await client.videos.downloadContent(video.id);
+  const { response: remixed } = await client.videos.remix(video.id, { prompt: 'x' }).withResponse();
+  assert.equal(remixed.headers.get('x-culvert-cost-usd'), '1.2', 'as long as what it is made of');
+  const usage = await client.get('/usage');
+  assert.match(JSON.stringify(usage), /48/, 'two videos, and nothing for looking at them');
+});
+
+test('limits count the seconds, and what begins nothing costs nothing', async (t) => {
+  const { client, upstream } = await world(t, { plans: { default: { windows: { '5h': 10 }, rpm: 'off' } } });
+  upstream.refuse(400);
+  await assert.rejects(client.videos.create({ model: 'film', prompt: 'A cat', seconds: '8' }), status(400));
+  await client.videos.create({ model: 'film', prompt: 'A cat', seconds: '8' });
+  await assert.rejects(client.videos.create({ model: 'film', prompt: 'A cat', seconds: '4' }), status(429));
+});
+
+test('where one provider fails, the next begins the video', async (t) => {
+  const { client, upstream } = await world(t);
+  upstream.refuse(503, 503, 503);
+  const { id } = await client.videos.create({ model: 'both', prompt: 'A cat' });
+  assert.match(id, /^video_cv_/);
+  assert.match(upstream.requests.at(-1)!.path, /predictLongRunning$/);
+});
+
+test('bad requests are 400 and name the field', async (t) => {
+  const { gateway, upstream } = await world(t);
+  for (const [json, wanted] of [
+    [{ model: 'film' }, /prompt/],
+    [{ model: 'film', prompt: 'x', seconds: 'long' }, /seconds.*whole number of seconds, 1 to 60/],
+    [{ model: 'film', prompt: 'x', size: 'big' }, /size.*1280x720/],
+    [{ model: 'film', prompt: 'x', input_reference: { file_id: 'file-1' } }, /file_id/],
+    [{ model: 'veo', prompt: 'x', size: '1000x1000' }, /size.*Veo draws 1280x720.*veo/],
+    [
+      { model: 'veo', prompt: 'x', input_reference: { image_url: 'https://a.example/x.png' } },
+      /input_reference.*data: URL/,
+    ],
+    [{ model: 'talk', prompt: 'x' }, /No provider of the model 'talk' makes videos/],
+  ] as const) {
+    const answer = await gateway.fetch('/v1/videos', { json });
+    const text = await answer.text();
+    assert.ok([400, 404].includes(answer.status), text);
+    assert.match(text, wanted);
+  }
+  for (const path of ['/v1/videos/video_nobodys', '/v1/videos/video_cv_AAAA/content']) {
+    assert.equal((await gateway.fetch(path)).status, 404);
+  }
+  assert.equal((await gateway.fetch('/v1/videos?limit=x')).status, 400);
+  assert.equal(upstream.requests.length, 0);
+});
