@@ -227,29 +227,33 @@ const secretFault = { error: 'webhook and secret need each other', path: ['secre
 
 const sinkSchema = z
   .strictObject({
-    name: name('a sink').describe('Under which its place in the ledger is kept: another name begins anew.'),
+    name: name('a sink').describe(
+      'Culvert keeps the place of the sink in the ledger under this name. Under another name the sink begins anew.',
+    ),
     s3: bucketUrl()
       .optional()
-      .describe('`s3://BUCKET/FOLDER`, reached as `storage.s3` says: an object for each batch.'),
-    webhook: httpUrl().optional().describe('Gets each batch by POST.'),
+      .describe('`s3://BUCKET/FOLDER` gets an object for each batch. `storage.s3` says how the bucket is reached.'),
+    webhook: httpUrl().optional().describe('This URL gets each batch by POST.'),
     secret: webhookSecret().optional().describe('Signs what the webhook gets (Standard Webhooks), ≥ 32 bytes.'),
-    folder: z.string().min(1).optional().describe('Folder on this machine: a file for each batch.'),
+    folder: z.string().min(1).optional().describe('This folder on the machine gets a file for each batch.'),
     bodies: z
       .boolean()
       .default(false)
       .describe('Whether records hold the bodies of the keys that `telemetry.log.bodies` names.'),
-    batch_records: z.int().min(1).max(10_000).default(1_000).describe('Records in a batch, at most.'),
-    batch_size: size({ max: '64mb' }).prefault('4mb').describe('Bytes of a batch; a longer record goes alone.'),
+    batch_records: z.int().min(1).max(10_000).default(1_000).describe('Largest number of records in a batch.'),
+    batch_size: size({ max: '64mb' })
+      .prefault('4mb')
+      .describe('Largest size of a batch. A longer record is sent alone.'),
     every: duration({ min: '100ms', max: '1d' })
       .prefault('30s')
-      .describe('From a batch to the next. Full ones follow each other at once.'),
+      .describe('Time between two batches. Full batches follow each other at once.'),
   })
   .refine(({ s3, webhook, folder }) => isOneOf(s3, webhook, folder), 'a sink has one of s3, webhook and folder')
   .refine(hasSecretOfWebhook, secretFault);
 
 const alertReceiverSchema = z
   .strictObject({
-    name: name('a receiver').describe('In the log, and for what still waits to be sent to it.'),
+    name: name('a receiver').describe('Name of the receiver in the log, and in the queue of what waits for it.'),
     slack: httpUrl().optional().describe('Incoming webhook of Slack, or of a service that takes its format.'),
     email: z
       .array(z.email('expected an address such as ops@example.org'))
@@ -257,7 +261,7 @@ const alertReceiverSchema = z
       .max(50)
       .optional()
       .describe('Addresses that get the alerts by mail.'),
-    webhook: httpUrl().optional().describe('Gets the alerts as JSON.'),
+    webhook: httpUrl().optional().describe('This URL gets the alerts as JSON, by POST.'),
     secret: webhookSecret().optional().describe('Signs what the webhook gets (Standard Webhooks), ≥ 32 bytes.'),
   })
   .refine(
@@ -287,13 +291,17 @@ const alertsSchema = z
       .describe('The mail server for `email`.'),
     error_rate: percentage()
       .prefault('20%')
-      .describe('Share of the requests of five minutes that fail, of at least 20: from there on the overview warns.'),
+      .describe(
+        'Culvert warns if this share of the requests of five minutes fails. It needs at least 20 requests for that.',
+      ),
     every: duration({ min: '1s', max: '1h' })
       .prefault('15s')
-      .describe('How often Culvert looks. What four looks in a row did not find is over.'),
+      .describe('How often Culvert looks for problems. An alert is over when four looks in a row did not find it.'),
     quiet: duration({ max: '1d' })
       .prefault('15m')
-      .describe('An alert that comes again sooner than that is told only then, if it still lasts.'),
+      .describe(
+        'Shortest time between two messages about the same alert. If the alert comes back sooner, Culvert waits that long, and sends it only if it still lasts.',
+      ),
   })
   .refine(({ to, smtp }) => smtp !== undefined || to.every(({ email }) => email === undefined), {
     error: 'email needs smtp',
@@ -354,7 +362,7 @@ export const telemetrySchema = z
           ),
       })
       .prefault({})
-      .describe('OpenTelemetry, by OTLP. Read at the start.'),
+      .describe('OpenTelemetry, by OTLP. Culvert reads these keys at the start, and `content` at every reload too.'),
   })
   .describe('These keys are about logs and metrics.');
 
