@@ -256,14 +256,31 @@ test('S9: secrets that sign are refused when they are short', () => {
   assert.deepEqual(errorsOf('admin: { key: short }'), ['admin.key: expected a secret of at least 16 characters']);
 });
 
+function warningsOf(text: string): string[] {
+  const result = checkConfigText(text, 'c', {});
+  assert.ok(result.ok);
+  return result.warnings.map(formatProblem);
+}
+
+test('a sink that wants bodies of no key is warned of', () => {
+  const sinks = (bodies: string) =>
+    `telemetry: { log: { bodies: ${bodies} }, sinks: [{ name: a, folder: x, bodies: true }] }`;
+  assert.match(warningsOf(sinks('false')).join(), /sinks\[0\]\.bodies: no record has bodies, because .* names no key$/);
+  assert.deepEqual(warningsOf(sinks('[dev/laptop]')), []);
+});
+
+test('a place of files and a sender of mail that cannot be used are named with what is expected', () => {
+  assert.deepEqual(errorsOf('storage: { files: /var/pictures }'), [
+    'storage.files: expected local or a bucket such as s3://pictures/culvert',
+  ]);
+  assert.deepEqual(errorsOf('telemetry: { alerts: { smtp: { url: "smtp://h", from: Culvert } } }'), [
+    'telemetry.alerts.smtp.from: expected a sender such as Culvert <culvert@example.org>',
+  ]);
+});
+
 test('replicas that would each have vectors of their own are warned of, at the file’s place', () => {
   const storage =
     'storage: { database: "postgres://h/db", state: "redis://h", secret: a-secret-of-more-than-thirty-two-bytes }\n';
-  const warningsOf = (text: string) => {
-    const result = checkConfigText(text, 'c', {});
-    assert.ok(result.ok);
-    return result.warnings.map(formatProblem);
-  };
   const [warning = ''] = warningsOf(storage);
   assert.match(warning, /vectors\.engine: replicas do not share embedded vectors: .* need vectors\.engine: qdrant$/);
   assert.deepEqual(warningsOf(`${storage}vectors: { engine: qdrant, url: "http://q:6333" }`), []);

@@ -162,9 +162,10 @@ export const storageSchema = z
       .default('memory')
       .describe('Quota counters: `memory` (one process) or a `redis://` URL.'),
     files: z
-      .union([z.literal('local'), bucketUrl()], {
-        error: 'expected local or a bucket such as s3://pictures/culvert',
-      })
+      .union([
+        z.literal('local'),
+        z.string().regex(bucketForm, 'expected local or a bucket such as s3://pictures/culvert'),
+      ])
       .default('local')
       .describe(
         'Pictures that are served by a link: `local` (in the data folder) or `s3://BUCKET/FOLDER`, which replicas share. Read at the start.',
@@ -285,7 +286,11 @@ const alertsSchema = z
           .regex(/^smtps?:\/\/\S+$/, 'expected a URL such as smtps://user:password@mail.example.org')
           .refine(isReadable, 'this URL cannot be read; characters such as @ in a password are written as %40')
           .describe('`smtps://` speaks TLS from the start, `smtp://` as soon as the server offers it.'),
-        from: z.string().min(3).max(320).describe('Sender, such as `Culvert <culvert@example.org>`.'),
+        from: z
+          .string()
+          .max(320)
+          .regex(/[^\s<>@]@[^\s<>@]/, 'expected a sender such as Culvert <culvert@example.org>')
+          .describe('Sender, such as `Culvert <culvert@example.org>`.'),
       })
       .optional()
       .describe('The mail server for `email`.'),
