@@ -15,6 +15,7 @@ const subjects = {
   routing: 'routing/next.ts',
   prices: 'prices/run.ts',
   bedrock: 'bedrock/run.ts',
+  realtime: 'realtime/run.ts',
   dialects: 'dialects/run.ts',
   vectors: 'vectors/run.ts',
   audio: 'audio/run.ts',

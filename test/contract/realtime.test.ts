@@ -204,11 +204,11 @@ test('what cannot be a session is refused before the upgrade, as any other reque
   const noModel = await refused({ query: '' });
   assert.deepEqual(
     [noModel.status, noModel.message],
-    [400, 'The address does not name a model. Open /v1/realtime?model=MODEL.'],
+    [400, 'The request does not name a model. Add ?model=MODEL to the address.'],
   );
   assert.match(
     (await refused({ query: 'model=mute' })).message,
-    /No provider of the model 'mute' holds realtime sessions/,
+    /No provider of the model 'mute' holds such realtime sessions/,
   );
   assert.match((await refused({ query: 'call_id=rtc_1' })).message, /cannot be joined/);
   assert.match((await refused({ query: 'intent=transcription' })).message, /audio\/transcriptions/);

@@ -4,6 +4,7 @@ import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { ImageFacts } from '../dialects/images/format.ts';
 import type { SpeechFacts } from '../dialects/speech/format.ts';
+import type { VoiceFacts } from '../dialects/speech/voices.ts';
 import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
 import type { VideoFacts } from '../dialects/videos/format.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
@@ -100,7 +101,9 @@ export interface Provider {
 /** Sessions over a WebSocket, in which sound and text go both ways. */
 export interface RealtimeFacts {
   /** What the messages are written in. */
-  format: 'openai';
+  format: 'openai' | 'gemini';
+  /** Its voices, where the format is not OpenAI's. */
+  voices?: VoiceFacts;
   /** Path and query of the WebSocket of a model. */
   pathOf(model: string, options: { apiVersion: string | null }): PathAt;
   /** Where it takes offers of WebRTC; absent: nowhere. Its sessions are joined below `socket`. */

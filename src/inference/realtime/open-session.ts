@@ -1,5 +1,7 @@
 import type { WebSocket } from 'ws';
+import { randomBase62 } from '../../kernel/ids.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
+import { findVoice, unknownVoices } from '../dialects/speech/voices.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { pathOf } from '../providers/connection.ts';
@@ -8,10 +10,11 @@ import { noDescriptor } from '../spine/attempt.ts';
 import { statusFault, transportFault } from '../spine/attempt-faults.ts';
 import type { HeaderList } from '../spine/sink.ts';
 import { openWebSocket } from '../transport/web-socket.ts';
-import { holdSession, type SessionCall } from './held-session.ts';
+import { GeminiEnd } from './gemini-end.ts';
+import { type HeldSession, holdSession, type SessionCall } from './held-session.ts';
 import type { RealtimeServices } from './services.ts';
 import { runSession } from './session.ts';
-import { SocketEnd } from './socket-end.ts';
+import { type SessionEnd, SocketEnd } from './socket-end.ts';
 
 export interface SocketCall extends SessionCall {
   /** Makes the caller's connection a WebSocket, paused, with these headers in the answer; null: it has left. */
@@ -36,16 +39,36 @@ export async function openSession(services: RealtimeServices, opened: SocketCall
     opened,
     () => true,
     reach,
-    async ({ reached: socket, headers, meter }) => {
+    async (held) => {
+      const { reached: socket, headers, meter } = held;
       const accepted = await opened.accept(headers, limits.message_limit);
       if (accepted === null) return socket.terminate();
-      const upstream = new SocketEnd(socket);
+      const upstream = upstreamEnd(opened, held, new SocketEnd(socket));
       if (settings !== null) upstream.send(JSON.stringify({ type: 'session.update', session: settings }));
       const bounds = { idleMs: limits.idle, longestMs: limits.longest };
       const caller = new SocketEnd(accepted);
       await runSession({ clock, caller, upstream, meter: meter(), ...bounds, ending, errorEvent });
     },
   );
+}
+
+/** Whoever answers, in OpenAI's events. */
+function upstreamEnd(
+  { call, model }: SocketCall,
+  { attempt, to }: HeldSession<WebSocket>,
+  socket: SocketEnd,
+): SessionEnd {
+  const { format, voices } = to.connection.provider.realtime!;
+  if (format === 'openai') return socket;
+  const known = voices ?? unknownVoices;
+  return new GeminiEnd(socket, {
+    id: randomBase62(16),
+    alias: model,
+    model: attempt.target.model,
+    form: call.callerHeaders['openai-beta'] === 'realtime=v1' ? 'older' : 'present',
+    voiceOf: (name) => findVoice(name, known, { mapped: undefined, listed: [] })?.name ?? null,
+    voices: known.names,
+  });
 }
 
 /** Opens a WebSocket to a provider, with the credential of an attempt. */
@@ -55,7 +78,7 @@ export async function connectAt(
   { connection }: ConfiguredProvider,
   asked: { path: string; callerHeaders: SessionCall['call']['callerHeaders']; signal: AbortSignal },
 ): Promise<{ kind: 'reached'; value: WebSocket } | { kind: 'missed'; fault: Fault }> {
-  const { origin, route, credentials } = connection;
+  const { origin, route, credentials, provider } = connection;
   const headers = credentials.get(credential.id)!;
   const outcome = await openWebSocket(
     transport,
@@ -63,7 +86,7 @@ export async function connectAt(
       origin,
       route,
       path: asked.path,
-      headers: [...headers.get, ...passedHeaders(asked.callerHeaders)],
+      headers: [...headers.get, ...(provider.realtime?.format === 'openai' ? passedHeaders(asked.callerHeaders) : [])],
       authorize: headers.authorize,
       connectTimeoutMs: target.timeouts.connectMs,
       acceptTimeoutMs: target.timeouts.firstTokenMs,

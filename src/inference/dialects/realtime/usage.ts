@@ -18,6 +18,7 @@ export function realtimeUsage(value: JsonValue | undefined): Usage | null {
     imageInputTokens: of.image_tokens,
     cachedImageInputTokens: cached.image_tokens,
     audioOutputTokens: made.audio_tokens,
+    reasoningTokens: made.reasoning_tokens,
   } satisfies Partial<Record<keyof Usage, JsonValue | undefined>>;
   for (const [name, told] of Object.entries(counts) as [keyof typeof counts, JsonValue | undefined][]) {
     const count = toldCount(told);

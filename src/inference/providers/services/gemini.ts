@@ -108,6 +108,12 @@ export const gemini: Provider = {
     inputType: geminiInputType,
   },
   ...answeredByGemini((model) => `/${resourceOf(model)}`),
+  // https://ai.google.dev/api/live
+  realtime: {
+    format: 'gemini',
+    pathOf: () => ({ fromOrigin: '/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent' }),
+    voices: geminiVoices,
+  },
   listModels,
 };
 

@@ -1,0 +1,368 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { toldCount } from '../../neutral/usage.ts';
+import type { RealtimeEvent } from './events.ts';
+import { type EventForm, EventWriter, ResponseWriter } from './response-writer.ts';
+import { firstSettings, type SessionSettings, shownSession, updated } from './session-settings.ts';
+
+export interface GeminiLiveFacts {
+  /** A name of the session's own. */
+  id: string;
+  /** As the caller names the model, and as the provider does. */
+  alias: string;
+  model: string;
+  form: EventForm;
+  /** The provider's voice for a name of the caller's; null: it has none. */
+  voiceOf(name: string): string | null;
+  /** Its voices, for a message. */
+  voices: readonly string[];
+}
+
+/** Where messages go. */
+export interface GeminiLiveSinks {
+  up(message: JsonObject): void;
+  down(event: RealtimeEvent): void;
+}
+
+/**
+ * OpenAI's realtime events on the caller's side, Gemini's Live API (`BidiGenerateContent`,
+ * https://ai.google.dev/api/live) on the other. Gemini takes its settings in the first message alone, so that is sent when
+ * the caller first says something else than `session.update`.
+ */
+export class GeminiLive {
+  readonly #facts: GeminiLiveFacts;
+  readonly #sinks: GeminiLiveSinks;
+  readonly #events: EventWriter;
+  #settings: SessionSettings = firstSettings;
+  /** Messages wait until Gemini has taken the setup. */
+  #setup: 'unsent' | { waiting: JsonObject[] } | 'done' = 'unsent';
+  #response: ResponseWriter | null = null;
+  /** The response was interrupted, or the caller has cancelled it: what still comes of it is not passed on. */
+  #cancelled: 'turn_detected' | 'client_cancelled' | null = null;
+  #usage: JsonObject | null = null;
+  /** Names of functions that were called, by the id of the call, and answers for Gemini, which takes all at once. */
+  readonly #calls = new Map<string, string>();
+  #results: JsonObject[] = [];
+  /** Sound that the caller commits itself is between two marks. */
+  #activity: 'none' | 'open' | 'committed' = 'none';
+  /** Items were added that no response was asked for. */
+  #heard: { item: string; transcript: string } | null = null;
+
+  constructor(facts: GeminiLiveFacts, sinks: GeminiLiveSinks) {
+    this.#facts = facts;
+    this.#sinks = sinks;
+    this.#events = new EventWriter(facts.form, facts.id, sinks.down);
+  }
+
+  begin(): void {
+    this.#events.write('session.created', { session: this.#shown() });
+  }
+
+  fromCaller(event: RealtimeEvent): void {
+    switch (event.type) {
+      case 'session.update':
+        return this.#update(event);
+      case 'input_audio_buffer.append':
+        return this.#append(event);
+      case 'input_audio_buffer.commit':
+        return this.#commit();
+      case 'input_audio_buffer.clear':
+        return this.#events.write('input_audio_buffer.cleared', {});
+      case 'conversation.item.create':
+        return this.#createItem(event);
+      case 'conversation.item.truncate': {
+        const { item_id, content_index, audio_end_ms } = event;
+        return this.#events.write('conversation.item.truncated', { item_id, content_index, audio_end_ms });
+      }
+      case 'response.create':
+        return this.#respond(event);
+      case 'response.cancel':
+        if (this.#response !== null) this.#cancelled ??= 'client_cancelled';
+        return;
+      case 'output_audio_buffer.clear':
+        return;
+      default:
+        this.#events.error(
+          `This model does not take events of type '${event.type.slice(0, 100)}'.`,
+          'type',
+          event.event_id,
+        );
+    }
+  }
+
+  fromGemini(message: JsonObject): void {
+    if (message.setupComplete !== undefined && typeof this.#setup === 'object') {
+      const { waiting } = this.#setup;
+      this.#setup = 'done';
+      for (const one of waiting) this.#sinks.up(one);
+    }
+    if (isObject(message.usageMetadata)) this.#usage = usageOf(message.usageMetadata);
+    if (isObject(message.serverContent)) this.#content(message.serverContent);
+    if (isObject(message.toolCall)) this.#toolCall(message.toolCall);
+    const cancellation = message.toolCallCancellation;
+    if (isObject(cancellation) && Array.isArray(cancellation.ids)) {
+      for (const id of cancellation.ids) this.#calls.delete(String(id));
+    }
+  }
+
+  #update(event: RealtimeEvent): void {
+    const session = isObject(event.session) ? event.session : {};
+    const next = updated(this.#settings, session);
+    if ('param' in next) return this.#events.error(next.message, next.param, event.event_id);
+    if (next.voice !== null && this.#facts.voiceOf(next.voice) === null) {
+      const message = `The model has no voice '${next.voice.slice(0, 64)}'. Its voices: ${this.#facts.voices.join(', ')}.`;
+      return this.#events.error(message, 'session.audio.output.voice', event.event_id);
+    }
+    if (this.#setup !== 'unsent' && JSON.stringify(next) !== JSON.stringify(this.#settings)) {
+      const message =
+        'This model takes settings only before the session has heard anything. Open a new session for others.';
+      return this.#events.error(message, 'session', event.event_id);
+    }
+    this.#settings = next;
+    this.#events.write('session.updated', { session: this.#shown() });
+  }
+
+  #append({ audio }: RealtimeEvent): void {
+    if (typeof audio !== 'string') return;
+    if (this.#settings.turns.by === 'commit' && this.#activity === 'none') {
+      this.#activity = 'open';
+      this.#up({ realtimeInput: { activityStart: {} } });
+    }
+    this.#up({ realtimeInput: { audio: { mimeType: 'audio/pcm;rate=24000', data: audio } } });
+  }
+
+  #commit(): void {
+    const item = this.#hear();
+    this.#events.write('input_audio_buffer.committed', { previous_item_id: null, item_id: item });
+    if (this.#activity === 'open') this.#activity = 'committed';
+    else this.#up({ realtimeInput: { audioStreamEnd: true } });
+  }
+
+  /** The caller's item that holds what is being heard. */
+  #hear(): string {
+    if (this.#heard === null) {
+      this.#heard = { item: this.#events.id('item'), transcript: '' };
+      const content = [{ type: 'input_audio', transcript: null }];
+      const { item: id } = this.#heard;
+      this.#events.item({ id, object: 'realtime.item', type: 'message', role: 'user', status: 'completed', content });
+    }
+    return this.#heard.item;
+  }
+
+  #createItem(event: RealtimeEvent): void {
+    const item = isObject(event.item) ? event.item : {};
+    const id = typeof item.id === 'string' ? item.id : this.#events.id('item');
+    if (item.type === 'function_call_output') {
+      const callId = String(item.call_id);
+      const name = this.#calls.get(callId);
+      if (name === undefined) {
+        return this.#events.error(
+          `No call with the id '${callId.slice(0, 100)}' is open.`,
+          'item.call_id',
+          event.event_id,
+        );
+      }
+      this.#calls.delete(callId);
+      this.#results.push({ id: callId, name, response: { output: item.output ?? '' } });
+    } else if (item.type === 'message') {
+      const parts = Array.isArray(item.content) ? item.content.flatMap(partOf) : [];
+      // It has no role of its own for what the operator of the application says within a conversation.
+      const role = item.role === 'assistant' ? 'model' : 'user';
+      this.#up({ clientContent: { turns: [{ role, parts }], turnComplete: false } });
+    } else {
+      return this.#events.error(
+        `This model does not take items of type '${String(item.type)}'.`,
+        'item.type',
+        event.event_id,
+      );
+    }
+    const previous = typeof event.previous_item_id === 'string' ? event.previous_item_id : null;
+    this.#events.item({ ...item, id, object: 'realtime.item', status: 'completed' }, previous);
+  }
+
+  #respond(event: RealtimeEvent): void {
+    if (this.#response !== null) {
+      const message = 'The session has a response already. Wait for its end, or cancel it.';
+      return this.#events.error(message, null, event.event_id);
+    }
+    this.#begin();
+    if (this.#results.length > 0) this.#up({ toolResponse: { functionResponses: this.#results.splice(0) } });
+    else if (this.#activity === 'none') this.#up({ clientContent: { turns: turnsOf(event), turnComplete: true } });
+    else {
+      this.#activity = 'none';
+      this.#up({ realtimeInput: { activityEnd: {} } });
+    }
+  }
+
+  #content(content: JsonObject): void {
+    const { inputTranscription: heard, outputTranscription: spoken, modelTurn, interrupted, turnComplete } = content;
+    if (isObject(heard) && typeof heard.text === 'string' && this.#settings.transcribes) this.#transcribe(heard.text);
+    if (interrupted === true && this.#response !== null) {
+      this.#cancelled ??= 'turn_detected';
+      // By this callers stop what they play.
+      this.#events.write('input_audio_buffer.speech_started', { audio_start_ms: 0, item_id: this.#hear() });
+    }
+    const parts = isObject(modelTurn) && Array.isArray(modelTurn.parts) ? modelTurn.parts : [];
+    for (const part of parts) if (isObject(part)) this.#part(part);
+    if (isObject(spoken) && typeof spoken.text === 'string' && this.#settings.output === 'audio') {
+      const { text } = spoken;
+      this.#say((response) => response.text(text));
+    }
+    if (turnComplete === true) this.#end();
+  }
+
+  #part({ inlineData, text, thought }: JsonObject): void {
+    if (isObject(inlineData) && typeof inlineData.data === 'string') {
+      const { data } = inlineData;
+      this.#say((response) => response.audio(data));
+    } else if (typeof text === 'string' && thought !== true && this.#settings.output === 'text') {
+      this.#say((response) => response.text(text));
+    }
+  }
+
+  #transcribe(delta: string): void {
+    const item_id = this.#hear();
+    this.#heard!.transcript += delta;
+    this.#events.write('conversation.item.input_audio_transcription.delta', { item_id, content_index: 0, delta });
+  }
+
+  #say(write: (response: ResponseWriter) => void): void {
+    const response = this.#begin();
+    if (this.#cancelled === null) write(response);
+  }
+
+  /** Gemini begins responses itself when the caller has said all. */
+  #begin(): ResponseWriter {
+    if (this.#response === null) {
+      if (this.#heard !== null) {
+        const { item: item_id, transcript } = this.#heard;
+        this.#heard = null;
+        const told = { item_id, content_index: 0, transcript };
+        if (transcript !== '') this.#events.write('conversation.item.input_audio_transcription.completed', told);
+      }
+      this.#response = new ResponseWriter(this.#events, this.#settings.output);
+    }
+    return this.#response;
+  }
+
+  #toolCall({ functionCalls }: JsonObject): void {
+    if (!Array.isArray(functionCalls)) return;
+    for (const call of functionCalls) {
+      if (!isObject(call) || typeof call.name !== 'string') continue;
+      const { name } = call;
+      const id = typeof call.id === 'string' ? call.id : this.#events.id('call');
+      this.#calls.set(id, name);
+      this.#say((response) => response.call(id, name, JSON.stringify(call.args ?? {})));
+    }
+    // It waits for their results now: to OpenAI's callers that is the end of a response.
+    this.#end();
+  }
+
+  #end(): void {
+    const response = this.#response;
+    const usage = this.#usage;
+    const cancelled = this.#cancelled;
+    this.#response = null;
+    this.#usage = null;
+    this.#cancelled = null;
+    if (cancelled === null) response?.done({ status: 'completed', usage });
+    else response?.done({ status: 'cancelled', reason: cancelled, usage });
+  }
+
+  #up(message: JsonObject): void {
+    if (this.#setup === 'unsent') {
+      this.#setup = { waiting: [] };
+      this.#sinks.up({ setup: setupOf(this.#facts, this.#settings) });
+    }
+    if (typeof this.#setup === 'object') this.#setup.waiting.push(message);
+    else this.#sinks.up(message);
+  }
+
+  #shown(): JsonObject {
+    return shownSession(`sess_${this.#facts.id}`, this.#facts.alias, this.#settings);
+  }
+}
+
+function setupOf({ model, voiceOf }: GeminiLiveFacts, settings: SessionSettings): JsonObject {
+  const { instructions, output, voice, turns, transcribes, tools, temperature, maxOutputTokens } = settings;
+  const voiceName = voice === null ? null : voiceOf(voice);
+  const detection =
+    turns.by === 'commit'
+      ? { disabled: true }
+      : {
+          ...(turns.silenceMs !== null && { silenceDurationMs: turns.silenceMs }),
+          ...(turns.prefixMs !== null && { prefixPaddingMs: turns.prefixMs }),
+        };
+  return {
+    model: model.includes('/') ? model : `models/${model}`,
+    generationConfig: {
+      responseModalities: [output === 'audio' ? 'AUDIO' : 'TEXT'],
+      ...(voiceName !== null && { speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName } } } }),
+      ...(temperature !== null && { temperature }),
+      ...(maxOutputTokens !== null && { maxOutputTokens }),
+    },
+    ...(instructions !== '' && { systemInstruction: { parts: [{ text: instructions }] } }),
+    ...(tools.length > 0 && { tools: [{ functionDeclarations: tools.map(declared) }] }),
+    realtimeInputConfig: { automaticActivityDetection: detection },
+    ...(transcribes && { inputAudioTranscription: {} }),
+    ...(output === 'audio' && { outputAudioTranscription: {} }),
+  };
+}
+
+function declared({ name, description, parameters }: SessionSettings['tools'][number]): JsonObject {
+  return {
+    name,
+    ...(description !== null && { description }),
+    ...(Object.keys(parameters).length > 0 && { parametersJsonSchema: parameters }),
+  };
+}
+
+/** Instructions for one response go before it as the caller's words: those of the session are fixed. */
+function turnsOf({ response }: RealtimeEvent): JsonObject[] {
+  const instructions = isObject(response) ? response.instructions : undefined;
+  return typeof instructions === 'string' ? [{ role: 'user', parts: [{ text: instructions }] }] : [];
+}
+
+function partOf(part: JsonValue): JsonObject[] {
+  if (!isObject(part)) return [];
+  const { type, text, audio, image_url: image, transcript } = part;
+  if (type === 'input_audio' && typeof audio === 'string') {
+    return [{ inlineData: { mimeType: 'audio/pcm;rate=24000', data: audio } }];
+  }
+  if (type === 'input_image' && typeof image === 'string') {
+    const read = /^data:([\w/+.-]+);base64,(.*)$/s.exec(image);
+    return read === null ? [] : [{ inlineData: { mimeType: read[1]!, data: read[2]! } }];
+  }
+  const said = typeof text === 'string' ? text : transcript;
+  return typeof said === 'string' ? [{ text: said }] : [];
+}
+
+/** In OpenAI's words. */
+function usageOf(metadata: JsonObject): JsonObject {
+  const count = (name: string) => toldCount(metadata[name]) ?? 0;
+  const input = count('promptTokenCount') + count('toolUsePromptTokenCount');
+  const thoughts = count('thoughtsTokenCount');
+  const output = count('responseTokenCount') + thoughts;
+  const part = (name: string, modality: string) => {
+    const details = metadata[name];
+    if (!Array.isArray(details)) return 0;
+    const found = details.find((one) => isObject(one) && one.modality === modality);
+    return isObject(found) ? (toldCount(found.tokenCount) ?? 0) : 0;
+  };
+  return {
+    total_tokens: input + output,
+    input_tokens: input,
+    output_tokens: output,
+    input_token_details: {
+      text_tokens: part('promptTokensDetails', 'TEXT'),
+      audio_tokens: part('promptTokensDetails', 'AUDIO'),
+      image_tokens: part('promptTokensDetails', 'IMAGE') + part('promptTokensDetails', 'VIDEO'),
+      cached_tokens: count('cachedContentTokenCount'),
+      cached_tokens_details: { audio_tokens: part('cacheTokensDetails', 'AUDIO') },
+    },
+    output_token_details: {
+      text_tokens: part('responseTokensDetails', 'TEXT'),
+      audio_tokens: part('responseTokensDetails', 'AUDIO'),
+      reasoning_tokens: thoughts,
+    },
+  };
+}

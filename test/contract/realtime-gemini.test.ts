@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { after, test } from 'node:test';
+import { GoogleGenAI, type LiveServerMessage, Modality } from '@google/genai';
+import OpenAI from 'openai';
+import { OpenAIRealtimeWS } from 'openai/realtime/ws';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import { adminKey, startGateway, testKey } from '../start-gateway.ts';
+import { say, startGeminiLive } from '../upstream-formats/start-gemini-live.ts';
+
+/* `/v1/realtime` over Gemini's Live API. */
+
+const upstream = await startGeminiLive({ after });
+const gateway = await startGateway(
+  { after: after as never },
+  {
+    providers: { google: { type: 'gemini', base_url: upstream.url, api_key: 'google-secret-1' } },
+    models: { live: { targets: [{ provider: 'google', model: 'gemini-live', price: { input: 1, output: 2 } }] } },
+  },
+);
+
+type Event = JsonObject & { type: string };
+
+class Caller {
+  readonly events: Event[] = [];
+  readonly realtime: OpenAIRealtimeWS;
+  readonly #awaited: (() => void)[] = [];
+
+  constructor(headers: Record<string, string> = {}) {
+    const { hostname, port } = new URL(gateway.url);
+    const createConnection = () => connect(Number(port), hostname);
+    const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: testKey });
+    this.realtime = new OpenAIRealtimeWS({ model: 'live', options: { createConnection, headers } as never }, client);
+    this.realtime.on('error', () => undefined);
+    this.realtime.on('event', (event) => {
+      this.events.push(event as unknown as Event);
+      for (const look of this.#awaited.splice(0)) look();
+    });
+  }
+
+  send(event: Event): void {
+    this.realtime.send(event as never);
+  }
+
+  async heard(type: string, from = 0): Promise<Event> {
+    for (;;) {
+      const event = this.events.slice(from).find((one) => one.type === type);
+      if (event !== undefined) return event;
+      await new Promise<void>((resolve) => this.#awaited.push(resolve));
+    }
+  }
+
+  types(): string[] {
+    return this.events.map(({ type }) => type);
+  }
+}
+
+async function open(session: JsonObject, headers: Record<string, string> = {}) {
+  const opening = upstream.next();
+  const caller = new Caller(headers);
+  await caller.heard('session.created');
+  caller.send({ type: 'session.update', session });
+  await caller.heard('session.updated');
+  return { caller, live: await opening };
+}
+
+const userSays = (text: string): Event => ({
+  type: 'conversation.item.create',
+  item: { type: 'message', role: 'user', content: [{ type: 'input_text', text }] },
+});
+
+test('Google’s own SDK talks to the upstream of these tests', async () => {
+  const google = new GoogleGenAI({ apiKey: 'google-secret-1', httpOptions: { baseUrl: upstream.url } });
+  const told: LiveServerMessage[] = [];
+  let over: () => void;
+  const done = new Promise<void>((resolve) => {
+    over = resolve;
+  });
+  const session = await google.live.connect({
+    model: 'gemini-live',
+    config: { responseModalities: [Modality.AUDIO] },
+    callbacks: {
+      onmessage(message) {
+        told.push(message);
+        if (message.serverContent?.turnComplete) over();
+      },
+    },
+  });
+  session.sendClientContent({ turns: 'Hello', turnComplete: true });
+  await done;
+  session.close();
+  assert.equal(
+    told.find(({ serverContent }) => serverContent?.outputTranscription)?.serverContent?.outputTranscription?.text,
+    'Hello.',
+  );
+  assert.equal(told.at(-1)?.usageMetadata?.responseTokenCount, 40);
+});
+
+test('settings, text and sound: OpenAI’s events here, Gemini’s messages there, and its usage in the ledger', async () => {
+  const { caller, live } = await open({
+    type: 'realtime',
+    instructions: 'Be brief.',
+    audio: { output: { voice: 'alloy' }, input: { turn_detection: { type: 'server_vad', silence_duration_ms: 300 } } },
+    tools: [{ type: 'function', name: 'add', description: 'Adds.', parameters: { type: 'object' } }],
+    max_output_tokens: 100,
+  });
+  caller.send(userSays('Hello'));
+  caller.send({ type: 'response.create' });
+  const { response } = (await caller.heard('response.done')) as unknown as { response: JsonObject };
+  assert.equal(live.path, '/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent');
+  assert.equal(live.headers['x-goog-api-key'], 'google-secret-1');
+  assert.deepEqual(live.messages, [
+    {
+      setup: {
+        model: 'models/gemini-live',
+        generationConfig: {
+          responseModalities: ['AUDIO'],
+          speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: 'Kore' } } },
+          maxOutputTokens: 100,
+        },
+        systemInstruction: { parts: [{ text: 'Be brief.' }] },
+        tools: [
+          { functionDeclarations: [{ name: 'add', description: 'Adds.', parametersJsonSchema: { type: 'object' } }] },
+        ],
+        realtimeInputConfig: { automaticActivityDetection: { silenceDurationMs: 300 } },
+        outputAudioTranscription: {},
+      },
+    },
+    { clientContent: { turns: [{ role: 'user', parts: [{ text: 'Hello' }] }], turnComplete: false } },
+    { clientContent: { turns: [], turnComplete: true } },
+  ]);
+  assert.deepEqual(caller.types().slice(2), [
+    'conversation.item.added',
+    'conversation.item.done',
+    'response.created',
+    'response.output_item.added',
+    'conversation.item.added',
+    'response.content_part.added',
+    'response.output_audio.delta',
+    'response.output_audio_transcript.delta',
+    'response.output_audio.done',
+    'response.output_audio_transcript.done',
+    'response.content_part.done',
+    'response.output_item.done',
+    'conversation.item.done',
+    'response.done',
+  ]);
+  assert.equal(response.status, 'completed');
+  assert.deepEqual(response.usage, {
+    total_tokens: 95,
+    input_tokens: 50,
+    output_tokens: 45,
+    input_token_details: {
+      ...{ text_tokens: 20, audio_tokens: 30, image_tokens: 0, cached_tokens: 10 },
+      cached_tokens_details: { audio_tokens: 0 },
+    },
+    output_token_details: { text_tokens: 5, audio_tokens: 35, reasoning_tokens: 5 },
+  });
+  caller.realtime.close();
+  for (;;) {
+    const answer = await fetch(`${gateway.url}/admin/v1/requests`, {
+      headers: { authorization: `Bearer ${adminKey}` },
+    });
+    const [row] = ((await answer.json()) as { data: { cost_usd: number; target: string }[] }).data;
+    if (row === undefined) continue;
+    assert.deepEqual([row.cost_usd, row.target], [(50 + 45 * 2) / 1e6, 'google/gemini-live']);
+    break;
+  }
+});
+
+test('sound goes in as it comes; Gemini answers by itself, and says what it has heard', async () => {
+  const { caller, live } = await open({ type: 'realtime', audio: { input: { transcription: { model: 'any' } } } });
+  const audio = Buffer.alloc(960).toString('base64');
+  caller.send({ type: 'input_audio_buffer.append', audio });
+  assert.deepEqual(await live.heard(({ realtimeInput }) => realtimeInput !== undefined), {
+    realtimeInput: { audio: { mimeType: 'audio/pcm;rate=24000', data: audio } },
+  });
+  live.send({ serverContent: { inputTranscription: { text: 'Good day.' } } });
+  say(live);
+  await caller.heard('response.done');
+  const heard = await caller.heard('conversation.item.input_audio_transcription.completed');
+  assert.equal(heard.transcript, 'Good day.');
+  const delta = await caller.heard('response.output_audio.delta');
+  assert.equal(Buffer.from(String(delta.delta), 'base64').length, 480);
+  caller.realtime.close();
+});
+
+test('a caller that commits its sound itself asks for the response too', async () => {
+  const { caller, live } = await open({ type: 'realtime', audio: { input: { turn_detection: null } } });
+  caller.send({ type: 'input_audio_buffer.append', audio: 'AAAA' });
+  caller.send({ type: 'input_audio_buffer.append', audio: 'AAAA' });
+  caller.send({ type: 'input_audio_buffer.commit' });
+  caller.send({ type: 'response.create' });
+  await live.heard((message) => (message.realtimeInput as JsonObject | undefined)?.activityEnd !== undefined);
+  assert.deepEqual(
+    live.messages.slice(1).map(({ realtimeInput }) => Object.keys(realtimeInput as JsonObject)[0]),
+    ['activityStart', 'audio', 'audio', 'activityEnd'],
+  );
+  say(live);
+  await caller.heard('response.done');
+  caller.realtime.close();
+});
+
+test('a call of a function ends a response, and its result makes the next one', async () => {
+  const { caller, live } = await open({
+    type: 'realtime',
+    output_modalities: ['text'],
+    tools: [{ type: 'function', name: 'add' }],
+  });
+  caller.send(userSays('1 + 2'));
+  await live.heard(({ clientContent }) => clientContent !== undefined);
+  live.send({ toolCall: { functionCalls: [{ id: 'call_1', name: 'add', args: { a: 1, b: 2 } }] } });
+  const { response } = (await caller.heard('response.done')) as unknown as { response: { output: JsonObject[] } };
+  const [item] = response.output;
+  assert.deepEqual(
+    [item!.type, item!.name, item!.call_id, item!.arguments],
+    ['function_call', 'add', 'call_1', '{"a":1,"b":2}'],
+  );
+  const from = caller.events.length;
+  caller.send({
+    type: 'conversation.item.create',
+    item: { type: 'function_call_output', call_id: 'call_1', output: '3' },
+  });
+  caller.send({ type: 'response.create' });
+  assert.deepEqual(await live.heard(({ toolResponse }) => toolResponse !== undefined), {
+    toolResponse: { functionResponses: [{ id: 'call_1', name: 'add', response: { output: '3' } }] },
+  });
+  say(live);
+  await caller.heard('response.done', from);
+  assert.equal((await caller.heard('response.output_text.done', from)).text, 'Hello.');
+  caller.realtime.close();
+});
+
+test('an interruption: the caller is told to stop playing, and the response ends as cancelled', async () => {
+  const { caller, live } = await open({ type: 'realtime' });
+  caller.send({ type: 'input_audio_buffer.append', audio: 'AAAA' });
+  await live.heard(({ realtimeInput }) => realtimeInput !== undefined);
+  const part = { inlineData: { mimeType: 'audio/pcm;rate=24000', data: 'AAAA' } };
+  live.send({ serverContent: { modelTurn: { parts: [part] } } });
+  await caller.heard('response.output_audio.delta');
+  live.send({ serverContent: { interrupted: true } });
+  await caller.heard('input_audio_buffer.speech_started');
+  live.send({ serverContent: { turnComplete: true } });
+  const { response } = (await caller.heard('response.done')) as unknown as { response: JsonObject };
+  assert.deepEqual(
+    [response.status, response.status_details],
+    ['cancelled', { type: 'cancelled', reason: 'turn_detected' }],
+  );
+  caller.realtime.close();
+});
+
+test('what Gemini cannot do is an error event that names the field', async () => {
+  const { caller } = await open({ type: 'realtime' });
+  const refused = async (event: Event, words: RegExp, param: string) => {
+    const from = caller.events.length;
+    caller.send({ ...event, event_id: 'mine' });
+    const { error } = (await caller.heard('error', from)) as unknown as { error: JsonObject };
+    assert.match(String(error.message), words);
+    assert.deepEqual([error.param, error.event_id], [param, 'mine']);
+  };
+  const update = (session: JsonObject): Event => ({ type: 'session.update', session });
+  await refused(
+    update({ audio: { input: { format: { type: 'audio/pcmu' } } } }),
+    /must be PCM/,
+    'session.audio.input.format',
+  );
+  await refused(
+    update({ audio: { output: { voice: 'nobody' } } }),
+    /no voice 'nobody'.*Kore/,
+    'session.audio.output.voice',
+  );
+  await refused({ type: 'conversation.item.delete', item_id: 'x' }, /does not take events/, 'type');
+  caller.send({ type: 'input_audio_buffer.append', audio: 'AAAA' });
+  await refused(update({ instructions: 'Later.' }), /only before the session has heard anything/, 'session');
+  caller.realtime.close();
+});
+
+test('callers of the older API get its names', async () => {
+  const { caller, live } = await open(
+    { modalities: ['text', 'audio'], voice: 'Puck' },
+    { 'openai-beta': 'realtime=v1' },
+  );
+  caller.send(userSays('Hello'));
+  caller.send({ type: 'response.create' });
+  await caller.heard('response.done');
+  assert.equal(live.headers['openai-beta'], undefined);
+  const types = new Set(caller.types());
+  for (const type of ['conversation.item.created', 'response.audio.delta', 'response.audio_transcript.delta'])
+    assert.ok(types.has(type), type);
+  assert.ok(![...types].some((type) => type.includes('output_audio')));
+  caller.realtime.close();
+});
