@@ -174,6 +174,16 @@ export const modelSchema = z.strictObject({
     .record(z.string().min(1).max(64), z.string().min(1).max(128))
     .optional()
     .describe('Voices by the name callers use.'),
+  realtime: z
+    .strictObject({
+      transcription: modelName.describe('The alias that writes down what the caller says.'),
+      speech: modelName.describe('The alias that speaks the answers.'),
+      voice: z.string().min(1).max(64).default('alloy').describe('Its voice, where the caller names none.'),
+    })
+    .optional()
+    .describe(
+      'Holds realtime sessions for a model that chats: what the caller says is transcribed, the model answers, and its answer is spoken. Default: the targets hold the sessions themselves.',
+    ),
   capabilities: capabilitiesSchema.optional(),
   context_window: positiveInt().optional().describe('Tokens it can read, for all targets that do not say.'),
   max_output_tokens: positiveInt().optional().describe('Tokens it can write, for all targets that do not say.'),

@@ -50,6 +50,7 @@ import type { KeptBodies } from './kept-bodies.ts';
 import { serverLooks } from './looks.ts';
 import { openMcp } from './mcp.ts';
 import { createPageModel } from './page-model.ts';
+import { createRealtimeSteps } from './realtime-steps.ts';
 import { createServerToolPorts } from './server-tools.ts';
 import { adminSetup, type Setup } from './setup.ts';
 import { boundedPages, type Storage } from './storage.ts';
@@ -192,11 +193,12 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
 }
 
 function soundRoutes(services: Services, ring: Callers['ring'], secrets: Books['secrets']): Route[] {
+  const steps = createRealtimeSteps(services);
   const clientSecrets = createClientSecrets(secrets.sealer('client secrets'), ring, services.clock);
   return [
     ...speechRoutes(services),
     ...transcriptionRoutes(services),
-    ...realtimeRoutes({ services: { ...services, principalOf: ring.principalOf }, secrets: clientSecrets }),
+    ...realtimeRoutes({ services: { ...services, principalOf: ring.principalOf, steps }, secrets: clientSecrets }),
   ];
 }
 

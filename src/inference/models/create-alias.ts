@@ -61,6 +61,7 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       createdS: parts.nowS,
       dimensions: model.dimensions ?? null,
       ...(model.voices !== undefined && { voices: model.voices }),
+      ...(model.realtime !== undefined && { realtime: model.realtime }),
       ...(model.only !== undefined && {
         only: { accounts: new Set(model.only.accounts), plans: new Set(model.only.plans) },
       }),

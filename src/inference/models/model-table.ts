@@ -44,6 +44,8 @@ export interface Alias {
   listedDimensions: number | null;
   /** Voices by the name that callers use; absent: none is renamed. */
   voices?: Readonly<Record<string, string>>;
+  /** Aliases that hear and speak for it in realtime sessions; absent: its targets hold those themselves. */
+  realtime?: { transcription: string; speech: string; voice: string };
   /** Who may use it, besides the rules of plans and keys; absent: everybody. */
   only?: { accounts: ReadonlySet<string>; plans: ReadonlySet<string> };
   /** Its own targets (rank 0), then its fallbacks' (rank 1…). */

@@ -1,15 +1,18 @@
 import type { WebSocket } from 'ws';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
+import type { EventForm } from '../dialects/realtime/response-writer.ts';
 import { findVoice, unknownVoices } from '../dialects/speech/voices.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
+import type { Alias } from '../models/model-table.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { pathOf } from '../providers/connection.ts';
 import type { RouteAttempt } from '../routing/route.ts';
 import { noDescriptor } from '../spine/attempt.ts';
 import { statusFault, transportFault } from '../spine/attempt-faults.ts';
-import type { HeaderList } from '../spine/sink.ts';
+import { type HeaderList, refuse } from '../spine/sink.ts';
 import { openWebSocket } from '../transport/web-socket.ts';
+import { CascadeEnd } from './cascade-end.ts';
 import { GeminiEnd } from './gemini-end.ts';
 import { type HeldSession, holdSession, type SessionCall } from './held-session.ts';
 import type { RealtimeServices } from './services.ts';
@@ -29,6 +32,9 @@ export async function openSession(services: RealtimeServices, opened: SocketCall
   const { clock } = services;
   const { call, settings, ending, errorEvent } = opened;
   const limits = services.snapshot().config.server.realtime;
+  const bounds = { idleMs: limits.idle, longestMs: limits.longest };
+  const alias = services.snapshot().models.resolve(opened.model, call.principal);
+  if (!('kind' in alias) && alias.realtime !== undefined) return openCascade(services, opened, alias, alias.realtime);
   const reach = async (attempt: RouteAttempt, to: ConfiguredProvider, signal: AbortSignal) => {
     const { apiVersion, basePath, provider } = to.connection;
     const path = pathOf(provider.realtime!.pathOf(attempt.target.model, { apiVersion }), basePath);
@@ -45,11 +51,38 @@ export async function openSession(services: RealtimeServices, opened: SocketCall
       if (accepted === null) return socket.terminate();
       const upstream = upstreamEnd(opened, held, new SocketEnd(socket));
       if (settings !== null) upstream.send(JSON.stringify({ type: 'session.update', session: settings }));
-      const bounds = { idleMs: limits.idle, longestMs: limits.longest };
       const caller = new SocketEnd(accepted);
       await runSession({ clock, caller, upstream, meter: meter(), ...bounds, ending, errorEvent });
     },
   );
+}
+
+/** The same for a model that holds no sessions: there is nobody to connect, and each step is held by itself. */
+async function openCascade(
+  services: RealtimeServices,
+  opened: SocketCall,
+  { id: chat }: Alias,
+  cascade: NonNullable<Alias['realtime']>,
+): Promise<void> {
+  const { call, settings, ending, errorEvent } = opened;
+  const { config, models } = services.snapshot();
+  const { idle: idleMs, longest: longestMs, message_limit: messageBytesMax } = config.server.realtime;
+  for (const name of [cascade.transcription, cascade.speech]) {
+    const found = models.resolve(name, call.principal);
+    if ('kind' in found) return refuse(call.sink, found, call.admitted.headers);
+  }
+  const accepted = await opened.accept(call.admitted.headers, messageBytesMax);
+  if (accepted === null) return;
+  const parts = { steps: services.steps, call, id: randomBase62(16), form: formOf(call), errorEvent };
+  const upstream = new CascadeEnd({ ...parts, models: { chat, ...cascade } });
+  if (settings !== null) upstream.send(JSON.stringify({ type: 'session.update', session: settings }));
+  const caller = new SocketEnd(accepted);
+  const { clock } = services;
+  await runSession({ clock, caller, upstream, meter: null, idleMs, longestMs, ending, errorEvent });
+}
+
+function formOf({ callerHeaders }: SessionCall['call']): EventForm {
+  return callerHeaders['openai-beta'] === 'realtime=v1' ? 'older' : 'present';
 }
 
 /** Whoever answers, in OpenAI's events. */
@@ -65,7 +98,7 @@ function upstreamEnd(
     id: randomBase62(16),
     alias: model,
     model: attempt.target.model,
-    form: call.callerHeaders['openai-beta'] === 'realtime=v1' ? 'older' : 'present',
+    form: formOf(call),
     voiceOf: (name) => findVoice(name, known, { mapped: undefined, listed: [] })?.name ?? null,
     voices: known.names,
   });

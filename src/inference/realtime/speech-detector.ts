@@ -1,0 +1,80 @@
+/** Sound of the realtime API: PCM, 16 bits, one channel. */
+export const sampleRateHz = 24_000;
+const bytesPerMs = (sampleRateHz * 2) / 1_000;
+const frameMs = 20;
+const frameBytes = frameMs * bytesPerMs;
+/** Root mean square of a frame, of 1 at most: a quiet room has some 0.002, speech into a microphone 0.03 and more. */
+const speechLevel = 0.012;
+/** So much of it at least is speech, and no click. */
+const speechMinMs = 60;
+
+export interface DetectorTimes {
+  /** Of silence, after which the caller has said all. */
+  silenceMs: number;
+  /** Kept from before the speech. */
+  prefixMs: number;
+}
+
+/** What has been heard. */
+export type Heard = { kind: 'begins'; atMs: number } | { kind: 'ends'; atMs: number; sound: Buffer };
+
+/** Finds speech by its loudness in sound that comes in pieces. `soundMaxMs` of speech end it too. */
+export class SpeechDetector {
+  readonly #times: DetectorTimes;
+  readonly #soundMaxMs: number;
+  #rest: Buffer = Buffer.alloc(0);
+  /** Frames of the speech, or before it. */
+  #frames: Buffer[] = [];
+  #speaking = false;
+  #loudMs = 0;
+  #quietMs = 0;
+  #heardMs = 0;
+
+  constructor(times: DetectorTimes, soundMaxMs: number) {
+    this.#times = times;
+    this.#soundMaxMs = soundMaxMs;
+  }
+
+  push(sound: Buffer): Heard[] {
+    const bytes = this.#rest.length === 0 ? sound : Buffer.concat([this.#rest, sound]);
+    const told: Heard[] = [];
+    let at = 0;
+    for (; at + frameBytes <= bytes.length; at += frameBytes) {
+      const heard = this.#frame(bytes.subarray(at, at + frameBytes));
+      if (heard !== null) told.push(heard);
+    }
+    this.#rest = bytes.subarray(at);
+    return told;
+  }
+
+  #frame(frame: Buffer): Heard | null {
+    this.#heardMs += frameMs;
+    this.#frames.push(frame);
+    const isLoud = loudness(frame) >= speechLevel;
+    this.#loudMs = isLoud ? this.#loudMs + frameMs : 0;
+    this.#quietMs = isLoud ? 0 : this.#quietMs + frameMs;
+    if (!this.#speaking) {
+      if (this.#loudMs >= speechMinMs) {
+        this.#speaking = true;
+        return { kind: 'begins', atMs: this.#heardMs - this.#loudMs };
+      }
+      const kept = Math.ceil((this.#times.prefixMs + speechMinMs) / frameMs);
+      if (this.#frames.length > kept) this.#frames.shift();
+      return null;
+    }
+    if (this.#quietMs < this.#times.silenceMs && this.#frames.length * frameMs < this.#soundMaxMs) return null;
+    const sound = Buffer.concat(this.#frames);
+    this.#frames = [];
+    this.#speaking = false;
+    return { kind: 'ends', atMs: this.#heardMs, sound };
+  }
+}
+
+function loudness(frame: Buffer): number {
+  let sum = 0;
+  for (let at = 0; at < frame.length; at += 2) {
+    const sample = frame.readInt16LE(at) / 32_768;
+    sum += sample * sample;
+  }
+  return Math.sqrt(sum / (frame.length / 2));
+}

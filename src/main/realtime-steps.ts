@@ -1,0 +1,131 @@
+import { Readable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
+import { chatEndpoint } from '../inference/chat/endpoint.ts';
+import type { Services } from '../inference/endpoints/services.ts';
+import type { CascadeSteps, StepOrder } from '../inference/realtime/cascade-steps.ts';
+import { speechEndpoint } from '../inference/speech/endpoint.ts';
+import { KeptAnswer } from '../inference/spine/kept-answer.ts';
+import { admittedBefore, type ModelCall } from '../inference/spine/model-call.ts';
+import { serve } from '../inference/spine/serve.ts';
+import type { Bytes, Pace } from '../inference/spine/sink.ts';
+import { transcriptionEndpoint } from '../inference/transcription/endpoint.ts';
+import type { Failure } from '../kernel/failure.ts';
+import { newRequestId } from '../kernel/ids.ts';
+import { isObject, type JsonObject } from '../kernel/json.ts';
+
+const left: Failure = { kind: 'request-timeout', message: 'The caller no longer waits for it.' };
+
+/** The steps of a realtime cascade as calls of this gateway's own families. */
+export function createRealtimeSteps(services: Services): CascadeSteps {
+  const chat = chatEndpoint(services, 'chat', 'openai-chat');
+  const speech = speechEndpoint(services);
+  const transcription = transcriptionEndpoint(services, 'transcription');
+
+  /** Runs one with a client of its own, which leaves when nobody wants the rest. */
+  async function run<Client extends KeptAnswer>(
+    { call, signal }: StepOrder,
+    client: Client,
+    work: (own: ModelCall) => Promise<void>,
+  ): Promise<Client> {
+    const leave = () => client.leave();
+    signal.addEventListener('abort', leave, { once: true });
+    if (signal.aborted) leave();
+    try {
+      await work(stepCall(services, call, client));
+    } finally {
+      signal.removeEventListener('abort', leave);
+    }
+    return client;
+  }
+
+  return {
+    async transcribe(order, model, wav) {
+      const file = await services.spool.place(order.call.principal.account);
+      try {
+        await file.fill(Readable.from([wav]));
+        const fields = [
+          { name: 'model', value: model },
+          { name: 'response_format', value: 'json' },
+        ];
+        const form = { fields, files: [{ name: 'file', fileName: 'speech.wav', file }] };
+        const { outcome } = await run(order, new KeptAnswer(), (call) => serve(services, transcription, call, form));
+        if (outcome === null) return left;
+        if (outcome.kind === 'refused') return outcome.failure;
+        const { text } = JSON.parse(outcome.body.toString()) as JsonObject;
+        return typeof text === 'string' ? text : '';
+      } finally {
+        await file.remove();
+      }
+    },
+    async chat(order, body, onChunk) {
+      const events = new EventText(onChunk);
+      const client = new PassedOn((bytes) => events.push(bytes));
+      await run(order, client, (call) => serve(services, chat, call, Buffer.from(JSON.stringify(body))));
+      return failureOf(client);
+    },
+    async speak(order, body, onSound) {
+      const client = new PassedOn((bytes) => onSound(typeof bytes === 'string' ? Buffer.from(bytes) : bytes));
+      await run(order, client, (call) => serve(services, speech, call, Buffer.from(JSON.stringify(body))));
+      return failureOf(client);
+    },
+  };
+}
+
+function stepCall({ clock }: Services, call: ModelCall, client: KeptAnswer): ModelCall {
+  const atMs = clock.wallMs();
+  return {
+    ...call,
+    requestId: newRequestId(atMs),
+    // By which all calls of a session are found.
+    clientRequestId: call.clientRequestId ?? call.requestId,
+    admitted: { ...admittedBefore },
+    ...{ delivery: client, client, sink: client },
+    callerHeaders: {},
+    wishes: { ...call.wishes, session: null },
+    trace: null,
+    atMs,
+    startedMs: clock.monotonicMs(),
+  };
+}
+
+/** Passes an answer on as it comes, and keeps how it ended. */
+class PassedOn extends KeptAnswer {
+  readonly #take: (bytes: Bytes) => void;
+
+  constructor(take: (bytes: Bytes) => void) {
+    super();
+    this.#take = take;
+  }
+
+  override chunk(bytes: Bytes): Pace {
+    if (!this.gone) this.#take(bytes);
+    return 'ready';
+  }
+}
+
+function failureOf({ outcome }: KeptAnswer): Failure | null {
+  if (outcome === null) return left;
+  return outcome.kind === 'refused' ? outcome.failure : null;
+}
+
+/** The chunks in a stream of our own chat completions, wherever it is cut. */
+class EventText {
+  readonly #onChunk: (chunk: JsonObject) => void;
+  readonly #decoder = new StringDecoder('utf8');
+  #rest = '';
+
+  constructor(onChunk: (chunk: JsonObject) => void) {
+    this.#onChunk = onChunk;
+  }
+
+  push(bytes: Bytes): void {
+    this.#rest += typeof bytes === 'string' ? bytes : this.#decoder.write(bytes);
+    const lines = this.#rest.split('\n');
+    this.#rest = lines.pop()!;
+    for (const line of lines) {
+      if (!line.startsWith('data: {')) continue;
+      const chunk: unknown = JSON.parse(line.slice('data: '.length));
+      if (isObject(chunk)) this.#onChunk(chunk);
+    }
+  }
+}

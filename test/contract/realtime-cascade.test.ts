@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { after, test } from 'node:test';
+import OpenAI from 'openai';
+import { OpenAIRealtimeWS } from 'openai/realtime/ws';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+
+/* `/v1/realtime` by transcription, chat and speech. */
+
+const upstream = await startUpstream();
+after(() => upstream.close());
+const gateway = await startGateway(
+  { after: after as never },
+  {
+    providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'upstream-secret-1' } },
+    models: {
+      talk: { targets: ['up/mock/ok'], realtime: { transcription: 'hears', speech: 'speaks', voice: 'nova' } },
+      slow: {
+        targets: ['up/mock/chunks=500;interval=20ms;tokens=2000'],
+        realtime: { transcription: 'hears', speech: 'speaks' },
+      },
+      hears: { type: 'transcription', targets: ['up/whisper-1'] },
+      speaks: { type: 'speech', targets: ['up/tts-1'] },
+    },
+    plans: { default: { windows: 'off', rpm: 'off', concurrency: 1 }, one: { windows: { '5h': 1 }, rpm: 'off' } },
+    accounts: { other: { plan: 'one' } },
+  },
+);
+
+type Event = JsonObject & { type: string };
+
+class Caller {
+  readonly events: Event[] = [];
+  readonly realtime: OpenAIRealtimeWS;
+  readonly closed: Promise<number>;
+  readonly #awaited: (() => void)[] = [];
+
+  constructor(model: string, apiKey: string) {
+    const { hostname, port } = new URL(gateway.url);
+    const createConnection = () => connect(Number(port), hostname);
+    const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey });
+    this.realtime = new OpenAIRealtimeWS({ model, options: { createConnection } as never }, client);
+    this.realtime.on('error', () => undefined);
+    this.realtime.on('event', (event) => {
+      this.events.push(event as unknown as Event);
+      for (const look of this.#awaited.splice(0)) look();
+    });
+    this.closed = new Promise((resolve) => this.realtime.socket.once('close', resolve));
+  }
+
+  send(type: string, members: JsonObject = {}): void {
+    this.realtime.send({ type, ...members } as never);
+  }
+
+  async heard(type: string, from = 0): Promise<Event> {
+    for (;;) {
+      const event = this.events.slice(from).find((one) => one.type === type);
+      if (event !== undefined) return event;
+      await new Promise<void>((resolve) => this.#awaited.push(resolve));
+    }
+  }
+}
+
+async function open(session: JsonObject, { model = 'talk', key = testKey } = {}): Promise<Caller> {
+  const caller = new Caller(model, key);
+  await caller.heard('session.created');
+  caller.send('session.update', { session: { type: 'realtime', ...session } });
+  await caller.heard('session.updated');
+  return caller;
+}
+
+const userSays = (text: string) => ({
+  item: { type: 'message', role: 'user', content: [{ type: 'input_text', text }] },
+});
+
+/** A tone, as loud as speech, or silence. */
+function sound(ms: number, level: number): string {
+  const samples = Buffer.alloc(ms * 24 * 2);
+  for (let at = 0; at < samples.length / 2; at += 1)
+    samples.writeInt16LE(Math.round(Math.sin(at / 10) * level * 32_767), at * 2);
+  return samples.toString('base64');
+}
+
+const bodyOf = (path: string) => upstream.requests().findLast((one) => one.path === path)?.body as JsonObject;
+
+test('text in: the chat model answers, and what it says is spoken by the speech model', async () => {
+  const caller = await open({ instructions: 'Be brief.', audio: { output: { voice: 'echo' } } });
+  caller.send('conversation.item.create', userSays('Hello'));
+  caller.send('response.create');
+  const { response } = (await caller.heard('response.done')) as unknown as { response: JsonObject };
+  assert.equal(response.status, 'completed');
+  const { messages } = bodyOf('/v1/chat/completions');
+  assert.deepEqual(messages, [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'Hello' },
+  ]);
+  const said = String((await caller.heard('response.output_audio_transcript.done')).transcript);
+  assert.ok(said.length > 0);
+  assert.equal(bodyOf('/v1/audio/speech').voice, 'echo');
+  const pcm = caller.events
+    .filter(({ type }) => type === 'response.output_audio.delta')
+    .map(({ delta }) => Buffer.from(String(delta), 'base64'));
+  assert.ok(pcm.length > 0 && pcm.every(({ length }) => length > 0 && length % 2 === 0));
+  const from = caller.events.length;
+  caller.send('conversation.item.create', userSays('And now?'));
+  caller.send('response.create');
+  await caller.heard('response.done', from);
+  assert.deepEqual(
+    (bodyOf('/v1/chat/completions').messages as JsonObject[]).map(({ role }) => role),
+    ['system', 'user', 'assistant', 'user'],
+  );
+  caller.realtime.close();
+  await caller.closed;
+});
+
+test('speech in: its end is found, its words are written down, and the answer follows by itself', async () => {
+  const caller = await open({
+    output_modalities: ['text'],
+    audio: {
+      input: { transcription: { model: 'any' }, turn_detection: { type: 'server_vad', silence_duration_ms: 200 } },
+    },
+  });
+  for (const piece of [sound(500, 0), sound(600, 0.3), sound(500, 0.0005)])
+    caller.send('input_audio_buffer.append', { audio: piece });
+  const started = await caller.heard('input_audio_buffer.speech_started');
+  assert.ok(Math.abs(Number(started.audio_start_ms) - 500) <= 40, String(started.audio_start_ms));
+  await caller.heard('input_audio_buffer.speech_stopped');
+  const heard = await caller.heard('conversation.item.input_audio_transcription.completed');
+  assert.equal(heard.item_id, started.item_id);
+  const { response } = (await caller.heard('response.done')) as unknown as { response: { usage: JsonObject } };
+  assert.ok(Number(response.usage.output_tokens) > 0);
+  assert.deepEqual(bodyOf('/v1/chat/completions').messages, [{ role: 'user', content: heard.transcript }]);
+  caller.realtime.close();
+  await caller.closed;
+  // Each step is a row of its own, found by the session's id, and the session is one running request for all of them.
+  const answer = await fetch(`${gateway.url}/admin/v1/requests?account=dev`, {
+    headers: { authorization: `Bearer ${adminKey}` },
+  });
+  const rows = ((await answer.json()) as { data: { endpoint: string; client_request_id: string }[] }).data.slice(0, 2);
+  assert.deepEqual(rows.map(({ endpoint }) => endpoint).sort(), ['chat', 'transcription']);
+  assert.equal(rows[0]!.client_request_id, rows[1]!.client_request_id);
+});
+
+test('sound that the caller commits itself is answered when it asks', async () => {
+  const caller = await open({ output_modalities: ['text'], audio: { input: { turn_detection: null } } });
+  caller.send('input_audio_buffer.append', { audio: sound(300, 0.3) });
+  caller.send('input_audio_buffer.commit');
+  await caller.heard('conversation.item.done');
+  assert.equal(
+    caller.events.some(({ type }) => type === 'response.created'),
+    false,
+  );
+  caller.send('response.create');
+  await caller.heard('response.done');
+  caller.realtime.close();
+  await caller.closed;
+});
+
+test('a used-up plan: the session is told which limit, and closed', async () => {
+  const caller = await open({ output_modalities: ['text'] }, { key: otherKey });
+  caller.send('conversation.item.create', userSays('Hello'));
+  caller.send('response.create');
+  await caller.heard('response.done');
+  caller.send('response.create');
+  const { error } = (await caller.heard('error')) as unknown as { error: JsonObject };
+  assert.equal(error.code, 'quota_exceeded');
+  assert.equal(await caller.closed, 1008);
+});
+
+test('a caller that begins to speak stops the answer, and hears of it', async () => {
+  const caller = await open(
+    { audio: { input: { turn_detection: { type: 'server_vad', create_response: false } } } },
+    { model: 'slow' },
+  );
+  caller.send('conversation.item.create', userSays('Tell me more'));
+  caller.send('response.create');
+  await caller.heard('response.output_audio_transcript.delta');
+  caller.send('input_audio_buffer.append', { audio: sound(200, 0.3) });
+  await caller.heard('input_audio_buffer.speech_started');
+  const { response } = (await caller.heard('response.done')) as unknown as { response: JsonObject };
+  assert.deepEqual(response.status_details, { type: 'cancelled', reason: 'turn_detected' });
+  const asked = await upstream.when(({ aborted, path }) => aborted && path === '/v1/chat/completions');
+  assert.ok(asked.aborted, 'the chat model is left');
+  caller.realtime.close();
+  await caller.closed;
+});
+
+test('functions that the model calls end its response, and their results go to it', async () => {
+  const tools = [
+    { type: 'function', name: 'add', description: 'Adds.', parameters: { type: 'object', properties: {} } },
+  ];
+  const caller = await open({ output_modalities: ['text'], tools });
+  caller.send('conversation.item.create', userSays('call add'));
+  caller.send('response.create');
+  const { response } = (await caller.heard('response.done')) as unknown as { response: { output: JsonObject[] } };
+  const call = response.output.find(({ type }) => type === 'function_call')!;
+  assert.equal(call.name, 'add');
+  const from = caller.events.length;
+  caller.send('conversation.item.create', {
+    item: { type: 'function_call_output', call_id: call.call_id!, output: '3' },
+  });
+  caller.send('response.create');
+  await caller.heard('response.done', from);
+  const messages = bodyOf('/v1/chat/completions').messages as JsonObject[];
+  assert.deepEqual(
+    messages.map(({ role }) => role),
+    ['user', 'assistant', 'tool'],
+  );
+  assert.equal(messages[2]!.tool_call_id, call.call_id);
+  caller.realtime.close();
+  await caller.closed;
+});
