@@ -120,12 +120,12 @@ test('tools that the provider runs are dropped and listed, custom ones become fu
     tools: [
       { type: 'custom', name: 'apply_patch', format: { type: 'grammar', syntax: 'lark', definition: 'start: "x"' } },
       { type: 'tool_search' },
-      { type: 'web_search' },
+      { type: 'code_interpreter' },
     ],
   });
   assert.equal(
     answer.headers.get('x-culvert-dropped'),
-    'tools[0].format, tools.tool_search, tools.web_search, text.verbosity',
+    'tools[0].format, tools.tool_search, tools.code_interpreter, text.verbosity',
   );
   const { output } = (await answer.json()) as { output: JsonObject[] };
   assert.deepEqual([output[0]!.type, output[0]!.input], ['custom_tool_call', 'mock']);
@@ -340,11 +340,11 @@ test('a body above 1 MB, which is read in a worker, is answered alike: custom to
       { role: 'user', content: 'x'.repeat(1_200_000) },
       { role: 'user', content: 'Please call apply_patch' },
     ],
-    tools: [{ type: 'custom', name: 'apply_patch' }, { type: 'web_search' }],
+    tools: [{ type: 'custom', name: 'apply_patch' }, { type: 'code_interpreter' }],
     metadata: { a: 'b' },
     temperature: 0.5,
   });
-  assert.equal(answer.headers.get('x-culvert-dropped'), 'tools.web_search');
+  assert.equal(answer.headers.get('x-culvert-dropped'), 'tools.code_interpreter');
   const response = (await answer.json()) as { output: JsonObject[]; metadata: unknown; temperature: unknown };
   assert.equal(response.output[0]!.type, 'custom_tool_call');
   assert.deepEqual([response.metadata, response.temperature], [{ a: 'b' }, 0.5]);

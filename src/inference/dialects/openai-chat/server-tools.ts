@@ -1,5 +1,5 @@
 import { FailureError, invalid } from '../../../kernel/failure.ts';
-import { isObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { ServerTool, ServerToolsAsked } from '../../neutral/server-tool.ts';
 import type { Result } from '../dialect.ts';
 import { asked, count, openAiServerTool, webSearchTool } from '../server-tool-fields.ts';
@@ -12,10 +12,9 @@ import type { ChatRequest } from './wire.ts';
 export function serverToolsOf(body: ChatRequest): Result<ServerToolsAsked> | null {
   if (!isObject(body.web_search_options) && !Array.isArray(body.tools)) return null;
   return asked(() => {
-    const tools = (body.tools ?? []).flatMap((tool, index): ServerTool[] => {
-      const read = isObject(tool)
-        ? openAiServerTool(tool, { path: `tools[${index}]`, field: `tools.${tool.type}` })
-        : null;
+    const all = (Array.isArray(body.tools) ? body.tools : []).map((tool): JsonObject => (isObject(tool) ? tool : {}));
+    const tools = all.flatMap((tool, index): ServerTool[] => {
+      const read = openAiServerTool(tool, { path: `tools[${index}]`, field: `tools.${tool.type}` });
       if (read?.kind === 'mcp' && read.approval !== 'never') throw noApproval(index);
       return read === null ? [] : [read];
     });
@@ -32,8 +31,8 @@ export function serverToolsOf(body: ChatRequest): Result<ServerToolsAsked> | nul
       tools.push(webSearchTool({ path: 'web_search_options', field: 'web_search_options' }, said));
     }
     if (tools.length === 0) return null;
-    const ownNames = (body.tools ?? []).flatMap(({ function: own, custom }) => {
-      const name = own?.name ?? (isObject(custom) ? custom.name : undefined);
+    const ownNames = all.flatMap(({ function: own, custom }) => {
+      const { name } = isObject(own) ? own : isObject(custom) ? custom : {};
       return typeof name === 'string' ? [name] : [];
     });
     return { tools, callsMax: count(body.max_tool_calls, 'max_tool_calls'), choice: null, ownNames };
