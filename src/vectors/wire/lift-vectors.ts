@@ -52,7 +52,8 @@ export function liftVectors(bytes: Uint8Array, { name, depth }: VectorMember): L
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const parts: Buffer[] = [];
   const vectors: Float32Array[] = [];
-  let room = new Float32Array(Math.ceil(text.length / bytesPerNumber));
+  /** Of one piece for all vectors of a write. */
+  let room = new Float32Array(0);
   let copied = 0;
   let open = 0;
   for (let at = 0; at < text.length; at += 1) {
@@ -68,8 +69,10 @@ export function liftVectors(bytes: Uint8Array, { name, depth }: VectorMember): L
     const read = readNumbers(loaded, text, from);
     if (read === null) return null;
     const { numbers, end } = read;
-    if (numbers.length > room.length)
-      room = new Float32Array(Math.max(numbers.length, (text.length - from) / bytesPerNumber));
+    if (numbers.length > room.length) {
+      const others = depth === 1 ? 0 : (text.length - from) / bytesPerNumber;
+      room = new Float32Array(Math.max(numbers.length, others));
+    }
     room.set(numbers);
     parts.push(text.subarray(copied, from), Buffer.from(`${vectors.length}]`));
     vectors.push(room.subarray(0, numbers.length));
