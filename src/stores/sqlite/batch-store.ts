@@ -9,9 +9,12 @@ export function openSqliteBatchStore(options: {
   /** Hears of housekeeping that failed. For the log. */
   onTrouble: (message: string) => void;
 }): BatchStore {
-  const { close, ...tables } = openTables({ ...options, noun: 'batches', migrations });
+  const { close, ...tables } = openTables({ ...options, noun: 'batches', migrations, waitMaxMs });
   return { ...createBatchStore({ ...tables, skipLocked: '' }), close };
 }
+
+/** A checkpoint of what a batch writes may take longer than callers wait for other databases. */
+const waitMaxMs = 10_000;
 
 /** `batches.db`. A file of its own: it may grow to many GB, and its writes would hold up those of accounts. */
 const migrations: readonly Migration[] = [

@@ -15,10 +15,12 @@ export function openTables(options: {
   /** What it holds, in messages. */
   noun: string;
   migrations: readonly Migration[];
+  /** How long a write waits for a checkpoint; default: as a transaction does. */
+  waitMaxMs?: number;
   /** Hears of housekeeping that failed. For the log. */
   onTrouble: (message: string) => void;
 }): SqlTables & { close(): Promise<void> } {
-  const { file, noun, migrations, onTrouble } = options;
+  const { file, noun, migrations, onTrouble, ...patience } = options;
   const database = openDatabase(file, 'checkpoint', migrationBusyTimeoutMs);
   try {
     migrateKept(database, migrations);
@@ -42,16 +44,23 @@ export function openTables(options: {
   };
   return {
     prefix: '',
-    rows: (sql, values) => transaction(database, () => statement(sql).all(...(values as SqlValue[]))),
+    rows(sql, values) {
+      const begin = /^\s*(SELECT|WITH)\b/.test(sql) ? 'DEFERRED' : 'IMMEDIATE';
+      return transaction(database, () => statement(sql).all(...(values as SqlValue[])), { ...patience, begin });
+    },
     async write(steps) {
-      const changes = await transaction(database, () => {
-        const changed: number[] = [];
-        for (const { sql, values, needed } of steps) {
-          changed.push(Number(statement(sql).run(...(values as SqlValue[])).changes));
-          if (needed === true && changed.at(-1) === 0) break;
-        }
-        return changed;
-      });
+      const changes = await transaction(
+        database,
+        () => {
+          const changed: number[] = [];
+          for (const { sql, values, needed } of steps) {
+            changed.push(Number(statement(sql).run(...(values as SqlValue[])).changes));
+            if (needed === true && changed.at(-1) === 0) break;
+          }
+          return changed;
+        },
+        patience,
+      );
       log.wrote();
       return changes;
     },

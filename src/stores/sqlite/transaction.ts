@@ -6,28 +6,39 @@ import { type Database, isPassing, sqliteBusy, sqliteCode, sqliteLocked } from '
 const busyWaitMaxMs = 250;
 const busyRetryMs = 5;
 
+export interface TransactionOptions {
+  /** `DEFERRED`: it only reads, and waits for no writer. */
+  begin?: 'IMMEDIATE' | 'DEFERRED';
+  /** How long it is tried while another process, or a checkpoint, has the database. */
+  waitMaxMs?: number;
+}
+
 /**
  * One transaction, begun and ended within one turn of the loop: `work` must not wait for anything. While another
  * process writes, the loop goes on and this is tried again; then, or when the disk refuses, a FailureError
  * `quota-unavailable`. Anything else that `work` throws is thrown, with nothing written.
  */
-export async function transaction<T>(database: Database, work: () => T): Promise<T> {
+export async function transaction<T>(
+  database: Database,
+  work: () => T,
+  { begin = 'IMMEDIATE', waitMaxMs = busyWaitMaxMs }: TransactionOptions = {},
+): Promise<T> {
   const sinceMs = performance.now();
   for (;;) {
     try {
-      return atOnce(database, work);
+      return atOnce(database, work, begin);
     } catch (error) {
       const code = sqliteCode(error);
       if (code === null || !isPassing(code)) throw error;
       const busy = code === sqliteBusy || code === sqliteLocked;
-      if (!busy || performance.now() - sinceMs >= busyWaitMaxMs) throw unavailable(error);
+      if (!busy || performance.now() - sinceMs >= waitMaxMs) throw unavailable(error);
     }
     await pause(busyRetryMs);
   }
 }
 
-function atOnce<T>(database: Database, work: () => T): T {
-  database.exec('BEGIN IMMEDIATE');
+function atOnce<T>(database: Database, work: () => T, begin: 'IMMEDIATE' | 'DEFERRED'): T {
+  database.exec(`BEGIN ${begin}`);
   try {
     const result = work();
     database.exec('COMMIT');
