@@ -29,6 +29,8 @@ export interface GatewayServer {
    */
   drain(graceMs: number): Promise<void>;
   readonly draining: boolean;
+  /** Requests whose handlers run. */
+  readonly running: number;
 }
 
 /** How long a balancer has to see /readyz say no before connections are refused, at most. */
@@ -73,6 +75,9 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
   let caps: ConnectionCaps | null = null;
 
   return {
+    get running() {
+      return reception.running;
+    },
     get draining() {
       return reception.state !== 'open';
     },

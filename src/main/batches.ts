@@ -24,6 +24,8 @@ export interface BatchesOptions extends BucketParts {
   books: Pick<Books, 'stores' | 'secrets'>;
   callers: Pick<Callers, 'ring'>;
   storage: { book: StorageBook };
+  /** Requests of callers that run. */
+  running(): number;
   /** For the operator's log. */
   onTrouble(message: string): void;
   /** Called at once with how it is closed. */
@@ -68,7 +70,18 @@ export function openBatches(options: BatchesOptions): readonly Route[] {
       onKept: (tenant, bytes) => options.storage.book.add(accountOfTenant(tenant), 'files', bytes),
     });
     const publicUrl = () => snapshot().config.server.public_url;
-    const parts = { store, files, calls, turns, sealer, clock, retentionMs, publicUrl, onTrouble };
+    const parts = {
+      store,
+      files,
+      calls,
+      turns,
+      sealer,
+      clock,
+      retentionMs,
+      publicUrl,
+      waiting: options.running,
+      onTrouble,
+    };
     const batches = createBatches({ ...parts, charged: (account, ids) => chargedOf(stores.ledger, account, ids) });
     await batches.start(others);
     return { files, batches };

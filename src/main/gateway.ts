@@ -214,7 +214,9 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
 }
 
 /** All routes and the server that has them, which does not listen yet. */
-async function openServer(parts: Omit<RoutesParts, 'dashboard' | 'refusals' | 'bodies' | 'draining' | 'onUnexpected'>) {
+async function openServer(
+  parts: Omit<RoutesParts, 'dashboard' | 'refusals' | 'bodies' | 'draining' | 'running' | 'onUnexpected'>,
+) {
   const { options, services, callers, books, metrics } = parts;
   const { log } = options;
   const { clock, admission, snapshot } = services;
@@ -237,6 +239,7 @@ async function openServer(parts: Omit<RoutesParts, 'dashboard' | 'refusals' | 'b
     bodies,
     onUnexpected,
     draining: () => server.draining,
+    running: () => server.running,
   });
   const server = createGatewayServer({
     clock,

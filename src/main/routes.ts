@@ -76,6 +76,8 @@ export interface RoutesParts {
   /** The proxies of the environment. */
   proxyOf: ProxyOf;
   draining(): boolean;
+  /** Requests whose handlers run. */
+  running(): number;
   /** Resolves when the server listens: what nobody waits for begins then. */
   listening: Promise<void>;
   onTrouble(message: string): void;

@@ -13,6 +13,7 @@ import type { LineCalls } from './line-calls.ts';
 import { createLineNotes, type LineNotes } from './line-notes.ts';
 import { type LineEnd, resultLine } from './line-result.ts';
 import { linesOf } from './lines-of.ts';
+import { createLoopRoom } from './loop-room.ts';
 import type { StoredFile, StoredFiles } from './stored-files.ts';
 
 export interface BatchParts {
@@ -27,6 +28,8 @@ export interface BatchParts {
   clock: Clock;
   retentionMs(): number;
   publicUrl(): string | undefined;
+  /** Callers of this process who wait for an answer now. */
+  waiting(): number;
 }
 
 interface BatchRun extends BatchParts {
@@ -151,6 +154,7 @@ async function answerLines(run: BatchRun, input: StoredFile): Promise<void> {
 
   try {
     const known = knownLines(run);
+    const loopRoom = createLoopRoom(run.waiting);
     let seq = 0;
     for await (const bytes of linesOf(run.files.read(input), lineBytesMax)) {
       seq += 1;
@@ -162,6 +166,7 @@ async function answerLines(run: BatchRun, input: StoredFile): Promise<void> {
         await Promise.race(running);
       }
       await rest(work);
+      await loopRoom();
       const turn = await turns.take(batch.tenant, halt.signal).catch(() => null);
       if (turn === null) break;
       begin({ seq, bytes, before }, turn);

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Lease } from '../../kernel/leased-jobs.ts';
 import type { BatchStore, BegunNow, EndedLine } from '../../metering/batch-store.ts';
 
@@ -27,9 +28,9 @@ export function createLineNotes(store: Pick<BatchStore, 'note'>, lease: Lease): 
 
   async function write(): Promise<void> {
     isWriting = true;
-    // All of this turn of the loop go together.
-    await null;
     while (begun.length + ended.length > 0) {
+      // All of this turn of the loop go together.
+      await nextTurn();
       const some = { begun: begun.splice(0, notedAtOnce), ended: ended.splice(0, notedAtOnce) };
       try {
         const lines = { begun: some.begun.map(({ line }) => line), ended: some.ended.map(({ line }) => line) };
