@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { toFile } from 'openai';
 import { otherKey, startGateway, testKey } from '../start-gateway.ts';
-import { beginBatch, chatLine, openAi } from './world.ts';
+import { s3Keys, s3Missing, startS3 } from '../start-s3.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { batchWhen, beginBatch, chatLine, hasEnded, openAi, resultsIn } from './world.ts';
 
 test('a file is uploaded, listed, read and deleted by the official SDK', async (t) => {
   const { url } = await startGateway(t);
@@ -110,3 +112,37 @@ test('a file that a batch still reads is not deleted', async (t) => {
 
 /** Its port is closed: lines wait. */
 const gone = { gone: { type: 'openai', base_url: 'http://127.0.0.1:9/v1', api_key: 'k' } };
+
+test('where a bucket is configured the contents lie there, sealed, and go with their file', {
+  skip: s3Missing,
+}, async (t) => {
+  const s3 = await startS3(t, 'pics');
+  const { url } = await startGateway(t, {
+    storage: {
+      files: 's3://pics/a',
+      s3: { endpoint: s3.url, ...s3Keys },
+      secret: 'a secret of thirty-two bytes or more',
+    },
+    providers: { chat: { type: 'openai', base_url: `${(await upstreamFor(t)).url}/v1`, api_key: 'k' } },
+    models: { chat: { targets: ['chat/mock/ok'] } },
+  });
+  const client = openAi(url, testKey);
+  const content = Buffer.from('the words of a caller. '.repeat(100_000));
+  const { id } = await client.files.create({ file: await toFile(content, 'x'), purpose: 'user_data' });
+  const keys = s3.keys('pics');
+  assert.equal(keys.length, 3);
+  assert.ok(keys.every((key) => /^a\/uploads\/\w+\.part$/.test(key)));
+  assert.doesNotMatch(s3.text('pics', keys[0]!), /the words/);
+  assert.ok(Buffer.from(await (await client.files.content(id)).arrayBuffer()).equals(content));
+  await client.files.delete(id);
+  assert.deepEqual(s3.keys('pics'), []);
+  const batch = await beginBatch(client, [chatLine('one')]);
+  const { output_file_id } = await batchWhen(client, batch.id, hasEnded);
+  assert.equal((await resultsIn(client, output_file_id)).length, 1);
+});
+
+async function upstreamFor(t: TestContext) {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  return upstream;
+}
