@@ -12,6 +12,12 @@ const idPrefixes: Readonly<Record<string, string>> = {
   custom_tool_call_output: 'ctco',
   reasoning: 'rs',
   compaction: 'cmp',
+  web_search_call: 'ws',
+  file_search_call: 'fs',
+  mcp_list_tools: 'mcpl',
+  mcp_call: 'mcp',
+  mcp_approval_request: 'mcpr',
+  mcp_approval_response: 'mcpa',
 };
 
 /** The items of `input`: a text alone is a message of the user's. */
