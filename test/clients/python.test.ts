@@ -3,7 +3,9 @@ import { execFile, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { openToolsWorld } from '../server-tools/world.ts';
 import { overUpstreams, startGateway } from '../start-gateway.ts';
+import { startMcpServer } from '../start-mcp-server.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { startAwkwardSite } from '../tools/awkward-site.ts';
 
@@ -82,6 +84,18 @@ test('openai for Python: embeddings over every format, and the models that are a
   await gateway.modelsKnown;
   const looks = await run('openai_embeddings_sdk.py', [gateway.url, gateway.key, ...aliases, 'culvert-lexical-1024']);
   assert.ok(looks >= 50);
+});
+
+test('openai-agents for Python: state, own and hosted tools, MCP, approvals and handoffs over every format', {
+  skip: skipWithout('openai-agents', 'agents'),
+}, async (t) => {
+  const server = await startMcpServer(t);
+  const { gateway } = await openToolsWorld(t, { fetch: { allow_private: [server.place] } });
+  const collections = '/v1/vectors/collections';
+  await gateway.fetch(collections, { json: { name: 'docs', embedding_model: 'culvert-lexical-1024' } });
+  await gateway.fetch(`${collections}/docs/points`, { json: { points: [{ id: 1, payload: { text: 'mock' } }] } });
+  const args = [gateway.url, gateway.key, server.url, 'chat', 'claude', 'native'];
+  assert.ok((await run('openai_agents_sdk.py', args)) >= 60);
 });
 
 test('qdrant-client for Python: collections and points, below /v1/vectors and at the root', {

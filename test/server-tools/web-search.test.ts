@@ -62,6 +62,18 @@ for (const [model, path] of Object.entries(paths)) {
   });
 }
 
+for (const model of Object.keys(paths)) {
+  test(`an answer with a search is kept here, and can be continued (${model})`, async () => {
+    const first = await openai.responses.create({ model, input: 'I am Ada. Please call web_search', tools });
+    assert.equal((await openai.responses.retrieve(first.id)).output.length, 2);
+    sent();
+    await openai.responses.create({ model, input: 'Who am I?', previous_response_id: first.id, tools });
+    const told = JSON.stringify(sent());
+    for (const words of ['I am Ada.', first.output_text, 'Who am I?']) assert.ok(told.includes(words), words);
+    assert.doesNotMatch(told, /web_search_call/);
+  });
+}
+
 test('every turn and every search is a row of its own, which names the request', async () => {
   const before = (await rows()).length;
   const { response } = await openai.responses

@@ -71,7 +71,7 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
       if ('kind' in plan) return turn === null ? plan : asNotFound(failureInCallersWords(plan, turn), request);
       if (turn === null) return { ...plan, keeper: 'nobody' };
       const bound = inCallersWords(plan.bound, turn);
-      return { ...plan, bound, keeper: await keeperOf(services, snapshot, call.principal, turn, plan.query.targets) };
+      return { ...plan, bound, keeper: await keeperOf(services, snapshot, call.principal, turn, plan) };
     },
     trials(asked, job) {
       const trials = chat.trials(asked, job);
@@ -147,12 +147,14 @@ async function keeperOf(
   { providers }: Snapshot,
   principal: Principal,
   { store, conversation, continues }: Turn,
-  candidates: readonly RouteCandidate[],
+  { query, tools }: ChatPlan,
 ): Promise<TurnPlan['keeper']> {
   // A conversation gets its items whatever the request says of the response itself.
   if (!store && conversation === null) return 'nobody';
   // What a provider keeps is continued there alone.
-  if (continues === 'provider' || (continues === 'nothing' && oneKeeps(candidates, providers))) return 'provider';
+  if (continues === 'provider') return 'provider';
+  // An answer of several turns is no response that a provider has.
+  if (continues === 'nothing' && tools === undefined && oneKeeps(query.targets, providers)) return 'provider';
   const mayBeKept = keepsFor(now(), principal) && (await storage.mayKeep(principal.account)) === null;
   return mayBeKept ? 'gateway' : 'nobody';
 }
