@@ -53,6 +53,7 @@ const pip = spawnSync(
     '--target',
     python,
     'openai==3.52.0',
+    'openai-agents==0.24.0',
     'anthropic==2.11.0',
     'google-genai==3.4.0',
     'qdrant-client==1.20.0',
