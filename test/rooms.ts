@@ -79,7 +79,7 @@ export const rooms: readonly Room[] = [
     mayImport: ['src/kernel', 'src/ledger'],
     typesOnly: ['src/auth', 'src/metering', 'src/vectors', 'src/tools'],
   },
-  { path: 'src/admin', mayImport: ['src/inference/endpoints'], typesOnly: ['src/vectors', 'src/tools'] },
+  { path: 'src/admin', mayImport: ['src/inference/endpoints'], typesOnly: ['src/vectors', 'src/tools', 'src/mcp'] },
   {
     path: 'src/http',
     mayImport: [

@@ -14,6 +14,7 @@ import { explainOperations } from './explain.ts';
 import { healthOperations } from './health.ts';
 import { createKeptRecords } from './kept.ts';
 import { keyOperations } from './keys.ts';
+import { mcpServerOperations } from './mcp-servers.ts';
 import { modelSetupOperations } from './model-setup.ts';
 import { modelOperations } from './models.ts';
 import { openApiOf } from './open-api.ts';
@@ -48,6 +49,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...providerDraftOperations(parts),
     ...providerSetupOperations(parts, kept),
     ...providerCredentialOperations(parts, kept),
+    ...mcpServerOperations(parts, kept),
     ...modelOperations(parts, kept),
     ...modelSetupOperations(parts, kept),
     ...windowOperations(parts, records),

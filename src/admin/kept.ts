@@ -1,6 +1,6 @@
 import type { AuditEntry, Change, CredentialRow, KeptRow, Stored } from '../auth/account-store.ts';
 import { openDefinition, openKept } from '../auth/kept-secrets.ts';
-import { fragmentKey, type LeftOut, type Merged, mergeKept } from '../config/merge-kept.ts';
+import { fragmentKey, type LeftOut, type Merged, mergeKept, tableOf, tablePath } from '../config/merge-kept.ts';
 import { formatPath } from '../config/problem.ts';
 import { connectProviders } from '../inference/models/connections.ts';
 import { type Failure, invalid } from '../kernel/failure.ts';
@@ -10,11 +10,11 @@ import type { AdminParts } from './parts.ts';
 
 export type KeptKind = KeptRow['kind'];
 
-/** Providers and models in the store. */
+/** Providers, models and MCP servers in the store. */
 export type KeptRows = Pick<Stored, 'kept' | 'credentials'>;
 
 /**
- * Largest number of stored providers and models. Each change checks all of them, which takes some 70 ms for this many.
+ * Largest number of stored providers, models and MCP servers. Each change checks all of them, which takes some 70 ms for this many.
  */
 const keptMax = 1_000;
 /** A change that others overtake is made anew so often. */
@@ -65,7 +65,7 @@ export function createKeptRecords(parts: AdminParts, records: Records): KeptReco
       if (before.kept.length >= keptMax) {
         refuse({
           kind: 'conflict',
-          message: `There are ${keptMax} providers and models already, as many as there may be. Remove some first.`,
+          message: `There are ${keptMax} providers, models and MCP servers already, as many as there may be. Remove some first.`,
         });
       }
       if (rowIn(before, kind, name) !== null) refuse(taken(kind, name));
@@ -83,7 +83,7 @@ export function createKeptRecords(parts: AdminParts, records: Records): KeptReco
         if (planned.after !== null) check(parts, before, planned.after, { kind, name });
         if ((await write(planned, actor)) === 'done') return;
         if (tries === triesMax)
-          refuse({ kind: 'conflict', message: `Others keep changing the ${kind} '${name}'. Try again.` });
+          refuse({ kind: 'conflict', message: `Others keep changing the ${noun[kind]} '${name}'. Try again.` });
       }
     },
   };
@@ -106,7 +106,7 @@ export function withRow({ kept, credentials }: KeptRows, row: KeptRow): KeptRows
 export function writtenOf(parts: AdminParts, row: KeptRow): Record<string, unknown> {
   const definition = openDefinition(parts.setup.sealer(), row);
   if (definition !== null) return definition;
-  const message = `The ${row.kind} '${row.name}' was sealed with another storage.secret than this server has. Add that secret to storage.earlier_secrets, or remove the ${row.kind} and create it again.`;
+  const message = `The ${noun[row.kind]} '${row.name}' was sealed with another storage.secret than this server has. Add that secret to storage.earlier_secrets, or remove the ${noun[row.kind]} and create it again.`;
   return refuse({ kind: 'conflict', message });
 }
 
@@ -159,7 +159,9 @@ function keysIn(value: unknown): string[] {
   return Object.entries(value).flatMap(([key, child]) => [key, ...keysIn(child)]);
 }
 
-export const nameField = { provider: 'name', model: 'id' } as const;
+export const nameField = { provider: 'name', model: 'id', mcp: 'name' } as const;
+
+const noun = { provider: 'provider', model: 'model', mcp: 'MCP server' } as const;
 
 function whyLeft(why: LeftOut): string {
   return why.kind === 'shadowed' ? 'the file has an entry of this name' : `${formatPath(why.path)}: ${why.message}`;
@@ -168,8 +170,8 @@ function whyLeft(why: LeftOut): string {
 /** Entries of the file or the environment are changed there. */
 export function declared({ setup, configFile }: AdminParts, kind: KeptKind, name: string): Failure {
   const file = setup.file();
-  const inFile = Object.hasOwn(kind === 'provider' ? file.providers : file.models, name);
-  const key = formatPath([`${kind}s`, name]);
+  const inFile = Object.hasOwn(tableOf(file, kind), name);
+  const key = formatPath([...tablePath[kind], name]);
   const message = inFile
     ? `${key} is set in ${configFile ?? 'the configuration'}. Change it there.`
     : `The provider '${name}' comes from a key in the environment. Take another name, or unset that variable.`;
@@ -178,12 +180,12 @@ export function declared({ setup, configFile }: AdminParts, kind: KeptKind, name
 
 function notKept(parts: AdminParts, kind: KeptKind, name: string): Failure {
   const file = parts.setup.file();
-  const table = kind === 'provider' ? file.providers : file.models;
-  if (Object.hasOwn(table, name)) return declared(parts, kind, name);
+  if (Object.hasOwn(tableOf(file, kind), name)) return declared(parts, kind, name);
   const { providers, models } = parts.snapshot();
-  const there = kind === 'provider' ? providers.has(name) : models.all().some(({ id }) => id === name);
+  const there =
+    kind === 'provider' ? providers.has(name) : kind === 'model' && models.all().some(({ id }) => id === name);
   const shown = name.slice(0, 256);
-  if (!there) return { kind: 'not-found', message: `There is no ${kind} '${shown}'.` };
+  if (!there) return { kind: 'not-found', message: `There is no ${noun[kind]} '${shown}'.` };
   const message =
     kind === 'provider'
       ? `The provider '${shown}' was found automatically and is not stored, so there is nothing to change. Create one with another name.`
@@ -192,11 +194,11 @@ function notKept(parts: AdminParts, kind: KeptKind, name: string): Failure {
 }
 
 function taken(kind: KeptKind, name: string): Failure {
-  return { kind: 'conflict', message: `A ${kind} '${name}' exists already.` };
+  return { kind: 'conflict', message: `${kind === 'mcp' ? 'An' : 'A'} ${noun[kind]} '${name}' exists already.` };
 }
 
 function changed({ kind, name, version, updatedBy, updatedMs }: KeptRow, known: number): Failure {
   const at = new Date(updatedMs).toISOString();
-  const message = `${updatedBy} changed the ${kind} '${name}' in the meantime, at ${at}. It has version ${version} now; yours was ${known}. Read \`current\` and change that.`;
+  const message = `${updatedBy} changed the ${noun[kind]} '${name}' in the meantime, at ${at}. It has version ${version} now; yours was ${known}. Read \`current\` and change that.`;
   return { kind: 'conflict', message };
 }

@@ -10,6 +10,7 @@ import type { Health } from '../inference/routing/health.ts';
 import type { Transport } from '../inference/transport/upstream-call.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Sealer } from '../kernel/seal.ts';
+import type { UpstreamServers } from '../mcp/upstream-servers.ts';
 import type { Counters } from '../metering/counters.ts';
 import type { Ledger } from '../metering/ledger.ts';
 import type { PlanBook } from '../metering/plan-book.ts';
@@ -37,6 +38,8 @@ export interface AdminParts {
   vectors(): Promise<VectorOperator>;
   /** Engines of web search. */
   engines: EngineOperator;
+  /** MCP servers elsewhere; null where no server runs. */
+  mcp: Pick<UpstreamServers, 'get'> | null;
   /** Sessions of the dashboard; null when no server runs, or it has none. */
   sessions: Sessions | null;
   /** The configuration file as messages name it; null when there is none. */

@@ -88,7 +88,7 @@ function applied(held: Stored, change: Change): Stored | 'exists' | 'absent' {
       const which = isAt({ kind: change.of, name: change.name }, change.was);
       if (!held.kept.some(which)) return 'absent';
       const kept = held.kept.filter((row) => !which(row));
-      if (change.of === 'model') return { ...held, kept };
+      if (change.of !== 'provider') return { ...held, kept };
       return { ...held, kept, credentials: held.credentials.filter(({ provider }) => provider !== change.name) };
     }
     case 'create-credential':

@@ -124,11 +124,11 @@ export interface PlanRow {
   updatedMs: number;
 }
 
-/** A provider or model that was set up while Culvert ran: a fragment of culvert.yaml. */
+/** A provider, model or MCP server that was set up while Culvert ran: a fragment of culvert.yaml. */
 export interface KeptRow {
-  kind: 'provider' | 'model';
+  kind: 'provider' | 'model' | 'mcp';
   name: string;
-  /** As under `providers.NAME` or `models.NAME`, without the values in `sealed`. Config's own schemas check it. */
+  /** As under `providers.NAME`, `models.NAME` or `mcp.servers.NAME`, without the values in `sealed`. Config's own schemas check it. */
   definition: Readonly<Record<string, unknown>>;
   /** Members of the definition that may hold secrets, as JSON under `storage.secret`, base64; null: it has none. */
   sealed: string | null;

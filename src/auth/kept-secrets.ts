@@ -2,7 +2,7 @@ import { fragmentKey, type KeptFragment } from '../config/merge-kept.ts';
 import type { Sealer } from '../kernel/seal.ts';
 import type { CredentialRow, KeptRow, Stored } from './account-store.ts';
 
-/** Members of a provider's definition that may hold secrets. Its credentials have rows of their own. */
+/** Members of a provider's or an MCP server's definition that may hold secrets. Credentials have rows of their own. */
 const secretMembers: ReadonlySet<string> = new Set(['headers', 'proxy', 'tls']);
 
 /** A definition for the store: possible secrets are taken out and sealed. It has no `credentials` and no `api_key`. */
@@ -11,7 +11,7 @@ export function sealDefinition(
   row: Pick<KeptRow, 'kind' | 'name'>,
   definition: Readonly<Record<string, unknown>>,
 ): Pick<KeptRow, 'definition' | 'sealed'> {
-  const isSecret = (member: string) => row.kind === 'provider' && secretMembers.has(member);
+  const isSecret = (member: string) => row.kind !== 'model' && secretMembers.has(member);
   const plain = Object.entries(definition).filter(([member]) => !isSecret(member));
   const secret = Object.entries(definition).filter(([member]) => isSecret(member));
   return {

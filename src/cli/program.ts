@@ -31,6 +31,11 @@ const subjects: readonly (readonly [name: string, description: string, load: () 
   ['operators', 'create, list and remove who administers, and as what', () => import('./commands/operators.ts')],
   ['dashboard', 'open the dashboard of the running server, logged in', () => import('./commands/dashboard.ts')],
   ['providers', 'list, add, test and remove providers while servers run', () => import('./commands/providers.ts')],
+  [
+    'mcp-servers',
+    'list, add, test and remove MCP servers while servers run',
+    () => import('./commands/mcp-servers.ts'),
+  ],
   ['config', 'export the configuration with what was set up at run time', () => import('./commands/config.ts')],
   ['secret', 'rotate the secret that seals stored credentials', () => import('./commands/secret.ts')],
   ['audit', 'show who changed accounts, keys and plans, newest first', () => import('./commands/audit.ts')],

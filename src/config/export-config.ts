@@ -1,7 +1,7 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, parseDocument, type YAMLMap } from 'yaml';
 import { providersInEnvironment } from '../inference/providers/catalog.ts';
 import type { Env } from './check.ts';
-import type { KeptFragment } from './merge-kept.ts';
+import { type KeptFragment, tablePath } from './merge-kept.ts';
 import type { ConfigPath } from './problem.ts';
 import { holdsSecret, secretKeys } from './redact.ts';
 import { isMasked, maskReferences, restoreReferences } from './references.ts';
@@ -67,7 +67,8 @@ export function exportConfig(parts: {
     }
   }
   for (const { kind, name, definition } of fragments) {
-    setIn([`${kind}s`, name], writtenOf(definition, [`${kind}s`, name], names));
+    const path = [...tablePath[kind], name];
+    setIn(path, writtenOf(definition, path, names));
   }
   for (const [name, { all_models }] of Object.entries(inForce.providers)) {
     if (all_models !== file.providers[name]?.all_models) setIn(['providers', name, 'all_models'], all_models);

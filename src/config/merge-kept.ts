@@ -3,16 +3,17 @@ import type { Env } from './check.ts';
 import { crossCheck } from './cross-check.ts';
 import { namedProviders } from './environment-providers.ts';
 import type { PathProblem } from './problem.ts';
-import type { Config, ModelConfig, ProviderConfig } from './schema.ts';
+import type { Config, McpServerConfig, ModelConfig, ProviderConfig } from './schema.ts';
 import { checkAgainst } from './schema-issues.ts';
+import { mcpServersSchema } from './schema-mcp.ts';
 import { modelsSchema } from './schema-models.ts';
 import { providersSchema } from './schema-providers.ts';
 
-/** A provider or model that was set up while Culvert ran, as the file would have it, secrets in their places. */
+/** A provider, model or MCP server that was set up while Culvert ran, as the file would have it, secrets in their places. */
 export interface KeptFragment {
-  kind: 'provider' | 'model';
+  kind: 'provider' | 'model' | 'mcp';
   name: string;
-  /** As under `providers.NAME` or `models.NAME`. */
+  /** As under `providers.NAME`, `models.NAME` or `mcp.servers.NAME`. */
   definition: Readonly<Record<string, unknown>>;
 }
 
@@ -33,7 +34,7 @@ export function fragmentKey({ kind, name }: Pick<KeptFragment, 'kind' | 'name'>)
   return `${kind} ${name}`;
 }
 
-type Used = Pick<KeptFragment, 'kind' | 'name'> & { value: ProviderConfig | ModelConfig };
+type Used = Pick<KeptFragment, 'kind' | 'name'> & { value: ProviderConfig | ModelConfig | McpServerConfig };
 
 /**
  * Merges stored entries under the file's configuration: names of the file and the environment win. Each entry gets the
@@ -60,14 +61,28 @@ export function mergeKept(config: Config, fragments: readonly KeptFragment[], en
 }
 
 function checkFragment(base: Config, { kind, name, definition }: KeptFragment): LeftOut | { kind: 'used'; used: Used } {
-  if (Object.hasOwn(kind === 'provider' ? base.providers : base.models, name)) return { kind: 'shadowed' };
-  const schema: z.ZodType<Record<string, ProviderConfig | ModelConfig>> =
-    kind === 'provider' ? providersSchema : modelsSchema;
+  if (Object.hasOwn(tableOf(base, kind), name)) return { kind: 'shadowed' };
+  if (kind === 'mcp' && Object.hasOwn(definition, 'command')) {
+    return { kind: 'unusable', path: ['command'], message: 'only the configuration file can name a program' };
+  }
+  const schema: z.ZodType<Record<string, Used['value']>> = schemas[kind];
   const checked = checkAgainst(schema, { [name]: definition });
   if (checked.ok) return { kind: 'used', used: { kind, name, value: checked.value[name]! } };
   const { path, message } = checked.problems[0]!;
   return { kind: 'unusable', path: path.slice(1), message };
 }
+
+const schemas = { provider: providersSchema, model: modelsSchema, mcp: mcpServersSchema };
+
+/** The table of a configuration in which fragments of this kind stand, and its path. */
+export function tableOf(
+  { providers, models, mcp }: Config,
+  kind: KeptFragment['kind'],
+): Readonly<Record<string, unknown>> {
+  return { provider: providers, model: models, mcp: mcp.servers }[kind];
+}
+
+export const tablePath = { provider: ['providers'], model: ['models'], mcp: ['mcp', 'servers'] } as const;
 
 function merged(base: Config, used: readonly Used[]): Config {
   const of = (kind: Used['kind']) =>
@@ -81,6 +96,7 @@ function merged(base: Config, used: readonly Used[]): Config {
     ...base,
     providers: stay ? withAllModels(providers) : providers,
     models: { ...base.models, ...keptModels },
+    mcp: { ...base.mcp, servers: { ...base.mcp.servers, ...(of('mcp') as Config['mcp']['servers']) } },
   };
 }
 

@@ -5,14 +5,36 @@ import { headersSchema } from './schema-route.ts';
 /** What stands between the name of a server and that of its tool. */
 export const mcpSeparator = '__';
 
-const serverName = z
-  .string()
+/** Fits into the name of a tool, and into the scheme of an address. */
+export const mcpServerName = z
+  .string({ error: "expected a server's name" })
   .regex(
     /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/,
     'a server has small letters, digits and single hyphens in its name, a letter first',
   )
   .max(32, 'the name of a server has at most 32 characters')
   .meta({ kind: 'name' });
+
+const oftenSet = {
+  headers: headersSchema('Headers sent with every message to the url.'),
+  tools: z
+    .strictObject({
+      allow: globs()
+        .optional()
+        .describe('Tools and prompts that are offered; * stands for any characters. Default: all.'),
+      deny: globs().default([]).describe('Those of them that are not.'),
+    })
+    .prefault({})
+    .describe('Which of its tools and prompts are offered.'),
+  timeout: duration({ min: '10ms', max: '1h' }).prefault('60s').describe('Longest time of a call.'),
+  max_bytes: size({ max: '64mb' }).prefault('4mb').describe('Most bytes of an answer, decoded.'),
+};
+
+/** A server that is set up while Culvert runs: none that is a program. */
+export const mcpUrlServerSchema = z.strictObject({
+  url: httpUrl().describe('Its address, for Streamable HTTP.'),
+  ...oftenSet,
+});
 
 export const mcpServerSchema = z
   .strictObject({
@@ -30,30 +52,19 @@ export const mcpServerSchema = z
     processes: positiveInt(100)
       .default(8)
       .describe('Most processes of the program at one time. Each key that calls it has one of its own.'),
-    headers: headersSchema('Headers sent with every message to the url.'),
-    tools: z
-      .strictObject({
-        allow: globs()
-          .optional()
-          .describe('Tools, prompts that are offered; * stands for any characters. Default: all.'),
-        deny: globs().default([]).describe('Those of them that are not.'),
-      })
-      .prefault({})
-      .describe('Which of its tools and prompts are offered.'),
-    timeout: duration({ min: '10ms', max: '1h' }).prefault('60s').describe('Longest time of a call.'),
-    max_bytes: size({ max: '64mb' }).prefault('4mb').describe('Most bytes of an answer, decoded.'),
+    ...oftenSet,
   })
   .refine(({ url, command }) => (url === undefined) !== (command === undefined), {
     error: 'give either url or command',
   })
   .describe('An MCP server elsewhere.');
 
+export const mcpServersSchema = z
+  .record(mcpServerName, mcpServerSchema)
+  .default({})
+  .describe(`MCP servers whose tools are offered at /mcp, as \`NAME${mcpSeparator}TOOL\`, by their names.`);
+
 /** MCP servers whose tools are offered here. */
 export const mcpSchema = z
-  .strictObject({
-    servers: z
-      .record(serverName, mcpServerSchema)
-      .default({})
-      .describe(`MCP servers whose tools are offered at /mcp, as \`NAME${mcpSeparator}TOOL\`, by their names.`),
-  })
+  .strictObject({ servers: mcpServersSchema })
   .describe('MCP servers elsewhere, whose tools keys may call here.');

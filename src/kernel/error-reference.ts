@@ -171,7 +171,7 @@ const providerErrors = {
     cause:
       'The MCP server that has the tool gave no result: it could not be reached, took too long, or its answer was too large or no answer at all. `message` says which.',
     remedy:
-      'Try again, or ask an operator to look at the server. The log says when a server goes down. Its `timeout` and `max_bytes` are in the configuration.',
+      'Try again, or ask an operator to look at the server: `culvert mcp-servers list` shows its state. Its `timeout` and `max_bytes` are in the configuration.',
   },
   'no-target': {
     cause:

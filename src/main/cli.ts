@@ -139,6 +139,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     transport,
     vectors: own.vectors,
     engines: ownEngines(config, snapshot, transport),
+    mcp: null,
     sessions: null,
     configFile,
     configText: () => configText(configFile),

@@ -96,9 +96,8 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   const { ring, plans } = callers;
 
   const onKept = (bytes: number) => parts.storage.room.taken(bytes);
-  const vectors = await openVectors({ ...parts, config, folder, stores, clock, onKept });
+  const vectors = opened(parts, await openVectors({ ...parts, config, folder, stores, clock, onKept }));
   parts.storage.count({ vectors: vectors.keptBytes, uploads: services.spool.bytesOf });
-  parts.opened(vectors.close);
   const background = opened(parts, createBackgroundRuns(services));
   const pageModel = createPageModel(services, ring);
   const tools = openTools({
@@ -149,6 +148,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
         transport,
         vectors: async () => createVectorOperator(vectors.store),
         engines: tools.engines,
+        mcp: mcp.servers,
         sessions: parts.dashboard?.sessions ?? null,
         configFile: options.configFile,
         configText: options.configText,

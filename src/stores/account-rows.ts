@@ -63,7 +63,7 @@ export interface PlanColumns {
 }
 
 export interface KeptColumns {
-  kind: 'provider' | 'model';
+  kind: 'provider' | 'model' | 'mcp';
   name: string;
   definition: string;
   sealed: string | null;

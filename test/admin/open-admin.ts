@@ -112,6 +112,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     health,
     transport,
     vectors: async () => createVectorOperator(vectors()),
+    mcp: null,
     engines: createEngineOperator({
       transport,
       clock,

@@ -29,3 +29,12 @@ export const keptMigration: Migration = {
     );
   `,
 };
+
+export const keptMcpMigration: Migration = {
+  version: 22,
+  name: 'MCP servers set up at run time',
+  sql: `
+    ALTER TABLE culvert.kept DROP CONSTRAINT kept_kind_check;
+    ALTER TABLE culvert.kept ADD CONSTRAINT kept_kind_check CHECK (kind IN ('provider', 'model', 'mcp'));
+  `,
+};

@@ -4,7 +4,7 @@ import { batchMigration } from './batch-store.ts';
 import { booksMigration } from './books-id.ts';
 import { crawlMigration, crawlTurnMigration } from './crawl-schema.ts';
 import { culvertMigration } from './culvert-schema.ts';
-import { keptMigration } from './kept-schema.ts';
+import { keptMcpMigration, keptMigration } from './kept-schema.ts';
 import { leaseMigration } from './lease-schema.ts';
 import { ledgerMigration, nameTablesMigration, trafficMigration, usageSourceMigration } from './ledger-schema.ts';
 import { pageMigration, pageVariantMigration } from './page-schema.ts';
@@ -37,4 +37,5 @@ export const migrations: readonly Migration[] = [
   alertMigration,
   responseMigration,
   batchMigration,
+  keptMcpMigration,
 ];

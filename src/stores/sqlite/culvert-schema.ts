@@ -285,4 +285,24 @@ export const culvertMigrations: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
     `,
   },
+  {
+    version: 10,
+    name: 'MCP servers set up at run time',
+    sql: `
+      ALTER TABLE kept RENAME TO kept_9;
+      CREATE TABLE kept (
+        kind TEXT NOT NULL CHECK (kind IN ('provider', 'model', 'mcp')),
+        name TEXT NOT NULL,
+        definition TEXT NOT NULL,
+        sealed TEXT,
+        version INTEGER NOT NULL,
+        created_ms INTEGER NOT NULL,
+        updated_ms INTEGER NOT NULL,
+        updated_by TEXT NOT NULL,
+        PRIMARY KEY (kind, name)
+      ) STRICT, WITHOUT ROWID;
+      INSERT INTO kept SELECT * FROM kept_9;
+      DROP TABLE kept_9;
+    `,
+  },
 ];
