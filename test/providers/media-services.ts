@@ -79,6 +79,37 @@ const services: Readonly<Record<string, Service>> = {
     const fits = pathname === '/v1/images/generations' && isObject(body) && body.response_format === 'b64_json';
     return fits ? json({ created: 1, data: [{ b64_json: picture }] }) : null;
   },
+  bfl({ method, body, headers }, { pathname, searchParams }) {
+    if (pathname === '/picture.png') return { type: 'image/png', body: png() };
+    if (headers['x-key'] === undefined) return null;
+    const origin = `http://${headers.host}/bfl`;
+    if (method === 'GET' && pathname === '/v1/get_result') {
+      const id = searchParams.get('id')!;
+      return json({
+        id,
+        ...(lookedAt(id) ? { status: 'Ready', result: { sample: `${origin}/picture.png` } } : { status: 'Pending' }),
+      });
+    }
+    const fits = pathname === '/v1/flux-2-pro' && isObject(body) && body.width === 1_024 && body.height === 1_024;
+    const id = `task-${looks.size}`;
+    return fits && body.prompt ? json({ id, polling_url: `${origin}/v1/get_result?id=${id}` }) : null;
+  },
+  assemblyai({ method, body, headers, bytes }, { pathname }) {
+    if (headers.authorization === undefined || headers.authorization.includes(' ')) return null;
+    if (pathname === '/v2/upload') {
+      const fits = bytes.length > 0 && headers['content-type'] === 'application/octet-stream';
+      return fits ? json({ upload_url: 'https://cdn.example/upload/1' }) : null;
+    }
+    if (method === 'POST') {
+      const fits = pathname === '/v2/transcript' && isObject(body) && Array.isArray(body.speech_models);
+      return fits && body.audio_url ? json({ id: `transcript-${looks.size}`, status: 'queued' }) : null;
+    }
+    const id = pathname.split('/').at(-1)!;
+    if (!lookedAt(id)) return json({ id, status: 'processing' });
+    const words = [{ text: 'Hello', start: 0, end: 400, confidence: 0.9, speaker: 'A' }];
+    const utterances = [{ text: said, start: 0, end: 1_000, speaker: 'A', words }];
+    return json({ id, status: 'completed', text: said, words, utterances, language_code: 'en', audio_duration: 1 });
+  },
   // IBM Cloud's IAM, which watsonx needs.
   iam({ body }, { pathname }) {
     const form = new URLSearchParams(typeof body === 'string' ? body : '');
@@ -91,6 +122,15 @@ const services: Readonly<Record<string, Service>> = {
     return fits ? json({ image: picture, finish_reason: 'SUCCESS', seed: 1 }) : null;
   },
 };
+
+/** Jobs that have been looked at once: they end at the second look. */
+const looks = new Set<string>();
+
+function lookedAt(id: string): boolean {
+  const before = looks.has(id);
+  looks.add(id);
+  return before;
+}
 
 /** What IAM gives for a key. */
 export function tokenFor(apiKey: string): string {
@@ -106,6 +146,8 @@ export const ownModels: Readonly<Record<string, Readonly<Record<string, string>>
   replicate: { image: 'black-forest-labs/flux-dev' },
   recraft: { image: 'recraftv3' },
   stability: { image: 'stable-image-core' },
+  bfl: { image: 'flux-2-pro' },
+  assemblyai: { transcription: 'universal-3-pro' },
 };
 
 function sound(format: string) {

@@ -91,6 +91,8 @@ export const services: Readonly<Record<string, Service>> = {
   reka: { type: 'reka', envKey: 'REKA_API_KEY' },
   recraft: { type: 'recraft', envKey: 'RECRAFT_API_KEY' },
   scaleway: { type: 'scaleway', envKey: 'SCW_SECRET_KEY' },
+  assemblyai: { type: 'assemblyai', envKey: 'ASSEMBLYAI_API_KEY' },
+  black_forest_labs: { type: 'bfl', envKey: 'BFL_API_KEY' },
   ai21: { type: 'ai21', envKey: 'AI21_API_KEY' },
   ai21_chat: { type: 'ai21', envKey: 'AI21_API_KEY' },
   chutes: { type: 'chutes', envKey: 'CHUTES_API_KEY' },

@@ -1,9 +1,13 @@
-import type { ImageModelFacts, ImageTokens } from '../dialects/images/format.ts';
+import { isObject } from '../../kernel/json.ts';
+import type { ImageFormat, ImageModelFacts, ImageTokens } from '../dialects/images/format.ts';
+import { imageFormats } from '../dialects/images/index.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
 import type { ImageRequest } from '../neutral/image.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { Answer } from '../spine/answer.ts';
+import { parseAnswer } from '../spine/answer-reader.ts';
 import type { Job } from '../spine/job.ts';
+import { endOfJob } from '../spine/polled-job.ts';
 import type { AnswerForm, Bytes } from '../spine/sink.ts';
 import { SplitTrial } from '../spine/split-trial.ts';
 import type { GatheredImage, GatheredImages } from './gathered-images.ts';
@@ -79,7 +83,7 @@ export class ImageTrial extends SplitTrial {
       preview: this.#newPreview(),
     });
     this.losses = losses;
-    const bytes = await this.ask(body);
+    const bytes = await this.#drawn(await this.ask(body));
     if (bytes === null) return 0;
     const read = await this.#services.imageCodec.read(this.job.tenant, bytes, this.#facts.format, this.#form);
     if ('class' in read) {
@@ -92,6 +96,23 @@ export class ImageTrial extends SplitTrial {
     this.#run.gathered.add(images as GatheredImage[], read.usage, read.told);
     this.took(this.#usageOf(images.length, read.usage), read.usage !== null);
     return images.length;
+  }
+
+  /** Of a service that draws later, the state with which its job ended. */
+  async #drawn(begun: Buffer | null): Promise<Buffer | null> {
+    const { job } = imageFormats[this.#facts.format];
+    const url = begun === null || job === undefined ? null : jobUrl(begun, job, this.#provider);
+    // What began no job is read as it is, which says why.
+    if (url === null) return begun;
+    const { connection } = this.#provider;
+    const ended = await endOfJob(
+      this.#services,
+      { connection, credential: this.attempt.credential.id, url, runs: job!.runs },
+      { deadlineMs: this.job.deadlineMs, signal: this.#ending.signal },
+    );
+    if (Buffer.isBuffer(ended)) return ended;
+    this.fail(ended);
+    return null;
   }
 
   #usageOf(images: number, told: ImageTokens | null): Usage {
@@ -142,6 +163,15 @@ export class ImageTrial extends SplitTrial {
     }
     return { ...picture, revisedPrompt: image.revisedPrompt };
   }
+}
+
+/** Null when the answer names no place, or one that is not the service's: its key goes there. */
+function jobUrl(begun: Buffer, job: NonNullable<ImageFormat['job']>, { connection }: ConfiguredProvider): URL | null {
+  const { value } = parseAnswer(begun);
+  const at = isObject(value) ? job.at(value) : null;
+  const url = at === null ? null : URL.parse(at);
+  if (url === null) return null;
+  return url.origin === connection.origin || (url.protocol === 'https:' && job.hosts.test(url.hostname)) ? url : null;
 }
 
 /**

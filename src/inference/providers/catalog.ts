@@ -3,9 +3,11 @@ import type { Provider } from './provider.ts';
 import { a1111, sdServer } from './services/a1111.ts';
 import { ai21 } from './services/ai21.ts';
 import { anthropic } from './services/anthropic.ts';
+import { assemblyAi } from './services/assemblyai.ts';
 import { azureOpenAi } from './services/azure-openai.ts';
 import { baseten } from './services/baseten.ts';
 import { bedrock } from './services/bedrock.ts';
+import { bfl } from './services/bfl.ts';
 import { cartesia } from './services/cartesia.ts';
 import { cerebras } from './services/cerebras.ts';
 import { chutes } from './services/chutes.ts';
@@ -123,12 +125,14 @@ export const catalog: readonly Provider[] = [
   voyage,
   elevenLabs,
   deepgram,
+  assemblyAi,
   cartesia,
   fish,
   fal,
   recraft,
   replicate,
   stability,
+  bfl,
   ollama,
   lmstudio,
   llamacpp,

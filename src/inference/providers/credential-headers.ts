@@ -95,6 +95,8 @@ function authHeader(auth: ProviderAuth, secret: string): [string, string] | null
       return ['authorization', `Token ${secret}`];
     case 'key':
       return ['authorization', `Key ${secret}`];
+    case 'authorization':
+    case 'x-key':
     case 'x-api-key':
     case 'api-key':
     case 'x-goog-api-key':

@@ -290,6 +290,36 @@ export const imagesOfReplicate: ImageFacts = {
   },
 };
 
+const bflModel: ImageModelFacts = {
+  format: 'bfl',
+  perCall: 1,
+  sizes: { kind: 'steps', multipleOf: 32, min: 256, max: 1_440 },
+  gives: 'its-own',
+  takes: ['output_format'],
+  outputs: ['jpeg', 'png'],
+  transparent: false,
+};
+
+/** https://docs.bfl.ai: a path for each model. FLUX.2 and Kontext change pictures too. */
+export const imagesOfBfl: ImageFacts = {
+  pathOf: (model) => `/${pathSegment(model)}`,
+  families: [
+    {
+      pattern: /^flux-2/,
+      ...bflModel,
+      sizes: { kind: 'steps', multipleOf: 16, min: 64, max: 2_048, pixelsMax: 4_194_304 },
+      edits: { picturesMax: 8, mask: false, bytesMax: inlineBytesMax },
+    },
+    {
+      pattern: /kontext|ultra/,
+      ...bflModel,
+      sizes: { kind: 'ratios', ratios: { ...fluxRatios, '3:4': null, '4:3': null, '9:16': null, '9:21': null } },
+      edits: { picturesMax: 1, mask: false, bytesMax: inlineBytesMax },
+    },
+  ],
+  others: bflModel,
+};
+
 /** https://platform.stability.ai/docs/api-reference: one path for each line of models. */
 export const imagesOfStability: ImageFacts = {
   pathOf: (model) =>

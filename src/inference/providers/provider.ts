@@ -198,8 +198,11 @@ export type ProviderAuth =
   | 'api-key'
   | 'x-goog-api-key'
   | 'xi-api-key'
+  | 'x-key'
   | 'token'
   | 'key'
+  /** The key alone, without a scheme. */
+  | 'authorization'
   /** The key is exchanged for tokens of IBM Cloud. */
   | 'ibm-iam'
   | 'none';

@@ -145,6 +145,8 @@ const authWords = {
   'api-key': '`api-key`',
   'x-goog-api-key': '`x-goog-api-key`',
   'xi-api-key': '`xi-api-key`',
+  'x-key': '`x-key`',
+  authorization: '`Authorization`',
   token: '`Authorization: Token`',
   key: '`Authorization: Key`',
   'ibm-iam': 'exchanged for tokens',

@@ -1,24 +1,29 @@
 import { randomBytes } from 'node:crypto';
 import { FailureError, statusOf } from '../../kernel/failure.ts';
+import { isObject } from '../../kernel/json.ts';
+import { upstreamErrorBytesMax } from '../../kernel/limits.ts';
 import { AudioFault } from '../audio/audio-fault.ts';
 import { dialects } from '../dialects/dialect-table.ts';
 import { readTranscriptEvents } from '../dialects/transcription/events.ts';
-import type { TranscriptionDialect } from '../dialects/transcription/format.ts';
+import type { TranscriptionDialect, TranscriptionOrder } from '../dialects/transcription/format.ts';
 import { transcriptionDialects } from '../dialects/transcription/index.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { TranscriptionRequest } from '../neutral/transcript.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { Target } from '../routing/target.ts';
-import { type Answer, type AnswerFacts, StreamedAnswer, WholeAnswer } from '../spine/answer.ts';
+import { type Answer, type AnswerFacts, answeredElsewhere, StreamedAnswer, WholeAnswer } from '../spine/answer.ts';
 import type { AnswerReader } from '../spine/answer-reader.ts';
-import { parseAnswer, UnlikeAnswer, WholeBody } from '../spine/answer-reader.ts';
+import { GatheredWhole, parseAnswer, UnlikeAnswer, WholeBody } from '../spine/answer-reader.ts';
 import { Attempt } from '../spine/attempt.ts';
+import { statusFault } from '../spine/attempt-faults.ts';
 import type { AttemptParts, Job, PreparedBody } from '../spine/job.ts';
 import { PassedStream } from '../spine/pass-through.ts';
+import { endOfJob } from '../spine/polled-job.ts';
 import { otherFormat, otherFormatsMax, type RefusedFormats, refusesFormat } from '../spine/refused-formats.ts';
-import type { Bytes } from '../spine/sink.ts';
+import type { AttemptSink, AttemptSource, Bytes, Pace } from '../spine/sink.ts';
 import type { AttemptSeen, Trial } from '../spine/trial.ts';
 import { uploadOf } from '../spine/upload-body.ts';
+import { wholeAnswer } from '../transport/whole-answer.ts';
 import type { TranscriptionPlan } from './transcription-way.ts';
 import type { SentAs, SoundToSend, UploadedSound } from './uploaded-sound.ts';
 import { typeOfTranscript, writeTranscript, writeTranscriptEvents } from './write-transcript.ts';
@@ -33,6 +38,9 @@ export interface TranscriptionRun {
 export type UpstreamPlan = Extract<TranscriptionPlan, { kind: 'upstream' }>;
 
 type TrialParts = AttemptParts & { refusedFormats: RefusedFormats };
+
+/** Until an order is taken; the job itself may take longer. */
+const orderTimeoutMs = 30_000;
 
 /** Lossless formats before lossy ones. */
 const bestToHear: readonly SentAs[] = ['wav', 'flac', 'mp3'];
@@ -49,6 +57,9 @@ export class TranscriptionTrial implements Trial {
   #stopped: Fault | null = null;
   /** Null while the file is converted. */
   #call: Attempt | null = null;
+  /** Of a job that was waited for. */
+  #told: Usage | null = null;
+  readonly #ending = new AbortController();
 
   constructor(parts: TrialParts, job: Job, run: TranscriptionRun, plan: UpstreamPlan, answer: Answer) {
     this.#parts = parts;
@@ -85,20 +96,74 @@ export class TranscriptionTrial implements Trial {
     if (this.#stopped !== null) return this.#stopped;
     if ('class' in sound) return sound;
     const { request } = this.#run;
-    const { body, facts } = prepared(this.#job, this.#run, this.#plan, this.#answer.attempt.target, sound);
-    const sink = request.stream ? new StreamedAnswer(this.#answer, facts) : new WholeAnswer(this.#answer, facts);
+    const { body, facts, order } = prepared(this.#job, this.#run, this.#plan, this.#answer.attempt.target, sound);
+    const answer = request.stream ? new StreamedAnswer(this.#answer, facts) : new WholeAnswer(this.#answer, facts);
+    const dialect = transcriptionDialects[this.#plan.facts.format];
+    const sink =
+      dialect.job === undefined
+        ? answer
+        : new OrderedTranscript(answer, new WholeTranscript(dialect, request), {
+            ended: (uploaded) => this.#ordered(dialect.job!, order, uploaded),
+            told: (usage) => {
+              this.#told = usage;
+            },
+          });
     this.#call = new Attempt(this.#parts, this.#job, this.#answer.attempt, body, sink);
     return this.#call.run();
   }
 
   stop(why: Fault): void {
     this.#stopped ??= why;
+    this.#ending.abort();
     if (this.#call !== null) this.#call.stop(why);
     else this.#run.sound.stop();
   }
 
   seen(served: boolean, outcome: Fault | null): AttemptSeen {
-    return this.#call?.seen(served, outcome) ?? { status: null, bytes: 0, usage: null, usageSource: 'none' };
+    const seen = this.#call?.seen(served, outcome) ?? { status: null, bytes: 0, usage: null, usageSource: 'none' };
+    return this.#told === null ? seen : { ...seen, usage: this.#told, usageSource: 'upstream' };
+  }
+
+  /** Orders a transcript of a file that is there, and waits for it: the state with which the job ended. */
+  async #ordered(
+    job: NonNullable<TranscriptionDialect['job']>,
+    order: TranscriptionOrder,
+    uploaded: Buffer,
+  ): Promise<Buffer | Fault> {
+    const { target, credential } = this.#answer.attempt;
+    const { connection } = this.#job.providers.get(target.provider)!;
+    const { value } = parseAnswer(uploaded);
+    const asked = isObject(value) ? job.order(value, order) : null;
+    if (asked === null) return fault('malformed', 'answered without a place of the file');
+    const { whole, authorize } = connection.credentials.get(credential.id)!;
+    const { origin, route, basePath } = connection;
+    const body = JSON.stringify(asked.body);
+    const request = {
+      origin,
+      route,
+      authorize,
+      method: 'POST',
+      path: basePath + asked.path,
+      headers: whole,
+      body,
+    } as const;
+    const deadline = AbortSignal.any([this.#ending.signal, AbortSignal.timeout(orderTimeoutMs)]);
+    const bounds = { connectTimeoutMs: target.timeouts.connectMs, bytesMax: upstreamErrorBytesMax, deadline };
+    const answered = await wholeAnswer(this.#parts.transport, request, bounds).catch(() => null);
+    if (this.#stopped !== null) return this.#stopped;
+    if (answered === null) return fault('transient', 'did not answer to the order of a transcript');
+    if (answered.status >= 300) {
+      const said = { status: answered.status, headers: null, body: answered.bytes };
+      return statusFault(said, dialects[connection.provider.dialect], connection, this.#parts.clock.wallMs());
+    }
+    const { value: begun } = parseAnswer(answered.bytes);
+    const at = isObject(begun) ? job.at(begun, order) : null;
+    if (at === null) return fault('malformed', 'answered without the id of a transcript');
+    return endOfJob(
+      this.#parts,
+      { connection, credential: credential.id, url: new URL(origin + basePath + at), runs: job.runs },
+      { deadlineMs: this.#job.deadlineMs, signal: this.#ending.signal },
+    );
   }
 
   /** Converting takes a while: it ends when the client leaves or the deadline comes. */
@@ -144,11 +209,11 @@ function prepared(
   { facts }: UpstreamPlan,
   target: Target,
   sound: SoundToSend,
-): { body: PreparedBody; facts: AnswerFacts } {
+): { body: PreparedBody; facts: AnswerFacts; order: TranscriptionOrder } {
   const { connection } = job.providers.get(target.provider)!;
   const dialect = transcriptionDialects[facts.format];
   const streamed = request.stream && target.stream && facts.streams?.test(target.model) === true;
-  const { path, contentType, pieces, losses } = dialect.encode({
+  const order: TranscriptionOrder = {
     model: target.model,
     request,
     file: { extension: sound.extension, mime: sound.mime },
@@ -157,7 +222,8 @@ function prepared(
     stream: streamed,
     body: target.body,
     boundary: `culvert-${randomBytes(16).toString('hex')}`,
-  });
+  };
+  const { path, contentType, pieces, losses } = dialect.encode(order);
   const isPassed = facts.format === 'openai' && (request.stream ? streamed : request.format === 'json');
   return {
     body: {
@@ -167,14 +233,63 @@ function prepared(
       upstreamDialect: dialects[connection.provider.dialect],
       path,
       inputTokensEstimate: job.inputTokensEstimate,
-      reader: (answerType) => transcriptReader(dialect, request, answerType),
+      reader: (answerType) =>
+        dialect.job === undefined ? transcriptReader(dialect, request, answerType) : new GatheredWhole(),
     },
     facts: {
       losses,
       answer: isPassed ? 'pass-through' : 'converted',
       ...(!request.stream && { answerType: typeOfTranscript[request.format] }),
     },
+    order,
   };
+}
+
+/** How a job behind an uploaded file goes on. */
+interface OrderedParts {
+  /** The last state of the job that this upload leads to. */
+  ended(uploaded: Buffer): Promise<Buffer | Fault>;
+  told(usage: Usage | null): void;
+}
+
+/** Gives on the transcript that comes of an upload later. */
+class OrderedTranscript implements AttemptSink {
+  readonly #answer: AttemptSink;
+  readonly #reader: WholeTranscript;
+  readonly #parts: OrderedParts;
+  readonly #uploaded: Buffer[] = [];
+
+  constructor(answer: AttemptSink, reader: WholeTranscript, parts: OrderedParts) {
+    this.#answer = answer;
+    this.#reader = reader;
+    this.#parts = parts;
+  }
+
+  start(source: AttemptSource): void {
+    this.#answer.start(source);
+  }
+
+  content(): boolean {
+    return true;
+  }
+
+  chunk(chunk: Buffer): Pace {
+    this.#uploaded.push(chunk);
+    return 'ready';
+  }
+
+  async end(found: Fault | null): Promise<Fault | null> {
+    if (found !== null) return this.#answer.end(found);
+    const ended = await this.#parts.ended(Buffer.concat(this.#uploaded));
+    if (!Buffer.isBuffer(ended)) return this.#answer.end(ended);
+    this.#reader.push(ended);
+    const transcript = this.#reader.finish();
+    if (transcript === null) return this.#answer.end(this.#reader.fault);
+    this.#parts.told(this.#reader.usage);
+    if (!this.#answer.content()) return answeredElsewhere();
+    this.#answer.chunk(transcript);
+    return this.#answer.end(null);
+  }
 }
 
 /** The reader of an upstream's transcript. Some answer whole whatever was asked. */

@@ -13,6 +13,7 @@ export type ImageFormatId =
   | 'fireworks'
   | 'fal'
   | 'replicate'
+  | 'bfl'
   | 'stability'
   | 'bedrock-stability'
   | 'nova-canvas';
@@ -21,6 +22,15 @@ export type ImageFormatId =
 export interface ImageFormat {
   id: ImageFormatId;
   encode(order: ImageOrder): EncodedImages;
+  /** For services that take a job and draw later: `decode` then reads the state with which it ended. */
+  job?: {
+    /** Where its state stands, by the answer that began it; null: it does not say. */
+    at(begun: JsonObject): string | null;
+    /** Hosts of the service that it may name, beside the one that was asked. */
+    hosts: RegExp;
+    /** Whether a state says that it still runs. */
+    runs(state: JsonObject): boolean;
+  };
   /** What a 2xx answer holds: at least one picture, else a Fault. */
   decode(body: unknown): DecodedImages | Fault;
 }

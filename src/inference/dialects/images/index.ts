@@ -1,5 +1,6 @@
 import { a1111Images } from './a1111.ts';
 import { bedrockStabilityImages } from './bedrock-stability.ts';
+import { bflImages } from './bfl.ts';
 import { falImages } from './fal.ts';
 import { fireworksImages } from './fireworks.ts';
 import type { ImageFormat, ImageFormatId } from './format.ts';
@@ -19,6 +20,7 @@ export const imageFormats: Readonly<Record<ImageFormatId, ImageFormat>> = {
   fireworks: fireworksImages,
   fal: falImages,
   replicate: replicateImages,
+  bfl: bflImages,
   stability: stabilityImages,
   'bedrock-stability': bedrockStabilityImages,
   'nova-canvas': novaCanvasImages,

@@ -1,15 +1,25 @@
+import type { JsonObject } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { Timestamps, Transcript, TranscriptionRequest, TranscriptionTask } from '../../neutral/transcript.ts';
 import type { Usage } from '../../neutral/usage.ts';
 
 /** The formats in which upstreams are asked to write down speech. */
-export type TranscriptionDialectId = 'openai' | 'whisper-cpp' | 'gemini' | 'deepgram' | 'fish';
+export type TranscriptionDialectId = 'openai' | 'whisper-cpp' | 'gemini' | 'deepgram' | 'fish' | 'assemblyai';
 
 /** One of them. Pure: no I/O, no clock, no chance. */
 export interface TranscriptionDialect {
   id: TranscriptionDialectId;
   encode(order: TranscriptionOrder): EncodedTranscription;
+  /** For services that take a file, then an order, and write it down later: `decode` then reads the last state. */
+  job?: {
+    /** What is sent once the file is there; null when its answer is none. */
+    order(uploaded: JsonObject, order: TranscriptionOrder): { path: string; body: JsonObject } | null;
+    /** Below the base URL: where the state stands; null when the answer to the order does not say. */
+    at(ordered: JsonObject, order: TranscriptionOrder): string | null;
+    /** Whether a state says that it still runs. */
+    runs(state: JsonObject): boolean;
+  };
   /** Contents of a whole 2xx answer; a Fault when it is not what the order asked for. */
   decode(body: unknown, order: Pick<TranscriptionOrder, 'request'>): DecodedTranscription | Fault;
 }

@@ -1,3 +1,4 @@
+import { assemblyAiTranscription } from './assemblyai.ts';
 import { deepgramTranscription } from './deepgram.ts';
 import { fishTranscription } from './fish.ts';
 import type { TranscriptionDialect, TranscriptionDialectId } from './format.ts';
@@ -12,4 +13,5 @@ export const transcriptionDialects: Readonly<Record<TranscriptionDialectId, Tran
   gemini: geminiTranscription,
   deepgram: deepgramTranscription,
   fish: fishTranscription,
+  assemblyai: assemblyAiTranscription,
 };

@@ -1,0 +1,73 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { Loss } from '../../neutral/loss.ts';
+import { fault } from '../../neutral/outcome.ts';
+import { missingTimes, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
+import { usageOf } from './openai.ts';
+import { readSegments, readWords, secondsOf } from './read-times.ts';
+
+/**
+ * https://www.assemblyai.com/docs/api-reference: the file is uploaded, a transcript of it is ordered, and its state tells
+ * when it is there. Times are in ms. Its utterances are the segments, which it has only with speakers.
+ */
+export const assemblyAiTranscription: TranscriptionDialect = {
+  id: 'assemblyai',
+  encode(order) {
+    const { request } = order;
+    const losses: Loss[] = request.extra.map(({ name }) => ({ field: name, why: 'unknown' }));
+    if (request.temperature !== null) losses.push({ field: 'temperature', why: 'unsupported' });
+    if (request.include.length > 0) losses.push({ field: 'include', why: 'unsupported' });
+    return { path: '/upload', contentType: 'application/octet-stream', pieces: ['file'], losses };
+  },
+  job: {
+    order(uploaded, order) {
+      const { upload_url: url } = uploaded;
+      if (typeof url !== 'string') return null;
+      const { model, request, body } = order;
+      const ordered: JsonObject = { audio_url: url, speech_models: [model] };
+      if (request.language === null) ordered.language_detection = true;
+      else ordered.language_code = request.language;
+      if (request.prompt !== null) ordered.prompt = request.prompt;
+      if (request.format === 'diarized_json' || needsTimes(request)) ordered.speaker_labels = true;
+      return { path: pathFor(order), body: { ...ordered, ...(body as JsonObject) } };
+    },
+    at: (begun, order) => (typeof begun.id === 'string' ? `${pathFor(order)}/${encodeURIComponent(begun.id)}` : null),
+    runs: ({ status }) => status === 'queued' || status === 'processing',
+  },
+  decode(body, { request }) {
+    if (!isObject(body)) return fault('malformed', 'the answer is no object');
+    const { status, error, text, language_code: language } = body;
+    if (status === 'error') {
+      const said = typeof error === 'string' ? error.slice(0, 500) : '';
+      // What it says of files is the caller's to hear: the next target would say the same.
+      const isOfTheFile = /audio|file|duration|language|decode|transcod/i.test(said);
+      return fault(isOfTheFile ? 'caller_fault' : 'transient', `could not write it down: ${said}`);
+    }
+    if (typeof text !== 'string') return fault('malformed', 'the answer has no transcript');
+    const segments = readSegments(inSeconds(body.utterances));
+    const words = readWords(inSeconds(body.words));
+    const missing = text === '' ? null : missingTimes(request, segments, words);
+    if (missing !== null) return missing;
+    const durationS = secondsOf(body.audio_duration);
+    return {
+      transcript: {
+        text,
+        language: typeof language === 'string' ? language : request.language,
+        durationS,
+        segments,
+        words,
+        told: null,
+      },
+      usage: usageOf(undefined, durationS),
+    };
+  },
+};
+
+function inSeconds(value: JsonValue | undefined): JsonValue | undefined {
+  if (!Array.isArray(value)) return undefined;
+  return value.map((one): JsonObject => {
+    const { start, end, text, speaker } = isObject(one) ? one : {};
+    const seconds = (ms: JsonValue | undefined) => (typeof ms === 'number' ? ms / 1_000 : null);
+    const by = typeof speaker === 'string' ? { speaker } : {};
+    return { start: seconds(start), end: seconds(end), text: text ?? null, ...by };
+  });
+}
