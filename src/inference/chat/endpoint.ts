@@ -77,7 +77,7 @@ function planOf(
   if (tools !== null && 'kind' in tools) return tools;
   if (tools !== null) return planWithTools(services, snapshot, call, facts, among, tools);
   const names = facts.named !== undefined || facts.answerGives !== undefined;
-  return names ? planAround(services, snapshot, call, facts, among) : planOver(call, facts, among);
+  return names ? planAround(services, snapshot, call, facts, among) : planOver(snapshot, call, facts, among);
 }
 
 /** Candidates when nothing binds the request. */
@@ -108,9 +108,14 @@ async function planWithTools(
   return 'kind' in plan ? plan : { ...plan, tools };
 }
 
-function planOver(call: ChatCall, facts: ConversationFacts, { alias, charged, candidates }: Among): Plan | Failure {
+function planOver(
+  snapshot: Snapshot,
+  call: ChatCall,
+  facts: ConversationFacts,
+  { alias, charged, candidates }: Among,
+): Plan | Failure {
   if (facts.nativeOnly !== undefined && !oneSpeaks(call.dialect, candidates)) return facts.nativeOnly;
-  const incapable = noneCapable(alias.id, candidates, facts.needs);
+  const incapable = noneCapable(alias, candidates, facts.needs, () => snapshot.models.list(call.principal));
   if (incapable !== null) return incapable;
   const calls = facts.n === 1 ? 1 : callsOf(facts.n, candidates);
   const query = routeQueryOf(call, facts, alias, candidates);
@@ -129,7 +134,7 @@ async function planAround(
 ): Promise<Plan | Failure> {
   const bound = facts.named && (await bindTo(services, snapshot, call, facts, among.candidates));
   if (bound && bound.kind !== 'bound') return bound;
-  const plan = planOver(call, facts, { ...among, candidates: bound?.candidates ?? among.candidates });
+  const plan = planOver(snapshot, call, facts, { ...among, candidates: bound?.candidates ?? among.candidates });
   if ('kind' in plan) return plan;
   const given = facts.answerGives && (await keeperOf(services, call, facts));
   return { ...plan, bound: bound?.field, given };

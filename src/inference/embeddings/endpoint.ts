@@ -59,7 +59,7 @@ export function embeddingWay(snapshot: Snapshot, facts: RequestFacts, principal:
   if (candidates.length === 0) {
     return invalid('model', `No provider of the model '${alias.id}' serves /v1/embeddings. Use another model.`);
   }
-  return noneCapable(alias.id, candidates, facts.needs) ?? { alias, candidates };
+  return noneCapable(alias, candidates, facts.needs, () => snapshot.models.list(principal)) ?? { alias, candidates };
 }
 
 function embeds({ providers }: Snapshot, { provider, embedding }: Target): boolean {

@@ -54,7 +54,7 @@ export function forwardPlan(
   }
   const candidates = servedBy(snapshot, alias, id, facts.stream ? 'stream' : 'whole');
   if ('kind' in candidates) return candidates;
-  const incapable = noneCapable(alias.id, candidates, facts.needs);
+  const incapable = noneCapable(alias, candidates, facts.needs, () => snapshot.models.list(principal));
   if (incapable !== null) return incapable;
   const session = wishes.session ?? facts.conversationStart;
   const query = {

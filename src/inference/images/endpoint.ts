@@ -166,7 +166,7 @@ function imageWay(
   if (candidates.length === 0) {
     return invalid('model', `No provider of the model '${alias.id}' makes pictures. Use another model.`);
   }
-  return noneCapable(alias.id, candidates, needs) ?? { alias, candidates };
+  return noneCapable(alias, candidates, needs, () => snapshot.models.list(principal)) ?? { alias, candidates };
 }
 
 /**

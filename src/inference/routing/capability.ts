@@ -130,14 +130,43 @@ function unmetTranscription(can: TranscriptionTarget | undefined, needs: Transcr
 
 const rank = { none: 0, segments: 1, words: 2 } as const satisfies Record<Timestamps, number>;
 
+/** A model by whichever name callers have for it. */
+export interface NamedModel {
+  id: string;
+  type: string;
+  candidates: readonly RouteCandidate[];
+}
+
 /**
  * The 400 when no candidate can do it; null when one can. Called before anything is reserved: it is the caller's fault.
+ * `others`: the models that this caller may use, some of which may be able to.
  */
-export function noneCapable(alias: string, candidates: readonly RouteCandidate[], needs: RequestNeeds): Failure | null {
+export function noneCapable(
+  { id, type }: Pick<NamedModel, 'id' | 'type'>,
+  candidates: readonly RouteCandidate[],
+  needs: RequestNeeds,
+  others: () => readonly NamedModel[],
+): Failure | null {
   for (const { target } of candidates) if (unmetNeed(target, needs) === null) return null;
-  const unmet = new Set(candidates.map(({ target }) => unmetNeed(target, needs)!));
-  return incapable(alias, [...unmet]);
+  const unmet = candidates.map(({ target }) => ({ target: target.id, need: unmetNeed(target, needs)! }));
+  const each = unmet.slice(0, namedMax).map(({ target, need }) => `${target} (${need})`);
+  const more = unmet.length > namedMax ? ` and ${unmet.length - namedMax} more` : '';
+  const able = others()
+    .filter((other) => other.type === type && other.candidates.some(({ target }) => unmetNeed(target, needs) === null))
+    .slice(0, namedMax);
+  const remedy =
+    able.length === 0
+      ? 'None of your other models can. Leave that out.'
+      : `Use ${able.map((other) => `'${other.id}'`).join(' or ')}, or leave that out.`;
+  return {
+    kind: 'invalid-request',
+    param: paramOfNeed(unmet.map(({ need }) => need)),
+    message: `No target of the model '${id}' can do what this request asks for: ${each.join(', ')}${more}. ${remedy}`,
+  };
 }
+
+/** Targets and models that one message names. */
+const namedMax = 3;
 
 /** None of its providers could be made ready: the operator's to mend, not the caller's. */
 export function noneUsable(alias: string): Failure {

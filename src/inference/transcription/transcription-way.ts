@@ -56,7 +56,8 @@ export function transcriptionWay(
     const endpoint = request.task === 'translate' ? 'translations' : 'transcriptions';
     return invalid('model', `No provider of the model '${alias.id}' serves /v1/audio/${endpoint}. Use another model.`);
   }
-  const incapable = noneCapable(alias.id, able, needs);
+  const others = () => snapshot.models.list(principal);
+  const incapable = noneCapable(alias, able, needs, others);
   if (incapable !== null) return incapable;
   let refused: Failure | null = null;
   const candidates = able.filter(({ target }) => {
@@ -64,7 +65,7 @@ export function transcriptionWay(
     if (unmetNeed(target, needs) === null) refused ??= refusal;
     return refusal === null;
   });
-  const stillIncapable = candidates.length === 0 ? refused : noneCapable(alias.id, candidates, needs);
+  const stillIncapable = candidates.length === 0 ? refused : noneCapable(alias, candidates, needs, others);
   return stillIncapable === null ? { alias, candidates, plans } : (refused ?? stillIncapable);
 }
 

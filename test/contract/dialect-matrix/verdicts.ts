@@ -22,9 +22,7 @@ export interface Cell {
 const refused = (words: string): Verdict => ({ kind: 'refused', words });
 const lost = (words: string, so: string): Verdict => ({ kind: 'lost', words, so });
 const incapable = (need: string): Verdict =>
-  refused(
-    `No target of the model '{model}' can do what this request asks for (${need}). Use another model, or leave that out.`,
-  );
+  refused(`No target of the model '{model}' can do what this request asks for: {target} (${need}).`);
 const differs = (so: string): Verdict => ({ kind: 'differs', so });
 
 const chat = 'openai-chat';
