@@ -459,3 +459,27 @@ test('a start refuses a provider without a region, and says how to give one', as
   const answer = await world.gateway.fetch('/v1/chat/completions', chat('nova'));
   assert.equal(answer.status, 503);
 });
+
+test('a chain without credentials names each step with its variables, and the role that needed it', async (t) => {
+  const gone = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_PROFILE', 'AWS_WEB_IDENTITY_TOKEN_FILE'];
+  const set = { HOME: '/nonexistent', AWS_EC2_METADATA_DISABLED: 'true' };
+  const before = { ...process.env };
+  t.after(() => {
+    process.env = before;
+  });
+  process.env = { ...before, ...set };
+  for (const name of gone) delete process.env[name];
+  const role = 'arn:aws:iam::123456789012:role/culvert';
+  const world = await open(t, { aws: { role_arn: role } });
+  const answer = await world.gateway.fetch('/v1/chat/completions', chat('nova'));
+  await answer.text();
+  const { message } = (await toldOf(world, answer)).attempts[0]!;
+  assert.match(
+    message!,
+    /^role arn:aws:iam::123456789012:role\/culvert cannot be assumed: AWS gave no credentials; tried: /,
+  );
+  for (const step of [/environment \(AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set\)/, /profile default/]) {
+    assert.match(message!, step);
+  }
+  assert.match(message!, /instance metadata \(AWS_EC2_METADATA_DISABLED is true\)/);
+});

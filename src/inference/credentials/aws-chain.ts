@@ -46,7 +46,14 @@ async function assumed(
   source: AwsSource,
 ): Promise<Found> {
   const { fromTemporaryCredentials } = await loadChain();
-  const masterCredentials = () => sourceKeys(source);
+  const masterCredentials = async () => {
+    try {
+      return await sourceKeys(source);
+    } catch (error) {
+      if (!(error instanceof NotAuthorized)) throw error;
+      throw new NotAuthorized(`role ${roleArn} cannot be assumed: ${error.message}`);
+    }
+  };
   const params = { RoleArn: roleArn, RoleSessionName: 'culvert', ...(externalId && { ExternalId: externalId }) };
   const assume = fromTemporaryCredentials({ masterCredentials, params, clientConfig: { region } });
   return firstOf([[`role ${roleArn}`, assume]]);
@@ -113,7 +120,8 @@ async function firstOf(steps: readonly Step[]): Promise<Found> {
 /** On one line, and without the keys that a broken file might be quoted with. */
 function reasonOf(error: unknown): string {
   const said = error instanceof Error ? error.message : String(error);
-  const line = said.split('\n', 1)[0]!.replace(/[A-Za-z0-9+/=_-]{20,}/g, '…');
+  // Names of variables are no keys.
+  const line = said.split('\n', 1)[0]!.replace(/\b(?!AWS_[A-Z0-9_]+\b)[A-Za-z0-9+/=_-]{20,}/g, '…');
   return line.length <= reasonCharsMax ? line : `${line.slice(0, reasonCharsMax)}…`;
 }
 
