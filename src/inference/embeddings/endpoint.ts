@@ -1,10 +1,10 @@
 import type { Principal } from '../../auth/principal.ts';
-import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { Failure } from '../../kernel/failure.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
 import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
-import { noneCapable, noneUsable } from '../routing/capability.ts';
+import { noneCapable, noneServes, noneUsable } from '../routing/capability.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import type { Endpoint, Plan, Trials } from '../spine/endpoint.ts';
@@ -57,7 +57,11 @@ export function embeddingWay(snapshot: Snapshot, facts: RequestFacts, principal:
     ({ target, rank }) => ({ target: asEmbedding(target, alias), rank }),
   );
   if (candidates.length === 0) {
-    return invalid('model', `No provider of the model '${alias.id}' serves /v1/embeddings. Use another model.`);
+    return noneServes(
+      alias,
+      'serves /v1/embeddings',
+      snapshot.models.list(principal).filter(({ type }) => type === 'embedding'),
+    );
   }
   return noneCapable(alias, candidates, facts.needs, () => snapshot.models.list(principal)) ?? { alias, candidates };
 }

@@ -1,3 +1,4 @@
+import type { Principal } from '../../auth/principal.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { invalid } from '../../kernel/failure.ts';
 import type { UpstreamDialect } from '../dialects/dialect.ts';
@@ -7,7 +8,7 @@ import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
-import { noneCapable, noneUsable } from '../routing/capability.ts';
+import { noneCapable, noneServes, noneUsable } from '../routing/capability.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import { type Answer, StreamedAnswer, WholeAnswer } from '../spine/answer.ts';
@@ -52,7 +53,7 @@ export function forwardPlan(
     const why = alias.kind === 'model-unknown' ? nobodyServes(snapshot, id) : null;
     return why === null ? alias : { kind: 'not-found', message: why, param: 'model' };
   }
-  const candidates = servedBy(snapshot, alias, id, facts.stream ? 'stream' : 'whole');
+  const candidates = servedBy(snapshot, principal, alias, id, facts.stream ? 'stream' : 'whole');
   if ('kind' in candidates) return candidates;
   const incapable = noneCapable(alias, candidates, facts.needs, () => snapshot.models.list(principal));
   if (incapable !== null) return incapable;
@@ -70,24 +71,30 @@ export function forwardPlan(
  */
 function servedBy(
   snapshot: Snapshot,
+  principal: Principal,
   alias: Alias,
   endpoint: ForwardedEndpointId,
   answer: 'stream' | 'whole',
 ): readonly RouteCandidate[] | Failure {
   if (alias.candidates.length === 0) return noneUsable(alias.id);
-  const serving = alias.candidates.filter(({ target }) =>
-    snapshot.providers.get(target.provider)?.connection.forwardPaths.has(endpoint),
-  );
+  const serves = ({ target }: RouteCandidate) =>
+    snapshot.providers.get(target.provider)?.connection.forwardPaths.has(endpoint);
+  const serving = alias.candidates.filter(serves);
   const able = answer === 'whole' ? serving : serving.filter(({ target }) => target.capabilities.streaming);
   if (able.length > 0) return able.map(({ target, rank }) => ({ target: asServing(target, endpoint), rank }));
   const { path } = forwardedEndpoints[endpoint];
   if (serving.length > 0) {
     return invalid('stream', `The model '${alias.id}' cannot stream answers of ${path}. Leave 'stream' out.`);
   }
-  const why =
-    nobodyServes(snapshot, endpoint) ?? `No provider of the model '${alias.id}' serves ${path}. Use another model.`;
-  return invalid('model', why);
+  const why = nobodyServes(snapshot, endpoint);
+  if (why !== null) return invalid('model', why);
+  const others = snapshot.models.list(principal);
+  const named = others.filter(({ type, candidates }) => type === typeServed[endpoint] && candidates.some(serves));
+  return noneServes(alias, `serves ${path}`, named);
 }
+
+/** Of models that a message may name: those of others say nothing of whether they serve an endpoint. */
+const typeServed: Readonly<Partial<Record<ForwardedEndpointId, string>>> = { completions: 'chat', rerank: 'rerank' };
 
 /**
  * The same target as this endpoint sees it: a model that is not there for it may well chat, so its health is its own.

@@ -6,7 +6,7 @@ import { type FinishedImage, writeImages } from '../dialects/images/write-answer
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
-import { noneCapable, noneUsable } from '../routing/capability.ts';
+import { noneCapable, noneServes, noneUsable } from '../routing/capability.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import type { Asked, Endpoint, Plan, Trials } from '../spine/endpoint.ts';
@@ -164,7 +164,11 @@ function imageWay(
     .filter(({ target }) => target.image !== undefined)
     .map(({ target, rank }) => ({ target: asDrawing(target, alias), rank }));
   if (candidates.length === 0) {
-    return invalid('model', `No provider of the model '${alias.id}' makes pictures. Use another model.`);
+    return noneServes(
+      alias,
+      'makes pictures',
+      snapshot.models.list(principal).filter(({ type }) => type === 'image'),
+    );
   }
   return noneCapable(alias, candidates, needs, () => snapshot.models.list(principal)) ?? { alias, candidates };
 }

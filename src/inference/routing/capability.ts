@@ -1,5 +1,5 @@
 import { culvert } from '../../kernel/command-form.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { DialectId } from '../dialects/dialect.ts';
 import type { ImageModelFacts } from '../dialects/images/format.ts';
 import type { ImageNeeds } from '../neutral/image.ts';
@@ -155,14 +155,27 @@ export function noneCapable(
     .filter((other) => other.type === type && other.candidates.some(({ target }) => unmetNeed(target, needs) === null))
     .slice(0, namedMax);
   const remedy =
-    able.length === 0
-      ? 'None of your other models can. Leave that out.'
-      : `Use ${able.map((other) => `'${other.id}'`).join(' or ')}, or leave that out.`;
+    able.length === 0 ? 'None of your other models can. Leave that out.' : `Use ${eitherOf(able)}, or leave that out.`;
   return {
     kind: 'invalid-request',
     param: paramOfNeed(unmet.map(({ need }) => need)),
     message: `No target of the model '${id}' can do what this request asks for: ${each.join(', ')}${more}. ${remedy}`,
   };
+}
+
+/** The 400 where no provider of a model has the endpoint; `does`: `serves /v1/embeddings`; `able`: models that have. */
+export function noneServes(
+  { id, candidates }: Pick<NamedModel, 'id' | 'candidates'>,
+  does: string,
+  able: readonly Pick<NamedModel, 'id'>[],
+): Failure {
+  const asked = [...new Set(candidates.map(({ target }) => target.provider))].slice(0, namedMax);
+  const remedy = able.length === 0 ? 'another model' : eitherOf(able.slice(0, namedMax));
+  return invalid('model', `No provider of the model '${id}' ${does} (it has ${asked.join(', ')}). Use ${remedy}.`);
+}
+
+function eitherOf(models: readonly Pick<NamedModel, 'id'>[]): string {
+  return models.map(({ id }) => `'${id}'`).join(' or ');
 }
 
 /** Targets and models that one message names. */

@@ -11,7 +11,7 @@ import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { type AudioFormat, type SpeechRequest, type StandardVoice, standardVoices } from '../neutral/speech.ts';
-import { noneUsable } from '../routing/capability.ts';
+import { noneServes, noneUsable } from '../routing/capability.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import type { SpeechServices } from './services.ts';
@@ -54,7 +54,11 @@ export async function speechWay(
   if (alias.candidates.length === 0) return noneUsable(alias.id);
   const speakers = speakersOf(services, snapshot, alias);
   if (speakers.length === 0) {
-    return invalid('model', `No provider of the model '${alias.id}' serves /v1/audio/speech. Use another model.`);
+    return noneServes(
+      alias,
+      'serves /v1/audio/speech',
+      snapshot.models.list(principal).filter(({ type }) => type === 'speech'),
+    );
   }
   let planned = plan(services, alias, speakers, request);
   if (planned === 'no such voice') {

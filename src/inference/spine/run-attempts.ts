@@ -24,6 +24,7 @@ export async function runAttempts<C>(
   /** The first one is the answer, whatever a second opinion ends with. */
   let callerFault: Fault | null = null;
   let unencodable: Failure | null = null;
+  const unable: string[] = [];
   try {
     for (;;) {
       if (client.gone) return left(job);
@@ -31,7 +32,9 @@ export async function runAttempts<C>(
       if (step.kind === 'exhausted') {
         if (job.heldBack !== undefined) return await job.heldBack();
         const failure =
-          progress.attempts.length === 0 && unencodable !== null ? unencodable : exhausted(step, job, callerFault);
+          progress.attempts.length === 0 && unencodable !== null
+            ? saidOf(unencodable, unable)
+            : exhausted(step, job, callerFault);
         if (job.lastResort !== undefined && failure.kind !== 'upstream-refused') return await job.lastResort();
         return end(job, failure);
       }
@@ -50,6 +53,7 @@ export async function runAttempts<C>(
         const trial = made instanceof Promise ? await made : made;
         if ('kind' in trial) {
           unencodable = trial;
+          unable.push(step.attempt.target.id);
           giveBack(route, step.attempt, 'not_capable', clock);
           continue;
         }
@@ -81,6 +85,14 @@ export async function runAttempts<C>(
     progress.verdicts = progress.verdicts.length === 0 ? told : [...told, ...progress.verdicts];
   }
 }
+
+/** A refusal that a converter words for whichever target it is. */
+function saidOf(failure: Failure, targets: readonly string[]): Failure {
+  if (failure.kind !== 'invalid-request') return failure;
+  return { ...failure, message: `${failure.message} (${targets.slice(0, targetsSaidMax).join(', ')})` };
+}
+
+const targetsSaidMax = 3;
 
 function newRoute<C>({ health, retryBudget, random, clock }: ContestParts, { query }: Job<C>): Route {
   return createRoute(query, { health, retryBudget, random, nowMs: clock.monotonicMs() });

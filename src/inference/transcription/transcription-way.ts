@@ -1,5 +1,5 @@
 import type { Principal } from '../../auth/principal.ts';
-import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { Failure } from '../../kernel/failure.ts';
 import type { SharedTranscoder } from '../audio/transcode.ts';
 import { type TranscriptionFacts, timestampsOf, translates } from '../dialects/transcription/format.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
@@ -8,7 +8,7 @@ import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { RequestNeeds } from '../neutral/request.ts';
 import type { TranscriptionRequest } from '../neutral/transcript.ts';
-import { noneCapable, noneUsable, unmetNeed } from '../routing/capability.ts';
+import { noneCapable, noneServes, noneUsable, unmetNeed } from '../routing/capability.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import type { TranscriptionServices } from './services.ts';
@@ -54,7 +54,11 @@ export function transcriptionWay(
   }
   if (able.length === 0) {
     const endpoint = request.task === 'translate' ? 'translations' : 'transcriptions';
-    return invalid('model', `No provider of the model '${alias.id}' serves /v1/audio/${endpoint}. Use another model.`);
+    return noneServes(
+      alias,
+      `serves /v1/audio/${endpoint}`,
+      snapshot.models.list(principal).filter(({ type }) => type === 'transcription'),
+    );
   }
   const others = () => snapshot.models.list(principal);
   const incapable = noneCapable(alias, able, needs, others);
