@@ -117,9 +117,15 @@ test('lines may ask for responses, embeddings and messages', async () => {
 test('a wrong request for a batch names its field', async () => {
   const { id } = await client.files.create({ file: new File(['{}'], 'x'), purpose: 'user_data' });
   const right = { input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h' };
+  const soonGone = await client.files.create({
+    file: new File(['{}'], 'x'),
+    purpose: 'batch',
+    expires_after: { anchor: 'created_at', seconds: 3_600 },
+  });
   for (const [change, param] of [
     [{ input_file_id: 'file-none' }, 'input_file_id'],
     [{}, 'input_file_id'],
+    [{ input_file_id: soonGone.id }, 'input_file_id'],
     [{ endpoint: '/v1/models' }, 'endpoint'],
     [{ completion_window: 'soon' }, 'completion_window'],
     [{ completion_window: '8d' }, 'completion_window'],

@@ -84,6 +84,9 @@ async function begin(parts: BatchesRouteParts, { tenant, account, exchange, body
   const file = await (await parts.files()).find(tenant, inputFile);
   if (file === null) throw new FailureError(fileNotFound(inputFile, 'input_file_id'));
   if (file.purpose !== 'batch') throw wrong('input_file_id', "must be a file with the purpose 'batch'");
+  if (file.expiresMs < parts.services.clock.wallMs() + windowMs) {
+    throw wrong('input_file_id', 'must be a file that does not expire before the completion_window ends');
+  }
   const owner = { tenant, account, keyId: exchange.principal!.keyId };
   const asked = { format: 'openai', endpoint, inputFile, windowMs, window: String(window) } as const;
   const batches = await parts.batches();

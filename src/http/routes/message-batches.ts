@@ -129,7 +129,7 @@ async function begin(parts: MessageBatchesParts, exchange: Exchange, base: strin
     if (full !== null) throw new FailureError(full);
     const pieces = jsonPieces(exchange, bodyBytesMax);
     const files = await parts.files();
-    const facts = { purpose: ownPurpose, name: 'requests', keptForMs: null };
+    const facts = { purpose: ownPurpose, name: 'requests', keptForMs: 2 * windowMs };
     const { id } = await files.create(tenant, facts, linesIn(pieces));
     const headers: Record<string, string> = {};
     for (const name of keptHeaders) {

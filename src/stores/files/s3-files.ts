@@ -60,4 +60,4 @@ export function createS3Files(open: () => Promise<Bucket>, tell: (message: strin
 }
 
 const unreachable =
-  "The storage of files cannot be used right now. Ask for 'response_format' b64_json, or retry later.";
+  "The storage of files cannot be used right now. Retry later. Pictures also come with 'response_format' b64_json.";
