@@ -5,6 +5,7 @@ import { type Failure, FailureError, factsOf, invalid } from '../kernel/failure.
 import { windowOperations } from './account-windows.ts';
 import { accountOperations } from './accounts.ts';
 import type { AdminApi, AdminMethod, AdminReply, AdminRequest } from './admin-api.ts';
+import { alertOperations } from './alerts.ts';
 import { auditOperations } from './audit.ts';
 import { backupOperations } from './backup.ts';
 import { configurationOperations } from './configuration.ts';
@@ -65,6 +66,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...auditOperations(parts, records),
     ...configurationOperations(parts, records),
     ...secretOperations(parts, records, kept),
+    ...alertOperations(parts),
     ...healthOperations(parts),
   ];
   return {

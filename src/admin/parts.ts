@@ -60,6 +60,8 @@ export interface AdminParts {
   findings(): Promise<readonly Finding[]>;
   /** Who answers for each capability, and which programs would add more. */
   capabilities(): Promise<readonly Finding[]>;
+  /** Sends a test message to a receiver of alerts; null when it arrived, else why it did not. */
+  tryAlert(receiver: string): Promise<string | null>;
   /** A backup, ready to be read; rejects with a FailureError where none can be made. */
   backup(): Promise<AsyncIterable<Uint8Array>>;
   /** What this process keeps of a request's bodies, without credentials; null: nothing. */

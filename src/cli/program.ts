@@ -37,6 +37,7 @@ const subjects: readonly (readonly [name: string, description: string, load: () 
     () => import('./commands/mcp-servers.ts'),
   ],
   ['config', 'export the configuration with what was set up at run time', () => import('./commands/config.ts')],
+  ['alerts', 'send a test message to the receivers of alerts', () => import('./commands/alerts.ts')],
   ['secret', 'rotate the secret that seals stored credentials', () => import('./commands/secret.ts')],
   ['audit', 'show who changed accounts, keys and plans, newest first', () => import('./commands/audit.ts')],
   ['usage', 'sum up requests, units, tokens and USD', () => import('./commands/usage.ts')],

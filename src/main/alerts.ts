@@ -3,8 +3,8 @@ import type { AlertReceiver, Config } from '../config/schema.ts';
 import type { PostWebhook } from '../inference/transport/post-webhook.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { installCommand, isInstalled } from '../kernel/optional-package.ts';
-import { type AlertMessage, alertSubject, alertText, slackBody } from '../metering/alert-message.ts';
-import type { AlertStore } from '../metering/alert-store.ts';
+import { type AlertMessage, alertNotice, alertSubject, alertText, slackBody } from '../metering/alert-message.ts';
+import type { AlertRow, AlertStore } from '../metering/alert-store.ts';
 import { createAlerts } from '../metering/alerts.ts';
 import type { SendAlert } from '../metering/notice-delivery.ts';
 import { webhookHeaders } from '../metering/notice-message.ts';
@@ -64,6 +64,22 @@ export function createAlertSender(config: () => Config, post: PostWebhook, clock
     // The path of a webhook is often a secret.
     if (status < 200 || status > 299) throw new Error(`${new URL((slack ?? webhook)!).host} answered ${status}`);
   }
+}
+
+/** Sends a receiver a message that says it is a test; null when it arrived, else why it did not. */
+export function createAlertTest(send: SendAlert, clock: Clock): (receiver: string) => Promise<string | null> {
+  return async (receiver) => {
+    const nowMs = clock.wallMs();
+    const text = 'This is a test: alerts of Culvert reach you.';
+    const times = { sinceMs: nowMs, seenMs: nowMs, toldMs: nowMs };
+    const test: AlertRow = { name: 'test', severity: 'warning', text, fix: null, told: 'warning', ...times };
+    try {
+      await send(receiver, alertNotice(receiver, { raised: [test], resolved: [] }, nowMs));
+      return null;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  };
 }
 
 async function mail(

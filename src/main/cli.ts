@@ -9,6 +9,7 @@ import type { Config } from '../config/schema.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import { scrub } from '../inference/providers/scrub.ts';
 import { createHealth } from '../inference/routing/health.ts';
+import { createWebhookPost } from '../inference/transport/post-webhook.ts';
 import { environmentProxies } from '../inference/transport/proxy.ts';
 import { createTransport } from '../inference/transport/send.ts';
 import type { Transport } from '../inference/transport/upstream-call.ts';
@@ -31,6 +32,7 @@ import { whyUnusable } from '../stores/sqlite/unusable.ts';
 import { createEngineOperator, type EngineOperator } from '../tools/search/engine-operator.ts';
 import { configuredEngines, providersInForce } from '../tools/search/engine-targets.ts';
 import { damageOfShard } from '../vectors/embedded/check-shard.ts';
+import { createAlertSender, createAlertTest } from './alerts.ts';
 import { ownVectors } from './cli-vectors.ts';
 import { previewSnapshot } from './preview.ts';
 import { openSecrets } from './secrets.ts';
@@ -147,6 +149,10 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     reload: async () => ({ ok: true, config }),
     troubles: () => ({ ledger: ledger.trouble() }),
     bodies: () => null,
+    tryAlert: createAlertTest(
+      createAlertSender(() => config, createWebhookPost(transport), clock),
+      clock,
+    ),
     findings: async () => [],
     capabilities: async () => [],
     backup: () => Promise.reject(new FailureError(invalid(null, 'culvert backup makes one without a server.'))),

@@ -136,8 +136,8 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   setup.begin(upstreams.reconfigure);
   const { snapshot, transport, health } = upstreams;
   const post = tracedPost(createWebhookPost(transport), traces, clock);
-  const alert = createAlertSender(() => snapshot().config, post, clock);
-  const notices = createNotices({ store: stores.notices, plans, clock, post, alert, onTrouble });
+  const sendAlert = createAlertSender(() => snapshot().config, post, clock);
+  const notices = createNotices({ store: stores.notices, plans, clock, post, alert: sendAlert, onTrouble });
   const resolver = createSystemResolver();
   const resolve = options.resolve ?? (async (hostname: string) => (await resolver(hostname)).addresses);
   const aliases = createAliasWatch({ models: () => snapshot().models, health, clock, log });
@@ -152,7 +152,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const sinks = await openSinks({ config, store: ledger.records, post, env, proxyOf, clock, onTrouble });
   const files = openFiles({ config, books, env, proxyOf, clock, onTrouble, opened });
   const finished = tellFinished(log, metrics, snapshot, aliases);
-  const common = { ...upstreams, keptBodies, books, clock, plans, storage, sinks, notices };
+  const common = { ...upstreams, keptBodies, books, clock, plans, storage, sinks, notices, sendAlert };
   const { promise: listening, resolve: listens } = Promise.withResolvers<void>();
   const shared = { ...common, listening, resolve, proxyOf, log, onTrouble, opened, traces };
   const services = await openServices({ ...shared, files, objects, finished });

@@ -2,8 +2,10 @@ import type { AdminParts } from '../admin/parts.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
+import type { SendAlert } from '../metering/notice-delivery.ts';
 import type { RecordDelivery } from '../metering/record-delivery.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
+import { createAlertTest } from './alerts.ts';
 import type { createBackupDownload } from './backup-download.ts';
 import type { KeptBodies } from './kept-bodies.ts';
 import type { Storage } from './storage.ts';
@@ -15,18 +17,21 @@ export function serverLooks(
     keptBodies,
     sinks,
     services,
+    sendAlert,
   }: {
     storage: Storage;
     keptBodies: KeptBodies;
     sinks: Pick<RecordDelivery, 'standing'>;
     services: Pick<Services, 'files'>;
+    sendAlert: SendAlert;
   },
   parts: { folder: DataFolder; clock: Clock; version: string } & Pick<AdminParts, 'snapshot' | 'troubles'>,
-): Pick<AdminParts, 'bodies' | 'findings' | 'capabilities' | 'backup'> {
+): Pick<AdminParts, 'bodies' | 'findings' | 'capabilities' | 'backup' | 'tryAlert'> {
   const { folder, clock, version, snapshot } = parts;
   let download: ReturnType<typeof createBackupDownload> | null = null;
   return {
     bodies: keptBodies.find,
+    tryAlert: createAlertTest(sendAlert, clock),
     async findings() {
       const { runningFindings } = await import('./doctor.ts');
       return runningFindings({ ...parts, sinks: sinks.standing, files: services.files });

@@ -32,6 +32,7 @@ import type { ProxyOf } from '../inference/transport/proxy.ts';
 import type { Room } from '../kernel/sharing/room.ts';
 import type { Trace } from '../kernel/trace.ts';
 import type { Ledger } from '../metering/ledger.ts';
+import type { SendAlert } from '../metering/notice-delivery.ts';
 import type { Notices } from '../metering/notices.ts';
 import type { RecordDelivery } from '../metering/record-delivery.ts';
 import type { Refusals } from '../metering/refusals.ts';
@@ -64,6 +65,7 @@ export interface RoutesParts {
   storage: Storage;
   sinks: Pick<RecordDelivery, 'standing'>;
   notices: Pick<Notices, 'deliver'>;
+  sendAlert: SendAlert;
   keptBodies: KeptBodies;
   callers: Callers;
   setup: Setup;

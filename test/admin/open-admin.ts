@@ -127,6 +127,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     reload: async () => reloaded ?? { ok: true, config: current },
     troubles: () => ({ database: ledger.trouble(), state: null }),
     bodies: () => null,
+    tryAlert: async () => null,
     backup: () => Promise.reject(new Error('there is no backup here')),
     findings: async () => findings,
     capabilities: async () => [{ check: 'speech', state: 'warning', message: 'simulated: nobody', fix: 'Add one.' }],

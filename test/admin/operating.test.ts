@@ -208,6 +208,7 @@ test('the OpenAPI document names every operation once, with what it takes and gi
     '/admin/v1/accounts',
     '/admin/v1/accounts/{id}',
     '/admin/v1/accounts/{id}/windows',
+    '/admin/v1/alerts/test',
     '/admin/v1/audit',
     '/admin/v1/backup',
     '/admin/v1/config',

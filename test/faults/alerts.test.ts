@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { SMTPServer } from 'smtp-server';
 import type { AlertMessage } from '../../src/metering/alert-message.ts';
 import { webhookHeaders } from '../../src/metering/notice-message.ts';
-import { overUpstreams, startGateway } from '../start-gateway.ts';
+import { adminKey, overUpstreams, startGateway } from '../start-gateway.ts';
 import { closedPort, temporaryFolder } from '../start-process.ts';
 import { until } from '../start-redis.ts';
 import { startUpstream } from '../start-upstream.ts';
@@ -146,6 +146,46 @@ test('a provider that is down is told once to Slack, by mail and to a webhook, a
       .filter(({ name }) => name === 'provider up1').length,
     1,
   );
+});
+
+test('a test message goes to every receiver, and each says whether it came', async (t) => {
+  const [hooks, mail] = [await startHooks(t), await startMail(t, 1)];
+  const gateway = await startGateway(t, {
+    telemetry: {
+      alerts: {
+        to: [
+          { name: 'chat', slack: `${hooks.url}/slack` },
+          { name: 'mail', email: ['ops@example.org'] },
+          { name: 'pager', webhook: `${hooks.url}/hook`, secret },
+          { name: 'gone', webhook: `http://127.0.0.1:${await closedPort()}/path-secret`, secret },
+        ],
+        smtp: { url: mail.url, from: 'Culvert <culvert@example.org>' },
+      },
+    },
+  });
+  const tried = async () => {
+    const headers = { authorization: `Bearer ${adminKey}` };
+    const answer = await fetch(`${gateway.url}/admin/v1/alerts/test`, { method: 'POST', headers });
+    assert.equal(answer.status, 200);
+    return (await answer.json()) as { ok: boolean; data: { name: string; ok: boolean; message: string | null }[] };
+  };
+  const first = await tried();
+  assert.equal(first.ok, false);
+  assert.deepEqual(
+    first.data.map(({ name, ok }) => [name, ok]),
+    [
+      ['chat', true],
+      ['mail', false],
+      ['pager', true],
+      ['gone', false],
+    ],
+  );
+  assert.match(first.data[1]!.message!, /4\d\d/, "the mail server's own words");
+  assert.doesNotMatch(JSON.stringify(first), /path-secret|p@ss/);
+  assert.match(hooks.slack()[0]!, /This is a test/);
+  assert.equal(hooks.alerts()[0]!.data.raised[0]!.name, 'test');
+  assert.equal((await tried()).data[1]!.ok, true);
+  assert.match(mail.mails[0]!.text, /Subject: Culvert: Warning: This is a test/);
 });
 
 test('a budget is told at 80 % and when it is spent, and failing requests by their rate', async (t) => {
