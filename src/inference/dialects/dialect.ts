@@ -124,6 +124,8 @@ export interface ForwardTarget {
   /** Top-level fields that stand elsewhere there, such as in the path: left out, which is no loss. */
   without?: readonly string[] | undefined;
   rename: Readonly<Record<string, string>>;
+  /** Words of `reasoning_effort`, with those to send instead. */
+  efforts?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Defaults of an answer for what the upstream left open. */

@@ -97,6 +97,11 @@ export function applyQuirks(body: JsonObject, quirks: ProviderQuirks): FittedBod
   // No loss: whether the caller wanted usage is not known here, and these services send it unasked.
   if (!quirks.streamUsage) delete fitted.stream_options;
   fitResponseFormat(fitted, quirks, losses);
+  const effort = quirks.efforts?.[String(body.reasoning_effort)];
+  if (effort !== undefined) {
+    fitted.reasoning_effort = effort;
+    losses.push({ field: 'reasoning_effort', why: 'clamped' });
+  }
 
   for (const from in quirks.rename) renameField(fitted, from, quirks.rename[from]!);
   return { body: fitted, losses };
@@ -107,6 +112,7 @@ function fits(body: JsonObject, quirks: ProviderQuirks): boolean {
   for (const field of quirks.omit) if (body[field] !== undefined) return false;
   for (const field in quirks.rename) if (body[field] !== undefined) return false;
   if (!quirks.streamUsage && body.stream_options !== undefined) return false;
+  if (quirks.efforts?.[String(body.reasoning_effort)] !== undefined) return false;
   const format = body.response_format;
   if (format === undefined || (quirks.jsonSchema && quirks.jsonObject)) return true;
   return !isObject(format) || format.type === 'text';

@@ -59,6 +59,7 @@ export function encodeForwarded(request: ForwardedRequest, order: ForwardOrder):
     // A service that tells what was used unasked may refuse to be asked (Mistral). Its callers are told all the same.
     without: quirks.streamUsage ? members?.without : [...(members?.without ?? []), 'stream_options'],
     rename: quirks.rename,
+    efforts: quirks.efforts,
   });
   return {
     ok: true,
@@ -96,6 +97,7 @@ function forwardedAs(
     omit: stream ? quirks.omit : [...quirks.omit, 'stream_options'],
     without: members?.without,
     rename: quirks.rename,
+    efforts: quirks.efforts,
   });
   return {
     ok: true,

@@ -118,6 +118,11 @@ export function prepareForTarget(raw: Buffer, body: JsonObject, scan: JsonScan, 
     values.set(name, String(target.maxOutputTokens));
     losses.push({ field: name, why: 'clamped' });
   }
+  const effort = target.efforts?.[String(body.reasoning_effort)];
+  if (effort !== undefined) {
+    values.set('reasoning_effort', JSON.stringify(effort));
+    losses.push({ field: 'reasoning_effort', why: 'clamped' });
+  }
   const unsigned = takesSignatures(target.model) ? null : withoutSignatures(body.messages);
   if (unsigned !== null) {
     values.set('messages', JSON.stringify(unsigned));

@@ -3,6 +3,10 @@ import { openAiLike } from '../openai-like.ts';
 /**
  * https://docs.cohere.com/docs/compatibility-api: the OpenAI-compatible layer over Chat v2. The list of models
  * stands outside it, in Cohere's own shape.
+ *
+ * Chat v2 itself is no dialect here. The layer lacks its `documents`, `citation_options` and a budget of tokens for
+ * thinking. Of the callers' formats only Anthropic's can ask for citations, and no other can say documents; thinking is on
+ * or off in the layer, which is what `reasoning_effort` comes to. Tools, pictures, schemas, seeds and streams are the same.
  */
 export const cohere = openAiLike({
   id: 'cohere',
@@ -38,6 +42,8 @@ export const cohere = openAiLike({
       'parallel_tool_calls',
     ],
     rename: { max_completion_tokens: 'max_tokens' },
+    // It knows `none` and `high`: thinking or not.
+    efforts: { minimal: 'none', low: 'high', medium: 'high', xhigh: 'high', max: 'high' },
     nativeN: false,
     logprobs: false,
   },
