@@ -195,6 +195,13 @@ test('a wrong tool is refused with the name of its field', async () => {
   }
 });
 
+test('a body that is read off the loop runs tools too', async () => {
+  const long = `${'long '.repeat(300_000)}. Please call web_search`;
+  upstream.script(chat, ['ok', 'text=Red【1】.']);
+  const response = await openai.responses.create({ model: 'chat', input: long, tools });
+  assert.equal(response.output_text, 'Red ([a.example](https://a.example/one)).');
+});
+
 test('a provider that runs the tool itself gets it as it was sent', async (t) => {
   const { gateway: own, upstream: provider } = await openToolsWorld(t);
   await own.reload({

@@ -9,7 +9,7 @@ import { openToolsWorld } from './world.ts';
 const t = { after: after as TestContext['after'] };
 const server = await startMcpServer(t);
 const gone = await startMcpServer({ after() {} });
-const { openai, anthropic, gateway, upstream, sent, rows } = await openToolsWorld(t, {
+const { openai, anthropic, gateway, config, upstream, sent, rows } = await openToolsWorld(t, {
   fetch: { allow_private: [server.place, gone.place] },
 });
 const paths = { chat: '/v1/chat/completions', claude: '/v1/messages', native: '/v1/responses' } as const;
@@ -117,6 +117,21 @@ test('a call that needs approval waits for the next request, also by previous_re
     assert.equal(again.length, 1);
     assert.equal(again[0]!.messages.filter((one) => (one as { role: string }).role === 'tool').length, Number(approve));
   }
+});
+
+test('bad headers and too many servers are refused, and names that functions cannot have are changed', async (t) => {
+  const asked = (tools: unknown[]) => gateway.fetch('/v1/responses', { json: { model: 'claude', input: 'Hi', tools } });
+  for (const headers of [{ 'bad name': 'x' }, { good: 'a\nb' }, { good: 'ü€' }, { good: { deep: 1 } }]) {
+    const { status } = await asked([{ ...tool, headers }]);
+    assert.ok(status === 200 || status === 502, `${JSON.stringify(headers)}: ${status}`);
+  }
+  const many = Array.from({ length: 17 }, (_, at) => ({ ...tool, server_label: `s${at}` }));
+  assert.equal((await asked(many)).status, 400);
+  const odd = await startMcpServer(t, { tools: ['files.read'] });
+  await gateway.reload({ ...config, fetch: { allow_private: [server.place, gone.place, odd.place] } });
+  sent();
+  assert.equal((await asked([{ ...tool, server_url: odd.url, allowed_tools: ['files.read'] }])).status, 200);
+  assert.match(JSON.stringify(sent()[0]), /"sums__files_read"/);
 });
 
 test('only named tools go without approval', async () => {

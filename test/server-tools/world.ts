@@ -9,6 +9,8 @@ import { type EngineSays, searxngSays, startEngine, type TestEngine } from '../t
 /** A gateway that searches the web for models of providers that run no tools. */
 export interface ToolsWorld {
   gateway: TestGateway;
+  /** As the gateway was started with. */
+  config: Record<string, unknown>;
   upstream: Upstream;
   engine: TestEngine;
   openai: OpenAI;
@@ -35,7 +37,7 @@ export async function openToolsWorld(
   const engine = await startEngine(t, () => found);
   const at = { base_url: `${upstream.url}/v1`, api_key: 'k' };
   const aliases = ['chat', 'claude', 'google', 'native'];
-  const gateway = await startGateway(t, {
+  const whole = {
     providers: {
       chat: { type: 'openai', ...at },
       claude: { type: 'anthropic', ...at, server_tools: [] },
@@ -48,9 +50,11 @@ export async function openToolsWorld(
     },
     tools: { search: { providers: [{ type: 'searxng', base_url: engine.url }] } },
     ...config,
-  });
+  };
+  const gateway = await startGateway(t, whole);
   return {
     gateway,
+    config: whole,
     upstream,
     engine,
     openai: new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: testKey, maxRetries: 0 }),

@@ -189,7 +189,8 @@ function trialsOf(
       writtenFor,
       trialOf(job, turn) {
         const runsToolsFor = (target: Target) => runsToolsAt(snapshot.providers, dialect.id, tools, turn, target);
-        const asked: Conversation = { ...conversation, turn, runsToolsFor };
+        const media = () => conversation.media(job.client);
+        const asked: Conversation = { ...conversation, turn, runsToolsFor, media };
         return (answer) => conversationTrial(services, job, asked, answer, null);
       },
     };

@@ -1,8 +1,13 @@
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { McpServerTool, ServerToolStep } from '../neutral/server-tool.ts';
 import { freeName, type OfferedTool } from './offered-tools.ts';
 import type { CallBounds, McpServerFunction, McpServerSession, ServerToolPorts, ToolOwner } from './tool-ports.ts';
+
+/** Servers that one request may name: each is a session. */
+const serversMax = 16;
+/** Anthropic's bound, with room for a number; others get shorter names later. */
+const nameCharsMax = 120;
 
 /** The MCP servers of one request, with their tools. */
 export interface OpenedServers {
@@ -20,6 +25,9 @@ export async function openServers(
   taken: Set<string>,
   bounds: CallBounds,
 ): Promise<OpenedServers | Failure> {
+  if (servers.length > serversMax) {
+    return invalid('tools', `A request may name at most ${serversMax} MCP servers. This one names ${servers.length}.`);
+  }
   const opened = await Promise.all(servers.map((server) => ports.openMcp(owner, server, bounds)));
   const sessions = opened.filter((one) => one.kind === 'open');
   const close = async () => {
@@ -43,7 +51,7 @@ export async function openServers(
 function offeredBy(server: McpServerTool, session: McpServerSession, taken: Set<string>): OfferedTool[] {
   return allowedOf(server, session).map(({ name, description, inputSchema }) => ({
     function: {
-      name: freeName(`${server.label}__${name}`, taken),
+      name: freeName(`${server.label}__${name}`.replace(/[^\w-]/g, '_').slice(0, nameCharsMax), taken),
       description: [server.description, description].filter((text) => text !== '').join('\n\n'),
       parameters: inputSchema,
     },
