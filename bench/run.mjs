@@ -14,6 +14,7 @@ const subjects = {
   ledger: 'ledger/commit-cost.ts',
   routing: 'routing/next.ts',
   prices: 'prices/run.ts',
+  mcp: 'mcp/run.ts',
   batches: 'batches/run.ts',
   bedrock: 'bedrock/run.ts',
   realtime: 'realtime/run.ts',

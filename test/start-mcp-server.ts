@@ -14,6 +14,7 @@ import {
   ListToolsRequestSchema,
   ReadResourceRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
+import { trustingValidator } from '../src/mcp/trusting-validator.ts';
 
 /** A real MCP server over Streamable HTTP, made with the official SDK. */
 export interface TestMcpServer {
@@ -67,7 +68,10 @@ type Args = Record<string, unknown>;
 /** What the tools do, over whichever transport; `waits` counts calls of `wait`. */
 export function createTestServer(further: readonly string[] = [], waits: { running: number } = { running: 0 }): Server {
   const capabilities = { tools: {}, prompts: {}, resources: {} };
-  const server = new Server({ name: 'test', version: '1.0.0' }, { capabilities });
+  const server = new Server(
+    { name: 'test', version: '1.0.0' },
+    { capabilities, jsonSchemaValidator: trustingValidator },
+  );
   const all = [...tools, ...further.map((name) => ({ name, inputSchema: { type: 'object' as const } }))];
   // Two pages, as a server with many has them.
   server.setRequestHandler(ListToolsRequestSchema, ({ params }) =>

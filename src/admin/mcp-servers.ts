@@ -192,6 +192,15 @@ function shown(
 
 /** Secrets that nobody may read must not be sent to an address that the changer chooses either. */
 function refuseToSendElsewhere(before: Members, after: Members, patch: Members): void {
+  const { oauth } = after as { oauth?: Members };
+  const issuerMoved = oauth?.issuer !== (before.oauth as Members | undefined)?.issuer;
+  if (oauth !== undefined && (issuerMoved || before.url !== after.url)) {
+    const { client_secret: sent = secretMark } = (patch.oauth ?? {}) as Members;
+    if (before.oauth !== undefined && sent === secretMark) {
+      const message = 'oauth.client_secret: it was given for another address. Send its value too, or null for oauth';
+      refuse(invalid('oauth.client_secret', message));
+    }
+  }
   if (before.url === after.url) return;
   const given = (patch.headers ?? {}) as Members;
   const unread = Object.keys(after.headers ?? {}).find((header) => (given[header] ?? secretMark) === secretMark);

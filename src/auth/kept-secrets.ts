@@ -3,7 +3,7 @@ import type { Sealer } from '../kernel/seal.ts';
 import type { CredentialRow, KeptRow, Stored } from './account-store.ts';
 
 /** Members of a provider's or an MCP server's definition that may hold secrets. Credentials have rows of their own. */
-const secretMembers: ReadonlySet<string> = new Set(['headers', 'proxy', 'tls']);
+const secretMembers: ReadonlySet<string> = new Set(['headers', 'proxy', 'tls', 'oauth']);
 
 /** A definition for the store: possible secrets are taken out and sealed. It has no `credentials` and no `api_key`. */
 export function sealDefinition(

@@ -15,8 +15,18 @@ export const mcpServerName = z
   .max(32, 'the name of a server has at most 32 characters')
   .meta({ kind: 'name' });
 
+const oauthSchema = z
+  .strictObject({
+    issuer: httpUrl().describe('The authorization server, as the MCP server names it. The secret is sent to no other.'),
+    client_id: z.string().min(1).max(500).describe('The client that is registered there.'),
+    client_secret: secret().describe('Its secret.'),
+    scope: z.string().min(1).max(2_000).optional().describe('Scopes of the tokens, with spaces between them.'),
+  })
+  .describe('Tokens by OAuth 2.1 (client credentials), which Culvert renews, for the url.');
+
 const oftenSet = {
   headers: headersSchema('Headers sent with every message to the url.'),
+  oauth: oauthSchema.optional(),
   tools: z
     .strictObject({
       allow: globs()

@@ -1,5 +1,7 @@
+import { type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { OAuthError } from '@modelcontextprotocol/sdk/server/auth/errors.js';
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
@@ -17,13 +19,13 @@ import {
   ReadResourceResultSchema,
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js';
-import type { JsonSchemaValidator, jsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/types.js';
 import { codeOf } from '../inference/transport/transport-error.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { Blocked } from './guarded-connect.ts';
 import { McpFault } from './mcp-fault.ts';
 import { callInProgress, type McpFetch } from './mcp-fetch.ts';
 import type { Offered } from './offered.ts';
+import { trustingValidator } from './trusting-validator.ts';
 
 /** Tools and results as MCP writes them. */
 export type { CallToolResult as McpResult, Tool as McpTool };
@@ -127,23 +129,27 @@ export async function openSession(
   };
 }
 
-/** `headers`: of every message. */
+export interface HttpSessionOptions extends CallBounds {
+  version: string;
+  /** Of every message. */
+  headers: Readonly<Record<string, string>>;
+  /** Gets and renews tokens where the server wants some. */
+  authProvider?: OAuthClientProvider | undefined;
+}
+
 export async function openHttpSession(
   url: URL,
   http: McpFetch,
-  { headers, ...bounds }: CallBounds & { version: string; headers: Readonly<Record<string, string>> },
+  { headers, authProvider, ...bounds }: HttpSessionOptions,
 ): Promise<McpSession | McpFault> {
-  const transport = new StreamableHTTPClientTransport(url, { fetch: http.fetch, requestInit: { headers } });
+  const transport = new StreamableHTTPClientTransport(url, {
+    fetch: http.fetch,
+    requestInit: { headers },
+    ...(authProvider !== undefined && { authProvider }),
+  });
   // The SDK's class says `sessionId: string | undefined`, where its interface has a member that may be absent.
   return openSession(transport as Transport, bounds);
 }
-
-/** The SDK's own makes code of the schemas of strangers. */
-const trustingValidator: jsonSchemaValidator = {
-  getValidator<T>(): JsonSchemaValidator<T> {
-    return (input) => ({ valid: true, data: input as T, errorMessage: undefined });
-  },
-};
 
 async function allPages<T>(
   ask: (params: { cursor?: string }) => Promise<{ items: readonly T[]; nextCursor?: string | undefined }>,
@@ -203,6 +209,14 @@ function faultOf(error: unknown): McpFault {
     return new McpFault('refused', `refused: ${words} (${error.code})`);
   }
   if (codeOf(error) !== 'unknown') return new McpFault('unreachable', `could not be reached (${codeOf(error)})`);
+  if (error instanceof OAuthError) return new McpFault('unauthorized', `was not authorized (${error.errorCode})`);
+  // The SDK has no class for an authorization server that is not the expected one.
+  if (error instanceof UnauthorizedError || (error instanceof Error && error.message.startsWith('OAuth '))) {
+    return new McpFault(
+      'unauthorized',
+      'was not authorized: it names another authorization server, or refuses its token',
+    );
+  }
   const { cause } = error as { cause?: unknown };
   if (cause instanceof Blocked) return new McpFault('blocked', `may not be asked: ${cause.message}`);
   if (error instanceof TypeError && cause !== undefined) {

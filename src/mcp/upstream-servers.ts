@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { Config, McpServerConfig } from '../config/schema.ts';
 import { createConnect } from '../inference/transport/connect.ts';
 import { createLookup } from '../inference/transport/lookup.ts';
@@ -65,7 +66,7 @@ export function createUpstreamServers(parts: UpstreamServersParts): UpstreamServ
 
   function opener(config: McpServerConfig): Pick<UpstreamParts, 'open' | 'release'> {
     const { version, proxyOf } = parts;
-    const { command, args, env, url, headers, max_bytes: bytesMax } = config;
+    const { command, args, env, url, headers, oauth, max_bytes: bytesMax } = config;
     if (command !== undefined) {
       return {
         async open(bounds) {
@@ -76,6 +77,8 @@ export function createUpstreamServers(parts: UpstreamServersParts): UpstreamServ
       };
     }
     let http: McpFetch | null = null;
+    /** One for all sessions, so that they share a token. */
+    let authProvider: OAuthClientProvider | undefined;
     return {
       async open(bounds) {
         const [{ createMcpFetch }, { openHttpSession }] = await Promise.all([
@@ -85,7 +88,17 @@ export function createUpstreamServers(parts: UpstreamServersParts): UpstreamServ
         // The operator named it: it may stand in the private network.
         const connectTo = (origin: URL) => createConnect(origin, { lookup, proxy: proxyOf(origin) });
         http ??= createMcpFetch({ connectTo, bytesMax });
-        return openHttpSession(new URL(url!), http, { ...bounds, headers, version });
+        if (oauth !== undefined && authProvider === undefined) {
+          const { ClientCredentialsProvider } = await import('@modelcontextprotocol/sdk/client/auth-extensions.js');
+          authProvider ??= new ClientCredentialsProvider({
+            clientId: oauth.client_id,
+            clientSecret: oauth.client_secret,
+            clientName: 'culvert',
+            expectedIssuer: oauth.issuer,
+            ...(oauth.scope !== undefined && { scope: oauth.scope }),
+          });
+        }
+        return openHttpSession(new URL(url!), http, { ...bounds, headers, authProvider, version });
       },
       async release() {
         await http?.close();

@@ -83,6 +83,22 @@ test('a server is added, changed and removed while Culvert runs; its headers are
   assert.equal((await call('GET', '/mcp-servers/test')).status, 404);
 });
 
+test('the secret of OAuth is sealed, shown to nobody, and sent to no issuer that somebody else names', async (t) => {
+  const { server, gateway, call } = await started(t);
+  const oauth = { issuer: 'https://issuer.example', client_id: 'culvert', client_secret: 'canary-of-oauth' };
+  const made = await call('POST', '/mcp-servers', { name: 'test', url: server.url, oauth });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  for (const patch of [{ oauth: { issuer: 'https://elsewhere.example' } }, { url: 'https://elsewhere.example/mcp' }]) {
+    const refused = await call('PATCH', '/mcp-servers/test', patch);
+    assert.equal(refused.status, 400);
+    assert.match(refused.body.error!.message, /client_secret: it was given for another address/);
+  }
+  assert.equal((await call('PATCH', '/mcp-servers/test', { timeout: '5s' })).status, 200);
+  const said = JSON.stringify([made, await call('GET', '/mcp-servers/test'), await call('GET', '/audit?action=mcp')]);
+  const database = readFileSync(join(gateway.dataDir, 'culvert.db'), 'latin1');
+  for (const text of [said, database]) assert.ok(!text.includes('canary-of-oauth'));
+});
+
 test('no API names a program, and wrong settings are refused by their field', async (t) => {
   const { server, call } = await started(t, { fixed: { url: 'http://127.0.0.1:9/mcp' } });
   const wrong: [Record<string, unknown>, number, RegExp][] = [

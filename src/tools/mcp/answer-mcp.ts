@@ -2,6 +2,7 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { trustingValidator } from '../../mcp/trusting-validator.ts';
 import { answerStateless, statedVersion } from './answer-stateless.ts';
 import { describedOffer, type McpOffer, methodsFor } from './mcp-methods.ts';
 import type { ApiCall } from './mcp-tools.ts';
@@ -44,7 +45,8 @@ export function answerMcp(given: McpMessage): Promise<McpAnswer | null> {
 /** Of the revisions up to 2025-11-25. */
 async function answerInitialized(asked: McpMessage): Promise<McpAnswer | null> {
   const { signal } = asked;
-  const server = new Server({ name: 'culvert', version: asked.version }, describedOffer(asked.offer));
+  const options = { ...describedOffer(asked.offer), jsonSchemaValidator: trustingValidator };
+  const server = new Server({ name: 'culvert', version: asked.version }, options);
   const methods = methodsFor(asked);
   /** The call that the message made, if any: it must have settled before we go. */
   let running: Promise<unknown> | null = null;
