@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { type ForeignSource, readSources } from './foreign-sources.ts';
 import type { ImportResult } from './imported.ts';
-import { isModelName, nameRule } from './litellm-deployment.ts';
+import { bodyOf, isModelName, nameRule } from './litellm-deployment.ts';
 import { modelFactsOf } from './litellm-model-info.ts';
 import { Notes, type Path } from './notes.ts';
 import { isWritable, listOfTexts, objectOf, plain, reference, type Values } from './plain-values.ts';
@@ -178,14 +178,12 @@ function routingOf(request: JsonObject): JsonObject {
   );
 }
 
-function modelOf({ alias, models, body, path, values }: Wanted): JsonObject | null {
-  const fitting = models.filter((id) => /^[^\s*]{1,256}$/.test(id) && isWritable(id)).slice(0, prioritiesMax);
+function modelOf({ alias, models, body: wanted, path, values }: Wanted): JsonObject | null {
+  const fitting = models.filter((id) => isModelName(id) && !id.includes('*')).slice(0, prioritiesMax);
   if (fitting.length < models.length)
     values.notes.add(path, `some targets of ${alias} are not carried over: ${nameRule}`);
-  if (fitting.length === 0 || !isWritable(JSON.stringify(body))) {
-    values.notes.add(path, `the model ${alias} is not carried over: culvert.yaml cannot hold it`);
-    return null;
-  }
+  if (fitting.length === 0) return null;
+  const body = bodyOf(values, wanted, path);
   const { type } = modelFactsOf(values, {}, {}, alias, path);
   const hasBody = Object.keys(body).length > 0;
   const targets = fitting.map((id, index) =>

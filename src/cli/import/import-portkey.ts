@@ -3,7 +3,7 @@ import { type ForeignSource, readSources } from './foreign-sources.ts';
 import type { ImportResult } from './imported.ts';
 import { importModels } from './imported-models.ts';
 import { importProviders } from './imported-providers.ts';
-import { type Deployment, isModelName, nameRule } from './litellm-deployment.ts';
+import { bodyOf, type Deployment, isModelName, nameRule } from './litellm-deployment.ts';
 import { modelFactsOf } from './litellm-model-info.ts';
 import type { Settings } from './litellm-settings.ts';
 import { Notes, type Path } from './notes.ts';
@@ -149,7 +149,7 @@ function deploymentOf(leaf: Leaf, { values }: Named, keys: ReadonlyMap<string, P
     priority: Math.min(100, leaf.priority),
     rpm: null,
     timeouts: total === null ? {} : { total },
-    body: overrides,
+    body: bodyOf(values, overrides, [...leaf.path, 'override_params']),
     facts: modelFactsOf(values, {}, {}, found.model ?? '*', leaf.path),
     baseModel: null,
   };

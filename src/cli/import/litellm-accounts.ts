@@ -4,7 +4,7 @@ import { type LiteLlmRows, type LiteLlmTable, rowsMax } from './litellm-database
 import { limitsOf } from './litellm-limits.ts';
 import { uniqueName } from './names.ts';
 import type { Notes, Path } from './notes.ts';
-import { listOfTexts, plain } from './plain-values.ts';
+import { isWritable, listOfTexts, plain } from './plain-values.ts';
 
 /** Keys that LiteLLM's dashboard makes for each login. */
 const dashboardTeam = 'litellm-dashboard';
@@ -60,7 +60,7 @@ export function importAccounts(
     noteLeftOut(row, path, notes);
     const models = modelsOf(row, groups, path, notes);
     const limits = { ...limitsOf(row, path, notes), ...(models !== null && models.length > 0 && { models }) };
-    accounts[name] = { ...(name !== label && { name: plain(label).slice(0, 200) }) };
+    accounts[name] = { ...(name !== label && isWritable(label) && { name: plain(label.slice(0, 200)) }) };
     if (Object.keys(limits).length > 0) {
       plans[name] = { rpm: 'off', ...limits };
       accounts[name].plan = name;

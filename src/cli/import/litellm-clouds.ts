@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Path } from './notes.ts';
-import { objectOf, plain, textOf, type Values, type VariableKind } from './plain-values.ts';
+import { isWritable, objectOf, plain, textOf, type Values, type VariableKind } from './plain-values.ts';
 
 /** Members of a provider of ours that say where in a cloud it is and who asks. */
 export interface CloudPlace {
@@ -126,7 +126,7 @@ function regionOf(values: Values, value: unknown, path: Path): string | null {
 function googleCredentials(values: Values, value: unknown, path: Path): JsonObject {
   const whole = objectOf(value);
   const json = Object.keys(whole).length > 0 ? JSON.stringify(whole) : value;
-  if (typeof json === 'string' && json.trimStart().startsWith('{')) {
+  if (typeof json === 'string' && json.trimStart().startsWith('{') && isWritable(json)) {
     values.notes.add(path, 'a secret in plain text, carried over as it is; a file is better: google.credentials_file');
     return { api_key: plain(json) };
   }

@@ -46,7 +46,7 @@ const nameForm = /^[^\p{Cc}\s*]*(\*[^\p{Cc}\s*]*)?$/u;
 /** What our schema accepts as a name, and our file as a key. */
 export function isModelName(name: unknown): name is string {
   if (typeof name !== 'string' || name === '' || name.length > 256) return false;
-  return nameForm.test(name) && name !== '__proto__' && !name.includes('${');
+  return nameForm.test(name) && !['__proto__', '.', '..'].includes(name) && !name.includes('${');
 }
 
 /** Parameters that are read here, or mean nothing to a gateway that is built otherwise. */
@@ -196,7 +196,8 @@ function shareOf(values: Values, facts: JsonObject, at: Path): Deployment['share
   return null;
 }
 
-function bodyOf({ notes }: Values, value: unknown, path: Path): JsonObject {
+/** Fields that a target sets in every request; none, with a note, where culvert.yaml cannot hold them. */
+export function bodyOf({ notes }: Values, value: unknown, path: Path): JsonObject {
   if (!isObject(value)) return {};
   if (isWritableWhole(value)) return withPlainTexts(value) as JsonObject;
   notes.add(path, 'not carried over: it holds a reference where culvert.yaml cannot have one');

@@ -2,9 +2,9 @@ import type { ProviderConfig } from '../../config/schema.ts';
 import { catalog } from '../../inference/providers/catalog.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { placeInCloud } from './litellm-clouds.ts';
-import type { ProviderFacts } from './litellm-deployment.ts';
+import { isModelName, type ProviderFacts } from './litellm-deployment.ts';
 import type { Path } from './notes.ts';
-import { objectOf, plain, reference, textOf, type Values } from './plain-values.ts';
+import { isWritable, objectOf, plain, reference, textOf, type Values } from './plain-values.ts';
 import { withSnakeCase } from './portkey-strategy.ts';
 
 /** A virtual key, or a provider of the model catalog: whose key it is, and what surrounds it. */
@@ -75,7 +75,7 @@ export function readPortkeyKey(value: JsonObject, path: Path, values: Values): P
     slug,
     provider: provider?.toLowerCase() ?? null,
     settings: withSnakeCase(objectOf(value.model_config)),
-    rpm: typeof rpm === 'number' && rpm >= 1 ? Math.round(rpm) : null,
+    rpm: typeof rpm === 'number' && rpm >= 1 ? Math.min(1e9, Math.round(rpm)) : null,
   };
 }
 
@@ -109,7 +109,7 @@ export function portkeyProvider(
   for (const [theirs, other] of Object.entries(cloudMembers)) settings[other] ??= settings[theirs];
   const place = placeInCloud(values, clouds[type], settings, path, null);
   const model = (type === 'azure-openai' ? textIn(settings.deployment_id) : null) ?? bare;
-  if (model !== null && (/[\s*]/.test(model) || model.length > 256)) return drop(path, 'its model has no name');
+  if (model !== null && (!isModelName(model) || model.includes('*'))) return drop(path, 'its model has no name');
   const base = baseOf(type, settings, path, values);
   const needsBase = catalog.find(({ id }) => id === type)?.baseUrl === null && clouds[type] !== 'aws';
   if (needsBase && base === null) return drop(path, `${name} needs an address, as custom_host or resource_name`);
@@ -166,7 +166,7 @@ function baseOf(type: string, settings: JsonObject, path: Path, values: Values):
   const given = textIn(settings.custom_host) ?? textIn(settings.azure_foundry_url);
   const text = given ?? (resource === null ? null : `https://${resource}.openai.azure.com`);
   if (text === null) return null;
-  const url = URL.parse(text);
+  const url = isWritable(text) ? URL.parse(text) : null;
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === '') return plain(url.origin + url.pathname);
   values.notes.add([...path, 'custom_host'], 'not carried over: it is not an http:// or https:// URL');
   return null;

@@ -31,6 +31,9 @@ const leftOut: Readonly<Record<string, string>> = {
   model_pricing_config: 'write price into the target',
 };
 
+/** Weights below it are as good as none. */
+const weightMin = 1e-6;
+
 /** Portkey takes `overrideParams` and `override_params`. */
 export function withSnakeCase(config: JsonObject): JsonObject {
   return Object.fromEntries(
@@ -117,7 +120,7 @@ function spread(at: Leaf, notes: Notes): { leaves: Leaf[]; next: number } {
       const share = shares[index]!;
       if (share === 0) notes.add(target.path, 'this target is not carried over: its weight is 0');
       else {
-        const inner = spread({ ...target, priority, weight: (weight * share) / sum }, notes);
+        const inner = spread({ ...target, priority, weight: Math.max(weightMin, (weight * share) / sum) }, notes);
         leaves.push(...inner.leaves);
         if (inner.next > priority + 1) {
           notes.add(target.path, 'its fallbacks stand behind all targets of the load balancer, not behind this one');
