@@ -154,19 +154,19 @@ async function answerLines(run: BatchRun, input: StoredFile): Promise<void> {
 
   try {
     const known = knownLines(run);
-    const loopRoom = createLoopRoom(run.waiting);
+    const room = createLoopRoom(run.waiting);
     let seq = 0;
     for await (const bytes of linesOf(run.files.read(input), lineBytesMax)) {
       seq += 1;
       if (halt.signal.aborted) break;
       const before = await known(seq);
       if (before?.ended === true) continue;
-      const atOnceMax = Math.max(1, calls.atOnceMax(batch.keyId));
+      const atOnceMax = Math.max(1, Math.min(calls.atOnceMax(batch.keyId), room.atOnceMax()));
       while (running.size > 0 && (running.size >= atOnceMax || runningBytes > runningBytesMax)) {
         await Promise.race(running);
       }
       await rest(work);
-      await loopRoom();
+      await room.wait();
       const turn = await turns.take(batch.tenant, halt.signal).catch(() => null);
       if (turn === null) break;
       begin({ seq, bytes, before }, turn);

@@ -1,27 +1,42 @@
 import { type EventLoopUtilization, performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Of the time since the last look: above it the loop is left to those who wait for their answers. */
+/** Room on the loop of this process for work that nobody waits for. */
+export interface LoopRoom {
+  /** How many lines may run at one time as things are: more of them would only stand in each other's way. */
+  atOnceMax(): number;
+  /** While callers wait, holds work back as long as the loop is busy. */
+  wait(): Promise<void>;
+}
+
+/** Of the time since the last look. */
 const busyShareMax = 0.4;
 const lookIntervalMs = 20;
 const restMs = 10;
+/** A loop that is busy works at so few as fast as at many, and a caller who comes waits for these alone. */
+const atOnceMaxBusy = 6;
 
-/**
- * Resolves when the loop of this process has room for work that nobody waits for: while callers wait (`waiting`), it
- * holds that work back as long as the loop is busy.
- */
-export function createLoopRoom(waiting: () => number): () => Promise<void> {
+/** `waiting`: callers of this process who wait for an answer now. */
+export function createLoopRoom(waiting: () => number): LoopRoom {
   let last: EventLoopUtilization = performance.eventLoopUtilization();
   let lastMs = performance.now();
-  let isBusy = false;
-  return async () => {
+  let busy = false;
+
+  function isBusy(): boolean {
     const nowMs = performance.now();
     if (nowMs - lastMs >= lookIntervalMs) {
       const now = performance.eventLoopUtilization();
-      isBusy = performance.eventLoopUtilization(now, last).utilization > busyShareMax;
+      busy = performance.eventLoopUtilization(now, last).utilization > busyShareMax;
       last = now;
       lastMs = nowMs;
     }
-    if (isBusy && waiting() > 0) await pause(restMs);
+    return busy;
+  }
+
+  return {
+    atOnceMax: () => (isBusy() ? atOnceMaxBusy : Number.POSITIVE_INFINITY),
+    async wait() {
+      if (isBusy() && waiting() > 0) await pause(restMs);
+    },
   };
 }
