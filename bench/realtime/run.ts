@@ -23,7 +23,7 @@ const [{ port }] = (await once(upstream, 'message')) as [{ port: number }];
 const culvert = await startCulvert({
   upstreamPort: port,
   providers: { up: { type: 'openai', base_url: `http://127.0.0.1:${port}/v1`, api_key: 'none' } },
-  models: { voice: { targets: ['up/realtime'] } },
+  models: { voice: { tier: 'premium', targets: ['up/realtime'] } },
 });
 pin(upstream.pid!, loadCore);
 pin(process.pid, loadCore);

@@ -5,6 +5,7 @@ import { WebSocketServer } from 'ws';
 
 const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false });
 server.on('listening', () => process.send!({ port: (server.address() as AddressInfo).port }));
+process.on('disconnect', () => process.exit());
 server.on('connection', (socket) => {
   socket.send(JSON.stringify({ type: 'session.created', event_id: 'event_1', session: {} }));
   socket.on('message', (data) => {

@@ -349,6 +349,17 @@ test('either end closes the other with its own code; a broken connection to the 
   assert.match(String((cut.events.at(-1)!.error as JsonObject).message), /connection to the provider broke/);
 });
 
+test('a provider that repeats its key in a message or a close does not tell it to the caller', async () => {
+  const opening = upstream.next();
+  const caller = await open();
+  const session = await opening;
+  session.send({ type: 'error', error: { message: 'Incorrect API key provided: upstream-secret-1.' } });
+  const { error } = (await caller.heard('error')) as unknown as { error: JsonObject };
+  assert.equal(error.message, 'Incorrect API key provided: [redacted].');
+  session.close(4003, 'wrong key upstream-secret-1');
+  assert.deepEqual(await caller.closed, { code: 4003, reason: 'wrong key [redacted]' });
+});
+
 test('sizes and silence have bounds', async (t) => {
   const own = await startGateway(t, { ...config, server: { realtime: { idle: '1s', message_limit: '1kb' } } });
   const quiet = await open({}, own);

@@ -52,7 +52,16 @@ export async function openSession(services: RealtimeServices, opened: SocketCall
       const upstream = upstreamEnd(opened, held, new SocketEnd(socket));
       if (settings !== null) upstream.send(JSON.stringify({ type: 'session.update', session: settings }));
       const caller = new SocketEnd(accepted);
-      await runSession({ clock, caller, upstream, meter: meter(), ...bounds, ending, errorEvent });
+      await runSession({
+        clock,
+        caller,
+        upstream,
+        meter: meter(),
+        ...bounds,
+        ending,
+        known: held.to.connection,
+        errorEvent,
+      });
     },
   );
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { eventIn, type Frame, mayBe, type RealtimeEvent } from '../dialects/realtime/events.ts';
 import { realtimeUsage } from '../dialects/realtime/usage.ts';
+import { type ScrubKnown, scrub, withoutKnown } from '../providers/scrub.ts';
 import type { SessionEnd } from './socket-end.ts';
 import type { TurnMeter } from './turn-meter.ts';
 
@@ -21,6 +22,8 @@ export interface SessionParts {
   idleMs: number;
   longestMs: number;
   ending: Ending;
+  /** What no message of whoever answers may tell; absent: nobody outside answers. */
+  known?: ScrubKnown;
   errorEvent(failure: Failure): RealtimeEvent;
 }
 
@@ -126,10 +129,17 @@ class Session {
     this.#idle.refresh();
     const { caller, upstream } = this.#parts;
     const isDone = this.#watch(frame);
-    if (this.#open.caller && caller.send(frame, binary) === 'behind') upstream.pause();
+    if (this.#open.caller && caller.send(this.#withoutSecrets(frame), binary) === 'behind') upstream.pause();
     if (!isDone || this.#active.size > 0) return;
     if (this.#upstreamClose !== null) this.#closeUpstream();
     else if (this.#state === 'draining') this.#leave();
+  }
+
+  /** A provider that tells of a wrong key may repeat it. */
+  #withoutSecrets(frame: Frame): Frame {
+    const { known } = this.#parts;
+    if (known === undefined || !known.secrets.some((secret) => frame.includes(secret))) return frame;
+    return withoutKnown(frame.toString(), known);
   }
 
   /** Whether a response ends with this frame. */
@@ -232,14 +242,14 @@ class Session {
 
   #upstreamClosed(code: number, reason: string): void {
     this.#open.upstream = false;
-    const { caller, errorEvent } = this.#parts;
+    const { caller, errorEvent, known } = this.#parts;
     if (this.#state !== 'closing') {
       this.#state = 'closing';
       if (code === 1006) {
         const message = 'The connection to the provider broke. Open a new session.';
         caller.send(JSON.stringify(errorEvent({ kind: 'overloaded', message })));
         caller.close(closeCode.internal, message);
-      } else caller.close(code === 1005 ? closeCode.normal : code, reason);
+      } else caller.close(code === 1005 ? closeCode.normal : code, known === undefined ? reason : scrub(reason, known));
     }
     this.#endWhenClosed();
   }
