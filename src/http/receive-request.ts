@@ -6,6 +6,7 @@ import { type KeyRing, noKeySent } from '../auth/key-ring.ts';
 import type { Operator } from '../auth/operator.ts';
 import type { Config } from '../config/schema.ts';
 import { openAiChat } from '../inference/dialects/openai-chat/index.ts';
+import { Ending } from '../inference/realtime/session.ts';
 import type { Delivery } from '../inference/spine/sink.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type Failure, invalid } from '../kernel/failure.ts';
@@ -70,9 +71,8 @@ export class Reception {
   /** Time of the last request that needs a key: health checks go on, whatever they are told. */
   lastCallMs = Number.NEGATIVE_INFINITY;
   private readonly parts: ReceptionParts;
-  private readonly draining = new AbortController();
-  private readonly cutting = new AbortController();
-  private readonly ending = { draining: this.draining.signal, cut: this.cutting.signal };
+  /** For work that goes on after its answer. */
+  readonly ending = new Ending();
   /** Connections that are WebSockets, or may become one. */
   private readonly upgraded = new Set<Duplex>();
   private readonly router = createRouter({ maxParamLength: pathPartCharsMax });
@@ -107,14 +107,9 @@ export class Reception {
     return true;
   }
 
-  /** Sessions over WebSockets are told to come to their end. */
-  drainSessions(): void {
-    this.draining.abort();
-  }
-
-  /** Cuts those that have not. */
+  /** Cuts sessions over WebSockets that have not come to their end. */
   cutSessions(): void {
-    this.cutting.abort();
+    this.ending.cut();
     for (const socket of this.upgraded) socket.destroy();
   }
 

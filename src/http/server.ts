@@ -148,7 +148,7 @@ async function drain(
   // port closed before they are accepted.
   const { closed: ended } = await stopListening(server, clock);
   reception.state = 'closed';
-  reception.drainSessions();
+  reception.ending.drain();
   // A connection that closes just as it is used again costs a request. So each busy one closes after an answer first.
   let over = false;
   const allEnded = ended.then(() => {

@@ -13,7 +13,7 @@ import { NoAnswer, wholeAnswer } from '../transport/whole-answer.ts';
 import { holdSession, type SessionCall } from './held-session.ts';
 import { connectAt } from './open-session.ts';
 import type { RealtimeServices } from './services.ts';
-import { runSession } from './session.ts';
+import { type LongWork, runSession } from './session.ts';
 import { type EndListener, type SessionEnd, SocketEnd } from './socket-end.ts';
 
 export interface OfferedCall extends SessionCall {
@@ -47,10 +47,15 @@ export async function placeCall(services: RealtimeServices, offered: OfferedCall
     reach,
     async (held) => {
       const { reached, attempt, to, headers, snapshot } = held;
+      const shutdown = new AbortController();
+      const stop = () => shutdown.abort();
+      const watching: LongWork = { drain: stop, cut: stop };
+      ending.add(watching);
       try {
         const own = ['content-type', 'application/sdp', 'location', `/v1/realtime/calls/${reached.id}`];
         sendWhole(call.sink, [...headers, ...own], reached.sdp, 201);
-        const socket = await watch(services, attempt, to, { id: reached.id, call, cut: ending.cut });
+        const socket = await watch(services, attempt, to, { id: reached.id, call, cut: shutdown.signal });
+        ending.remove(watching);
         if (socket === null) return;
         const { idle: idleMs, longest: longestMs } = snapshot.config.server.realtime;
         const upstream = new SocketEnd(socket);
@@ -58,6 +63,7 @@ export async function placeCall(services: RealtimeServices, offered: OfferedCall
         const caller = new AbsentEnd();
         await runSession({ clock: services.clock, caller, upstream, meter, idleMs, longestMs, ending, errorEvent });
       } finally {
+        ending.remove(watching);
         // Nobody would pay for what is said in it. A call that is over already is unknown there.
         await post(services, attempt, to, { path: `/${reached.id}/hangup`, contentType: null, body: null }).catch(
           () => null,

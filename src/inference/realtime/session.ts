@@ -6,10 +6,39 @@ import { type ScrubKnown, scrub, withoutKnown } from '../providers/scrub.ts';
 import type { SessionEnd } from './socket-end.ts';
 import type { TurnMeter } from './turn-meter.ts';
 
-/** The server shuts down: sessions come to their end, or are cut now. */
-export interface Ending {
-  readonly draining: AbortSignal;
-  readonly cut: AbortSignal;
+/** What the shutdown of the server does to work that goes on after its answer. */
+export interface LongWork {
+  /** It comes to its end soon. */
+  drain(): void;
+  /** It ends now. */
+  cut(): void;
+}
+
+/** All of it. Not an abort signal, which looks through its listeners for each new one. */
+export class Ending {
+  #state: 'open' | 'draining' | 'cut' = 'open';
+  readonly #works = new Set<LongWork>();
+
+  /** Told at once where the server shuts down already. */
+  add(work: LongWork): void {
+    this.#works.add(work);
+    if (this.#state !== 'open') work.drain();
+    if (this.#state === 'cut') work.cut();
+  }
+
+  remove(work: LongWork): void {
+    this.#works.delete(work);
+  }
+
+  drain(): void {
+    this.#state = 'draining';
+    for (const work of [...this.#works]) work.drain();
+  }
+
+  cut(): void {
+    this.#state = 'cut';
+    for (const work of [...this.#works]) work.cut();
+  }
 }
 
 export interface SessionParts {
@@ -42,17 +71,11 @@ export function runSession(parts: SessionParts): Promise<void> {
   );
 }
 
-class Session {
+class Session implements LongWork {
   readonly #parts: SessionParts;
   readonly #ended: () => void;
   readonly #idle: NodeJS.Timeout;
   readonly #longest: NodeJS.Timeout;
-  readonly #drain = () => this.#leaveWhenQuiet();
-  readonly #cut = () => {
-    this.#state = 'closing';
-    this.#parts.caller.terminate();
-    this.#parts.upstream.terminate();
-  };
   /** The caller's, while one of them waits for its reservation; null: none does. */
   #waiting: { frame: Frame; binary: boolean }[] | null = null;
   #state: 'open' | 'draining' | 'closing' = 'open';
@@ -74,8 +97,6 @@ class Session {
 
   begin(): void {
     const { caller, upstream, ending } = this.#parts;
-    ending.draining.addEventListener('abort', this.#drain);
-    ending.cut.addEventListener('abort', this.#cut);
     caller.listen({
       frame: (frame, binary) => this.#fromCaller(frame, binary),
       drained: () => upstream.resume(),
@@ -86,8 +107,7 @@ class Session {
       drained: () => this.#resumeCaller(),
       closed: (code, reason) => this.#upstreamClosed(code, reason),
     });
-    if (ending.draining.aborted) this.#drain();
-    if (ending.cut.aborted) this.#cut();
+    ending.add(this);
   }
 
   #fromCaller(frame: Frame, binary: boolean): void {
@@ -200,7 +220,13 @@ class Session {
     this.#close(closeCode.normal, 'session expired');
   }
 
-  #leaveWhenQuiet(): void {
+  cut(): void {
+    this.#state = 'closing';
+    this.#parts.caller.terminate();
+    this.#parts.upstream.terminate();
+  }
+
+  drain(): void {
     if (this.#state !== 'open') return;
     this.#state = 'draining';
     if (this.#active.size === 0) this.#leave();
@@ -259,8 +285,7 @@ class Session {
     clearTimeout(this.#idle);
     clearTimeout(this.#longest);
     if (this.#lastWord !== null) clearTimeout(this.#lastWord);
-    this.#parts.ending.draining.removeEventListener('abort', this.#drain);
-    this.#parts.ending.cut.removeEventListener('abort', this.#cut);
+    this.#parts.ending.remove(this);
     this.#ended();
   }
 }
