@@ -10,6 +10,7 @@ const world = await openToolsWorld({ after: after as TestContext['after'] });
 const { openai, upstream, sent, rows, engine, gateway } = world;
 const chat = '/v1/chat/completions';
 const tools: OpenAI.Responses.Tool[] = [{ type: 'web_search', search_context_size: 'low' }];
+const search = { type: 'web_search_20250305', name: 'web_search' };
 const weather: OpenAI.Responses.Tool = {
   type: 'function',
   name: 'get_weather',
@@ -192,6 +193,25 @@ test('a wrong tool is refused with the name of its field', async () => {
     const response = await gateway.fetch('/v1/responses', { json: { model: 'chat', input: 'Hi', tools: [tool] } });
     const { error } = (await response.json()) as { error: { param: string } };
     assert.deepEqual([response.status, error.param], [400, param]);
+  }
+});
+
+test('a body that only the provider may judge is refused by it, never by a fault of ours', async () => {
+  const messages = [{ role: 'user', content: 'Hi' }];
+  for (const [path, body] of [
+    ['chat/completions', { messages, web_search_options: {}, tools: 'none' }],
+    ['chat/completions', { messages, web_search_options: {}, tools: [null, 1, { function: 'x' }] }],
+    [
+      'messages',
+      { max_tokens: 5, messages: [{ role: 'user', content: [{}] }], tools: [search, 'x'], mcp_servers: [1] },
+    ],
+    ['responses', { input: 'Hi', tools: [{ type: 'web_search' }, 5], tool_choice: { type: 4 } }],
+    ['responses', { input: [{ type: 'mcp_approval_response' }, { type: 'mcp_call', id: 5 }], tools }],
+  ] as const) {
+    for (const model of ['chat', 'claude', 'native']) {
+      const { status } = await gateway.fetch(`/v1/${path}`, { json: { model, ...body } });
+      assert.ok(status < 500, `${path} ${model} ${JSON.stringify(body)}: ${status}`);
+    }
   }
 });
 

@@ -59,7 +59,9 @@ export function resultBlock(call: ServerCall, { failure, sources, text }: Server
 }
 
 /** Whether this gateway made the call or the result: no provider knows its id. */
-export function isOwnStep({ type, id, tool_use_id: callId }: CallerBlock): boolean {
+export function isOwnStep({ type, id, tool_use_id: callId }: JsonObject): boolean {
+  // Bodies that only Anthropic may judge hold anything.
+  if (typeof type !== 'string') return false;
   if (type !== 'server_tool_use' && type !== 'mcp_tool_use' && !type.endsWith('_tool_result')) return false;
   const named = type.endsWith('_tool_use') ? id : callId;
   return Object.values(ownIds).some((mark) => typeof named === 'string' && named.startsWith(mark));
