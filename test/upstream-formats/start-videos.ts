@@ -151,7 +151,7 @@ export async function startVideos(t: Pick<TestContext, 'after'>): Promise<VideoU
       const body = Buffer.concat(pieces).toString('latin1');
       const request = { method, path, key, contentType: headers['content-type'] ?? '', body };
       // The lists of models that a start asks for are nothing to these tests.
-      if (!/\/models(\?.*)?$/.test(path)) requests.push(request);
+      if (!/\/(models|deployments)(\?.*)?$/.test(path)) requests.push(request);
       answer(request, response);
     });
   }).listen(0, '127.0.0.1');
