@@ -72,7 +72,7 @@ const rows = [
 writeSection({
   subject: 'mcp',
   command: 'npm run bench -- mcp',
-  how: 'The official client calls a tool over Streamable HTTP, one call after the other, at its server and through the gateway. Client, gateway and server share one process.',
+  how: 'The official client calls a tool over Streamable HTTP, one call after the other, at its server and through the\ngateway. Client, gateway and server share one process.',
   rows,
 });
 console.log(markdownTable(rows));
