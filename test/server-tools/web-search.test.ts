@@ -76,7 +76,7 @@ for (const model of Object.keys(paths)) {
 
 test('every turn and every search is a row of its own, which names the request', async () => {
   const before = (await rows()).length;
-  const { response } = await openai.responses
+  const { response, data } = await openai.responses
     .create({ model: 'chat', input: 'Please call web_search', tools })
     .withResponse();
   const made = (await rows()).slice(before);
@@ -86,6 +86,9 @@ test('every turn and every search is a row of its own, which names the request',
     made.map((row) => row.client_request_id === id || row.id === id),
     [true, true, true],
   );
+  const sum = (name: 'input_tokens' | 'output_tokens') =>
+    made.reduce((all, { usage }) => all + Number((usage as Record<string, number>)[name]), 0);
+  assert.deepEqual([data.usage?.input_tokens, data.usage?.output_tokens], [sum('input_tokens'), sum('output_tokens')]);
   assert.equal(response.headers.get('x-culvert-cost'), '3');
   assert.equal(response.headers.get('x-culvert-attempts'), '2');
   assert.ok(engine.asked.length > 0);
