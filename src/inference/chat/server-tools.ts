@@ -33,12 +33,13 @@ export function toolsHere(
     return vendorsJudge ? null : serverTools.failure;
   }
   const asked = serverTools.value;
-  if (candidates.every(({ target }) => runsItself(providers, dialect, target, asked.tools))) return null;
+  const theirs = candidates.filter(({ target }) => runsItself(providers, dialect, target, asked.tools));
+  if (theirs.length === candidates.length) return null;
   const tools = n === 1 && ports !== null ? asked.tools.filter(({ kind }) => ports.has(kind)) : [];
   const missing = asked.tools.find((tool) => !tools.includes(tool));
   // Nobody else has a word for it, and a demanded call is more than a wish.
   if (missing !== undefined && (missing.kind === 'file_search' || isNewer(missing, dialect) || asked.choice !== null)) {
-    return nobodyRuns(missing, n);
+    return theirs.length > 0 ? null : nobodyRuns(missing, n);
   }
   if (tools.length === 0) return null;
   const isNeeded = asked.choice !== null || tools.some((tool) => tool.kind === 'file_search' || isNewer(tool, dialect));
