@@ -87,21 +87,20 @@ function finish(result: ImportResult, gateway: Gateway, from: string, { output, 
   else if (output !== '-') write(output, text);
 
   const { config, variables, notes } = imported;
-  const counts = Object.fromEntries(
-    (['providers', 'models', 'accounts', 'keys'] as const)
-      .map((section) => [section, Object.keys(config[section] ?? {}).length] as const)
-      .filter(([section, count]) => count > 0 || section === 'providers' || section === 'models'),
+  const counts = (['providers', 'models', 'accounts', 'keys'] as const).map(
+    (section) => [section, Object.keys(config[section] ?? {}).length] as const,
   );
   const environment = [...variables.keys()].toSorted();
   const missing = environment.filter((name) => (process.env[name] ?? '') === '');
   if (json) {
-    printJson({ file: output, ...counts, environment, notes, ...(output === '-' && { text }) });
+    printJson({ file: output, ...Object.fromEntries(counts), environment, notes, ...(output === '-' && { text }) });
     return 0;
   }
   for (const one of notes) note(`${placeOf(one, from)} ${one.path}: ${one.message}`);
   if (missing.length > 0) note(`These variables are not set here, and the start needs them: ${missing.join(', ')}`);
   if (output !== '-') {
-    const counted = Object.entries(counts).map(([section, count]) => `${section} ${count}`);
+    const shown = counts.filter(([section, count]) => count > 0 || section === 'providers' || section === 'models');
+    const counted = shown.map(([section, count]) => `${section} ${count}`);
     print(`Wrote ${output}: ${counted.join(', ')}, notes ${notes.length}.`);
     print(`Next: ${culvert} check ${output} --live`);
   }
