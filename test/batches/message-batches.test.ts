@@ -123,6 +123,7 @@ test('batches of messages of one key do not exist for another, nor as batches of
 });
 
 test('a wrong batch of messages is refused whole, and names the request', async () => {
+  const nested = '['.repeat(100_000) + ']'.repeat(100_000);
   for (const [body, message] of [
     ['{}', /'requests' must be an array/],
     ['{"requests": []}', /'requests' must be an array/],
@@ -131,6 +132,7 @@ test('a wrong batch of messages is refused whole, and names the request', async 
     ['{"requests": [{"custom_id": "a"}]}', /'requests.0.params' must be an object/],
     ['{"requests": [{"custom_id": "a", "params": {}]}', /'requests.0' is not valid JSON|not valid JSON/],
     ['{"requests": [{"custom_id": "a", "params": {}}', /not valid JSON/],
+    [`{"requests": [{"custom_id": "a", "params": {"x": ${nested}}}]}`, /'requests.0.params' is nested too deeply/],
   ] as const) {
     const headers = { 'content-type': 'application/json' };
     const response = await gateway.fetch('/v1/messages/batches', { method: 'POST', body, headers });

@@ -95,3 +95,20 @@ test('a conversation that is wrong is refused with the field', async (t) => {
     assert.equal(error.param, param);
   }
 });
+
+test('a body that is nested too deeply is refused, wherever something of it would be kept', async (t) => {
+  const { gateway } = await openWorld(t);
+  const nested = '['.repeat(100_000) + ']'.repeat(100_000);
+  const items = `[{"type":"message","role":"user","content":"Hi","x":${nested}}]`;
+  for (const [path, body] of [
+    ['/v1/conversations', `{"items":${items}}`],
+    ['/v1/responses', `{"model":"chat","input":"Hi","background":true,"x":${nested}}`],
+    ['/v1/responses/compact', `{"model":"chat","input":${items}}`],
+  ] as const) {
+    const headers = { 'content-type': 'application/json' };
+    const response = await gateway.fetch(path, { method: 'POST', body, headers });
+    const { error } = (await response.json()) as { error: { message: string } };
+    assert.equal(response.status, 400, path);
+    assert.match(error.message, /nests deeper than/, path);
+  }
+});

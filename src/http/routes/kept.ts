@@ -1,8 +1,9 @@
 import type { JsonSchema } from '../../inference/dialects/described-check.ts';
 import { openAiResponses } from '../../inference/dialects/openai-responses/index.ts';
+import { parseBody } from '../../inference/spine/parse-body.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import { FailureError, invalid } from '../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { FailureError } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
@@ -71,9 +72,7 @@ async function objectOf(exchange: Exchange): Promise<JsonObject | null> {
   const raw = await readJsonBody(exchange, bodyBytesMax);
   if (raw === null) return null;
   if (!Buffer.isBuffer(raw)) throw new FailureError(raw);
-  try {
-    const body: unknown = JSON.parse(raw.toString('utf8'));
-    if (isObject(body)) return body;
-  } catch {}
-  throw new FailureError(invalid(null, 'The request body must be a JSON object.'));
+  const parsed = parseBody(raw);
+  if (!parsed.ok) throw new FailureError(parsed.failure);
+  return parsed.value.body;
 }

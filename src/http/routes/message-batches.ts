@@ -1,4 +1,5 @@
 import type { Batch } from '../../inference/batches/batch-facts.ts';
+import { bytesOf } from '../../inference/batches/batch-line.ts';
 import { lineBytesMax, linesMax, ownPurpose } from '../../inference/batches/batch-run.ts';
 import { type Batches, batchNotFound } from '../../inference/batches/batches.ts';
 import { requestElements } from '../../inference/batches/request-elements.ts';
@@ -147,6 +148,8 @@ async function begin(parts: MessageBatchesParts, exchange: Exchange, base: strin
   }
 }
 
+const lineEnd = Buffer.from('\n');
+
 async function* linesIn(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let at = 0;
   for await (const element of requestElements(pieces, lineBytesMax)) {
@@ -160,7 +163,9 @@ async function* linesIn(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
       throw new FailureError(invalid(`${param}.custom_id`, message));
     }
     if (!isObject(params)) throw new FailureError(invalid(`${param}.params`, `'${param}.params' must be an object.`));
-    yield Buffer.from(`${JSON.stringify({ custom_id: customId, params })}\n`);
+    const line = bytesOf({ custom_id: customId, params });
+    if (line === null) throw new FailureError(invalid(`${param}.params`, `'${param}.params' is nested too deeply.`));
+    yield Buffer.concat([line, lineEnd]);
     at += 1;
   }
 }

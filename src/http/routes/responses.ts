@@ -7,9 +7,10 @@ import { responsesEndpoint } from '../../inference/responses/endpoint.ts';
 import { chainItems, expandedForCount, responseNotFound } from '../../inference/responses/expand.ts';
 import { followKept, followRun } from '../../inference/responses/follow-response.ts';
 import { pageOf, readPage } from '../../inference/responses/pages.ts';
+import { parseBody } from '../../inference/spine/parse-body.ts';
 import { refuse, type Sink, sendWhole } from '../../inference/spine/sink.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { asReceived, bodyHandler, modelCallOf } from '../model-call.ts';
 import { readJsonBody } from '../read-body.ts';
@@ -129,12 +130,8 @@ async function answerOrBegin(
 
 /** Null when it is none: whoever reads it says what is wrong. */
 function objectIn(raw: Buffer): JsonObject | null {
-  try {
-    const body: unknown = JSON.parse(raw.toString('utf8'));
-    return isObject(body) ? body : null;
-  } catch {
-    return null;
-  }
+  const parsed = parseBody(raw);
+  return parsed.ok ? parsed.value.body : null;
 }
 
 function startingAfter(query: URLSearchParams): number {

@@ -56,7 +56,8 @@ function objectIn(bytes: Buffer): JsonObject | null {
   }
 }
 
-function bytesOf(body: JsonObject): Buffer | null {
+/** Null: it is nested too deeply to be written. */
+export function bytesOf(body: JsonObject): Buffer | null {
   try {
     return Buffer.from(JSON.stringify(body));
   } catch {
