@@ -175,6 +175,22 @@ test('a video serves the key that began it: for others it is not there', async (
   assert.equal((await client.videos.list()).data.length, 1);
 });
 
+test('a video that several providers list, since they share a key, is listed once', async (t) => {
+  const upstream = await startVideos(t);
+  const at = { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'key-a' };
+  const gateway = await startGateway(t, {
+    providers: { sora: at, again: at },
+    models: { film: { type: 'video', targets: ['sora/sora-2'] } },
+  });
+  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: testKey, maxRetries: 0 });
+  const { id } = await client.videos.create({ model: 'film', prompt: 'A cat' });
+  const { data } = await client.videos.list();
+  assert.deepEqual(
+    data.map((video) => video.id),
+    [id],
+  );
+});
+
 test('a second of video is charged once, when it has begun', async (t) => {
   const { client, upstream, ledger } = await world(t, { costs: { video: 2 } });
   const { data: video, response } = await client.videos

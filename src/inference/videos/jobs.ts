@@ -141,7 +141,8 @@ export async function ownVideos(asking: Asking, tenant: string): Promise<JsonObj
       listedVideos(asking, { connection, facts: connection.videos!, target: '', credential, headers }),
     ),
   );
-  const all = found.flat();
+  // Keys of one project, and providers that share a key, list the same videos.
+  const all = [...new Map(found.flat().map((video) => [video.id, video])).values()];
   const own = await asking.objects.givenTo(
     tenant,
     all.map(({ id }) => String(id)),
