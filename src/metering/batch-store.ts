@@ -43,6 +43,7 @@ export interface BatchStore extends JobStore<BatchRow> {
   /** Results in the order of the lines, from behind `after` on. */
   results(batch: string, after: number, limit: number): Promise<LineResult[]>;
   finalizing(lease: Lease, nowMs: number): Promise<boolean>;
+  /** Completes its files of results too. */
   end(lease: Lease, end: BatchEnd): Promise<boolean>;
   /** Removes some lines of batches that have ended: asked again until none is left (0). */
   removeLines(limit: number): Promise<number>;

@@ -210,8 +210,11 @@ function workIn({ prefix, rows, write, skipLocked }: BatchTables) {
     async end({ id, worker }, { ending, atMs, expiresMs, outputFile, errorFile, facts }) {
       const sql = `UPDATE ${batch} SET ending = $3, ended_ms = $4, expires_ms = $5, output_file = $6, error_file = $7,
           facts = coalesce($8, facts), worker = NULL WHERE ${held}`;
+      const files = [outputFile, errorFile].filter((file) => file !== null);
+      const complete = `UPDATE ${prefix}stored_file SET complete = 1 WHERE id = $1`;
       const [changes] = await write([
-        { sql, values: [id, worker, ending, atMs, expiresMs, outputFile, errorFile, facts] },
+        { sql, values: [id, worker, ending, atMs, expiresMs, outputFile, errorFile, facts], needed: true },
+        ...files.map((file) => ({ sql: complete, values: [file] })),
       ]);
       return changes === 1;
     },

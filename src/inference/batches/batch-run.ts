@@ -14,7 +14,7 @@ import { createLineNotes, type LineNotes } from './line-notes.ts';
 import { type LineEnd, resultLine } from './line-result.ts';
 import { linesOf } from './lines-of.ts';
 import { createLoopRoom } from './loop-room.ts';
-import type { StoredFile, StoredFiles } from './stored-files.ts';
+import { type StoredFile, type StoredFiles, UnreadableFile } from './stored-files.ts';
 
 export interface BatchParts {
   store: BatchStore;
@@ -64,6 +64,15 @@ export const ownPurpose = 'message_batch';
 
 /** Works at a batch until its end, or until it is aborted. Rejects when a store fails: then it is taken up again. */
 export async function runBatch(run: BatchRun): Promise<void> {
+  try {
+    await runToEnd(run);
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error;
+    await failed(run, { code: 'file_unreadable', message: 'Its input file cannot be read any more.', line: null });
+  }
+}
+
+async function runToEnd(run: BatchRun): Promise<void> {
   const { batch, store, lease, files, clock, signal } = run;
   const input = await files.find(batch.tenant, batch.inputFile);
   if (input === null) return failed(run, { code: 'file_not_found', message: 'Its input file is gone.', line: null });
@@ -92,10 +101,12 @@ async function countLines({ files, signal }: BatchRun, input: StoredFile): Promi
   return count === 0 ? { code: 'empty_file', message: 'The input file has no lines.', line: null } : count;
 }
 
+/** What was answered before is kept. */
 async function failed(run: BatchRun, error: BatchError): Promise<void> {
   const { metadata, window, headers, outputKeptForMs, id } = run.batch;
   const facts = sealFacts(run.sealer, { metadata, window, headers, outputKeptForMs, errors: [error] }, id);
-  await end(run, 'failed', { outputFile: null, errorFile: null, facts });
+  const now = await run.store.findBatch(run.batch.tenant, id, run.clock.wallMs());
+  if (now !== null) await end(run, 'failed', { ...(await resultFiles(run, now, null)), facts });
 }
 
 /** Why no further line is begun. */
@@ -241,7 +252,7 @@ async function answerLine(work: Work, { seq, bytes, before }: Line): Promise<voi
     const context = { requestId, nowMs: clock.wallMs(), publicUrl: run.publicUrl() };
     const { state, text } = resultLine(batch.format, line.customId, how, context);
     const result = run.sealer.seal(Buffer.from(text), resultContext(batch, seq));
-    await notes.end({ seq, requestId, state, result, bytes: text.length });
+    await notes.end({ seq, requestId, state, result, bytes: result.length });
   };
   if ('failure' in line) return end({ kind: 'unasked', why: line.failure });
   const key = before === null ? digestOf(line.customId) : null;
@@ -307,14 +318,25 @@ async function finish(run: BatchRun, input: StoredFile): Promise<void> {
   const unanswered = batch.total! - now.succeeded - now.errored;
   const ending: BatchEnding = now.cancellingMs !== null ? 'cancelled' : unanswered > 0 ? 'expired' : 'completed';
   if (ending === 'expired' && clock.wallMs() < batch.deadlineMs) throw new Error('lines of it were left');
-  const gaps = unanswered > 0 ? (ending as 'cancelled' | 'expired') : null;
-  const write = (which: Which, name: string) => writeResults(run, input, { which, name, gaps });
-  if (batch.format === 'anthropic') {
-    return end(run, ending, { outputFile: await write('all', 'results'), errorFile: null, facts: null });
-  }
-  const outputFile = now.succeeded > 0 ? await write('succeeded', 'output') : null;
-  const errorFile = now.errored + unanswered > 0 ? await write('errored', 'error') : null;
-  await end(run, ending, { outputFile, errorFile, facts: null });
+  const gaps = unanswered > 0 ? { why: ending as 'cancelled' | 'expired', input } : null;
+  await end(run, ending, { ...(await resultFiles(run, now, gaps)), facts: null });
+}
+
+/** Lines that were never asked, and why; null: the results tell of those alone that were answered. */
+type Gaps = { why: 'cancelled' | 'expired'; input: StoredFile } | null;
+
+/** The end of the batch completes them: nobody sees those of a process that died before it. */
+async function resultFiles(
+  run: BatchRun,
+  { format, succeeded, errored }: Pick<Batch, 'format' | 'succeeded' | 'errored'>,
+  gaps: Gaps,
+): Promise<Pick<BatchEnd, 'outputFile' | 'errorFile'>> {
+  const write = (which: Which, name: string) => writeResults(run, { which, name, gaps });
+  if (format === 'anthropic') return { outputFile: await write('all', 'results'), errorFile: null };
+  return {
+    outputFile: succeeded > 0 ? await write('succeeded', 'output') : null,
+    errorFile: errored > 0 || gaps !== null ? await write('errored', 'error') : null,
+  };
 }
 
 type Which = 'succeeded' | 'errored' | 'all';
@@ -323,23 +345,22 @@ interface Results {
   which: Which;
   /** At the end of the file's name. */
   name: string;
-  /** Why some lines were never asked; null: all were. */
-  gaps: 'cancelled' | 'expired' | null;
+  gaps: Gaps;
 }
 
-async function writeResults(run: BatchRun, input: StoredFile, results: Results): Promise<string> {
+async function writeResults(run: BatchRun, results: Results): Promise<string> {
   const { batch, files } = run;
   const file = {
     purpose: batch.format === 'openai' ? outputPurpose : ownPurpose,
     name: `${batch.id}_${results.name}.jsonl`,
     keptForMs: batch.outputKeptForMs,
   };
-  const { id } = await files.create(batch.tenant, file, resultsOf(run, input, results));
+  const { id } = await files.write(batch.tenant, file, resultsOf(run, results));
   return id;
 }
 
 /** In the order of the lines. */
-async function* resultsOf(run: BatchRun, input: StoredFile, { which, gaps }: Results): AsyncGenerator<Buffer> {
+async function* resultsOf(run: BatchRun, { which, gaps }: Results): AsyncGenerator<Buffer> {
   const { batch, files, clock } = run;
   const isWanted = (state: 'succeeded' | 'errored') => which === 'all' || which === state;
   const answered = answeredLines(run);
@@ -349,7 +370,7 @@ async function* resultsOf(run: BatchRun, input: StoredFile, { which, gaps }: Res
   }
   let next = await answered.next();
   let seq = 0;
-  for await (const bytes of linesOf(files.read(input), lineBytesMax)) {
+  for await (const bytes of linesOf(files.read(gaps.input), lineBytesMax)) {
     seq += 1;
     if (!next.done && next.value.seq === seq) {
       if (isWanted(next.value.state)) yield next.value.text;
@@ -358,7 +379,7 @@ async function* resultsOf(run: BatchRun, input: StoredFile, { which, gaps }: Res
     }
     const { customId } = readBatchLine(batch, bytes);
     const context = { requestId: newRequestId(clock.wallMs()), nowMs: clock.wallMs() };
-    yield Buffer.from(`${resultLine(batch.format, customId, { kind: 'unasked', why: gaps }, context).text}\n`);
+    yield Buffer.from(`${resultLine(batch.format, customId, { kind: 'unasked', why: gaps.why }, context).text}\n`);
   }
 }
 

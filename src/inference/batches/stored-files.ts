@@ -9,11 +9,13 @@ import type { FileContents } from './file-contents.ts';
 export interface StoredFiles {
   /** Keeps all of `content`. Rejects as `content` does, and with a FailureError when it cannot be kept; nothing is left. */
   create(tenant: string, file: NewFile, content: AsyncIterable<Uint8Array>): Promise<StoredFile>;
+  /** The same, but nobody finds the file until the store completes it. What never is goes with a later `sweep`. */
+  write(tenant: string, file: NewFile, content: AsyncIterable<Uint8Array>): Promise<StoredFile>;
   find(tenant: string, id: string): Promise<StoredFile | null>;
   list(listed: Omit<ListedFiles, 'nowMs'>): Promise<StoredFile[]>;
   /** False when it is not there. Rejects with a FailureError while a batch reads it. */
   remove(tenant: string, id: string): Promise<boolean>;
-  /** Throws when it is removed meanwhile. */
+  /** Throws an UnreadableFile when it is removed meanwhile. */
   read(file: Pick<StoredFile, 'id' | 'tenant' | 'bytes'>): AsyncGenerator<Buffer, void, undefined>;
   /** Removes what expired, and what was never finished; resolves to how many. */
   sweep(nowMs: number): Promise<number>;
@@ -30,6 +32,9 @@ export interface NewFile {
 export interface StoredFile extends Omit<FileRow, 'facts'> {
   name: string;
 }
+
+/** Some of its content is gone, or another secret sealed it: no later attempt can read it. */
+export class UnreadableFile extends Error {}
 
 /** Of a file, before it is sealed: what is read, sealed and written in one turn of the loop. */
 export const chunkBytes = 1024 * 1024;
@@ -58,8 +63,13 @@ export function createStoredFiles({ store, contents, sealer, clock, ...parts }: 
     return { ...row, name: name === null ? unreadable(row.id) : name.toString('utf8') };
   }
 
-  return {
-    async create(tenant, { purpose, name, keptForMs }, content) {
+  const files: StoredFiles = {
+    async create(tenant, file, content) {
+      const written = await files.write(tenant, file, content);
+      await store.completeFile(written.id);
+      return written;
+    },
+    async write(tenant, { purpose, name, keptForMs }, content) {
       const createdMs = clock.wallMs();
       const id = newSortedId('file-', createdMs);
       const row = {
@@ -81,7 +91,6 @@ export function createStoredFiles({ store, contents, sealer, clock, ...parts }: 
           parts.onKept(tenant, chunk.length);
           seq += 1;
         }
-        await store.completeFile(id);
       } catch (error) {
         await removed(row).catch(() => undefined);
         throw error;
@@ -105,7 +114,8 @@ export function createStoredFiles({ store, contents, sealer, clock, ...parts }: 
     async *read({ id, tenant, bytes }) {
       for (let seq = 0; seq * chunkBytes < bytes; seq++) {
         const sealed = await contents.get(id, seq);
-        if (sealed === null) throw new Error(`the file ${id} ends before its length: it was deleted meanwhile`);
+        if (sealed === null)
+          throw new UnreadableFile(`the file ${id} ends before its length: it was deleted meanwhile`);
         yield sealer.open(sealed, contextOf({ id, tenant }, seq)) ?? unreadable(id);
       }
     },
@@ -119,6 +129,7 @@ export function createStoredFiles({ store, contents, sealer, clock, ...parts }: 
       }
     },
   };
+  return files;
 }
 
 /** The same bytes in pieces of `chunkBytes`; the last one may be shorter. */
@@ -144,7 +155,7 @@ function contextOf({ tenant, id }: Pick<FileRow, 'tenant' | 'id'>, part: number 
 }
 
 function unreadable(id: string): never {
-  throw new Error(`the file ${id} was sealed with another storage.secret`);
+  throw new UnreadableFile(`the file ${id} was sealed with another storage.secret`);
 }
 
 function isRead(id: string): string {
