@@ -25,6 +25,8 @@ export interface TestMcpServer {
   heard(): readonly IncomingHttpHeaders[];
   /** Calls of the tool `wait` that run now. */
   waiting(): number;
+  /** Sessions that nobody has ended. */
+  sessions(): number;
   /** It forgets its sessions, as after a restart. */
   forget(): void;
   close(): Promise<void>;
@@ -96,6 +98,8 @@ export function createTestServer(further: readonly string[] = [], waits: { runni
         return { content: [{ type: 'text', text: 'It did not work.' }], isError: true };
       case 'throw':
         throw new Error('It broke.');
+      case 'kind':
+        return { kind: 'mcp-failed', content: [{ type: 'text', text: 'It worked.' }] };
       case 'process':
         return { content: [{ type: 'text', text: JSON.stringify({ pid: process.pid, env: process.env }) }] };
       case 'die':
@@ -150,6 +154,7 @@ export async function startMcpServer(
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (made) => void sessions.set(made, transport),
+      onsessionclosed: (ended) => void sessions.delete(ended),
     });
     await connect(transport);
     return transport.handleRequest(request, response, body);
@@ -171,6 +176,7 @@ export async function startMcpServer(
     place: `127.0.0.1:${port}`,
     heard: () => heard,
     waiting: () => waits.running,
+    sessions: () => sessions.size,
     forget: () => sessions.clear(),
     close,
   };

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { startMcpServer, type TestMcpOptions } from '../../test/start-mcp-server.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
@@ -149,4 +151,54 @@ test('what a server answers instead is a fault that says so', async (t) => {
   await gone.close();
   const fault = faultIn(await guarded([gone.place]).open({ url: gone.url, bytesMax, ...long }));
   assert.match(`${fault.reason}: ${fault.message}`, /^unreachable: could not be reached \(ECONNREFUSED\)$/);
+});
+
+test('a session that is closed is ended at the server too', async (t) => {
+  const { server, session } = await opened(t);
+  assert.equal(server.sessions(), 1);
+  await session.close();
+  assert.equal(server.sessions(), 0);
+});
+
+/** A server whose stream goes on behind its answer to a call, and whose list has no end. */
+async function startEndless(t: TestContext): Promise<{ place: string; streams(): number }> {
+  let streams = 0;
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { id, method } = JSON.parse(Buffer.concat(chunks).toString()) as { id?: number; method: string };
+    if (id === undefined) return void response.writeHead(202).end();
+    const body = (result: object) => JSON.stringify({ jsonrpc: '2.0', id, result });
+    if (method === 'tools/call') {
+      streams += 1;
+      response.on('close', () => {
+        streams -= 1;
+      });
+      return void response
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .write(`event: message\ndata: ${body({ content: [] })}\n\n`);
+    }
+    const serverInfo = { name: 'endless', version: '1.0.0' };
+    const hello = { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo };
+    const tools = [{ name: 'one', description: 'x'.repeat(bytesMax / 4), inputSchema: { type: 'object' } }];
+    const result = method === 'initialize' ? hello : { tools, nextCursor: 'more' };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(body(result));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { place: `127.0.0.1:${port}`, streams: () => streams };
+}
+
+test('pages of a list count together, and a stream that goes on behind an answer is closed', async (t) => {
+  const { place, streams } = await startEndless(t);
+  const session = await guarded([place]).open({ url: `http://${place}/`, bytesMax, ...long });
+  if (session instanceof McpFault) assert.fail(session.message);
+  t.after(session.close);
+  assert.equal(faultIn(await session.listTools(long)).reason, 'too-large');
+  assert.deepEqual(await session.callTool('one', {}, long), { content: [] });
+  await waitingFor(() => streams() === 0);
 });

@@ -7,6 +7,8 @@ import { McpFault } from './mcp-fault.ts';
 /** The request that a fetch belongs to. The SDK has one signal for a whole session only. */
 export interface CallInProgress {
   signal: AbortSignal;
+  /** Of all answers to it so far, decompressed. */
+  bytes: number;
   /** Ends it: the SDK would wait for an answer that cannot come any more. */
   fail(fault: McpFault): void;
 }
@@ -23,7 +25,7 @@ export interface McpFetch {
 export interface McpFetchOptions {
   /** How the sockets to an origin are opened. */
   connectTo(origin: URL): Connect;
-  /** Of one answer, decompressed. */
+  /** Of all answers to one request, decompressed: pages of a list count together. */
   bytesMax: number;
 }
 
@@ -73,14 +75,16 @@ function isNewsStream(method: string | undefined, headers: Headers): boolean {
   return method === 'GET' && headers.get('accept') === 'text/event-stream' && !headers.has('last-event-id');
 }
 
-function bounded(bytesMax: number, call: CallInProgress | undefined): TransformStream<Uint8Array, Uint8Array> {
-  let bytes = 0;
+function bounded(
+  bytesMax: number,
+  call: Pick<CallInProgress, 'bytes'> & Partial<CallInProgress> = { bytes: 0 },
+): TransformStream<Uint8Array, Uint8Array> {
   return new TransformStream({
     transform(chunk, controller) {
-      bytes += chunk.length;
-      if (bytes <= bytesMax) return controller.enqueue(chunk);
+      call.bytes += chunk.length;
+      if (call.bytes <= bytesMax) return controller.enqueue(chunk);
       const fault = new McpFault('too-large', `answered with more than ${bytesMax} bytes`);
-      call?.fail(fault);
+      call.fail?.(fault);
       controller.error(new Error(fault.message));
     },
   });

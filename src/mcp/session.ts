@@ -148,8 +148,21 @@ export async function openHttpSession(
     ...(authProvider !== undefined && { authProvider }),
   });
   // The SDK's class says `sessionId: string | undefined`, where its interface has a member that may be absent.
-  return openSession(transport as Transport, bounds);
+  const session = await openSession(transport as Transport, bounds);
+  if (session instanceof McpFault) return session;
+  return {
+    ...session,
+    async close() {
+      // Servers keep a session until they are told. Those that keep none, or are gone, need not hear of it.
+      await within({ timeoutMs: farewellMs }, () => transport.terminateSession());
+      await session.close();
+    },
+  };
 }
+
+/** How long a stream may go on after the answer to a call, and how long a server may take to end a session. */
+const streamEndMs = 1_000;
+const farewellMs = 2_000;
 
 async function allPages<T>(
   ask: (params: { cursor?: string }) => Promise<{ items: readonly T[]; nextCursor?: string | undefined }>,
@@ -174,6 +187,7 @@ async function within<T>(
   work: (options: RequestOptions) => Promise<T>,
 ): Promise<T | McpFault> {
   const ending = new AbortController();
+  const over = new AbortController();
   let fault: McpFault | null = null;
   const fail = (why: McpFault) => {
     fault ??= why;
@@ -189,11 +203,14 @@ async function within<T>(
   // The SDK's own timer is behind ours.
   const options = { signal: ending.signal, timeout: timeoutMs + 1_000 };
   try {
-    return await callInProgress.run({ signal: ending.signal, fail }, () => work(options));
+    const fetching = AbortSignal.any([ending.signal, over.signal]);
+    return await callInProgress.run({ signal: fetching, bytes: 0, fail }, () => work(options));
   } catch (error) {
     return fault ?? faultOf(error);
   } finally {
     clearTimeout(timer);
+    // A server should end its stream of events behind the answer. The connection of one that does not is closed.
+    setTimeout(() => over.abort(), streamEndMs).unref();
     signal?.removeEventListener('abort', leave);
   }
 }

@@ -76,7 +76,8 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
     if (leaving.signal.aborted) return answer.left();
     return await turns();
   } finally {
-    await runner.close();
+    // Nobody waits for servers to take their leave, least of all the settlement.
+    runner.close().catch(() => undefined);
   }
 
   async function turn(n: number, reader: TurnReader): Promise<TurnEnd> {
