@@ -55,4 +55,5 @@ export function sessionCallOf(
   };
 }
 
+export const transcriptionOnly = "Sessions that only transcribe are not served here. Use type 'realtime'.";
 const noModel = invalid('model', 'The request does not name a model. Add ?model=MODEL to the address.');

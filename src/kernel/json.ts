@@ -10,6 +10,11 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** A value as words: a text as it is, any other as JSON. `String` throws where the value is `{"toString": 1}`. */
+export function wordsOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : String(JSON.stringify(value));
+}
+
 /**
  * What one pass over a JSON text tells without building anything: nesting, and where the top-level members stand.
  * It does not validate: `JSON.parse` does. On text that is not JSON it ends without throwing, with some answer.

@@ -212,3 +212,64 @@ test('functions that the model calls end its response, and their results go to i
   caller.realtime.close();
   await caller.closed;
 });
+
+test('values of any type are refused by an event, and the session goes on', async () => {
+  const caller = await open({ output_modalities: ['text'] });
+  caller.send('conversation.item.create', { item: { type: { toString: 1 } } });
+  assert.match(JSON.stringify(await caller.heard('error')), /does not take items of type/);
+  const from = caller.events.length;
+  caller.send('conversation.item.create', {
+    item: { type: 'function_call_output', call_id: { toString: 1 }, output: [{ toString: 1 }] },
+  });
+  await caller.heard('conversation.item.done', from);
+  caller.realtime.close();
+  await caller.closed;
+});
+
+test('an event that cannot be answered ends the session, and does not leave it hanging', async () => {
+  const caller = await open({ output_modalities: ['text'] });
+  const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+  caller.realtime.socket.send(`{"type":"conversation.item.create","item":{"type":"message","deep":${deep}}}`);
+  assert.match(JSON.stringify(await caller.heard('error')), /internal/);
+  assert.equal(await caller.closed, 1008);
+});
+
+test('the conversation and the turns that wait are bounded', async () => {
+  const caller = await open({ output_modalities: ['text'] }, { model: 'slow' });
+  for (const word of ['first', 'second', 'third']) {
+    caller.send('conversation.item.create', userSays(word.padEnd(1_800_000, '.')));
+  }
+  caller.send('response.create');
+  await caller.heard('response.output_text.delta');
+  // Of a body so long its beginning is recorded.
+  assert.match(String(bodyOf('/v1/chat/completions')), /"messages":\[\{"role":"user","content":"second\./);
+  for (let n = 0; n < 8; n += 1) caller.send('response.create');
+  assert.match(JSON.stringify(await caller.heard('error')), /turns wait for their answers/);
+  caller.realtime.close();
+  await caller.closed;
+});
+
+test('a caller that does not read what its events are answered by is not read either', async () => {
+  const caller = await open({ output_modalities: ['text'] });
+  const { socket } = caller.realtime;
+  socket.pause();
+  const event = JSON.stringify({ type: 'conversation.item.create', ...userSays('x'.repeat(1_000_000)) });
+  const sent = 60;
+  for (let n = 0; n < sent; n += 1) socket.send(event);
+  // What the gateway does not take stays here.
+  let before = -1;
+  while (before !== socket.bufferedAmount) {
+    before = socket.bufferedAmount;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  assert.ok(before > 0, 'the gateway took all of it');
+  const all = new Promise<void>((resolve) => {
+    socket.on('message', () => {
+      if (caller.events.filter(({ type }) => type === 'conversation.item.done').length === sent) resolve();
+    });
+  });
+  socket.resume();
+  await all;
+  caller.realtime.close();
+  await caller.closed;
+});

@@ -204,3 +204,22 @@ test('a wrong offer is a 400, and a call to a model without WebRTC too', async (
     assert.equal(answer.status, status);
   }
 });
+
+test('settings that nest too deeply, and a call that only transcribes, are a 400', async () => {
+  const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+  for (const body of [
+    `{"session":{"model":"voice","tools":${deep}}}`,
+    `{"session":{"model":"voice"},"deep":${deep}}`,
+  ]) {
+    const init = { method: 'POST', body, headers: { 'content-type': 'application/json' } };
+    assert.equal((await gateway.fetch('/v1/realtime/client_secrets', init)).status, 400);
+  }
+  for (const session of [`{"model":"voice","tools":${deep}}`, '{"model":"voice","type":"transcription"}', '[']) {
+    const body = new FormData();
+    body.append('sdp', 'v=0\r\n');
+    body.append('session', session);
+    const answer = await gateway.fetch('/v1/realtime/calls', { method: 'POST', body });
+    assert.equal(answer.status, 400);
+    assert.match(await answer.text(), /"param":"session/);
+  }
+});

@@ -3,15 +3,16 @@ import type { JsonSchema } from '../../inference/dialects/described-check.ts';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import { placeCall } from '../../inference/realtime/place-call.ts';
 import type { RealtimeServices } from '../../inference/realtime/services.ts';
+import { parseBody } from '../../inference/spine/parse-body.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import { type Failure, invalid } from '../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { type Failure, factsOf, invalid } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import type { Spool } from '../../net/spool.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { modelCallOf } from '../model-call.ts';
 import { readBody } from '../read-body.ts';
 import { readMultipart } from '../read-multipart.ts';
-import { askedOf, sessionCallOf } from '../realtime-call.ts';
+import { askedOf, sessionCallOf, transcriptionOnly } from '../realtime-call.ts';
 
 export interface CallsParts {
   services: RealtimeServices & { spool: Spool };
@@ -105,11 +106,10 @@ async function readOffer({ services: { spool } }: CallsParts, exchange: Exchange
 function offerOf(sdp: string, session: string | null): Offer | Failure {
   if (!sdp.startsWith('v=0')) return invalid('sdp', 'sdp must be an offer of WebRTC, which begins with v=0.');
   if (session === null) return { sdp, session: null };
-  try {
-    const read: unknown = JSON.parse(session);
-    if (isObject(read)) return { sdp, session: read };
-  } catch {
-    // Said below.
-  }
-  return invalid('session', 'session must be a JSON object.');
+  const parsed = parseBody(Buffer.from(session));
+  if (!parsed.ok) return invalid('session', `session must be a JSON object. ${factsOf(parsed.failure, 0).message}`);
+  const { body } = parsed.value;
+  // The provider counts no response in a session of another type.
+  if ((body.type ?? 'realtime') !== 'realtime') return invalid('session.type', transcriptionOnly);
+  return { sdp, session: body };
 }

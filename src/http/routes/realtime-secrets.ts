@@ -2,12 +2,14 @@ import type { ClientSecrets } from '../../auth/client-secrets.ts';
 import type { JsonSchema } from '../../inference/dialects/described-check.ts';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import type { RealtimeServices } from '../../inference/realtime/services.ts';
+import { parseBody } from '../../inference/spine/parse-body.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
+import { transcriptionOnly } from '../realtime-call.ts';
 import { writeJson } from '../write-json.ts';
 
 interface SecretsParts {
@@ -114,14 +116,9 @@ interface SecretRequest {
 }
 
 function readRequest(raw: Buffer, form: 'present' | 'older'): SecretRequest | Failure {
-  let body: unknown;
-  try {
-    body = JSON.parse(raw.toString('utf8'));
-  } catch {
-    return invalid(null, 'The request body is not valid JSON.');
-  }
-  if (!isObject(body)) return invalid(null, 'The request body must be a JSON object.');
-  const { expires_after: expires, session: inner, ...rest } = body;
+  const parsed = parseBody(raw);
+  if (!parsed.ok) return parsed.failure;
+  const { expires_after: expires, session: inner, ...rest } = parsed.value.body;
   const lifeS = form === 'present' ? lifeOf(expires) : seconds.usual;
   if (typeof lifeS !== 'number') return lifeS;
   const settings = form === 'present' ? inner : rest;
@@ -130,7 +127,7 @@ function readRequest(raw: Buffer, form: 'present' | 'older'): SecretRequest | Fa
   const { model, type = 'realtime', ...others } = settings;
   if (typeof model !== 'string' || model === '') return invalid(`${place}model`, `${place}model must name a model.`);
   if (type !== 'realtime') {
-    return invalid(`${place}type`, "Sessions that only transcribe are not served here. Use type 'realtime'.");
+    return invalid(`${place}type`, transcriptionOnly);
   }
   return { model, session: form === 'present' ? { type, ...others } : others, lifeS };
 }

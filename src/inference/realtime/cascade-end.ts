@@ -1,5 +1,5 @@
 import type { Failure } from '../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../kernel/json.ts';
 import { wavHeader } from '../audio/wav.ts';
 import { eventIn, type Frame, type RealtimeEvent } from '../dialects/realtime/events.ts';
 import { type EventForm, EventWriter, ResponseWriter } from '../dialects/realtime/response-writer.ts';
@@ -25,8 +25,13 @@ const prefixUsualMs = 300;
 /** Of sound that waits for its end; more of it is said in the next turn. */
 const soundMaxMs = 300_000;
 const soundBytesMax = (soundMaxMs * sampleRateHz * 2) / 1_000;
-/** Messages that the chat model is given, the newest. */
+/** Messages that the chat model is given, the newest, and characters of all of them together. */
 const messagesMax = 200;
+const messagesCharsMax = 4_000_000;
+/** Turns of the caller that wait for those before them. */
+const turnsWaitingMax = 8;
+/** Longest sound that is kept from before the speech, and longest silence that ends it. */
+const paddingMaxMs = 10_000;
 /** A piece of speech ends with a sentence of so many characters at least. */
 const spokenCharsMin = 24;
 
@@ -44,10 +49,13 @@ export class CascadeEnd implements SessionEnd {
   #sound: Buffer[] = [];
   #soundBytes = 0;
   readonly #messages: JsonObject[] = [];
+  #messagesChars = 0;
   /** The response that is made; null: none is. */
   #answering: { stop: AbortController; reason: 'turn_detected' | 'client_cancelled' } | null = null;
   /** What is said first is heard first. */
   #turns: Promise<void> = Promise.resolve();
+  #turnsWaiting = 0;
+  #pace: Pace = 'ready';
   readonly #left = new AbortController();
 
   constructor(parts: CascadeParts) {
@@ -65,13 +73,18 @@ export class CascadeEnd implements SessionEnd {
   send(frame: Frame): Pace {
     const event = eventIn(frame);
     if (event !== null) this.#take(event);
-    return 'ready';
+    return this.#pace;
   }
 
-  /** It makes no more than a response at a time, which has the bounds of each call. */
-  pause(): void {}
+  /** It makes no more than a response at a time, which has the bounds of each call. But events are answered by events. */
+  pause(): void {
+    this.#pace = 'behind';
+  }
 
-  resume(): void {}
+  resume(): void {
+    this.#pace = 'ready';
+    this.#listener?.drained();
+  }
 
   close(code: number, reason: string): void {
     const listener = this.#listener;
@@ -192,13 +205,13 @@ export class CascadeEnd implements SessionEnd {
     const item = isObject(event.item) ? event.item : {};
     const id = typeof item.id === 'string' ? item.id : this.#events.id('item');
     if (item.type === 'function_call_output') {
-      this.#say({ role: 'tool', tool_call_id: String(item.call_id), content: String(item.output ?? '') });
+      this.#say({ role: 'tool', tool_call_id: wordsOf(item.call_id), content: wordsOf(item.output ?? '') });
     } else if (item.type === 'message') {
       const role = item.role === 'assistant' || item.role === 'system' ? item.role : 'user';
       this.#say({ role, content: Array.isArray(item.content) ? item.content.map(textOf).join('') : '' });
     } else {
       return this.#events.error(
-        `This model does not take items of type '${String(item.type)}'.`,
+        `This model does not take items of type '${wordsOf(item.type).slice(0, 100)}'.`,
         'item.type',
         event.event_id,
       );
@@ -209,11 +222,22 @@ export class CascadeEnd implements SessionEnd {
 
   #say(message: JsonObject): void {
     this.#messages.push(message);
-    if (this.#messages.length > messagesMax) this.#messages.shift();
+    this.#messagesChars += charsOf(message);
+    while (this.#messages.length > messagesMax || (this.#messages.length > 1 && this.#messagesChars > messagesCharsMax))
+      this.#messagesChars -= charsOf(this.#messages.shift()!);
   }
 
   #after(turn: () => Promise<void>): void {
-    this.#turns = this.#turns.then(turn).catch(() => this.#failed({ kind: 'internal' }));
+    if (this.#turnsWaiting >= turnsWaitingMax) {
+      return this.#events.error(`${turnsWaitingMax} turns wait for their answers already. Wait for one.`, null, null);
+    }
+    this.#turnsWaiting += 1;
+    this.#turns = this.#turns
+      .then(turn)
+      .catch(() => this.#failed({ kind: 'internal' }))
+      .finally(() => {
+        this.#turnsWaiting -= 1;
+      });
   }
 
   async #respond(instructions: string | null): Promise<void> {
@@ -372,9 +396,16 @@ function detectorFor({ turns }: SessionSettings): SpeechDetector | null {
   if (turns.by === 'commit') return null;
   const { silenceMs, prefixMs } = turns;
   return new SpeechDetector(
-    { silenceMs: silenceMs ?? silenceUsualMs, prefixMs: prefixMs ?? prefixUsualMs },
+    {
+      silenceMs: Math.min(silenceMs ?? silenceUsualMs, paddingMaxMs),
+      prefixMs: Math.min(prefixMs ?? prefixUsualMs, paddingMaxMs),
+    },
     soundMaxMs,
   );
+}
+
+function charsOf({ content, tool_calls: calls }: JsonObject): number {
+  return String(content).length + (calls === undefined ? 0 : JSON.stringify(calls).length);
 }
 
 function textOf(part: JsonValue): string {

@@ -11,6 +11,7 @@ export class GeminiEnd implements SessionEnd {
   #listener: EndListener | null = null;
   /** Of the last message that went up. */
   #pace: Pace = 'ready';
+  #isPaused = false;
   /** For a listener that is not there yet. */
   readonly #early: RealtimeEvent[] = [];
 
@@ -36,7 +37,10 @@ export class GeminiEnd implements SessionEnd {
         const message = messageIn(frame);
         if (message !== null) this.#live.fromGemini(message);
       },
-      drained: () => listener.drained(),
+      drained: () => {
+        this.#pace = 'ready';
+        if (!this.#isPaused) listener.drained();
+      },
       closed: (code, reason) => listener.closed(code, reason),
     });
   }
@@ -46,15 +50,19 @@ export class GeminiEnd implements SessionEnd {
     if (event === null) return 'ready';
     this.#pace = 'ready';
     this.#live.fromCaller(event);
-    return this.#pace;
+    return this.#isPaused ? 'behind' : this.#pace;
   }
 
+  /** Events of the caller are answered by events here, so it is to send no more of them. */
   pause(): void {
+    this.#isPaused = true;
     this.#next.pause();
   }
 
   resume(): void {
+    this.#isPaused = false;
     this.#next.resume();
+    if (this.#pace === 'ready') this.#listener?.drained();
   }
 
   close(code: number, reason: string): void {

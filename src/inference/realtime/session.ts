@@ -98,12 +98,12 @@ class Session implements LongWork {
   begin(): void {
     const { caller, upstream, ending } = this.#parts;
     caller.listen({
-      frame: (frame, binary) => this.#fromCaller(frame, binary),
+      frame: (frame, binary) => this.#guarded(() => this.#fromCaller(frame, binary)),
       drained: () => upstream.resume(),
       closed: (code, reason) => this.#callerClosed(code, reason),
     });
     upstream.listen({
-      frame: (frame, binary) => this.#fromUpstream(frame, binary),
+      frame: (frame, binary) => this.#guarded(() => this.#fromUpstream(frame, binary)),
       drained: () => this.#resumeCaller(),
       closed: (code, reason) => this.#upstreamClosed(code, reason),
     });
@@ -203,6 +203,15 @@ class Session implements LongWork {
     const event = errorEvent(failure);
     caller.send(JSON.stringify(event));
     this.#close(closeCode.policy, failure.kind);
+  }
+
+  /** What a listener of a socket throws would leave the session hanging: its socket reads no further. */
+  #guarded(take: () => void): void {
+    try {
+      take();
+    } catch {
+      this.#crash();
+    }
   }
 
   /** A reservation that fails by a fault of ours is a refusal, which says no more. */

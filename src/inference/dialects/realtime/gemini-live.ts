@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../../kernel/json.ts';
 import { toldCount } from '../../neutral/usage.ts';
 import type { RealtimeEvent } from './events.ts';
 import { type EventForm, EventWriter, ResponseWriter } from './response-writer.ts';
@@ -100,7 +100,7 @@ export class GeminiLive {
     if (isObject(message.toolCall)) this.#toolCall(message.toolCall);
     const cancellation = message.toolCallCancellation;
     if (isObject(cancellation) && Array.isArray(cancellation.ids)) {
-      for (const id of cancellation.ids) this.#calls.delete(String(id));
+      for (const id of cancellation.ids) this.#calls.delete(wordsOf(id));
     }
   }
 
@@ -152,7 +152,7 @@ export class GeminiLive {
     const item = isObject(event.item) ? event.item : {};
     const id = typeof item.id === 'string' ? item.id : this.#events.id('item');
     if (item.type === 'function_call_output') {
-      const callId = String(item.call_id);
+      const callId = wordsOf(item.call_id);
       const name = this.#calls.get(callId);
       if (name === undefined) {
         return this.#events.error(
@@ -170,7 +170,7 @@ export class GeminiLive {
       this.#up({ clientContent: { turns: [{ role, parts }], turnComplete: false } });
     } else {
       return this.#events.error(
-        `This model does not take items of type '${String(item.type)}'.`,
+        `This model does not take items of type '${wordsOf(item.type).slice(0, 100)}'.`,
         'item.type',
         event.event_id,
       );
