@@ -39,10 +39,13 @@ export function callFor(clock: Clock, { principal, requestId, tag }: ToolOwner) 
   return { ...call, requestId: newRequestId(atMs), atMs, startedMs: clock.monotonicMs() };
 }
 
+/** A result stands in an object of ours: a server may add members of any name to it. */
+type Asked = { kind: 'result'; result: McpResult } | Failure;
+
 /** A server, however it is reached. */
 interface Reached {
   tools: readonly McpServerFunction[];
-  ask(name: string, args: JsonObject, bounds: CallBounds): Promise<McpResult | Failure>;
+  ask(name: string, args: JsonObject, bounds: CallBounds): Promise<Asked>;
   close(): Promise<void>;
 }
 
@@ -50,24 +53,19 @@ interface Reached {
 export function createMcpCalls(parts: McpCallsParts): ServerToolPorts['openMcp'] {
   const { clock, meter } = parts;
 
-  async function call(
-    owner: ToolOwner,
-    about: string,
-    ask: () => Promise<McpResult | Failure>,
-  ): Promise<McpCallResult> {
+  async function call(owner: ToolOwner, about: string, ask: () => Promise<Asked>): Promise<McpCallResult> {
     const hold = await meter.hold(callFor(clock, owner), { tool: 'mcp', pagesMax: 0, about });
     if (hold.kind !== 'held') return { text: factsOf(hold, 0).message, isError: true, costMilli: 0 };
     let end: Parameters<typeof hold.settle>[0] = { status: 500, failure: { kind: 'internal' }, aborted: false };
     try {
-      const result = await ask();
-      if ('kind' in result) {
-        const failure = result as Failure;
-        end = { status: statusOf(failure), failure, aborted: false };
-        return { text: factsOf(failure, 0).message, isError: true, costMilli: 0 };
+      const done = await ask();
+      if (done.kind !== 'result') {
+        end = { status: statusOf(done), failure: done, aborted: false };
+        return { text: factsOf(done, 0).message, isError: true, costMilli: 0 };
       }
       end = { status: 200, failure: null, aborted: false };
-      const text = textOf(result as McpResult).slice(0, textCharsMax);
-      return { text, isError: result.isError === true, costMilli: hold.costOf(0) * 1_000 };
+      const text = textOf(done.result).slice(0, textCharsMax);
+      return { text, isError: done.result.isError === true, costMilli: hold.costOf(0) * 1_000 };
     } finally {
       hold.settle(end);
     }
@@ -102,7 +100,7 @@ async function byUrl(
     tools: listed.map(functionOf),
     async ask(name, args, callBounds) {
       const result = await session.callTool(name, args, callBounds);
-      return result instanceof McpFault ? failureOf(label, result) : result;
+      return result instanceof McpFault ? failureOf(label, result) : { kind: 'result', result };
     },
     close: () => session.close(),
   };
@@ -125,7 +123,7 @@ async function configured(
         const fields = new ToolFields({ tool: prefixed(label, name), arguments: args });
         const { run } = await upstream.prepare(fields, principal);
         const done = await run(signal);
-        return done.kind === 'result' ? (done.result as McpResult) : done;
+        return done.kind === 'result' ? { kind: 'result', result: done.result as McpResult } : done;
       } catch (error) {
         if (error instanceof FailureError) return error.failure;
         throw error;

@@ -109,3 +109,14 @@ test('what is wrong with a message is told by the codes and status of the revisi
   });
   assert.equal(((await bare.json()) as Answer).error?.code, -32_020);
 });
+
+test('a method that is no text is the fault of the message', async () => {
+  for (const method of [5, { toString: 1 }, null]) {
+    const response = await gateway.fetch('/mcp', {
+      json: { jsonrpc: '2.0', id: 7, method, params: {} },
+      headers: { 'mcp-protocol-version': version, 'mcp-method': 'tools/list' },
+    });
+    const { error } = (await response.json()) as Answer;
+    assert.deepEqual([response.status, error?.code], [400, -32_600]);
+  }
+});

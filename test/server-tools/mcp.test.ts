@@ -7,7 +7,7 @@ import { openToolsWorld } from './world.ts';
 /* MCP servers that callers name by URL, asked for models of other providers. */
 
 const t = { after: after as TestContext['after'] };
-const server = await startMcpServer(t);
+const server = await startMcpServer(t, { tools: ['kind'] });
 const gone = await startMcpServer({ after() {} });
 const { openai, anthropic, gateway, config, upstream, sent, rows } = await openToolsWorld(t, {
   fetch: { allow_private: [server.place, gone.place] },
@@ -39,7 +39,7 @@ for (const [model, path] of Object.entries(paths)) {
     assert.ok(list?.type === 'mcp_list_tools' && call?.type === 'mcp_call' && message?.type === 'message');
     assert.deepEqual(
       list.tools.map(({ name }) => name),
-      ['add', 'large', 'wait', 'fail', 'throw'],
+      ['add', 'large', 'wait', 'fail', 'throw', 'kind'],
     );
     assert.deepEqual([call.name, call.server_label, call.output, call.error], ['add', 'sums', '1', null]);
     assert.equal(response.output_text, 'One.');
@@ -179,4 +179,22 @@ test('chat completions call it too, and say that they cannot ask for approval', 
   assert.equal(answer.choices[0]!.message.content, 'One.');
   const { require_approval: _, ...asking } = tool;
   await assert.rejects(openai.chat.completions.create({ ...body, tools: [asking] as never }), /require_approval/);
+});
+
+test('values of any type in a tool are never a fault of ours', async () => {
+  const odd = { toString: 1 };
+  for (const path of Object.values(paths)) {
+    const asked = { max_tokens: 50, messages: [{ role: 'user', content: 'Hi' }], input: 'Hi' };
+    for (const wrong of [{ type: odd }, { ...tool, type: odd }, { ...tool, headers: { odd } }]) {
+      const { status } = await gateway.fetch(path, { json: { model: 'claude', ...asked, tools: [wrong] } });
+      assert.ok(status < 500, `${path} ${status} ${JSON.stringify(wrong)}`);
+    }
+  }
+});
+
+test('members that a server adds to its result are no failure', async () => {
+  const input = 'call sums__kind';
+  const response = await openai.responses.create({ model: 'chat', input, tools: [tool] });
+  const call = response.output.find((item) => item.type === 'mcp_call')!;
+  assert.deepEqual([call.output, call.error], ['It worked.', null]);
 });

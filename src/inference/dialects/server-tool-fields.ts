@@ -1,5 +1,5 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../kernel/json.ts';
 import type { FileSearchTool, McpServerTool, ServerToolsAsked, WebSearchTool } from '../neutral/server-tool.ts';
 import type { Result } from './dialect.ts';
 
@@ -107,7 +107,7 @@ function mcpServer(tool: JsonObject, { path, field }: At): McpServerTool {
       description: tool.server_description,
       headers: [
         ...(typeof authorization === 'string' ? [['authorization', `Bearer ${authorization}`] as const] : []),
-        ...headers.map(([name, value]) => [name, String(value)] as const),
+        ...headers.map(([name, value]) => [name, wordsOf(value)] as const),
       ],
       allowed: isObject(allowed) ? allowed.tool_names : allowed,
       approval: approvalOf(tool.require_approval, `${path}.require_approval`),

@@ -31,6 +31,7 @@ export async function answerStateless(asked: McpMessage, version: string): Promi
   if (typeof id !== 'string' && !Number.isInteger(id)) {
     return failed(null, 400, invalidRequest, "'id' must be a string or a whole number.");
   }
+  if (typeof method !== 'string') return failed(id, 400, invalidRequest, "'method' must be a string.");
   const params = isObject(message.params) ? message.params : {};
   const mismatch = mismatchOf(asked, params);
   if (mismatch !== null) return failed(id, 400, headerMismatch, mismatch);
@@ -41,14 +42,14 @@ export async function answerStateless(asked: McpMessage, version: string): Promi
   const kept = asked.offer.lists === null ? cached : cachedForKey;
   if (method === 'server/discover') return done(asked, { supportedVersions, ...describedOffer(asked.offer), ...kept });
   const methods = methodsFor(asked);
-  const run = typeof method === 'string' && Object.hasOwn(methods, method) ? methods[method] : undefined;
+  const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
   if (run === undefined) {
-    return failed(id, 404, methodNotFound, `There is no method '${String(method).slice(0, 100)}'.`);
+    return failed(id, 404, methodNotFound, `There is no method '${method.slice(0, 100)}'.`);
   }
   try {
     const result = await run(params);
     if (asked.signal.aborted) return null;
-    if (String(method).endsWith('/list')) return done(asked, { ...result, ...kept });
+    if (method.endsWith('/list')) return done(asked, { ...result, ...kept });
     return done(asked, method === 'resources/read' ? { ...result, ttlMs: 0, cacheScope: 'private' } : result);
   } catch (error) {
     if (error instanceof RpcFault) return failed(id, 200, error.code, error.message);
@@ -64,7 +65,7 @@ function mismatchOf({ message, headers }: McpMessage, params: JsonObject): strin
     ['Mcp-Method', headers.method, message.method],
   ];
   const named = { 'tools/call': params.name, 'prompts/get': params.name, 'resources/read': params.uri };
-  if (String(message.method) in named) {
+  if (Object.hasOwn(named, message.method as string)) {
     required.push(['Mcp-Name', decoded(headers.name), named[message.method as keyof typeof named]]);
   }
   for (const [header, said, due] of required) {

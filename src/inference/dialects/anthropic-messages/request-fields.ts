@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, wordsOf } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralTool } from '../../neutral/request.ts';
 import { bodySchema, described, schemaOf } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
@@ -87,7 +87,7 @@ function putTools(request: NeutralRequest, body: CallerBody, losses: Losses): un
   const tools: NeutralTool[] = [];
   for (const tool of body.tools!) {
     if (isCustomTool(tool) && tool.name !== placeholderName) tools.push(decodeTool(tool, losses));
-    else losses.add(`tools.${isCustomTool(tool) ? placeholderName : tool.type}`, 'unsupported');
+    else losses.add(`tools.${isCustomTool(tool) ? placeholderName : wordsOf(tool.type)}`, 'unsupported');
   }
   if (tools.length > 0) request.tools = tools;
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../../kernel/json.ts';
 import type { ServerTool, ServerToolsAsked } from '../../neutral/server-tool.ts';
 import type { Result } from '../dialect.ts';
 import { asked, mcpServerTool, openAiServerTool, webSearchTool } from '../server-tool-fields.ts';
@@ -29,7 +29,7 @@ export function serverToolsOf(body: CallerBody): Result<ServerToolsAsked> | null
 
 function toolOf(tool: JsonObject, index: number): ServerTool[] {
   const { type } = tool;
-  const at = { path: `tools[${index}]`, field: `tools.${type}` };
+  const at = { path: `tools[${index}]`, field: `tools.${wordsOf(type)}` };
   if (type === 'file_search') {
     const read = openAiServerTool(tool, at);
     return read === null ? [] : [read];

@@ -1,5 +1,5 @@
 import { FailureError, invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, wordsOf } from '../../../kernel/json.ts';
 import type { ServerTool, ServerToolsAsked } from '../../neutral/server-tool.ts';
 import type { Result } from '../dialect.ts';
 import { asked, count, openAiServerTool, webSearchTool } from '../server-tool-fields.ts';
@@ -14,7 +14,7 @@ export function serverToolsOf(body: ChatRequest): Result<ServerToolsAsked> | nul
   return asked(() => {
     const all = (Array.isArray(body.tools) ? body.tools : []).map((tool): JsonObject => (isObject(tool) ? tool : {}));
     const tools = all.flatMap((tool, index): ServerTool[] => {
-      const read = openAiServerTool(tool, { path: `tools[${index}]`, field: `tools.${tool.type}` });
+      const read = openAiServerTool(tool, { path: `tools[${index}]`, field: `tools.${wordsOf(tool.type)}` });
       if (read?.kind === 'mcp' && read.approval !== 'never') throw noApproval(index);
       return read === null ? [] : [read];
     });

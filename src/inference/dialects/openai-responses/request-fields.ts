@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
 import { bodySchema, type JsonSchema } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
@@ -215,7 +215,7 @@ export function decodeTools(body: ResponsesRequest): DecodedTools {
       tools.push(customTool(tool));
       if (isGrammar(tool.format)) beyond.set(`tools[${index}].format`, [tool.format]);
     } else {
-      const name = `tools.${tool.type}`;
+      const name = `tools.${wordsOf(tool.type)}`;
       beyond.set(name, [...(beyond.get(name) ?? []), tool]);
     }
   }

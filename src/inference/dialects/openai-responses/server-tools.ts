@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, wordsOf } from '../../../kernel/json.ts';
 import type { ApprovedCall, ServerTool, ServerToolKind, ServerToolsAsked } from '../../neutral/server-tool.ts';
 import type { Result } from '../dialect.ts';
 import { asked, count, openAiServerTool } from '../server-tool-fields.ts';
@@ -9,7 +9,7 @@ export function serverToolsOf(body: ResponsesRequest): Result<ServerToolsAsked> 
   return asked(() => {
     const all = Array.isArray(body.tools) ? body.tools.filter(isObject) : [];
     const tools = all.flatMap((tool, index): ServerTool[] => {
-      const read = openAiServerTool(tool, { path: `tools[${index}]`, field: `tools.${tool.type}` });
+      const read = openAiServerTool(tool, { path: `tools[${index}]`, field: `tools.${wordsOf(tool.type)}` });
       if (read === null || !isAllowed(tool, body.tool_choice)) return [];
       return [read.kind === 'mcp' ? { ...read, isListed: isListed(body, read.label) } : read];
     });
