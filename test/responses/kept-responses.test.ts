@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { APIError } from 'openai';
 import type { JsonObject } from '../../src/kernel/json.ts';
@@ -177,4 +180,46 @@ test('where one provider keeps responses, they stay there and are asked for ther
   sent();
   await client.responses.create({ model: 'native', input: 'And?', previous_response_id: first.id });
   assert.equal(sent()[0]!.previous_response_id, first.id);
+});
+
+test('answers of a server whose ids repeat are kept beside each other', async (t) => {
+  const sent: JsonObject[] = [];
+  const server = createServer(async (request, response) => {
+    if (request.method !== 'POST') return void response.writeHead(404).end();
+    sent.push((await json(request)) as JsonObject);
+    const content = [{ type: 'output_text', text: `answer ${sent.length}`, annotations: [] }];
+    const output = [{ id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content }];
+    const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ id: 'resp_1', object: 'response', status: 'completed', model: 'm', output, usage }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  t.after(() => server.closeAllConnections());
+  const { port } = server.address() as AddressInfo;
+  const at = { type: 'openai', base_url: `http://127.0.0.1:${port}/v1`, dialects: ['openai-responses'] };
+  const { client } = await openWorld(t, {
+    providers: { one: { ...at, api_key: 'k1' }, other: { ...at, api_key: 'k2' } },
+    models: { two: { targets: ['one/m', 'other/m'] } },
+  });
+  const read = () => (sent.at(-1)!.input as { content: { text: string }[] }[]).map(({ content }) => content[0]!.text);
+
+  let previous: string | undefined;
+  for (const input of ['a', 'b', 'c']) {
+    const { id } = await client.responses.create({
+      model: 'two',
+      input: [{ role: 'user', content: [{ type: 'input_text', text: input }] }],
+      ...(previous !== undefined && { previous_response_id: previous }),
+    });
+    assert.notEqual(id, previous);
+    previous = id;
+  }
+  assert.deepEqual(read(), ['a', 'answer 1', 'b', 'answer 2', 'c']);
+
+  const { id: conversation } = await client.conversations.create();
+  for (const text of ['d', 'e', 'f']) {
+    const input = [{ role: 'user' as const, content: [{ type: 'input_text' as const, text }] }];
+    await client.responses.create({ model: 'two', input, conversation });
+  }
+  assert.deepEqual(read(), ['d', 'answer 4', 'e', 'answer 5', 'f']);
 });

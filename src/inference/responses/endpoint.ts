@@ -15,7 +15,7 @@ import { conversationNotFound, expanded, previousNotFound } from './expand.ts';
 import { keptItems } from './input-items.ts';
 import { KeepingSink } from './keeping-sink.ts';
 import { keepsFor } from './keeps-for.ts';
-import { outputOf, saltOfId } from './kept-responses.ts';
+import { addedOf, saltOfId } from './kept-responses.ts';
 import type { ResponsesServices } from './services.ts';
 
 /** A response asked for, with what is kept of it and what it continues. */
@@ -80,7 +80,7 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
       if (turn === null || plan.keeper !== 'gateway') return trials;
       const sink = new KeepingSink(
         job.sink,
-        (response) => shownOf(turn, response),
+        (response) => shownOf(call, turn, response),
         (response) => keep(services, call, turn, response),
       );
       job.sink = sink;
@@ -170,10 +170,14 @@ function oneKeeps(candidates: readonly RouteCandidate[], providers: Snapshot['pr
   );
 }
 
-/** What a response says of its place among others. */
-function shownOf({ store, previous, conversation }: Turn, response: JsonObject): JsonObject {
+/**
+ * What a response says of its place among others. It is kept under an id of ours: some servers number theirs from 1 on
+ * after each start, or choose a short number at random, and it would take the place of another one.
+ */
+function shownOf({ requestId }: ModelCall, { store, previous, conversation }: Turn, response: JsonObject): JsonObject {
   return {
     ...response,
+    id: `resp_${requestId.slice(4)}`,
     store,
     previous_response_id: previous,
     ...(conversation !== null && { conversation: { id: conversation } }),
@@ -190,7 +194,7 @@ async function keep(
   try {
     const { input } = JSON.parse(raw.toString('utf8')) as JsonObject;
     const items = keptItems(input, saltOfId(requestId));
-    if (!store) return await responses.addItems(principal.tenant, conversation!, [...items, ...outputOf(response)]);
+    if (!store) return await responses.addItems(principal.tenant, conversation!, [...items, ...addedOf(response)]);
     const id = String(response.id);
     await responses.put(principal.tenant, { id, previous, conversation, input: items, response, runs: false });
     return true;

@@ -136,7 +136,7 @@ function responsesIn({ parts, store, expiresMs, sealed }: Shelf) {
   }
 
   async function change(tenant: string, { id, conversation, input, response, end }: KeptChange): Promise<boolean> {
-    const items = conversation === null ? [] : sealed.items(tenant, conversation, [...input, ...outputOf(response)]);
+    const items = conversation === null ? [] : sealed.items(tenant, conversation, [...input, ...addedOf(response)]);
     const events = end === 'runs on' || end.frames === null ? null : sealed.seal(end.frames, tenant, id, 'events');
     const answer = sealed.seal(response, tenant, id, 'answer');
     const changed = await (await store()).change(
@@ -158,7 +158,7 @@ function responsesIn({ parts, store, expiresMs, sealed }: Shelf) {
   return {
     change,
     async put(tenant, { id, previous, conversation, input, response, runs }) {
-      const adds = conversation === null || runs ? [] : [...input, ...outputOf(response)];
+      const adds = conversation === null || runs ? [] : [...input, ...addedOf(response)];
       const items = sealed.items(tenant, conversation ?? '', adds);
       const row = {
         tenant,
@@ -235,6 +235,17 @@ function conversationsIn({ parts, store, expiresMs, sealed }: Shelf) {
 
 function textContext(tenant: string): string {
   return JSON.stringify([tenant, 'compaction']);
+}
+
+/** Ids that are shorter may repeat: some servers number theirs, or choose a short number at random. */
+const uniqueIdCharsMin = 20;
+
+/** The items of an answer as its conversation gets them, each with an id that no other item of it has. */
+export function addedOf(response: JsonObject): KeptItem[] {
+  const salt = saltOfId(String(response.id).replace('resp_', 'req_'));
+  return outputOf(response).map((item) =>
+    item.id.length >= uniqueIdCharsMin ? item : { ...item, id: `${item.id}_${salt}` },
+  );
 }
 
 /** The items of an answer that have an id, as all have. */
