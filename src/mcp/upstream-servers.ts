@@ -13,8 +13,8 @@ export interface UpstreamServers {
   /** Those in force, in the order of the configuration. */
   all(): readonly UpstreamServer[];
   get(name: string): UpstreamServer | undefined;
-  /** Resolves when each was looked at once, or this many ms have passed. */
-  known(waitMaxMs: number): Promise<void>;
+  /** Resolves when each of them, or the one of this name, was looked at once, or this many ms have passed. */
+  known(waitMaxMs: number, only: string | null): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -112,8 +112,10 @@ export function createUpstreamServers(parts: UpstreamServersParts): UpstreamServ
   return {
     all: () => [...inForce().values()],
     get: (name) => inForce().get(name),
-    async known(waitMaxMs) {
-      const unknown = [...inForce().values()].filter(({ standing }) => standing.at === 'unknown');
+    async known(waitMaxMs, only) {
+      const unknown = [...inForce().values()].filter(
+        ({ name, standing }) => standing.at === 'unknown' && (only === null || name === only),
+      );
       if (unknown.length === 0) return;
       let timer: NodeJS.Timeout | undefined;
       const over = new Promise<void>((resolve) => {

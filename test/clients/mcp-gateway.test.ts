@@ -332,3 +332,17 @@ test('a server that goes down is told so at once, and is used again when it is b
   await own.reload({});
   assert.deepEqual(await toolNames(own), []);
 });
+
+test('a new server that never answers keeps nobody from the others', async (t) => {
+  let asked = 0;
+  const hanging = await startMcpServer(t, { before: () => ++asked > 0 });
+  const known = { one: { url: one.url } };
+  const own = await startGateway(t, { mcp: { servers: { ...known, hanging: { url: hanging.url } } } });
+  const startedMs = performance.now();
+  const json = { tool: 'one__add', arguments: { a: 1, b: 2 } };
+  const answer = await own.fetch('/v1/mcp/call', { json });
+  assert.equal(answer.status, 200);
+  await connected(t, testKey, '/mcp/one', own).then((client) => client.listTools());
+  // A list of all servers waits ten seconds for one that nobody has looked at.
+  assert.ok(performance.now() - startedMs < 9_000);
+});

@@ -64,7 +64,8 @@ export function createUpstreamTools({ servers, mayUse }: UpstreamToolsParts): Up
   async function find(principal: Principal, what: 'tool' | 'prompt', text: string) {
     const parts = withoutPrefix(text);
     const server = parts === null ? undefined : servers.get(parts.server);
-    await servers.known(firstLookMaxMs);
+    // A new server that hangs keeps nobody from the others.
+    if (parts !== null) await servers.known(firstLookMaxMs, parts.server);
     if (parts === null || server === undefined || !isListed(server, what, parts.name)) {
       const known = servers.all().flatMap((one) => used(principal, one)[`${what}s`].map(named(one.name)));
       const names = known.map(({ name }) => name);
@@ -83,7 +84,7 @@ export function createUpstreamTools({ servers, mayUse }: UpstreamToolsParts): Up
       return server !== undefined && (mayUse(principal, name) || used(principal, server).tools.length > 0);
     },
     async lists(principal, only) {
-      await servers.known(firstLookMaxMs);
+      await servers.known(firstLookMaxMs, only);
       const lists: UpstreamLists = { tools: [], prompts: [], resources: [], templates: [] };
       for (const server of servers.all()) {
         if (only !== null && server.name !== only) continue;
