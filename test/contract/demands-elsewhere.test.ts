@@ -39,13 +39,13 @@ for (const model of ['chat', 'responses', 'google']) {
   test(`§9 messages over ${model}: a search that must be made, or a call of what is not there, is refused`, async () => {
     const must = { tool_choice: { type: 'tool', name: 'web_search' } };
     const any = { tool_choice: { type: 'any' } };
-    for (const more of [
-      { tools: [search], ...must },
-      { tools: [search, own], ...must },
-      { tools: [search], ...any },
-      any,
-    ]) {
-      assert.deepEqual(await ask('/v1/messages', { ...hello, model, ...more }), refused('tool_choice'));
+    for (const [more, param] of [
+      [{ tools: [search], ...must }, 'tools'],
+      [{ tools: [search, own], ...must }, 'tools'],
+      [{ tools: [search], ...any }, 'tool_choice'],
+      [any, 'tool_choice'],
+    ] as const) {
+      assert.deepEqual(await ask('/v1/messages', { ...hello, model, ...more }), refused(param));
     }
     assert.equal((await ask('/v1/messages', { ...hello, model, tools: [search, own], ...any })).status, 200);
   });
