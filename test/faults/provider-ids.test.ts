@@ -655,26 +655,26 @@ const twoOrgs = (keeper: ObjectKeeper) => ({
 test('S25 a conversation goes on where it lives, whichever of three credentials that is', async (t) => {
   const keeper = await startObjectKeeper(t);
   const gateway = await startGateway(t, twoOrgs(keeper));
-  /** A response of each credential, by that. */
-  const homes = new Map<string, string>();
+  /** What a response of each credential gave, by that. */
+  const homes = new Map<string, Record<string, string>>();
   for (let i = 0; i < 40; i++) {
     // Another beginning is another conversation, which may be held elsewhere.
-    const { response } = await givenTo(gateway, testKey, `Conversation ${i}.`);
+    const given = await givenTo(gateway, testKey, `Conversation ${i}.`);
     const home = keeper.requests.at(-1)!.credential;
-    homes.set(home, response!);
-    const next = await post(gateway, testKey, responses, respond({ previous_response_id: response }));
+    homes.set(home, given);
+    const next = await post(gateway, testKey, responses, respond({ previous_response_id: given.response }));
     assert.equal(next.status, 200);
     assert.equal(keeper.requests.at(-1)!.credential, home);
   }
   assert.deepEqual([...homes.keys()].toSorted(), ['org-1', 'org-2', 'org-3']);
   keeper.requests.length = 0;
-  const elsewhere = { ...respond({ previous_response_id: homes.get('org-1') }), model: 'third' };
+  const elsewhere = { ...respond({ previous_response_id: homes.get('org-1')!.response }), model: 'third' };
   const refused = await post(gateway, testKey, responses, elsewhere);
   assert.equal(refused.status, 400, 'the model is not served from there');
   assert.equal((await errorOf(refused)).param, 'previous_response_id');
   const apart = items(
-    { type: 'item_reference', id: homes.get('org-1') },
-    { type: 'item_reference', id: homes.get('org-2') },
+    { type: 'item_reference', id: homes.get('org-1')!.code },
+    { type: 'item_reference', id: homes.get('org-2')!.code },
   );
   const both = await post(gateway, testKey, responses, apart);
   assert.equal(both.status, 400, 'no credential has both');
