@@ -53,14 +53,19 @@ interface Reached {
 export function createMcpCalls(parts: McpCallsParts): ServerToolPorts['openMcp'] {
   const { clock, meter } = parts;
 
-  async function call(owner: ToolOwner, about: string, ask: () => Promise<Asked>): Promise<McpCallResult> {
+  async function call(
+    owner: ToolOwner,
+    about: string,
+    ask: () => Promise<Asked>,
+    signal: AbortSignal,
+  ): Promise<McpCallResult> {
     const hold = await meter.hold(callFor(clock, owner), { tool: 'mcp', pagesMax: 0, about });
     if (hold.kind !== 'held') return { text: factsOf(hold, 0).message, isError: true, costMilli: 0 };
     let end: Parameters<typeof hold.settle>[0] = { status: 500, failure: { kind: 'internal' }, aborted: false };
     try {
       const done = await ask();
       if (done.kind !== 'result') {
-        end = { status: statusOf(done), failure: done, aborted: false };
+        end = { status: statusOf(done), failure: done, aborted: signal.aborted };
         return { text: factsOf(done, 0).message, isError: true, costMilli: 0 };
       }
       end = { status: 200, failure: null, aborted: false };
@@ -78,7 +83,7 @@ export function createMcpCalls(parts: McpCallsParts): ServerToolPorts['openMcp']
       kind: 'open',
       tools: reached.tools,
       call: (name, args, callBounds) =>
-        call(owner, prefixed(server.label, name), () => reached.ask(name, args, callBounds)),
+        call(owner, prefixed(server.label, name), () => reached.ask(name, args, callBounds), callBounds.signal),
       close: reached.close,
     };
   };

@@ -121,10 +121,12 @@ test('a call that needs approval waits for the next request, also by previous_re
 
 test('bad headers and too many servers are refused, and names that functions cannot have are changed', async (t) => {
   const asked = (tools: unknown[]) => gateway.fetch('/v1/responses', { json: { model: 'claude', input: 'Hi', tools } });
-  for (const headers of [{ 'bad name': 'x' }, { good: 'a\nb' }, { good: 'ü€' }, { good: { deep: 1 } }]) {
-    const { status } = await asked([{ ...tool, headers }]);
-    assert.ok(status === 200 || status === 502, `${JSON.stringify(headers)}: ${status}`);
+  for (const headers of [{ 'bad name': 'x' }, { good: 'a\nb' }, { good: 'ü€' }]) {
+    const response = await asked([{ ...tool, headers }]);
+    assert.equal(response.status, 400, JSON.stringify(headers));
+    assert.match(await response.text(), /tools\[0\]\.headers/);
   }
+  assert.equal((await asked([{ ...tool, authorization: 'two\nlines' }])).status, 400);
   const many = Array.from({ length: 17 }, (_, at) => ({ ...tool, server_label: `s${at}` }));
   assert.equal((await asked(many)).status, 400);
   const odd = await startMcpServer(t, { tools: ['files.read'] });
@@ -197,4 +199,21 @@ test('members that a server adds to its result are no failure', async () => {
   const response = await openai.responses.create({ model: 'chat', input, tools: [tool] });
   const call = response.output.find((item) => item.type === 'mcp_call')!;
   assert.deepEqual([call.output, call.error], ['It worked.', null]);
+});
+
+test('a call that its caller has left is aborted in the ledger, and ends at the server', async () => {
+  const before = (await rows()).length;
+  const leaving = new AbortController();
+  const body = { model: 'chat', input: 'call sums__wait', tools: [tool] };
+  const asked = openai.responses.create(body, { signal: leaving.signal });
+  const until = async (is: () => boolean | Promise<boolean>) => {
+    while (!(await is())) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+  await until(() => server.waiting() > 0);
+  leaving.abort();
+  await assert.rejects(asked);
+  await until(() => server.waiting() === 0);
+  const call = async () => (await rows()).slice(before).find(({ endpoint }) => endpoint === 'mcp-call');
+  await until(async () => (await call()) !== undefined);
+  assert.equal((await call())!.class, 'aborted');
 });

@@ -8,6 +8,9 @@ const webSearchTypes = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/;
 const domainsMax = 50;
 const collectionsMax = 10;
 const mcpToolsMax = 512;
+/** RFC 9110 §5.1 and §5.5. */
+const headerName = /^[!#$%&'*+.^_`|~\w-]+$/;
+const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** What a tool is read from: its object, its path in the request, and the name of its loss. */
 interface At {
@@ -129,6 +132,9 @@ export function mcpServerTool(
   }
   if (url != null && (typeof url !== 'string' || !/^https?:$/.test(URL.parse(url)?.protocol ?? ''))) {
     throw refused(`${path}.server_url`, 'must be an https: URL');
+  }
+  if (!said.headers.every(([name, value]) => headerName.test(name) && headerValue.test(value))) {
+    throw refused(`${path}.headers`, 'and the authorization must be names and values that HTTP takes');
   }
   const { allowed } = said;
   return {
