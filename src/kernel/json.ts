@@ -1,3 +1,5 @@
+import { backslash, closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from './json-marks.ts';
+
 /** A value that `JSON.parse` returns. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 /** An object of it; a member may be absent. */
@@ -48,15 +50,6 @@ interface ByteRange {
 
 /** More top-level members than any real request has; beyond it the text is only counted, and `opaqueKeys` says so. */
 const scannedMembersMax = 128;
-
-const quote = 0x22;
-const backslash = 0x5c;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const comma = 0x2c;
-const colon = 0x3a;
 
 /** Reads `body` once; `depthMax` counts the outermost object or array as 1. */
 export function scanJson(body: Buffer, depthMax: number): JsonScan {

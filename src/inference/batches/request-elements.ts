@@ -1,4 +1,5 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
+import { backslash, closeBrace, closeBracket, comma, openBrace, openBracket, quote } from '../../kernel/json-marks.ts';
 
 /**
  * The elements of the top-level member `requests` of a JSON body that comes in pieces, each as its bytes. Only one of
@@ -79,13 +80,6 @@ export async function* requestElements(body: AsyncIterable<Buffer>, elementBytes
   }
 }
 
-const quote = 0x22;
-const backslash = 0x5c;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const comma = 0x2c;
 const keyCharsMax = 16;
 
 function isBetween(byte: number): boolean {

@@ -1,3 +1,4 @@
+import { backslash, closeBrace, closeBracket, openBrace, openBracket, quote } from '../../kernel/json-marks.ts';
 import { kernelBytes } from '../embedded/kernels/kernel-bytes.ts';
 import { createLinearMemory, instantiate, type LinearMemory, pageBytes } from '../embedded/kernels/linear-memory.ts';
 
@@ -118,13 +119,6 @@ function load(): Loaded | null {
     return null;
   }
 }
-
-const quote = 0x22;
-const backslash = 0x5c;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
 
 /** At the end of the text when there is none. */
 function closingQuote(text: Buffer, from: number): number {

@@ -1,3 +1,5 @@
+import { backslash, closeBrace, closeBracket, colon, openBrace, openBracket, quote } from '../../kernel/json-marks.ts';
+
 /** Facts of the bytes of a JSON text without parsing them; for text that is not JSON the result is arbitrary. */
 export interface Nesting {
   /** Arrays and objects nest deeper than asked; nothing after that point was read. */
@@ -5,14 +7,6 @@ export interface Nesting {
   /** How many members the outermost object has, repeated ones counted each. */
   members: number;
 }
-
-const quote = 0x22;
-const colon = 0x3a;
-const openBracket = 0x5b;
-const backslash = 0x5c;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
 
 /** After this many bytes without structure (a vector, a long text) the engine's own search finds the next. */
 const quietRunBytes = 64;

@@ -1,5 +1,4 @@
-const quote = 0x22;
-const backslash = 0x5c;
+import { backslash, quote } from '../../../kernel/json-marks.ts';
 
 /** Whether the pieces of a JSON object that come one by one add up to a whole one. */
 export interface CompleteJson {
