@@ -288,6 +288,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'purposes',
     'skipLocked',
     'which.sql',
+    'prefix',
   ],
   'src/stores/response-store.ts': [
     'behind',
