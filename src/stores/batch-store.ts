@@ -135,6 +135,7 @@ function batchesIn({ prefix, rows, write }: BatchTables) {
 function workIn({ prefix, rows, write, skipLocked }: BatchTables) {
   const batch = `${prefix}batch`;
   const line = `${prefix}batch_line`;
+  const file = `${prefix}stored_file`;
   const held = 'id = $1 AND worker = $2 AND ended_ms IS NULL';
   return {
     async lease(worker, nowMs, untilMs, limit) {
@@ -210,11 +211,11 @@ function workIn({ prefix, rows, write, skipLocked }: BatchTables) {
     async end({ id, worker }, { ending, atMs, expiresMs, outputFile, errorFile, facts }) {
       const sql = `UPDATE ${batch} SET ending = $3, ended_ms = $4, expires_ms = $5, output_file = $6, error_file = $7,
           facts = coalesce($8, facts), worker = NULL WHERE ${held}`;
-      const files = [outputFile, errorFile].filter((file) => file !== null);
-      const complete = `UPDATE ${prefix}stored_file SET complete = 1 WHERE id = $1`;
+      const files = [outputFile, errorFile].filter((one) => one !== null);
+      const complete = `UPDATE ${file} SET complete = 1 WHERE id = $1`;
       const [changes] = await write([
         { sql, values: [id, worker, ending, atMs, expiresMs, outputFile, errorFile, facts], needed: true },
-        ...files.map((file) => ({ sql: complete, values: [file] })),
+        ...files.map((one) => ({ sql: complete, values: [one] })),
       ]);
       return changes === 1;
     },
