@@ -15,7 +15,7 @@ function linkIn(text: string): { url: string; token: string } {
 
 test('a start prints a link on a terminal that logs in once', { skip: noTerminal }, async (t) => {
   const cwd = temporaryFolder(t);
-  const child = spawn('script', ['-qefc', `${process.execPath} ${culvertBin} start --port 0`, '/dev/null'], {
+  const child = spawn('script', ['-qefc', `exec ${process.execPath} ${culvertBin} start --port 0`, '/dev/null'], {
     cwd,
     env: cleanEnv({ TERM: 'dumb', CULVERT_AUTODETECT: '1' }),
     stdio: ['pipe', 'pipe', 'inherit'],
