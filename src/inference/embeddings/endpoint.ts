@@ -1,6 +1,5 @@
 import type { Principal } from '../../auth/principal.ts';
 import type { Failure } from '../../kernel/failure.ts';
-import { openAiChat } from '../dialects/openai-chat/index.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
 import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
@@ -10,7 +9,7 @@ import type { Target } from '../routing/target.ts';
 import type { Endpoint, Plan, Trials } from '../spine/endpoint.ts';
 import type { Job } from '../spine/job.ts';
 import type { ModelCall } from '../spine/model-call.ts';
-import { plainQuery } from '../spine/plain-request.ts';
+import { plainQuery, plainTarget } from '../spine/plain-request.ts';
 import type { RequestFacts } from '../spine/request-body.ts';
 import type { Bytes } from '../spine/sink.ts';
 import { type EmbeddingRun, EmbeddingTrial } from './embed-attempt.ts';
@@ -54,7 +53,10 @@ export function embeddingWay(snapshot: Snapshot, facts: RequestFacts, principal:
   if ('kind' in alias) return alias;
   if (alias.candidates.length === 0) return noneUsable(alias.id);
   const candidates = ofOneSpace(alias.candidates.filter(({ target }) => embeds(snapshot, target))).map(
-    ({ target, rank }) => ({ target: asEmbedding(target, alias), rank }),
+    ({ target, rank }) => ({
+      target: plainTarget(target, 'embeddings', alias.type === 'embedding' ? 'shared' : 'own'),
+      rank,
+    }),
   );
   if (candidates.length === 0) {
     return noneServes(
@@ -80,22 +82,6 @@ function ofOneSpace(candidates: readonly RouteCandidate[]): readonly RouteCandid
   const space = candidates[0]?.target.embedding?.space ?? null;
   return space === null ? candidates.slice(0, 1) : candidates.filter(({ target }) => target.embedding?.space === space);
 }
-
-/**
- * The same target as this endpoint sees it. Of an alias that is for something else, its health is its own: a model that
- * does not embed may well chat. Kept, since health knows targets again by identity.
- */
-function asEmbedding(target: Target, { type }: Alias): Target {
-  let seen = served.get(target);
-  if (seen === undefined) {
-    const health = type === 'embedding' ? {} : { healthId: `${target.id} (embeddings)` };
-    seen = { ...target, dialect: openAiChat.id, alsoSpeaks: [], ...health };
-    served.set(target, seen);
-  }
-  return seen;
-}
-
-const served = new WeakMap<Target, Target>();
 
 /** Every input's vector. */
 export interface EmbeddedInputs {

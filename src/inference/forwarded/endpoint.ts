@@ -10,7 +10,6 @@ import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { noneCapable, noneServes, noneUsable } from '../routing/capability.ts';
 import type { RouteCandidate } from '../routing/route.ts';
-import type { Target } from '../routing/target.ts';
 import { type Answer, StreamedAnswer, WholeAnswer } from '../spine/answer.ts';
 import { UnlikeAnswer } from '../spine/answer-reader.ts';
 import { Attempt } from '../spine/attempt.ts';
@@ -19,7 +18,7 @@ import type { Endpoint, Plan } from '../spine/endpoint.ts';
 import type { Job, PreparedBody } from '../spine/job.ts';
 import type { ModelCall } from '../spine/model-call.ts';
 import { PassedStream, PassedWhole } from '../spine/pass-through.ts';
-import { plainQuery } from '../spine/plain-request.ts';
+import { plainQuery, plainTarget } from '../spine/plain-request.ts';
 import type { ForwardedBody, ForwardedFacts } from './forwarded-body.ts';
 import { nobodyServes } from './nobody-serves.ts';
 import type { ForwardedServices } from './services.ts';
@@ -81,7 +80,7 @@ function servedBy(
     snapshot.providers.get(target.provider)?.connection.forwardPaths.has(endpoint);
   const serving = alias.candidates.filter(serves);
   const able = answer === 'whole' ? serving : serving.filter(({ target }) => target.capabilities.streaming);
-  if (able.length > 0) return able.map(({ target, rank }) => ({ target: asServing(target, endpoint), rank }));
+  if (able.length > 0) return able.map(({ target, rank }) => ({ target: plainTarget(target, endpoint), rank }));
   const { path } = forwardedEndpoints[endpoint];
   if (serving.length > 0) {
     return invalid('stream', `The model '${alias.id}' cannot stream answers of ${path}. Leave 'stream' out.`);
@@ -95,26 +94,6 @@ function servedBy(
 
 /** Of models that a message may name: those of others say nothing of whether they serve an endpoint. */
 const typeServed: Readonly<Partial<Record<ForwardedEndpointId, string>>> = { completions: 'chat', rerank: 'rerank' };
-
-/**
- * The same target as this endpoint sees it: a model that is not there for it may well chat, so its health is its own.
- * Kept, since health knows targets again by identity.
- */
-function asServing(target: Target, endpoint: ForwardedEndpointId): Target {
-  let byEndpoint = served.get(target);
-  if (byEndpoint === undefined) {
-    byEndpoint = new Map();
-    served.set(target, byEndpoint);
-  }
-  let seen = byEndpoint.get(endpoint);
-  if (seen === undefined) {
-    seen = { ...target, dialect: openAiChat.id, alsoSpeaks: [], healthId: `${target.id} (${endpoint})` };
-    byEndpoint.set(endpoint, seen);
-  }
-  return seen;
-}
-
-const served = new WeakMap<Target, Map<ForwardedEndpointId, Target>>();
 
 /** One attempt. `format`: of the answer, and what in it is a fault. */
 export function forwardTrial(

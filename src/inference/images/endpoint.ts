@@ -3,17 +3,15 @@ import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { PictureType } from '../dialects/images/picture-type.ts';
 import { readEditForm } from '../dialects/images/read-edit-form.ts';
 import { type FinishedImage, writeImages } from '../dialects/images/write-answer.ts';
-import { openAiChat } from '../dialects/openai-chat/index.ts';
 import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { noneCapable, noneServes, noneUsable } from '../routing/capability.ts';
 import type { RouteCandidate } from '../routing/route.ts';
-import type { Target } from '../routing/target.ts';
 import type { Asked, Endpoint, Plan, Trials } from '../spine/endpoint.ts';
 import { contentOfForm, type UploadedForm } from '../spine/form-content.ts';
 import type { Job } from '../spine/job.ts';
 import type { ModelCall } from '../spine/model-call.ts';
-import { plainQuery } from '../spine/plain-request.ts';
+import { plainQuery, plainTarget } from '../spine/plain-request.ts';
 import type { RequestFacts } from '../spine/request-body.ts';
 import { type GatheredImage, GatheredImages } from './gathered-images.ts';
 import { type ImageRun, ImageTrial } from './image-attempt.ts';
@@ -162,7 +160,10 @@ function imageWay(
   if (alias.candidates.length === 0) return noneUsable(alias.id);
   const candidates = alias.candidates
     .filter(({ target }) => target.image !== undefined)
-    .map(({ target, rank }) => ({ target: asDrawing(target, alias), rank }));
+    .map(({ target, rank }) => ({
+      target: plainTarget(target, 'images', alias.type === 'image' ? 'shared' : 'own'),
+      rank,
+    }));
   if (candidates.length === 0) {
     return noneServes(
       alias,
@@ -172,19 +173,3 @@ function imageWay(
   }
   return noneCapable(alias, candidates, needs, () => snapshot.models.list(principal)) ?? { alias, candidates };
 }
-
-/**
- * The same target as this endpoint sees it. Of an alias that is for something else, its health is its own: a model that
- * does not draw may well chat. Kept, since health knows targets again by identity.
- */
-function asDrawing(target: Target, { type }: Alias): Target {
-  let seen = served.get(target);
-  if (seen === undefined) {
-    const health = type === 'image' ? {} : { healthId: `${target.id} (images)` };
-    seen = { ...target, dialect: openAiChat.id, alsoSpeaks: [], ...health };
-    served.set(target, seen);
-  }
-  return seen;
-}
-
-const served = new WeakMap<Target, Target>();

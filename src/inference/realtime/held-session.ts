@@ -1,6 +1,5 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import { openAiChat } from '../dialects/openai-chat/index.ts';
 import type { RealtimeEvent } from '../dialects/realtime/events.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
 import type { Alias } from '../models/model-table.ts';
@@ -10,11 +9,10 @@ import { noNeeds } from '../neutral/request.ts';
 import type { RealtimeFacts } from '../providers/provider.ts';
 import { noneUsable } from '../routing/capability.ts';
 import type { RouteAttempt, RouteCandidate } from '../routing/route.ts';
-import type { Target } from '../routing/target.ts';
 import type { Answer } from '../spine/answer.ts';
 import type { Job } from '../spine/job.ts';
 import type { ModelCall } from '../spine/model-call.ts';
-import { plainQuery } from '../spine/plain-request.ts';
+import { plainQuery, plainTarget } from '../spine/plain-request.ts';
 import { runAttempts } from '../spine/run-attempts.ts';
 import { jobOf } from '../spine/serve.ts';
 import { settleCall } from '../spine/settle-call.ts';
@@ -125,23 +123,11 @@ function sessionWay(
   if (alias.candidates.length === 0) return noneUsable(alias.id);
   const candidates = alias.candidates.flatMap(({ target, rank }) => {
     const facts = providers.get(target.provider)?.connection.provider.realtime;
-    return facts !== undefined && serves(facts) ? [{ target: asHolding(target), rank }] : [];
+    return facts !== undefined && serves(facts) ? [{ target: plainTarget(target, 'realtime'), rank }] : [];
   });
   if (candidates.length > 0) return { alias, candidates };
   return invalid('model', `No provider of the model '${alias.id}' holds such realtime sessions. Use another model.`);
 }
-
-/** The same target as sessions see it: its health is its own. Kept, since health knows targets again by identity. */
-function asHolding(target: Target): Target {
-  let seen = holding.get(target);
-  if (seen === undefined) {
-    seen = { ...target, dialect: openAiChat.id, alsoSpeaks: [], healthId: `${target.id} (realtime)` };
-    holding.set(target, seen);
-  }
-  return seen;
-}
-
-const holding = new WeakMap<Target, Target>();
 
 function reaching<Reached>(
   answer: Answer,

@@ -14,6 +14,7 @@ import { type AudioFormat, type SpeechRequest, type StandardVoice, standardVoice
 import { noneServes, noneUsable } from '../routing/capability.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
+import { plainTarget } from '../spine/plain-request.ts';
 import type { SpeechServices } from './services.ts';
 
 /** How one target is to speak one request. */
@@ -83,7 +84,7 @@ export function speakersOf(
   alias: Alias,
 ): Speaker[] {
   return alias.candidates.flatMap(({ target, rank }): Speaker[] => {
-    const seen = { target: asSpeaking(target, alias), rank };
+    const seen = { target: plainTarget(target, 'speech', alias.type === 'speech' ? 'shared' : 'own'), rank };
     if (target.provider === engineProvider) {
       const engine = speechEngines.get(target.model);
       if (engine === undefined) return [];
@@ -223,19 +224,3 @@ export function voiceNames(
     ]),
   ];
 }
-
-/**
- * The same target as this endpoint sees it. Of an alias that is for something else, its health is its own. Kept, since
- * health knows targets again by identity.
- */
-function asSpeaking(target: Target, { type }: Alias): Target {
-  let seen = speaking.get(target);
-  if (seen === undefined) {
-    const health = type === 'speech' ? {} : { healthId: `${target.id} (speech)` };
-    seen = { ...target, dialect: 'openai-chat', alsoSpeaks: [], ...health };
-    speaking.set(target, seen);
-  }
-  return seen;
-}
-
-const speaking = new WeakMap<Target, Target>();

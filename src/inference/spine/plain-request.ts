@@ -1,6 +1,7 @@
 import { openAiChatId } from '../dialects/openai-chat/wire.ts';
 import type { Alias } from '../models/model-table.ts';
 import type { RouteCandidate, RouteQuery, RoutingWishes } from '../routing/route.ts';
+import type { Target } from '../routing/target.ts';
 import type { RequestFacts } from './request-body.ts';
 
 /** Input of routing for such a request; `culvert explain` uses the same. */
@@ -23,3 +24,24 @@ export function plainQuery(
     ...(alias.prefer !== undefined && { prefer: alias.prefer }),
   };
 }
+
+/**
+ * The same target as an endpoint without dialects sees it. Its health is its own there, since a model that does not draw
+ * may well chat; `shared` is for an alias of the endpoint's own type. Kept, since health knows targets by identity.
+ */
+export function plainTarget(target: Target, endpoint: string, health: 'own' | 'shared' = 'own'): Target {
+  let byEndpoint = seen.get(target);
+  if (byEndpoint === undefined) {
+    byEndpoint = new Map();
+    seen.set(target, byEndpoint);
+  }
+  let plain = byEndpoint.get(endpoint);
+  if (plain === undefined) {
+    const own = health === 'shared' ? {} : { healthId: `${target.id} (${endpoint})` };
+    plain = { ...target, dialect: openAiChatId, alsoSpeaks: [], ...own };
+    byEndpoint.set(endpoint, plain);
+  }
+  return plain;
+}
+
+const seen = new WeakMap<Target, Map<string, Target>>();

@@ -11,6 +11,7 @@ import type { TranscriptionRequest } from '../neutral/transcript.ts';
 import { noneCapable, noneServes, noneUsable, unmetNeed } from '../routing/capability.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
+import { plainTarget } from '../spine/plain-request.ts';
 import type { TranscriptionServices } from './services.ts';
 import { conversionTo, type SentAs, type UploadedSound } from './uploaded-sound.ts';
 
@@ -108,7 +109,7 @@ function refusalOf(plan: TranscriptionPlan, transcoder: Pick<SharedTranscoder, '
   return transcoder.refusal(conversionTo(plan.sendAs, sniffed));
 }
 
-/** The same target as this endpoint sees it for this file. Of an alias for something else, its health is its own. */
+/** The same target as this endpoint sees it for this file. */
 function asTranscribing(
   target: Target,
   { type }: Alias,
@@ -129,6 +130,5 @@ function asTranscribing(
               ? null
               : (plan.facts.fileBytesMax ?? null),
         };
-  const health = type === 'transcription' ? {} : { healthId: `${target.id} (transcription)` };
-  return { ...target, dialect: 'openai-chat', alsoSpeaks: [], ...health, transcription };
+  return { ...plainTarget(target, 'transcription', type === 'transcription' ? 'shared' : 'own'), transcription };
 }

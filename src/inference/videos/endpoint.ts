@@ -5,7 +5,6 @@ import type { Result } from '../dialects/dialect.ts';
 import { dialects } from '../dialects/dialect-table.ts';
 import { type PictureType, pictureStartBytes, pictureTypeOfStart } from '../dialects/images/picture-type.ts';
 import { objectNotFound } from '../dialects/named-objects.ts';
-import { openAiChat } from '../dialects/openai-chat/index.ts';
 import type { VideoRequest } from '../dialects/videos/format.ts';
 import { videoFormats } from '../dialects/videos/index.ts';
 import { readRemix, readVideoRequest, secondsDefault } from '../dialects/videos/read-request.ts';
@@ -18,7 +17,7 @@ import type { Target } from '../routing/target.ts';
 import type { Endpoint } from '../spine/endpoint.ts';
 import { contentOfForm, type UploadedForm } from '../spine/form-content.ts';
 import { parseBody } from '../spine/parse-body.ts';
-import { plainQuery } from '../spine/plain-request.ts';
+import { plainQuery, plainTarget } from '../spine/plain-request.ts';
 import { plainFacts, type RequestBody, type RequestFacts } from '../spine/request-body.ts';
 import type { SendableFile } from '../spine/upload-body.ts';
 import { type VideoHome, videoAt, videoHome } from './jobs.ts';
@@ -180,7 +179,7 @@ function videoWay(
   if (alias.candidates.length === 0) return noneUsable(alias.id);
   const candidates = alias.candidates
     .filter(({ target }) => target.video !== undefined)
-    .map(({ target, rank }) => ({ target: asFilming(target), rank }));
+    .map(({ target, rank }) => ({ target: plainTarget(target, 'videos'), rank }));
   if (candidates.length > 0) return { alias, candidates };
   return invalid('model', `No provider of the model '${alias.id}' makes videos. Use another model.`);
 }
@@ -204,23 +203,11 @@ function modelOfTarget(
   for (const alias of models.list(principal)) {
     const candidate = alias.candidates.find((one) => one.target.id === target && one.target.video !== undefined);
     if (candidate !== undefined) {
-      return { alias, candidate: { target: asFilming(candidate.target), rank: candidate.rank } };
+      return { alias, candidate: { target: plainTarget(candidate.target, 'videos'), rank: candidate.rank } };
     }
   }
   const message = `No model that you may use has the target '${target}', which made this video.`;
   return { kind: 'forbidden', message };
 }
-
-/** The same target as these endpoints see it: its health is its own. Kept, since health knows targets by identity. */
-function asFilming(target: Target): Target {
-  let seen = served.get(target);
-  if (seen === undefined) {
-    seen = { ...target, dialect: openAiChat.id, alsoSpeaks: [], healthId: `${target.id} (videos)` };
-    served.set(target, seen);
-  }
-  return seen;
-}
-
-const served = new WeakMap<Target, Target>();
 
 export type { VideoBody };
