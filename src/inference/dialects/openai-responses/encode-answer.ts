@@ -1,14 +1,13 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { ProducedMedia } from '../../neutral/produced-media.ts';
-import type { ServerToolStep } from '../../neutral/server-tool.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
 import { AnswerEvents } from './answer-events.ts';
+import { CallItems, type CallStart } from './call-items.ts';
 import { annotationOf } from './citations.ts';
 import { type KeptThought, packThought } from './kept-thought.ts';
 import {
-  type CallItem,
   type ItemStatus,
   type MessageItem,
   type MessagePart,
@@ -22,7 +21,7 @@ import {
   type WholeItem,
   wireItem,
 } from './response-object.ts';
-import { type Included, includedOf, ranItem, runningItem } from './server-tool-items.ts';
+import { includedOf, ServerToolItems } from './server-tool-items.ts';
 import { openAiResponsesId, ownIdMark } from './wire.ts';
 
 /**
@@ -65,7 +64,6 @@ class Answer {
   readonly #events: AnswerEvents | null;
   readonly #salt: string;
   readonly #head: AnswerHead;
-  readonly #customTools: ReadonlySet<JsonValue>;
   #model: string;
   #createdS: number;
   #begun = false;
@@ -80,12 +78,8 @@ class Answer {
   #textLength = 0;
   /** Offset in the answer's text of a message's last part. */
   #partStart = 0;
-  /** By the neutral index; all stay open to the end, since parallel ones may come in turns. */
-  readonly #calls = new Map<number, CallItem>();
-  readonly #callIds = new Set<string>();
-  /** Calls that this gateway runs, by their id. */
-  readonly #ran = new Map<string, WholeItem>();
-  readonly #included: Included;
+  readonly #calls: CallItems;
+  readonly #serverTools: ServerToolItems;
 
   /** `events` null makes no frames. */
   constructor(head: AnswerHead, events: AnswerEvents | null) {
@@ -95,9 +89,12 @@ class Answer {
     this.#salt = saltOf(this.id);
     this.#model = head.model;
     this.#createdS = head.createdS;
-    this.#included = includedOf(head.echo);
-    const custom = head.echo?.customTools;
-    this.#customTools = new Set(Array.isArray(custom) ? custom : []);
+    this.#serverTools = new ServerToolItems(
+      { opened: (prefix, wire) => this.#opened(prefix, wire), done: (item) => this.#done(item, 'completed') },
+      events,
+      includedOf(head.echo),
+    );
+    this.#calls = new CallItems(this.#salt, head.echo, events);
   }
 
   add(event: NeutralEvent): void {
@@ -129,7 +126,7 @@ class Answer {
       case 'tool-call-start':
         return this.#call(event);
       case 'tool-call-delta':
-        return this.#arguments(event.call, event.argumentsJson);
+        return this.#calls.arguments(event.call, event.argumentsJson);
       case 'media':
         return this.#media(event.media);
       case 'citation':
@@ -137,7 +134,8 @@ class Answer {
       case 'vendor-part':
         return this.#vendorPart(event);
       case 'server-tool':
-        return this.#serverTool(event.step);
+        this.#close();
+        return this.#serverTools.take(event.step);
       case 'logprobs':
         return this.#logprobs(event.logprobs);
       case 'usage':
@@ -280,50 +278,13 @@ class Answer {
     this.#done(item, status);
   }
 
-  #call(event: Extract<NeutralEvent, { type: 'tool-call-start' }>): void {
+  #call(event: CallStart): void {
     this.#close();
     if (event.signature !== undefined && event.vendor !== undefined) {
       this.#proof({ kind: 'call', vendor: event.vendor, proof: event.signature });
     }
-    const custom = event.custom === true || this.#customTools.has(event.name);
-    const index = this.#items.length;
-    const item: CallItem = {
-      kind: custom ? 'custom' : 'function',
-      id: this.#id(custom ? 'ctc' : 'fc'),
-      index,
-      callId: this.#uniqueCallId(event.id, index),
-      name: event.name,
-      argumentsJson: '',
-      open: true,
-    };
-    this.#calls.set(event.call, item);
+    const item = this.#calls.begin(event, this.#items.length, (prefix) => this.#id(prefix));
     this.#added(item);
-  }
-
-  /** Clients join answers to calls by it, and the SDK refuses one that comes twice in an answer. */
-  #uniqueCallId(id: string, index: number): string {
-    const unique = id === '' ? `call_${this.#salt}_${index}` : this.#callIds.has(id) ? `${id}_${index}` : id;
-    this.#callIds.add(unique);
-    return unique;
-  }
-
-  #arguments(call: number, argumentsJson: string): void {
-    const item = this.#calls.get(call);
-    if (item === undefined || !item.open || argumentsJson === '') return;
-    item.argumentsJson += argumentsJson;
-    if (item.kind === 'function') this.#events?.argumentsDelta(item, argumentsJson);
-  }
-
-  #closeCall(item: CallItem, status: ItemStatus): void {
-    if (!item.open) return;
-    item.open = false;
-    // Clients parse the arguments, and an empty string is not JSON.
-    if (item.kind === 'function' && item.argumentsJson === '') {
-      item.argumentsJson = '{}';
-      this.#events?.argumentsDelta(item, '{}');
-    }
-    this.#events?.callDone(item);
-    this.#done(item, status);
   }
 
   #annotate(annotationIn: (part: MessagePart) => JsonObject): void {
@@ -369,45 +330,6 @@ class Answer {
     this.#done(item, 'completed');
   }
 
-  /** A tool that this gateway runs; its events are those of OpenAI's own. */
-  #serverTool(step: ServerToolStep): void {
-    this.#close();
-    switch (step.at) {
-      case 'called': {
-        const { type, prefix, wire } = runningItem(step.call);
-        const item = this.#opened(prefix, wire);
-        this.#ran.set(step.call.id, item);
-        this.#events?.step(`${type}.in_progress`, item);
-        if (step.call.kind === 'mcp') this.#events?.mcpArguments(item, step.call.argumentsJson);
-        else this.#events?.step(`${type}.searching`, item);
-        return;
-      }
-      case 'done': {
-        const item = this.#ran.get(step.call.id);
-        if (item === undefined) return;
-        const { type } = runningItem(step.call);
-        item.wire = ranItem(step.call, step.result, this.#included);
-        const failed = step.result.failure !== null && step.call.kind === 'mcp';
-        this.#events?.step(`${type}.${failed ? 'failed' : 'completed'}`, item);
-        return this.#done(item, 'completed');
-      }
-      case 'listed': {
-        const { label, tools, failure } = step;
-        const wire: JsonObject = { type: 'mcp_list_tools', server_label: label, tools: [] };
-        const item = this.#opened('mcpl', wire);
-        this.#events?.step('mcp_list_tools.in_progress', item);
-        item.wire = { ...wire, tools: [...tools], ...(failure !== null && { error: failure }) };
-        this.#events?.step(`mcp_list_tools.${failure === null ? 'completed' : 'failed'}`, item);
-        return this.#done(item, 'completed');
-      }
-      case 'approval': {
-        const { label, name, argumentsJson } = step.call;
-        const wire = { type: 'mcp_approval_request', server_label: label, name, arguments: argumentsJson };
-        return this.#done(this.#opened('mcpr', wire), 'completed');
-      }
-    }
-  }
-
   /** An item whose content may yet change. */
   #opened(prefix: string, wire: JsonObject): WholeItem {
     const item: WholeItem = { kind: 'whole', id: this.#id(prefix), index: this.#items.length, wire };
@@ -431,11 +353,10 @@ class Answer {
 
   #end(): void {
     this.#begin();
-    const called = this.#calls.size > 0;
-    this.#state = stateAtEnd(this.#reason ?? (called ? 'tool-calls' : 'stop'));
+    this.#state = stateAtEnd(this.#reason ?? (this.#calls.any ? 'tool-calls' : 'stop'));
     const status: ItemStatus = this.#state.status === 'incomplete' ? 'incomplete' : 'completed';
     this.#close(status);
-    for (const item of this.#calls.values()) this.#closeCall(item, status);
+    for (const item of this.#calls.close()) this.#done(item, status);
     this.#events?.ended(this.#state.status, this.response());
   }
 }

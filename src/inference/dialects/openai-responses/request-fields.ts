@@ -26,7 +26,7 @@ import {
   wordOr,
 } from '../fields.ts';
 import { metadata } from '../openai-metadata.ts';
-import { input, orphanOutput } from './decode-messages.ts';
+import { input, orphanOutput } from './input-fields.ts';
 import type { ResponsesRequest, WireTool } from './wire.ts';
 
 /** Codex and its servers bring more than chat's 128. */

@@ -1,5 +1,7 @@
 import type { JsonObject } from '../../../kernel/json.ts';
-import type { ServerCall, ServerResult } from '../../neutral/server-tool.ts';
+import type { ServerCall, ServerResult, ServerToolStep } from '../../neutral/server-tool.ts';
+import type { AnswerEvents } from './answer-events.ts';
+import type { WholeItem } from './response-object.ts';
 
 /** Parts of such items that are told only to who asks for them, in `include`. */
 export interface Included {
@@ -18,8 +20,68 @@ export function includedOf(echo: JsonObject | undefined): Included {
   };
 }
 
+/** The answer that the items stand in. */
+export interface ItemPlace {
+  /** An item at the end of the answer, whose content may yet change. */
+  opened(prefix: string, wire: JsonObject): WholeItem;
+  done(item: WholeItem): void;
+}
+
+/** Items of an answer for tools that this gateway runs; their events are those of OpenAI's own. */
+export class ServerToolItems {
+  readonly #place: ItemPlace;
+  readonly #events: AnswerEvents | null;
+  readonly #included: Included;
+  /** Calls that run, by their id. */
+  readonly #running = new Map<string, WholeItem>();
+
+  /** `events` null makes no frames. */
+  constructor(place: ItemPlace, events: AnswerEvents | null, included: Included) {
+    this.#place = place;
+    this.#events = events;
+    this.#included = included;
+  }
+
+  take(step: ServerToolStep): void {
+    switch (step.at) {
+      case 'called': {
+        const { type, prefix, wire } = runningItem(step.call);
+        const item = this.#place.opened(prefix, wire);
+        this.#running.set(step.call.id, item);
+        this.#events?.step(`${type}.in_progress`, item);
+        if (step.call.kind === 'mcp') this.#events?.mcpArguments(item, step.call.argumentsJson);
+        else this.#events?.step(`${type}.searching`, item);
+        return;
+      }
+      case 'done': {
+        const item = this.#running.get(step.call.id);
+        if (item === undefined) return;
+        const { type } = runningItem(step.call);
+        item.wire = ranItem(step.call, step.result, this.#included);
+        const failed = step.result.failure !== null && step.call.kind === 'mcp';
+        this.#events?.step(`${type}.${failed ? 'failed' : 'completed'}`, item);
+        return this.#place.done(item);
+      }
+      case 'listed': {
+        const { label, tools, failure } = step;
+        const wire: JsonObject = { type: 'mcp_list_tools', server_label: label, tools: [] };
+        const item = this.#place.opened('mcpl', wire);
+        this.#events?.step('mcp_list_tools.in_progress', item);
+        item.wire = { ...wire, tools: [...tools], ...(failure !== null && { error: failure }) };
+        this.#events?.step(`mcp_list_tools.${failure === null ? 'completed' : 'failed'}`, item);
+        return this.#place.done(item);
+      }
+      case 'approval': {
+        const { label, name, argumentsJson } = step.call;
+        const wire = { type: 'mcp_approval_request', server_label: label, name, arguments: argumentsJson };
+        return this.#place.done(this.#place.opened('mcpr', wire));
+      }
+    }
+  }
+}
+
 /** The item of a call that runs: `type` as in its events, `prefix` of its id. */
-export function runningItem(call: ServerCall): { type: string; prefix: string; wire: JsonObject } {
+function runningItem(call: ServerCall): { type: string; prefix: string; wire: JsonObject } {
   switch (call.kind) {
     case 'web_search': {
       const wire = { type: 'web_search_call', status: 'in_progress', action: actionOf(call.query) };
@@ -35,7 +97,7 @@ export function runningItem(call: ServerCall): { type: string; prefix: string; w
 }
 
 /** The same item, done. */
-export function ranItem(call: ServerCall, { failure, sources, text }: ServerResult, included: Included): JsonObject {
+function ranItem(call: ServerCall, { failure, sources, text }: ServerResult, included: Included): JsonObject {
   const status = failure === null ? 'completed' : 'failed';
   switch (call.kind) {
     case 'web_search': {

@@ -1,0 +1,72 @@
+import type { JsonObject } from '../../../kernel/json.ts';
+import type { NeutralEvent } from '../../neutral/event.ts';
+import type { AnswerEvents } from './answer-events.ts';
+import type { CallItem } from './response-object.ts';
+
+export type CallStart = Extract<NeutralEvent, { type: 'tool-call-start' }>;
+
+/** The calls of one answer. All stay open to its end, since parallel ones may come in turns. */
+export class CallItems {
+  readonly #salt: string;
+  readonly #events: AnswerEvents | null;
+  readonly #customTools: ReadonlySet<unknown>;
+  /** By the neutral index. */
+  readonly #items = new Map<number, CallItem>();
+  readonly #ids = new Set<string>();
+
+  /** `events` null makes no frames. */
+  constructor(salt: string, echo: JsonObject | undefined, events: AnswerEvents | null) {
+    this.#salt = salt;
+    this.#events = events;
+    this.#customTools = new Set(Array.isArray(echo?.customTools) ? echo.customTools : []);
+  }
+
+  get any(): boolean {
+    return this.#items.size > 0;
+  }
+
+  /** The item for a call; `index` is its place in the answer. */
+  begin(event: CallStart, index: number, idOf: (prefix: string) => string): CallItem {
+    const custom = event.custom === true || this.#customTools.has(event.name);
+    const item: CallItem = {
+      kind: custom ? 'custom' : 'function',
+      id: idOf(custom ? 'ctc' : 'fc'),
+      index,
+      callId: this.#uniqueId(event.id, index),
+      name: event.name,
+      argumentsJson: '',
+      open: true,
+    };
+    this.#items.set(event.call, item);
+    return item;
+  }
+
+  arguments(call: number, argumentsJson: string): void {
+    const item = this.#items.get(call);
+    if (item === undefined || !item.open || argumentsJson === '') return;
+    item.argumentsJson += argumentsJson;
+    if (item.kind === 'function') this.#events?.argumentsDelta(item, argumentsJson);
+  }
+
+  /** Ends those that are open, one by one. */
+  *close(): Generator<CallItem> {
+    for (const item of this.#items.values()) {
+      if (!item.open) continue;
+      item.open = false;
+      // Clients parse the arguments, and an empty string is not JSON.
+      if (item.kind === 'function' && item.argumentsJson === '') {
+        item.argumentsJson = '{}';
+        this.#events?.argumentsDelta(item, '{}');
+      }
+      this.#events?.callDone(item);
+      yield item;
+    }
+  }
+
+  /** Clients join answers to calls by it, and the SDK refuses one that comes twice in an answer. */
+  #uniqueId(id: string, index: number): string {
+    const unique = id === '' ? `call_${this.#salt}_${index}` : this.#ids.has(id) ? `${id}_${index}` : id;
+    this.#ids.add(unique);
+    return unique;
+  }
+}

@@ -1,0 +1,197 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { described, type JsonSchema, schemaOf } from '../described-check.ts';
+import {
+  type Check,
+  type Complaint,
+  complain,
+  eachOf,
+  oneOf,
+  optional,
+  required,
+  string,
+  stringOf,
+  within,
+} from '../fields.ts';
+
+const inputSend = 'a string or an array of input items';
+
+const roles = ['user', 'assistant', 'system', 'developer'];
+const role = oneOf(...roles);
+
+/** The conversation: text, or items. Items and parts of unknown types are kept: a provider may know them. */
+export const input = described(inputSchema(), (value) => {
+  if (typeof value === 'string') return null;
+  if (!Array.isArray(value)) return complain('', value, inputSend);
+  return eachOf(value, item);
+});
+
+function inputSchema(): JsonSchema {
+  const part = { type: 'object', properties: { type: { type: 'string' } }, required: ['type'] };
+  const properties = {
+    type: { type: 'string', description: 'message, where it is left out; function_call, function_call_output, …' },
+    role: schemaOf(role),
+    content: { anyOf: [{ type: 'string' }, { type: 'array', items: part }] },
+  };
+  return { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'object', properties } }] };
+}
+
+const callId = stringOf(1, 512);
+
+function item(value: JsonValue): Complaint | null {
+  if (!isObject(value)) return complain('', value, "an object with 'type', or 'role' and 'content'");
+  const { type } = value;
+  if (type === undefined || type === null) {
+    // Items that only name an earlier one come without a type as well.
+    if (value.role === undefined && typeof value.id === 'string') return null;
+    return message(value);
+  }
+  switch (type) {
+    case 'message':
+      return message(value);
+    case 'function_call':
+      return (
+        required(value, 'call_id', callId, 'the id of the call') ??
+        required(value, 'name', stringOf(1, 256), 'the name of the function') ??
+        required(value, 'arguments', string, 'the arguments as a string of JSON')
+      );
+    case 'custom_tool_call':
+      return (
+        required(value, 'call_id', callId, 'the id of the call') ??
+        required(value, 'name', stringOf(1, 256), 'the name of the tool') ??
+        required(value, 'input', string, 'a string')
+      );
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return required(value, 'call_id', callId, 'the id of the call that this answers') ?? output(value);
+    case 'reasoning':
+      return (
+        optional(value, 'encrypted_content', string) ??
+        optional(value, 'summary', textParts) ??
+        optional(value, 'content', textParts)
+      );
+    case 'item_reference':
+      return required(value, 'id', stringOf(1, 512), 'the id of an item');
+    default:
+      return typeof type === 'string' ? null : complain('type', type, "a string such as 'message' or 'function_call'");
+  }
+}
+
+function message(value: JsonObject): Complaint | null {
+  const fault = required(value, 'role', role, `one of ${roles.map((word) => `'${word}'`).join(', ')}`);
+  if (fault !== null) return fault;
+  const { content } = value;
+  return typeof content === 'string' ? null : checkParts('content', content);
+}
+
+function output(value: JsonObject): Complaint | null {
+  return typeof value.output === 'string' ? null : checkParts('output', value.output);
+}
+
+function checkParts(name: string, value: JsonValue | undefined): Complaint | null {
+  if (!Array.isArray(value)) return complain(name, value, 'a string or an array of content parts');
+  for (let i = 0; i < value.length; i += 1) {
+    const complaint = part(value[i]!);
+    if (complaint !== null) return within(`${name}[${i}]`, complaint);
+  }
+  return null;
+}
+
+function part(value: JsonValue): Complaint | null {
+  if (!isObject(value)) return complain('', value, "an object with 'type'");
+  switch (value.type) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      return required(value, 'text', string, 'a string');
+    case 'refusal':
+      return required(value, 'refusal', string, 'a string');
+    case 'input_image':
+      return image(value);
+    case 'input_file':
+      return file(value);
+    case 'input_audio':
+      return required(value, 'input_audio', audio, "an object with 'data' and 'format'");
+    default:
+      return typeof value.type === 'string'
+        ? null
+        : complain('type', value.type, "a string such as 'input_text' or 'input_image'");
+  }
+}
+
+function image(value: JsonObject): Complaint | null {
+  const fault = optional(value, 'image_url', mediaUrl) ?? optional(value, 'file_id', string);
+  if (fault !== null) return fault;
+  return filled(value.image_url) || filled(value.file_id)
+    ? null
+    : complain('image_url', value.image_url ?? undefined, "an https: URL or a data: URL, or 'file_id' in its place");
+}
+
+function file(value: JsonObject): Complaint | null {
+  const fault =
+    optional(value, 'filename', string) ??
+    optional(value, 'file_data', string) ??
+    optional(value, 'file_url', fileUrl) ??
+    optional(value, 'file_id', string);
+  if (fault !== null) return fault;
+  return filled(value.file_data) || filled(value.file_url) || filled(value.file_id)
+    ? null
+    : complain('file_data', undefined, "the file as a data: URL, or 'file_url' or 'file_id' in its place");
+}
+
+function filled(value: JsonValue | undefined): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+const fileUrl: Check = (value) => (isWebUrl(value) ? null : complain('', value, 'an https: URL'));
+
+const mediaUrl: Check = (value) => {
+  // Only the head of a data: URL is read: the rest is megabytes of base64.
+  if (typeof value === 'string' && value.startsWith('data:') && value.slice(0, 200).includes(';base64,')) return null;
+  return isWebUrl(value) ? null : complain('', value, "an https: URL or a data: URL ('data:image/png;base64,…')");
+};
+
+function isWebUrl(value: JsonValue): boolean {
+  return typeof value === 'string' && value.slice(0, 8).toLowerCase() === 'https://' && URL.canParse(value);
+}
+
+const audio: Check = (value) =>
+  isObject(value)
+    ? (required(value, 'data', stringOf(1, Number.MAX_SAFE_INTEGER), 'the audio as base64') ??
+      required(value, 'format', oneOf('wav', 'mp3'), "'wav' or 'mp3'"))
+    : complain('', value, "an object with 'data' and 'format'");
+
+const textParts: Check = (value) => {
+  if (!Array.isArray(value)) return complain('', value, 'an array of texts');
+  for (let i = 0; i < value.length; i += 1) {
+    const one = value[i]!;
+    if (!isObject(one) || typeof one.text !== 'string') return complain(`[${i}]`, one, "an object with 'text'");
+  }
+  return null;
+};
+
+/**
+ * An output that answers no call before it, by its index in `items`; null when there is none. Items that stand for
+ * others (references, compactions, unknown kinds) may hold the call, so then it is accepted.
+ */
+export function orphanOutput(items: readonly JsonValue[]): { index: number; callId: string } | null {
+  const called = new Set<string>();
+  for (let i = 0; i < items.length; i += 1) {
+    const one = items[i] as JsonObject;
+    switch (one.type ?? (one.role === undefined ? 'item_reference' : 'message')) {
+      case 'message':
+      case 'reasoning':
+        break;
+      case 'function_call':
+      case 'custom_tool_call':
+        called.add(one.call_id as string);
+        break;
+      case 'function_call_output':
+      case 'custom_tool_call_output':
+        if (!called.has(one.call_id as string)) return { index: i, callId: one.call_id as string };
+        break;
+      default:
+        return null;
+    }
+  }
+  return null;
+}
