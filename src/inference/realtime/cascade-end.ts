@@ -1,22 +1,18 @@
 import type { Failure } from '../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../kernel/json.ts';
+import { isObject, type JsonObject, wordsOf } from '../../kernel/json.ts';
 import { wavHeader } from '../audio/wav.ts';
 import { eventIn, type Frame, type RealtimeEvent } from '../dialects/realtime/events.ts';
 import { type EventForm, EventWriter, ResponseWriter } from '../dialects/realtime/response-writer.ts';
 import { firstSettings, type SessionSettings, shownSession, updated } from '../dialects/realtime/session-settings.ts';
-import type { ModelCall } from '../spine/model-call.ts';
 import type { Pace } from '../spine/sink.ts';
-import type { CascadeSteps } from './cascade-steps.ts';
+import { type AnswerParts, CascadeAnswer } from './cascade-answer.ts';
+import { CascadeConversation, textOf } from './cascade-conversation.ts';
 import type { EndListener, SessionEnd } from './socket-end.ts';
 import { type Heard, SpeechDetector, sampleRateHz } from './speech-detector.ts';
 
-export interface CascadeParts {
-  steps: CascadeSteps;
-  call: ModelCall;
+export interface CascadeParts extends AnswerParts {
   id: string;
   form: EventForm;
-  /** The chat model, as the caller names it, and those that hear and speak. */
-  models: { chat: string; transcription: string; speech: string; voice: string };
   errorEvent(failure: Failure): RealtimeEvent;
 }
 
@@ -25,15 +21,16 @@ const prefixUsualMs = 300;
 /** Of sound that waits for its end; more of it is said in the next turn. */
 const soundMaxMs = 300_000;
 const soundBytesMax = (soundMaxMs * sampleRateHz * 2) / 1_000;
-/** Messages that the chat model is given, the newest, and characters of all of them together. */
-const messagesMax = 200;
-const messagesCharsMax = 4_000_000;
 /** Turns of the caller that wait for those before them. */
 const turnsWaitingMax = 8;
 /** Longest sound that is kept from before the speech, and longest silence that ends it. */
 const paddingMaxMs = 10_000;
-/** A piece of speech ends with a sentence of so many characters at least. */
-const spokenCharsMin = 24;
+
+interface Answering {
+  stop: AbortController;
+  /** Why it is stopped, if it is. */
+  reason: 'turn_detected' | 'client_cancelled';
+}
 
 /**
  * The end of a session that no model holds: what the caller says is transcribed, a chat model answers, and its answer is
@@ -48,10 +45,9 @@ export class CascadeEnd implements SessionEnd {
   /** Of a caller that commits its sound itself. */
   #sound: Buffer[] = [];
   #soundBytes = 0;
-  readonly #messages: JsonObject[] = [];
-  #messagesChars = 0;
+  readonly #conversation = new CascadeConversation();
   /** The response that is made; null: none is. */
-  #answering: { stop: AbortController; reason: 'turn_detected' | 'client_cancelled' } | null = null;
+  #answering: Answering | null = null;
   /** What is said first is heard first. */
   #turns: Promise<void> = Promise.resolve();
   #turnsWaiting = 0;
@@ -116,10 +112,8 @@ export class CascadeEnd implements SessionEnd {
         return this.#events.write('input_audio_buffer.cleared', {});
       case 'conversation.item.create':
         return this.#createItem(event);
-      case 'conversation.item.truncate': {
-        const { item_id, content_index, audio_end_ms } = event;
-        return this.#events.write('conversation.item.truncated', { item_id, content_index, audio_end_ms });
-      }
+      case 'conversation.item.truncate':
+        return this.#events.truncated(event);
       case 'response.create': {
         const { response } = event;
         const more = isObject(response) && typeof response.instructions === 'string' ? response.instructions : null;
@@ -130,11 +124,7 @@ export class CascadeEnd implements SessionEnd {
       case 'output_audio_buffer.clear':
         return;
       default:
-        this.#events.error(
-          `This model does not take events of type '${event.type.slice(0, 100)}'.`,
-          'type',
-          event.event_id,
-        );
+        this.#events.notTaken(event);
     }
   }
 
@@ -196,35 +186,26 @@ export class CascadeEnd implements SessionEnd {
         this.#events.write('conversation.item.input_audio_transcription.completed', told);
       }
       if (words.trim() === '') return;
-      this.#say({ role: 'user', content: words });
+      this.#conversation.say({ role: 'user', content: words });
       if (then === 'responds') await this.#respond(null);
     });
   }
 
   #createItem(event: RealtimeEvent): void {
     const item = isObject(event.item) ? event.item : {};
-    const id = typeof item.id === 'string' ? item.id : this.#events.id('item');
     if (item.type === 'function_call_output') {
-      this.#say({ role: 'tool', tool_call_id: wordsOf(item.call_id), content: wordsOf(item.output ?? '') });
+      this.#conversation.say({
+        role: 'tool',
+        tool_call_id: wordsOf(item.call_id),
+        content: wordsOf(item.output ?? ''),
+      });
     } else if (item.type === 'message') {
       const role = item.role === 'assistant' || item.role === 'system' ? item.role : 'user';
-      this.#say({ role, content: Array.isArray(item.content) ? item.content.map(textOf).join('') : '' });
+      this.#conversation.say({ role, content: textOf(item.content) });
     } else {
-      return this.#events.error(
-        `This model does not take items of type '${wordsOf(item.type).slice(0, 100)}'.`,
-        'item.type',
-        event.event_id,
-      );
+      return this.#events.notTaken(event, item);
     }
-    const previous = typeof event.previous_item_id === 'string' ? event.previous_item_id : null;
-    this.#events.item({ ...item, id, object: 'realtime.item', status: 'completed' }, previous);
-  }
-
-  #say(message: JsonObject): void {
-    this.#messages.push(message);
-    this.#messagesChars += charsOf(message);
-    while (this.#messages.length > messagesMax || (this.#messages.length > 1 && this.#messagesChars > messagesCharsMax))
-      this.#messagesChars -= charsOf(this.#messages.shift()!);
+    this.#events.taken(event, item);
   }
 
   #after(turn: () => Promise<void>): void {
@@ -243,13 +224,13 @@ export class CascadeEnd implements SessionEnd {
   async #respond(instructions: string | null): Promise<void> {
     if (this.#left.signal.aborted) return;
     const stop = new AbortController();
-    const answering = { stop, reason: 'turn_detected' as const };
+    const answering: Answering = { stop, reason: 'turn_detected' };
     this.#answering = answering;
     const response = new ResponseWriter(this.#events, this.#settings.output);
-    const made = new Answer(this.#parts, this.#settings, response, stop.signal);
-    const failure = await made.make(this.#asked(instructions));
+    const made = new CascadeAnswer(this.#parts, this.#settings, response, stop.signal);
+    const failure = await made.make(this.#conversation.request(this.#parts.models.chat, this.#settings, instructions));
     this.#answering = null;
-    if (made.message !== null) this.#say(made.message);
+    if (made.message !== null) this.#conversation.say(made.message);
     const { usage } = made;
     if (stop.signal.aborted) return response.done({ status: 'cancelled', reason: answering.reason, usage });
     if (failure === null) return response.done({ status: 'completed', usage });
@@ -257,28 +238,9 @@ export class CascadeEnd implements SessionEnd {
     this.#failed(failure);
   }
 
-  #asked(instructions: string | null): JsonObject {
-    const { tools, temperature, maxOutputTokens } = this.#settings;
-    const system = [this.#settings.instructions, instructions ?? ''].filter((text) => text !== '').join('\n\n');
-    return {
-      model: this.#parts.models.chat,
-      stream: true,
-      stream_options: { include_usage: true },
-      messages: [...(system === '' ? [] : [{ role: 'system', content: system }]), ...this.#messages],
-      ...(tools.length > 0 && {
-        tools: tools.map(({ name, description, parameters }) => ({
-          type: 'function',
-          function: { name, ...(description !== null && { description }), parameters },
-        })),
-      }),
-      ...(temperature !== null && { temperature }),
-      ...(maxOutputTokens !== null && { max_completion_tokens: maxOutputTokens }),
-    };
-  }
-
-  #stop(reason: 'turn_detected' | 'client_cancelled'): void {
+  #stop(reason: Answering['reason']): void {
     if (this.#answering === null) return;
-    Object.assign(this.#answering, { reason });
+    this.#answering.reason = reason;
     this.#answering.stop.abort();
   }
 
@@ -297,101 +259,6 @@ export class CascadeEnd implements SessionEnd {
 
 const endsSession: ReadonlySet<Failure['kind']> = new Set(['quota-exceeded', 'unauthenticated', 'forbidden']);
 
-/** One response: the chat model's words, and their sound. */
-class Answer {
-  /** For the conversation; null: nothing was said. */
-  message: JsonObject | null = null;
-  usage: JsonObject | null = null;
-  readonly #parts: CascadeParts;
-  readonly #settings: SessionSettings;
-  readonly #response: ResponseWriter;
-  readonly #signal: AbortSignal;
-  #text = '';
-  /** Not yet given to the speaker. */
-  #unspoken = '';
-  #speech: Promise<Failure | null> = Promise.resolve(null);
-  readonly #calls: { id: string; name: string; arguments: string }[] = [];
-
-  constructor(parts: CascadeParts, settings: SessionSettings, response: ResponseWriter, signal: AbortSignal) {
-    this.#parts = parts;
-    this.#settings = settings;
-    this.#response = response;
-    this.#signal = signal;
-  }
-
-  async make(body: JsonObject): Promise<Failure | null> {
-    const { steps, call } = this.#parts;
-    const failure = await steps.chat({ call, signal: this.#signal }, body, (chunk) => this.#chunk(chunk));
-    if (failure === null) this.#speak(this.#unspoken);
-    const unspoken = await this.#speech;
-    if (!this.#signal.aborted) {
-      for (const { id, name, arguments: given } of this.#calls) this.#response.call(id, name, given);
-    }
-    const calls = this.#calls.map(({ id, ...called }) => ({ id, type: 'function', function: called }));
-    if (this.#text !== '' || calls.length > 0) {
-      this.message = { role: 'assistant', content: this.#text, ...(calls.length > 0 && { tool_calls: calls }) };
-    }
-    return failure ?? unspoken;
-  }
-
-  #chunk({ choices, usage }: JsonObject): void {
-    if (isObject(usage)) this.usage = usageOf(usage);
-    const [choice] = Array.isArray(choices) ? choices : [];
-    const delta = isObject(choice) && isObject(choice.delta) ? choice.delta : {};
-    if (typeof delta.content === 'string' && delta.content !== '') this.#words(delta.content);
-    for (const call of Array.isArray(delta.tool_calls) ? delta.tool_calls : []) {
-      if (!isObject(call)) continue;
-      const at = typeof call.index === 'number' ? call.index : this.#calls.length;
-      this.#calls[at] ??= { id: '', name: '', arguments: '' };
-      const called = this.#calls[at]!;
-      const given = isObject(call.function) ? call.function : {};
-      if (typeof call.id === 'string') called.id = call.id;
-      if (typeof given.name === 'string') called.name += given.name;
-      if (typeof given.arguments === 'string') called.arguments += given.arguments;
-    }
-  }
-
-  #words(text: string): void {
-    if (this.#signal.aborted) return;
-    this.#text += text;
-    this.#response.text(text);
-    if (this.#settings.output === 'text') return;
-    this.#unspoken += text;
-    const end = sentenceEnd(this.#unspoken);
-    if (end === -1) return;
-    this.#speak(this.#unspoken.slice(0, end));
-    this.#unspoken = this.#unspoken.slice(end);
-  }
-
-  /** After what is being spoken; the model goes on writing meanwhile. */
-  #speak(text: string): void {
-    if (this.#settings.output === 'text' || text.trim() === '') return;
-    const { steps, call, models } = this.#parts;
-    const voice = this.#settings.voice ?? models.voice;
-    const body = { model: models.speech, voice, input: text.trim(), response_format: 'pcm' };
-    // A sample may be cut in two.
-    let rest: Buffer = Buffer.alloc(0);
-    const onSound = (sound: Buffer) => {
-      const bytes = Buffer.concat([rest, sound]);
-      const whole = bytes.length - (bytes.length % 2);
-      rest = bytes.subarray(whole);
-      if (whole > 0 && !this.#signal.aborted) this.#response.audio(bytes.toString('base64', 0, whole));
-    };
-    this.#speech = this.#speech.then((failure) =>
-      failure !== null || this.#signal.aborted ? failure : steps.speak({ call, signal: this.#signal }, body, onSound),
-    );
-  }
-}
-
-/** Where a piece that can be spoken ends; -1: nowhere yet. */
-function sentenceEnd(text: string): number {
-  const found = /[.!?…]["')\]]*\s|[。！？]|\n/g;
-  for (let match = found.exec(text); match !== null; match = found.exec(text)) {
-    if (found.lastIndex >= spokenCharsMin) return found.lastIndex;
-  }
-  return -1;
-}
-
 function detectorFor({ turns }: SessionSettings): SpeechDetector | null {
   if (turns.by === 'commit') return null;
   const { silenceMs, prefixMs } = turns;
@@ -402,23 +269,4 @@ function detectorFor({ turns }: SessionSettings): SpeechDetector | null {
     },
     soundMaxMs,
   );
-}
-
-function charsOf({ content, tool_calls: calls }: JsonObject): number {
-  return String(content).length + (calls === undefined ? 0 : JSON.stringify(calls).length);
-}
-
-function textOf(part: JsonValue): string {
-  if (!isObject(part)) return '';
-  const said = part.text ?? part.transcript;
-  return typeof said === 'string' ? said : '';
-}
-
-/** A chat completion's, in the words of the realtime API. */
-function usageOf({
-  prompt_tokens: input = 0,
-  completion_tokens: output = 0,
-  total_tokens: total = 0,
-}: JsonObject): JsonObject {
-  return { total_tokens: total, input_tokens: input, output_tokens: output };
 }

@@ -69,10 +69,8 @@ export class GeminiLive {
         return this.#events.write('input_audio_buffer.cleared', {});
       case 'conversation.item.create':
         return this.#createItem(event);
-      case 'conversation.item.truncate': {
-        const { item_id, content_index, audio_end_ms } = event;
-        return this.#events.write('conversation.item.truncated', { item_id, content_index, audio_end_ms });
-      }
+      case 'conversation.item.truncate':
+        return this.#events.truncated(event);
       case 'response.create':
         return this.#respond(event);
       case 'response.cancel':
@@ -81,11 +79,7 @@ export class GeminiLive {
       case 'output_audio_buffer.clear':
         return;
       default:
-        this.#events.error(
-          `This model does not take events of type '${event.type.slice(0, 100)}'.`,
-          'type',
-          event.event_id,
-        );
+        this.#events.notTaken(event);
     }
   }
 
@@ -150,7 +144,6 @@ export class GeminiLive {
 
   #createItem(event: RealtimeEvent): void {
     const item = isObject(event.item) ? event.item : {};
-    const id = typeof item.id === 'string' ? item.id : this.#events.id('item');
     if (item.type === 'function_call_output') {
       const callId = wordsOf(item.call_id);
       const name = this.#calls.get(callId);
@@ -169,14 +162,9 @@ export class GeminiLive {
       const role = item.role === 'assistant' ? 'model' : 'user';
       this.#up({ clientContent: { turns: [{ role, parts }], turnComplete: false } });
     } else {
-      return this.#events.error(
-        `This model does not take items of type '${wordsOf(item.type).slice(0, 100)}'.`,
-        'item.type',
-        event.event_id,
-      );
+      return this.#events.notTaken(event, item);
     }
-    const previous = typeof event.previous_item_id === 'string' ? event.previous_item_id : null;
-    this.#events.item({ ...item, id, object: 'realtime.item', status: 'completed' }, previous);
+    this.#events.taken(event, item);
   }
 
   #respond(event: RealtimeEvent): void {

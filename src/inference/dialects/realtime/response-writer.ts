@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import { type JsonObject, type JsonValue, wordsOf } from '../../../kernel/json.ts';
 import type { RealtimeEvent } from './events.ts';
 
 /** OpenAI's events have other names since the API left its beta; callers say which they speak. */
@@ -44,6 +44,24 @@ export class EventWriter {
   item(item: JsonObject, previous: string | null = null): void {
     this.write('conversation.item.added', { previous_item_id: previous, item });
     this.write('conversation.item.done', { previous_item_id: previous, item });
+  }
+
+  /** The caller put this into the conversation. */
+  taken({ previous_item_id: previous }: RealtimeEvent, item: JsonObject): void {
+    const id = typeof item.id === 'string' ? item.id : this.id('item');
+    const told = { ...item, id, object: 'realtime.item', status: 'completed' };
+    this.item(told, typeof previous === 'string' ? previous : null);
+  }
+
+  truncated({ item_id, content_index, audio_end_ms }: RealtimeEvent): void {
+    this.write('conversation.item.truncated', { item_id, content_index, audio_end_ms });
+  }
+
+  /** The model has no use for such events, or for such items. */
+  notTaken(event: RealtimeEvent, item: JsonObject | null = null): void {
+    const [what, type] = item === null ? ['events', event.type] : ['items', wordsOf(item.type)];
+    const param = item === null ? 'type' : 'item.type';
+    this.error(`This model does not take ${what} of type '${type.slice(0, 100)}'.`, param, event.event_id);
   }
 
   /** The caller's event `eventId` was wrong. */
