@@ -3,7 +3,8 @@ import { newSortedId } from '../../kernel/ids.ts';
 import { LeasedJobs } from '../../kernel/leased-jobs.ts';
 import type { BatchFormat, BatchRow, ListedBatches } from '../../metering/batch-store.ts';
 import { type Batch, type BatchFacts, openBatch, sealFacts } from './batch-facts.ts';
-import { type BatchParts, runBatch } from './batch-run.ts';
+import type { BatchParts } from './batch-parts.ts';
+import { runBatch } from './batch-run.ts';
 
 /** The batches of all tenants: what may be asked of them, and the work at those that this process has leased. */
 export interface Batches {

@@ -1,0 +1,39 @@
+import type { Clock } from '../../kernel/clock.ts';
+import type { Lease } from '../../kernel/leased-jobs.ts';
+import type { Sealer } from '../../kernel/seal.ts';
+import type { Turns } from '../../kernel/sharing/turns.ts';
+import type { BatchStore } from '../../metering/batch-store.ts';
+import type { Batch } from './batch-facts.ts';
+import type { LineCalls } from './line-calls.ts';
+import type { StoredFiles } from './stored-files.ts';
+
+export interface BatchParts {
+  store: BatchStore;
+  files: StoredFiles;
+  calls: LineCalls;
+  /** Places for lines of all batches of this process, a tenant's share of them each. */
+  turns: Turns;
+  /** Which of these requests the ledger charges, or will. */
+  charged(account: string, requestIds: readonly string[]): Promise<ReadonlySet<string>>;
+  sealer: Sealer;
+  clock: Clock;
+  retentionMs(): number;
+  publicUrl(): string | undefined;
+  /** Callers of this process who wait for an answer now. */
+  waiting(): number;
+}
+
+export interface BatchRun extends BatchParts {
+  batch: Batch;
+  lease: Lease;
+  /** Lost to another process, or we stop. */
+  signal: AbortSignal;
+}
+
+/** Of one line. */
+export const lineBytesMax = 8 * 1024 * 1024;
+
+/** What a line's result is sealed with. */
+export function resultContext({ tenant, id }: Batch, seq: number): string {
+  return JSON.stringify([tenant, id, seq]);
+}
