@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import type { KeptRow } from '../auth/account-store.ts';
 import { sealDefinition } from '../auth/kept-secrets.ts';
+import { redactPart, secretMark } from '../config/redact.ts';
+import { invalid } from '../kernel/failure.ts';
+import { type KeptRows, type Planned, withRow, writtenOf } from './kept.ts';
+import { type Members, patched } from './merge-patch.ts';
+import { refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 
 const knownVersion = z.coerce
@@ -23,29 +28,65 @@ export const patchSchema = z
   .catchall(z.json())
   .describe('The members to change, as in POST. null removes a member, and a list replaces the old one.');
 
-/** A row of new content, at its first version. */
-export function newRow(
+/** Adds a row of new content, at its first version. */
+export function creation(
   parts: AdminParts,
-  kind: KeptRow['kind'],
-  rowName: string,
-  definition: Record<string, unknown>,
+  rows: KeptRows,
+  identity: Pick<KeptRow, 'kind' | 'name'>,
+  definition: Members,
   actor: string,
-): KeptRow {
+): Planned & { after: KeptRows } {
   const nowMs = parts.clock.wallMs();
-  const identity = { kind, name: rowName };
+  const sealed = sealDefinition(parts.setup.sealer(), identity, definition);
+  const row = { ...identity, ...sealed, version: 1, createdMs: nowMs, updatedMs: nowMs, updatedBy: actor };
   return {
-    ...identity,
-    ...sealDefinition(parts.setup.sealer(), identity, definition),
-    version: 1,
-    createdMs: nowMs,
-    updatedMs: nowMs,
-    updatedBy: actor,
+    changes: [{ kind: 'create-kept', row }],
+    audit: { ...entryOf(row, 'create'), before: null, after: redactPart(definition) },
+    after: withRow(rows, row),
   };
 }
 
-/** The next version of a row, with the new content. */
-export function nextOf(parts: AdminParts, row: KeptRow, definition: Record<string, unknown>, actor: string): KeptRow {
-  return { ...row, ...sealDefinition(parts.setup.sealer(), row, definition), ...stamp(parts, row, actor) };
+/** Gives a row its next version. `refuseUnsafe` sees the content before and after the patch. */
+export function patching(
+  parts: AdminParts,
+  patch: Members,
+  actor: string,
+  refuseUnsafe: (before: Members, after: Members, rows: KeptRows) => void = () => {},
+): (row: KeptRow, rows: KeptRows) => Planned {
+  return (row, rows) => {
+    const before = writtenOf(parts, row);
+    const after = patched(before, patch);
+    refuseUnsafe(before, after, rows);
+    const sealed = sealDefinition(parts.setup.sealer(), row, after);
+    const next = { ...row, ...sealed, ...stamp(parts, row, actor) };
+    return {
+      changes: [{ kind: 'replace-kept', row: next, was: row.version }],
+      audit: { ...entryOf(row, 'update'), before: redactPart(before), after: redactPart(after) },
+      after: withRow(rows, next),
+    };
+  };
+}
+
+/** Removes a row. */
+export function removal(row: KeptRow, rows: KeptRows): Planned & { after: KeptRows } {
+  return {
+    changes: [{ kind: 'delete-kept', of: row.kind, name: row.name, was: row.version }],
+    audit: { ...entryOf(row, 'delete'), before: redactPart(row.definition), after: null },
+    after: { ...rows, kept: rows.kept.filter((other) => other !== row) },
+  };
+}
+
+function entryOf({ kind, name }: Pick<KeptRow, 'kind' | 'name'>, done: 'create' | 'update' | 'delete') {
+  return { action: `${kind}.${done}`, subject: name };
+}
+
+/** Secrets that nobody may read must not be sent to an address that the changer chooses either. `member`: the address. */
+export function refuseUnreadHeaders(member: string, after: Members, patch: Members): void {
+  const given = (patch.headers ?? {}) as Members;
+  const unread = Object.keys(after.headers ?? {}).find((header) => (given[header] ?? secretMark) === secretMark);
+  if (unread === undefined) return;
+  const message = `${member}: the header ${unread} was given for another address. Send its value too, or null to remove it`;
+  refuse(invalid(member, message));
 }
 
 /** A change of something that belongs to a row: it gets its next version, with the author and the time. */

@@ -7,10 +7,10 @@ import { mcpServerName, mcpUrlServerSchema } from '../config/schema-mcp.ts';
 import { invalid } from '../kernel/failure.ts';
 import type { UpstreamServer } from '../mcp/upstream-server.ts';
 import { listOf, noQuery, pageFields, timeField } from './fields.ts';
-import { type KeptRecords, rowIn, withRow, writtenOf } from './kept.ts';
+import { type KeptRecords, rowIn } from './kept.ts';
 import { keptFields, shownKept } from './kept-fields.ts';
-import { newRow, nextOf, patchSchema, versionQuery } from './kept-row.ts';
-import { type Members, patched } from './merge-patch.ts';
+import { creation, patching, patchSchema, refuseUnreadHeaders, removal, versionQuery } from './kept-row.ts';
+import type { Members } from './merge-patch.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import { inOrderOf, pageByText } from './page.ts';
 import type { AdminParts } from './parts.ts';
@@ -78,13 +78,8 @@ export function mcpServerOperations(parts: AdminParts, kept: KeptRecords): Opera
       reply: shownSchema,
       async run({ written, operator: { name: actor } }) {
         const { name, ...definition } = written as { name: string };
-        const row = newRow(parts, 'mcp', name, definition, actor);
-        const plan = (rows: Parameters<typeof withRow>[0]) => ({
-          changes: [{ kind: 'create-kept' as const, row }],
-          audit: { action: 'mcp.create', subject: name, before: null, after: redactPart(definition) },
-          after: withRow(rows, row),
-        });
-        await kept.create('mcp', name, plan, actor);
+        const identity = { kind: 'mcp', name } as const;
+        await kept.create('mcp', name, (rows) => creation(parts, rows, identity, definition, actor), actor);
         return show(name);
       },
     }),
@@ -97,17 +92,8 @@ export function mcpServerOperations(parts: AdminParts, kept: KeptRecords): Opera
       body: patchSchema,
       reply: shownSchema,
       async run({ params, body: { version, ...patch }, operator: { name: actor } }) {
-        await kept.change(changeOf(params.name, version, actor), (row, rows) => {
-          const before = writtenOf(parts, row);
-          const after = patched(before, patch);
-          refuseToSendElsewhere(before, after, patch);
-          const next = nextOf(parts, row, after, actor);
-          return {
-            changes: [{ kind: 'replace-kept', row: next, was: row.version }],
-            audit: { action: 'mcp.update', subject: row.name, before: redactPart(before), after: redactPart(after) },
-            after: withRow(rows, next),
-          };
-        });
+        const change = patching(parts, patch, actor, (before, after) => refuseToSendElsewhere(before, after, patch));
+        await kept.change(changeOf(params.name, version, actor), change);
         return show(params.name);
       },
     }),
@@ -121,11 +107,7 @@ export function mcpServerOperations(parts: AdminParts, kept: KeptRecords): Opera
       reply: shownSchema,
       async run({ params, query, operator: { name: actor } }) {
         const shown = await show(params.name);
-        await kept.change(changeOf(params.name, query.version, actor), (row, rows) => ({
-          changes: [{ kind: 'delete-kept', of: 'mcp', name: row.name, was: row.version }],
-          audit: { action: 'mcp.delete', subject: row.name, before: redactPart(row.definition), after: null },
-          after: { ...rows, kept: rows.kept.filter((other) => other !== row) },
-        }));
+        await kept.change(changeOf(params.name, query.version, actor), removal);
         return shown;
       },
     }),
@@ -201,10 +183,5 @@ function refuseToSendElsewhere(before: Members, after: Members, patch: Members):
       refuse(invalid('oauth.client_secret', message));
     }
   }
-  if (before.url === after.url) return;
-  const given = (patch.headers ?? {}) as Members;
-  const unread = Object.keys(after.headers ?? {}).find((header) => (given[header] ?? secretMark) === secretMark);
-  if (unread === undefined) return;
-  const message = `url: the header ${unread} was given for another address. Send its value too, or null to remove it`;
-  refuse(invalid('url', message));
+  if (before.url !== after.url) refuseUnreadHeaders('url', after, patch);
 }

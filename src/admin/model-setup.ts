@@ -1,10 +1,8 @@
 import type { z } from 'zod';
-import { redactPart } from '../config/redact.ts';
 import { modelName, modelSchema } from '../config/schema-models.ts';
 import { noQuery } from './fields.ts';
-import { type KeptRecords, withRow, writtenOf } from './kept.ts';
-import { newRow, nextOf, patchSchema, versionQuery } from './kept-row.ts';
-import { patched } from './merge-patch.ts';
+import type { KeptRecords } from './kept.ts';
+import { creation, patching, patchSchema, removal, versionQuery } from './kept-row.ts';
 import { shownModel, modelSchema as shownSchema } from './models.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
@@ -32,13 +30,8 @@ export function modelSetupOperations(parts: AdminParts, kept: KeptRecords): Oper
       reply: shownSchema,
       async run({ written, operator: { name: actor } }) {
         const { id, ...definition } = written as NewModel;
-        const row = newRow(parts, 'model', id, definition, actor);
-        const plan = (rows: Parameters<typeof withRow>[0]) => ({
-          changes: [{ kind: 'create-kept', row } as const],
-          audit: { action: 'model.create', subject: id, before: null, after: redactPart(definition) },
-          after: withRow(rows, row),
-        });
-        await kept.create('model', id, plan, actor);
+        const identity = { kind: 'model', name: id } as const;
+        await kept.create('model', id, (rows) => creation(parts, rows, identity, definition, actor), actor);
         return show(id);
       },
     }),
@@ -51,16 +44,7 @@ export function modelSetupOperations(parts: AdminParts, kept: KeptRecords): Oper
       body: patchSchema,
       reply: shownSchema,
       async run({ params, body: { version, ...patch }, operator: { name: actor } }) {
-        await kept.change(changeOf(params.id, version, actor), (row, rows) => {
-          const before = writtenOf(parts, row);
-          const after = patched(before, patch);
-          const next = nextOf(parts, row, after, actor);
-          return {
-            changes: [{ kind: 'replace-kept', row: next, was: row.version }],
-            audit: { action: 'model.update', subject: row.name, before: redactPart(before), after: redactPart(after) },
-            after: withRow(rows, next),
-          };
-        });
+        await kept.change(changeOf(params.id, version, actor), patching(parts, patch, actor));
         return show(params.id);
       },
     }),
@@ -74,11 +58,7 @@ export function modelSetupOperations(parts: AdminParts, kept: KeptRecords): Oper
       reply: shownSchema,
       async run({ params, query, operator: { name: actor } }) {
         const shown = await show(params.id);
-        await kept.change(changeOf(params.id, query.version, actor), (row, rows) => ({
-          changes: [{ kind: 'delete-kept', of: 'model', name: row.name, was: row.version }],
-          audit: { action: 'model.delete', subject: row.name, before: redactPart(row.definition), after: null },
-          after: { ...rows, kept: rows.kept.filter((other) => other !== row) },
-        }));
+        await kept.change(changeOf(params.id, query.version, actor), removal);
         return shown;
       },
     }),

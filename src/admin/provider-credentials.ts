@@ -5,8 +5,8 @@ import { credentialSchema } from '../config/schema-providers.ts';
 import { invalid } from '../kernel/failure.ts';
 import { randomBase36 } from '../kernel/ids.ts';
 import { noQuery } from './fields.ts';
-import { credentialsIn, type KeptRecords, withRow, writtenOf } from './kept.ts';
-import { nextOf, stamp, versionQuery } from './kept-row.ts';
+import { credentialsIn, type KeptRecords, withRow } from './kept.ts';
+import { stamp, versionQuery } from './kept-row.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 import { shownProvider, providerSchema as shownSchema } from './providers.ts';
@@ -38,7 +38,7 @@ export function providerCredentialOperations(parts: AdminParts, kept: KeptRecord
             actor,
             credentialsIn(rows, row.name),
           );
-          const next = nextOf(parts, row, writtenOf(parts, row), actor);
+          const next = { ...row, ...stamp(parts, row, actor) };
           return {
             changes: [
               { kind: 'replace-kept', row: next, was: row.version },

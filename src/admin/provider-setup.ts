@@ -1,15 +1,15 @@
 import type { z } from 'zod';
-import type { Change, CredentialRow, KeptRow } from '../auth/account-store.ts';
+import type { CredentialRow, KeptRow } from '../auth/account-store.ts';
 import { openDefinition } from '../auth/kept-secrets.ts';
-import { redactPart, secretMark } from '../config/redact.ts';
+import { redactPart } from '../config/redact.ts';
 import { name } from '../config/scalars.ts';
 import { providerSchema } from '../config/schema-providers.ts';
 import { invalid } from '../kernel/failure.ts';
 import { noQuery } from './fields.ts';
-import { credentialsIn, type KeptRecords, type Planned, withRow, writtenOf } from './kept.ts';
-import { newRow, nextOf, patchSchema, versionQuery } from './kept-row.ts';
+import { credentialsIn, type KeptRecords, type KeptRows, type Planned } from './kept.ts';
+import { creation, patching, patchSchema, refuseUnreadHeaders, removal, versionQuery } from './kept-row.ts';
 import { refuseMachineTokens } from './machine-tokens.ts';
-import { type Members, patched } from './merge-patch.ts';
+import type { Members } from './merge-patch.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 import { credentialRow, type NewCredential } from './provider-credentials.ts';
@@ -72,25 +72,13 @@ export function providerSetupOperations(parts: AdminParts, kept: KeptRecords): O
               invalid(member, `${member}: add and remove credentials under /providers/${params.name}/credentials`),
             );
         }
-        await kept.change(changeOf(params.name, version, actor), (row, rows) => {
-          const before = writtenOf(parts, row);
-          const after = patched(before, patch);
+        const change = patching(parts, patch, actor, (before, after, rows) =>
           refuseToSendElsewhere(before, after, patch, {
-            credentials: credentialsIn(rows, row.name).length > 0,
-            model: modelWithBodyFor(parts, rows, row.name),
-          });
-          const next = nextOf(parts, row, after, actor);
-          return {
-            changes: [{ kind: 'replace-kept', row: next, was: row.version }],
-            audit: {
-              action: 'provider.update',
-              subject: row.name,
-              before: redactPart(before),
-              after: redactPart(after),
-            },
-            after: withRow(rows, next),
-          };
-        });
+            credentials: credentialsIn(rows, params.name).length > 0,
+            model: modelWithBodyFor(parts, rows, params.name),
+          }),
+        );
+        await kept.change(changeOf(params.name, version, actor), change);
         return show(params.name);
       },
     }),
@@ -104,14 +92,15 @@ export function providerSetupOperations(parts: AdminParts, kept: KeptRecords): O
       reply: shownSchema,
       async run({ params, query, operator: { name: actor } }) {
         const shown = await show(params.name);
-        await kept.change(changeOf(params.name, query.version, actor), (row, rows) => ({
-          changes: [{ kind: 'delete-kept', of: 'provider', name: row.name, was: row.version }],
-          audit: { action: 'provider.delete', subject: row.name, before: redactPart(writtenOrBare(row)), after: null },
-          after: {
-            kept: rows.kept.filter((other) => other !== row),
-            credentials: rows.credentials.filter(({ provider }) => provider !== row.name),
-          },
-        }));
+        await kept.change(changeOf(params.name, query.version, actor), (row, rows) => {
+          const { changes, audit, after } = removal(row, rows);
+          const credentials = rows.credentials.filter(({ provider }) => provider !== row.name);
+          return {
+            changes,
+            audit: { ...audit, before: redactPart(writtenOrBare(row)) },
+            after: { ...after, credentials },
+          };
+        });
         return shown;
       },
     }),
@@ -120,24 +109,19 @@ export function providerSetupOperations(parts: AdminParts, kept: KeptRecords): O
 
 function created(
   parts: AdminParts,
-  rows: Parameters<typeof withRow>[0],
+  rows: KeptRows,
   provider: string,
   definition: Record<string, unknown>,
   given: readonly NewCredential[],
   actor: string,
 ): Planned {
-  const row = newRow(parts, 'provider', provider, definition, actor);
+  const { changes, audit, after } = creation(parts, rows, { kind: 'provider', name: provider }, definition, actor);
   const credentials: CredentialRow[] = [];
   for (const each of given) credentials.push(credentialRow(parts, provider, each, actor, credentials));
-  const changes: Change[] = [
-    { kind: 'create-kept', row },
-    ...credentials.map((credential) => ({ kind: 'create-credential', credential }) as const),
-  ];
-  const after = { ...(redactPart(definition) as object), credentials: credentials.map(({ id }) => id) };
   return {
-    changes,
-    audit: { action: 'provider.create', subject: provider, before: null, after },
-    after: { ...withRow(rows, row), credentials: [...rows.credentials, ...credentials] },
+    changes: [...changes, ...credentials.map((credential) => ({ kind: 'create-credential', credential }) as const)],
+    audit: { ...audit, after: { ...(audit.after as object), credentials: credentials.map(({ id }) => id) } },
+    after: { ...after, credentials: [...rows.credentials, ...credentials] },
   };
 }
 
@@ -163,16 +147,11 @@ function refuseToSendElsewhere(
     const message = `${member}: the body of a target of the model ${model} was given for another address. Take the body out, change this, and add it again`;
     refuse(invalid(member, message));
   }
-  const given = (patch.headers ?? {}) as Members;
-  const unread = Object.keys(after.headers ?? {}).find((header) => (given[header] ?? secretMark) === secretMark);
-  if (unread !== undefined) {
-    const message = `${member}: the header ${unread} was given for another address. Send its value too, or null to remove it`;
-    refuse(invalid(member, message));
-  }
+  refuseUnreadHeaders(member, after, patch);
 }
 
 /** A model whose target at this provider has a body, in which anything may be a secret; null: none has. */
-function modelWithBodyFor(parts: AdminParts, { kept }: Parameters<typeof withRow>[0], provider: string): string | null {
+function modelWithBodyFor(parts: AdminParts, { kept }: KeptRows, provider: string): string | null {
   const hasBody = ({ targets }: { targets?: unknown }) =>
     Array.isArray(targets) &&
     targets.some((target) => target?.provider === provider && Object.keys(target.body ?? {}).length > 0);
