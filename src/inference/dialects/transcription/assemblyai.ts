@@ -1,8 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import type { Loss } from '../../neutral/loss.ts';
 import { fault } from '../../neutral/outcome.ts';
-import { missingTimes, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
-import { usageOf } from './openai.ts';
+import { needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
+import { lossesOf, plainAnswer } from './plain-answer.ts';
 import { readSegments, readWords, secondsOf } from './read-times.ts';
 
 /**
@@ -13,9 +12,7 @@ export const assemblyAiTranscription: TranscriptionDialect = {
   id: 'assemblyai',
   encode(order) {
     const { request } = order;
-    const losses: Loss[] = request.extra.map(({ name }) => ({ field: name, why: 'unknown' }));
-    if (request.temperature !== null) losses.push({ field: 'temperature', why: 'unsupported' });
-    if (request.include.length > 0) losses.push({ field: 'include', why: 'unsupported' });
+    const losses = lossesOf(request, 'temperature');
     return { path: '/upload', contentType: 'application/octet-stream', pieces: ['file'], losses };
   },
   job: {
@@ -45,20 +42,9 @@ export const assemblyAiTranscription: TranscriptionDialect = {
     if (typeof text !== 'string') return fault('malformed', 'the answer has no transcript');
     const segments = readSegments(inSeconds(body.utterances));
     const words = readWords(inSeconds(body.words));
-    const missing = text === '' ? null : missingTimes(request, segments, words);
-    if (missing !== null) return missing;
     const durationS = secondsOf(body.audio_duration);
-    return {
-      transcript: {
-        text,
-        language: typeof language === 'string' ? language : request.language,
-        durationS,
-        segments,
-        words,
-        told: null,
-      },
-      usage: usageOf(undefined, durationS),
-    };
+    const heard = typeof language === 'string' ? language : request.language;
+    return plainAnswer(request, { text, language: heard, durationS, segments, words });
   },
 };
 

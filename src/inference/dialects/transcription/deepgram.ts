@@ -1,9 +1,8 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import type { Loss } from '../../neutral/loss.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
-import { missingTimes, pathFor, type TranscriptionDialect } from './format.ts';
-import { usageOf } from './openai.ts';
+import { pathFor, type TranscriptionDialect } from './format.ts';
+import { lossesOf, plainAnswer } from './plain-answer.ts';
 import { readSegments, readWords, secondsOf } from './read-times.ts';
 
 /**
@@ -20,10 +19,7 @@ export const deepgramTranscription: TranscriptionDialect = {
     if (request.timestamps !== 'none' || request.format === 'diarized_json') query.set('utterances', 'true');
     if (request.format === 'diarized_json') query.set('diarize', 'true');
     for (const [name, value] of Object.entries(order.body)) query.set(name, String(value));
-    const losses: Loss[] = request.extra.map(({ name }) => ({ field: name, why: 'unknown' }));
-    if (request.prompt !== null) losses.push({ field: 'prompt', why: 'unsupported' });
-    if (request.temperature !== null) losses.push({ field: 'temperature', why: 'unsupported' });
-    if (request.include.length > 0) losses.push({ field: 'include', why: 'unsupported' });
+    const losses = lossesOf(request, 'prompt', 'temperature');
     return { path: `${pathFor(order)}?${query}`, contentType: file.mime, pieces: ['file'], losses };
   },
   decode(body, { request }) {
@@ -36,22 +32,11 @@ export const deepgramTranscription: TranscriptionDialect = {
     }
     const segments = readSegments(utterancesIn(results.utterances));
     const words = readWords(wordsIn(best.words));
-    const missing = best.transcript === '' ? null : missingTimes(request, segments, words);
-    if (missing !== null) return missing;
     const metadata = isObject(body) && isObject(body.metadata) ? body.metadata : {};
     const durationS = secondsOf(metadata.duration);
     const language = isObject(channel) ? channel.detected_language : undefined;
-    return {
-      transcript: {
-        text: best.transcript,
-        language: typeof language === 'string' ? language : request.language,
-        durationS,
-        segments,
-        words,
-        told: null,
-      },
-      usage: usageOf(undefined, durationS),
-    };
+    const heard = typeof language === 'string' ? language : request.language;
+    return plainAnswer(request, { text: best.transcript, language: heard, durationS, segments, words });
   },
 };
 

@@ -1,10 +1,9 @@
 import { isObject } from '../../../kernel/json.ts';
-import type { Loss } from '../../neutral/loss.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { formBody } from './form-body.ts';
-import { missingTimes, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
-import { usageOf } from './openai.ts';
+import { needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
+import { lossesOf, plainAnswer } from './plain-answer.ts';
 import { readSegments, secondsOf } from './read-times.ts';
 
 /** https://docs.fish.audio/api-reference/endpoint/openapi-v1/speech-to-text: one model, which no field names. */
@@ -15,24 +14,19 @@ export const fishTranscription: TranscriptionDialect = {
     const fields = [{ name: 'ignore_timestamps', value: String(!needsTimes(request)) }];
     if (request.language !== null) fields.push({ name: 'language', value: request.language });
     for (const [name, value] of Object.entries(order.body)) fields.push({ name, value: String(value) });
-    const losses: Loss[] = request.extra.map(({ name }) => ({ field: name, why: 'unknown' }));
-    if (request.prompt !== null) losses.push({ field: 'prompt', why: 'unsupported' });
-    if (request.temperature !== null) losses.push({ field: 'temperature', why: 'unsupported' });
-    if (request.include.length > 0) losses.push({ field: 'include', why: 'unsupported' });
-    return { path: pathFor(order), ...formBody(boundary, fields, { name: 'audio', ...file }), losses };
+    return {
+      path: pathFor(order),
+      ...formBody(boundary, fields, { name: 'audio', ...file }),
+      losses: lossesOf(request, 'prompt', 'temperature'),
+    };
   },
   decode(body, { request }) {
     if (!isObject(body) || typeof body.text !== 'string') {
       return errorInside(body) ?? fault('malformed', "the answer has no 'text'");
     }
     const segments = readSegments(body.segments);
-    const missing = body.text.trim() === '' ? null : missingTimes(request, segments, null);
-    if (missing !== null) return missing;
     const durationS = secondsOf(body.duration);
     const language = typeof body.language_code === 'string' ? body.language_code : null;
-    return {
-      transcript: { text: body.text, language, durationS, segments, words: null, told: null },
-      usage: usageOf(undefined, durationS),
-    };
+    return plainAnswer(request, { text: body.text, language, durationS, segments, words: null });
   },
 };

@@ -1,10 +1,9 @@
 import { isObject } from '../../../kernel/json.ts';
-import type { Loss } from '../../neutral/loss.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type FormPart, formBody } from './form-body.ts';
-import { missingTimes, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
-import { usageOf } from './openai.ts';
+import { needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
+import { lossesOf, plainAnswer } from './plain-answer.ts';
 import { readSegments, readWords, secondsOf, wordsInSegments } from './read-times.ts';
 
 /**
@@ -22,9 +21,11 @@ export const whisperCppTranscription: TranscriptionDialect = {
     if (request.prompt !== null) fields.push({ name: 'prompt', value: request.prompt });
     if (request.temperature !== null) fields.push({ name: 'temperature', value: String(request.temperature) });
     for (const [name, value] of Object.entries(order.body)) fields.push({ name, value: String(value) });
-    const losses: Loss[] = request.extra.map(({ name }) => ({ field: name, why: 'unknown' }));
-    if (request.include.length > 0) losses.push({ field: 'include', why: 'unsupported' });
-    return { path: pathFor(order), ...formBody(boundary, fields, { name: 'file', ...file }), losses };
+    return {
+      path: pathFor(order),
+      ...formBody(boundary, fields, { name: 'file', ...file }),
+      losses: lossesOf(request),
+    };
   },
   decode(body, { request }) {
     if (!isObject(body) || typeof body.text !== 'string') {
@@ -32,20 +33,9 @@ export const whisperCppTranscription: TranscriptionDialect = {
     }
     const segments = readSegments(body.segments);
     const words = readWords(body.words) ?? wordsInSegments(body.segments);
-    const missing = body.text.trim() === '' ? null : missingTimes(request, segments, words);
-    if (missing !== null) return missing;
+    const language = typeof body.language === 'string' ? body.language : null;
     const durationS = secondsOf(body.duration);
-    return {
-      transcript: {
-        text: oneLine(body.text),
-        language: typeof body.language === 'string' ? body.language : null,
-        durationS,
-        segments,
-        words,
-        told: null,
-      },
-      usage: usageOf(undefined, durationS),
-    };
+    return plainAnswer(request, { text: oneLine(body.text), language, durationS, segments, words });
   },
 };
 
