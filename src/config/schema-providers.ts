@@ -171,7 +171,7 @@ export const providerSchema = z.strictObject({
       'What it speaks: callers of one of these are asked through byte for byte, others in the first. Default: what its type speaks; type openai with a base_url of its own: openai-chat only.',
     ),
   server_tools: z
-    .array(z.enum(['web_search', 'file_search', 'mcp']))
+    .array(z.enum(['web_search', 'web_fetch', 'file_search', 'mcp']))
     .optional()
     .describe(
       'Tools that it runs by itself for callers of its formats; Culvert runs the others. Default: what its type does.',

@@ -114,7 +114,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   });
   parts.opened(tools.close);
   const mcp = opened(parts, openMcp(parts));
-  services.serverTools.ports = createServerToolPorts({ services, search: tools.search, vectors, ...mcp });
+  services.serverTools.ports = createServerToolPorts({ services, tools, vectors, ...mcp });
   const crawls = openCrawls({
     services,
     config: () => snapshot().config,

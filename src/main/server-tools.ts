@@ -5,7 +5,8 @@ import { vectorFilter } from '../inference/server-tools/file-filter.ts';
 import type { FoundSources, ServerToolPorts, ToolOwner } from '../inference/server-tools/tool-ports.ts';
 import { type Failure, FailureError, statusOf } from '../kernel/failure.ts';
 import { isObject, type JsonObject } from '../kernel/json.ts';
-import { isPaid } from '../tools/page-reader.ts';
+import { isPaid, type PageReader } from '../tools/page-reader.ts';
+import { readScrapeOptions, readUrl } from '../tools/scrape/scrape-options.ts';
 import type { SearchTool } from '../tools/search/search-tool.ts';
 import { ToolFields } from '../tools/tool-fields.ts';
 import type { VectorEngine } from '../vectors/engine.ts';
@@ -14,7 +15,7 @@ import { createVectorCalls } from './vector-calls.ts';
 
 export interface ServerToolsParts extends Pick<McpCallsParts, 'guarded' | 'upstream'> {
   services: Services;
-  search: SearchTool;
+  tools: { search: SearchTool; reader: Pick<PageReader, 'read'> };
   vectors: VectorEngine;
 }
 
@@ -28,12 +29,13 @@ const queryCharsMax = 500;
 const passageCharsMax = 4_000;
 
 /**
- * Tools as calls of the key that they are made for, at the cost of `/v1/tools/search` and of a vector search. A call of a
+ * Tools as calls of the key that they are made for, at the cost of `/v1/tools/search`, `/v1/tools/scrape` and a vector
+ * search. A call of a
  * caller's own MCP server is free, and has its row.
  */
 export function createServerToolPorts({
   services,
-  search,
+  tools: { search, reader },
   vectors,
   guarded,
   upstream,
@@ -74,6 +76,35 @@ export function createServerToolPorts({
     }
   }
 
+  const fetchPage: ServerToolPorts['fetchPage'] = async (owner, address, { cache }, mayFollow, signal) => {
+    const asked = prepared(() => {
+      const fields = new ToolFields({ url: address, formats: ['markdown'], ...(cache === 'fresh' && { maxAge: 0 }) });
+      return { url: readUrl(fields), options: readScrapeOptions(fields).options };
+    });
+    if ('kind' in asked) return asked;
+    const hold = await meter.hold(callFor(services.clock, owner), { tool: 'scrape', pagesMax: 0 });
+    if (hold.kind !== 'held') return hold;
+    let end: Parameters<typeof hold.settle>[0] = { status: 500, failure: { kind: 'internal' }, aborted: false };
+    try {
+      const { tenant, keyId } = owner.principal;
+      const page = await reader.read({ ...asked, tenant, keyId, paced: false, mayFollow, signal });
+      if ('kind' in page) {
+        end = { status: statusOf(page), failure: page, aborted: signal.aborted, worked: isPaid(page) };
+        return page;
+      }
+      end = { status: 200, failure: null, aborted: false };
+      const { url, title, statusCode: status } = page.metadata;
+      const { markdown = '', warnings } = page;
+      // A picture is paid as a page is: it was fetched.
+      if (markdown === '' && warnings.length > 0) return { kind: 'unsupported', message: warnings.join(' ') };
+      const fetchedAt = new Date(services.clock.wallMs()).toISOString();
+      const costMilli = hold.costOf(0) * 1_000;
+      return { url, title: title ?? '', status, text: markdown, fetchedAt, costMilli };
+    } finally {
+      hold.settle(end);
+    }
+  };
+
   async function searchFiles(owner: ToolOwner, query: string, how: FileSearchTool): Promise<FoundSources | Failure> {
     const { principal, requestId, tag } = owner;
     const filter = how.filters === null ? null : vectorFilter(how.filters, how.field);
@@ -104,6 +135,7 @@ export function createServerToolPorts({
     has: (kind) => kind !== 'web_search' || searchesWeb(),
     searchWeb,
     searchFiles,
+    fetchPage,
     openMcp: createMcpCalls({ clock: services.clock, meter, guarded, upstream }),
   };
 }

@@ -86,7 +86,7 @@ function composeChoice(prompt: Prompt, spec: FaultSpec, voice: Voice, at: number
   const thinks = prompt.reasoning === 'shown' || spec['slow-reasoning'] !== undefined;
   const budget = prompt.maxTokens ?? Number.POSITIVE_INFINITY;
   const reasoning = thinks ? firstTokens(reasoningText, budget) : '';
-  const calls = callsFor(prompt, voice);
+  const calls = callsFor(prompt, spec, voice);
   if (calls.length > 0) return { reasoning, text: spec.text ?? '', calls, finish: 'tool-calls', stopSequence: null };
 
   const full = textFor(prompt, spec, voice, at);
@@ -134,21 +134,24 @@ function fillWords(voice: Voice): string {
   return voice.purpose === 'zero-key' ? '[simulated]' : 'mock';
 }
 
-/** The tools that the request forces, or that its last words ask for as `call <name>`. */
-function callsFor(prompt: Prompt, voice: Voice): Call[] {
-  if (prompt.tools.length === 0 || prompt.toolChoice === 'none' || prompt.turn === 'tool-result') return [];
-  const { toolChoice } = prompt;
+/** The tools that the fault names, that the request forces, or that its last words ask for as `call <name>`. */
+function callsFor(prompt: Prompt, spec: FaultSpec, voice: Voice): Call[] {
+  const { toolChoice, tools } = prompt;
   let called: readonly Tool[];
-  if (typeof toolChoice === 'object') called = prompt.tools.filter((tool) => tool.name === toolChoice.name);
+  if (spec.call !== undefined) called = tools.filter((tool) => tool.name === spec.call);
+  else if (tools.length === 0 || toolChoice === 'none' || prompt.turn === 'tool-result') return [];
+  else if (typeof toolChoice === 'object') called = prompt.tools.filter((tool) => tool.name === toolChoice.name);
   else {
     called = prompt.tools.filter((tool) => asksFor(prompt.lastUserText, tool.name));
     if (called.length === 0 && toolChoice === 'required') called = prompt.tools.slice(0, 1);
   }
   if (prompt.toolCalls === 'single') called = called.slice(0, 1);
   const words = fillWords(voice);
+  // A tool that takes an address gets the one that the user names.
+  const named = /https?:\/\/[^\s"'<>]+/.exec(prompt.lastUserText)?.[0];
   return called.map((tool) => ({
     name: tool.name,
-    argumentsJson: JSON.stringify(exampleOf({ type: 'object', ...tool.schema }, words)),
+    argumentsJson: JSON.stringify(exampleOf({ type: 'object', ...tool.schema }, words, named)),
     ...(tool.takes !== undefined && { takes: tool.takes }),
   }));
 }

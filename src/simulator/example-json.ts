@@ -5,15 +5,16 @@ const depthMax = 12;
 
 /**
  * The plainest value that a JSON Schema allows: required properties only, first of `enum`, `anyOf` and `oneOf`,
- * shortest arrays. Understands `$ref` within the schema, bounds and common formats; `pattern` is beyond it.
+ * shortest arrays. `uri` stands for any address. Understands `$ref` within the schema, bounds and common formats; `pattern` is beyond it.
  */
-export function exampleOf(schema: JsonObject, words: string): JsonValue {
-  return example(schema, { root: schema, words, depth: 0 });
+export function exampleOf(schema: JsonObject, words: string, uri = 'https://example.com/'): JsonValue {
+  return example(schema, { root: schema, words, uri, depth: 0 });
 }
 
 interface Place {
   root: JsonObject;
   words: string;
+  uri: string;
   depth: number;
 }
 
@@ -43,7 +44,7 @@ function example(given: JsonValue | undefined, place: Place): JsonValue {
     case 'null':
       return null;
     default:
-      return stringOf(schema, place.words);
+      return schema.format === 'uri' ? place.uri : stringOf(schema, place.words);
   }
 }
 
@@ -87,7 +88,6 @@ const examplesByFormat: Readonly<Record<string, string>> = {
   hostname: 'example.com',
   ipv4: '192.0.2.1',
   ipv6: '2001:db8::1',
-  uri: 'https://example.com/',
   uuid: '00000000-0000-4000-8000-000000000000',
 };
 

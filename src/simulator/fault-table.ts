@@ -103,6 +103,7 @@ export const faultTable = {
     'So many SSE comments before every delta, an interval apart.',
   ),
   text: shape(text, 'text=Hello', 'The text of the answer; before tool calls, where it makes some.'),
+  call: shape(text, 'call=get_weather', 'Calls this tool wherever it is offered, whatever was said before.'),
   size: shape(size(16 * mb), 'size=2kb', 'An answer text, or sound, of this length.'),
   tokens: shape(integer(1, 1_000_000), 'tokens=500', 'An answer text of so many tokens.'),
   chunks: shape(integer(1, 100_000), 'chunks=200', 'The text comes in so many deltas, the sound in so many pieces.'),

@@ -37,12 +37,12 @@ export function toolsHere(
   if (theirs.length === candidates.length) return null;
   const tools = n === 1 && ports !== null ? asked.tools.filter(({ kind }) => ports.has(kind)) : [];
   const missing = asked.tools.find((tool) => !tools.includes(tool));
-  // Nobody else has a word for it, and a demanded call is more than a wish.
-  if (missing !== undefined && (missing.kind === 'file_search' || isNewer(missing, dialect) || asked.choice !== null)) {
+  // A demanded call is more than a wish.
+  if (missing !== undefined && (isOurs(missing, dialect) || asked.choice !== null)) {
     return theirs.length > 0 ? null : nobodyRuns(missing, n);
   }
   if (tools.length === 0) return null;
-  const isNeeded = asked.choice !== null || tools.some((tool) => tool.kind === 'file_search' || isNewer(tool, dialect));
+  const isNeeded = asked.choice !== null || tools.some((tool) => isOurs(tool, dialect));
   return { ...asked, tools, use: isNeeded ? 'needed' : 'wished' };
 }
 
@@ -80,8 +80,10 @@ function runsItself(
   return runsTools(providers.get(target.provider)!.connection, dialect, target.model, tools);
 }
 
-/** Chat completions have such tools of this gateway alone. */
-function isNewer({ field }: ServerTool, dialect: CallerDialectId): boolean {
+/** Whether nobody but this gateway has a word for the tool in this format. */
+function isOurs({ kind, field }: ServerTool, dialect: CallerDialectId): boolean {
+  if (kind === 'file_search') return true;
+  if (kind === 'web_fetch') return dialect !== 'anthropic-messages';
   return dialect === 'openai-chat' && field !== 'web_search_options';
 }
 

@@ -1,10 +1,19 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../kernel/json.ts';
-import type { FileSearchTool, McpServerTool, ServerToolsAsked, WebSearchTool } from '../neutral/server-tool.ts';
+import { type AddressSource, addAddresses } from '../neutral/known-addresses.ts';
+import type {
+  FileSearchTool,
+  McpServerTool,
+  ServerToolsAsked,
+  WebFetchTool,
+  WebSearchTool,
+} from '../neutral/server-tool.ts';
 import type { Result } from './dialect.ts';
 
 /** OpenAI's names of a search of the web, preview and dated ones among them. */
 const webSearchTypes = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/;
+/** Anthropic's name of reading a page, with its date in Messages. */
+const webFetchTypes = /^web_fetch(?:_\d{8})?$/;
 const domainsMax = 50;
 const collectionsMax = 10;
 const mcpToolsMax = 512;
@@ -16,6 +25,20 @@ const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 interface At {
   path: string;
   field: string;
+}
+
+/** What a conversation says, by whom: the addresses that a model may fetch stand in it. */
+export type Said = Iterable<readonly [AddressSource, JsonValue | undefined]>;
+
+/** Whether a request's list may hold tools that whoever answers runs. Most hold none: this allocates nothing. */
+export function hasServerTools(tools: JsonValue | undefined): tools is JsonValue[] {
+  if (!Array.isArray(tools)) return false;
+  for (const tool of tools) {
+    if (!isObject(tool)) continue;
+    const { type } = tool;
+    if (type != null && type !== 'function' && type !== 'custom') return true;
+  }
+  return false;
 }
 
 /** `read` may throw a FailureError: the failure is that of whoever must run the tools here. */
@@ -30,11 +53,12 @@ export function asked(read: () => ServerToolsAsked | null): Result<ServerToolsAs
 }
 
 /** A tool in OpenAI's words; null for one that this gateway has no counterpart for, such as code. */
-export function openAiServerTool(tool: JsonObject, at: At): ServerToolsAsked['tools'][number] | null {
+export function openAiServerTool(tool: JsonObject, at: At, said: () => Said): ServerToolsAsked['tools'][number] | null {
   const { type } = tool;
   if (typeof type !== 'string') return null;
   // A search of what the provider has kept of the web: nobody else has that.
   if (webSearchTypes.test(type)) return tool.external_web_access === false ? null : webSearch(tool, at);
+  if (webFetchTypes.test(type)) return webFetchTool(tool, at, { said, cited: 'unless refused' });
   if (type === 'file_search') return fileSearch(tool, at);
   // A connector is a service that OpenAI alone reaches.
   if (type === 'mcp') return tool.connector_id == null ? mcpServer(tool, at) : null;
@@ -71,6 +95,52 @@ export function webSearchTool(
     blockedDomains: texts(said.blocked, `${path}.blocked_domains`, domainsMax),
     country: typeof country === 'string' && /^[a-z]{2}$/i.test(country) ? country : null,
   };
+}
+
+/** Reading a page of the web, in Anthropic's words. */
+export function webFetchTool(
+  tool: JsonObject,
+  { path, field }: At,
+  { said, cited }: { said: () => Said; cited: 'unless refused' | 'if asked' },
+): WebFetchTool {
+  const allowedDomains = texts(tool.allowed_domains, `${path}.allowed_domains`, domainsMax);
+  const blockedDomains = texts(tool.blocked_domains, `${path}.blocked_domains`, domainsMax);
+  if (allowedDomains.length > 0 && blockedDomains.length > 0) {
+    throw refused(`${path}.blocked_domains`, "and 'allowed_domains' exclude each other: send one of them");
+  }
+  const sources = urlSources(tool.url_sources, `${path}.url_sources`);
+  const known = new Set<string>();
+  for (const [source, value] of said()) if (sources.has(source)) addAddresses(value, known);
+  const { enabled } = isObject(tool.citations) ? tool.citations : {};
+  return {
+    kind: 'web_fetch',
+    field,
+    callsMax: count(tool.max_uses, `${path}.max_uses`),
+    allowedDomains,
+    blockedDomains,
+    tokensMax: count(tool.max_content_tokens, `${path}.max_content_tokens`),
+    cited: typeof enabled === 'boolean' ? enabled : cited === 'unless refused',
+    cache: tool.use_cache === false ? 'fresh' : 'used',
+    known: [...known],
+    hears: sources.has('server'),
+  };
+}
+
+const urlSourceNames = { user_input: 'user', client_tool_results: 'client', server_tool_results: 'server' } as const;
+
+/** Whose addresses a model may fetch: everybody's, where nothing is said. */
+function urlSources(said: JsonValue | undefined, path: string): ReadonlySet<AddressSource> {
+  const all = new Set<AddressSource>(Object.values(urlSourceNames));
+  if (said == null) return all;
+  if (!isObject(said)) throw refused(path, 'must be an object');
+  for (const [name, source] of Object.entries(urlSourceNames)) {
+    const wish = said[name];
+    if (wish == null || (isObject(wish) && wish.type === 'all')) continue;
+    if (!isObject(wish) || wish.type !== 'none')
+      throw refused(`${path}.${name}`, "must be of the type 'all' or 'none'");
+    all.delete(source);
+  }
+  return all;
 }
 
 /** Ids of OpenAI's own stores begin so: this gateway's collections have the names that callers give them. */

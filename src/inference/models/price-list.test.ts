@@ -79,6 +79,7 @@ const usages = fc
       videoSeconds: 0,
       searchUnits: 0,
       webSearches: some.webSearches,
+      webFetches: 0,
     }),
   );
 const instants = fc.integer({ min: Date.UTC(2025, 0), max: Date.UTC(2027, 0) });

@@ -15,7 +15,7 @@ export interface Citation {
   span?: Span;
   /** Id of the file at its provider. */
   fileId?: string;
-  /** Index of the document among those of the request, from 0. */
+  /** Index of the document, from 0: among those of the request, or among pages that were fetched for the answer. */
   document?: number;
   /** The citation as the dialect `vendor` tells it: that dialect repeats it, the others write their own. */
   own?: { vendor: string; block: JsonObject };

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import type { Citation } from './citation.ts';
 
 /** A tool that the caller wants run for the model: by the target's provider, or by this gateway. Plain data. */
-export type ServerTool = WebSearchTool | FileSearchTool | McpServerTool;
+export type ServerTool = WebSearchTool | WebFetchTool | FileSearchTool | McpServerTool;
 
 export type ServerToolKind = ServerTool['kind'];
 
@@ -21,6 +21,23 @@ export interface WebSearchTool extends OfRequest {
   blockedDomains: readonly string[];
   /** Two letters; null: not told. */
   country: string | null;
+}
+
+export interface WebFetchTool extends OfRequest {
+  kind: 'web_fetch';
+  /** Hosts, with or without a path: `example.com/blog`. None: all but the blocked. */
+  allowedDomains: readonly string[];
+  blockedDomains: readonly string[];
+  /** Of the text of a page, roughly; null: as much as this gateway gives. */
+  tokensMax: number | null;
+  /** Whether the answer cites the pages. */
+  cited: boolean;
+  /** `fresh`: a page that was read before is fetched again. */
+  cache: 'used' | 'fresh';
+  /** Addresses that the conversation names (`addressKey`). The model may read these. */
+  known: readonly string[];
+  /** Whether it may read addresses that a search or a page of this answer names. */
+  hears: boolean;
 }
 
 export interface FileSearchTool extends OfRequest {
@@ -76,6 +93,7 @@ export interface ServerToolsAsked {
 /** A call that this gateway makes for the model. `id` is unique within the answer. */
 export type ServerCall =
   | { kind: 'web_search'; id: string; query: string }
+  | { kind: 'web_fetch'; id: string; url: string }
   | { kind: 'file_search'; id: string; query: string }
   | { kind: 'mcp'; id: string; label: string; name: string; argumentsJson: string; approvalId: string | null };
 
@@ -83,14 +101,29 @@ export type ServerCall =
 export interface ServerResult {
   /** In words for the model; null: it went well. */
   failure: string | null;
-  /** Of a search, as a citation names them; none of a call of an MCP server. */
+  /** The failure in Anthropic's word; absent: it has none, or `unavailable` does. */
+  code?: ServerToolFault;
+  /** Of a search, as a citation names them, and a page that was fetched; none of a call of an MCP server. */
   sources: readonly ServerSource[];
   /** All that the model is told. */
   text: string;
+  /** When the page was fetched, ISO 8601. */
+  fetchedAt?: string;
 }
 
+export type ServerToolFault =
+  | 'max_uses_exceeded'
+  | 'invalid_tool_input'
+  | 'url_too_long'
+  | 'url_not_allowed'
+  | 'url_not_in_prior_context'
+  | 'url_not_accessible'
+  | 'unsupported_content_type'
+  | 'content_too_large'
+  | 'too_many_requests';
+
 /** A page or passage that a search found. */
-export interface ServerSource extends Pick<Citation, 'url' | 'title' | 'quote' | 'fileId'> {
+export interface ServerSource extends Pick<Citation, 'url' | 'title' | 'quote' | 'fileId' | 'document'> {
   /** From 0 to 1; null: not told. */
   score: number | null;
   /** Payload of a passage, without its text. */

@@ -28,6 +28,8 @@ export interface Usage {
   videoSeconds?: number;
   /** Searches of the web that the provider made and charges for. */
   webSearches?: number;
+  /** Pages of the web that were fetched for the answer. */
+  webFetches?: number;
   /** Searches billed: Cohere's reranking counts one for a query and 100 documents, and no tokens. */
   searchUnits?: number;
 }

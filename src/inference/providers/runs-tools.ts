@@ -20,6 +20,7 @@ export function runsTools(
     if (tool.kind === 'file_search' || (tool.kind === 'mcp' && tool.url === null)) return false;
     if (dialect === 'openai-chat' && tool.field !== 'web_search_options') return false;
     if (serverTools !== null) return serverTools.includes(tool.kind);
+    if (tool.kind === 'web_fetch' && dialect !== 'anthropic-messages') return false;
     return dialect !== 'openai-chat' || searching.test(model);
   });
 }

@@ -7,6 +7,7 @@ import { sumOf, type Usage } from '../neutral/usage.ts';
 import { EncodedAnswer, type WrittenFor, withCost, withCostOfAll, withLosses } from '../spine/answer.ts';
 import type { Job } from '../spine/job.ts';
 import type { Bytes, Failed, HeaderList, Pace } from '../spine/sink.ts';
+import type { ToolRunner } from './run-tools.ts';
 import { SourceMarks } from './source-marks.ts';
 import type { TurnReader } from './turn-reader.ts';
 
@@ -93,13 +94,20 @@ export class LoopAnswer {
     if (reader.usage !== null) this.#usage = sumOf(this.#usage, reader.usage);
   }
 
-  /** The last turn was `reader`'s. `webSearches`: those that were made here. */
-  async finish({ finish, callersCalls }: TurnReader, webSearches: number): Promise<void> {
+  /** The last turn was `reader`'s. `made`: what was done here between the turns. */
+  async finish(
+    { finish, callersCalls }: TurnReader,
+    made: Pick<ToolRunner, 'webSearches' | 'webFetches'>,
+  ): Promise<void> {
     const last: NeutralEvent[] = [];
     const used = this.#usage;
     if (used !== null) {
-      const searches = (used.webSearches ?? 0) + webSearches;
-      last.push({ type: 'usage', usage: searches === 0 ? used : { ...used, webSearches: searches } });
+      const webSearches = (used.webSearches ?? 0) + made.webSearches;
+      const counts = {
+        ...(webSearches > 0 && { webSearches }),
+        ...(made.webFetches > 0 && { webFetches: made.webFetches }),
+      };
+      last.push({ type: 'usage', usage: { ...used, ...counts } });
     }
     // A call that nobody makes any more is no reason to wait for one.
     const isCut = finish?.reason === 'tool-calls' && callersCalls === 0;

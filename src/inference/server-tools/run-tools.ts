@@ -7,15 +7,17 @@ import type {
   McpServerTool,
   ServerCall,
   ServerResult,
-  ServerSource,
   ServerToolStep,
   ServerToolsAsked,
+  WebFetchTool,
   WebSearchTool,
 } from '../neutral/server-tool.ts';
 import type { ServerTurn } from '../neutral/server-turn.ts';
+import { PageFetches } from './fetch-pages.ts';
 import { type OpenedServers, openServers, wantsApproval } from './mcp-servers.ts';
 import { type OfferedTool, offeredSearches } from './offered-tools.ts';
-import { markOf, type SourceMarks } from './source-marks.ts';
+import type { SourceMarks } from './source-marks.ts';
+import { sourceText } from './source-text.ts';
 import type { CallBounds, ServerToolPorts, ToolOwner } from './tool-ports.ts';
 import type { TurnCall } from './turn-reader.ts';
 
@@ -69,11 +71,19 @@ export class ToolRunner {
   readonly #run: ToolRun;
   readonly #offered = new Map<string, OfferedTool>();
   readonly #callsOf = new Map<OfferedTool['of'], number>();
+  readonly #pages: PageFetches;
   #calls = 0;
+  #ids = 0;
   #servers: OpenedServers | null = null;
 
   constructor(run: ToolRun) {
     this.#run = run;
+    this.#pages = new PageFetches(run.ports, run.owner, run.marks);
+  }
+
+  /** Pages of the web that were read, or asked for in vain. */
+  get webFetches(): number {
+    return this.#pages.count;
   }
 
   /** Before all else. Null: the tools are there; otherwise why a server's are not. */
@@ -160,13 +170,19 @@ export class ToolRunner {
     return { timeoutMs: Math.max(1, Math.min(callTimeoutMs, leftMs())), signal };
   }
 
+  #until(): AbortSignal {
+    const { signal, timeoutMs } = this.#bounds();
+    return AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  }
+
   #tell(step: ServerToolStep): void {
     this.#run.show([{ type: 'server-tool', choice: 0, step }]);
   }
 
   #answer(call: TurnCall): Promise<CallEnd> | CallEnd {
     const tool = this.#offered.get(call.name)!;
-    return tool.mcp === undefined ? this.#search(call, tool) : this.#callServer(call, tool, null);
+    if (tool.mcp !== undefined) return this.#callServer(call, tool, null);
+    return tool.of.kind === 'web_fetch' ? this.#fetch(call, tool.of) : this.#search(call, tool);
   }
 
   async #callServer(call: TurnCall, { of, mcp }: OfferedTool, approvalId: string | null): Promise<CallEnd> {
@@ -179,9 +195,8 @@ export class ToolRunner {
       this.#tell({ at: 'approval', call: { kind: 'mcp', id: call.id, label, name, argumentsJson, approvalId } });
       return { part: null, costMilli: 0, wrong: null };
     }
-    if (!this.#mayCall(of)) return refused(call, noFurtherCall);
     const made: ServerCall = { kind: 'mcp', id: this.#newId(), label, name, argumentsJson, approvalId };
-    this.#tell({ at: 'called', call: made });
+    if (!this.#begins(of, made)) return refused(call, noFurtherCall);
     const { text, isError, costMilli } = await session.call(name, args, this.#bounds());
     this.#tell({ at: 'done', call: made, result: { failure: isError ? text : null, sources: [], text } });
     return { part: partOf(call, text, isError ? 'failed' : 'worked'), costMilli, wrong: null };
@@ -192,32 +207,50 @@ export class ToolRunner {
     if (typeof query !== 'string' || query.trim() === '') {
       return refused(call, "Call it with an object that has a text as 'query'.");
     }
-    if (!this.#mayCall(of)) return refused(call, noFurtherCall);
     const kind = of.kind === 'web_search' ? of.kind : 'file_search';
     const made: ServerCall = { kind, id: this.#newId(), query: query.trim() };
-    this.#tell({ at: 'called', call: made });
+    if (!this.#begins(of, made)) return refused(call, noFurtherCall);
     const { result, costMilli, wrong } = await this.#find(of as WebSearchTool | FileSearchTool, query.trim());
     this.#tell({ at: 'done', call: made, result });
     return { part: partOf(call, result.text, result.failure === null ? 'worked' : 'failed'), costMilli, wrong };
   }
 
-  #mayCall(of: OfferedTool['of']): boolean {
+  async #fetch(call: TurnCall, of: WebFetchTool): Promise<CallEnd> {
+    const url = objectIn(call.argumentsJson)?.url;
+    if (typeof url !== 'string' || url.trim() === '') {
+      return refused(call, "Call it with an object that has an address as 'url'.");
+    }
+    const made: ServerCall = { kind: 'web_fetch', id: this.#newId(), url: url.trim() };
+    if (!this.#begins(of, made)) return refused(call, noFurtherCall);
+    const { result, costMilli } = await this.#pages.fetch(of, made.url, this.#until());
+    this.#tell({ at: 'done', call: made, result });
+    return { part: partOf(call, result.text, result.failure === null ? 'worked' : 'failed'), costMilli, wrong: null };
+  }
+
+  /** Counts the call and tells the caller of it. False: it may not be made any more. */
+  #begins(of: OfferedTool['of'], call: ServerCall): boolean {
+    if (this.isSpent) return false;
     const made = this.#callsOf.get(of) ?? 0;
-    if (this.isSpent || made >= (of.callsMax ?? Number.POSITIVE_INFINITY)) return false;
-    this.#calls++;
-    this.#callsOf.set(of, made + 1);
-    return true;
+    const isAllowed = made < (of.callsMax ?? Number.POSITIVE_INFINITY);
+    this.#tell({ at: 'called', call });
+    if (isAllowed) {
+      this.#calls++;
+      this.#callsOf.set(of, made + 1);
+    } else {
+      const result = { failure: noFurtherCall, code: 'max_uses_exceeded', sources: [], text: noFurtherCall } as const;
+      this.#tell({ at: 'done', call, result });
+    }
+    return isAllowed;
   }
 
   #newId(): string {
     const { requestId } = this.#run.owner;
-    return `${requestId.slice('req_'.length).replaceAll('-', '')}_${this.#calls}`;
+    return `${requestId.slice('req_'.length).replaceAll('-', '')}_${++this.#ids}`;
   }
 
   async #find(of: WebSearchTool | FileSearchTool, query: string): Promise<Searched> {
     const { ports, owner, marks } = this.#run;
-    const { signal, timeoutMs } = this.#bounds();
-    const until = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const until = this.#until();
     if (of.kind === 'web_search') this.webSearches++;
     const found =
       of.kind === 'web_search'
@@ -226,7 +259,9 @@ export class ToolRunner {
     if ('kind' in found) return searchFailed(found, of);
     const first = marks.sources.length;
     marks.sources.push(...found.sources);
-    const text = found.sources.length === 0 ? 'Nothing was found.' : textOf(found.sources, first);
+    if (of.kind === 'web_search') this.#pages.hear(found.sources);
+    const words = found.sources.map((source, at) => sourceText(source, first + at));
+    const text = words.length === 0 ? 'Nothing was found.' : words.join('\n\n');
     const result = { failure: null, sources: found.sources, text };
     return { result, costMilli: found.costMilli, wrong: null };
   }
@@ -257,12 +292,4 @@ function objectIn(argumentsJson: string): JsonObject | null {
   } catch {
     return null;
   }
-}
-
-function textOf(sources: readonly ServerSource[], first: number): string {
-  return sources
-    .map(({ url, title, age, quote }, at) =>
-      [`${markOf(first + at)} ${title}`, url, age, quote].filter((line) => line !== null && line !== '').join('\n'),
-    )
-    .join('\n\n');
 }

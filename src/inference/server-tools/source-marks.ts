@@ -69,8 +69,9 @@ export class SourceMarks {
   }
 
   #cite(source: ServerSource): NeutralEvent[] {
-    const { url, title, quote, fileId } = source;
-    const citation = { url, title, quote, ...(fileId !== undefined && { fileId }) };
+    const { url, title, quote, fileId, document } = source;
+    const about = { ...(fileId !== undefined && { fileId }), ...(document !== undefined && { document }) };
+    const citation = { url, title, quote, ...about };
     if (url === null) return [{ type: 'citation', choice: 0, citation }];
     const gap = this.#length === 0 || /\s/.test(this.#last) ? [] : this.#say(' ');
     const start = this.#length;

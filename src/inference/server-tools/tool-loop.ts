@@ -129,13 +129,13 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
       answer.ended(reader);
       if (end.kind === 'failed') return answer.fail(end.failed);
       if (end.kind === 'over') return n === 0 ? undefined : answer.left();
-      if (reader.calls.length === 0 || n === turnsMax - 1) return answer.finish(reader, runner.webSearches);
+      if (reader.calls.length === 0 || n === turnsMax - 1) return answer.finish(reader, runner);
       const results = await runner.run(reader.calls);
       answer.costMilli += results.costMilli;
       if (leaving.signal.aborted) return answer.left();
       if (results.wrong !== null) return answer.fail({ failure: results.wrong, headers: refusalHeaders(job) });
       // It is the caller's turn: what was found for the model stands in the answer.
-      if (reader.callersCalls > 0 || results.waits) return answer.finish(reader, runner.webSearches);
+      if (reader.callersCalls > 0 || results.waits) return answer.finish(reader, runner);
       said.push({ role: 'assistant', parts: reader.parts }, { role: 'tool', parts: results.parts });
     }
   }

@@ -6,6 +6,7 @@ import type {
   McpServerTool,
   ServerSource,
   ServerToolKind,
+  WebFetchTool,
   WebSearchTool,
 } from '../neutral/server-tool.ts';
 
@@ -25,6 +26,17 @@ export interface ServerToolPorts {
   /** Whether there is something behind the tool: a search engine for `web_search`. */
   has(kind: ServerToolKind): boolean;
   searchWeb(owner: ToolOwner, query: string, how: WebSearchTool, signal: AbortSignal): Promise<FoundSources | Failure>;
+  /**
+   * Reads one page, for the model to read. `mayFollow` is asked before a redirect is followed. A page that answers with
+   * an error is a page.
+   */
+  fetchPage(
+    owner: ToolOwner,
+    url: string,
+    how: Pick<WebFetchTool, 'cache'>,
+    mayFollow: (url: URL) => Promise<boolean>,
+    signal: AbortSignal,
+  ): Promise<FetchedPage | Failure>;
   /** Opens a session and asks for the server's tools. Whoever opens it closes it. */
   openMcp(owner: ToolOwner, server: McpServerTool, bounds: CallBounds): Promise<McpServerSession | Failure>;
   searchFiles(
@@ -37,6 +49,20 @@ export interface ServerToolPorts {
 
 export interface FoundSources {
   sources: readonly ServerSource[];
+  /** Milli-units that the call cost. */
+  costMilli: number;
+}
+
+export interface FetchedPage {
+  /** Where redirects ended. */
+  url: string;
+  title: string;
+  /** HTTP status of the page. */
+  status: number;
+  /** Markdown of its main content. */
+  text: string;
+  /** ISO 8601. */
+  fetchedAt: string;
   /** Milli-units that the call cost. */
   costMilli: number;
 }

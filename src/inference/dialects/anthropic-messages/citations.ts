@@ -24,7 +24,8 @@ const foreign = '';
 /** Pages as a search of Anthropic's tells them, files and documents as documents of the request. */
 export function citationBlock({ url, title, quote, fileId, document, own }: Citation): JsonObject {
   if (own?.vendor === vendor) return own.block;
-  if (url !== null) {
+  // A page that was fetched is a document, one of a search is not.
+  if (url !== null && document === undefined) {
     const words = { cited_text: quote, encrypted_index: foreign };
     return { type: 'web_search_result_location', url, title: title === '' ? null : title, ...words };
   }

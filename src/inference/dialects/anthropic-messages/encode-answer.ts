@@ -162,7 +162,10 @@ function wireUsage(usage: Usage): JsonObject {
     cache_read_input_tokens: read,
     output_tokens: usage.outputTokens,
   };
-  if (usage.webSearches !== undefined) wire.server_tool_use = { web_search_requests: usage.webSearches };
+  const { webSearches, webFetches } = usage;
+  if (webSearches !== undefined || webFetches !== undefined) {
+    wire.server_tool_use = { web_search_requests: webSearches ?? 0, web_fetch_requests: webFetches ?? 0 };
+  }
   if (usage.reasoningTokens !== undefined) wire.output_tokens_details = { thinking_tokens: usage.reasoningTokens };
   return wire;
 }

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { NeutralPart } from '../../neutral/request.ts';
-import type { ServerCall, ServerResult } from '../../neutral/server-tool.ts';
+import type { ServerCall, ServerResult, ServerSource } from '../../neutral/server-tool.ts';
 import { stringOr } from '../event-data.ts';
 import type { OpenedBlock } from './block-writer.ts';
 import type { CallerBlock } from './wire.ts';
@@ -10,15 +10,18 @@ const ownIds = { server_tool_use: 'srvtoolu_cv_', mcp_tool_use: 'mcptoolu_cv_' }
 /** Text of a page, as later requests send it back: Anthropic's own is encrypted. */
 const ownText = 'cv1.';
 
+/** Anthropic's word for a call that no code made. */
+const byModel = { caller: { type: 'direct' } };
+
 type CallBlock = Omit<Extract<OpenedBlock, { type: 'tool_use' }>, 'type'>;
 
 /** Null where the format has no word for such a call. */
 export function callBlock(call: ServerCall): { opened: CallBlock; inputJson: string } | null {
   switch (call.kind) {
-    case 'web_search': {
-      const opened = { id: ownIds.server_tool_use + call.id, name: 'web_search', as: 'server_tool_use' } as const;
-      return { opened, inputJson: JSON.stringify({ query: call.query }) };
-    }
+    case 'web_search':
+      return { opened: serverToolUse(call), inputJson: JSON.stringify({ query: call.query }) };
+    case 'web_fetch':
+      return { opened: serverToolUse(call), inputJson: JSON.stringify({ url: call.url }) };
     case 'file_search':
       return null;
     case 'mcp': {
@@ -29,8 +32,13 @@ export function callBlock(call: ServerCall): { opened: CallBlock; inputJson: str
   }
 }
 
+function serverToolUse({ kind, id }: ServerCall): CallBlock {
+  return { id: ownIds.server_tool_use + id, name: kind, as: 'server_tool_use', beside: byModel };
+}
+
 /** Null as above. */
-export function resultBlock(call: ServerCall, { failure, sources, text }: ServerResult): JsonObject | null {
+export function resultBlock(call: ServerCall, result: ServerResult): JsonObject | null {
+  const { failure, sources, text, code } = result;
   switch (call.kind) {
     case 'web_search': {
       const pages = sources.map(({ url, title, quote, age }) => ({
@@ -43,7 +51,18 @@ export function resultBlock(call: ServerCall, { failure, sources, text }: Server
       return {
         type: 'web_search_tool_result',
         tool_use_id: ownIds.server_tool_use + call.id,
-        content: failure === null ? pages : { type: 'web_search_tool_result_error', error_code: 'unavailable' },
+        ...byModel,
+        content: failure === null ? pages : { type: 'web_search_tool_result_error', error_code: code ?? 'unavailable' },
+      };
+    }
+    case 'web_fetch': {
+      const [page] = sources;
+      const error = { type: 'web_fetch_tool_result_error', error_code: code ?? 'unavailable' };
+      return {
+        type: 'web_fetch_tool_result',
+        tool_use_id: ownIds.server_tool_use + call.id,
+        ...byModel,
+        content: page === undefined ? error : fetchedPage(page, result),
       };
     }
     case 'file_search':
@@ -56,6 +75,20 @@ export function resultBlock(call: ServerCall, { failure, sources, text }: Server
         content: [{ type: 'text', text: failure ?? text }],
       };
   }
+}
+
+function fetchedPage({ url, title, quote }: ServerSource, { fetchedAt }: ServerResult): JsonObject {
+  return {
+    type: 'web_fetch_result',
+    url,
+    retrieved_at: fetchedAt ?? null,
+    content: {
+      type: 'document',
+      source: { type: 'text', media_type: 'text/plain', data: quote },
+      title: title === '' ? null : title,
+      citations: null,
+    },
+  };
 }
 
 /** Whether this gateway made the call or the result: no provider knows its id. */
@@ -80,16 +113,26 @@ export function partOfStep(block: CallerBlock): Extract<NeutralPart, { type: 'to
       argumentsJson,
     };
   }
-  const content = Array.isArray(block.content) ? (block.content as JsonObject[]) : [];
+  const found = Array.isArray(block.content) ? block.content : [block.content];
+  const content = found.filter(isObject);
   const text = content.map(textOf).join('\n\n');
-  const isError = block.is_error === true || !Array.isArray(block.content);
+  const isError = block.is_error === true || content.some(({ type }) => String(type).endsWith('_error'));
   const parts = [{ type: 'text' as const, text: text === '' ? 'Nothing was found.' : text }];
   return { type: 'tool-result', callId: String(block.tool_use_id), parts, isError };
 }
 
 function textOf(found: JsonObject): string {
   if (typeof found.text === 'string') return found.text;
+  if (typeof found.error_code === 'string') return `It failed: ${found.error_code}`;
+  if (isObject(found.content)) {
+    const { title, source } = found.content;
+    return linesOf(title, found.url, isObject(source) ? source.data : null);
+  }
   const kept = stringOr(found.encrypted_content, '');
   const text = kept.startsWith(ownText) ? Buffer.from(kept.slice(ownText.length), 'base64').toString() : '';
-  return [stringOr(found.title, ''), stringOr(found.url, ''), text].filter((line) => line !== '').join('\n');
+  return linesOf(found.title, found.url, text);
+}
+
+function linesOf(...lines: (JsonValue | undefined)[]): string {
+  return lines.filter((line) => typeof line === 'string' && line !== '').join('\n');
 }

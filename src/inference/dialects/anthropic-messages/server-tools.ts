@@ -1,20 +1,29 @@
 import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../../kernel/json.ts';
 import type { ServerTool, ServerToolsAsked } from '../../neutral/server-tool.ts';
 import type { Result } from '../dialect.ts';
-import { asked, mcpServerTool, openAiServerTool, webSearchTool } from '../server-tool-fields.ts';
+import {
+  asked,
+  hasServerTools,
+  mcpServerTool,
+  openAiServerTool,
+  type Said,
+  webFetchTool,
+  webSearchTool,
+} from '../server-tool-fields.ts';
 import type { CallerBody } from './wire.ts';
 
 const webSearchTypes = /^web_search_\d{8}$/;
+const webFetchTypes = /^web_fetch_\d{8}$/;
 
 /**
- * The tools of a request that whoever answers runs by itself: a search of the web, MCP servers, and a search of vector
- * collections in OpenAI's words. Null: there are none that this gateway could run.
+ * The tools of a request that whoever answers runs by itself: a search of the web, reading its pages, MCP servers, and a
+ * search of vector collections in OpenAI's words. Null: there are none that this gateway could run.
  */
 export function serverToolsOf(body: CallerBody): Result<ServerToolsAsked> | null {
-  if (!Array.isArray(body.tools) && !Array.isArray(body.mcp_servers)) return null;
+  if (!hasServerTools(body.tools) && !Array.isArray(body.mcp_servers)) return null;
   return asked(() => {
     const all = (Array.isArray(body.tools) ? body.tools : []).map((tool): JsonObject => (isObject(tool) ? tool : {}));
-    const tools = all.flatMap((tool, index) => toolOf(tool, index));
+    const tools = all.flatMap((tool, index) => toolOf(body, tool, index));
     const servers = Array.isArray(body.mcp_servers) ? body.mcp_servers : [];
     tools.push(...servers.flatMap((server, index) => serverOf(server, `mcp_servers[${index}]`, all)));
     if (tools.length === 0) return null;
@@ -22,17 +31,20 @@ export function serverToolsOf(body: CallerBody): Result<ServerToolsAsked> | null
     const ownNames = all.flatMap(({ name, type }) =>
       typeof name === 'string' && (type == null || type === 'custom') ? [name] : [],
     );
-    const isServers = (named === 'web_search' || named === 'file_search') && !ownNames.includes(named);
-    return { tools, callsMax: null, choice: isServers ? named : null, ownNames };
+    const kind = named === 'web_search' || named === 'web_fetch' || named === 'file_search' ? named : null;
+    return { tools, callsMax: null, choice: kind !== null && !ownNames.includes(kind) ? kind : null, ownNames };
   });
 }
 
-function toolOf(tool: JsonObject, index: number): ServerTool[] {
+function toolOf(body: CallerBody, tool: JsonObject, index: number): ServerTool[] {
   const { type } = tool;
   const at = { path: `tools[${index}]`, field: `tools.${wordsOf(type)}` };
   if (type === 'file_search') {
-    const read = openAiServerTool(tool, at);
+    const read = openAiServerTool(tool, at, () => []);
     return read === null ? [] : [read];
+  }
+  if (typeof type === 'string' && webFetchTypes.test(type)) {
+    return [webFetchTool(tool, at, { said: () => saidIn(body), cited: 'if asked' })];
   }
   if (typeof type !== 'string' || !webSearchTypes.test(type)) return [];
   const said = {
@@ -43,6 +55,21 @@ function toolOf(tool: JsonObject, index: number): ServerTool[] {
     callsMax: tool.max_uses,
   };
   return [webSearchTool(at, said)];
+}
+
+function* saidIn({ system, messages }: CallerBody): Said {
+  yield ['user', system];
+  for (const { role, content } of messages) {
+    if (!Array.isArray(content)) {
+      if (role !== 'assistant') yield ['user', content];
+      continue;
+    }
+    for (const block of content) {
+      if (block.type === 'tool_result') yield ['client', block.content];
+      else if (/^web_(?:search|fetch)_tool_result$/.test(block.type)) yield ['server', block.content];
+      else if (role !== 'assistant') yield ['user', block];
+    }
+  }
 }
 
 /** With what a toolset says of its tools, where there is one. */

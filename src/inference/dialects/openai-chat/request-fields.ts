@@ -48,11 +48,12 @@ const customDefinition = members("an object with 'name'", {
 
 const toolSend = "an object with 'type' and 'function'";
 const definitionSend = "an object with 'name', 'description' and 'parameters'";
-const tool = byType(toolSend, "'function', 'custom', 'web_search', 'file_search' or 'mcp'", {
+const tool = byType(toolSend, "'function', 'custom', 'web_search', 'web_fetch', 'file_search' or 'mcp'", {
   function: members(toolSend, { function: needed(functionDefinition, definitionSend) }),
   custom: members(toolSend, { custom: needed(customDefinition, "an object with 'name'") }),
-  // Of OpenAI's newer format: whoever answers runs them.
+  // Of newer formats: whoever answers runs them.
   web_search: null,
+  web_fetch: null,
   file_search: null,
   mcp: null,
 });

@@ -2,7 +2,7 @@ import { FailureError, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, wordsOf } from '../../../kernel/json.ts';
 import type { ServerTool, ServerToolsAsked } from '../../neutral/server-tool.ts';
 import type { Result } from '../dialect.ts';
-import { asked, count, openAiServerTool, webSearchTool } from '../server-tool-fields.ts';
+import { asked, count, hasServerTools, openAiServerTool, type Said, webSearchTool } from '../server-tool-fields.ts';
 import type { ChatRequest } from './wire.ts';
 
 /**
@@ -10,11 +10,12 @@ import type { ChatRequest } from './wire.ts';
  * format has. Null: there are none that this gateway could run.
  */
 export function serverToolsOf(body: ChatRequest): Result<ServerToolsAsked> | null {
-  if (!isObject(body.web_search_options) && !Array.isArray(body.tools)) return null;
+  if (!isObject(body.web_search_options) && !hasServerTools(body.tools)) return null;
   return asked(() => {
     const all = (Array.isArray(body.tools) ? body.tools : []).map((tool): JsonObject => (isObject(tool) ? tool : {}));
     const tools = all.flatMap((tool, index): ServerTool[] => {
-      const read = openAiServerTool(tool, { path: `tools[${index}]`, field: `tools.${wordsOf(tool.type)}` });
+      const at = { path: `tools[${index}]`, field: `tools.${wordsOf(tool.type)}` };
+      const read = openAiServerTool(tool, at, () => saidIn(body));
       if (read?.kind === 'mcp' && read.approval !== 'never') throw noApproval(index);
       return read === null ? [] : [read];
     });
@@ -37,6 +38,14 @@ export function serverToolsOf(body: ChatRequest): Result<ServerToolsAsked> | nul
     });
     return { tools, callsMax: count(body.max_tool_calls, 'max_tool_calls'), choice: null, ownNames };
   });
+}
+
+function* saidIn({ messages }: ChatRequest): Said {
+  for (const { role, content, annotations } of messages) {
+    if (role === 'tool' || role === 'function') yield ['client', content];
+    else if (role === 'assistant') yield ['server', annotations];
+    else yield ['user', content];
+  }
 }
 
 function noApproval(index: number): FailureError {

@@ -87,6 +87,11 @@ function runningItem(call: ServerCall): { type: string; prefix: string; wire: Js
       const wire = { type: 'web_search_call', status: 'in_progress', action: actionOf(call.query) };
       return { type: 'web_search_call', prefix: 'ws', wire };
     }
+    case 'web_fetch': {
+      // OpenAI's search opens pages too: clients know this action of it.
+      const wire = { type: 'web_search_call', status: 'in_progress', action: { type: 'open_page', url: call.url } };
+      return { type: 'web_search_call', prefix: 'ws', wire };
+    }
     case 'file_search': {
       const wire = { type: 'file_search_call', status: 'in_progress', queries: [call.query], results: null };
       return { type: 'file_search_call', prefix: 'fs', wire };
@@ -105,6 +110,8 @@ function ranItem(call: ServerCall, { failure, sources, text }: ServerResult, inc
       const action = { ...actionOf(call.query), ...(included.pages && { sources: pages }) };
       return { type: 'web_search_call', status, action };
     }
+    case 'web_fetch':
+      return { type: 'web_search_call', status, action: { type: 'open_page', url: call.url } };
     case 'file_search': {
       const results = sources.map(({ fileId, title, score, quote, attributes }) => ({
         file_id: fileId ?? '',

@@ -1,15 +1,17 @@
 import { isObject, type JsonObject, wordsOf } from '../../../kernel/json.ts';
 import type { ApprovedCall, ServerTool, ServerToolKind, ServerToolsAsked } from '../../neutral/server-tool.ts';
 import type { Result } from '../dialect.ts';
-import { asked, count, openAiServerTool } from '../server-tool-fields.ts';
+import { asked, count, hasServerTools, openAiServerTool, type Said } from '../server-tool-fields.ts';
 import { type InputItem, isOwnStep, type ResponsesRequest } from './wire.ts';
 
 /** The tools of a request that whoever answers runs by itself; null: there are none that this gateway could run. */
 export function serverToolsOf(body: ResponsesRequest): Result<ServerToolsAsked> | null {
+  if (!hasServerTools(body.tools)) return null;
   return asked(() => {
     const all = Array.isArray(body.tools) ? body.tools.filter(isObject) : [];
     const tools = all.flatMap((tool, index): ServerTool[] => {
-      const read = openAiServerTool(tool, { path: `tools[${index}]`, field: `tools.${wordsOf(tool.type)}` });
+      const at = { path: `tools[${index}]`, field: `tools.${wordsOf(tool.type)}` };
+      const read = openAiServerTool(tool, at, () => saidIn(body));
       if (read === null || !isAllowed(tool, body.tool_choice)) return [];
       return [read.kind === 'mcp' ? { ...read, isListed: isListed(body, read.label) } : read];
     });
@@ -27,6 +29,18 @@ export function serverToolsOf(body: ResponsesRequest): Result<ServerToolsAsked> 
 
 function itemsOf({ input }: ResponsesRequest): readonly InputItem[] {
   return Array.isArray(input) ? input.filter(isObject) : [];
+}
+
+function* saidIn(body: ResponsesRequest): Said {
+  yield ['user', body.instructions];
+  if (typeof body.input === 'string') yield ['user', body.input];
+  for (const { type, role, content, output, action } of itemsOf(body)) {
+    if (role === 'assistant') {
+      const parts = Array.isArray(content) ? content.filter(isObject) : [];
+      for (const { annotations } of parts) yield ['server', annotations];
+    } else if (type === 'web_search_call') yield ['server', action];
+    else yield typeof type === 'string' && type.endsWith('_output') ? ['client', output] : ['user', content];
+  }
 }
 
 function isListed(body: ResponsesRequest, label: string): boolean {
@@ -62,5 +76,6 @@ function isAllowed(tool: JsonObject, choice: ResponsesRequest['tool_choice']): b
 function serverChoice(choice: ResponsesRequest['tool_choice']): ServerToolKind | null {
   if (!isObject(choice) || typeof choice.type !== 'string') return null;
   if (choice.type.startsWith('web_search')) return 'web_search';
+  if (choice.type.startsWith('web_fetch')) return 'web_fetch';
   return choice.type === 'file_search' || choice.type === 'mcp' ? choice.type : null;
 }
