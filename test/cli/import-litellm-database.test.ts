@@ -33,6 +33,11 @@ const secrets = {
   alice: 'sk-litellm-alice-0003',
   blocked: 'sk-litellm-blocked-0004',
   late: 'sk-litellm-of-the-late-0005',
+  bob: 'sk-litellm-bob-0006',
+  bobAgain: 'sk-litellm-bob-0007',
+  app: 'sk-litellm-app-0008',
+  appBefore: 'sk-litellm-app-0009',
+  wide: 'sk-litellm-wide-0010',
 };
 
 interface Written {
@@ -102,7 +107,7 @@ describe('culvert import litellm --database', { skip }, () => {
       /database LiteLLM_VerificationToken\.odd: .* no SHA-256 of it, so its caller needs a new one/,
       /database LiteLLM_VerificationToken\.old: this key is not carried over: it has expired/,
       /database LiteLLM_VerificationToken\.ci\.model_max_budget: not carried over: a budget counts for all models/,
-      /database LiteLLM_OrganizationTable: 1 not carried over: nothing stands above accounts/,
+      /database LiteLLM_VerificationToken\.ci\.soft_budget: not carried over: plans\.NAME\.notify/,
     ]) {
       assert.match(stderr, wanted);
     }
@@ -150,6 +155,49 @@ describe('culvert import litellm --database', { skip }, () => {
     assert.equal(lineOf('LiteLLM_VerificationToken'), null);
   });
 
+  test('organizations, projects, members of teams and tags bound the accounts and keys below them', async (t) => {
+    await fillOrganization(postgres.url);
+    const { config, stderr } = await written(temporaryFolder(t), '--database', postgres.url);
+    const { Acme, Sales, Support } = config.plans;
+    assert.deepEqual(
+      [Sales, Support, Acme],
+      [
+        { rpm: 100, budget: { week: 25, month: 80 }, models: ['cheap'] },
+        { rpm: 100, budget: { month: 80 }, models: ['smart', 'cheap'] },
+        { rpm: 100, budget: { month: 80 }, models: ['smart', 'cheap'] },
+      ],
+    );
+    const found = Object.fromEntries(config.keys.map(({ sha256, ...key }) => [sha256 as string, key]));
+    const keyOf = (secret: keyof typeof secrets) => found[hash('sha256', secrets[secret])];
+    const bob = { account: 'Sales', models: ['cheap', 'smart'], limits: { rpm: 3, budget: { week: 2 } } };
+    assert.deepEqual(keyOf('bob'), { ...bob, name: 'bob' });
+    assert.deepEqual(keyOf('bobAgain'), { ...bob, name: 'bob-2' });
+    const app = { account: 'Support', limits: { tpm: 50, concurrency: 2, budget: { '5h': 1, week: 1 } } };
+    assert.deepEqual(keyOf('app'), { ...app, name: 'app', models: ['smart'] });
+    assert.deepEqual(keyOf('appBefore'), {
+      ...app,
+      name: 'app-before',
+      models: ['smart'],
+      expires: '2098-01-01T00:00:00Z',
+    });
+    assert.deepEqual(keyOf('wide'), { account: 'Acme', name: 'wide' });
+    for (const wanted of [
+      /database LiteLLM_OrganizationTable\.Acme: its limits count for each of 3 accounts or keys by itself; together/,
+      /database LiteLLM_OrganizationTable\.Acme\.soft_budget: not carried over/,
+      /database LiteLLM_TeamMembership\.bob@example\.com in Sales: its limits count for each of 2 accounts or keys/,
+      /database LiteLLM_TeamMembership: limits of 1 not carried over: no key has them/,
+      /database LiteLLM_TagTable\.nightly: its budget counts for the keys that have the tag/,
+      /database LiteLLM_TagTable: limits of 1 not carried over: no key has them/,
+      /database LiteLLM_VerificationToken\.halted: this key is not carried over: Stopped is blocked/,
+      /database LiteLLM_EndUserTable: 1 not carried over: the user of a request has no budget/,
+      /database LiteLLM_UserTable: 1 not carried over: these people have limits, and no key outside of teams/,
+      /database LiteLLM_MCPServerTable: 1 not carried over: Culvert has no place for them/,
+    ]) {
+      assert.match(stderr, wanted);
+    }
+    assert.doesNotMatch(stderr, /SpendLogs/);
+  });
+
   test('without the salt key it says what is sealed, and a wrong address is a sentence', async (t) => {
     const cwd = temporaryFolder(t);
     const bare = await runCommand(['import', 'litellm', '--database', postgres.url], { cwd });
@@ -167,13 +215,13 @@ describe('culvert import litellm --database', { skip }, () => {
   });
 });
 
-async function fill(url: string, base: string): Promise<void> {
+const hashed = (secret: string) => hash('sha256', secret);
+const by = { created_by: 'admin', updated_by: 'admin' };
+const team = { members: [], admins: [] };
+
+async function connected(url: string) {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  for (const folder of readdirSync(migrations).toSorted()) {
-    const file = join(migrations, folder, 'migration.sql');
-    if (existsSync(file)) await client.query(readFileSync(file, 'utf8'));
-  }
   const put = (table: string, row: Record<string, unknown>) => {
     const names = Object.keys(row);
     const json = (value: unknown) =>
@@ -183,12 +231,87 @@ async function fill(url: string, base: string): Promise<void> {
       Object.values(row).map(json),
     );
   };
+  return { client, put };
+}
+
+/** An organization with two teams and a key of its own, a project, members with budgets and tags. */
+async function fillOrganization(url: string): Promise<void> {
+  const { client, put } = await connected(url);
+  const budget = (id: string, row: Record<string, unknown>) =>
+    put('LiteLLM_BudgetTable', { budget_id: id, ...row, ...by });
+  await budget('of-acme', { max_budget: 80, budget_duration: '30d', rpm_limit: 100, soft_budget: 60 });
+  await budget('of-members', { max_budget: 2, budget_duration: '7d', rpm_limit: 9 });
+  await budget('of-bob', { rpm_limit: 3, allowed_models: ['cheap', 'smart'] });
+  await budget('of-project', { tpm_limit: 50, max_budget: 1, budget_duration: '7d' });
+  await budget('of-tag', { max_parallel_requests: 2, max_budget: 1, budget_duration: '5h' });
+  const row = { organization_id: 'acme', organization_alias: 'Acme', budget_id: 'of-acme', models: ['smart', 'cheap'] };
+  await put('LiteLLM_OrganizationTable', { ...row, ...by });
+  const inAcme = { organization_id: 'acme', ...team };
+  await put('LiteLLM_TeamTable', {
+    team_id: 'sales',
+    team_alias: 'Sales',
+    models: ['cheap', 'open/*'],
+    max_budget: 25,
+    budget_duration: '7d',
+    metadata: { team_member_budget_id: 'of-members' },
+    ...inAcme,
+  });
+  await put('LiteLLM_TeamTable', { team_id: 'support', team_alias: 'Support', models: ['all-org-models'], ...inAcme });
+  for (const [id, blocked] of [
+    ['Helpdesk', false],
+    ['Stopped', true],
+  ] as const) {
+    const models = ['smart'];
+    await put('LiteLLM_ProjectTable', {
+      project_id: id,
+      project_alias: id,
+      budget_id: 'of-project',
+      models,
+      blocked,
+      ...by,
+    });
+  }
+  await put('LiteLLM_UserTable', { user_id: 'bob', user_email: 'bob@example.com', max_budget: 1, models: [] });
+  await put('LiteLLM_TeamMembership', { user_id: 'bob', team_id: 'sales', budget_id: 'of-bob' });
+  await put('LiteLLM_TeamMembership', { user_id: 'carol', team_id: 'sales' });
+  for (const name of ['nightly', 'unused'])
+    await put('LiteLLM_TagTable', { tag_name: name, budget_id: 'of-tag', models: [] });
+  await put('LiteLLM_EndUserTable', { user_id: 'customer', budget_id: 'of-tag', blocked: false });
+  await put('LiteLLM_MCPServerTable', {
+    server_id: 's',
+    alias: 'tools',
+    url: 'https://mcp.example',
+    transport: 'http',
+  });
+  const at = { startTime: '2026-01-01', endTime: '2026-01-01' };
+  await put('LiteLLM_SpendLogs', { request_id: 'r', call_type: 'acompletion', ...at });
+  const key = (secret: string, alias: string, more: Record<string, unknown>) =>
+    put('LiteLLM_VerificationToken', { token: hashed(secret), key_alias: alias, models: [], ...more });
+  await key(secrets.bob, 'bob', { team_id: 'sales', user_id: 'bob', created_at: '2026-02-01' });
+  await key(secrets.bobAgain, 'bob', { team_id: 'sales', user_id: 'bob', created_at: '2026-02-02' });
+  const ofHelpdesk = { team_id: 'support', project_id: 'Helpdesk', metadata: { tags: ['nightly'] } };
+  await key(secrets.app, 'app', ofHelpdesk);
+  await key(secrets.wide, 'wide', { organization_id: 'acme' });
+  await key('sk-halted', 'halted', { team_id: 'support', project_id: 'Stopped' });
+  const active = { active_token_id: hashed(secrets.app) };
+  const before = { id: 'd1', token: hashed(secrets.appBefore), revoke_at: '2098-01-01T00:00:00' };
+  await put('LiteLLM_DeprecatedVerificationToken', { ...before, ...active });
+  const gone = { id: 'd2', token: hashed('sk-gone'), revoke_at: '2020-01-01T00:00:00' };
+  await put('LiteLLM_DeprecatedVerificationToken', { ...gone, ...active });
+  await client.end();
+}
+
+async function fill(url: string, base: string): Promise<void> {
+  const { client, put } = await connected(url);
+  for (const folder of readdirSync(migrations).toSorted()) {
+    const file = join(migrations, folder, 'migration.sql');
+    if (existsSync(file)) await client.query(readFileSync(file, 'utf8'));
+  }
   let second = 10;
   const next = () => {
     second += 1;
     return `2026-01-01T00:00:${second}`;
   };
-  const by = { created_by: 'admin', updated_by: 'admin' };
   const model = (name: string, params: object, info: object = {}) =>
     put('LiteLLM_ProxyModelTable', {
       model_id: name,
@@ -208,7 +331,6 @@ async function fill(url: string, base: string): Promise<void> {
   });
   await model('open/*', { model: 'openai/mock/*', litellm_credential_name: 'shared' });
   await put('LiteLLM_Config', { param_name: 'router_settings', param_value: { num_retries: 3 } });
-  const team = { members: [], admins: [] };
   await put('LiteLLM_TeamTable', {
     team_id: 't1',
     team_alias: 'Research',
@@ -229,17 +351,16 @@ async function fill(url: string, base: string): Promise<void> {
     budget_duration: '1d',
     models: [],
   });
-  await put('LiteLLM_BudgetTable', { budget_id: 'b1', tpm_limit: 7, max_budget: 9, budget_duration: '1mo', ...by });
-  await put('LiteLLM_OrganizationTable', {
-    organization_id: 'o1',
-    organization_alias: 'Org',
+  await put('LiteLLM_BudgetTable', {
     budget_id: 'b1',
-    models: [],
     ...by,
+    tpm_limit: 7,
+    max_budget: 9,
+    budget_duration: '1mo',
+    soft_budget: 5,
   });
   const key = (token: string, row: Record<string, unknown>) =>
     put('LiteLLM_VerificationToken', { token, models: [], created_at: next(), ...row });
-  const hashed = (secret: string) => hash('sha256', secret);
   await key(hashed(secrets.laptop), { key_alias: 'laptop', team_id: 't1', models: ['smart'], rpm_limit: 1 });
   await key(hashed(secrets.ci), {
     key_alias: 'ci',

@@ -4,7 +4,7 @@ import type { ImportResult } from './imported.ts';
 import { bodyOf, isModelName, nameRule } from './litellm-deployment.ts';
 import { modelFactsOf } from './litellm-model-info.ts';
 import { Notes, type Path } from './notes.ts';
-import { isWritable, listOfTexts, objectOf, plain, reference, type Values } from './plain-values.ts';
+import { isWritable, listOfTexts, objectOf, plain, reference, textOr, type Values } from './plain-values.ts';
 
 /** A model that callers name, and how OpenRouter is asked for it. */
 interface Wanted {
@@ -222,8 +222,4 @@ function noteDefaults(request: JsonObject, path: Path, { notes }: Values): void 
 
 function noteKey(key: unknown, path: Path, { notes }: Values): void {
   if (typeof key === 'string' && key !== '') notes.add(path, 'not carried over: OPENROUTER_API_KEY takes its place');
-}
-
-function textOr(value: unknown, otherwise: string): string {
-  return typeof value === 'string' && value !== '' ? value : otherwise;
 }

@@ -5,6 +5,8 @@ import { openLiteLlmSecrets } from './litellm-secrets.ts';
 /** What LiteLLM keeps in PostgreSQL, by table; columns that its version does not have are absent. */
 export interface LiteLlmRows {
   tables: Readonly<Record<LiteLlmTable, readonly JsonObject[]>>;
+  /** Its other tables that have rows, and how many; `rowsMax` stands for more too. */
+  others: readonly { table: string; rows: number }[];
   /** Whether some values could not be decrypted, since no key was given or it was another one. */
   sealed: boolean;
 }
@@ -20,9 +22,12 @@ const tables = [
   'LiteLLM_OrganizationTable',
   'LiteLLM_ProjectTable',
   'LiteLLM_TeamMembership',
+  'LiteLLM_OrganizationMembership',
   'LiteLLM_EndUserTable',
   'LiteLLM_TagTable',
   'LiteLLM_AccessGroupTable',
+  'LiteLLM_ModelTable',
+  'LiteLLM_DeprecatedVerificationToken',
 ] as const;
 
 export type LiteLlmTable = (typeof tables)[number];
@@ -46,7 +51,8 @@ export async function readLiteLlmDatabase(url: string, saltKey: string | null): 
     try {
       const found = {} as Record<LiteLlmTable, JsonObject[]>;
       for (const table of tables) found[table] = await rowsOf(transaction.run, schema, table);
-      return await withOpenedSecrets(found, saltKey);
+      const others = await otherTables(transaction.run, schema);
+      return { ...(await withOpenedSecrets(found, saltKey)), others };
     } finally {
       await transaction.end('rollback');
     }
@@ -55,9 +61,31 @@ export async function readLiteLlmDatabase(url: string, saltKey: string | null): 
   }
 }
 
+async function otherTables(run: Run, schema: string): Promise<LiteLlmRows['others']> {
+  const known: readonly string[] = tables;
+  const all = await run<{ table: string }>(
+    `SELECT table_name AS "table" FROM information_schema.tables
+     WHERE table_schema = $1 AND table_type = 'BASE TABLE' AND table_name LIKE 'LiteLLM\\_%' ORDER BY 1`,
+    [schema],
+  );
+  const others: { table: string; rows: number }[] = [];
+  for (const { table } of all.rows.filter((one) => !known.includes(one.table))) {
+    const counted = await run<{ rows: string }>(
+      `SELECT count(*) AS rows FROM (SELECT 1 FROM ${named(schema, table)} LIMIT ${rowsMax}) AS found`,
+    );
+    const rows = Number(counted.rows[0]!.rows);
+    if (rows > 0) others.push({ table, rows });
+  }
+  return others;
+}
+
+function named(schema: string, table: string): string {
+  return `"${schema.replaceAll('"', '""')}"."${table.replaceAll('"', '""')}"`;
+}
+
 /** As JSON, so that no column has to be there. */
 async function rowsOf(run: Run, schema: string, table: LiteLlmTable): Promise<JsonObject[]> {
-  const name = `"${schema.replaceAll('"', '""')}"."${table}"`;
+  const name = named(schema, table);
   const there = await run<{ found: string | null }>('SELECT to_regclass($1) AS found', [name]);
   if (there.rows[0]?.found == null) return [];
   const oldestFirst = "to_jsonb(t)->>'created_at' NULLS FIRST, to_jsonb(t)::text";
@@ -70,7 +98,7 @@ async function rowsOf(run: Run, schema: string, table: LiteLlmTable): Promise<Js
 async function withOpenedSecrets(
   found: Record<LiteLlmTable, JsonObject[]>,
   saltKey: string | null,
-): Promise<LiteLlmRows> {
+): Promise<Omit<LiteLlmRows, 'others'>> {
   const open = await openLiteLlmSecrets(saltKey);
   let sealed = false;
   for (const [table, column] of [

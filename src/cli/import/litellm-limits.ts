@@ -10,6 +10,18 @@ const windows = [
   { name: 'month', seconds: 30 * dayS, spans: '30 days' },
 ] as const;
 
+type WindowName = (typeof windows)[number]['name'];
+type Budget = Partial<Record<WindowName, number>>;
+
+/** As a plan or a key has them. */
+export interface Limits {
+  rpm?: number;
+  tpm?: number;
+  concurrency?: number;
+  /** USD. */
+  budget?: Budget;
+}
+
 const unitS: Readonly<Record<string, number>> = { s: 1, m: 60, h: hourS, d: dayS, w: 7 * dayS, mo: 30 * dayS };
 const words: Readonly<Record<string, string>> = { hourly: '1h', daily: '1d', weekly: '7d', monthly: '30d' };
 
@@ -21,8 +33,8 @@ const perMinuteMax = 1_000_000_000;
  * Rates and budgets of a row of LiteLLM's, as a plan or the limits of a key have them. Budgets become rolling windows:
  * of the same span where there is one, else of the next longer one with the same spending over time.
  */
-export function limitsOf(row: JsonObject, path: Path, notes: Notes): JsonObject {
-  const limits: JsonObject = {};
+export function limitsOf(row: JsonObject, path: Path, notes: Notes): Limits {
+  const limits: Limits = {};
   for (const [column, member] of [
     ['tpm_limit', 'tpm'],
     ['rpm_limit', 'rpm'],
@@ -33,21 +45,32 @@ export function limitsOf(row: JsonObject, path: Path, notes: Notes): JsonObject 
     limits[member] = Math.min(perMinuteMax, Math.max(1, Math.round(value)));
     if (value < 1) notes.add([...path, column], 'becomes 1: a limit is at least 1 here; suspend the account instead');
   }
-  const budget: Record<string, number> = {};
-  for (const { max, duration, at } of budgetsOf(row, path)) {
-    const { window, usd } = budgetWindow(max, duration, at, notes);
-    budget[window] = Math.min(usd, budget[window] ?? usd);
+  const budgets = budgetsOf(row, path).map(({ max, duration, at }) => ({
+    budget: budgetOf(max, duration, at, notes),
+  }));
+  return tightest([limits, ...budgets]);
+}
+
+/** What all of them allow. */
+export function tightest(all: readonly Limits[]): Limits {
+  const limits: Limits = {};
+  for (const member of ['tpm', 'rpm', 'concurrency'] as const) {
+    const least = leastOf(all.map((one) => one[member]));
+    if (least !== undefined) limits[member] = least;
   }
   // A shorter window that allows more than a longer one could never be used.
-  for (const [shorter, longer] of [
-    ['week', 'month'],
-    ['5h', 'week'],
-    ['5h', 'month'],
-  ] as const) {
-    const [short, long] = [budget[shorter], budget[longer]];
-    if (short !== undefined && long !== undefined && short > long) budget[shorter] = long;
-  }
-  return Object.keys(budget).length === 0 ? limits : { ...limits, budget };
+  const budget = windows.flatMap(({ name }, at) => {
+    if (all.every((one) => one.budget?.[name] === undefined)) return [];
+    const longer = windows.slice(at).flatMap((window) => all.map((one) => one.budget?.[window.name]));
+    return [[name, leastOf(longer)]];
+  });
+  if (budget.length > 0) limits.budget = Object.fromEntries(budget);
+  return limits;
+}
+
+function leastOf(values: readonly (number | undefined)[]): number | undefined {
+  const given = values.filter((value) => value !== undefined);
+  return given.length === 0 ? undefined : Math.min(...given);
 }
 
 function budgetsOf(row: JsonObject, path: Path) {
@@ -61,18 +84,18 @@ function budgetsOf(row: JsonObject, path: Path) {
   );
 }
 
-function budgetWindow(max: number, duration: string | null, at: Path, notes: Notes): { window: string; usd: number } {
+function budgetOf(max: number, duration: string | null, at: Path, notes: Notes): Budget {
   const seconds = duration === null ? null : secondsOf(duration);
   const month = windows[2];
   if (seconds === null) {
     const for_ = duration === null ? 'without an end' : `for ${duration}`;
     notes.add(at, `USD ${max} ${for_} become USD ${max} in any ${month.spans}: budgets are rolling windows here`);
-    return { window: month.name, usd: Math.min(budgetUsdMax, max) };
+    return { [month.name]: Math.min(budgetUsdMax, max) };
   }
   const window = windows.find((one) => seconds <= one.seconds) ?? month;
   const usd = Math.min(budgetUsdMax, Math.round(max * (window.seconds / seconds) * 1e6) / 1e6);
   if (window.seconds !== seconds) notes.add(at, `USD ${max} for ${duration} become USD ${usd} in any ${window.spans}`);
-  return { window: window.name, usd };
+  return { [window.name]: usd };
 }
 
 /** `30d`, `1mo`, `weekly`; null where it is none. */

@@ -70,6 +70,8 @@ const known: ReadonlySet<string> = new Set([
   ...pricesOfLiteLlm,
   ...capabilities.map(([name]) => name),
   ...['id', 'mode', 'base_model', 'max_tokens', 'max_input_tokens', 'max_output_tokens', 'output_vector_size'],
+  // Keys and plans list the models of their groups.
+  'access_groups',
   // Members of LiteLLM's own bookkeeping.
   ...['db_model', 'description', 'metadata', 'created_at', 'updated_at', 'created_by', 'updated_by', 'key', 'version'],
 ]);

@@ -85,3 +85,7 @@ export function listOfTexts(value: unknown): string[] {
   const list = Array.isArray(value) ? value : [value];
   return list.filter((one): one is string => typeof one === 'string');
 }
+
+export function textOr(value: unknown, otherwise: string): string {
+  return typeof value === 'string' && value !== '' ? value : otherwise;
+}

@@ -1,0 +1,95 @@
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { type LiteLlmRows, type LiteLlmTable, rowsMax } from './litellm-database.ts';
+import type { Notes, Path } from './notes.ts';
+
+/** Columns that say more than a key, a team or a user can here. */
+const columns: Readonly<Record<string, string>> = {
+  model_max_budget: 'a budget counts for all models here; tier_limits of a plan bound groups of models',
+  model_rpm_limit: 'rates count for all models of an account',
+  model_tpm_limit: 'rates count for all models of an account',
+  budget_fallbacks: 'a spent budget refuses requests here',
+  tpd_limit: 'there is no limit of tokens a day; plans have tokens in 5 hours, 7 and 30 days',
+  soft_budget: 'plans.NAME.notify tells a webhook when a window fills up',
+  aliases: 'names of models are the same for all keys',
+  config: 'a key has no configuration of its own',
+  router_settings: 'routing is the same for all keys',
+  permissions: 'a key has no such permissions here',
+  allowed_routes: 'a key opens all of /v1',
+  auto_rotate: 'keys do not change by themselves',
+  policies: 'there are no policies',
+  object_permission_id: 'MCP servers, agents and stores are not allowed by key here',
+};
+
+/** Members of `metadata` that change what LiteLLM does. */
+const metadataMembers: Readonly<Record<string, string>> = {
+  model_rpm_limit: 'rates count for all models of an account',
+  model_tpm_limit: 'rates count for all models of an account',
+  guardrails: 'there are no guardrails',
+  tags: 'callers send x-culvert-tag',
+  logging: '/metrics and the ledger have what callbacks got',
+};
+
+/** Tables of what happened, and of work that LiteLLM does by itself. */
+const history =
+  /Spend|Log|Daily|Deleted|Cron|Health|Notification|Invitation|Session|State|Heartbeat|Eval|Workflow|Run$|Worker|Baseline|Settlement|Lens|Retired|Telemetry|Verified|Identity/;
+
+/** Notes what a row says beyond what has a place here. */
+export function noteLeftOut(row: JsonObject, path: Path, notes: Notes): void {
+  const metadata = isObject(row.metadata) ? row.metadata : {};
+  for (const [of, at, reasons] of [
+    [row, path, columns],
+    [metadata, [...path, 'metadata'], metadataMembers],
+  ] as const) {
+    for (const [name, why] of Object.entries(reasons)) {
+      if (!isEmpty(of[name])) notes.add([...at, name], `not carried over: ${why}`);
+    }
+  }
+}
+
+/** Notes tables whose rows have no counterpart. `users`: ids of those who became accounts. */
+export function noteOtherTables({ tables, others }: LiteLlmRows, users: ReadonlySet<unknown>, notes: Notes): void {
+  const say = (table: LiteLlmTable, rows: readonly JsonObject[], why: string) => {
+    if (rows.length > 0) notes.add([table], `${rows.length} not carried over: ${why}`);
+  };
+  const bounded = ({ budget_id: id, blocked, allowed_model_region: region }: JsonObject) =>
+    id != null || blocked === true || region != null;
+  say(
+    'LiteLLM_EndUserTable',
+    tables.LiteLLM_EndUserTable.filter(bounded),
+    'the user of a request has no budget, and is not blocked; give each a key where that matters',
+  );
+  say(
+    'LiteLLM_OrganizationMembership',
+    tables.LiteLLM_OrganizationMembership.filter(bounded),
+    'people in an organization have no budgets; keys have',
+  );
+  say(
+    'LiteLLM_ModelTable',
+    tables.LiteLLM_ModelTable.filter((row) => !isEmpty(row.aliases)),
+    'these are names that teams have for models; names are the same for all accounts',
+  );
+  const isAdmin = ({ user_role: role }: JsonObject) => String(role).startsWith('proxy_admin');
+  const admins = tables.LiteLLM_UserTable.filter(isAdmin);
+  say('LiteLLM_UserTable', admins, 'people who administer log in as operators');
+  const limited = ['max_budget', 'tpm_limit', 'rpm_limit', 'max_parallel_requests'];
+  const keyless = tables.LiteLLM_UserTable.filter(
+    (row) => !users.has(row.user_id) && !isAdmin(row) && limited.some((column) => row[column] != null),
+  );
+  say('LiteLLM_UserTable', keyless, 'these people have limits, and no key outside of teams to which they apply');
+  for (const { table, rows } of others) {
+    if (!history.test(table)) notes.add([table], `${rows} not carried over: Culvert has no place for them`);
+  }
+  for (const [table, rows] of Object.entries(tables)) {
+    if (rows.length >= rowsMax) notes.add([table], `only its ${rowsMax} oldest rows are read`);
+  }
+}
+
+/** A row without what is empty in it: null, false, `{}` and `[]`, as Prisma fills columns that say nothing. */
+export function filled(row: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => !isEmpty(value)));
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === '' || value === false) return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}
