@@ -1,33 +1,16 @@
 import { z } from 'zod';
-import type { KeptRow } from '../auth/account-store.ts';
-import { fragmentKey } from '../config/merge-kept.ts';
-import { redactPart, secretMark } from '../config/redact.ts';
-import type { McpServerConfig } from '../config/schema.ts';
+import { secretMark } from '../config/redact.ts';
 import { mcpServerName, mcpUrlServerSchema } from '../config/schema-mcp.ts';
 import { invalid } from '../kernel/failure.ts';
-import type { UpstreamServer } from '../mcp/upstream-server.ts';
-import { listOf, noQuery, pageFields, timeField } from './fields.ts';
-import { type KeptRecords, rowIn } from './kept.ts';
-import { keptFields, shownKept } from './kept-fields.ts';
+import { listOf, noQuery, pageFields } from './fields.ts';
+import type { KeptRecords } from './kept.ts';
 import { creation, patching, patchSchema, refuseUnreadHeaders, removal, versionQuery } from './kept-row.ts';
+import { mcpLoginOperations } from './mcp-logins.ts';
+import { nameOf, shownSchema, shownServer, shownServers } from './mcp-server-shown.ts';
 import type { Members } from './merge-patch.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import { inOrderOf, pageByText } from './page.ts';
 import type { AdminParts } from './parts.ts';
-
-const shownSchema = z.object({
-  name: z.string(),
-  transport: z.enum(['http', 'program']),
-  url: z.string().nullable().describe('Without user, password and query; null for a program.'),
-  status: z.enum(['up', 'down', 'unknown']).describe('As the last look found it; unknown: nobody has looked yet.'),
-  why: z.string().nullable().describe('Why it is down.'),
-  checked_at: timeField.nullable(),
-  again_at: timeField.nullable().describe('When it is asked again; null while it is up.'),
-  sessions: z.int().describe('Keys that have a session with it.'),
-  tools: z.array(z.string()).describe('Its tools, under its own names.'),
-  ...keptFields,
-});
-export type McpServerReply = z.output<typeof shownSchema>;
 
 const newServer = mcpUrlServerSchema.extend({
   name: mcpServerName.describe('It stands before the names of its tools.'),
@@ -35,10 +18,7 @@ const newServer = mcpUrlServerSchema.extend({
 
 /** `/mcp-servers`: MCP servers elsewhere. Those that are programs stand in the file alone. */
 export function mcpServerOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
-  const show = async (name: string) => {
-    const shown = (await shownServers(parts, kept)).find((server) => server.name === name);
-    return shown ?? refuse({ kind: 'not-found', message: `There is no MCP server '${name.slice(0, 64)}'.` });
-  };
+  const show = (name: string) => shownServer(parts, kept, name);
   const changeOf = (name: string, version: number | undefined, actor: string) =>
     ({ kind: 'mcp', name, version, actor, show: () => show(name) }) as const;
 
@@ -108,6 +88,7 @@ export function mcpServerOperations(parts: AdminParts, kept: KeptRecords): Opera
       async run({ params, query, operator: { name: actor } }) {
         const shown = await show(params.name);
         await kept.change(changeOf(params.name, query.version, actor), removal);
+        await parts.mcpGrants.remove(params.name);
         return shown;
       },
     }),
@@ -124,52 +105,8 @@ export function mcpServerOperations(parts: AdminParts, kept: KeptRecords): Opera
         return show(params.name);
       },
     }),
+    ...mcpLoginOperations(parts, show),
   ];
-}
-
-type ShownServer = z.input<typeof shownSchema>;
-
-function nameOf({ name }: ShownServer): string {
-  return name;
-}
-
-async function shownServers(parts: AdminParts, kept: KeptRecords): Promise<ShownServer[]> {
-  const rows = await kept.rows();
-  const inForce = parts.snapshot().config.mcp.servers;
-  const unused = rows.kept.filter(({ kind, name }) => kind === 'mcp' && !Object.hasOwn(inForce, name));
-  return [
-    ...Object.entries(inForce).map(([name, config]) => {
-      const row = rowIn(rows, 'mcp', name);
-      const isKept = row !== null && !parts.setup.report().shadowed.has(fragmentKey(row));
-      return shown(parts, name, config, parts.mcp?.get(name), isKept ? 'kept' : 'file', row);
-    }),
-    ...unused.map((row) => shown(parts, row.name, row.definition, undefined, 'kept', row)),
-  ];
-}
-
-function shown(
-  parts: AdminParts,
-  name: string,
-  { url, command }: Pick<McpServerConfig, 'url' | 'command'>,
-  server: UpstreamServer | undefined,
-  source: 'file' | 'kept',
-  row: KeptRow | null,
-): ShownServer {
-  const { clock } = parts;
-  const at = (monotonicMs: number) => new Date(clock.wallMs() + monotonicMs - clock.monotonicMs()).toISOString();
-  const standing = server?.standing ?? { at: 'unknown' };
-  return {
-    name,
-    transport: command === undefined ? 'http' : 'program',
-    url: url === undefined ? null : (redactPart({ url }) as { url: string }).url,
-    status: standing.at,
-    why: standing.at === 'down' ? `It ${standing.why.message}.` : null,
-    checked_at: standing.at === 'unknown' ? null : at(standing.checkedMs),
-    again_at: standing.at === 'down' ? at(standing.againMs) : null,
-    sessions: server?.sessions ?? 0,
-    tools: server?.offered.tools.map((tool) => tool.name) ?? [],
-    ...shownKept(parts, source, row),
-  };
 }
 
 /** Secrets that nobody may read must not be sent to an address that the changer chooses either. */
@@ -178,7 +115,8 @@ function refuseToSendElsewhere(before: Members, after: Members, patch: Members):
   const issuerMoved = oauth?.issuer !== (before.oauth as Members | undefined)?.issuer;
   if (oauth !== undefined && (issuerMoved || before.url !== after.url)) {
     const { client_secret: sent = secretMark } = (patch.oauth ?? {}) as Members;
-    if (before.oauth !== undefined && sent === secretMark) {
+    const { client_secret: given } = (before.oauth ?? {}) as Members;
+    if (given !== undefined && oauth.client_secret !== undefined && sent === secretMark) {
       const message = 'oauth.client_secret: it was given for another address. Send its value too, or null for oauth';
       refuse(invalid('oauth.client_secret', message));
     }

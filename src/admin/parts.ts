@@ -10,6 +10,8 @@ import type { Health } from '../inference/routing/health.ts';
 import type { Transport } from '../inference/transport/upstream-call.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Sealer } from '../kernel/seal.ts';
+import type { McpGrants } from '../mcp/grants.ts';
+import type { McpLogins } from '../mcp/logins.ts';
 import type { UpstreamServers } from '../mcp/upstream-servers.ts';
 import type { Counters } from '../metering/counters.ts';
 import type { Ledger } from '../metering/ledger.ts';
@@ -39,7 +41,9 @@ export interface AdminParts {
   /** Engines of web search. */
   engines: EngineOperator;
   /** MCP servers elsewhere; null where no server runs. */
-  mcp: Pick<UpstreamServers, 'get'> | null;
+  mcp: (Pick<UpstreamServers, 'get'> & Pick<McpLogins, 'begin'>) | null;
+  /** What operators' logins at MCP servers gave. */
+  mcpGrants: Pick<McpGrants, 'list' | 'remove' | 'reseal'>;
   /** Sessions of the dashboard; null when no server runs, or it has none. */
   sessions: Sessions | null;
   /** The configuration file as messages name it; null when there is none. */

@@ -13,7 +13,9 @@ const rotatedSchema = z.object({
     .describe(
       'Where the secret comes from. storage.secret is changed in the configuration; the data folder got a new one.',
     ),
-  resealed: z.int().describe('Number of credentials and definitions that the current secret sealed.'),
+  resealed: z
+    .int()
+    .describe('Number of credentials, definitions and logins at MCP servers that the current secret sealed.'),
   left: z.array(z.string()).describe('Names that no secret known here opens, such as provider acme or acme#k1.'),
   earlier: z.enum(['remembered', 'forgotten', 'none']).describe('Whether earlier secrets still open what they sealed.'),
 });
@@ -46,20 +48,23 @@ export function secretOperations(parts: AdminParts, records: Records, kept: Kept
       reply: rotatedSchema,
       async run({ body, operator }) {
         if (secrets.source === 'data folder') secrets.renew();
+        const logins = await parts.mcpGrants.reseal();
         for (let tries = 1; ; tries++) {
-          const { changes, left } = resealed(parts, await kept.rows());
+          const { changes, left: leftOfRows } = resealed(parts, await kept.rows());
+          const left = [...leftOfRows, ...logins.left.map((name) => `login ${name}`)];
+          const count = changes.length + logins.resealed;
           const done = await records.apply(changes, {
             atMs: parts.clock.wallMs(),
             actor: operator.name,
             action: 'secret.rotate',
             subject: secrets.source,
             before: null,
-            after: { resealed: changes.length, left, forget: body.forget },
+            after: { resealed: count, left, forget: body.forget },
           });
           if (done === 'done') {
             if (body.forget && left.length === 0 && secrets.source === 'data folder') secrets.forgetEarlier();
             const earlier = secrets.earlier() > 0 ? 'remembered' : body.forget ? 'forgotten' : 'none';
-            return { source: secrets.source, resealed: changes.length, left, earlier } as const;
+            return { source: secrets.source, resealed: count, left, earlier } as const;
           }
           if (tries === triesMax)
             refuse({ kind: 'conflict', message: 'Others keep changing the providers. Try again.' });

@@ -17,12 +17,41 @@ export const mcpServerName = z
 
 const oauthSchema = z
   .strictObject({
-    issuer: httpUrl().describe('The authorization server, as the MCP server names it. The secret is sent to no other.'),
-    client_id: z.string().min(1).max(500).describe('The client that is registered there.'),
-    client_secret: secret().describe('Its secret.'),
-    scope: z.string().min(1).max(2_000).optional().describe('Scopes of the tokens, with spaces between them.'),
+    grant: z
+      .enum(['client_credentials', 'authorization_code'])
+      .default('client_credentials')
+      .describe(
+        'How Culvert gets tokens: as a client with a secret, or by an operator’s login (`culvert mcp-servers login`).',
+      ),
+    issuer: httpUrl()
+      .optional()
+      .describe(
+        'The authorization server, as the MCP server names it. The secret is sent to no other. A login without one takes the server that the MCP server names.',
+      ),
+    client_id: z
+      .string()
+      .min(1)
+      .max(500)
+      .optional()
+      .describe('The client that is registered there. A login without one registers a client.'),
+    client_secret: secret().optional().describe('Its secret.'),
+    scope: z
+      .string()
+      .min(1)
+      .max(2_000)
+      .optional()
+      .describe('Scopes of the tokens, with spaces between them. Default of a login: those that the MCP server names.'),
   })
-  .describe('Tokens by OAuth 2.1 (client credentials), which Culvert renews, for the url.');
+  .refine(
+    ({ grant, issuer, client_id, client_secret }) =>
+      grant === 'authorization_code' || [issuer, client_id, client_secret].every((one) => one !== undefined),
+    { error: 'client_credentials need issuer, client_id and client_secret; for a login set grant: authorization_code' },
+  )
+  .refine(({ issuer, client_id, client_secret }) => client_secret === undefined || (issuer && client_id), {
+    error: 'a client_secret needs issuer and client_id',
+    path: ['client_secret'],
+  })
+  .describe('Tokens by OAuth 2.1, which Culvert renews, for the url.');
 
 const oftenSet = {
   headers: headersSchema('Headers sent with every message to the url.'),

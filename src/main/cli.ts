@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { createAdminApi } from '../admin/create-admin-api.ts';
 import { type AccountStore, nothingStored, type Stored } from '../auth/account-store.ts';
+import type { McpGrantStore } from '../auth/mcp-grant-store.ts';
 import type { CliParts, StoreFacts } from '../cli/parts.ts';
 import { checkConfigText } from '../config/check.ts';
 import { configText } from '../config/load.ts';
@@ -15,6 +16,8 @@ import { createTransport } from '../inference/transport/send.ts';
 import type { Transport } from '../inference/transport/upstream-call.ts';
 import { systemClock as clock } from '../kernel/clock.ts';
 import { FailureError, invalid } from '../kernel/failure.ts';
+import { createSealer } from '../kernel/seal.ts';
+import { createMcpGrants, mcpGrantsPurpose } from '../mcp/grants.ts';
 import type { Ledger } from '../metering/ledger.ts';
 import { createPlanBook } from '../metering/plan-book.ts';
 import { crashedEvent } from '../metering/quota.ts';
@@ -27,6 +30,7 @@ import { sqliteFacts } from '../stores/sqlite/facts.ts';
 import { readFolderFiles } from '../stores/sqlite/folder-files.ts';
 import { type Damage, damageOf, databasesIn } from '../stores/sqlite/integrity.ts';
 import { openSqliteLedger } from '../stores/sqlite/ledger.ts';
+import { openSqliteMcpGrantStore } from '../stores/sqlite/mcp-grant-store.ts';
 import { migrateDataFolder, pendingMigrations } from '../stores/sqlite/schema-state.ts';
 import { whyUnusable } from '../stores/sqlite/unusable.ts';
 import { createEngineOperator, type EngineOperator } from '../tools/search/engine-operator.ts';
@@ -106,7 +110,7 @@ function damagesOfRows(file: string): Damage[] {
 
 /** Charges nothing and takes no lock (except for embedded vectors): a server may run on the same stores. */
 async function adminApi(config: Config, configFile: string | null, version: string): ReturnType<CliParts['adminApi']> {
-  const { store, ledger, close } = await openForAdmin(config);
+  const { store, ledger, mcpGrants, close } = await openForAdmin(config);
   const { env } = process;
   const secrets = openSecrets(config, openDataFolder(config.storage.data_dir));
   // Lists show what is wrong with stored entries; an entry that cannot be used rejects.
@@ -142,6 +146,11 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     vectors: own.vectors,
     engines: ownEngines(config, snapshot, transport),
     mcp: null,
+    mcpGrants: createMcpGrants({
+      open: async () => mcpGrants,
+      sealer: () => createSealer(secrets.all(), mcpGrantsPurpose),
+      clock,
+    }),
     sessions: null,
     configFile,
     configText: () => configText(configFile),
@@ -174,7 +183,9 @@ function ownEngines(config: Config, { localSearch }: Snapshot, transport: Transp
   return createEngineOperator({ transport, clock, scrub, health: createHealth({ clock }), engines: () => engines });
 }
 
-async function openForAdmin(config: Config): Promise<{ store: AccountStore; ledger: Ledger; close(): Promise<void> }> {
+async function openForAdmin(
+  config: Config,
+): Promise<{ store: AccountStore; ledger: Ledger; mcpGrants: McpGrantStore; close(): Promise<void> }> {
   const options = {
     bootId: randomUUID(),
     clock,
@@ -186,23 +197,28 @@ async function openForAdmin(config: Config): Promise<{ store: AccountStore; ledg
     const folder = openDataFolder(config.storage.data_dir);
     const store = openSqliteAccountStore(folder.culvertDb);
     const ledger = openSqliteLedger({ ...options, file: folder.ledgerDb });
+    const mcpGrants = openSqliteMcpGrantStore(folder.culvertDb);
     return {
       store,
       ledger,
+      mcpGrants,
       async close() {
         await ledger.shutdown();
+        await mcpGrants.close();
         await store.close();
       },
     };
   }
   const { createPostgresAccountStore } = await import('../stores/postgres/account-store.ts');
   const { openPostgresLedger } = await import('../stores/postgres/ledger.ts');
+  const { createPostgresMcpGrantStore } = await import('../stores/postgres/mcp-grant-store.ts');
   const database = await connectPostgres(config);
   await migratePostgres(database);
   const ledger = await openPostgresLedger({ ...options, database, use: 'look' });
   return {
     store: createPostgresAccountStore(database),
     ledger,
+    mcpGrants: createPostgresMcpGrantStore(database),
     async close() {
       await ledger.shutdown();
       await database.close();

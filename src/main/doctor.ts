@@ -9,6 +9,8 @@ import type { HostedFiles } from '../inference/images/hosted-files.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { secretBytesMin } from '../kernel/seal.ts';
+import type { UpstreamServer } from '../mcp/upstream-server.ts';
+import type { UpstreamServers } from '../mcp/upstream-servers.ts';
 import type { SinkStanding } from '../metering/record-delivery.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 
@@ -25,6 +27,7 @@ export function runningFindings({
   troubles,
   sinks,
   files,
+  mcp,
   clock,
 }: {
   folder: DataFolder;
@@ -32,6 +35,7 @@ export function runningFindings({
   troubles(): Readonly<Record<string, string | null>>;
   sinks(): readonly SinkStanding[];
   files: Pick<HostedFiles, 'trouble'>;
+  mcp: Pick<UpstreamServers, 'all'>;
   clock: Clock;
 }): Finding[] {
   const snapshot = now();
@@ -63,12 +67,26 @@ export function runningFindings({
     ...sinks().map(sinkFinding),
     ...(storage.files === 'local' ? [] : [bucketFinding(files.trouble())]),
     ...providerFindings(snapshot, []),
+    ...mcp.all().map(mcpFinding),
   ];
 }
 
 function bucketFinding(trouble: string | null): Finding {
   const fix = 'Correct storage.files or storage.s3. Until then pictures by URL are refused.';
   return trouble === null ? ok('bucket', 'stores pictures by URL') : problem('bucket', trouble, fix);
+}
+
+/** Its tools fail meanwhile; models and keys go on. */
+function mcpFinding({ name, standing }: UpstreamServer): Finding {
+  const check = `mcp ${name}`;
+  if (standing.at === 'unknown') return ok(check, 'nobody has looked yet');
+  if (standing.at === 'up') return ok(check, 'offers its tools');
+  const { reason, message } = standing.why;
+  const fix =
+    reason === 'needs-login'
+      ? `Run \`culvert mcp-servers login ${name}\`, and open the address in a browser.`
+      : 'Look at the server, or at its entry under mcp.servers. Calls of its tools fail meanwhile.';
+  return warning(check, `it ${message}`, fix);
 }
 
 /** Records wait in the ledger, and are gone with `storage.retention`. */

@@ -153,7 +153,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const files = openFiles({ config, books, env, proxyOf, clock, onTrouble, opened });
   const finished = tellFinished(log, metrics, snapshot, aliases);
   const common = { ...upstreams, keptBodies, books, clock, plans, storage, sinks, notices, sendAlert };
-  const { promise: listening, resolve: listens } = Promise.withResolvers<void>();
+  const { promise: listening, resolve: listens } = Promise.withResolvers<string>();
   const shared = { ...common, listening, resolve, proxyOf, log, onTrouble, opened, traces };
   const services = await openServices({ ...shared, files, objects, finished });
   const { server, routes, dashboard } = await openServer({ ...shared, options, services, callers, setup, metrics });
@@ -166,7 +166,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   });
   const url = urlOf(host, address.port);
   books.announce(url);
-  listens();
+  listens(url);
   void notices.start();
   sinks.start();
   opened(sinks.stop);

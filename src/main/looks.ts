@@ -2,6 +2,7 @@ import type { AdminParts } from '../admin/parts.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
+import type { UpstreamServers } from '../mcp/upstream-servers.ts';
 import type { SendAlert } from '../metering/notice-delivery.ts';
 import type { RecordDelivery } from '../metering/record-delivery.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
@@ -25,7 +26,10 @@ export function serverLooks(
     services: Pick<Services, 'files'>;
     sendAlert: SendAlert;
   },
-  parts: { folder: DataFolder; clock: Clock; version: string } & Pick<AdminParts, 'snapshot' | 'troubles'>,
+  parts: { folder: DataFolder; mcp: Pick<UpstreamServers, 'all'>; clock: Clock; version: string } & Pick<
+    AdminParts,
+    'snapshot' | 'troubles'
+  >,
 ): Pick<AdminParts, 'bodies' | 'findings' | 'capabilities' | 'backup' | 'tryAlert'> {
   const { folder, clock, version, snapshot } = parts;
   let download: ReturnType<typeof createBackupDownload> | null = null;

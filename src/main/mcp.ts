@@ -1,8 +1,16 @@
+import type { AdminParts } from '../admin/parts.ts';
+import { isLoopback } from '../config/loopback-host.ts';
+import { createClientAddress } from '../http/client-address.ts';
 import type { Route } from '../http/exchange.ts';
 import { mcpRoutes } from '../http/routes/mcp.ts';
+import { mcpCallbackPath, mcpLoginRoute } from '../http/routes/mcp-login.ts';
 import { mcpUpstreamRoutes } from '../http/routes/mcp-upstream.ts';
 import { createToolMeter } from '../inference/metered/meter-tools.ts';
+import { invalid } from '../kernel/failure.ts';
+import { createSealer } from '../kernel/seal.ts';
+import { createMcpGrants, mcpGrantsPurpose } from '../mcp/grants.ts';
 import { createGuardedServers, type GuardedServers } from '../mcp/guarded-servers.ts';
+import { createMcpLogins } from '../mcp/logins.ts';
 import { createUpstreamServers, type UpstreamServers } from '../mcp/upstream-servers.ts';
 import { mayUseMcp } from '../metering/plan-book.ts';
 import { createUpstreamTools, type UpstreamTools } from '../tools/mcp/upstream-tools.ts';
@@ -10,6 +18,8 @@ import type { RoutesParts } from './routes.ts';
 
 export interface OpenedMcp {
   servers: UpstreamServers;
+  /** What operators do with them. */
+  operated: Pick<AdminParts, 'mcp' | 'mcpGrants'>;
   /** What callers may use of them. */
   upstream: UpstreamTools;
   /** Servers that callers name by URL. */
@@ -19,18 +29,25 @@ export interface OpenedMcp {
   close(): Promise<void>;
 }
 
-type McpParts = Pick<RoutesParts, 'options' | 'services' | 'callers' | 'proxyOf' | 'resolve' | 'onUnexpected'>;
+type McpParts = Pick<
+  RoutesParts,
+  'options' | 'services' | 'books' | 'callers' | 'proxyOf' | 'resolve' | 'listening' | 'onUnexpected'
+>;
 
 /** `/mcp`, and the MCP servers of the configuration behind it. */
-export function openMcp({ options, services, callers, proxyOf, resolve, onUnexpected }: McpParts): OpenedMcp {
+export function openMcp(parts: McpParts): OpenedMcp {
+  const { options, services, books, callers, proxyOf, resolve, onUnexpected } = parts;
   const { version, log } = options;
   const { clock, admission, snapshot } = services;
   const { plans } = callers;
+  const config = () => snapshot().config;
+  const rules = () => config().fetch;
+  const sealer = () => createSealer(books.secrets.all(), mcpGrantsPurpose);
+  const grants = createMcpGrants({ open: books.stores.mcpGrants, sealer, clock });
+  const shared = { config, grants, rules, resolve, proxyOf, clock };
   const servers = createUpstreamServers({
-    config: () => snapshot().config,
-    proxyOf,
+    ...shared,
     version,
-    clock,
     onTurn(server, standing) {
       if (standing.at === 'down') log.warn({ server, reason: standing.why.message }, 'an MCP server is down');
       else log.info({ server }, 'an MCP server is up');
@@ -40,15 +57,44 @@ export function openMcp({ options, services, callers, proxyOf, resolve, onUnexpe
     servers,
     mayUse: (principal, server, name) => mayUseMcp(plans().plan(principal.plan), principal, server, name),
   });
-  const rules = () => snapshot().config.fetch;
+  const logins = createMcpLogins({ ...shared, redirectUri: () => redirectUri(parts) });
+
+  async function finish(params: URLSearchParams) {
+    const finished = await logins.finish(params);
+    if (finished === null) return null;
+    const { server, by, issuer, scope } = finished;
+    const audit = { atMs: clock.wallMs(), actor: by, action: 'mcp.login', subject: server, before: null };
+    await books.stores.accounts.apply([], { ...audit, after: { issuer, scope } });
+    await servers.get(server)?.look();
+    return finished;
+  }
+
   return {
     servers,
+    operated: { mcp: { ...servers, ...logins }, mcpGrants: grants },
     upstream,
     guarded: createGuardedServers({ rules, resolve, version }),
     routes: (all) => [
       ...mcpRoutes({ routes: all, admission, clock, version, upstream, onUnexpected }),
       ...mcpUpstreamRoutes({ upstream, meter: createToolMeter(services) }),
+      mcpLoginRoute({
+        finish,
+        addressOf: createClientAddress(() => config().server.trusted_proxies),
+        clock,
+        tally: books.stores.tally,
+      }),
     ],
     close: servers.close,
   };
+}
+
+/** Where a browser comes back from a login. A server for this machine alone has an address of its own. */
+async function redirectUri({ services, listening }: Pick<McpParts, 'services' | 'listening'>) {
+  const { host, public_url } = services.snapshot().config.server;
+  if (public_url === undefined && !isLoopback(host)) {
+    const message =
+      'The browser has to come back here. Set server.public_url to the address where browsers reach Culvert.';
+    return invalid(null, message);
+  }
+  return (public_url ?? (await listening)).replace(/\/+$/, '') + mcpCallbackPath;
 }

@@ -80,8 +80,8 @@ export interface RoutesParts {
   draining(): boolean;
   /** Requests whose handlers run. */
   running(): number;
-  /** Resolves when the server listens: what nobody waits for begins then. */
-  listening: Promise<void>;
+  /** Its address on this machine, once the server listens: what nobody waits for begins then. */
+  listening: Promise<string>;
   onTrouble(message: string): void;
   onUnexpected(error: unknown, requestId: string, trace: Trace | null): void;
   /** Called at once with how each part is closed. */
@@ -150,14 +150,14 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
         transport,
         vectors: async () => createVectorOperator(vectors.store),
         engines: tools.engines,
-        mcp: mcp.servers,
+        ...mcp.operated,
         sessions: parts.dashboard?.sessions ?? null,
         configFile: options.configFile,
         configText: options.configText,
         checkConfig: options.checkConfig,
         reload: options.reload,
         troubles,
-        ...serverLooks(parts, { folder, snapshot, troubles, clock, version }),
+        ...serverLooks(parts, { folder, snapshot, mcp: mcp.servers, troubles, clock, version }),
         onStoreError: (error) => log.error({ error: String(error) }, 'the admin API could not ask a store'),
       }),
     );

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AccountStore } from '../auth/account-store.ts';
+import type { McpGrantStore } from '../auth/mcp-grant-store.ts';
 import type { ProviderObjectStore } from '../auth/provider-object-store.ts';
 import type { SessionStore } from '../auth/session-store.ts';
 import type { Config } from '../config/schema.ts';
@@ -31,6 +32,7 @@ import { createPostgresCrawlStore } from '../stores/postgres/crawl-store.ts';
 import { placeOf } from '../stores/postgres/database.ts';
 import { takeLease, takeNoLease } from '../stores/postgres/lease.ts';
 import { openPostgresLedger } from '../stores/postgres/ledger.ts';
+import { createPostgresMcpGrantStore } from '../stores/postgres/mcp-grant-store.ts';
 import { createPostgresNoticeStore } from '../stores/postgres/notice-store.ts';
 import { openPostgres } from '../stores/postgres/open.ts';
 import { createPostgresPageStore } from '../stores/postgres/page-store.ts';
@@ -49,6 +51,7 @@ import { openSqliteCrawlStore } from '../stores/sqlite/crawl-store.ts';
 import { type DataFolder, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
 import { naming } from '../stores/sqlite/database.ts';
 import { openSqliteLedger } from '../stores/sqlite/ledger.ts';
+import { openSqliteMcpGrantStore } from '../stores/sqlite/mcp-grant-store.ts';
 import { openSqliteNoticeStore } from '../stores/sqlite/notice-store.ts';
 import { createSqlitePageThread } from '../stores/sqlite/page-thread.ts';
 import { openSqliteProviderObjectStore } from '../stores/sqlite/provider-object-store.ts';
@@ -83,6 +86,8 @@ export interface Stores {
   responsesKept(): boolean;
   /** Who is logged in to the dashboard; opened when the first is. */
   sessions(): Promise<SessionStore>;
+  /** Logins at MCP servers; opened when one of these is first asked. */
+  mcpGrants(): Promise<McpGrantStore>;
   /** Registry of vector collections, for engines that keep them elsewhere; opened on demand. */
   vectorRegistry(): Promise<VectorRegistry>;
   /** Pages that the web tools have read; opened when the first is kept or asked for. */
@@ -145,6 +150,7 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
   const alerts = naming(folder.culvertDb, () => openSqliteAlertStore(folder.culvertDb));
   let registry: SqliteVectorRegistry | null = null;
   let sessions: SessionStore | null = null;
+  let mcpGrants: McpGrantStore | null = null;
   const pages = createSqlitePageThread(join(folder.path, 'pages.db'));
   const crawlDb = join(folder.path, 'crawl.db');
   let crawls: CrawlStore | null = null;
@@ -178,6 +184,10 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
       sessions ??= openSqliteSessionStore(folder.culvertDb);
       return sessions;
     },
+    async mcpGrants() {
+      mcpGrants ??= openSqliteMcpGrantStore(folder.culvertDb);
+      return mcpGrants;
+    },
     async vectorRegistry() {
       registry ??= openSqliteVectorRegistry(folder.culvertDb);
       return registry;
@@ -209,6 +219,7 @@ async function openEmbedded({ folder, clock, order, onTrouble }: StoreOptions): 
       await batches?.close();
       await registry?.close();
       await sessions?.close();
+      await mcpGrants?.close();
       await accounts.close();
     },
   };
@@ -302,6 +313,7 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
     }),
     batchesKept: () => true,
     sessions: async () => createPostgresSessionStore(database),
+    mcpGrants: async () => createPostgresMcpGrantStore(database),
     vectorRegistry: async () => createPostgresVectorRegistry(database),
     ledger,
     counters,

@@ -15,7 +15,7 @@ export interface VectorsOptions {
   proxyOf: ProxyOf;
   clock: Clock;
   /** Resolves when the server listens; null: there is none. */
-  listening: Promise<void> | null;
+  listening: Promise<unknown> | null;
   /** Bytes that were written, or (negative) removed. */
   onKept(bytes: number): void;
   /** For the operator's log. */

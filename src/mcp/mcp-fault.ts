@@ -1,6 +1,6 @@
 /**
- * `blocked`: the guard refused its address. `unauthorized`: it wants other credentials. `session-lost`: it forgot the
- * session, and a new one may do. `refused`: it answered with an error of the protocol or of HTTP. `broken`: what came is
+ * `blocked`: the guard refused its address. `unauthorized`: it wants other credentials. `needs-login`: it wants tokens
+ * that an operator gets by a login. `session-lost`: it forgot the session, and a new one may do. `refused`: it answered with an error of the protocol or of HTTP. `broken`: what came is
  * no answer. `aborted`: nobody waits any more. `resting`: it is down, and was not asked. `busy`: all its sessions are at
  * work.
  */
@@ -8,6 +8,7 @@ export type McpFaultReason =
   | 'blocked'
   | 'unreachable'
   | 'unauthorized'
+  | 'needs-login'
   | 'session-lost'
   | 'refused'
   | 'timeout'
@@ -29,5 +30,15 @@ export class McpFault {
     this.reason = reason;
     this.message = message;
     this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** A fault that has to pass through the SDK. */
+export class McpFaultError extends Error {
+  readonly fault: McpFault;
+
+  constructor(fault: McpFault) {
+    super(fault.message);
+    this.fault = fault;
   }
 }

@@ -22,7 +22,7 @@ import {
 import { codeOf } from '../inference/transport/transport-error.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { Blocked } from './guarded-connect.ts';
-import { McpFault } from './mcp-fault.ts';
+import { McpFault, McpFaultError } from './mcp-fault.ts';
 import { callInProgress, type McpFetch } from './mcp-fetch.ts';
 import type { Offered } from './offered.ts';
 import { trustingValidator } from './trusting-validator.ts';
@@ -218,7 +218,10 @@ async function within<T>(
 /** Words of a server in a message. */
 const wordsMax = 500;
 
-function faultOf(error: unknown): McpFault {
+/** What a request to an MCP server, or to its authorization server, has come to. */
+export function faultOf(error: unknown): McpFault {
+  if (error instanceof McpFaultError) return error.fault;
+  if (error instanceof Blocked) return new McpFault('blocked', `may not be asked: ${error.message}`);
   if (error instanceof StreamableHTTPError) return faultOfStatus(error.code ?? 0);
   if (error instanceof McpError) {
     if (error.code === ErrorCode.ConnectionClosed) return new McpFault('unreachable', 'closed the connection');
@@ -235,7 +238,7 @@ function faultOf(error: unknown): McpFault {
     );
   }
   const { cause } = error as { cause?: unknown };
-  if (cause instanceof Blocked) return new McpFault('blocked', `may not be asked: ${cause.message}`);
+  if (cause instanceof Blocked) return faultOf(cause);
   if (error instanceof TypeError && cause !== undefined) {
     return new McpFault('unreachable', `could not be reached (${codeOf(cause)})`);
   }

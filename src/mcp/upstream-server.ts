@@ -1,6 +1,6 @@
 import type { McpServerConfig } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { McpFault } from './mcp-fault.ts';
+import { McpFault, type McpFaultReason } from './mcp-fault.ts';
 import type { Offered } from './offered.ts';
 import type { CallBounds, McpSession } from './session.ts';
 
@@ -29,8 +29,12 @@ export interface UpstreamParts {
 const lookEveryMs = 60_000;
 const firstAgainMs = 1_000;
 const lookTimeoutMs = 15_000;
+/** Nobody is asked over the network meanwhile: a look sees whether somebody has logged in, at any replica. */
+const loginLookMs = 1_000;
 /** A session that nobody uses is closed. */
 const idleMs = 10 * 60_000;
+
+const lookedFor: ReadonlySet<McpFaultReason> = new Set(['unreachable', 'unauthorized', 'needs-login']);
 
 interface Held {
   opening: Promise<McpSession | McpFault>;
@@ -84,6 +88,7 @@ export class UpstreamServer {
   ): Promise<T | McpFault> {
     const nowMs = this.#parts.clock.monotonicMs();
     if (this.standing.at === 'down' && nowMs < this.standing.againMs) {
+      if (this.standing.why.reason === 'needs-login') return this.standing.why;
       return new McpFault('resting', `is down (${this.standing.why.message})`, this.standing.againMs - nowMs);
     }
     const endMs = nowMs + this.config.timeout;
@@ -104,7 +109,7 @@ export class UpstreamServer {
         // It did nothing: it did not know the session.
         if (done.reason === 'session-lost' && tries === 1) continue;
         // Our own look decides: a tenant's trouble does not take the server from others.
-        if (done.reason === 'unreachable' || done.reason === 'unauthorized') void this.look();
+        if (lookedFor.has(done.reason)) void this.look();
         return done;
       } finally {
         held.calls -= 1;
@@ -133,7 +138,7 @@ export class UpstreamServer {
     let nextMs = lookEveryMs;
     if (found instanceof McpFault) {
       const failures = before.at === 'down' ? before.failures + 1 : 1;
-      nextMs = Math.min(lookEveryMs, firstAgainMs * 2 ** (failures - 1));
+      nextMs = found.reason === 'needs-login' ? loginLookMs : Math.min(lookEveryMs, firstAgainMs * 2 ** (failures - 1));
       this.standing = { at: 'down', why: found, failures, checkedMs: nowMs, againMs: nowMs + nextMs };
     } else {
       this.offered = found;

@@ -3,8 +3,9 @@ import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.
 import type { Config, McpServerConfig } from '../config/schema.ts';
 import { createConnect } from '../inference/transport/connect.ts';
 import { createLookup } from '../inference/transport/lookup.ts';
-import type { ProxyOf } from '../inference/transport/proxy.ts';
 import type { Clock } from '../kernel/clock.ts';
+import type { AuthorizationFetchParts } from './authorization-fetch.ts';
+import type { McpGrants } from './grants.ts';
 import type { McpFetch } from './mcp-fetch.ts';
 import { type Standing, type UpstreamParts, UpstreamServer } from './upstream-server.ts';
 
@@ -18,10 +19,11 @@ export interface UpstreamServers {
   close(): Promise<void>;
 }
 
-export interface UpstreamServersParts {
+export interface UpstreamServersParts extends AuthorizationFetchParts {
   /** In force; asked at every use. */
   config(): Pick<Config, 'mcp'>;
-  proxyOf: ProxyOf;
+  /** What operators' logins gave. */
+  grants: McpGrants;
   version: string;
   clock: Clock;
   onTurn(server: string, standing: Standing): void;
@@ -61,11 +63,11 @@ export function createUpstreamServers(parts: UpstreamServersParts): UpstreamServ
     const { clock } = parts;
     const onTurn = (standing: Standing) => parts.onTurn(name, standing);
     const sessionsMax = config.command === undefined ? httpSessionsMax : config.processes;
-    return new UpstreamServer({ name, config, ...opener(config), sessionsMax, clock, onTurn });
+    return new UpstreamServer({ name, config, ...opener(name, config), sessionsMax, clock, onTurn });
   }
 
-  function opener(config: McpServerConfig): Pick<UpstreamParts, 'open' | 'release'> {
-    const { version, proxyOf } = parts;
+  function opener(name: string, config: McpServerConfig): Pick<UpstreamParts, 'open' | 'release'> {
+    const { version, proxyOf, grants, clock } = parts;
     const { command, args, env, url, headers, oauth, max_bytes: bytesMax } = config;
     if (command !== undefined) {
       return {
@@ -77,31 +79,46 @@ export function createUpstreamServers(parts: UpstreamServersParts): UpstreamServ
       };
     }
     let http: McpFetch | null = null;
+    let toIssuer: McpFetch | null = null;
     /** One for all sessions, so that they share a token. */
     let authProvider: OAuthClientProvider | undefined;
+    const login = loginOf(config);
+    async function connected(): Promise<McpFetch> {
+      const [{ createMcpFetch }, { createAuthorizationFetch, writtenOrigins }, { withGrantedTokens }] =
+        await Promise.all([
+          import('./mcp-fetch.ts'),
+          import('./authorization-fetch.ts'),
+          import('./granted-tokens.ts'),
+        ]);
+      if (http !== null) return http;
+      // The operator named it: it may stand in the private network.
+      const connectTo = (origin: URL) => createConnect(origin, { lookup, proxy: proxyOf(origin) });
+      http = createMcpFetch({ connectTo, bytesMax });
+      if (login === 'none') return http;
+      toIssuer = createAuthorizationFetch(parts, writtenOrigins(config));
+      const { fetch } = toIssuer;
+      const send = withGrantedTokens({ server: name, url: url!, login, grants, fetch, clock }, http.fetch);
+      http = { ...http, fetch: send };
+      return http;
+    }
     return {
       async open(bounds) {
-        const [{ createMcpFetch }, { openHttpSession }] = await Promise.all([
-          import('./mcp-fetch.ts'),
-          import('./session.ts'),
-        ]);
-        // The operator named it: it may stand in the private network.
-        const connectTo = (origin: URL) => createConnect(origin, { lookup, proxy: proxyOf(origin) });
-        http ??= createMcpFetch({ connectTo, bytesMax });
-        if (oauth !== undefined && authProvider === undefined) {
+        const [{ openHttpSession }, sent] = await Promise.all([import('./session.ts'), connected()]);
+        if (oauth?.grant === 'client_credentials' && authProvider === undefined) {
           const { ClientCredentialsProvider } = await import('@modelcontextprotocol/sdk/client/auth-extensions.js');
           authProvider ??= new ClientCredentialsProvider({
-            clientId: oauth.client_id,
-            clientSecret: oauth.client_secret,
+            clientId: oauth.client_id!,
+            clientSecret: oauth.client_secret!,
             clientName: 'culvert',
-            expectedIssuer: oauth.issuer,
+            expectedIssuer: oauth.issuer!,
             ...(oauth.scope !== undefined && { scope: oauth.scope }),
           });
         }
-        return openHttpSession(new URL(url!), http, { ...bounds, headers, authProvider, version });
+        return openHttpSession(new URL(url!), sent, { ...bounds, headers, authProvider, version });
       },
       async release() {
         await http?.close();
+        await toIssuer?.close();
       },
     };
   }
@@ -129,4 +146,11 @@ export function createUpstreamServers(parts: UpstreamServersParts): UpstreamServ
       await Promise.all([...servers.values()].map((server) => server.close()));
     },
   };
+}
+
+/** `required`: its configuration asks for one. `if-asked`: the server may want one. */
+export function loginOf({ url, oauth, headers }: McpServerConfig): 'required' | 'if-asked' | 'none' {
+  if (url === undefined) return 'none';
+  if (oauth !== undefined) return oauth.grant === 'authorization_code' ? 'required' : 'none';
+  return Object.keys(headers).some((name) => name.toLowerCase() === 'authorization') ? 'none' : 'if-asked';
 }

@@ -15,6 +15,7 @@ export const keptOfAccounts: readonly KeptTable[] = [
   { name: 'plan', order: 'name' },
   { name: 'kept', order: 'kind, name' },
   { name: 'credential', order: 'provider, id' },
+  { name: 'mcp_grant', order: 'server' },
   { name: 'operator', order: 'id' },
   { name: 'audit', order: 'id' },
   { name: 'reply', order: 'scope, key' },

@@ -23,6 +23,7 @@ import { createTransport } from '../../src/inference/transport/send.ts';
 import { fakeClock } from '../../src/kernel/clock.ts';
 import { openSecrets } from '../../src/main/secrets.ts';
 import { adminSetup, createSetup } from '../../src/main/setup.ts';
+import { createMcpGrants, mcpGrantsPurpose } from '../../src/mcp/grants.ts';
 import { MemoryCounters } from '../../src/metering/memory-counters.ts';
 import { createPlanBook } from '../../src/metering/plan-book.ts';
 import { crashedEvent } from '../../src/metering/quota.ts';
@@ -30,6 +31,7 @@ import { bucketsOf } from '../../src/metering/scope.ts';
 import { openSqliteAccountStore } from '../../src/stores/sqlite/account-store.ts';
 import { openDataFolder } from '../../src/stores/sqlite/data-folder.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
+import { openSqliteMcpGrantStore } from '../../src/stores/sqlite/mcp-grant-store.ts';
 import { openSqliteSessionStore } from '../../src/stores/sqlite/session-store.ts';
 import { createEngineOperator } from '../../src/tools/search/engine-operator.ts';
 import { configuredEngines } from '../../src/tools/search/engine-targets.ts';
@@ -77,6 +79,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
   let findings: readonly Finding[] = [{ check: 'disk', state: 'ok', message: '50 GB are free', fix: null }];
 
   const sessionStore = openSqliteSessionStore(join(folder, 'culvert.db'));
+  const mcpGrantStore = openSqliteMcpGrantStore(join(folder, 'culvert.db'));
   const rules = { session_idle: 3_600_000, session_max: 86_400_000 };
   const sessions = createSessions({ store: async () => sessionStore, ring, clock, rules: () => rules });
 
@@ -113,6 +116,11 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     transport,
     vectors: async () => createVectorOperator(vectors()),
     mcp: null,
+    mcpGrants: createMcpGrants({
+      open: async () => mcpGrantStore,
+      sealer: () => secrets.sealer(mcpGrantsPurpose),
+      clock,
+    }),
     engines: createEngineOperator({
       transport,
       clock,
@@ -155,6 +163,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     transport.destroy();
     await ledger.shutdown();
     await sessionStore.close();
+    await mcpGrantStore.close();
     await store.close().catch(() => undefined);
     rmSync(folder, { recursive: true, force: true });
   });

@@ -225,6 +225,7 @@ test('the OpenAPI document names every operation once, with what it takes and gi
     '/admin/v1/login-links',
     '/admin/v1/mcp-servers',
     '/admin/v1/mcp-servers/{name}',
+    '/admin/v1/mcp-servers/{name}/login',
     '/admin/v1/mcp-servers/{name}/test',
     '/admin/v1/models',
     '/admin/v1/models/{id}',

@@ -131,11 +131,15 @@ const withoutKey: Record<string, readonly string[]> = {
     'GET /docs',
     'GET /docs/*',
   ],
-  'a signed link to a picture is its own key': ['GET /v1/files-signed/:name'],
+  'the address is its own key: a signed link to a picture, or the `state` of a login': [
+    'GET /v1/files-signed/:name',
+    'GET /mcp/oauth/callback',
+  ],
 };
 /** Answered without a key because the address holds its own proof; nobody has one here. */
 const refusedOtherwise: ReadonlyMap<string, number> = new Map([
   ['GET /v1/files-signed/:name', 404],
+  ['GET /mcp/oauth/callback', 400],
   // A login sends its own proof.
   ['POST /dashboard/session', 415],
   // It says that nobody is logged in.

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AccountStore } from '../../src/auth/account-store.ts';
+import type { McpGrantStore } from '../../src/auth/mcp-grant-store.ts';
 import type { ProviderObjectStore } from '../../src/auth/provider-object-store.ts';
 import type { SessionStore } from '../../src/auth/session-store.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock.ts';
@@ -21,6 +22,7 @@ import { createPostgresAlertStore } from '../../src/stores/postgres/alert-store.
 import { createPostgresBatchStore } from '../../src/stores/postgres/batch-store.ts';
 import { createPostgresCrawlStore } from '../../src/stores/postgres/crawl-store.ts';
 import { openPostgresLedger } from '../../src/stores/postgres/ledger.ts';
+import { createPostgresMcpGrantStore } from '../../src/stores/postgres/mcp-grant-store.ts';
 import { createPostgresNoticeStore } from '../../src/stores/postgres/notice-store.ts';
 import { openPostgres } from '../../src/stores/postgres/open.ts';
 import { createPostgresPageStore } from '../../src/stores/postgres/page-store.ts';
@@ -34,6 +36,7 @@ import { openSqliteAlertStore } from '../../src/stores/sqlite/alert-store.ts';
 import { openSqliteBatchStore } from '../../src/stores/sqlite/batch-store.ts';
 import { openSqliteCrawlStore } from '../../src/stores/sqlite/crawl-store.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
+import { openSqliteMcpGrantStore } from '../../src/stores/sqlite/mcp-grant-store.ts';
 import { openSqliteNoticeStore } from '../../src/stores/sqlite/notice-store.ts';
 import { createSqlitePageThread } from '../../src/stores/sqlite/page-thread.ts';
 import { openSqliteProviderObjectStore } from '../../src/stores/sqlite/provider-object-store.ts';
@@ -63,6 +66,7 @@ export interface StoreUnderTest {
   responses(bootId: string): ResponseStore | Promise<ResponseStore>;
   batches(): BatchStore | Promise<BatchStore>;
   sessions(): SessionStore | Promise<SessionStore>;
+  mcpGrants(): McpGrantStore | Promise<McpGrantStore>;
   vectorRegistry(): Closable<VectorRegistry> | Promise<Closable<VectorRegistry>>;
   crawls(): CrawlStore | Promise<CrawlStore>;
   pages(bounds?: PageBounds): (PageStore & Corpus) | Promise<PageStore & Corpus>;
@@ -108,6 +112,7 @@ const sqlite: StoreDriver = {
     responses: (bootId) => openSqliteResponseStore({ file: join(place, 'responses.db'), bootId, onTrouble: () => {} }),
     batches: () => openSqliteBatchStore({ file: join(place, 'batches.db'), onTrouble: () => {} }),
     sessions: () => openSqliteSessionStore(join(place, 'culvert.db')),
+    mcpGrants: () => openSqliteMcpGrantStore(join(place, 'culvert.db')),
     vectorRegistry: () => openSqliteVectorRegistry(join(place, 'culvert.db')),
     crawls: () => openSqliteCrawlStore(join(place, 'crawl.db')),
     pages: (bounds) => createSqlitePageThread(join(place, 'pages.db'), bounds),
@@ -183,6 +188,10 @@ const postgres: StoreDriver = {
       async sessions() {
         const database = await openPostgres(place);
         return untilRemoved(createPostgresSessionStore(database), database.close);
+      },
+      async mcpGrants() {
+        const database = await openPostgres(place);
+        return untilRemoved(createPostgresMcpGrantStore(database), database.close);
       },
       async vectorRegistry() {
         const database = await openPostgres(place);

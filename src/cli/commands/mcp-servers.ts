@@ -1,9 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { type AdminFlags, withAdmin } from '../admin-client.ts';
 import { CommandFailed } from '../command-failed.ts';
 import { adminOptions, example, listOf, type Run } from '../options.ts';
 import type { CliParts } from '../parts.ts';
-import { listForm, print, printJson } from '../print.ts';
+import { listForm, print, printExact, printJson } from '../print.ts';
 import { type Column, listRows, printRows, type Row } from '../rows.ts';
 
 /** `culvert mcp-servers …` */
@@ -32,6 +33,24 @@ export function declare(servers: Command, run: Run, parts: CliParts): void {
   )
     .addHelpText('after', example('culvert mcp-servers test tickets'))
     .action((name, options) => run(test(name, options, parts)));
+
+  adminOptions(
+    servers
+      .command('login')
+      .description('log in at an MCP server by OAuth: print the address for a browser, and wait until it is done')
+      .argument('<name>', 'its name'),
+  )
+    .addHelpText('after', example('culvert mcp-servers login tickets'))
+    .action((name, options) => run(login(name, options, parts)));
+
+  adminOptions(
+    servers
+      .command('logout')
+      .description('forget the tokens of the last login at an MCP server')
+      .argument('<name>', 'its name'),
+  )
+    .addHelpText('after', example('culvert mcp-servers logout tickets'))
+    .action((name, options) => run(logout(name, options, parts)));
 
   adminOptions(
     servers
@@ -90,6 +109,46 @@ async function test(name: string, flags: AdminFlags, parts: CliParts): Promise<n
   else if (server.status === 'up') print(`${name}: up, with the tools ${(server.tools as string[]).join(', ')}.`);
   else print(`${name}: ${server.status}. ${server.why ?? 'No server runs that could ask it.'}`);
   return server.status === 'up' ? 0 : 1;
+}
+
+const loginLookMs = 1_000;
+
+/** In JSON it does not wait: the address has to go on first. */
+async function login(name: string, flags: AdminFlags, parts: CliParts): Promise<number> {
+  const path = `/mcp-servers/${encodeURIComponent(name)}`;
+  const server = await withAdmin(flags, parts, async (admin, progress) => {
+    const begun = (await admin.request('POST', `${path}/login`)) as { url: string; expires_at: string };
+    if (listForm(flags) === 'json') {
+      printJson(begun);
+      return null;
+    }
+    progress.end();
+    print(`Open this address in a browser until ${begun.expires_at}:`);
+    printExact(begun.url);
+    const sinceMs = loginMsOf((await admin.request('GET', path)) as Row);
+    for (;;) {
+      const now = (await admin.request('GET', path)) as Row;
+      if (loginMsOf(now) !== sinceMs) return now;
+      if (Date.now() >= Date.parse(begun.expires_at)) {
+        throw new CommandFailed('Nobody came back from the authorization server in time. Begin again.');
+      }
+      await pause(loginLookMs);
+    }
+  });
+  if (server !== null) print(`${name}: logged in, and ${server.status}.`);
+  return 0;
+}
+
+function loginMsOf({ login: made }: Row): number {
+  return made === null ? 0 : Date.parse((made as { at: string }).at);
+}
+
+async function logout(name: string, flags: AdminFlags, parts: CliParts): Promise<number> {
+  const path = `/mcp-servers/${encodeURIComponent(name)}/login`;
+  const server = await withAdmin(flags, parts, (admin) => admin.request('DELETE', path));
+  if (listForm(flags) === 'json') printJson(server);
+  else print(`The tokens for '${name}' are forgotten.`);
+  return 0;
 }
 
 async function remove(name: string, flags: AdminFlags, parts: CliParts): Promise<number> {

@@ -10,6 +10,7 @@ import type { Sealer } from '../../kernel/seal.ts';
 import type { SharedTally } from '../../metering/tally.ts';
 import type { Exchange } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
+import { sendPlainPage } from '../plain-page.ts';
 import { pageHeaders } from '../static-files.ts';
 import { cookieName, cookieValue } from './cookie.ts';
 import { createLoginThrottle } from './login-throttle.ts';
@@ -160,24 +161,8 @@ function sendTo({ client }: Exchange, location: string): void {
 const plain = ['content-type', 'text/plain; charset=utf-8', 'cache-control', 'no-store'];
 
 /** `logout`: the provider would let the same person in again without asking; null: there is no such place. */
-function sendPage({ client }: Exchange, status: number, message: string, logout: string | null = null): void {
-  const html = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Log in to Culvert</title>
-<p>${escaped(message)}</p>${logout === null ? '' : `\n<p><a href="${escaped(logout)}">Log in as somebody else</a></p>`}
-<p><a href="/dashboard">Back to the login</a></p>
-</html>
-`;
-  sendWhole(
-    client,
-    [...pageHeaders, 'content-type', 'text/html; charset=utf-8', 'cache-control', 'no-store'],
-    html,
-    status,
-  );
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+function sendPage(exchange: Exchange, status: number, message: string, logout: string | null = null): void {
+  const links = [{ to: '/dashboard', text: 'Back to the login' }];
+  if (logout !== null) links.unshift({ to: logout, text: 'Log in as somebody else' });
+  sendPlainPage(exchange, { status, title: 'Log in to Culvert', message, links });
 }

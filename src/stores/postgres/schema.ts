@@ -7,6 +7,7 @@ import { culvertMigration } from './culvert-schema.ts';
 import { keptMcpMigration, keptMigration } from './kept-schema.ts';
 import { leaseMigration } from './lease-schema.ts';
 import { ledgerMigration, nameTablesMigration, trafficMigration, usageSourceMigration } from './ledger-schema.ts';
+import { mcpGrantMigration } from './mcp-grant-store.ts';
 import { pageMigration, pageVariantMigration } from './page-schema.ts';
 import { providerObjectMigration } from './provider-object-schema.ts';
 import { recordOrderMigration } from './record-order.ts';
@@ -38,4 +39,5 @@ export const migrations: readonly Migration[] = [
   responseMigration,
   batchMigration,
   keptMcpMigration,
+  mcpGrantMigration,
 ];

@@ -305,4 +305,20 @@ export const culvertMigrations: readonly Migration[] = [
       DROP TABLE kept_9;
     `,
   },
+  {
+    version: 11,
+    name: 'logins at MCP servers',
+    sql: `
+      CREATE TABLE mcp_grant (
+        server TEXT PRIMARY KEY,
+        sealed TEXT NOT NULL,
+        ended TEXT,
+        version INTEGER NOT NULL,
+        lease_ms INTEGER NOT NULL,
+        login_ms INTEGER NOT NULL,
+        login_by TEXT NOT NULL
+      ) STRICT;
+      CREATE TABLE mcp_login (hash TEXT PRIMARY KEY, sealed TEXT NOT NULL, ends_ms INTEGER NOT NULL) STRICT;
+    `,
+  },
 ];

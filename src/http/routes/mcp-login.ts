@@ -1,0 +1,59 @@
+import type { IncomingMessage } from 'node:http';
+import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { FailureError, factsOf, statusOf } from '../../kernel/failure.ts';
+import type { FinishedLogin } from '../../mcp/logins.ts';
+import type { SharedTally } from '../../metering/tally.ts';
+import { createLoginThrottle } from '../dashboard/login-throttle.ts';
+import type { Exchange, Route } from '../exchange.ts';
+import { sendPlainPage } from '../plain-page.ts';
+
+export const mcpCallbackPath = '/mcp/oauth/callback';
+
+export interface McpLoginParts {
+  /** Null: no login waits for these parameters. */
+  finish(params: URLSearchParams): Promise<FinishedLogin | null>;
+  addressOf(request: IncomingMessage): string | null;
+  clock: Clock;
+  /** Counts logins that failed on other replicas; null: there are none. */
+  tally: SharedTally | null;
+}
+
+/** Where an operator's browser comes back from the authorization server of an MCP server. Its `state` is its proof. */
+export function mcpLoginRoute({ finish, addressOf, clock, tally }: McpLoginParts): Route {
+  const throttle = createLoginThrottle(clock, tally);
+  return {
+    method: 'GET',
+    path: mcpCallbackPath,
+    auth: 'none',
+    quota: 'none',
+    dialect: openAiChat,
+    summary: 'Ends the login of an operator at an MCP server, whose authorization server sends the browser here.',
+    async handle(exchange) {
+      const address = addressOf(exchange.request);
+      if ((await throttle.refusal(address)) !== null) {
+        return answer(exchange, 429, 'Too many logins failed. Try again in a minute.');
+      }
+      try {
+        const finished = await finish(new URLSearchParams(exchange.search));
+        if (finished !== null) {
+          return answer(
+            exchange,
+            200,
+            `Culvert is logged in at the MCP server '${finished.server}'. You may close this page.`,
+          );
+        }
+        throttle.failed(address);
+        answer(exchange, 400, 'This login took too long, or it has already been used. Begin again.');
+      } catch (error) {
+        if (!(error instanceof FailureError)) throw error;
+        answer(exchange, statusOf(error.failure), factsOf(error.failure, clock.wallMs()).message);
+      }
+    },
+  };
+}
+
+function answer(exchange: Exchange, status: number, message: string): void {
+  const links = [{ to: '/dashboard', text: 'To the dashboard' }];
+  sendPlainPage(exchange, { status, title: 'Log in at an MCP server', message, links });
+}

@@ -1,0 +1,184 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { startMcpServer, type TestMcpOptions } from './start-mcp-server.ts';
+
+/* An OAuth 2.1 authorization server for MCP servers: codes with PKCE, dynamic registration, rotating refresh tokens. */
+
+export interface TestAuthorizationServer {
+  url: string;
+  /** Of its port, for `fetch.allow_private`. */
+  place: string;
+  /** Paths of all requests so far. */
+  asked: string[];
+  registered: { redirect_uris: string[]; token_endpoint_auth_method: string; scope?: string }[];
+  /** Queries of the addresses that browsers opened. */
+  opened: URLSearchParams[];
+  /** Bodies of token requests, with how the client named itself. */
+  tokenRequests: { body: URLSearchParams; authorization: string | undefined }[];
+  /** Everything secret that it gave out. */
+  given: string[];
+  accepts(authorization: string | undefined): boolean;
+  /** The access tokens given so far are refused from now on. */
+  expire(): void;
+  /** So are its refresh tokens, as when somebody takes the permission back. */
+  revoke(): void;
+  /** What it does next. */
+  mode: {
+    registers: boolean;
+    answer: 'code' | 'access_denied';
+    iss: string | null;
+    refreshes: boolean;
+    fails: boolean;
+  };
+}
+
+interface Code {
+  clientId: string;
+  challenge: string;
+  redirectUri: string;
+  resource: string;
+}
+
+export async function startAuthorizationServer(t: { after(done: () => void): void }): Promise<TestAuthorizationServer> {
+  const access = new Set<string>();
+  const refresh = new Set<string>();
+  const codes = new Map<string, Code>();
+  const clients = new Map<string, { secret: string | null }>([['configured', { secret: 'the-client-secret' }]]);
+  const server = createServer(async (request, response) => {
+    const json = (status: number, body: unknown) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    const { pathname, searchParams } = new URL(request.url ?? '/', state.url);
+    state.asked.push(pathname);
+    let text = '';
+    for await (const chunk of request) text += chunk;
+    switch (pathname) {
+      case '/.well-known/oauth-authorization-server':
+        return json(200, {
+          issuer: state.url,
+          authorization_endpoint: `${state.url}/authorize?tenant=1`,
+          token_endpoint: `${state.url}/token`,
+          ...(state.mode.registers && { registration_endpoint: `${state.url}/register` }),
+          response_types_supported: ['code'],
+          grant_types_supported: ['authorization_code', 'refresh_token'],
+          code_challenge_methods_supported: ['S256'],
+          scopes_supported: ['tools', 'offline_access'],
+          authorization_response_iss_parameter_supported: true,
+        });
+      case '/register': {
+        const client = { client_id: randomUUID(), client_secret: randomUUID() };
+        clients.set(client.client_id, { secret: client.client_secret });
+        state.given.push(client.client_secret);
+        const wanted = JSON.parse(text) as TestAuthorizationServer['registered'][number];
+        state.registered.push(wanted);
+        return json(201, { ...wanted, ...client });
+      }
+      case '/authorize': {
+        state.opened.push(searchParams);
+        const back = new URL(searchParams.get('redirect_uri')!);
+        if (state.mode.answer === 'code') {
+          const code = randomUUID();
+          codes.set(code, {
+            clientId: searchParams.get('client_id')!,
+            challenge: searchParams.get('code_challenge')!,
+            redirectUri: back.href,
+            resource: searchParams.get('resource')!,
+          });
+          back.searchParams.set('code', code);
+        } else back.searchParams.set('error', state.mode.answer);
+        back.searchParams.set('iss', state.mode.iss ?? state.url);
+        back.searchParams.set('state', searchParams.get('state')!);
+        return response.writeHead(302, { location: back.href }).end();
+      }
+      case '/token': {
+        const body = new URLSearchParams(text);
+        const { authorization } = request.headers;
+        state.tokenRequests.push({ body, authorization });
+        if (state.mode.fails) return json(503, { error: 'temporarily_unavailable' });
+        const [id = '', secret = ''] = Buffer.from(authorization?.split(' ')[1] ?? '', 'base64')
+          .toString()
+          .split(':');
+        const client = clients.get(id);
+        if (client === undefined || client.secret !== secret) return json(401, { error: 'invalid_client' });
+        if (body.get('grant_type') === 'refresh_token') {
+          // Each works once.
+          if (!refresh.delete(body.get('refresh_token')!)) return json(400, { error: 'invalid_grant' });
+        } else {
+          const code = codes.get(body.get('code')!);
+          codes.delete(body.get('code')!);
+          const challenge = createHash('sha256').update(body.get('code_verifier')!).digest('base64url');
+          const isRight =
+            code?.challenge === challenge &&
+            code.clientId === id &&
+            code.redirectUri === body.get('redirect_uri') &&
+            code.resource === body.get('resource');
+          if (!isRight) return json(400, { error: 'invalid_grant' });
+        }
+        const [token, next] = [`access-${randomUUID()}`, `refresh-${randomUUID()}`];
+        access.add(token);
+        if (state.mode.refreshes) refresh.add(next);
+        state.given.push(token, next);
+        const answer = { access_token: token, token_type: 'Bearer', expires_in: 3_600, scope: 'tools' };
+        return json(200, { ...answer, ...(state.mode.refreshes && { refresh_token: next }) });
+      }
+      default:
+        return json(404, {});
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const state: TestAuthorizationServer = {
+    url: `http://127.0.0.1:${port}`,
+    place: `127.0.0.1:${port}`,
+    asked: [],
+    registered: [],
+    opened: [],
+    tokenRequests: [],
+    given: [],
+    accepts: (authorization) => access.has(authorization?.replace(/^Bearer /, '') ?? ''),
+    expire: () => access.clear(),
+    revoke() {
+      access.clear();
+      refresh.clear();
+    },
+    mode: { registers: true, answer: 'code', iss: null, refreshes: true, fails: false },
+  };
+  return state;
+}
+
+/** A real MCP server that takes the tokens of that authorization server alone, and says where they are. */
+export function startProtectedMcpServer(
+  t: { after(done: () => Promise<void>): void },
+  issuer: Pick<TestAuthorizationServer, 'url' | 'accepts'>,
+  options: TestMcpOptions = {},
+) {
+  return startMcpServer(t, {
+    ...options,
+    before(request, response) {
+      const base = `http://${request.headers.host}`;
+      if (request.url === '/.well-known/oauth-protected-resource/mcp') {
+        const body = { resource: `${base}/mcp`, authorization_servers: [issuer.url] };
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+        return true;
+      }
+      if (issuer.accepts(request.headers.authorization)) return false;
+      const challenge = `Bearer resource_metadata="${base}/.well-known/oauth-protected-resource/mcp", scope="tools"`;
+      response.writeHead(401, { 'www-authenticate': challenge }).end();
+      return true;
+    },
+  });
+}
+
+/** What a browser does with the address of a login: the page that it ends at. */
+export async function openLogin(url: string): Promise<{ status: number; text: string; callback: string }> {
+  const sent = await fetch(url, { redirect: 'manual' });
+  const callback = sent.headers.get('location')!;
+  const page = await fetch(callback);
+  return { status: page.status, text: await page.text(), callback };
+}
