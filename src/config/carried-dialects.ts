@@ -27,4 +27,5 @@ const typeThatSpeaks = {
   'anthropic-messages': 'anthropic',
   gemini: 'gemini',
   'bedrock-converse': 'bedrock',
+  'cohere-chat': 'cohere',
 } as const satisfies Record<DialectName, ProviderConfig['type']>;

@@ -164,7 +164,9 @@ export const providerSchema = z.strictObject({
     .describe('Version of the API, for azure-openai.'),
   aws: awsSchema.optional(),
   dialects: z
-    .array(z.enum(['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini', 'bedrock-converse']))
+    .array(
+      z.enum(['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini', 'bedrock-converse', 'cohere-chat']),
+    )
     .min(1)
     .optional()
     .describe(

@@ -4,6 +4,7 @@ import { chatSpeech } from '../../src/simulator/speak-chat.ts';
 import { messagesSpeech } from '../../src/simulator/speak-messages.ts';
 import type { Speech } from '../../src/simulator/speech.ts';
 import { bedrockEndpoint } from './speak-bedrock.ts';
+import { cohereChatSpeech } from './speak-cohere.ts';
 import { elevenLabsSpeech } from './speak-elevenlabs.ts';
 import { cohereEmbedSpeech } from './speak-embed-cohere.ts';
 import { geminiBatchEmbedSpeech, geminiEmbedSpeech } from './speak-embed-gemini.ts';
@@ -17,6 +18,7 @@ import { whisperCppSpeech } from './speak-whispercpp.ts';
 
 /** By the path's end; the longer before the shorter. Our own `/rerank` comes behind these. */
 const speechByEnd: readonly (readonly [end: string, speech: Speech])[] = [
+  ['/v2/chat', cohereChatSpeech],
   // Writer.
   ['/chat', chatSpeech],
   ['/v2/rerank', cohereRerankSpeech],

@@ -166,6 +166,8 @@ function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBo
   if (!encoded.ok) return { ok: false, failure: inCallersWords(encoded.failure, request) };
   const joined = dialect.withOperatorFields?.(encoded.value.body, order.body);
   const fitted = applyQuirks(joined ?? { ...encoded.value.body, ...(order.body as object) }, quirks);
+  const { kept = [] } = encoded.value;
+  const lost = (neutral.lost ?? []).filter(({ field }) => !kept.includes(field));
   const { members, losses: lostBetas } = membersFor(provider.bodies?.[order.dialect], order.betas);
   const body = members === undefined ? fitted.body : { ...members.with, ...fitted.body };
   for (const name of members?.without ?? []) delete body[name];
@@ -173,10 +175,7 @@ function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBo
     ok: true,
     value: {
       bytes: JSON.stringify(body),
-      losses: [
-        ...lossesInCallersWords([...(neutral.lost ?? []), ...encoded.value.losses, ...fitted.losses], request),
-        ...lostBetas,
-      ],
+      losses: [...lossesInCallersWords([...lost, ...encoded.value.losses, ...fitted.losses], request), ...lostBetas],
       answer: 'converted',
       unwrapTool: encoded.value.decode?.unwrapTool,
       stop: encoded.value.decode?.stop,

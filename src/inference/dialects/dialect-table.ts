@@ -1,5 +1,6 @@
 import { anthropicMessages } from './anthropic-messages/index.ts';
 import { bedrockConverse } from './bedrock-converse/index.ts';
+import { cohereChat } from './cohere-chat/index.ts';
 import type { CallerDialect, CallerDialectId, DialectId, UpstreamDialect } from './dialect.ts';
 import { gemini } from './gemini/index.ts';
 import { openAiChat } from './openai-chat/index.ts';
@@ -14,4 +15,5 @@ export const dialects: Readonly<
   'openai-responses': openAiResponses,
   gemini,
   'bedrock-converse': bedrockConverse,
+  'cohere-chat': cohereChat,
 };

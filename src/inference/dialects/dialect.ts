@@ -10,7 +10,7 @@ import type { JsonSchema } from './described-check.ts';
 import type { BodyObjects, GivenId } from './named-objects.ts';
 
 /** A wire format by its name in configuration and explanations. */
-export type DialectId = CallerDialectId | 'bedrock-converse';
+export type DialectId = CallerDialectId | 'bedrock-converse' | 'cohere-chat';
 /** Those that callers speak too. */
 export type CallerDialectId = 'openai-chat' | 'anthropic-messages' | 'openai-responses' | 'gemini';
 
@@ -204,6 +204,8 @@ export interface EncodeTarget {
 export interface EncodedRequest {
   body: JsonObject;
   losses: Loss[];
+  /** Fields of the request's `lost` for which this format has a place after all. */
+  kept?: readonly string[];
   /** What the encoder did that the decoder of this attempt's answer must undo: hand it to decodeStream/decodeWhole. */
   decode?: DecodeOptions;
 }

@@ -58,7 +58,8 @@ export type NeutralPart =
   | { type: 'text'; text: string; cache?: JsonObject }
   | { type: 'image'; source: MediaSource; detail?: string; cache?: JsonObject }
   | { type: 'audio'; format: string; base64: string }
-  | { type: 'document'; source: MediaSource; name?: string; cache?: JsonObject }
+  /** `cited`: the answer is to say which of its words rest on it. */
+  | { type: 'document'; source: MediaSource; name?: string; cache?: JsonObject; cited?: true }
   | { type: 'refusal'; text: string }
   /** `signature` is the vendor's proof over the text; it goes back only to the dialect named by `vendor`. */
   | { type: 'reasoning'; text: string; signature?: string; vendor?: string }

@@ -34,6 +34,7 @@ const classOfDialect = {
   'anthropic-messages': classOfAnthropicError,
   gemini: classOfGeminiError,
   'bedrock-converse': classOfBedrockError,
+  'cohere-chat': classOfError,
 } as const satisfies Record<Provider['dialect'], (status: number, error: UpstreamError | null) => FaultClass>;
 
 // Patterns run over words of the upstream's choosing: a bounded piece of them says it all.

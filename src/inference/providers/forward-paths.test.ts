@@ -31,7 +31,7 @@ test('a server of OpenAI’s format at another address is taken to rerank too', 
 test('an endpoint has its own path and the credential of its provider', () => {
   const call = { credential: 'p#0', model: 'm', answer: 'whole', callerHeaders: {} } as const;
   const address = encodeUpstream(connect('cohere', null), { ...call, endpoint: 'rerank' });
-  assert.equal(address.origin + address.path, 'https://api.cohere.ai/v2/rerank');
+  assert.equal(address.origin + address.path, 'https://api.cohere.com/v2/rerank');
   assert.ok(address.headers.includes('Bearer k'));
   assert.throws(() => encodeUpstream(connect('cohere', null), { ...call, endpoint: 'moderations' }), /does not serve/);
 });

@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import type { JsonObject } from '../../kernel/json.ts';
 import { modelFacts } from './model-facts.ts';
 import { applyQuirks, quirksOf } from './quirks.ts';
-import { cohere } from './services/cohere.ts';
 import { deepseek } from './services/deepseek.ts';
 import { groq } from './services/groq.ts';
 import { lmstudio } from './services/lmstudio.ts';
@@ -51,7 +50,6 @@ test('what a provider does not have goes, wherever its file says so', () => {
   const fitted = applyQuirks({ messages, seed: 3, logprobs: true }, quirksOf(deepseek, 'deepseek-chat'));
   assert.deepEqual(fitted.body, { messages, logprobs: true });
   assert.deepEqual(fitted.losses, [{ field: 'seed', why: 'unsupported' }]);
-  assert.deepEqual(applyQuirks({ messages, n: 1 }, quirksOf(cohere, 'command-a')), { body: { messages }, losses: [] });
   assert.equal(quirksOf(deepseek, 'deepseek-chat'), quirksOf(deepseek, 'deepseek-chat'), 'asked for every request');
 });
 

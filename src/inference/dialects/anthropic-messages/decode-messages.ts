@@ -274,7 +274,8 @@ function document(block: CallerBlock, losses: Losses): NeutralPart[] {
   if (source.type === 'text') {
     const base64 = Buffer.from(source.data as string, 'utf8').toString('base64');
     const text: MediaSource = { kind: 'base64', mediaType: 'text/plain', base64 };
-    return [...about, { type: 'document', source: text, ...nameOf(title), ...cacheOf(block) }];
+    const cited = isObject(block.citations) && block.citations.enabled === true ? { cited: true as const } : {};
+    return [...about, { type: 'document', source: text, ...nameOf(title), ...cited, ...cacheOf(block) }];
   }
   if (source.type === 'content') {
     const parts = decodeContent(source.content as string | CallerBlock[], losses);

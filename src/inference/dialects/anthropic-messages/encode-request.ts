@@ -4,6 +4,7 @@ import type { NeutralReasoning, NeutralRequest, NeutralResponseFormat, NeutralTo
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
 import { loseUnspoken } from '../lose-unspoken.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
+import { standInTool } from '../stand-in-tool.ts';
 import { type Encoding, encodeMessages, lose, refuse } from './encode-messages.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
 import { isRecursive, type NarrowedSchema, narrowSchema } from './narrow-schema.ts';
@@ -133,8 +134,6 @@ function dropHints(request: NeutralRequest, encoding: Encoding): void {
 type EncodedFormat = { kind: 'native'; format: JsonObject } | { kind: 'forced-tool'; tool: Tool };
 
 const field = 'response_format';
-/** Name of the tool that stands in; the decoder unwraps its call. */
-const standIn = 'json_response';
 
 /** Null when it is refused. */
 function encodeFormat(
@@ -143,37 +142,21 @@ function encodeFormat(
   rules: ModelRules,
   encoding: Encoding,
 ): EncodedFormat | null {
-  if (format.type === 'json-object')
-    return forcedTool(openSchema, 'the answer, a JSON object', request, rules, encoding);
-  const schema = format.schema;
-  if (rules.jsonSchema === 'native' && !isRecursive(schema)) {
-    const narrowed = narrowSchema(schema);
+  if (format.type === 'json-schema' && rules.jsonSchema === 'native' && !isRecursive(format.schema)) {
+    const narrowed = narrowSchema(format.schema);
     if (narrowed.narrowed) lose(encoding, `${field}.json_schema.schema`, 'narrowed');
     return { kind: 'native', format: { type: 'json_schema', schema: narrowed.schema } };
   }
-  if (schema.type !== undefined && schema.type !== 'object') {
-    refuse(encoding, `${field}.json_schema.schema`, 'For this model the schema must describe an object.');
-    return null;
-  }
-  const whole: JsonObject = schema.type === undefined ? { type: 'object', ...schema } : schema;
-  return forcedTool(whole, format.description ?? `the answer, as ${format.name}`, request, rules, encoding);
-}
-
-const openSchema: JsonObject = { type: 'object', additionalProperties: true };
-
-function forcedTool(
-  schema: JsonObject,
-  what: string,
-  request: NeutralRequest,
-  rules: ModelRules,
-  encoding: Encoding,
-): EncodedFormat {
   if (rules.forcedTool === 'refused') {
     refuse(encoding, field, 'This model supports only response_format of type json_schema, without recursion.');
   }
-  let name = standIn;
-  while (request.tools?.some((tool) => tool.name === name)) name += '_';
-  return { kind: 'forced-tool', tool: { name, description: `Gives ${what}.`, input_schema: schema } };
+  const tool = standInTool(format, request.tools);
+  if (!tool.ok) {
+    encoding.failure ??= tool.failure;
+    return null;
+  }
+  const { name, description, parameters } = tool.value;
+  return { kind: 'forced-tool', tool: { name, description: description!, input_schema: parameters } };
 }
 
 /** The tool that stands in for a format, beside the caller's: the model calls one of them, or several of the caller's. */

@@ -1,9 +1,10 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
-import type { NeutralReasoning, NeutralRequest, NeutralResponseFormat, NeutralTool } from '../../neutral/request.ts';
+import type { NeutralReasoning, NeutralRequest, NeutralTool } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
 import { loseUnspoken } from '../lose-unspoken.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
+import { standInTool } from '../stand-in-tool.ts';
 import { cachePoint, type Encoding, encodeMessages, lose, refuse } from './encode-messages.ts';
 import { rulesOf } from './model-rules.ts';
 import { type ConverseBody, type InferenceConfig, type ToolConfig, type ToolSpec, type Turn, vendor } from './wire.ts';
@@ -169,9 +170,6 @@ function dropHints(request: NeutralRequest, encoding: Encoding): void {
 
 type EncodedFormat = { kind: 'native'; textFormat: JsonObject } | { kind: 'forced-tool'; tool: ToolSpec };
 
-/** Name of the tool that stands in for a response format; the decoder unwraps its call. */
-const standIn = 'json_response';
-
 function encodeFormat(request: NeutralRequest, encoding: Encoding): EncodedFormat | null {
   const format = request.responseFormat;
   if (format === undefined || format.type === 'text') return null;
@@ -180,25 +178,13 @@ function encodeFormat(request: NeutralRequest, encoding: Encoding): EncodedForma
     const jsonSchema = { name, schema: JSON.stringify(schema), ...(description !== undefined && { description }) };
     return { kind: 'native', textFormat: { type: 'json_schema', structure: { jsonSchema } } };
   }
-  let name = standIn;
-  while (request.tools?.some((tool) => tool.name === name)) name += '_';
-  return { kind: 'forced-tool', tool: { name, ...standInOf(format, encoding) } };
-}
-
-function standInOf(
-  format: Exclude<NeutralResponseFormat, { type: 'text' }>,
-  encoding: Encoding,
-): Omit<ToolSpec, 'name'> {
-  if (format.type === 'json-object') {
-    const json = { type: 'object', properties: {}, additionalProperties: true };
-    return { description: 'Gives the answer, a JSON object.', inputSchema: { json } };
+  const tool = standInTool(format, request.tools);
+  if (!tool.ok) {
+    encoding.failure ??= tool.failure;
+    return null;
   }
-  const { schema, description } = format;
-  if (schema.type !== undefined && schema.type !== 'object') {
-    refuse(encoding, 'response_format.json_schema.schema', 'For this model the schema must describe an object.');
-  }
-  const said = description ?? `the answer, as ${format.name}`;
-  return { description: `Gives ${said}.`, inputSchema: { json: { type: 'object', ...schema } } };
+  const { name, description, parameters } = tool.value;
+  return { kind: 'forced-tool', tool: { name, description: description!, inputSchema: { json: parameters } } };
 }
 
 /** Null: no tools. `forced` is the tool that stands in for a response format. */

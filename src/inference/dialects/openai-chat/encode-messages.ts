@@ -180,8 +180,8 @@ function contentPart(part: NeutralPart, encoding: Encoding): JsonObject | null {
   }
 }
 
-/** A document that is nothing but text: this format takes files of other kinds alone, and not everywhere. */
-function plainText(source: MediaSource): string | null {
+/** The text of a document that is nothing else; null for any other: this format takes files of other kinds alone, and not everywhere. */
+export function plainText(source: MediaSource): string | null {
   if (source.kind !== 'base64' || !source.mediaType.startsWith('text/')) return null;
   return Buffer.from(source.base64, 'base64').toString('utf8');
 }

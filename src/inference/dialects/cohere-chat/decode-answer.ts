@@ -1,0 +1,244 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { NeutralEvent } from '../../neutral/event.ts';
+import { fault } from '../../neutral/outcome.ts';
+import { tellsNoCount, toldCount, type Usage } from '../../neutral/usage.ts';
+import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
+import { isEndMark, parsedData, stringOr } from '../event-data.ts';
+import { faultInside } from '../fault-inside.ts';
+import { classOfError, readError } from '../openai-chat/errors.ts';
+import { finishReasonOf } from '../stop-reason.ts';
+import { citationsOf, type TextBlock } from './citations.ts';
+
+/** The events of a stream of Chat v2 → neutral events. What is none of this format is skipped and counted, never thrown. */
+export function decodeStream(options?: DecodeOptions): StreamDecoder {
+  return new AnswerDecoder(options?.unwrapTool);
+}
+
+/** A whole answer as the events of its stream: told by the same decoder, so that the two cannot differ. */
+export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[] {
+  return new AnswerDecoder(options?.unwrapTool).whole(body);
+}
+
+/** Of an answer; more have no citations. */
+const textBlocksMax = 256;
+
+class AnswerDecoder implements StreamDecoder {
+  readonly #unwrapTool: string | undefined;
+  /** Texts of the answer by the index of their block, which citations name. */
+  readonly #texts = new Map<number, TextBlock>();
+  /** The call of each index on the wire; null: the call that carries structured output, undefined: one to be ignored. */
+  readonly #calls = new Map<number, number | null | undefined>();
+  #events: NeutralEvent[] = [];
+  #over = false;
+  #started = false;
+  #malformed = 0;
+  #toolCalls = 0;
+  #unwrapped = 0;
+  #textLength = 0;
+  #lastPart: 'text' | 'thinking' | null = null;
+
+  constructor(unwrapTool: string | undefined) {
+    this.#unwrapTool = unwrapTool;
+  }
+
+  step({ data }: SseEvent): NeutralEvent[] {
+    this.#events = [];
+    if (this.#over || isEndMark(data)) return this.#events;
+    const said = parsedData(data);
+    if (said === null || !this.#read(said)) this.#malformed += 1;
+    return this.#events;
+  }
+
+  finish(): NeutralEvent[] {
+    if (this.#over) return [];
+    this.#over = true;
+    return [{ type: 'failed', fault: fault('truncated', 'the stream ended without message-end') }];
+  }
+
+  malformedLines(): number {
+    return this.#malformed;
+  }
+
+  whole(body: JsonObject): NeutralEvent[] {
+    const { message } = body;
+    if (!isObject(message)) {
+      this.#failed(body);
+      return this.#events;
+    }
+    this.#start(body.id);
+    if (typeof message.tool_plan === 'string') this.#thought(message.tool_plan);
+    listOf(message.content).forEach((block, index) => {
+      this.#content(index, block, 'start');
+    });
+    listOf(message.tool_calls).forEach((call, index) => {
+      this.#call(index, call);
+    });
+    for (const citation of listOf(message.citations)) this.#citation(citation);
+    this.#end(body);
+    return this.#events;
+  }
+
+  /** Reads one event; false when it is none of this format. Never throws, whatever it is given. */
+  #read(said: JsonObject): boolean {
+    const { type, index } = said;
+    const delta = isObject(said.delta) ? said.delta : {};
+    const message = isObject(delta.message) ? delta.message : {};
+    const at = typeof index === 'number' ? index : 0;
+    switch (type) {
+      case 'message-start':
+        this.#start(said.id);
+        return true;
+      case 'content-start':
+      case 'content-delta':
+        if (!isObject(message.content)) return false;
+        this.#start(null);
+        this.#content(at, message.content, type === 'content-start' ? 'start' : 'delta');
+        return true;
+      case 'tool-plan-delta':
+        this.#start(null);
+        this.#thought(stringOr(message.tool_plan, ''));
+        return true;
+      case 'tool-call-start':
+        if (!isObject(message.tool_calls)) return false;
+        this.#start(null);
+        this.#call(at, message.tool_calls);
+        return true;
+      case 'tool-call-delta':
+        if (!isObject(message.tool_calls)) return false;
+        this.#arguments(at, message.tool_calls.function);
+        return true;
+      case 'citation-start':
+        if (!isObject(message.citations)) return false;
+        this.#citation(message.citations);
+        return true;
+      case 'message-end':
+        this.#start(said.id);
+        this.#end(delta);
+        return true;
+      case undefined:
+        if (readError(said) === null) return false;
+        this.#failed(said);
+        return true;
+      default:
+        // The ends of parts, events for debugging, and those that Cohere adds over time.
+        return typeof type === 'string';
+    }
+  }
+
+  #start(id: JsonValue | undefined): void {
+    if (this.#started) return;
+    this.#started = true;
+    this.#say({ type: 'start', id: stringOr(id, null), model: null, createdS: null });
+  }
+
+  #content(index: number, { text, thinking }: JsonObject, place: 'start' | 'delta'): void {
+    if (typeof thinking === 'string') {
+      if (place === 'start') this.#part('thinking');
+      this.#thought(thinking);
+    } else if (typeof text === 'string') {
+      if (place === 'start') this.#part('text');
+      this.#text(index, text);
+    }
+  }
+
+  #part(kind: 'text' | 'thinking'): void {
+    if (this.#lastPart === kind) this.#say({ type: 'part-end', choice: 0 });
+    this.#lastPart = kind;
+  }
+
+  #thought(text: string): void {
+    if (text !== '') this.#say({ type: 'reasoning-delta', choice: 0, text });
+  }
+
+  #text(index: number, text: string): void {
+    const block = this.#texts.get(index);
+    if (block !== undefined) block.text += text;
+    else if (this.#texts.size < textBlocksMax) this.#texts.set(index, { start: this.#textLength, text });
+    this.#textLength += text.length;
+    if (text !== '') this.#say({ type: 'text-delta', choice: 0, text });
+  }
+
+  #call(index: number, { id, function: said }: JsonObject): void {
+    this.#lastPart = null;
+    const name = isObject(said) ? stringOr(said.name, '') : '';
+    if (name !== '' && name === this.#unwrapTool) {
+      this.#unwrapped += 1;
+      // The model may call this one twice: two objects in a row are no JSON.
+      this.#calls.set(index, this.#unwrapped === 1 ? null : undefined);
+    } else {
+      this.#calls.set(index, this.#toolCalls);
+      this.#say({ type: 'tool-call-start', choice: 0, call: this.#toolCalls, id: stringOr(id, ''), name });
+      this.#toolCalls += 1;
+    }
+    this.#arguments(index, said);
+  }
+
+  #arguments(index: number, said: JsonValue | undefined): void {
+    const call = this.#calls.get(index);
+    const argumentsJson = isObject(said) ? stringOr(said.arguments, '') : '';
+    if (call === undefined || argumentsJson === '') return;
+    // Of a call that carries structured output, the arguments are the answer's text.
+    if (call === null) this.#text(index, argumentsJson);
+    else this.#say({ type: 'tool-call-delta', choice: 0, call, argumentsJson });
+  }
+
+  #citation(said: JsonObject): void {
+    // Those of plans and thoughts are none of the answer.
+    if (typeof said.type === 'string' && said.type !== 'TEXT_CONTENT') return;
+    const index = toldCount(said.content_index);
+    const block = index === null ? [...this.#texts.values()].at(-1) : this.#texts.get(index);
+    for (const citation of citationsOf(said, block)) this.#say({ type: 'citation', choice: 0, citation });
+  }
+
+  #end({ finish_reason: word, error, usage }: JsonObject): void {
+    this.#over = true;
+    const reason = stringOr(word, '').toLowerCase();
+    if (reason === '' || reason === 'error' || reason === 'timeout') {
+      const why = stringOr(error, reason === 'timeout' ? 'the generation took too long' : 'the generation failed');
+      this.#say({ type: 'failed', fault: fault('transient', why) });
+      return;
+    }
+    const made = { toolCalls: this.#toolCalls, unwrapped: this.#unwrapped };
+    const neutral = finishReasonOf(reason === 'tool_call' ? 'tool_use' : reason, {}, made);
+    this.#say({ type: 'finish', choice: 0, reason: neutral, stopSequence: null });
+    this.#usage(usage);
+    this.#say({ type: 'end' });
+  }
+
+  /**
+   * What is billed: `tokens` counts Cohere's own template too, which nobody pays for. Servers that bill nobody tell only
+   * that.
+   */
+  #usage(usage: JsonValue | undefined): void {
+    if (!isObject(usage)) return;
+    const { billed_units: billed, tokens, cached_tokens: cached } = usage;
+    const counts = isObject(billed) && toldCount(billed.input_tokens) !== null ? billed : tokens;
+    if (!isObject(counts)) return;
+    const inputTokens = toldCount(counts.input_tokens);
+    const outputTokens = toldCount(counts.output_tokens);
+    const impossible = tellsNoCount(counts, ['input_tokens', 'output_tokens']);
+    if (inputTokens === null && outputTokens === null && !impossible) return;
+    const told: Usage = { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0 };
+    const read = toldCount(cached);
+    // The template is cached as well, and is none of the billed input.
+    if (read !== null) told.cachedInputTokens = Math.min(read, told.inputTokens);
+    this.#say({ type: 'usage', usage: told, ...(impossible && { impossible: true as const }) });
+  }
+
+  #failed(body: JsonObject): void {
+    this.#over = true;
+    const error = readError(body);
+    const found =
+      error === null ? fault('malformed', 'the answer has no message') : faultInside(body, error, classOfError);
+    this.#say({ type: 'failed', fault: found });
+  }
+
+  #say(event: NeutralEvent): void {
+    if (this.#events.length === 0) this.#events = [event];
+    else this.#events.push(event);
+  }
+}
+
+function listOf(value: JsonValue | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}

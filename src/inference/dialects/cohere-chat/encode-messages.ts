@@ -1,0 +1,106 @@
+import { type Failure, invalid } from '../../../kernel/failure.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import type { Loss } from '../../neutral/loss.ts';
+import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
+import type { NeutralMessage, NeutralPart } from '../../neutral/request.ts';
+import { encodeMessages as encodeForOpenAi, plainText } from '../openai-chat/encode-messages.ts';
+import type { ModelRules } from './model-rules.ts';
+import { documentId, vendor } from './wire.ts';
+
+/** What one encoding run knows and gathers on its way; the first failure found is the one told. */
+export interface Encoding {
+  readonly rules: ModelRules;
+  /** Whether documents that the caller wants cited stand beside the messages, or as text where they were. */
+  readonly documents: 'beside' | 'as-text';
+  readonly losses: Loss[];
+  failure: Failure | null;
+}
+
+export function lose(encoding: Encoding, field: string, why: Loss['why']): void {
+  if (!encoding.losses.some((loss) => loss.field === field)) encoding.losses.push({ field, why });
+}
+
+export interface EncodedMessages {
+  messages: JsonObject[];
+  /** Documents to be cited. */
+  documents: JsonObject[];
+}
+
+/**
+ * Cohere's messages: OpenAI's, with thoughts as content or as the plan of the calls they led to. Cohere takes turns of
+ * any order, but wants each call with its result.
+ */
+export function encodeMessages(messages: readonly NeutralMessage[], encoding: Encoding): EncodedMessages {
+  const documents: JsonObject[] = [];
+  let documentsSeen = 0;
+  const sayable = messages.map((message, i): NeutralMessage => {
+    if (message.name !== undefined) lose(encoding, `messages[${i}].name`, 'unsupported');
+    const parts = message.parts.flatMap((part) => sayablePart(part, `messages[${i}].content`));
+    return { role: message.role === 'developer' ? 'system' : message.role, parts };
+  });
+  const paired = pairToolCalls(sayable);
+  for (const { field, why } of paired.losses) lose(encoding, field, why);
+  const encoded = encodeForOpenAi(paired.messages, 'send');
+  for (const { field, why } of encoded.losses) lose(encoding, field, why);
+  if (encoded.unsayable !== null) {
+    refuse(`messages[${encoded.unsayable.message}].content`, `${encoded.unsayable.what} cannot be used`);
+  }
+  return { messages: encoded.messages.map((message) => withThoughts(message, encoding)), documents };
+
+  function sayablePart(part: NeutralPart, path: string): NeutralPart[] {
+    switch (part.type) {
+      case 'refusal':
+        return [{ type: 'text', text: part.text }];
+      case 'audio':
+        refuse(path, 'audio cannot be used');
+        return [];
+      case 'document':
+        return sayableDocument(part, path);
+      case 'tool-result':
+        return [{ ...part, parts: part.parts.flatMap((inner) => sayablePart(inner, path)) }];
+      case 'reasoning':
+        // No thought of Cohere's is signed. One that is belongs to another vendor.
+        if (part.signature === undefined || part.vendor === vendor) return [{ type: 'reasoning', text: part.text }];
+        lose(encoding, `${path}.reasoning_content`, 'unsupported');
+        return [];
+      case 'redacted-reasoning':
+      case 'vendor':
+        lose(encoding, path, 'unsupported');
+        return [];
+      default:
+        return [part];
+    }
+  }
+
+  function sayableDocument(part: NeutralPart & { type: 'document' }, path: string): NeutralPart[] {
+    const index = documentsSeen++;
+    const { source, name, cited } = part;
+    const text = plainText(source);
+    if (text === null) {
+      if (source.kind === 'base64') refuse(path, `a file of type ${source.mediaType.slice(0, 64)} cannot be used`);
+      return [part];
+    }
+    if (cited !== true || encoding.documents === 'as-text') return [part];
+    documents.push({ id: documentId(index), data: { ...(name !== undefined && { title: name }), text } });
+    return [];
+  }
+
+  /** What would change the result if it were left out: another target may do it, else the caller is told the field. */
+  function refuse(field: string, what: string): void {
+    encoding.failure ??= invalid(field, `At '${field}', ${what} with this model. Send text or pictures.`);
+  }
+}
+
+function withThoughts({ reasoning_content: thought, ...message }: JsonObject, encoding: Encoding): JsonObject {
+  // Without a text, a message with calls has no content.
+  if (message.content === null) delete message.content;
+  if (typeof thought !== 'string') return message;
+  if (encoding.rules.thinks) {
+    const { content } = message;
+    const texts = typeof content === 'string' && content !== '' ? [{ type: 'text', text: content }] : content || [];
+    return { ...message, content: [{ type: 'thinking', thinking: thought }, ...(texts as JsonObject[])] };
+  }
+  if (message.tool_calls !== undefined) return { ...message, tool_plan: thought };
+  lose(encoding, 'reasoning_content', 'unsupported');
+  return message;
+}
