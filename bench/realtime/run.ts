@@ -1,13 +1,24 @@
 /**
- * What a frame of a realtime session costs on its way through, and what a thousand sessions hold. `npm run bench --
- * realtime` prints both.
+ * What a frame of a realtime session costs on its way through, beside a relay that is nothing but `ws`, and what a
+ * thousand sessions hold. `npm run bench -- realtime` prints them.
  */
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as rest } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { WebSocket } from 'ws';
-import { cpuSeconds, culvertHeaders, loadCore, pin, residentMb, startCulvert } from '../gateway/processes.ts';
+import {
+  answers,
+  cpuSeconds,
+  culvertHeaders,
+  freePort,
+  loadCore,
+  pin,
+  residentMb,
+  startCulvert,
+  startPinned,
+} from '../gateway/processes.ts';
 import { judged, printed, told } from '../rows.ts';
 
 /** 125 ms of sound, as clients send it: 24,000 samples of 16 bits a second. */
@@ -28,45 +39,69 @@ const culvert = await startCulvert({
 pin(upstream.pid!, loadCore);
 pin(process.pid, loadCore);
 
-let heard = 0;
+const barePort = await freePort();
+const bareScript = fileURLToPath(new URL('./bare-relay.ts', import.meta.url));
+const bare = startPinned(process.execPath, [bareScript, String(barePort), String(port)], 'ignore');
+await answers(barePort);
 
-async function openSession(): Promise<WebSocket> {
-  const url = `ws://127.0.0.1:${culvert.port}/v1/realtime?model=voice`;
-  const socket = new WebSocket(url, { headers: culvertHeaders, perMessageDeflate: false });
-  socket.on('message', () => {
-    heard += 1;
-  });
-  await once(socket, 'message');
-  return socket;
+/** A process that relays, and the sessions through it. */
+class Relay {
+  readonly sessions: WebSocket[] = [];
+  heard = 0;
+  readonly #port: number;
+  readonly #pid: number;
+
+  constructor(port: number, pid: number) {
+    this.#port = port;
+    this.#pid = pid;
+  }
+
+  async open(count: number): Promise<void> {
+    const url = `ws://127.0.0.1:${this.#port}/v1/realtime?model=voice`;
+    while (this.sessions.length < count) {
+      const socket = new WebSocket(url, { headers: culvertHeaders, perMessageDeflate: false });
+      socket.on('message', () => {
+        this.heard += 1;
+      });
+      await once(socket, 'message');
+      this.sessions.push(socket);
+    }
+  }
+
+  /** Each session talks in real time, eight frames a second each way. Microseconds of CPU a frame. */
+  async talk(): Promise<number> {
+    let next = 0;
+    const talker = setInterval(() => {
+      this.sessions[next % talking]!.send(frame, { binary: false });
+      next += 1;
+    }, 1);
+    const before = { cpu: cpuSeconds(this.#pid), heard: this.heard };
+    await rest(roundMs);
+    clearInterval(talker);
+    // Each frame that came back has gone up before.
+    return ((cpuSeconds(this.#pid) - before.cpu) * 1e6) / (2 * (this.heard - before.heard));
+  }
 }
 
-const sessions: WebSocket[] = [];
-while (sessions.length < talking) sessions.push(await openSession());
-
-/** Each session talks in real time: eight frames a second each way. */
-function talk(): NodeJS.Timeout {
-  let next = 0;
-  return setInterval(() => {
-    sessions[next % talking]!.send(frame, { binary: false });
-    next += 1;
-  }, 1);
-}
-
-const talker = talk();
-await rest(roundMs);
-const microseconds: number[] = [];
+const relays = { culvert: new Relay(culvert.port, culvert.pid), bare: new Relay(barePort, bare.pid!) };
+const microseconds = { culvert: [] as number[], bare: [] as number[] };
+for (const relay of Object.values(relays)) await relay.open(talking);
+await Promise.all(Object.values(relays).map((relay) => relay.talk()));
+const { heard: heardBefore } = relays.culvert;
+// At once: whatever else the machine does slows both, and V8 collects in a process that has just fallen silent.
 for (let round = 0; round < rounds; round += 1) {
-  const before = { cpu: cpuSeconds(culvert.pid), heard };
-  await rest(roundMs);
-  // Each frame that came back has gone up before.
-  microseconds.push(((cpuSeconds(culvert.pid) - before.cpu) * 1e6) / (2 * (heard - before.heard)));
+  await Promise.all(
+    (['culvert', 'bare'] as const).map(async (name) => microseconds[name].push(await relays[name].talk())),
+  );
 }
-clearInterval(talker);
-console.log(
-  printed(told('frames a second, of 8 kB', String(Math.round((2 * heard) / ((roundMs * (rounds + 1)) / 1_000))))),
-);
-console.log(printed(judged('CPU a frame', microseconds, { atMost: 60, unit: ' µs', digits: 1 })));
-while (sessions.length < open) sessions.push(await openSession());
+const perSecond = (2 * (relays.culvert.heard - heardBefore)) / ((roundMs * rounds) / 1_000);
+console.log(printed(told('frames a second, of 8 kB', String(Math.round(perSecond)))));
+console.log(printed(judged('CPU a frame', microseconds.culvert, { atMost: 60, unit: ' µs', digits: 1 })));
+console.log(printed(judged('… through a bare relay of ws', microseconds.bare, { unit: ' µs', digits: 1 })));
+for (const session of relays.bare.sessions) session.terminate();
+bare.kill();
+const { sessions } = relays.culvert;
+await relays.culvert.open(open);
 for (const session of sessions) session.send(frame, { binary: false });
 await rest(roundMs);
 console.log(

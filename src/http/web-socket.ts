@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { WebSocket } from 'ws';
 import { type Failure, invalid } from '../kernel/failure.ts';
+import { importWs } from '../kernel/web-sockets.ts';
 import { identityHeaders } from './delivery.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -40,7 +41,7 @@ export async function acceptWebSocket(
 ): Promise<WebSocket | null> {
   const { request, response, upgrade } = exchange;
   const { socket, head } = upgrade!;
-  const { WebSocketServer } = await import('ws');
+  const { WebSocketServer } = await importWs();
   if (socket.destroyed || exchange.client.gone) return null;
   const server = new WebSocketServer({
     noServer: true,

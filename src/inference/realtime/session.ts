@@ -1,5 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import { relayBegins } from '../../kernel/old-generation.ts';
 import { eventIn, type Frame, mayBe, type RealtimeEvent } from '../dialects/realtime/events.ts';
 import { realtimeUsage } from '../dialects/realtime/usage.ts';
 import { type ScrubKnown, scrub, withoutKnown } from '../providers/scrub.ts';
@@ -86,6 +87,7 @@ class Session implements LongWork {
   /** Responses that run, and those of which nothing has come yet. */
   readonly #active = new Set<string>();
   readonly #silent = new Set<string>();
+  readonly #relayEnds = relayBegins();
 
   constructor(parts: SessionParts, ended: () => void) {
     this.#parts = parts;
@@ -295,6 +297,7 @@ class Session implements LongWork {
     clearTimeout(this.#longest);
     if (this.#lastWord !== null) clearTimeout(this.#lastWord);
     this.#parts.ending.remove(this);
+    this.#relayEnds();
     this.#ended();
   }
 }

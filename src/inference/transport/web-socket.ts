@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { upstreamErrorBytesMax } from '../../kernel/limits.ts';
+import { importWs } from '../../kernel/web-sockets.ts';
 import type { Opening } from './connect.ts';
 import { headersTimeout, transportErrorOf } from './transport-error.ts';
 import {
@@ -45,7 +46,7 @@ export async function openWebSocket(
     const message = error instanceof NotAuthorized ? error.message : 'the request could not be authorized';
     return { kind: 'failed', error: { kind: 'not-authorized', message } };
   }
-  const { WebSocket } = await import('ws');
+  const { WebSocket } = await importWs();
   let opening: Opening | null = null;
   try {
     const socket = await new Promise<Socket>((resolve, reject) => {
