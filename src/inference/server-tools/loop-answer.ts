@@ -96,7 +96,7 @@ export class LoopAnswer {
 
   /** The last turn was `reader`'s. `made`: what was done here between the turns. */
   async finish(
-    { finish, callersCalls }: TurnReader,
+    { finish, calls, callersCalls }: TurnReader,
     made: Pick<ToolRunner, 'webSearches' | 'webFetches'>,
   ): Promise<void> {
     const last: NeutralEvent[] = [];
@@ -109,9 +109,9 @@ export class LoopAnswer {
       };
       last.push({ type: 'usage', usage: { ...used, ...counts } });
     }
-    // A call that nobody makes any more is no reason to wait for one.
+    // A call that nobody makes any more is no reason to wait for one. The caller may let the model go on.
     const isCut = finish?.reason === 'tool-calls' && callersCalls === 0;
-    if (finish !== null) last.push(isCut ? { ...finish, reason: 'stop' } : finish);
+    if (finish !== null) last.push(isCut ? { ...finish, reason: calls.length > 0 ? 'pause' : 'stop' } : finish);
     this.show([...last, { type: 'end' }]);
     await this.#writer.end(null);
     const { progress, sink } = this.#job;
