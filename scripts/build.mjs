@@ -1,6 +1,6 @@
 // `npm run build`: src/ and the packages it uses as one bundle in dist/, and the dashboard in dist/web. That is what
 // `npm pack` ships, and what `bin/culvert.mjs` runs as long as the sources have not changed since.
-import { copyFileSync, cpSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, posix, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -38,6 +38,12 @@ export async function buildBundle(folder) {
   } finally {
     rmSync(fresh, { recursive: true, force: true });
   }
+}
+
+/** Builds dist/ unless it is what the sources say. */
+export async function ensureBundle() {
+  const stamp = join(root, 'dist', 'stamp');
+  if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== sourceStamp(root)) await buildBundle(join(root, 'dist'));
 }
 
 async function writeBundle(folder) {

@@ -1,11 +1,12 @@
-// `npm test`: what `npm run check` does, then every other suite, on as many cores as there are. `npm test -- PATTERN…` runs
-// only the test files whose path holds a pattern; `--names` prints the name of each test.
+// `npm test`: what `npm run check` does, then every other suite, three files at a time on two cores. `npm test -- PATTERN…`
+// runs only the test files whose path holds a pattern; `--names` prints the name of each test.
 // `npm run test:fuzz`: the files with properties alone, with a new seed and ten times the cases.
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ensureBundle } from './build.mjs';
 import { ensureWeb } from './build-web.mjs';
 import { check, quickTests } from './check.mjs';
 import { reporters, testEnvironment, testOptions } from './test-options.mjs';
@@ -14,6 +15,11 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const [fuzz, names] = ['--fuzz', '--names'].map((option) => process.argv.includes(option));
 const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const everything = patterns.length === 0 && !fuzz;
+// Tests wait for about half of their time: for leases, timeouts and pages.
+const filesAtOnce = Math.ceil(availableParallelism() * 1.5);
+// The longest are in these folders. They begin first, so that no core waits for the last of them at the end.
+const longFirst = ['test/faults/', 'test/bundle/', 'test/cli/', 'test/browser/', 'test/batches/'];
+const turnOf = (file) => longFirst.findIndex((folder) => file.startsWith(folder)) + 1 || longFirst.length + 1;
 // More files than this are not a test that found no peace, but a change that breaks things.
 const secondLookFilesMax = 5;
 
@@ -24,7 +30,7 @@ const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root })
   .filter((file) => !quick.has(file))
   .filter((file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)))
   .filter((file) => !fuzz || readFileSync(join(root, file), 'utf8').includes('fast-check'))
-  .sort();
+  .sort((a, b) => turnOf(a) - turnOf(b) || (a < b ? -1 : 1));
 if (files.length === 0) {
   console.error(`No test file matches ${patterns.join(', ')}.`);
   process.exit(1);
@@ -40,6 +46,8 @@ const environment = testEnvironment(
 );
 // Once, not by each of the files that open pages. Behind the line above: a build makes its process one of production.
 if (files.some((file) => file.includes('test/browser/'))) await ensureWeb();
+// Every process that they start takes half as long from the bundle.
+if (everything) await ensureBundle();
 const notes = mkdtempSync(join(tmpdir(), 'culvert-test-'));
 const failedList = join(notes, 'failed.json');
 
@@ -65,7 +73,7 @@ function failedFiles() {
   }
 }
 
-let status = run(files, availableParallelism());
+let status = run(files, filesAtOnce);
 const failed = failedFiles().map((file) => relative(root, file));
 // A test that a file beside it made carries that one's name: it cannot be run by itself.
 const alone = failed.every((file) => files.includes(file));
