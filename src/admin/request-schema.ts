@@ -31,6 +31,20 @@ const routeSchema = z.looseObject({
     .array(z.object({ field: z.string(), why: z.string() }))
     .optional()
     .describe('Fields that the conversion between formats dropped.'),
+  mcp: z
+    .object({
+      server: z.string(),
+      kind: z.enum(['tool', 'prompt', 'resource']),
+      name: z.string().nullable().describe('Its own name; null: a resource.'),
+      host: z.string().nullable().describe('Of a server that the caller named by URL.'),
+      outcome: z
+        .string()
+        .nullable()
+        .describe('ok, tool-error (the tool said so), or why there is no result; null: nobody waited for it.'),
+      bytes: z.number().describe('Of the result.'),
+    })
+    .optional()
+    .describe('Of a call of an MCP server: what was called. Arguments and results are not kept.'),
   passThrough: z.boolean().optional().describe("The upstream's bytes went out as they were."),
 });
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Operator } from '../auth/operator.ts';
+import { mcpSeparator } from '../config/schema-mcp.ts';
 import { invalid } from '../kernel/failure.ts';
 import { requestIdMs } from '../kernel/ids.ts';
 import type { RequestQuery, UsageEvent } from '../metering/ledger.ts';
@@ -15,11 +16,14 @@ const filters = {
   account: filter('Only those of this account.'),
   key: filter('Only those of this key, by its id.'),
   model: filter('Only those that asked for this model.'),
+  mcp_server: filter('Only calls of the tools, prompts and resources of this MCP server.'),
   provider: filter('Only those that this provider answered.'),
   endpoint: filter('Only those of this endpoint, such as chat.'),
   user: filter('Only those for this end user.'),
   tag: filter('Only those with this tag.'),
-  class: filter('Only those with this outcome: ok, failed (all but ok), or a failure such as rate_limited.'),
+  class: filter(
+    'Only those with this outcome: ok, failed (all but ok), or a failure such as rate_limited. tool-error: a tool of an MCP server said that it failed.',
+  ),
   stream: z.stringbool().optional().describe('Only streamed ones, or only others.'),
   cost_min: z.coerce.number({ error: 'expected USD such as 0.01' }).min(0).optional().describe('Minimum cost in USD.'),
   units_min: z.coerce
@@ -161,7 +165,11 @@ function queryOf(
       key: asked.key,
       alias: asked.model,
       provider: asked.provider,
-      endpoint: asked.endpoint,
+      endpoint: asked.endpoint ?? (asked.mcp_server === undefined ? undefined : 'mcp-call'),
+      mcpServer:
+        asked.mcp_server === undefined
+          ? undefined
+          : { name: asked.mcp_server, prefix: asked.mcp_server + mcpSeparator },
       user: asked.user,
       tag: asked.tag,
       status: asked.status,

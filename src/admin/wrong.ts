@@ -4,6 +4,7 @@ import type { LaneSnapshot } from '../inference/routing/health-snapshot.ts';
 import type { Target } from '../inference/routing/target.ts';
 import { FailureError } from '../kernel/failure.ts';
 import type { SeenAlert } from '../metering/alerts.ts';
+import type { UsageEvent } from '../metering/ledger.ts';
 import { type LimitReading, readLimits } from '../metering/limit-view.ts';
 import { type WindowName, windowLabels, windowNames } from '../metering/window.ts';
 import type { Directory, KnownAccount, Records } from './directory.ts';
@@ -227,7 +228,7 @@ async function requestTroubles({ ledger, clock, snapshot }: AdminParts): Promise
     const where = { class: 'failed' };
     const asked = { accounts: null, where, sinceMs: fromMs, untilMs: null, after: null, cursor: null };
     const { events } = await ledger.list({ ...asked, limit: errorRowsMax });
-    const failed = events.filter((event) => !event.aborted && (event.status >= 500 || event.status < 400)).length;
+    const failed = events.filter(isOurs).length;
     if (failed < requests * most) return [];
     const many = failed === errorRowsMax ? `${failed} and more` : String(failed);
     const text = `${many} of ${requests} requests of the last five minutes failed.`;
@@ -236,6 +237,11 @@ async function requestTroubles({ ledger, clock, snapshot }: AdminParts): Promise
     if (error instanceof FailureError) return [];
     throw error;
   }
+}
+
+/** What a tool of an MCP server could not do is between its caller and that server. */
+function isOurs({ aborted, status, class: outcome }: UsageEvent): boolean {
+  return !aborted && outcome !== 'tool-error' && (status >= 500 || status < 400);
 }
 
 async function fullWindows(parts: AdminParts, directory: Directory): Promise<Trouble[]> {

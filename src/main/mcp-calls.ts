@@ -1,5 +1,6 @@
 import type { ToolCallMeter } from '../inference/metered/meter-tools.ts';
 import type { McpServerTool } from '../inference/neutral/server-tool.ts';
+import type { CalledMcp } from '../inference/routing/route.ts';
 import type {
   CallBounds,
   McpCallResult,
@@ -16,7 +17,7 @@ import type { GuardedServers } from '../mcp/guarded-servers.ts';
 import { McpFault } from '../mcp/mcp-fault.ts';
 import { prefixed } from '../mcp/offered.ts';
 import type { McpResult, McpTool } from '../mcp/session.ts';
-import type { UpstreamTools } from '../tools/mcp/upstream-tools.ts';
+import { type McpEnd, outcomeOf, type UpstreamTools } from '../tools/mcp/upstream-tools.ts';
 import { ToolFields } from '../tools/tool-fields.ts';
 
 export interface McpCallsParts {
@@ -40,7 +41,7 @@ export function callFor(clock: Clock, { principal, requestId, tag }: ToolOwner) 
 }
 
 /** A result stands in an object of ours: a server may add members of any name to it. */
-type Asked = { kind: 'result'; result: McpResult } | Failure;
+type Asked = { kind: 'result'; result: McpResult } | Extract<McpEnd, { kind: 'failed' }>;
 
 /** A server, however it is reached. */
 interface Reached {
@@ -55,21 +56,24 @@ export function createMcpCalls(parts: McpCallsParts): ServerToolPorts['openMcp']
 
   async function call(
     owner: ToolOwner,
-    about: string,
+    mcp: CalledMcp,
     ask: () => Promise<Asked>,
     signal: AbortSignal,
   ): Promise<McpCallResult> {
-    const hold = await meter.hold(callFor(clock, owner), { tool: 'mcp', pagesMax: 0, about });
+    const about = prefixed(mcp.server, mcp.name!);
+    const hold = await meter.hold(callFor(clock, owner), { tool: 'mcp', pagesMax: 0, about, mcp });
     if (hold.kind !== 'held') return { text: factsOf(hold, 0).message, isError: true, costMilli: 0 };
     let end: Parameters<typeof hold.settle>[0] = { status: 500, failure: { kind: 'internal' }, aborted: false };
     try {
       const done = await ask();
-      if (done.kind !== 'result') {
-        end = { status: statusOf(done), failure: done, aborted: signal.aborted };
-        return { text: factsOf(done, 0).message, isError: true, costMilli: 0 };
+      const outcome = outcomeOf(done);
+      if (done.kind === 'failed') {
+        const { failure } = done;
+        end = { status: statusOf(failure), failure, aborted: signal.aborted, mcp: { outcome, bytes: 0 } };
+        return { text: factsOf(failure, 0).message, isError: true, costMilli: 0 };
       }
-      end = { status: 200, failure: null, aborted: false };
       const text = textOf(done.result).slice(0, textCharsMax);
+      end = { status: 200, failure: null, aborted: false, mcp: { outcome, bytes: Buffer.byteLength(text) } };
       return { text, isError: done.result.isError === true, costMilli: hold.costOf(0) * 1_000 };
     } finally {
       hold.settle(end);
@@ -82,8 +86,11 @@ export function createMcpCalls(parts: McpCallsParts): ServerToolPorts['openMcp']
     return {
       kind: 'open',
       tools: reached.tools,
-      call: (name, args, callBounds) =>
-        call(owner, prefixed(server.label, name), () => reached.ask(name, args, callBounds), callBounds.signal),
+      call(name, args, callBounds) {
+        const host = server.url === null ? null : new URL(server.url).host;
+        const called = { server: server.label, kind: 'tool', name, host } as const;
+        return call(owner, called, () => reached.ask(name, args, callBounds), callBounds.signal);
+      },
       close: reached.close,
     };
   };
@@ -105,7 +112,8 @@ async function byUrl(
     tools: listed.map(functionOf),
     async ask(name, args, callBounds) {
       const result = await session.callTool(name, args, callBounds);
-      return result instanceof McpFault ? failureOf(label, result) : { kind: 'result', result };
+      if (!(result instanceof McpFault)) return { kind: 'result', result };
+      return { kind: 'failed', failure: failureOf(label, result), reason: result.reason };
     },
     close: () => session.close(),
   };
@@ -130,7 +138,8 @@ async function configured(
         const done = await run(signal);
         return done.kind === 'result' ? { kind: 'result', result: done.result as McpResult } : done;
       } catch (error) {
-        if (error instanceof FailureError) return error.failure;
+        // Its arguments are wrong, or it has gone since it was listed.
+        if (error instanceof FailureError) return { kind: 'failed', failure: error.failure, reason: 'refused' };
         throw error;
       }
     },

@@ -95,6 +95,8 @@ export interface RequestFilter {
   /** A key's id. */
   key?: string;
   alias?: string;
+  /** Calls of one MCP server: those of its tools and prompts begin with the prefix, those of resources have its name. */
+  mcpServer?: { name: string; prefix: string };
   /** Of the target that answered. */
   provider?: string;
   endpoint?: string;

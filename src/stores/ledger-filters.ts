@@ -17,6 +17,10 @@ export function requestConditions(accounts: readonly string[] | null, filter: Re
   if (accounts !== null) all.push(marks.oneOf('account', accounts));
   if (key !== undefined) all.push(`key_id = ${marks.of(key)}`);
   if (alias !== undefined) all.push(`alias = ${marks.of(alias)}`);
+  if (filter.mcpServer !== undefined) {
+    const { name, prefix } = filter.mcpServer;
+    all.push(`(alias = ${marks.of(name)} OR substr(alias, 1, ${[...prefix].length}) = ${marks.of(prefix)})`);
+  }
   if (provider !== undefined) {
     const prefix = `${provider}/`;
     all.push(`substr(target, 1, ${[...prefix].length}) = ${marks.of(prefix)}`);

@@ -1,3 +1,4 @@
+import type { CalledMcp, McpCallRecord } from '../inference/routing/route.ts';
 import type { Failure } from '../kernel/failure.ts';
 import type { JsonObject } from '../kernel/json.ts';
 
@@ -10,6 +11,8 @@ export interface ToolCharge {
   tool: ToolName | 'mcp';
   /** Its name in the ledger; absent: none. */
   about?: string;
+  /** What is called of an MCP server elsewhere. */
+  mcp?: CalledMcp;
   /** Pages that it may read beside: each at the cost of a scrape. */
   pagesMax: number;
 }
@@ -55,4 +58,6 @@ export interface ToolEnd {
   worked?: boolean;
   /** As in the answer. */
   pages?: number;
+  /** Of a call of an MCP server, which says how it went. */
+  mcp?: Pick<McpCallRecord, 'outcome' | 'bytes'>;
 }

@@ -53,6 +53,14 @@ const gateway = await startGateway(
   },
 );
 
+interface LedgerRow {
+  status: number;
+  class: string;
+  tenant: string;
+  units: number;
+  route: { mcp?: { server: string; kind: string; name: string | null; outcome: string } };
+}
+
 type Result = {
   isError?: boolean;
   structuredContent?: Record<string, unknown>;
@@ -181,6 +189,39 @@ test('a call costs costs.mcp and has a row in the ledger with its tool; lists an
   const found = data.find(({ model, status }) => model === 'one__add' && status === 200);
   assert.ok(found !== undefined, JSON.stringify(data));
   assert.ok(data.some(({ model, status }) => model === 'one__throw' && status === 400));
+});
+
+test('the ledger says which key called which tool of which server, what failed, and nothing of the contents', async (t) => {
+  const client = await connected(t);
+  await call(client, 'one__add', { a: 20_111, b: 20_222 });
+  await call(client, 'one__fail', { secret: 'argument-canary' });
+  await call(client, 'two__wait');
+  await client.readResource({ uri: 'one+note://resource-canary' });
+  const listed = async (query: string) => {
+    const headers = { authorization: `Bearer ${adminKey}` };
+    const response = await gateway.fetch(`/admin/v1/requests?limit=50&${query}`, { headers });
+    return ((await response.json()) as { data: LedgerRow[] }).data;
+  };
+  await until(async () => (await listed('mcp_server=one')).some(({ route }) => route.mcp?.kind === 'resource'));
+  const ofOne = await listed('mcp_server=one');
+  assert.ok(ofOne.every(({ route }) => route.mcp!.server === 'one'));
+  assert.deepEqual(ofOne.find(({ route }) => route.mcp!.outcome === 'tool-error')!.route.mcp, {
+    server: 'one',
+    kind: 'tool',
+    name: 'fail',
+    host: null,
+    outcome: 'tool-error',
+    bytes: JSON.stringify({ content: [{ type: 'text', text: 'It did not work.' }], isError: true }).length,
+  });
+  const failed = await listed('mcp_server=two&class=failed');
+  assert.deepEqual(
+    failed.map(({ route, class: why, tenant }) => [route.mcp!.name, route.mcp!.outcome, why, tenant]),
+    [['wait', 'timeout', 'mcp-failed', 'dev/test']],
+  );
+  const toolErrors = await listed('class=tool-error');
+  assert.ok(toolErrors.length > 0 && toolErrors.every(({ status, units }) => status === 200 && units === 0.5));
+  assert.deepEqual(await listed('mcp_server=on'), []);
+  assert.doesNotMatch(JSON.stringify(await listed('endpoint=mcp-call')), /canary|20111|20222/);
 });
 
 test('a key or a plan that names servers and tools has no others, in lists and in calls', async (t) => {

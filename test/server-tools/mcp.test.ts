@@ -216,4 +216,7 @@ test('a call that its caller has left is aborted in the ledger, and ends at the 
   const call = async () => (await rows()).slice(before).find(({ endpoint }) => endpoint === 'mcp-call');
   await until(async () => (await call()) !== undefined);
   assert.equal((await call())!.class, 'aborted');
+  const { mcp } = (await call())!.route as { mcp: { server: string; name: string; host: string } };
+  const { server: label, name, host } = mcp;
+  assert.deepEqual([label, name, host], ['sums', 'wait', server.place]);
 });

@@ -112,6 +112,10 @@ for (const driver of drivers) {
       [{ sinceMs, untilMs }, (event) => event.atMs >= sinceMs && event.atMs < untilMs],
       [{ where: { class: 'failed' } }, (event) => event.class !== 'ok'],
       [{ where: { provider: 'openai' } }, (event) => event.target?.startsWith('openai/') === true],
+      [
+        { where: { mcpServer: { name: 'smart', prefix: '100%' } } },
+        (event) => ['smart', '100%_'].includes(event.alias),
+      ],
       [{ where: { tag: 'tag-1' } }, (event) => event.tag === 'tag-1'],
       [{ where: { user: 'user-2', stream: true } }, (event) => event.user === 'user-2' && event.stream],
       [{ where: { costUsdMin: 0.02 } }, (event) => (event.costUsd ?? 0) >= 0.02],

@@ -8,6 +8,7 @@ interface DescribedRoute {
   passThrough?: boolean;
   malformedLines?: number;
   refused?: Row;
+  mcp?: Row;
 }
 
 /** One request for people: its facts, its cost, the considered targets, and the answer of each attempt. */
@@ -22,6 +23,7 @@ export function describedRequest(request: Row): string {
       'asked',
       `${shown(request.endpoint)}${shown(request.model) === '' ? '' : `, model ${shown(request.model)}`}${request.stream === true ? ', as a stream' : ''}`,
     ],
+    ['called', called(route.mcp)],
     ['answered', answered(request)],
     ['refused', shown(route.refused?.message)],
     ['took', took(request)],
@@ -56,6 +58,14 @@ function idsOf({ id, client_request_id: client }: Row): string {
 function answered({ status, class: outcome, target, aborted }: Row): string {
   const by = shown(target) === '' ? '' : ` by ${shown(target)}`;
   return `${shown(status)} ${shown(outcome)}${by}${aborted === true ? '; the caller left' : ''}`;
+}
+
+/** What of an MCP server, and how that went. */
+function called(mcp: Row | undefined): string {
+  if (mcp === undefined) return '';
+  const { server, kind, name, host, outcome, bytes } = mcp;
+  const where = host === null ? shown(server) : `${shown(server)} (${shown(host)})`;
+  return `${shown(kind)} ${shown(name)} of the MCP server ${where}: ${shown(outcome ?? 'no result')}, ${shown(bytes)} bytes`;
 }
 
 function took({ ms, first_token_ms: first }: Row): string {

@@ -47,12 +47,16 @@ function filters(command: Command): Command {
   return command
     .option('--account <id>', 'only of this account')
     .option('--model <model>', 'only of this model')
+    .option('--mcp-server <name>', 'only calls of this MCP server')
+    .option('--class <class>', 'only with this outcome: ok, failed (all but ok), or a failure such as mcp-failed')
     .option('--status <status>', 'only with this HTTP status, such as 502, or 5 for all of 5xx');
 }
 
 interface RequestFilters extends AdminFlags {
   account?: string;
   model?: string;
+  mcpServer?: string;
+  class?: string;
   status?: string;
 }
 
@@ -130,6 +134,6 @@ async function exportRequests(flags: RequestsExportFlags, parts: CliParts): Prom
   return 0;
 }
 
-function filtersOf({ account, model, status }: RequestFilters): AdminQuery {
-  return { account, model, status };
+function filtersOf({ account, model, mcpServer, class: outcome, status }: RequestFilters): AdminQuery {
+  return { account, model, mcp_server: mcpServer, class: outcome, status };
 }

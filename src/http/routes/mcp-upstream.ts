@@ -4,7 +4,7 @@ import { parseBody } from '../../inference/spine/parse-body.ts';
 import { refuse, sendWhole } from '../../inference/spine/sink.ts';
 import { type Failure, FailureError, invalid, statusOf } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import type { UpstreamCall, UpstreamTools } from '../../tools/mcp/upstream-tools.ts';
+import { type McpEnd, outcomeOf, type UpstreamCall, type UpstreamTools } from '../../tools/mcp/upstream-tools.ts';
 import type { ToolEnd, ToolMeter } from '../../tools/tool-call.ts';
 import { ToolFields } from '../../tools/tool-fields.ts';
 import type { Exchange, Route } from '../exchange.ts';
@@ -67,20 +67,22 @@ async function answerCall({ upstream, meter }: McpUpstreamParts, exchange: Excha
   if (!Buffer.isBuffer(raw)) return refuse(client, raw, admitted.headers);
   const prepared = await prepare(upstream, raw, call.principal);
   if ('kind' in prepared) return refuse(client, prepared, admitted.headers);
-  const hold = await meter.hold(call, { tool: 'mcp', pagesMax: 0, about: prepared.about });
+  const hold = await meter.hold(call, { tool: 'mcp', pagesMax: 0, about: prepared.about, mcp: prepared.called });
   if (hold.kind !== 'held') return refuse(client, hold, admitted.headers);
   let end: ToolEnd = unexpected;
   try {
     const leaving = new AbortController();
     client.onGone(() => leaving.abort());
-    const done = client.gone ? null : await answerOf(prepared, leaving.signal);
-    if (done === null || client.gone) end = left;
-    else if (Buffer.isBuffer(done)) {
-      sendWhole(client, hold.headers, done);
-      end = { status: 200, failure: null, aborted: false };
+    const done = client.gone ? null : await prepared.run(leaving.signal);
+    const body = done === null ? null : bodyOf(prepared, done);
+    const mcp = done === null ? { outcome: null, bytes: 0 } : { outcome: outcomeOf(done), bytes: bytesOf(body) };
+    if (body === null || client.gone) end = { ...left, mcp };
+    else if (Buffer.isBuffer(body)) {
+      sendWhole(client, hold.headers, body);
+      end = { status: 200, failure: null, aborted: false, mcp };
     } else {
-      refuse(client, done, withCost(hold.headers, 0));
-      end = { status: statusOf(done), failure: done, aborted: false };
+      refuse(client, body, withCost(hold.headers, 0));
+      end = { status: statusOf(body), failure: body, aborted: false, mcp };
     }
   } finally {
     hold.settle(end);
@@ -101,13 +103,16 @@ async function prepare(upstream: UpstreamTools, raw: Buffer, principal: Principa
   }
 }
 
-async function answerOf({ about, run }: UpstreamCall, signal: AbortSignal): Promise<Buffer | Failure> {
-  const done = await run(signal);
-  if (done.kind !== 'result') return done;
+function bodyOf({ about }: UpstreamCall, done: McpEnd): Buffer | Failure {
+  if (done.kind === 'failed') return done.failure;
   try {
     return Buffer.from(JSON.stringify(done.result));
   } catch {
     // Nested deeper than the stack: a parser takes it, a writer does not.
     return { kind: 'mcp-failed', server: about, message: `The answer of '${about}' is nested too deeply.` };
   }
+}
+
+function bytesOf(body: Buffer | Failure | null): number {
+  return Buffer.isBuffer(body) ? body.length : 0;
 }

@@ -1,6 +1,7 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { Claim, Reservation } from '../../metering/admission.ts';
 import { costMilliOf } from '../../metering/quota.ts';
+import type { CalledMcp, McpCallRecord } from '../routing/route.ts';
 import { costHeaders } from '../spine/answer.ts';
 import { newProgress } from '../spine/job.ts';
 import type { ModelCall } from '../spine/model-call.ts';
@@ -18,6 +19,7 @@ export interface ToolCallCharge {
   tool: 'search' | 'scrape' | 'map' | 'mcp';
   /** The tool of an MCP server, in the place of a model; absent: none. */
   about?: string;
+  mcp?: CalledMcp;
   pagesMax: number;
 }
 
@@ -30,9 +32,19 @@ export interface ToolCallHold {
    * `status`: what the caller gets. A refused, failed or abandoned call costs nothing, unless it `worked`: a thread or
    * the browser was killed over it. `pages`: of those that it might read, how many it did; unsaid, all.
    */
-  settle(end: { status: number; failure: Failure | null; aborted: boolean; worked?: boolean; pages?: number }): void;
+  settle(end: ToolCallEnd): void;
   /** Units of the tool with this many pages. */
   costOf(pages: number): number;
+}
+
+export interface ToolCallEnd {
+  status: number;
+  failure: Failure | null;
+  aborted: boolean;
+  worked?: boolean;
+  pages?: number;
+  /** Of a call of an MCP server, which says how it went. */
+  mcp?: Pick<McpCallRecord, 'outcome' | 'bytes'>;
 }
 
 /** What calls of the web tools cost: the port that `src/tools/tool-call.ts` describes. */
@@ -48,7 +60,7 @@ export function createToolMeter(services: SpineServices): ToolCallMeter {
       const claim = claimFor(costs, call, charge);
       const reserved = await services.admission.reserve(claim);
       return reserved.kind === 'reserved'
-        ? holdOf(services, call, claim, reserved, (pages) => milliOf(costs, charge.tool, pages))
+        ? holdOf(services, call, claim, reserved, charge.mcp, (pages) => milliOf(costs, charge.tool, pages))
         : reserved;
     },
   };
@@ -81,20 +93,23 @@ function holdOf(
   call: ToolMeterCall,
   claim: Claim,
   reserved: Reservation,
+  called: CalledMcp | undefined,
   milliWith: (pages: number) => number,
 ): ToolCallHold {
   return {
     kind: 'held',
     headers: costHeaders(reserved),
     costOf: (pages) => milliWith(pages) / 1_000,
-    settle({ status, failure, aborted, worked = false, pages }) {
+    settle({ status, failure, aborted, worked = false, pages, mcp = { outcome: null, bytes: 0 } }) {
       const done = failure === null && !aborted && status < 400;
       const progress = newProgress();
       progress.delivered = done ? 'whole' : worked ? 'partial' : 'nothing';
       progress.status = status;
-      progress.class = failure?.kind ?? 'ok';
+      progress.class = failure?.kind ?? (mcp.outcome === 'tool-error' ? 'tool-error' : 'ok');
       if (done || worked) progress.usage = { inputTokens: 0, outputTokens: 0 };
-      const ended = { user: null, stream: false, progress, client: { gone: aborted, committed: done } };
+      const client = { gone: aborted, committed: done };
+      const record = called === undefined ? undefined : { ...called, ...mcp };
+      const ended = { user: null, stream: false, progress, client, mcp: record };
       settleCall(services, call, claim, reserved, ended, pages === undefined ? undefined : milliWith(pages));
     },
   };

@@ -173,4 +173,23 @@ export interface RouteRecord {
   passThrough: boolean;
   /** Lines of the upstream's stream that could not be read and were skipped; absent when none. */
   malformedLines?: number;
+  /** Of calls of MCP servers elsewhere. */
+  mcp?: McpCallRecord;
+}
+
+/** What was called: of its arguments and its result nothing. */
+export interface CalledMcp {
+  server: string;
+  kind: 'tool' | 'prompt' | 'resource';
+  /** Its own name; null: a resource, whose address a caller makes. */
+  name: string | null;
+  /** Of a server that the caller named by URL; null: one of the configuration. */
+  host: string | null;
+}
+
+export interface McpCallRecord extends CalledMcp {
+  /** `ok`, `tool-error` for a result that says so, or the reason of the fault; null: nobody waited for it. */
+  outcome: string | null;
+  /** Of the result: as JSON, or as the text that a model gets. */
+  bytes: number;
 }

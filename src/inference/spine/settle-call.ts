@@ -1,5 +1,5 @@
 import type { Claim, Delivered, Reservation } from '../../metering/admission.ts';
-import type { RouteRecord } from '../routing/route.ts';
+import type { McpCallRecord, RouteRecord } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import type { Job, JobProgress } from './job.ts';
 import type { ModelCall } from './model-call.ts';
@@ -10,6 +10,7 @@ import type { Client } from './sink.ts';
 export type EndedJob = Pick<Job, 'user' | 'tag' | 'stream'> & {
   progress: Omit<JobProgress, 'answeredBy'> & { answeredBy: { target: Pick<Target, 'id' | 'price'> } | null };
   client: Pick<Client, 'gone' | 'committed'>;
+  mcp?: McpCallRecord | undefined;
 };
 
 /** Exactly once for every reservation, whatever way the request ended. `doneMilli`: as settlement's, less than was held. */
@@ -18,7 +19,7 @@ export function settleCall(
   call: Pick<ModelCall, 'clientRequestId' | 'startedMs' | 'tag'>,
   claim: Claim,
   reserved: Reservation,
-  { progress, client, user, tag = null, stream }: EndedJob,
+  { progress, client, user, tag = null, stream, mcp }: EndedJob,
   doneMilli?: number,
 ): void {
   const aborted = client.gone && progress.delivered !== 'whole';
@@ -48,6 +49,7 @@ export function settleCall(
       losses: progress.losses,
       passThrough: progress.passThrough,
       ...(progress.malformedLines > 0 ? { malformedLines: progress.malformedLines } : {}),
+      ...(mcp !== undefined && { mcp }),
     } satisfies RouteRecord,
   });
   if (event === null) return;

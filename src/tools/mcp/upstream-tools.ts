@@ -1,8 +1,9 @@
 import type { Prompt, Resource, ResourceTemplate, Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { Principal } from '../../auth/principal.ts';
+import type { CalledMcp } from '../../inference/routing/route.ts';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
-import { McpFault } from '../../mcp/mcp-fault.ts';
+import { McpFault, type McpFaultReason } from '../../mcp/mcp-fault.ts';
 import { isOffered, prefixed, prefixedUri, withoutPrefix, withoutUriPrefix } from '../../mcp/offered.ts';
 import type { CallBounds, McpSession } from '../../mcp/session.ts';
 import type { UpstreamServer } from '../../mcp/upstream-server.ts';
@@ -32,8 +33,17 @@ export interface UpstreamLists {
 export interface UpstreamCall {
   /** For the ledger: the prefixed name of the tool or prompt, the name of the server for a resource. */
   about: string;
-  /** The server's result, as MCP has it. */
-  run(signal: AbortSignal): Promise<{ kind: 'result'; result: object } | Failure>;
+  called: CalledMcp;
+  run(signal: AbortSignal): Promise<McpEnd>;
+}
+
+/** The server's result, as MCP has it, or why there is none. */
+export type McpEnd = { kind: 'result'; result: object } | { kind: 'failed'; failure: Failure; reason: McpFaultReason };
+
+/** For the ledger: how a call went. */
+export function outcomeOf(end: McpEnd): string {
+  if (end.kind === 'failed') return end.reason;
+  return (end.result as { isError?: unknown }).isError === true ? 'tool-error' : 'ok';
 }
 
 export interface UpstreamToolsParts {
@@ -110,14 +120,16 @@ export function createUpstreamTools({ servers, mayUse }: UpstreamToolsParts): Up
         return fields.refuse('arguments', 'an object');
       if (tool !== null) {
         const { server, name } = await find(principal, 'tool', tool);
-        return callOf(server, principal, tool, (session, bounds) => session.callTool(name, args, bounds));
+        const called = { kind: 'tool', name, about: tool } as const;
+        return callOf(server, principal, called, (session, bounds) => session.callTool(name, args, bounds));
       }
       if (prompt !== null) {
         const { server, name } = await find(principal, 'prompt', prompt);
         const texts = Object.entries(args).map(([key, value]) =>
           typeof value === 'string' ? ([key, value] as const) : fields.refuse('arguments', 'an object of strings'),
         );
-        return callOf(server, principal, prompt, (session, bounds) =>
+        const called = { kind: 'prompt', name, about: prompt } as const;
+        return callOf(server, principal, called, (session, bounds) =>
           session.getPrompt(name, Object.fromEntries(texts), bounds),
         );
       }
@@ -128,7 +140,8 @@ export function createUpstreamTools({ servers, mayUse }: UpstreamToolsParts): Up
         return refuse({ kind: 'not-found', param: 'resource', message });
       }
       if (!mayUse(principal, server.name)) refuse(notAllowed('resource', resource!));
-      return callOf(server, principal, server.name, (session, bounds) => session.readResource(parts.uri, bounds));
+      const called = { kind: 'resource', name: null, about: server.name } as const;
+      return callOf(server, principal, called, (session, bounds) => session.readResource(parts.uri, bounds));
     },
   };
 }
@@ -136,14 +149,16 @@ export function createUpstreamTools({ servers, mayUse }: UpstreamToolsParts): Up
 function callOf(
   server: UpstreamServer,
   { tenant }: Principal,
-  about: string,
+  { about, ...called }: Pick<UpstreamCall, 'about'> & Pick<CalledMcp, 'kind' | 'name'>,
   work: (session: McpSession, bounds: CallBounds) => Promise<object | McpFault>,
 ): UpstreamCall {
   return {
     about,
+    called: { ...called, server: server.name, host: null },
     async run(signal) {
       const done = await server.ask(tenant, work, signal);
-      return done instanceof McpFault ? failureOf(server.name, done) : { kind: 'result', result: done };
+      if (!(done instanceof McpFault)) return { kind: 'result', result: done };
+      return { kind: 'failed', failure: failureOf(server.name, done), reason: done.reason };
     },
   };
 }

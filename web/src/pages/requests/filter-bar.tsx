@@ -10,6 +10,7 @@ export const filterNames = [
   'key',
   'model',
   'provider',
+  'mcp_server',
   'endpoint',
   'status',
   'class',
@@ -48,7 +49,9 @@ interface FilterBarProps {
 
 /** Filters of the list. All of them are in the URL. */
 export function FilterBar({ values, onValues }: FilterBarProps) {
-  const hidden = (['key', 'endpoint', 'user', 'tag', 'cost_min'] as const).filter((name) => values[name] !== undefined);
+  const hidden = (['key', 'mcp_server', 'endpoint', 'user', 'tag', 'cost_min'] as const).filter(
+    (name) => values[name] !== undefined,
+  );
   const [more, setMore] = useState(hidden.length > 0);
   const some = filterNames.some((name) => values[name] !== undefined);
   const outcome = values.class ?? values.status ?? '';
@@ -109,6 +112,7 @@ export function FilterBar({ values, onValues }: FilterBarProps) {
             field="group"
             {...filter('endpoint')}
           />
+          <FilterInput label="MCP server" from="/admin/v1/mcp-servers" field="name" {...filter('mcp_server')} />
           <FilterInput label="Key id" from="/admin/v1/keys" field="id" {...filter('key')} />
           <FilterInput label="User" from="/admin/v1/usage?group_by=user" field="group" {...filter('user')} />
           <FilterInput label="Tag" from="/admin/v1/usage?group_by=tag" field="group" {...filter('tag')} />

@@ -172,10 +172,30 @@ function Who({ request }: { request: RequestReply }) {
         {request.aborted && <Badge tone="warn">client disconnected</Badge>}
       </Fact>
       <Fact name="Model">{listed({ model: request.model }, request.model)}</Fact>
+      {request.route.mcp !== undefined && <Called called={request.route.mcp} />}
       {request.tier !== null && <Fact name="Tier">{request.tier}</Fact>}
     </Facts>
   );
 }
+
+/** What of an MCP server was called, and how that went. */
+function Called({ called: { server, kind, name, host, outcome, bytes } }: { called: Called }) {
+  return (
+    <>
+      <Fact name="MCP server">
+        {server} {host !== null && <span className="text-muted">{host}</span>}
+      </Fact>
+      <Fact name={sentence(kind)}>
+        {name ?? <None />} <span className="text-muted">{wordsOf(outcome ?? 'no result')}</span>
+      </Fact>
+      <Fact name="Result">
+        <Count value={bytes} /> bytes
+      </Fact>
+    </>
+  );
+}
+
+type Called = NonNullable<RequestReply['route']['mcp']>;
 
 /** Origin of the counts, by the record's word. */
 const sources: Readonly<Record<string, string>> = {
