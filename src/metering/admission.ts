@@ -49,6 +49,13 @@ export interface Admitted {
   readonly form: LimitHeaderForm;
   /** As on arrival. */
   isSparing?: boolean;
+  /** The provider has done it, or does it already: no limit refuses it any more. */
+  isOwed?: boolean;
+  /**
+   * For lines that a provider answers within a day: what they and others before them will use, which nobody has counted
+   * yet. It is taken from what tokens and USD have left, and no limit of a minute refuses them.
+   */
+  expected?: Pick<Spent, 'tokens' | 'usdNano'>;
   /** The model that `reserve` was asked for. */
   asked?: string;
   /** Set by `reserve`: the ledger tells of this request, however it ends. */

@@ -81,6 +81,7 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
   function booked(
     claim: Claim,
     set: LimitSet,
+    limits: readonly Limit[],
     held: Held | Full | Unavailable,
   ): Promise<Reservation | Failure> | Failure {
     const { requestId, principal, admitted, costMilli } = claim;
@@ -88,7 +89,8 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
     if (held.kind === 'full') return refusal(held, set, costMilli, admitted.calls, admitted.form, nowMs);
     if (held.kind === 'unavailable') return unavailable(held);
     // Now, since the states may be those of the next hold afterwards.
-    const headers = set.headers.reserved(admitted.calls, held.states, nowMs, admitted.form);
+    const isWhole = limits.length === set.windows.length;
+    const headers = isWhole ? set.headers.reserved(admitted.calls, held.states, nowMs, admitted.form) : [];
     const open = ledger.open({
       requestId,
       bootId,
@@ -106,7 +108,7 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
     // Two functions rather than an async one: a promise less for every request.
     return open.then(
       () => {
-        if (set.notify) observe(claim, set.windows, held.states);
+        if (set.notify && isWhole) observe(claim, limits, held.states);
         admitted.booked = true;
         return { kind: 'reserved', requestId, costMilli, held, headers, state: 'open' };
       },
@@ -142,17 +144,31 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
       const { principal, requestId, costMilli } = claim;
       claim.admitted.asked = claim.alias;
       const set = plans().limits(principal, claim.tier);
+      const limits = limitsOn(claim.admitted, set.windows);
       const held = counters.hold({
         requestId,
         account: principal.account,
         scopes: set.scopes,
         costMilli,
-        limits: claim.admitted.isSparing === true ? sparing(set.windows) : set.windows,
+        limits,
         states: set.states,
       });
-      return held instanceof Promise ? held.then((late) => booked(claim, set, late)) : booked(claim, set, held);
+      return held instanceof Promise
+        ? held.then((late) => booked(claim, set, limits, late))
+        : booked(claim, set, limits, held);
     },
   };
+}
+
+function limitsOn({ isSparing, isOwed, expected }: Admitted, windows: readonly Limit[]): readonly Limit[] {
+  if (isOwed === true) return [];
+  if (expected === undefined) return isSparing === true ? sparing(windows) : windows;
+  return windows
+    .filter(({ span }) => span !== 'minute')
+    .map((limit) => {
+      const later = limit.measure === 'tokens' ? expected.tokens : limit.measure === 'usd' ? expected.usdNano : 0;
+      return { ...limit, allowed: Math.max(0, limit.allowed - later) };
+    });
 }
 
 /** Of limits of a minute, what those may use for whom nobody waits: three quarters, and at least a call. */
@@ -305,6 +321,9 @@ export function createSettledLimits({ counters, plans, observe }: SettledLimitsP
   };
 }
 
+/** What the ledger calls units that are held for lines at a provider's batch API. */
+export const batchHoldEndpoint = 'batches';
+
 /**
  * The event of a request whose process died before settlement: it is charged what it held, with estimated tokens.
  * Nobody knows what the caller saw; it is never 0, and never charged twice (faults.md F38).
@@ -313,6 +332,8 @@ export function crashedEvent({ bootId: _, inputTokensEstimate, ...booked }: Rese
   return {
     ...blankEvent,
     ...booked,
+    // Its lines are charged one by one.
+    ...(booked.endpoint === batchHoldEndpoint && { costMilli: 0 }),
     // Nobody knows when it ended. Its own instant keeps it out of windows that it had left.
     settledMs: booked.quotaMs,
     status: 500,
