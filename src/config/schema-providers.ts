@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { catalog } from '../inference/providers/catalog.ts';
-import { duration, httpUrl, name, positiveInt, secret } from './scalars.ts';
+import { duration, httpUrl, name, percentage, positiveInt, secret } from './scalars.ts';
 import { headersSchema, proxySchema, tlsSchema } from './schema-route.ts';
 
 /** Timeouts of one level. An omitted one comes from the level below (target, alias, provider, built-in). */
@@ -183,6 +183,20 @@ export const providerSchema = z.strictObject({
     .describe(
       'Whose prices of the price list are its, such as openai for a proxy in front of OpenAI. Default: told by its type and base_url.',
     ),
+  batches: z
+    .strictObject({
+      upstream: z
+        .enum(['auto', 'always', 'never'])
+        .default('auto')
+        .describe(
+          "Whether lines of batches go to its own batch API, where its type has one. auto: at the vendor's own address alone.",
+        ),
+      price: percentage()
+        .optional()
+        .describe('Price of such a line, as a part of the usual price. Default: what its vendor charges, mostly 50%.'),
+    })
+    .prefault({})
+    .describe('How batches (`/v1/batches`, `/v1/messages/batches`) use it.'),
   trace: z
     .boolean()
     .optional()

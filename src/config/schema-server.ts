@@ -216,6 +216,17 @@ export const storageSchema = z
   })
   .describe('Where things are kept.');
 
+export const batchesSchema = z
+  .strictObject({
+    upstream: z
+      .enum(['auto', 'never'])
+      .default('auto')
+      .describe(
+        "auto: lines whose model runs at providers with a batch API of their own go there, for less, where the batch has a day or more. never: Culvert asks for each line itself. A provider's `batches` narrows or widens it.",
+      ),
+  })
+  .describe('How batches run (`/v1/batches`, `/v1/messages/batches`).');
+
 function isOneOf(...given: unknown[]): boolean {
   return given.filter((one) => one !== undefined).length === 1;
 }

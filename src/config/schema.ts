@@ -17,7 +17,14 @@ import {
 import type { credentialSchema, providerSchema, timeoutsSchema } from './schema-providers.ts';
 import { providersSchema } from './schema-providers.ts';
 import type { s3Schema } from './schema-server.ts';
-import { adminSchema, fetchSchema, serverSchema, storageSchema, telemetrySchema } from './schema-server.ts';
+import {
+  adminSchema,
+  batchesSchema,
+  fetchSchema,
+  serverSchema,
+  storageSchema,
+  telemetrySchema,
+} from './schema-server.ts';
 import { toolsSchema, vectorsSchema } from './schema-tools.ts';
 
 /**
@@ -39,6 +46,7 @@ export const configSchema = z.strictObject({
   costs: costsSchema.prefault({}),
   prices: pricesSchema.prefault({}),
   limits: limitsSchema.prefault({}),
+  batches: batchesSchema.prefault({}),
   vectors: vectorsSchema.prefault({}),
   tools: toolsSchema.prefault({}),
   mcp: mcpSchema.prefault({}),

@@ -56,6 +56,7 @@ export function connectProviders(
       ...placeIn(provider, config),
       dialects: config.dialects ?? null,
       serverTools: config.server_tools ?? null,
+      batches: config.batches,
       traced: config.trace ?? credentials.some(({ api_key }) => api_key.startsWith(ownKeyPrefix)),
     });
     if (made.ok) connected.set(name, { connection: made.connection, config, simulated: name === simulator });

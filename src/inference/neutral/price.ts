@@ -73,6 +73,18 @@ export function createPrice(inForce: readonly RatesInForce[], audioMsMin = 0): P
   return { inForce: inForce.map((one) => ({ ...one, compiled: compiledTiers(one) })), audioMsMin };
 }
 
+/** The same price, each of its rates times `share`. */
+export function priceShare({ inForce, audioMsMin }: Price, share: number): Price {
+  const lower = (rates: Rates) =>
+    Object.fromEntries(Object.entries(rates).map(([unit, rate]) => [unit, rate * share])) as Rates;
+  const parts = inForce.map(({ hold, rates, tiers }) => ({
+    ...(hold !== undefined && { hold }),
+    rates: lower(rates),
+    ...(tiers !== undefined && { tiers: tiers.map((tier) => ({ ...tier, rates: lower(tier.rates) })) }),
+  }));
+  return createPrice(parts, audioMsMin);
+}
+
 /** What is charged at that instant for input of ordinary length. */
 export function ratesAt(price: Price, atMs: number): RatesInForce {
   return inForceAt(price, atMs);

@@ -15,7 +15,7 @@ import {
   readOperatorHeaders,
   secretHeader,
 } from './credential-headers.ts';
-import type { ModelFamily, PathAt, Provider } from './provider.ts';
+import type { BatchFacts, ModelFamily, PathAt, Provider } from './provider.ts';
 
 /** One configured provider, ready to be called: everything that a request can share is joined once, here. */
 export interface ProviderConnection {
@@ -50,6 +50,8 @@ export interface ProviderConnection {
   speech: SpeechFacts | null;
   /** How it writes down speech; null when it does not. */
   transcription: TranscriptionFacts | null;
+  /** Its own API for batches; null: lines are asked one by one. */
+  batches: BatchFacts | null;
   /** Dialects that it is asked in; the first one for callers of any other. */
   dialects: readonly DialectId[];
   /** Tools that it runs by itself; null: as its formats' vendors do. */
@@ -91,6 +93,8 @@ export interface ConnectionFacts {
   dialects?: readonly DialectId[] | null;
   /** The operator's list of tools that it runs by itself; null or absent: as its type says. */
   serverTools?: readonly ServerToolKind[] | null;
+  /** The operator's word on its batch API. Default: it is used at the type's own address, at the vendor's price. */
+  batches?: { upstream: 'auto' | 'always' | 'never'; price?: number | undefined };
   /** As the connection's. Default: false. */
   traced?: boolean;
 }
@@ -154,6 +158,7 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     videos: (isElsewhere(facts) ? provider.videosElsewhere : undefined) ?? provider.videos ?? null,
     speech: speechFactsOf(facts),
     transcription: (isElsewhere(facts) ? provider.transcriptionElsewhere : undefined) ?? provider.transcription ?? null,
+    batches: batchFactsOf(facts),
     dialects,
     serverTools: facts.serverTools ?? (isElsewhere(facts) ? null : (provider.serverTools ?? null)),
     families,
@@ -220,6 +225,14 @@ function embeddingFactsOf(provider: Provider, where: 'at home' | 'elsewhere'): E
 function speechFactsOf(facts: ConnectionFacts): SpeechFacts | null {
   const { speech, speechElsewhere } = facts.provider;
   return speech === undefined ? null : { ...speech, ...(isElsewhere(facts) ? speechElsewhere : {}) };
+}
+
+function batchFactsOf({ provider, baseUrl, batches }: ConnectionFacts): BatchFacts | null {
+  const { upstream = 'auto', price } = batches ?? {};
+  // A type without an address of its own has no vendor's address to be at.
+  const isAtHome = provider.baseUrl !== null && !isElsewhere({ provider, baseUrl });
+  if (provider.batches === undefined || upstream === 'never' || (upstream === 'auto' && !isAtHome)) return null;
+  return { ...provider.batches, priceShare: price ?? provider.batches.priceShare };
 }
 
 /** Another address than the service's own. */

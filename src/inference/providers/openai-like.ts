@@ -3,7 +3,7 @@ import type { SpeechFacts } from '../dialects/speech/format.ts';
 import { unknownVoices } from '../dialects/speech/voices.ts';
 import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
 import type { VideoFacts } from '../dialects/videos/format.ts';
-import type { Provider, ProviderPaths, ProviderQuirks, RealtimeFacts } from './provider.ts';
+import type { BatchFacts, Provider, ProviderPaths, ProviderQuirks, RealtimeFacts } from './provider.ts';
 
 /** Quirks of the OpenAI API itself: nothing omitted, nothing renamed, everything supported. */
 export const openAiQuirks: ProviderQuirks = {
@@ -37,6 +37,17 @@ export const openAiEmbeddings: EmbeddingFacts = {
   takesTokens: false,
   dimensions: 'never',
 };
+
+/** `/batches` as servers that took over OpenAI's API have it, for requests to these paths. */
+export function openAiBatches(...paths: readonly string[]): BatchFacts {
+  return {
+    format: 'openai',
+    urlOf: (path) => (paths.includes(path) ? `/v1${path}` : null),
+    linesMax: 50_000,
+    bytesMax: 200_000_000,
+    priceShare: 0.5,
+  };
+}
 
 /** `/videos` as servers that took over OpenAI's API have it; which models make videos, nobody here knows. */
 export const openAiVideos: VideoFacts = { format: 'openai', models: /./, pathOf: () => '/videos' };

@@ -76,6 +76,8 @@ export interface Provider {
   transcriptionElsewhere?: TranscriptionFacts;
   /** How it holds realtime sessions; absent: it does not. */
   realtime?: RealtimeFacts;
+  /** Its own API for many requests that nobody waits for; absent: it has none that Culvert uses. */
+  batches?: BatchFacts;
   /** Headers sent with every request, such as `anthropic-version`. */
   headers: Readonly<Record<string, string>>;
   /** What a stream is asked for as. Absent: text/event-stream. */
@@ -108,6 +110,20 @@ export interface RealtimeFacts {
   pathOf(model: string, options: { apiVersion: string | null }): PathAt;
   /** Where it takes offers of WebRTC; absent: nowhere. Its sessions are joined below `socket`. */
   calls?: { path: string; socket: string };
+}
+
+/** An API that takes requests as a file, and answers them within a day for less. */
+export interface BatchFacts {
+  format: 'openai' | 'anthropic' | 'mistral';
+  /** Before the paths of the API, below the base URL; absent: nothing. */
+  root?: string;
+  /** What a line calls a request to this path below the base URL; null: a batch does not take it. */
+  urlOf(path: string): string | null;
+  /** Most lines of a batch, and bytes of its file. */
+  linesMax: number;
+  bytesMax: number;
+  /** Price of a request in a batch: this part of the usual one, 0 to 1. */
+  priceShare: number;
 }
 
 /** Models of one service that are asked in formats of their own. */

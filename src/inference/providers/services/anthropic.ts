@@ -19,6 +19,14 @@ export const anthropic: Provider = {
   paths: { chat: '/messages', models: '/models?limit=1000' },
   headers: { 'anthropic-version': '2023-06-01' },
   quirks: { ...openAiQuirks, nativeN: false, logprobs: false, seed: false },
+  // https://platform.claude.com/docs/en/build-with-claude/batch-processing
+  batches: {
+    format: 'anthropic',
+    urlOf: (path) => (path === '/messages' ? path : null),
+    linesMax: 100_000,
+    bytesMax: 256_000_000,
+    priceShare: 0.5,
+  },
   // Its own errors are the dialect's.
   errors: [],
   tooLong: [/prompt is too long(?:: (?<sent>\d+) tokens > (?<most>\d+) maximum)?/i],

@@ -1,6 +1,6 @@
 import { isObject } from '../../../kernel/json.ts';
 import { unknownVoices } from '../../dialects/speech/voices.ts';
-import { openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
+import { openAiBatches, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
 
 /** https://console.groq.com/docs/openai: answers 400 to the omitted fields, and to `n` other than 1. */
 export const groq = openAiLike({
@@ -56,6 +56,8 @@ export const groq = openAiLike({
     containers: ['flac', 'mp3', 'mp4', 'm4a', 'ogg', 'oga', 'opus', 'wav', 'webm'],
     fileBytesMax: 100 * 1024 * 1024,
   },
+  // https://console.groq.com/docs/batch
+  batches: openAiBatches('/chat/completions'),
   // A stream tells it there, whether it was asked to or not.
   usageOf: ({ usage, x_groq: own }) => usage ?? (isObject(own) ? own.usage : undefined),
   errors: [

@@ -1,4 +1,4 @@
-import { openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-like.ts';
+import { openAiBatches, openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-like.ts';
 
 /**
  * https://docs.mistral.ai/api. The body is checked strictly: a field it does not know is 422 `extra_forbidden`.
@@ -20,6 +20,8 @@ export const mistral = openAiLike({
     dimensions: /codestral-embed/,
     dimensionsField: 'output_dimension',
   },
+  // https://docs.mistral.ai/capabilities/batch
+  batches: { ...openAiBatches('/chat/completions', '/embeddings', '/moderations', '/ocr'), format: 'mistral' },
   // https://docs.mistral.ai/capabilities/audio_transcription
   transcription: {
     ...openAiTranscription,

@@ -1,6 +1,7 @@
 import { sameStandardVoices, unknownVoices } from '../../dialects/speech/voices.ts';
 import { imagesLikeOpenAi, imagesOfOpenAi } from '../image-models.ts';
 import {
+  openAiBatches,
   openAiEmbeddings,
   openAiLike,
   openAiRealtime,
@@ -54,6 +55,8 @@ export const openai = openAiLike({
   },
   transcriptionElsewhere: openAiTranscription,
   realtime: openAiRealtime,
+  // https://platform.openai.com/docs/guides/batch
+  batches: openAiBatches('/chat/completions', '/responses', '/embeddings', '/completions', '/moderations'),
   speechElsewhere: { voices: [unknownVoices], voiceList: '/audio/voices' },
   tooLong: [
     // vLLM, DeepSeek and OpenRouter took over the words.
