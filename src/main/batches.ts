@@ -3,10 +3,12 @@ import type { Route } from '../http/exchange.ts';
 import { batchesRoutes } from '../http/routes/batches.ts';
 import { filesRoutes } from '../http/routes/files.ts';
 import { messageBatchesRoutes } from '../http/routes/message-batches.ts';
+import type { UpstreamAccess } from '../inference/batches/batch-parts.ts';
 import { type Batches, createBatches } from '../inference/batches/batches.ts';
 import { contentsInFiles, contentsInRows } from '../inference/batches/file-contents.ts';
 import { createLineCalls } from '../inference/batches/line-calls.ts';
 import { createStoredFiles, type StoredFiles } from '../inference/batches/stored-files.ts';
+import { upstreamClient } from '../inference/batches/upstream/upstream-client.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import { createTurns } from '../kernel/sharing/turns.ts';
 import type { Ledger } from '../metering/ledger.ts';
@@ -80,6 +82,7 @@ export function openBatches(options: BatchesOptions): readonly Route[] {
       retentionMs,
       publicUrl,
       waiting: options.running,
+      upstream: { ...upstreamAccess(services), onTrouble },
       onTrouble,
     };
     const batches = createBatches({ ...parts, charged: (account, ids) => chargedOf(stores.ledger, account, ids) });
@@ -113,6 +116,17 @@ export function openBatches(options: BatchesOptions): readonly Route[] {
     ...batchesRoutes({ ...parts, endpoints: calls.paths }),
     ...messageBatchesRoutes(parts),
   ];
+}
+
+function upstreamAccess({ transport, snapshot }: Services): Omit<UpstreamAccess, 'onTrouble'> {
+  const connectionOf = (provider: string) => snapshot().providers.get(provider)?.connection;
+  return {
+    isUsed: () =>
+      snapshot().config.batches.upstream === 'auto' &&
+      [...snapshot().providers.values()].some(({ connection }) => connection.batches !== null),
+    factsOf: (provider) => connectionOf(provider)?.batches ?? null,
+    clientOf: (provider, credential) => upstreamClient(transport, connectionOf(provider), credential),
+  };
 }
 
 /** A request that died with its process is charged when somebody notices: until then its reservation is open. */

@@ -40,6 +40,16 @@ export interface BatchStore extends JobStore<BatchRow> {
    * refused, because another line has their key; null when the lease is lost.
    */
   note(lease: Lease, begun: readonly BegunNow[], ended: readonly EndedLine[]): Promise<ReadonlySet<number> | null>;
+  /** What stands in the facts of a batch of its lines at providers, and what they will come to. */
+  away(lease: Lease, away: AwayLines): Promise<boolean>;
+  /** Answers that a provider's batch gave to lines of this part, kept until they are read. False when the lease is lost. */
+  returned(lease: Lease, part: number, lines: readonly ReturnedLine[]): Promise<boolean>;
+  /** Sealed; null: there is none. */
+  returnedLine(batch: string, seq: number): Promise<Uint8Array | null>;
+  /** Lines of this part that have no answer are no longer at the provider. */
+  releaseLines(lease: Lease, part: number): Promise<boolean>;
+  /** What lines at providers will use, over all batches of an account. */
+  expected(account: string): Promise<ExpectedUse>;
   /** Results in the order of the lines, from behind `after` on. */
   results(batch: string, after: number, limit: number): Promise<LineResult[]>;
   finalizing(lease: Lease, nowMs: number): Promise<boolean>;
@@ -117,6 +127,28 @@ export interface BatchRow extends NewBatch {
   endedMs: number | null;
   outputFile: string | null;
   errorFile: string | null;
+  /** Lines that were answered as of the last look at the providers' batches, those that are not here yet included. */
+  aheadSucceeded: number;
+}
+
+/** Of lines at providers; in whole tokens and nano-USD. */
+export interface ExpectedUse {
+  tokens: number;
+  usdNano: number;
+}
+
+export interface AwayLines {
+  /** Sealed, as all facts of the batch. */
+  facts: Uint8Array;
+  expected: ExpectedUse;
+  aheadSucceeded: number;
+}
+
+/** Sealed; of the line and the request that were sent. */
+export interface ReturnedLine {
+  seq: number;
+  requestId: string;
+  answer: Uint8Array;
 }
 
 export interface BatchEnd {
@@ -134,6 +166,10 @@ export interface BegunLine {
   /** Our id of the request that was made, or was about to be. */
   requestId: string;
   ended: boolean;
+  /** The part of the batch that a provider has it in; null: none. */
+  part: number | null;
+  /** Its answer from there is kept here. */
+  returned: boolean;
 }
 
 export interface BegunNow {
@@ -141,6 +177,8 @@ export interface BegunNow {
   requestId: string;
   /** Digest of the name that no other line of the batch may have; null: noted before, under another request. */
   key: string | null;
+  /** It goes to a provider in this part of the batch; null: it is asked from here. */
+  part: number | null;
 }
 
 export interface EndedLine {

@@ -67,7 +67,8 @@ function filesIn({ prefix, rows, write }: BatchTables) {
 }
 
 const batchColumns = `id, tenant, account, key_id, format, endpoint, input_file, created_ms, deadline_ms, facts,
-  ending, total, succeeded, errored, counted_ms, cancelling_ms, finalizing_ms, ended_ms, output_file, error_file`;
+  ending, total, succeeded, errored, counted_ms, cancelling_ms, finalizing_ms, ended_ms, output_file, error_file,
+  ahead_succeeded`;
 
 function batchesIn({ prefix, rows, write }: BatchTables) {
   const batch = `${prefix}batch`;
@@ -163,28 +164,30 @@ function workIn({ prefix, rows, write, skipLocked }: BatchTables) {
       return changes === 1;
     },
     async lines(id, after, limit) {
-      const sql = `SELECT seq, request_id, state FROM ${line} WHERE batch = $1 AND seq > $2 ORDER BY seq LIMIT $3`;
+      const sql = `SELECT seq, request_id, state, part FROM ${line} WHERE batch = $1 AND seq > $2 ORDER BY seq LIMIT $3`;
       return (await rows(sql, [id, after, limit])).map((row) => ({
         seq: Number(row.seq),
         requestId: String(row.request_id),
-        ended: row.state !== 'begun',
+        ended: row.state === 'succeeded' || row.state === 'errored',
+        part: numberOrNull(row.part),
+        returned: row.state === 'returned',
       }));
     },
     async note({ id, worker }, begun, ended) {
       const succeeded = ended.filter(({ state }) => state === 'succeeded').length;
       const fence = `UPDATE ${batch} SET succeeded = succeeded + $3, errored = errored + $4 WHERE ${held}`;
-      const again = `UPDATE ${line} SET request_id = $3 WHERE batch = $1 AND seq = $2`;
-      const anew = `INSERT INTO ${line} (batch, seq, request_id, key, state) VALUES ($1, $2, $3, $4, 'begun')
+      const again = `UPDATE ${line} SET request_id = $3, part = $4, state = 'begun' WHERE batch = $1 AND seq = $2`;
+      const anew = `INSERT INTO ${line} (batch, seq, request_id, key, part, state) VALUES ($1, $2, $3, $4, $5, 'begun')
         ON CONFLICT DO NOTHING`;
       const end = `INSERT INTO ${line} (batch, seq, request_id, state, result, bytes) VALUES ($1, $2, $3, $4, $5, $6)
         ON CONFLICT (batch, seq) DO UPDATE SET request_id = excluded.request_id, state = excluded.state,
           result = excluded.result, bytes = excluded.bytes`;
       const steps: Step[] = [
         { sql: fence, values: [id, worker, succeeded, ended.length - succeeded], needed: true },
-        ...begun.map(({ seq, requestId, key }) =>
+        ...begun.map(({ seq, requestId, key, part }) =>
           key === null
-            ? { sql: again, values: [id, seq, requestId] }
-            : { sql: anew, values: [id, seq, requestId, key] },
+            ? { sql: again, values: [id, seq, requestId, part] }
+            : { sql: anew, values: [id, seq, requestId, key, part] },
         ),
         ...ended.map(({ seq, requestId, state, result, bytes }) => {
           return { sql: end, values: [id, seq, requestId, state, result, bytes] };
@@ -194,9 +197,45 @@ function workIn({ prefix, rows, write, skipLocked }: BatchTables) {
       if (changes[0] === 0) return null;
       return new Set(begun.filter((_, at) => changes[at + 1] === 0).map(({ seq }) => seq));
     },
+    async away({ id, worker }, { facts, expected, aheadSucceeded }) {
+      const sql = `UPDATE ${batch} SET facts = $3, expected_tokens = $4, expected_usd_nano = $5, ahead_succeeded = $6
+        WHERE ${held}`;
+      const values = [id, worker, facts, expected.tokens, expected.usdNano, aheadSucceeded];
+      return (await write([{ sql, values }]))[0] === 1;
+    },
+    async returned({ id, worker }, part, lines) {
+      const fence = `UPDATE ${batch} SET worker = worker WHERE ${held}`;
+      const sql = `UPDATE ${line} SET state = 'returned', result = $5
+        WHERE batch = $1 AND seq = $2 AND request_id = $3 AND part = $4 AND state = 'begun'`;
+      const [changes] = await write([
+        { sql: fence, values: [id, worker], needed: true },
+        ...lines.map(({ seq, requestId, answer }) => ({ sql, values: [id, seq, requestId, part, answer] })),
+      ]);
+      return changes === 1;
+    },
+    async returnedLine(id, seq) {
+      const sql = `SELECT result FROM ${line} WHERE batch = $1 AND seq = $2 AND state = 'returned'`;
+      const [row] = await rows(sql, [id, seq]);
+      return row === undefined ? null : (row.result as Uint8Array);
+    },
+    async releaseLines({ id, worker }, part) {
+      const fence = `UPDATE ${batch} SET worker = worker WHERE ${held}`;
+      const sql = `UPDATE ${line} SET part = NULL WHERE batch = $1 AND part = $2 AND state = 'begun'`;
+      const [changes] = await write([
+        { sql: fence, values: [id, worker], needed: true },
+        { sql, values: [id, part] },
+      ]);
+      return changes === 1;
+    },
+    async expected(account) {
+      const sql = `SELECT sum(expected_tokens) AS tokens, sum(expected_usd_nano) AS usd_nano FROM ${batch}
+        WHERE ended_ms IS NULL AND account = $1`;
+      const [row] = await rows(sql, [account]);
+      return { tokens: Number(row?.tokens ?? 0), usdNano: Number(row?.usd_nano ?? 0) };
+    },
     async results(id, after, limit) {
       const sql = `SELECT seq, state, result FROM ${line}
-        WHERE batch = $1 AND seq > $2 AND state <> 'begun' ORDER BY seq LIMIT $3`;
+        WHERE batch = $1 AND seq > $2 AND state IN ('succeeded', 'errored') ORDER BY seq LIMIT $3`;
       return (await rows(sql, [id, after, limit])).map((row) => ({
         seq: Number(row.seq),
         state: row.state as 'succeeded' | 'errored',
@@ -264,6 +303,7 @@ function batchOf(row: Record<string, unknown>): BatchRow {
     endedMs: numberOrNull(row.ended_ms),
     outputFile: (row.output_file ?? null) as string | null,
     errorFile: (row.error_file ?? null) as string | null,
+    aheadSucceeded: Number(row.ahead_succeeded),
   };
 }
 

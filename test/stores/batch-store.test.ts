@@ -25,7 +25,9 @@ function ended(seq: number, state: EndedLine['state'] = 'succeeded'): EndedLine 
   return { seq, requestId: `req_${seq}`, state, result: bytes(`result ${seq}`), bytes: 8 };
 }
 
-const begun = (seq: number, key: string | null = `key ${seq}`) => ({ seq, requestId: `req_${seq}`, key });
+const begun = (seq: number, key: string | null = `key ${seq}`, part: number | null = null) => {
+  return { seq, requestId: `req_${seq}`, key, part };
+};
 
 for (const driver of drivers) {
   const told = (name: string, run: (store: BatchStore, other: BatchStore) => Promise<void>) =>
@@ -122,12 +124,15 @@ for (const driver of drivers) {
     const lease = { id: 'batch_1', worker: 'a' };
     assert.equal(await store.counted(lease, 5, 110), true);
     assert.deepEqual(await store.note(lease, [begun(1), begun(2), begun(3, 'key 1')], []), new Set([3]));
-    assert.deepEqual(await store.note(lease, [{ seq: 2, requestId: 'req_again', key: null }], []), new Set());
+    assert.deepEqual(
+      await store.note(lease, [{ seq: 2, requestId: 'req_again', key: null, part: null }], []),
+      new Set(),
+    );
     assert.deepEqual(await store.note(lease, [], [ended(1), ended(3, 'errored')]), new Set());
     assert.deepEqual(await store.lines('batch_1', 0, 10), [
-      { seq: 1, requestId: 'req_1', ended: true },
-      { seq: 2, requestId: 'req_again', ended: false },
-      { seq: 3, requestId: 'req_3', ended: true },
+      { seq: 1, requestId: 'req_1', ended: true, part: null, returned: false },
+      { seq: 2, requestId: 'req_again', ended: false, part: null, returned: false },
+      { seq: 3, requestId: 'req_3', ended: true, part: null, returned: false },
     ]);
     const results = await store.results('batch_1', 0, 10);
     assert.deepEqual(
@@ -139,6 +144,48 @@ for (const driver of drivers) {
     );
     const { total, succeeded, errored, countedMs } = (await store.findBatch('dev/test', 'batch_1', 100))!;
     assert.deepEqual([total, succeeded, errored, countedMs], [5, 1, 1, 110]);
+  });
+
+  told('lines that are at a provider come back with an answer, or are released', async (store, other) => {
+    await store.createBatch(batch('batch_1'), 10);
+    await store.lease('a', 100, 200, 5);
+    const lease = { id: 'batch_1', worker: 'a' };
+    const lost = { ...lease, worker: 'b' };
+    await store.note(lease, [begun(1, 'key 1', 0), begun(2, 'key 2', 0), begun(3, 'key 3', 1), begun(4)], []);
+    const answers = [1, 2, 3, 4].map((seq) => ({ seq, requestId: `req_${seq}`, answer: bytes(`answer ${seq}`) }));
+    const stranger = { ...answers[1]!, requestId: 'req_other' };
+    assert.equal(await store.returned(lost, 0, answers), false);
+    assert.equal(await store.returned(lease, 0, [answers[0]!, stranger, answers[2]!, answers[3]!]), true);
+    assert.equal(await store.releaseLines(lost, 0), false);
+    assert.equal(await store.releaseLines(lease, 0), true);
+    const [one, two, three, four] = await other.lines('batch_1', 0, 10);
+    assert.deepEqual([one!.part, one!.returned, one!.ended], [0, true, false]);
+    assert.deepEqual([two!.part, two!.returned], [null, false]);
+    assert.deepEqual([three!.part, three!.returned], [1, false]);
+    assert.deepEqual([four!.part, four!.returned], [null, false]);
+    assert.equal(Buffer.from((await store.returnedLine('batch_1', 1))!).toString(), 'answer 1');
+    assert.equal(await store.returnedLine('batch_1', 2), null);
+    assert.deepEqual(await store.results('batch_1', 0, 10), []);
+    await store.note(lease, [], [ended(1)]);
+    assert.equal(await store.returned(lease, 0, answers), true);
+    assert.equal((await store.lines('batch_1', 0, 10))[0]!.ended, true);
+  });
+
+  told('what lines at providers will use is known of a whole account, until the batch ends', async (store) => {
+    for (const id of ['batch_1', 'batch_2']) {
+      await store.createBatch(batch(id), 10);
+      await store.lease('a', 100, 200, 5);
+      const away = { facts: bytes('parts'), expected: { tokens: 70, usdNano: 5e12 }, aheadSucceeded: 3 };
+      assert.equal(await store.away({ id, worker: 'b' }, away), false);
+      assert.equal(await store.away({ id, worker: 'a' }, away), true);
+    }
+    assert.deepEqual(await store.expected('dev'), { tokens: 140, usdNano: 1e13 });
+    assert.deepEqual(await store.expected('other'), { tokens: 0, usdNano: 0 });
+    const found = (await store.findBatch('dev/test', 'batch_1', 100))!;
+    assert.deepEqual([found.aheadSucceeded, Buffer.from(found.facts).toString()], [3, 'parts']);
+    const end = { ending: 'completed', atMs: 400, expiresMs: 500, outputFile: null, errorFile: null } as const;
+    await store.end({ id: 'batch_1', worker: 'a' }, { ...end, facts: null });
+    assert.deepEqual(await store.expected('dev'), { tokens: 70, usdNano: 5e12 });
   });
 
   told('a batch ends once; its lines go then, and itself when its time is over', async (store) => {

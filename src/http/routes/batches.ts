@@ -1,4 +1,4 @@
-import type { Batch } from '../../inference/batches/batch-facts.ts';
+import { type Batch, succeededSoFar } from '../../inference/batches/batch-facts.ts';
 import { type Batches, batchNotFound, fileNotFound } from '../../inference/batches/batches.ts';
 import type { StoredFiles } from '../../inference/batches/stored-files.ts';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
@@ -130,7 +130,7 @@ function shownBatch(batch: Batch): JsonObject {
     expired_at: endedAs('expired'),
     cancelling_at: secondsOf(batch.cancellingMs),
     cancelled_at: endedAs('cancelled'),
-    request_counts: { total: batch.total ?? 0, completed: batch.succeeded, failed: batch.errored },
+    request_counts: { total: batch.total ?? 0, completed: succeededSoFar(batch), failed: batch.errored },
     metadata: batch.metadata,
   };
 }

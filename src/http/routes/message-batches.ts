@@ -1,4 +1,4 @@
-import type { Batch } from '../../inference/batches/batch-facts.ts';
+import { type Batch, succeededSoFar } from '../../inference/batches/batch-facts.ts';
 import { bytesOf } from '../../inference/batches/batch-line.ts';
 import { lineBytesMax } from '../../inference/batches/batch-parts.ts';
 import { linesMax } from '../../inference/batches/batch-run.ts';
@@ -201,7 +201,8 @@ async function pageOf({ tenant, query }: KeptCall, batches: Batches) {
 }
 
 function shownBatch(batch: Batch, base: string): JsonObject {
-  const { id, ending, total, succeeded, errored, cancellingMs } = batch;
+  const { id, ending, total, errored, cancellingMs } = batch;
+  const succeeded = succeededSoFar(batch);
   const left = total === null ? 0 : total - succeeded - errored;
   return {
     id,

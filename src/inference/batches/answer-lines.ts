@@ -1,16 +1,18 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Failure, factsOf, invalid } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import type { Turn } from '../../kernel/sharing/turns.ts';
-import type { BegunLine } from '../../metering/batch-store.ts';
 import { readBatchLine } from './batch-line.ts';
 import { type BatchRun, lineBytesMax, resultContext } from './batch-parts.ts';
+import { type KnownLine, knownLines } from './known-lines.ts';
 import { createLineNotes, type LineNotes } from './line-notes.ts';
 import { type LineEnd, resultLine } from './line-result.ts';
 import { linesOf } from './lines-of.ts';
 import { createLoopRoom } from './loop-room.ts';
 import type { StoredFile } from './stored-files.ts';
+import type { AwayView } from './upstream/away-lines.ts';
+import { digestOf } from './upstream/gather-lines.ts';
+import type { GivenAnswer } from './upstream/given-answer.ts';
 
 /** Of the lines of one batch that run at one time, but for a single one. */
 const runningBytesMax = 32 * 1024 * 1024;
@@ -20,17 +22,12 @@ const failedWaitMs = 5_000;
 /** Rests of a limit: no longer, since it may have been raised meanwhile. */
 const restMsMin = 200;
 const restMsMax = 30_000;
-/** How often it is looked whether somebody has cancelled it. */
-const lookIntervalMs = 1_000;
 /** When we stop, lines that run have so long to end. */
 const stopGraceMs = 3_000;
-const rowsAtOnce = 500;
-
-/** Why no further line is begun. */
-type Halt = 'cancelled' | 'expired' | 'aborted';
 
 interface Work {
   run: BatchRun;
+  away: AwayView;
   notes: LineNotes;
   /** Aborted when no further line is begun, for whatever reason. */
   halt: AbortController;
@@ -40,13 +37,20 @@ interface Work {
   restUntilMs: number;
 }
 
-/** Asks all lines that have no answer yet, until there are none, or nobody wants them any more. */
-export async function answerLines(run: BatchRun, input: StoredFile): Promise<void> {
+/**
+ * Asks all lines that have no answer yet and are not at a provider, until there are none, or nobody wants them any more.
+ * Answers that came back from a provider are taken in any case; `returned`: only those.
+ */
+export async function answerLines(
+  run: BatchRun,
+  input: StoredFile,
+  { over, away, which }: { over: AbortSignal; away: AwayView; which: 'all' | 'returned' },
+): Promise<void> {
   const { batch, signal, turns, calls } = run;
   const halt = new AbortController();
   const leaving = new AbortController();
   const notes = createLineNotes(run.store, run.lease);
-  const work: Work = { run, notes, halt, leaving, restUntilMs: 0 };
+  const work: Work = { run, away, notes, halt, leaving, restUntilMs: 0 };
   let grace: NodeJS.Timeout | null = null;
   const aborted = () => {
     halt.abort('aborted');
@@ -54,12 +58,9 @@ export async function answerLines(run: BatchRun, input: StoredFile): Promise<voi
   };
   signal.addEventListener('abort', aborted, { once: true });
   if (signal.aborted) aborted();
-  const look = async () => {
-    const over = await whyOver(run);
-    if (over !== null) halt.abort(over);
-  };
-  await look();
-  const looking = setInterval(() => void look(), lookIntervalMs);
+  const ended = () => halt.abort(over.reason);
+  over.addEventListener('abort', ended, { once: true });
+  if (over.aborted) ended();
 
   const running = new Set<Promise<void>>();
   let runningBytes = 0;
@@ -81,22 +82,25 @@ export async function answerLines(run: BatchRun, input: StoredFile): Promise<voi
   };
 
   try {
-    const known = knownLines(run);
+    const known = knownLines(run, away.isFresh);
     const room = createLoopRoom(run.waiting);
     let seq = 0;
     for await (const bytes of linesOf(run.files.read(input), lineBytesMax)) {
       seq += 1;
-      if (halt.signal.aborted) break;
+      if (signal.aborted || trouble !== null) break;
+      if (halt.signal.aborted && !away.isUsed()) break;
       const before = await known(seq);
       if (before?.ended === true) continue;
+      const isReturned = before?.returned === true;
+      if (!isReturned && (which === 'returned' || halt.signal.aborted || isAway(away, seq, before))) continue;
       const atOnceMax = Math.max(1, Math.min(calls.atOnceMax(batch.keyId), room.atOnceMax()));
       while (running.size > 0 && (running.size >= atOnceMax || runningBytes > runningBytesMax)) {
         await Promise.race(running);
       }
-      await rest(work);
+      if (!isReturned) await rest(work);
       await room.wait();
-      const turn = await turns.take(batch.tenant, halt.signal).catch(() => null);
-      if (turn === null) break;
+      const turn = await turns.take(batch.tenant, isReturned ? signal : halt.signal).catch(() => null);
+      if (turn === null) continue;
       begin({ seq, bytes, before }, turn);
     }
   } catch (error) {
@@ -104,16 +108,10 @@ export async function answerLines(run: BatchRun, input: StoredFile): Promise<voi
     halt.abort('aborted');
   }
   await Promise.all(running);
-  clearInterval(looking);
+  over.removeEventListener('abort', ended);
   if (grace !== null) clearTimeout(grace);
   signal.removeEventListener('abort', aborted);
   if (trouble !== null) throw trouble;
-}
-
-async function whyOver({ batch, store, clock }: BatchRun): Promise<Halt | null> {
-  if (clock.wallMs() >= batch.deadlineMs) return 'expired';
-  const now = await store.findBatch(batch.tenant, batch.id, clock.wallMs()).catch(() => null);
-  return now !== null && now.cancellingMs !== null ? 'cancelled' : null;
 }
 
 /** A line, and what was known of it when this process took the batch up. */
@@ -121,30 +119,6 @@ interface Line {
   seq: number;
   bytes: Buffer | null;
   before: KnownLine | null;
-}
-
-interface KnownLine extends BegunLine {
-  /** The ledger charges the request that was made for it. */
-  isPaid: boolean;
-}
-
-/** What is known of a line; asked in the order of the lines. */
-function knownLines({ batch, store, charged }: BatchRun): (seq: number) => Promise<KnownLine | null> {
-  let page: KnownLine[] = [];
-  let last = 0;
-  let isAll = false;
-  return async (seq) => {
-    while (!isAll && last < seq) {
-      const rows = await store.lines(batch.id, last, rowsAtOnce);
-      const open = rows.filter(({ ended }) => !ended).map(({ requestId }) => requestId);
-      const paid = open.length === 0 ? null : await charged(batch.account, open);
-      page = rows.map((row) => ({ ...row, isPaid: paid?.has(row.requestId) === true }));
-      last = page.at(-1)?.seq ?? last;
-      isAll = rows.length < rowsAtOnce;
-    }
-    while (page.length > 0 && page[0]!.seq < seq) page.shift();
-    return page[0]?.seq === seq ? page[0] : null;
-  };
 }
 
 /** Rests as long as a limit refuses everything, or until nothing is begun any more. */
@@ -162,7 +136,8 @@ async function answerLine(work: Work, { seq, bytes, before }: Line): Promise<voi
   const { run, notes, halt, leaving } = work;
   const { batch, clock, calls } = run;
   const isPaid = before?.isPaid === true;
-  let requestId = isPaid ? before.requestId : newRequestId(clock.wallMs());
+  const isReturned = before?.returned === true;
+  let requestId = isPaid || isReturned ? before.requestId : newRequestId(clock.wallMs());
   const line = readBatchLine(batch, bytes);
 
   const end = async (how: LineEnd) => {
@@ -172,13 +147,23 @@ async function answerLine(work: Work, { seq, bytes, before }: Line): Promise<voi
     await notes.end({ seq, requestId, state, result, bytes: result.length });
   };
   if ('failure' in line) return end({ kind: 'unasked', why: line.failure });
+  const { keyId, endpoint, headers } = batch;
+  const callOf = (given: GivenAnswer | null) => {
+    return { requestId, keyId, endpoint, body: line.body, headers, isPaid, given };
+  };
+  if (isReturned) {
+    const given = await givenTo(work, seq, before);
+    const outcome = given === null ? null : await calls.run(callOf(given), leaving.signal);
+    if (leaving.signal.aborted) return;
+    if (outcome?.kind === 'answered') return end(outcome);
+    // It cannot be read as an answer of the model: the line is asked from here.
+    if (outcome?.booked) requestId = newRequestId(clock.wallMs());
+  }
   const key = before === null ? digestOf(line.customId) : null;
-  if (!(await notes.begin({ seq, requestId, key }))) return end({ kind: 'unasked', why: doubled });
+  if (!(await notes.begin({ seq, requestId, key, part: null }))) return end({ kind: 'unasked', why: doubled });
 
   for (let tries = 1; !halt.signal.aborted; ) {
-    const { keyId, endpoint, headers } = batch;
-    const call = { requestId, keyId, endpoint, body: line.body, headers, isPaid };
-    const outcome = await calls.run(call, leaving.signal);
+    const outcome = await calls.run(callOf(null), leaving.signal);
     if (outcome === null) return;
     if (outcome.kind === 'answered') return end(outcome);
     const wait = waitOf(outcome.failure, tries, clock.wallMs());
@@ -186,7 +171,7 @@ async function answerLine(work: Work, { seq, bytes, before }: Line): Promise<voi
     if (outcome.booked) {
       // The ledger has a row of its own for every time that it was asked.
       requestId = newRequestId(clock.wallMs());
-      await notes.begin({ seq, requestId, key: null });
+      await notes.begin({ seq, requestId, key: null, part: null });
     }
     if (wait.whole) {
       work.restUntilMs = Math.max(work.restUntilMs, clock.wallMs() + wait.ms);
@@ -196,6 +181,22 @@ async function answerLine(work: Work, { seq, bytes, before }: Line): Promise<voi
     }
     await rest(work);
   }
+}
+
+/** A provider has it, or it waits to go there. */
+function isAway(away: AwayView, seq: number, before: KnownLine | null): boolean {
+  return before === null ? away.isWaiting(seq) : before.part !== null;
+}
+
+/** Null when it is not kept any more, or its part of the batch is unknown. */
+async function givenTo({ run, away }: Work, seq: number, { part }: KnownLine): Promise<GivenAnswer | null> {
+  const { batch, store, sealer } = run;
+  const sealed = await store.returnedLine(batch.id, seq);
+  const body = sealed === null ? null : sealer.open(sealed, resultContext(batch, seq));
+  const told = part === null ? null : away.partOf(part);
+  if (body === null || told === null) return null;
+  const { target, share, provider } = told.place;
+  return { target, share, batch: `${provider} ${told.upstream}`, body };
 }
 
 const doubled = invalid('custom_id', 'Another line of this batch has the same custom_id.');
@@ -216,8 +217,4 @@ function waitOf(failure: Failure, tries: number, nowMs: number): { ms: number; w
     default:
       return null;
   }
-}
-
-function digestOf(customId: string): string {
-  return createHash('sha256').update(customId).digest('base64url');
 }

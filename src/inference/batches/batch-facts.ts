@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { BatchRow } from '../../metering/batch-store.ts';
+import type { BatchPart } from './upstream/batch-part.ts';
 
 /** What a batch has beside its row, kept sealed. */
 export interface BatchFacts {
@@ -13,6 +14,8 @@ export interface BatchFacts {
   outputKeptForMs: number | null;
   /** Why it failed as a whole. */
   errors: readonly BatchError[];
+  /** What providers have or had of it; absent: nothing yet. */
+  parts?: readonly BatchPart[];
 }
 
 export interface BatchError {
@@ -32,6 +35,12 @@ export function openBatch(sealer: Sealer, { facts: sealed, ...row }: BatchRow): 
   const facts = sealer.open(sealed, contextOf(row.id));
   if (facts === null) throw new Error(`the batch ${row.id} was sealed with another storage.secret`);
   return { ...row, ...(JSON.parse(facts.toString('utf8')) as BatchFacts) };
+}
+
+/** Lines with an answer; while a batch runs, those too that a provider has answered and not handed over. */
+export function succeededSoFar({ total, succeeded, errored, aheadSucceeded, finalizingMs, endedMs }: Batch): number {
+  if (finalizingMs !== null || endedMs !== null) return succeeded;
+  return Math.max(succeeded, Math.min(aheadSucceeded, (total ?? 0) - errored));
 }
 
 function contextOf(id: string): string {

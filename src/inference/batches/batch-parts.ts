@@ -3,9 +3,11 @@ import type { Lease } from '../../kernel/leased-jobs.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { Turns } from '../../kernel/sharing/turns.ts';
 import type { BatchStore } from '../../metering/batch-store.ts';
+import type { BatchFacts } from '../providers/provider.ts';
 import type { Batch } from './batch-facts.ts';
 import type { LineCalls } from './line-calls.ts';
 import type { StoredFiles } from './stored-files.ts';
+import type { UpstreamClient } from './upstream/upstream-client.ts';
 
 export interface BatchParts {
   store: BatchStore;
@@ -21,6 +23,18 @@ export interface BatchParts {
   publicUrl(): string | undefined;
   /** Callers of this process who wait for an answer now. */
   waiting(): number;
+  /** The batch APIs of providers. */
+  upstream: UpstreamAccess;
+}
+
+export interface UpstreamAccess {
+  /** Whether lines may go to one at all, as things are. */
+  isUsed(): boolean;
+  /** Null: the provider has none that may be used. */
+  factsOf(provider: string): BatchFacts | null;
+  /** Null: the provider or its credential is no longer configured. */
+  clientOf(provider: string, credential: string): UpstreamClient | null;
+  onTrouble(message: string): void;
 }
 
 export interface BatchRun extends BatchParts {

@@ -4,6 +4,8 @@ import { type Batch, type BatchError, sealFacts } from './batch-facts.ts';
 import { type BatchRun, lineBytesMax } from './batch-parts.ts';
 import { linesOf } from './lines-of.ts';
 import { type StoredFile, UnreadableFile } from './stored-files.ts';
+import { openAwayLines } from './upstream/away-lines.ts';
+import { watchEnd } from './watch-end.ts';
 import { type Gaps, type Which, writeResults } from './write-results.ts';
 
 /** Lines of one batch. */
@@ -31,9 +33,36 @@ async function runToEnd(run: BatchRun): Promise<void> {
     batch.total = counted;
     if (!(await store.counted(lease, counted, clock.wallMs()))) return;
   }
-  if (batch.finalizingMs === null) await answerLines(run, input);
+  if (batch.finalizingMs === null) await answerAll(run, input);
   if (signal.aborted) return;
   await finish(run, input);
+}
+
+/** Asks every line, here or by the batch APIs of providers, which are followed beside it. */
+async function answerAll(run: BatchRun, input: StoredFile): Promise<void> {
+  const { over, stop } = await watchEnd(run);
+  const away = await openAwayLines(run, input, over).catch((error: unknown) => {
+    stop();
+    throw error;
+  });
+  try {
+    for (let goesOn = true; goesOn && !run.signal.aborted; ) {
+      if (away.hasReturned()) {
+        await answerLines(run, input, { over, away, which: 'returned' });
+        if (run.signal.aborted) return;
+        await away.taken();
+      }
+      await away.submit();
+      const following = away.next();
+      // Answering may reject first.
+      following.catch(() => undefined);
+      await answerLines(run, input, { over, away, which: 'all' });
+      goesOn = await following;
+    }
+  } finally {
+    stop();
+    away.close();
+  }
 }
 
 /** Null when it is aborted. */

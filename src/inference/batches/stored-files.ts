@@ -15,6 +15,8 @@ export interface StoredFiles {
   list(listed: Omit<ListedFiles, 'nowMs'>): Promise<StoredFile[]>;
   /** False when it is not there. Rejects with a FailureError while a batch reads it. */
   remove(tenant: string, id: string): Promise<boolean>;
+  /** Removes what nobody else ever saw. */
+  discard(file: Pick<StoredFile, 'id' | 'bytes'>): Promise<void>;
   /** Throws an UnreadableFile when it is removed meanwhile. */
   read(file: Pick<StoredFile, 'id' | 'tenant' | 'bytes'>): AsyncGenerator<Buffer, void, undefined>;
   /** Removes what expired, and what was never finished; resolves to how many. */
@@ -111,6 +113,7 @@ export function createStoredFiles({ store, contents, sealer, clock, ...parts }: 
       await removed(row);
       return true;
     },
+    discard: removed,
     async *read({ id, tenant, bytes }) {
       for (let seq = 0; seq * chunkBytes < bytes; seq++) {
         const sealed = await contents.get(id, seq);

@@ -75,3 +75,15 @@ export const batchMigration: Migration = {
     );
   `,
 };
+
+/** Lines of batches that are at a provider. */
+export const awayLinesMigration: Migration = {
+  version: 24,
+  name: 'lines of batches at providers',
+  sql: `
+    ALTER TABLE culvert.batch ADD COLUMN expected_tokens BIGINT NOT NULL DEFAULT 0;
+    ALTER TABLE culvert.batch ADD COLUMN expected_usd_nano BIGINT NOT NULL DEFAULT 0;
+    ALTER TABLE culvert.batch ADD COLUMN ahead_succeeded BIGINT NOT NULL DEFAULT 0;
+    ALTER TABLE culvert.batch_line ADD COLUMN part BIGINT;
+  `,
+};

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts';
 import { alertMigration } from './alert-store.ts';
-import { batchMigration } from './batch-store.ts';
+import { awayLinesMigration, batchMigration } from './batch-store.ts';
 import { booksMigration } from './books-id.ts';
 import { crawlMigration, crawlTurnMigration } from './crawl-schema.ts';
 import { culvertMigration } from './culvert-schema.ts';
@@ -40,4 +40,5 @@ export const migrations: readonly Migration[] = [
   batchMigration,
   keptMcpMigration,
   mcpGrantMigration,
+  awayLinesMigration,
 ];

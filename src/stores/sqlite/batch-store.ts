@@ -84,4 +84,14 @@ const migrations: readonly Migration[] = [
       ) STRICT;
     `,
   },
+  {
+    version: 2,
+    name: 'lines at providers',
+    sql: `
+      ALTER TABLE batch ADD COLUMN expected_tokens INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE batch ADD COLUMN expected_usd_nano INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE batch ADD COLUMN ahead_succeeded INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE batch_line ADD COLUMN part INTEGER;
+    `,
+  },
 ];

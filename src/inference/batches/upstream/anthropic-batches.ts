@@ -1,0 +1,86 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { joinedUpload } from '../../spine/upload-body.ts';
+import { madeBefore, numberIn, textIn } from './file-batches.ts';
+import type { BatchProgress, UpstreamBatches } from './upstream-batches.ts';
+import { UpstreamTrouble } from './upstream-client.ts';
+
+const path = '/messages/batches';
+const pageMax = 100;
+const pagesMax = 20;
+const newline = 0x0a;
+const comma = 0x2c;
+
+/** https://platform.claude.com/docs/en/api/messages/batches */
+export const anthropicBatches: UpstreamBatches = {
+  line: (customId, _url, body) => `{"custom_id":"${customId}","params":${body}}`,
+  async begin(client, { content, beta }) {
+    const body = joinedUpload([
+      { text: '{"requests":[' },
+      { file: { bytes: content.bytes, read: () => joined(content.open()) }, as: 'bytes' },
+      { text: ']}' },
+    ]);
+    const headers = beta === null ? [] : ['anthropic-beta', beta];
+    return textIn(await client.call('POST', path, { body, headers }), 'id');
+  },
+  /**
+   * Batches have no name there. One of as many requests from the same minutes is taken for ours: should it be
+   * another's, its results name none of our lines, which are then asked one by one.
+   */
+  async find(client, { lines, sinceMs }) {
+    let after = '';
+    for (let page = 0; page < pagesMax; page++) {
+      const { data, has_more: hasMore, last_id: last } = await client.call('GET', `${path}?limit=${pageMax}${after}`);
+      const batches = Array.isArray(data) ? data.filter(isObject) : [];
+      for (const batch of batches) {
+        const createdS = Date.parse(String(batch.created_at)) / 1_000;
+        if (madeBefore(createdS, sinceMs)) return null;
+        if (createdS * 1_000 >= sinceMs - clockSkewMs && requestsIn(batch) === lines) return textIn(batch, 'id');
+      }
+      if (hasMore !== true || typeof last !== 'string') return null;
+      after = `&after_id=${encodeURIComponent(last)}`;
+    }
+    return null;
+  },
+  look: async (client, id) => progressOf(await client.call('GET', `${path}/${encodeURIComponent(id)}`)),
+  async cancel(client, id) {
+    await client.call('POST', `${path}/${encodeURIComponent(id)}/cancel`, { body: {} });
+  },
+  async *results(client, { id }) {
+    for await (const { custom_id: customId, result } of client.lines(`${path}/${encodeURIComponent(id)}/results`)) {
+      if (typeof customId !== 'string') continue;
+      const isAnswered = isObject(result) && result.type === 'succeeded' && isObject(result.message);
+      yield { customId, body: isAnswered ? JSON.stringify(result.message) : null };
+    }
+  },
+  async remove(client, { id }) {
+    await client.call('DELETE', `${path}/${encodeURIComponent(id)}`).catch((error: unknown) => {
+      if (!(error instanceof UpstreamTrouble && error.status === 404)) throw error;
+    });
+  },
+};
+
+const clockSkewMs = 60_000;
+
+/** No line holds a newline of its own: it may become a comma. */
+async function* joined(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const chunk of content) yield chunk.map((byte) => (byte === newline ? comma : byte)) as Buffer;
+}
+
+function countsOf({ request_counts: counts }: JsonObject): JsonObject {
+  return isObject(counts) ? counts : {};
+}
+
+function requestsIn(batch: JsonObject): number {
+  return Object.values(countsOf(batch)).reduce<number>((sum, count) => sum + Number(count), 0);
+}
+
+function progressOf(batch: JsonObject): BatchProgress {
+  const counts = countsOf(batch);
+  return {
+    id: textIn(batch, 'id'),
+    ended: batch.processing_status === 'ended',
+    succeeded: numberIn(counts, 'succeeded'),
+    answers: [],
+    files: [],
+  };
+}

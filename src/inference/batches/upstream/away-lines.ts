@@ -1,0 +1,146 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Failure } from '../../../kernel/failure.ts';
+import type { BatchRun } from '../batch-parts.ts';
+import type { StoredFile } from '../stored-files.ts';
+import type { BatchPart } from './batch-part.ts';
+import { createFollower } from './follow-parts.ts';
+import { type GatheredLines, gatherLines } from './gather-lines.ts';
+import { holdFirst, sumOf } from './hold-first.ts';
+import { KeptParts } from './kept-parts.ts';
+import { sendPart } from './send-part.ts';
+
+/** Which lines of a batch are not here. */
+export interface AwayView {
+  /** Some are or were at a provider. */
+  isUsed(): boolean;
+  /** It will go to a provider as soon as a limit allows it. */
+  isWaiting(seq: number): boolean;
+  partOf(id: number): BatchPart | null;
+  /** Nobody can have charged answers of this part before this process had it. */
+  isFresh(part: number): boolean;
+}
+
+/** The lines of one batch that the batch APIs of providers answer, for less. */
+export interface AwayLines extends AwayView {
+  /** Answers are here that nobody has taken. */
+  hasReturned(): boolean;
+  /** They were taken, and charged: what was held for them is given back. */
+  taken(): Promise<void>;
+  /** Sends all lines that may go, as far as the limits of the account allow it now. */
+  submit(): Promise<void>;
+  /**
+   * Follows what was sent, until answers were taken, or lines were given up, or waiting ones may go: true. False: nothing
+   * is away any more, or nobody waits for it. Once the batch is over, what is away is cancelled.
+   */
+  next(): Promise<boolean>;
+  /** Gives back what is held in this process. */
+  close(): void;
+}
+
+const dayMs = 24 * 3_600_000;
+/** Providers take up to a day, and mostly much less: later than this lines are asked from here. */
+const leftMsMin = dayMs / 2;
+const lookMsFirst = 250;
+const lookMsMax = 60_000;
+const lookMsOver = 1_000;
+const lookGrowth = 1.5;
+/** A provider may finish lines under way before it ends a cancelled batch. */
+const cancelWaitMsMax = 15 * 60_000;
+const limitWaitMsMin = 1_000;
+const limitWaitMsMax = 30 * 60_000;
+
+/** Resumes what a process before this one left. */
+export async function openAwayLines(run: BatchRun, input: StoredFile, over: AbortSignal): Promise<AwayLines> {
+  const { batch, clock, signal, upstream } = run;
+  const kept = new KeptParts(run);
+  const look = createFollower(run, kept, over);
+  const waiting = new Set<number>();
+  let waitingUntilMs = 0;
+  let hasGathered = false;
+  let isClosed = false;
+  await kept.resume();
+
+  function mayGo(): boolean {
+    const { createdMs, deadlineMs } = batch;
+    return upstream.isUsed() && deadlineMs - createdMs >= dayMs && deadlineMs - clock.wallMs() >= leftMsMin;
+  }
+
+  /** Sends as many of them as may be held, and lets the others wait where waiting helps. */
+  async function send(gathered: GatheredLines): Promise<void> {
+    const { place, content } = gathered;
+    const expectedOfOthers = await run.store.expected(batch.account);
+    const { held, count, refused } = await holdFirst(run.calls, batch.keyId, gathered, expectedOfOthers);
+    const lines = gathered.lines.slice(0, count);
+    if (refused !== null && mayWait(refused, count + kept.open().length)) {
+      for (const { seq } of gathered.lines.slice(count)) waiting.add(seq);
+      waitingUntilMs = clock.wallMs() + waitMsOf(refused, clock.wallMs());
+    }
+    if (held === null) return run.files.discard(content);
+    const made = {
+      ...{ place, lines: count, ...sumOf(lines), sinceMs: clock.wallMs(), upstream: null, succeeded: 0 },
+      content: { id: content.id, bytes: lines.at(-1)!.endBytes, fileBytes: content.bytes },
+    };
+    const part = await kept.add(made, held, lines);
+    await sendPart(run, kept, part, { before: 'unsent', over });
+  }
+
+  return {
+    isUsed: () => kept.all.length > 0,
+    isWaiting: (seq) => waiting.has(seq),
+    partOf: (id) => kept.all.find((part) => part.id === id) ?? null,
+    isFresh: (part) => kept.isOurs(part),
+    hasReturned: () => kept.returned().length > 0,
+    async taken() {
+      for (const part of kept.returned()) await kept.end(part);
+    },
+    async submit() {
+      for (const part of kept.open()) {
+        if (part.at === 'ready') await sendPart(run, kept, part, { before: 'maybe-sent', over });
+      }
+      const isNeeded = !hasGathered || waiting.size > 0;
+      waiting.clear();
+      if (!isNeeded || signal.aborted || over.aborted || !mayGo()) return;
+      hasGathered = true;
+      for (const gathered of await gatherLines(run, input, { over, closed: kept.closed })) {
+        const isWanted = !signal.aborted && !kept.closed.has(gathered.place.provider);
+        await (isWanted ? send(gathered) : run.files.discard(gathered.content));
+      }
+    },
+    async next() {
+      let lookMs = lookMsFirst;
+      let overMs: number | null = null;
+      while (!signal.aborted && !isClosed) {
+        if (over.aborted) {
+          waiting.clear();
+          overMs ??= clock.monotonicMs();
+          if (clock.monotonicMs() - overMs > cancelWaitMsMax) return false;
+        }
+        if (kept.open().length === 0 && waiting.size === 0) return false;
+        let isTaken = false;
+        for (const part of kept.open()) isTaken = (await look(part)) || isTaken;
+        if (isTaken) return true;
+        const leftMs = waiting.size === 0 ? Number.POSITIVE_INFINITY : waitingUntilMs - clock.wallMs();
+        if (leftMs <= 0) return true;
+        const wakes = over.aborted ? signal : AbortSignal.any([signal, over]);
+        await pause(Math.min(lookMs, leftMs), undefined, { signal: wakes, ref: false }).catch(() => undefined);
+        lookMs = over.aborted ? lookMsOver : Math.min(lookMsMax, lookMs * lookGrowth);
+      }
+      return false;
+    },
+    close() {
+      isClosed = true;
+      kept.close();
+    },
+  };
+}
+
+/** The limit frees with time, or with what the lines at a provider used in the end. */
+function mayWait(refused: Failure, partsThere: number): boolean {
+  if (refused.kind === 'quota-unavailable') return true;
+  return refused.kind === 'quota-exceeded' && (refused.freeAtMs !== null || partsThere > 0);
+}
+
+function waitMsOf(refused: Failure, nowMs: number): number {
+  const freeMs = refused.kind === 'quota-exceeded' ? (refused.freeAtMs ?? nowMs) - nowMs : 0;
+  return Math.min(limitWaitMsMax, Math.max(limitWaitMsMin, freeMs));
+}

@@ -1,0 +1,64 @@
+import { randomBase62 } from '../../../kernel/ids.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { joinedUpload } from '../../spine/upload-body.ts';
+import type { UpstreamUpload } from '../../transport/upstream-call.ts';
+import type { BatchAnswer, BatchProgress } from './upstream-batches.ts';
+import { type UpstreamClient, UpstreamTrouble } from './upstream-client.ts';
+
+/** Uploads JSON lines for a batch, as OpenAI's API has it; resolves to the file's id. */
+export async function uploadFile(client: UpstreamClient, name: string, content: UpstreamUpload): Promise<string> {
+  const boundary = `culvert-${randomBase62(24)}`;
+  const purpose = `--${boundary}\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nbatch\r\n`;
+  const head = `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${name}.jsonl"\r\ncontent-type: application/jsonl\r\n\r\n`;
+  const body = joinedUpload([
+    { text: purpose + head },
+    { file: { bytes: content.bytes, read: content.open }, as: 'bytes' },
+    { text: `\r\n--${boundary}--\r\n` },
+  ]);
+  return textIn(
+    await client.call('POST', '/files', { body, contentType: `multipart/form-data; boundary=${boundary}` }),
+    'id',
+  );
+}
+
+export function fileContent(file: string): string {
+  return `/files/${encodeURIComponent(file)}/content`;
+}
+
+/** Lines of a file of results. */
+export async function* answersIn(lines: AsyncIterable<JsonObject>): AsyncGenerator<BatchAnswer, void, undefined> {
+  for await (const { custom_id: customId, response } of lines) {
+    if (typeof customId !== 'string') continue;
+    const { status_code: status, body } = isObject(response) ? response : {};
+    const isAnswered = typeof status === 'number' && status < 300 && isObject(body);
+    yield { customId, body: isAnswered ? JSON.stringify(body) : null };
+  }
+}
+
+/** Files that are gone already do no harm. */
+export async function removeFiles(client: UpstreamClient, { files }: BatchProgress): Promise<void> {
+  for (const file of files) {
+    await client.call('DELETE', `/files/${encodeURIComponent(file)}`).catch((error: unknown) => {
+      if (!(error instanceof UpstreamTrouble && error.status === 404)) throw error;
+    });
+  }
+}
+
+/** Clocks of others may differ by so much. */
+const skewMs = 10 * 60_000;
+
+/** Whether something of the time `createdS`, in seconds, is older than `sinceMs`. */
+export function madeBefore(createdS: JsonValue | undefined, sinceMs: number): boolean {
+  return typeof createdS === 'number' && createdS * 1_000 < sinceMs - skewMs;
+}
+
+export function textIn(object: JsonObject, name: string): string {
+  const text = object[name];
+  if (typeof text !== 'string') throw new UpstreamTrouble(`an answer without '${name}'`);
+  return text;
+}
+
+export function numberIn(object: JsonObject, name: string): number {
+  const number = object[name];
+  return typeof number === 'number' ? number : 0;
+}

@@ -1,0 +1,89 @@
+import type { ReturnedLine } from '../../../metering/batch-store.ts';
+import { type BatchRun, resultContext } from '../batch-parts.ts';
+import { LeaseLost } from '../line-notes.ts';
+import { type BatchPart, lineNamed } from './batch-part.ts';
+import { apiOf, clientOf, type KeptParts } from './kept-parts.ts';
+import type { BatchProgress } from './upstream-batches.ts';
+import { type UpstreamClient, UpstreamTrouble } from './upstream-client.ts';
+
+const rowsAtOnce = 100;
+const rowBytesAtOnce = 4 * 1024 * 1024;
+
+/**
+ * One look at a part that its provider has: true when its answers were taken, or it was given up. Once `over` is aborted
+ * it is cancelled there first.
+ */
+export function createFollower(
+  run: BatchRun,
+  kept: KeptParts,
+  over: AbortSignal,
+): (part: BatchPart) => Promise<boolean> {
+  const cancelled = new Set<number>();
+  /** The operator knows that these cannot be asked. */
+  const told = new Set<number>();
+
+  return async (part) => {
+    const client = clientOf(run.upstream, part);
+    if (client === null || part.upstream === null) return false;
+    const { upstream: id, place } = part;
+    try {
+      if (over.aborted && !cancelled.has(part.id)) {
+        await apiOf(part).cancel(client, id);
+        cancelled.add(part.id);
+      }
+      const progress = await apiOf(part).look(client, id);
+      told.delete(part.id);
+      await kept.noteProgress(part, progress.succeeded);
+      if (!progress.ended) return false;
+      await takeAnswers(run, part, client, progress);
+      await kept.takenBack(part);
+      await tidyUp(run, part, client, progress);
+      return true;
+    } catch (error) {
+      if (!(error instanceof UpstreamTrouble)) throw error;
+      if (error.status === 404) {
+        await kept.giveUp(part, error.message);
+        return true;
+      }
+      if (!told.has(part.id)) {
+        run.upstream.onTrouble(`the batch ${id} at ${place.provider} cannot be asked: ${error.message}`);
+      }
+      told.add(part.id);
+      return false;
+    }
+  };
+}
+
+/** Keeps the answers of a batch that has ended, a few at a time. */
+async function takeAnswers(
+  { batch, store, lease, sealer }: BatchRun,
+  part: BatchPart,
+  client: UpstreamClient,
+  progress: BatchProgress,
+): Promise<void> {
+  let rows: ReturnedLine[] = [];
+  let bytes = 0;
+  const keep = async () => {
+    if (rows.length > 0 && !(await store.returned(lease, part.id, rows))) throw new LeaseLost('the lease is lost');
+    rows = [];
+    bytes = 0;
+  };
+  for await (const { customId, body } of apiOf(part).results(client, progress)) {
+    const line = lineNamed(customId);
+    if (line === null || body === null) continue;
+    const answer = sealer.seal(Buffer.from(body), resultContext(batch, line.seq));
+    rows.push({ ...line, answer });
+    bytes += answer.length;
+    if (rows.length >= rowsAtOnce || bytes >= rowBytesAtOnce) await keep();
+  }
+  await keep();
+}
+
+/** What stays there does no harm to the batch. */
+async function tidyUp(run: BatchRun, part: BatchPart, client: UpstreamClient, progress: BatchProgress): Promise<void> {
+  await apiOf(part)
+    .remove(client, progress)
+    .catch((error: unknown) => {
+      run.upstream.onTrouble(`files of the batch ${progress.id} stay at ${part.place.provider}: ${String(error)}`);
+    });
+}

@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { newRequestId } from '../../../kernel/ids.ts';
+import type { ExpectedUse } from '../../../metering/batch-store.ts';
+import { readBatchLine } from '../batch-line.ts';
+import { type BatchRun, lineBytesMax } from '../batch-parts.ts';
+import { knownLines } from '../known-lines.ts';
+import { linesOf } from '../lines-of.ts';
+import { createLoopRoom } from '../loop-room.ts';
+import type { StoredFile } from '../stored-files.ts';
+import { customIdOf } from './batch-part.ts';
+import type { PreparedLine } from './prepare-line.ts';
+import { upstreamBatches } from './upstream-batches.ts';
+
+/** Lines that may become one batch at a provider. Nothing is noted or held of them yet. */
+export interface GatheredLines {
+  place: PreparedLine['place'];
+  lines: readonly GatheredLine[];
+  content: { id: string; bytes: number };
+}
+
+export interface GatheredLine {
+  seq: number;
+  requestId: string;
+  /** Digest of its custom_id. */
+  key: string;
+  /** Where the content ends with it. */
+  endBytes: number;
+  costMilli: number;
+  expected: ExpectedUse;
+}
+
+/** Places at one time: lines for others are asked from here. */
+const placesMax = 16;
+
+/**
+ * Sorts all lines that were never begun by where a provider's batch may have them, and writes the content of those
+ * batches. Lines that nobody takes, and the second of two with one custom_id, are left out.
+ */
+export async function gatherLines(
+  run: BatchRun,
+  input: StoredFile,
+  { over, closed }: { over: AbortSignal; closed: ReadonlySet<string> },
+): Promise<GatheredLines[]> {
+  const { batch, calls, clock, signal, upstream } = run;
+  const known = knownLines(run, () => true);
+  const room = createLoopRoom(run.waiting);
+  const keys = new Set<string>();
+  const open = new Map<string, Spool>();
+  const done: GatheredLines[] = [];
+  let seq = 0;
+  try {
+    for await (const bytes of linesOf(run.files.read(input), lineBytesMax)) {
+      seq += 1;
+      if (signal.aborted || over.aborted) break;
+      const line = readBatchLine(batch, bytes);
+      if ('failure' in line) continue;
+      const key = digestOf(line.customId);
+      const isSecond = keys.has(key);
+      keys.add(key);
+      if (isSecond || (await known(seq)) !== null) continue;
+      await room.wait();
+      const requestId = newRequestId(clock.wallMs());
+      const { keyId, endpoint, headers } = batch;
+      const prepared = await calls.prepare({ requestId, keyId, endpoint, body: line.body, headers });
+      const facts = prepared === null ? null : upstream.factsOf(prepared.place.provider);
+      if (prepared === null || facts === null || closed.has(prepared.place.provider)) continue;
+      const { url } = prepared.place;
+      const text = upstreamBatches[facts.format].line(customIdOf(requestId, seq), url, prepared.body);
+      const at = JSON.stringify(prepared.place);
+      let spool = open.get(at);
+      if (spool?.isFull(prepared, text, facts) === true) {
+        open.delete(at);
+        done.push(await spool.end());
+        spool = undefined;
+      }
+      if (spool === undefined) {
+        if (open.size >= placesMax) continue;
+        spool = new Spool(run, prepared.place);
+        open.set(at, spool);
+      }
+      await spool.add({ seq, requestId, key }, prepared, text);
+    }
+  } finally {
+    for (const spool of open.values()) done.push(await spool.end());
+  }
+  return done;
+}
+
+export function digestOf(customId: string): string {
+  return createHash('sha256').update(customId).digest('base64url');
+}
+
+/** The content of one batch on its way into a file. */
+class Spool {
+  readonly #place: PreparedLine['place'];
+  readonly #stream = new PassThrough();
+  readonly #file: Promise<StoredFile>;
+  readonly #lines: GatheredLine[] = [];
+  #bytes = 0;
+  #weight = 0;
+
+  constructor({ files, batch }: BatchRun, place: PreparedLine['place']) {
+    this.#place = place;
+    const file = { purpose: 'batch', name: `${batch.id}.jsonl`, keptForMs: null };
+    this.#file = files.write(batch.tenant, file, this.#stream);
+    // Whoever waits for room in the stream hears of it.
+    this.#stream.on('error', () => undefined);
+    this.#file.catch((error: Error) => this.#stream.destroy(error));
+  }
+
+  isFull({ weight }: PreparedLine, text: string, { linesMax, bytesMax }: { linesMax: number; bytesMax: number }) {
+    return this.#weight + weight > linesMax || this.#bytes + Buffer.byteLength(text) + 1 > bytesMax;
+  }
+
+  async add(
+    line: Pick<GatheredLine, 'seq' | 'requestId' | 'key'>,
+    { weight, costMilli, expected }: PreparedLine,
+    text: string,
+  ): Promise<void> {
+    const written = Buffer.from(this.#bytes === 0 ? text : `\n${text}`);
+    this.#bytes += written.length;
+    this.#weight += weight;
+    this.#lines.push({ ...line, endBytes: this.#bytes, costMilli, expected });
+    if (!this.#stream.write(written)) await once(this.#stream, 'drain');
+  }
+
+  async end(): Promise<GatheredLines> {
+    this.#stream.end();
+    const { id, bytes } = await this.#file;
+    return { place: this.#place, lines: this.#lines, content: { id, bytes } };
+  }
+}

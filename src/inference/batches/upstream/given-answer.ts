@@ -1,0 +1,73 @@
+import type { Services } from '../../endpoints/services.ts';
+import { createHealth } from '../../routing/health.ts';
+import type { Transport } from '../../transport/upstream-call.ts';
+import { lineEndpoints, type RunLine } from '../line-endpoints.ts';
+import { planForAnswer } from './pinned-plan.ts';
+
+/** An answer that a provider's batch gave to a line. */
+export interface GivenAnswer {
+  /** `provider/model`. */
+  target: string;
+  /** Part of the usual price. */
+  share: number;
+  /** The batch there, for the explanation of the request. */
+  batch: string;
+  body: Buffer;
+}
+
+/**
+ * Serves a line as if its target had answered so right now: it is converted, charged and explained like every other
+ * request. No call is made.
+ */
+export function givenAnswers(services: Services): (path: string, given: GivenAnswer) => RunLine {
+  const { clock } = services;
+  // What the provider's batch answered says nothing of how its other API fares, nor the other way round.
+  const health = createHealth({ clock });
+  return (path, { target, share, batch, body }) => {
+    const around = (own: Services): Services => ({
+      ...own,
+      health,
+      transport: answering(own.transport, body),
+      settlement: {
+        settle: (reservation, facts) =>
+          own.settlement.settle(reservation, { ...facts, route: { ...facts.route, batch } }),
+      },
+    });
+    return (own, call, sent) => {
+      const all = around(own);
+      const endpoints = lineEndpoints(all, (inner) => ({
+        ...inner,
+        async plan(snapshot, planned, request) {
+          const plan = await inner.plan(snapshot, planned, request);
+          return 'kind' in plan ? plan : planForAnswer(plan, target, share);
+        },
+      }));
+      return endpoints.get(path)!(all, call, sent);
+    };
+  };
+}
+
+/** Answers whatever is sent with this body. */
+function answering(transport: Transport, body: Buffer): Transport {
+  return {
+    send(_request, observer) {
+      let isLeft = false;
+      setImmediate(() => {
+        if (!isLeft)
+          observer.headers(200, { get: (name) => (name === 'content-type' ? 'application/json' : undefined) });
+        if (!isLeft) observer.data(body);
+        if (!isLeft) observer.ended();
+      });
+      return {
+        abort() {
+          isLeft = true;
+        },
+        pause() {},
+        resume() {},
+      };
+    },
+    connect: (to, connected) => transport.connect(to, connected),
+    close: () => transport.close(),
+    destroy: () => transport.destroy(),
+  };
+}

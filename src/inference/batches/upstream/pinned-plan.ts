@@ -1,0 +1,58 @@
+import { type Failure, invalid } from '../../../kernel/failure.ts';
+import type { Snapshot } from '../../models/snapshot.ts';
+import { priceShare } from '../../neutral/price.ts';
+import type { RouteCandidate } from '../../routing/route.ts';
+import type { Target } from '../../routing/target.ts';
+import type { Plan } from '../../spine/endpoint.ts';
+
+/** It is asked from here: no caller sees it. */
+const notThere = invalid(null, 'No batch of a provider takes this line.');
+
+/** The plan of a line over those targets alone that are asked first, if the batch APIs of all of them may have it. */
+export function planForBatches<P extends Plan>(plan: P, { providers }: Snapshot): P | Failure {
+  const { alias, calls, query } = plan;
+  // Several calls, or calls that depend on what the first one answered.
+  const isSeveral = calls > 1 || alias.quality !== undefined || ('tools' in plan && plan.tools !== undefined);
+  const first = firstOf(query.targets);
+  const sharesOf = first.map(({ target }) => providers.get(target.provider)?.connection.batches?.priceShare);
+  if (isSeveral || first.length === 0 || sharesOf.includes(undefined)) return notThere;
+  return pinned(plan, first, (at) => sharesOf[at]!);
+}
+
+/** The same plan over the target that has answered. */
+export function planForAnswer<P extends Plan>(plan: P, target: string, share: number): P | Failure {
+  const found = plan.query.targets.find((candidate) => candidate.target.id === target);
+  return found === undefined ? notThere : pinned(plan, [found], () => share);
+}
+
+function firstOf(candidates: readonly RouteCandidate[]): readonly RouteCandidate[] {
+  const rank = Math.min(...candidates.map((candidate) => candidate.rank));
+  const priority = Math.min(...candidates.filter((one) => one.rank === rank).map(({ target }) => target.priority));
+  return candidates.filter((one) => one.rank === rank && one.target.priority === priority);
+}
+
+function pinned<P extends Plan>(plan: P, candidates: readonly RouteCandidate[], shareOf: (at: number) => number): P {
+  const targets = candidates.map((candidate, at) => ({
+    ...candidate,
+    target: batchTarget(candidate.target, shareOf(at)),
+  }));
+  return { ...plan, query: { ...plan.query, targets, attemptsMax: 1, hedge: { atMost: 0, after: null } } };
+}
+
+/** As its batch API sees it. Kept, since health knows targets by identity; what it answers there is never streamed. */
+function batchTarget(target: Target, share: number): Target {
+  const { wholeByStream: _, ...whole } = target;
+  const kept = seen.get(target);
+  if (kept?.share === share) return kept.target;
+  const made: Target = {
+    ...whole,
+    stream: false,
+    healthId: `${target.id} (batch)`,
+    price: target.price === null ? null : priceShare(target.price, share),
+    credentials: target.credentials.map((credential) => ({ ...credential, rpm: null })),
+  };
+  seen.set(target, { share, target: made });
+  return made;
+}
+
+const seen = new WeakMap<Target, { share: number; target: Target }>();

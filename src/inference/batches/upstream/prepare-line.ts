@@ -1,0 +1,148 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { Admission, Claim, Settlement } from '../../../metering/admission.ts';
+import type { ExpectedUse } from '../../../metering/batch-store.ts';
+import { nanoUsd } from '../../../metering/scope.ts';
+import { parsedJson } from '../../dialects/event-data.ts';
+import type { Services } from '../../endpoints/services.ts';
+import { usdOf } from '../../neutral/price.ts';
+import type { BatchFacts } from '../../providers/provider.ts';
+import type { Target } from '../../routing/target.ts';
+import type { Job } from '../../spine/job.ts';
+import { KeptAnswer } from '../../spine/kept-answer.ts';
+import type { ModelCall } from '../../spine/model-call.ts';
+import type { UpstreamRequest } from '../../transport/upstream-call.ts';
+import { lineEndpoints } from '../line-endpoints.ts';
+import { planForBatches } from './pinned-plan.ts';
+
+/** A line as a provider's batch API takes it. */
+export interface PreparedLine {
+  /** Of the lines of one batch there, all of these are equal. */
+  place: {
+    provider: string;
+    format: BatchFacts['format'];
+    credential: string;
+    /** `provider/model`. */
+    target: string;
+    model: string;
+    /** What the vendor calls the endpoint. */
+    url: string;
+    /** Of the request's `anthropic-beta`; null: none. */
+    beta: string | null;
+    alias: string;
+    tier: string | null;
+    /** Part of the usual price. */
+    share: number;
+  };
+  /** JSON in one line. */
+  body: string;
+  /** How many of the vendor's lines it counts as: an input each of an embedding. */
+  weight: number;
+  costMilli: number;
+  expected: ExpectedUse;
+}
+
+/** What an answer is taken to be where the request does not say how long it may be. */
+const outputTokensUsual = 1_000;
+
+/**
+ * Runs a line up to the point where it would be sent, and says what would be sent: the same reading, routing and
+ * conversion as those of a request that is answered at once. Nothing is held, sent or charged. Null: no batch of a
+ * provider takes it, or it would be refused.
+ */
+export async function prepareLine(
+  services: Services,
+  endpoint: string,
+  body: Buffer,
+  callOf: (client: KeptAnswer) => ModelCall,
+): Promise<PreparedLine | null> {
+  const client = new KeptAnswer();
+  const sent: UpstreamRequest[] = [];
+  let claim: Claim | null = null;
+  let job: Job | null = null;
+  const { transport } = services;
+  const given: Services = {
+    ...services,
+    transport: {
+      send(request) {
+        sent.push(request);
+        // Whoever sends must have the call before it is ended.
+        setImmediate(() => client.leave());
+        return { abort() {}, pause() {}, resume() {} };
+      },
+      connect: (to, connected) => transport.connect(to, connected),
+      close: () => transport.close(),
+      destroy: () => transport.destroy(),
+    },
+    admission: {
+      ...services.admission,
+      reserve(asked) {
+        claim = asked;
+        return reserveNothing(asked);
+      },
+    },
+    settlement: noSettlement,
+  };
+  const endpoints = lineEndpoints(given, (inner) => ({
+    ...inner,
+    async plan(snapshot, call, request) {
+      const plan = await inner.plan(snapshot, call, request);
+      return 'kind' in plan ? plan : planForBatches(plan, snapshot);
+    },
+    trials(asked, made) {
+      job = made;
+      return inner.trials(asked, made);
+    },
+  }));
+  await endpoints.get(endpoint)!(given, callOf(client), body);
+  const [request] = sent;
+  if (request === undefined || sent.length > 1 || claim === null || job === null) return null;
+  return preparedOf(services, request, claim, job);
+}
+
+function preparedOf(services: Services, request: UpstreamRequest, claim: Claim, job: Job): PreparedLine | null {
+  const attempt = job.progress.attempts.at(-1);
+  const target = job.query.targets.find((candidate) => candidate.target.id === attempt?.target)?.target;
+  const connection = attempt && services.snapshot().providers.get(attempt.provider)?.connection;
+  if (!attempt || !target || !connection?.batches || request.origin !== connection.origin) return null;
+  const path = request.path.split('?', 1)[0]!;
+  const url = path.startsWith(connection.basePath)
+    ? connection.batches.urlOf(path.slice(connection.basePath.length))
+    : null;
+  const text = typeof request.body === 'string' || Buffer.isBuffer(request.body) ? String(request.body) : '';
+  const body = parsedJson(text);
+  if (url === null || !isObject(body) || body.stream === true) return null;
+  const { alias, tier, costMilli } = claim;
+  const { priceShare: share } = connection.batches;
+  const betaAt = request.headers.findIndex((name, at) => at % 2 === 0 && name === 'anthropic-beta');
+  return {
+    place: {
+      ...{ provider: attempt.provider, credential: attempt.credential, target: attempt.target, model: attempt.model },
+      format: connection.batches.format,
+      ...{ url, beta: betaAt < 0 ? null : request.headers[betaAt + 1]!, alias, tier, share },
+    },
+    body: text.includes('\n') || text.includes('\r') ? JSON.stringify(body) : text,
+    weight: Array.isArray(body.input) && path.endsWith('/embeddings') ? Math.max(1, body.input.length) : 1,
+    costMilli,
+    expected: expectedOf(body, url, claim.inputTokensEstimate, target, services.clock.wallMs()),
+  };
+}
+
+function expectedOf(body: JsonObject, url: string, inputTokens: number, target: Target, nowMs: number): ExpectedUse {
+  const { max_tokens: chat, max_completion_tokens: completion, max_output_tokens: output } = body;
+  const longest = [completion, output, chat].find((tokens) => typeof tokens === 'number');
+  const outputTokens = /completions$|responses$|messages$/.test(url) ? Math.max(0, longest ?? outputTokensUsual) : 0;
+  const usage = { inputTokens, outputTokens };
+  return { tokens: inputTokens + outputTokens, usdNano: nanoUsd(usdOf(usage, target.price, nowMs)) };
+}
+
+export const reserveNothing: Admission['reserve'] = async ({ requestId, principal, atMs }) => ({
+  kind: 'reserved',
+  requestId,
+  costMilli: 0,
+  held: { kind: 'held', requestId, account: principal.account, scopes: [], costMilli: 0, quotaMs: atMs, states: [] },
+  headers: [],
+  state: 'open',
+});
+
+/** What was charged before stays so. */
+export const noSettlement: Settlement = { settle: () => null };

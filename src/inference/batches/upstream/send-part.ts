@@ -1,0 +1,61 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { BatchRun } from '../batch-parts.ts';
+import type { BatchPart } from './batch-part.ts';
+import { apiOf, clientOf, type KeptParts } from './kept-parts.ts';
+import type { BatchOrder } from './upstream-batches.ts';
+import { UpstreamTrouble } from './upstream-client.ts';
+
+const triesMax = 3;
+const againMs = 2_000;
+
+/**
+ * Sends a part to its provider, or gives it up. `maybe-sent`: a process before this one may have done it, so the provider
+ * is asked first; as it is after each try, for it may have heard of a try that failed.
+ */
+export async function sendPart(
+  run: BatchRun,
+  kept: KeptParts,
+  part: BatchPart,
+  { before, over }: { before: 'unsent' | 'maybe-sent'; over: AbortSignal },
+): Promise<void> {
+  let why = 'it is no longer configured';
+  for (let tries = 1; tries <= triesMax; tries++) {
+    if (run.signal.aborted) return;
+    const client = clientOf(run.upstream, part);
+    if (client === null) break;
+    try {
+      const order = orderOf(run, part);
+      const found = before === 'maybe-sent' || tries > 1 ? await apiOf(part).find(client, order) : null;
+      if (found === null && over.aborted) {
+        why = 'the batch is over';
+        break;
+      }
+      return await kept.sent(part, found ?? (await apiOf(part).begin(client, order)));
+    } catch (error) {
+      if (!(error instanceof UpstreamTrouble)) throw error;
+      why = error.message;
+      if (error.final) break;
+      await pause(againMs * tries, undefined, { signal: run.signal }).catch(() => undefined);
+    }
+  }
+  await kept.giveUp(part, why);
+}
+
+function orderOf({ batch, files }: BatchRun, part: BatchPart): BatchOrder {
+  const { url, model, beta } = part.place;
+  const { id, bytes } = part.content;
+  const file = { id, bytes, tenant: batch.tenant };
+  const content = { bytes, open: () => firstBytes(files.read(file), bytes) };
+  const { lines, sinceMs } = part;
+  return { name: `${batch.id}-${part.id}`, url, model, beta, content, lines, sinceMs };
+}
+
+/** Of a file that goes on behind them. */
+async function* firstBytes(content: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
+  let left = bytes;
+  for await (const chunk of content) {
+    yield chunk.subarray(0, left);
+    left -= chunk.length;
+    if (left <= 0) return;
+  }
+}

@@ -1,0 +1,109 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { parsedJson } from '../../dialects/event-data.ts';
+import type { ProviderConnection } from '../../providers/connection.ts';
+import { scrub } from '../../providers/scrub.ts';
+import { streamedAnswer } from '../../transport/streamed-answer.ts';
+import type { Transport, UpstreamUpload } from '../../transport/upstream-call.ts';
+import { NoAnswer, wholeAnswer } from '../../transport/whole-answer.ts';
+import { lineBytesMax } from '../batch-parts.ts';
+import { linesOf } from '../lines-of.ts';
+
+/** Calls a provider's batch API with one of its credentials. */
+export interface UpstreamClient {
+  /** Resolves to the object of the answer. `path`: below the root of the API. Rejects with an UpstreamTrouble. */
+  call(
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    sent?: { body?: JsonObject | UpstreamUpload; contentType?: string; headers?: readonly string[] },
+  ): Promise<JsonObject>;
+  /** The objects of JSON lines; what is none is left out. */
+  lines(path: string): AsyncGenerator<JsonObject, void, undefined>;
+}
+
+/** `final`: the same call would fail again. */
+export class UpstreamTrouble extends Error {
+  readonly status: number | null;
+
+  constructor(message: string, status: number | null = null) {
+    super(message);
+    this.status = status;
+  }
+
+  get final(): boolean {
+    const { status } = this;
+    return status !== null && status >= 400 && status < 500 && status !== 408 && status !== 409 && status !== 429;
+  }
+}
+
+const connectTimeoutMs = 10_000;
+const answerTimeoutMs = 60_000;
+/** A file of 200 MB on its way. */
+const uploadTimeoutMs = 30 * 60_000;
+const answerBytesMax = 16 * 1024 * 1024;
+const silenceMs = 120_000;
+/** A line that comes back has more around it than one that was sent. */
+const returnedBytesMax = 4 * lineBytesMax;
+
+/** Null: the provider or its credential is no longer configured. */
+export function upstreamClient(
+  transport: Transport,
+  connection: ProviderConnection | undefined,
+  credentialId: string,
+): UpstreamClient | null {
+  const credential = connection?.credentials.get(credentialId);
+  if (connection === undefined || credential === undefined) return null;
+  const { origin, route, basePath, batches, provider } = connection;
+  const root = basePath + (batches?.root ?? provider.batches?.root ?? '');
+  const address = (path: string, headers: readonly string[]) => ({
+    ...{ origin, route, path: root + path, headers },
+    authorize: credential.authorize,
+  });
+
+  return {
+    async call(method, path, { body, contentType = 'application/json', headers = [] } = {}) {
+      const isUpload = body !== undefined && 'open' in body;
+      const typed = credential.whole.map((value, at) =>
+        at % 2 === 1 && credential.whole[at - 1] === 'content-type' ? contentType : value,
+      );
+      const usual = body === undefined ? credential.get : typed;
+      const base = usual.filter((_, at) => !headers.includes(usual[at - (at % 2)]!));
+      const sent = isUpload ? (body as UpstreamUpload) : body === undefined ? null : JSON.stringify(body);
+      const deadline = AbortSignal.timeout(isUpload ? uploadTimeoutMs : answerTimeoutMs);
+      const bounds = { connectTimeoutMs, bytesMax: answerBytesMax, deadline };
+      const request = { ...address(path, [...base, ...headers]), method, body: sent };
+      const { status, bytes } = await wholeAnswer(transport, request, bounds).catch(troubled);
+      const answer = parsedJson(bytes.toString('utf8'));
+      if (status < 300) return isObject(answer) ? answer : {};
+      throw new UpstreamTrouble(scrub(`${status}: ${wordsOf(answer)}`, connection), status);
+    },
+    async *lines(path) {
+      const request = { ...address(path, credential.get), method: 'GET', body: null } as const;
+      const { status, content } = await streamedAnswer(transport, request, { connectTimeoutMs, silenceMs }).catch(
+        troubled,
+      );
+      if (status >= 300) {
+        await content.return();
+        throw new UpstreamTrouble(`${status} for a file of results`, status);
+      }
+      try {
+        for await (const line of linesOf(content, returnedBytesMax)) {
+          const object = line === null ? null : parsedJson(line.toString('utf8'));
+          if (isObject(object)) yield object;
+        }
+      } catch (error) {
+        troubled(error);
+      }
+    },
+  };
+}
+
+function troubled(error: unknown): never {
+  if (error instanceof NoAnswer) throw new UpstreamTrouble(error.message);
+  throw error;
+}
+
+function wordsOf(answer: unknown): string {
+  const error = isObject(answer) ? (answer.error ?? answer) : null;
+  const message = isObject(error) ? (error.message ?? error.detail) : error;
+  return typeof message === 'string' ? message.slice(0, 500) : 'without a reason';
+}

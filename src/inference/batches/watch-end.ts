@@ -1,0 +1,25 @@
+import type { BatchRun } from './batch-parts.ts';
+
+/** Why nobody wants further lines of a batch. */
+export type Over = 'cancelled' | 'expired';
+
+/** How often it is looked whether somebody has cancelled it. */
+const lookIntervalMs = 1_000;
+
+/** Aborted, with an `Over`, once nobody wants further lines of the batch. Looked at once before it resolves. */
+export async function watchEnd(run: BatchRun): Promise<{ over: AbortSignal; stop(): void }> {
+  const watched = new AbortController();
+  const look = async () => {
+    const why = await whyOver(run);
+    if (why !== null) watched.abort(why);
+  };
+  await look();
+  const looking = setInterval(() => void look(), lookIntervalMs);
+  return { over: watched.signal, stop: () => clearInterval(looking) };
+}
+
+async function whyOver({ batch, store, clock }: BatchRun): Promise<Over | null> {
+  if (clock.wallMs() >= batch.deadlineMs) return 'expired';
+  const now = await store.findBatch(batch.tenant, batch.id, clock.wallMs()).catch(() => null);
+  return now !== null && now.cancellingMs !== null ? 'cancelled' : null;
+}

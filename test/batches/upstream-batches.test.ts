@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, test } from 'node:test';
+import type OpenAI from 'openai';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import { otherKey, startGateway, testKey } from '../start-gateway.ts';
+import { type BatchUpstream, startBatches, until } from '../upstream-formats/start-batches.ts';
+import { anthropic, batchWhen, beginBatch, chatLine, hasEnded, openAi, type ResultLine, resultsIn } from './world.ts';
+
+const there = { after: after as never };
+const openai = await startBatches(there);
+const claude = await startBatches(there);
+const shortKey = 'sk-cv-test-key-short';
+const budgetKey = 'sk-cv-test-key-budget';
+const price = { input: 10, output: 20 };
+const using = (url: string) => ({ base_url: `${url}/v1`, api_key: 'k', batches: { upstream: 'always' } });
+const gateway = await startGateway(there, {
+  providers: {
+    openai: { type: 'openai', ...using(openai.url) },
+    mistral: { type: 'mistral', ...using(openai.url), batches: { upstream: 'always', price: '25%' } },
+    claude: { type: 'anthropic', ...using(claude.url) },
+    own: { type: 'openai', base_url: `${openai.url}/v1`, api_key: 'k' },
+  },
+  models: {
+    chat: { targets: [{ provider: 'openai', model: 'mock/ok', price }] },
+    mistral: { targets: [{ provider: 'mistral', model: 'mock/ok', price }] },
+    claude: { targets: [{ provider: 'claude', model: 'mock/ok', price }] },
+    refusing: { targets: [{ provider: 'openai', model: 'mock/status=400', price }] },
+    either: { targets: ['openai/mock/ok', 'own/mock/ok'] },
+    fallback: { targets: ['openai/mock/ok'], fallbacks: ['own'] },
+    own: { targets: ['own/mock/ok'] },
+  },
+  plans: {
+    default: { windows: 'off', rpm: 'off' },
+    short: { windows: { '5h': 5 }, rpm: 5 },
+    // By their estimate, two lines of 1,000 tokens at half of 20 USD a million.
+    budget: { windows: 'off', rpm: 'off', budget: { month: 0.02 } },
+  },
+  accounts: { short: { plan: 'short' }, budget: { plan: 'budget' } },
+  keys: [
+    { key: testKey, account: 'dev', name: 'test' },
+    { key: otherKey, account: 'other', name: 'test' },
+    { key: shortKey, account: 'short', name: 'test' },
+    { key: budgetKey, account: 'budget', name: 'test' },
+  ],
+});
+const client = openAi(gateway.url, testKey);
+const claudeClient = anthropic(gateway.url, testKey);
+
+afterEach(async () => {
+  for (const vendor of [openai, claude]) {
+    await vendor.finish();
+    vendor.direct.clear();
+    vendor.forget();
+  }
+});
+
+const named = (count: number, body: JsonObject = {}) =>
+  Array.from({ length: count }, (_, index) => chatLine(`${index}`, body));
+
+async function ended(id: string, of = client) {
+  const batch = await batchWhen(of, id, hasEnded);
+  return {
+    batch,
+    results: await resultsIn(of, batch.output_file_id),
+    errors: await resultsIn(of, batch.error_file_id),
+  };
+}
+
+/** The request of a line, as its owner sees it explained. */
+async function explained({ response }: ResultLine, key = testKey): Promise<JsonObject> {
+  const headers = { authorization: `Bearer ${key}` };
+  return (await gateway.fetch(`/v1/requests/${response!.request_id}`, { headers })).json() as Promise<JsonObject>;
+}
+
+/** What the lines cost, at this part of the usual price. */
+async function assertCost(lines: readonly ResultLine[], share: number): Promise<void> {
+  for (const line of lines) {
+    const { prompt_tokens: input, completion_tokens: output } = line.response!.body.usage as Record<string, number>;
+    const { units, cost_usd: costUsd } = await explained(line);
+    assert.equal(units, 1);
+    assert.equal(costUsd, Math.round((input! * 10 + output! * 20) * share * 1e3) / 1e9);
+  }
+}
+
+/** How often a model answered there, in a batch or beside it. */
+const askedOf = ({ direct }: BatchUpstream) => direct.requests().filter(({ method }) => method === 'POST').length;
+
+const names = (lines: readonly ResultLine[]) => lines.map(({ custom_id }) => custom_id);
+
+test('lines go to the batch API of their provider, for half the price', async () => {
+  const { id } = await beginBatch(client, named(3));
+  const { batch, results } = await ended(id);
+  assert.equal(batch.status, 'completed');
+  assert.deepEqual(batch.request_counts, { total: 3, completed: 3, failed: 0 });
+  assert.deepEqual(names(results), ['0', '1', '2']);
+  const [there] = openai.batches;
+  assert.equal(openai.batches.length, 1);
+  assert.equal(askedOf(openai), 3, 'nothing was asked beside the batch');
+  await assertCost(results, 0.5);
+  assert.equal(((await explained(results[0]!)).route as JsonObject).batch, `openai ${there!.id}`);
+  await until(() => openai.files.size === 0);
+});
+
+test('lines of every format go to a provider of another one, and come back in their own', async () => {
+  const message = { custom_id: 'one', params: { model: 'chat', max_tokens: 50, messages: [] as never[] } };
+  message.params.messages = [{ role: 'user', content: 'Hello' }] as never[];
+  const begun = await claudeClient.messages.batches.create({ requests: [message] });
+  await until(() => openai.batches.length === 1);
+  let told = begun;
+  while (told.processing_status !== 'ended') told = await claudeClient.messages.batches.retrieve(begun.id);
+  for await (const { custom_id, result } of await claudeClient.messages.batches.results(begun.id)) {
+    assert.equal(custom_id, 'one');
+    assert.equal(result.type === 'succeeded' && result.message.type, 'message');
+  }
+  const { id } = await beginBatch(client, named(2, { model: 'claude' }));
+  const { results } = await ended(id);
+  assert.deepEqual(
+    results.map(({ response }) => response!.body.object),
+    ['chat.completion', 'chat.completion'],
+  );
+  assert.equal(claude.batches.length, 0, 'what was taken is deleted there');
+  assert.equal(askedOf(claude), 2);
+  await assertCost(results, 0.5);
+});
+
+test('lines of Responses and of embeddings go there too', async () => {
+  const line = (url: string, body: JsonObject) => JSON.stringify({ custom_id: url, method: 'POST', url, body });
+  const response = await beginBatch(client, [line('/v1/responses', { model: 'chat', input: 'Hello' })], {
+    endpoint: '/v1/responses',
+  });
+  const { results } = await ended(response.id);
+  assert.equal(results[0]!.response!.body.object, 'response');
+  assert.equal(openai.batches.length, 1);
+});
+
+test('a batch job of Mistral, at a price that the operator knows', async () => {
+  const { id } = await beginBatch(client, named(2, { model: 'mistral' }));
+  const { results } = await ended(id);
+  assert.deepEqual(names(results), ['0', '1']);
+  assert.equal(openai.batches[0]!.api, 'mistral');
+  await assertCost(results, 0.25);
+});
+
+test('lines whose models run elsewhere are asked beside those that go to a batch', async () => {
+  openai.hold();
+  const lines = [chatLine('a'), chatLine('own', { model: 'own' }), chatLine('several', { n: 2, model: 'claude' })];
+  const { id } = await beginBatch(client, [...lines, chatLine('either', { model: 'either' }), '{"custom_id": "torn']);
+  await batchWhen(client, id, ({ request_counts: counts }) => counts!.completed === 3 && counts!.failed === 1);
+  assert.equal(openai.batches[0]!.lines.length, 1);
+  assert.equal(claude.calls.length, 0);
+  await openai.finish();
+  const { results } = await ended(id);
+  assert.deepEqual(names(results), ['a', 'own', 'several', 'either']);
+});
+
+test('who wants answers within less than a day has them at once', async () => {
+  const { id } = await beginBatch(client, named(2), { window: '23h' });
+  await ended(id);
+  assert.equal(openai.batches.length, 0);
+});
+
+test('progress is that of the provider', async () => {
+  openai.hold();
+  const { id } = await beginBatch(client, named(4));
+  await until(() => openai.batches.length === 1);
+  await openai.progress(3);
+  await batchWhen(client, id, ({ request_counts: counts }) => counts!.completed === 3);
+  await openai.finish();
+  assert.deepEqual((await ended(id)).batch.request_counts, { total: 4, completed: 4, failed: 0 });
+});
+
+test('a cancelled batch is cancelled there, and keeps what was answered', async () => {
+  for (const [vendor, model] of [
+    [openai, 'chat'],
+    [claude, 'claude'],
+  ] as const) {
+    vendor.hold();
+    const { id } = await beginBatch(client, named(3, { model }));
+    await until(() => vendor.batches.length === 1);
+    await vendor.progress(1);
+    await client.batches.cancel(id);
+    const { batch, results, errors } = await ended(id);
+    assert.equal(batch.status, 'cancelled');
+    assert.deepEqual(names(results), ['0']);
+    assert.deepEqual(
+      errors.map(({ error }) => error?.code),
+      ['batch_cancelled', 'batch_cancelled'],
+    );
+    assert.ok(vendor.calls.some((call) => call.endsWith('/cancel')));
+    assert.equal(askedOf(vendor), 1);
+    await assertCost(results, 0.5);
+  }
+});
+
+test('lines that a provider leaves or refuses are asked one by one, at the usual price', async () => {
+  openai.hold();
+  const expiring = await beginBatch(client, named(3));
+  await until(() => openai.batches.length === 1);
+  await openai.finish(1);
+  const { results } = await ended(expiring.id);
+  assert.deepEqual(names(results), ['0', '1', '2']);
+  await assertCost(results.slice(0, 1), 0.5);
+  await assertCost(results.slice(1), 1);
+
+  const refused = await beginBatch(client, [chatLine('right'), chatLine('wrong', { model: 'refusing' })]);
+  const { batch, errors } = await ended(refused.id);
+  assert.deepEqual(batch.request_counts, { total: 2, completed: 1, failed: 1 });
+  assert.equal(errors[0]!.response!.status_code, 400);
+});
+
+test('where the batch API takes nothing, lines are asked one by one', async () => {
+  for (const how of [403, 'invalid'] as const) {
+    openai.refuse(how);
+    const { id } = await beginBatch(client, named(2));
+    const { results } = await ended(id);
+    assert.deepEqual(names(results), ['0', '1']);
+    await assertCost(results, 1);
+  }
+});
+
+test('no more lines go there than the windows of the account allow, which are held meanwhile', async () => {
+  const short = openAi(gateway.url, shortKey);
+  openai.hold();
+  const { id } = await beginBatch(short, named(8));
+  await until(() => openai.batches.length === 1);
+  assert.equal(openai.batches[0]!.lines.length, 5);
+  await refusedFor(short, /5-hour window/);
+  await openai.finish();
+  await batchWhen(short, id, ({ request_counts: counts }) => counts!.completed === 5);
+  await refusedFor(short, /5-hour window/);
+  await short.batches.cancel(id);
+  const { results, errors } = await ended(id, short);
+  assert.deepEqual([results.length, errors.length], [5, 3]);
+  assert.equal(openai.batches.length, 1);
+});
+
+test('no more lines go there than the budget has left for', async () => {
+  const poor = openAi(gateway.url, budgetKey);
+  openai.hold();
+  const { id } = await beginBatch(poor, named(5));
+  await until(() => openai.batches.length === 1);
+  assert.equal(openai.batches[0]!.lines.length, 2);
+  // What they really used leaves room for others.
+  await openai.finish();
+  const { results } = await ended(id, poor);
+  assert.equal(results.length, 5);
+  assert.ok(openai.batches.length > 1);
+});
+
+async function refusedFor(of: OpenAI, why: RegExp): Promise<void> {
+  const asked = of.chat.completions.create({ model: 'chat', messages: [{ role: 'user', content: 'Hi' }] });
+  await assert.rejects(asked, (error: { status: number; message: string }) => {
+    assert.equal(error.status, 429);
+    assert.match(error.message, why);
+    return true;
+  });
+}
