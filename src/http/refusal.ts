@@ -91,7 +91,7 @@ export function retryHeaders(
   if (failure.kind === 'quota-exceeded' && failure.limit === 'concurrency') {
     return ['x-should-retry', 'true', 'retry-after', '1'];
   }
-  return status < 500 ? ['x-should-retry', 'false'] : [];
+  return status < 500 || failure.kind === 'upstreams-failed' ? ['x-should-retry', 'false'] : [];
 }
 
 /** For bytes that node could not even read as a request: a bare answer on the socket, then close. */

@@ -62,6 +62,8 @@ export interface UpstreamsFailed {
   attempts: readonly FailedAttempt[];
   /** The answer had begun, and broke off. */
   begun?: true;
+  /** Every attempt failed because these providers refused the operator's credential: no retry helps. */
+  refusedCredentials?: readonly string[];
 }
 
 /** A page that a web tool was sent to and cannot give. */
@@ -203,10 +205,15 @@ export function factsOf(failure: Failure, nowMs: number): FailureFacts {
     type: errorTypeOf(status),
     message: messageOf(failure),
     param: 'param' in failure ? (failure.param ?? null) : failure.kind.startsWith('model-') ? 'model' : null,
-    retryable: status === 502 || status === 503 || (failure.kind === 'conflict' && failure.retryAfterMs !== undefined),
+    retryable: isRetryable(failure, status),
     retryAfterMs: retryAfterOf(failure, nowMs),
     quota: failure.kind === 'quota-exceeded' ? failure : null,
   };
+}
+
+function isRetryable(failure: Failure, status: number): boolean {
+  if (failure.kind === 'upstreams-failed') return failure.refusedCredentials === undefined;
+  return status === 502 || status === 503 || (failure.kind === 'conflict' && failure.retryAfterMs !== undefined);
 }
 
 function retryAfterOf(failure: Failure, nowMs: number): number | null {
@@ -217,6 +224,7 @@ function retryAfterOf(failure: Failure, nowMs: number): number | null {
     case 'upstreams-limited':
       return failure.retryAfterMs;
     case 'upstreams-failed':
+      return failure.refusedCredentials === undefined ? 1_000 : null;
     case 'quota-unavailable':
     case 'overloaded':
       return 1_000;
@@ -244,7 +252,7 @@ function messageOf(failure: Failure): string {
     case 'upstream-refused':
       return `${failure.provider}: ${failure.message}`;
     case 'upstreams-failed':
-      return `${whatFailed(failure)} (${failure.attempts.map((a) => `${a.provider}: ${a.reason}`).join('; ') || 'no attempt could be made in time'}). This is transient: retry the request.`;
+      return `${whatFailed(failure)} (${failure.attempts.map((a) => `${a.provider}: ${a.reason}`).join('; ') || 'no attempt could be made in time'}). ${whatHelps(failure)}`;
     case 'internal':
       return 'Something went wrong inside Culvert. The request id names it in the server log.';
     default:
@@ -257,6 +265,14 @@ function whatFailed({ model, begun }: UpstreamsFailed): string {
   return begun === true
     ? `The answer of model '${model}' came to a premature end`
     : `All upstream providers failed for model '${model}'`;
+}
+
+function whatHelps({ refusedCredentials }: UpstreamsFailed): string {
+  if (refusedCredentials === undefined) return 'This is transient: retry the request.';
+  const [first, ...more] = refusedCredentials;
+  const whose =
+    more.length === 0 ? `the credential of provider ${first}` : `credentials of ${refusedCredentials.join(', ')}`;
+  return `A retry does not help: the operator must change ${whose}.`;
 }
 
 const listedModelsMax = 50;

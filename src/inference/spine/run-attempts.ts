@@ -184,13 +184,16 @@ function refusedBy<C>(job: Job<C>, fault: Fault): Failure {
 }
 
 function failed<C>(job: Job<C>): Failure {
+  const { attempts } = job.progress;
+  const isRefused = attempts.length > 0 && attempts.every((attempt) => attempt.class === 'bad_credential');
   return {
     kind: 'upstreams-failed',
     model: job.query.alias,
-    attempts: job.progress.attempts.map((attempt) => ({
+    attempts: attempts.map((attempt) => ({
       provider: attempt.provider,
       reason: attempt.message ?? attempt.class,
     })),
+    ...(isRefused && { refusedCredentials: [...new Set(attempts.map(({ provider }) => provider))] }),
     ...(job.progress.delivered !== 'nothing' && { begun: true }),
   };
 }

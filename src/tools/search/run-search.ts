@@ -156,5 +156,7 @@ function failureOf(tried: readonly Tried[], step: Extract<RouteStep, { kind: 'ex
     const message = attempts.map(({ reason }) => reason).join('; ');
     return { kind: 'upstream-refused', status: 400, message, provider: first.engine.name, param: null };
   }
-  return { kind: 'upstreams-failed', model: 'search', attempts };
+  const isRefused = first !== undefined && tried.every(({ fault: one }) => one.class === 'bad_credential');
+  const refusedCredentials = isRefused ? { refusedCredentials: [...new Set(attempts.map((one) => one.provider))] } : {};
+  return { kind: 'upstreams-failed', model: 'search', attempts, ...refusedCredentials };
 }
