@@ -63,8 +63,11 @@ export function createPostgresMcpGrantStore({ rest }: Pick<Database, 'rest'>): M
 
 const find = { name: 'mcp-grant-find', text: 'SELECT * FROM culvert.mcp_grant WHERE server = $1' };
 const list = { name: 'mcp-grant-list', text: 'SELECT * FROM culvert.mcp_grant ORDER BY server' };
-const set = 'sealed = $2, ended = $3, version = $4, lease_ms = $5, login_ms = $6, login_by = $7';
-const upsert = `INSERT INTO culvert.mcp_grant VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (server) DO UPDATE SET ${set}`;
-const replace = `UPDATE culvert.mcp_grant SET ${set} WHERE server = $1 AND version = $8`;
+const upsert = `INSERT INTO culvert.mcp_grant VALUES ($1, $2, $3, $4, $5, $6, $7)
+  ON CONFLICT (server) DO UPDATE SET sealed = excluded.sealed, ended = excluded.ended, version = excluded.version,
+    lease_ms = excluded.lease_ms, login_ms = excluded.login_ms, login_by = excluded.login_by`;
+const replace = `UPDATE culvert.mcp_grant
+  SET sealed = $2, ended = $3, version = $4, lease_ms = $5, login_ms = $6, login_by = $7
+  WHERE server = $1 AND version = $8`;
 const take = `UPDATE culvert.mcp_grant SET lease_ms = $4 WHERE server = $1 AND version = $2 AND lease_ms <= $3`;
 const redeem = 'DELETE FROM culvert.mcp_login WHERE hash = $1 AND ends_ms > $2 RETURNING *';
