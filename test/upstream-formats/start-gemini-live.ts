@@ -38,8 +38,18 @@ export const liveUsage = {
   ],
 };
 
+/** The same in the words of Vertex, as Google's SDK reads them. */
+function vertexUsage() {
+  const {
+    responseTokenCount: candidatesTokenCount,
+    responseTokensDetails: candidatesTokensDetails,
+    ...rest
+  } = liveUsage;
+  return { ...rest, candidatesTokenCount, candidatesTokensDetails };
+}
+
 /**
- * Gemini's Live API as its reference says (https://ai.google.dev/api/live): it takes the setup first, and answers a turn
+ * Gemini's Live API as its reference says (https://ai.google.dev/api/live), and Vertex' by the path that it is opened at: it takes the setup first, and answers a turn
  * of the client with a little sound and its transcript, or with text. Tests say the rest by `send`. Messages are binary
  * frames, as Google's are.
  */
@@ -110,5 +120,6 @@ export function say(session: GeminiLiveSession): void {
     session.send({ serverContent: { outputTranscription: { text: 'Hello.' } } });
   }
   session.send({ serverContent: { generationComplete: true } });
-  session.send({ serverContent: { turnComplete: true }, usageMetadata: liveUsage });
+  const usageMetadata = session.path.includes('.aiplatform.') ? vertexUsage() : liveUsage;
+  session.send({ serverContent: { turnComplete: true }, usageMetadata });
 }

@@ -108,6 +108,8 @@ export interface RealtimeFacts {
   voices?: VoiceFacts;
   /** Path and query of the WebSocket of a model. */
   pathOf(model: string, options: { apiVersion: string | null }): PathAt;
+  /** The model as the setup names it, below the path of the base URL. Default: its id. */
+  resourceOf?: (model: string, basePath: string) => string;
   /** Where it takes offers of WebRTC; absent: nowhere. Its sessions are joined below `socket`. */
   calls?: { path: string; socket: string };
 }

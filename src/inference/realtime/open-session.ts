@@ -46,10 +46,10 @@ export async function openSession(services: RealtimeServices, opened: SocketCall
     () => true,
     reach,
     async (held) => {
-      const { reached: socket, headers, meter } = held;
+      const { reached, headers, meter } = held;
       const accepted = await opened.accept(headers, limits.message_limit);
-      if (accepted === null) return socket.terminate();
-      const upstream = upstreamEnd(opened, held, new SocketEnd(socket));
+      if (accepted === null) return reached.socket.terminate();
+      const upstream = upstreamEnd(opened, held);
       if (settings !== null) upstream.send(JSON.stringify({ type: 'session.update', session: settings }));
       const caller = new SocketEnd(accepted);
       await runSession({
@@ -95,22 +95,26 @@ function formOf({ callerHeaders }: SessionCall['call']): EventForm {
 }
 
 /** Whoever answers, in OpenAI's events. */
-function upstreamEnd(
-  { call, model }: SocketCall,
-  { attempt, to }: HeldSession<WebSocket>,
-  socket: SocketEnd,
-): SessionEnd {
+function upstreamEnd({ call, model }: SocketCall, { reached, attempt, to }: HeldSession<Connected>): SessionEnd {
   const { format, voices } = to.connection.provider.realtime!;
+  const socket = new SocketEnd(reached.socket);
   if (format === 'openai') return socket;
   const known = voices ?? unknownVoices;
   return new GeminiEnd(socket, {
     id: randomBase62(16),
     alias: model,
-    model: attempt.target.model,
+    model: reached.resource ?? attempt.target.model,
     form: formOf(call),
     voiceOf: (name) => findVoice(name, known, { mapped: undefined, listed: [] })?.name ?? null,
     voices: known.names,
   });
+}
+
+/** A WebSocket at a provider. */
+export interface Connected {
+  socket: WebSocket;
+  /** The model as its provider's setup names it, where that is not its id. */
+  resource: string | null;
 }
 
 /** Opens a WebSocket to a provider, with the credential of an attempt. */
@@ -119,7 +123,7 @@ export async function connectAt(
   { target, credential }: RouteAttempt,
   { connection }: ConfiguredProvider,
   asked: { path: string; callerHeaders: SessionCall['call']['callerHeaders']; signal: AbortSignal },
-): Promise<{ kind: 'reached'; value: WebSocket } | { kind: 'missed'; fault: Fault }> {
+): Promise<{ kind: 'reached'; value: Connected } | { kind: 'missed'; fault: Fault }> {
   const { origin, route, credentials, provider } = connection;
   const headers = credentials.get(credential.id)!;
   const outcome = await openWebSocket(
@@ -130,13 +134,17 @@ export async function connectAt(
       path: asked.path,
       headers: [...headers.get, ...(provider.realtime?.format === 'openai' ? passedHeaders(asked.callerHeaders) : [])],
       authorize: headers.authorize,
+      subject: provider.realtime?.resourceOf?.(target.model, connection.basePath),
       connectTimeoutMs: target.timeouts.connectMs,
       acceptTimeoutMs: target.timeouts.firstTokenMs,
       messageBytesMax: snapshot().config.server.realtime.message_limit,
     },
     asked.signal,
   );
-  if (outcome.kind === 'open') return { kind: 'reached', value: outcome.socket };
+  if (outcome.kind === 'open') {
+    const resource = outcome.subject?.replace(/^\//, '') ?? null;
+    return { kind: 'reached', value: { socket: outcome.socket, resource } };
+  }
   if (outcome.kind === 'failed') {
     if (outcome.error.kind === 'no-descriptor') throw noDescriptor();
     return { kind: 'missed', fault: transportFault(outcome.error, { begun: false, status: null }) };

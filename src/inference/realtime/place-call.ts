@@ -168,7 +168,7 @@ async function watch(
   const untilMs = clock.monotonicMs() + watchWithinMs;
   while (!cut.aborted) {
     const outcome = await connectAt(services, attempt, to, { path, callerHeaders: call.callerHeaders, signal: cut });
-    if (outcome.kind === 'reached') return outcome.value;
+    if (outcome.kind === 'reached') return outcome.value.socket;
     if (clock.monotonicMs() > untilMs) return null;
     await rest(watchAgainMs);
   }

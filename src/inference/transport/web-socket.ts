@@ -17,6 +17,8 @@ import {
 export interface WebSocketRequest
   extends Pick<UpstreamRequest, 'origin' | 'route' | 'path' | 'headers' | 'connectTimeoutMs'> {
   authorize?: Authorizer | undefined;
+  /** What it is opened for, where the path does not say it: a project that it leaves open is completed. */
+  subject?: string | undefined;
   /** How long the upstream may take to accept it, once it is connected. */
   acceptTimeoutMs: number;
   /** A longer message ends the connection with 1009. */
@@ -25,7 +27,7 @@ export interface WebSocketRequest
 
 export type WebSocketOutcome =
   /** It is paused until somebody listens. */
-  | { kind: 'open'; socket: WebSocket }
+  | { kind: 'open'; socket: WebSocket; subject: string | undefined }
   /** The upstream answered with a status other than 101. */
   | { kind: 'refused'; status: number; headers: UpstreamHeaders; body: Buffer }
   | { kind: 'failed'; error: TransportError };
@@ -38,8 +40,11 @@ export async function openWebSocket(
 ): Promise<WebSocketOutcome> {
   const { origin, path } = request;
   const headers: Record<string, string> = {};
+  let { subject } = request;
   try {
-    const proof = await request.authorize?.(plainRequest(request), transport);
+    const asked = plainRequest(request);
+    const proof = await request.authorize?.(asked, transport);
+    if (subject !== undefined) subject = asked.path;
     for (const list of [request.headers, proof ?? []])
       for (let at = 0; at < list.length; at += 2) headers[list[at]!] = list[at + 1]!;
   } catch (error) {
@@ -83,7 +88,7 @@ export async function openWebSocket(
         made.removeAllListeners('error');
         // Whoever holds it hears of the close that follows.
         made.on('error', () => undefined);
-        done({ kind: 'open', socket: made });
+        done({ kind: 'open', socket: made, subject });
       });
       made.on(
         'unexpected-response',
@@ -100,9 +105,10 @@ export async function openWebSocket(
 }
 
 /** As an authorizer sees it. */
-function plainRequest({ origin, route, path, headers, connectTimeoutMs }: WebSocketRequest): UpstreamRequest {
+function plainRequest(request: WebSocketRequest): UpstreamRequest {
+  const { origin, route, path, subject = path, headers, connectTimeoutMs } = request;
   const timeouts = { connectTimeoutMs, headersTimeoutMs: connectTimeoutMs, bodyTimeoutMs: connectTimeoutMs };
-  return { origin, route, path, method: 'GET', headers, body: null, ...timeouts };
+  return { origin, route, path: subject, method: 'GET', headers, body: null, ...timeouts };
 }
 
 async function refusalIn(answer: IncomingMessage): Promise<WebSocketOutcome> {

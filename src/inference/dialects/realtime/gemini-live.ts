@@ -7,7 +7,7 @@ import { firstSettings, type SessionSettings, shownSession, updated } from './se
 export interface GeminiLiveFacts {
   /** A name of the session's own. */
   id: string;
-  /** As the caller names the model, and as the provider does. */
+  /** As the caller names the model, and as the provider does: an id, or a whole resource. */
   alias: string;
   model: string;
   form: EventForm;
@@ -329,7 +329,9 @@ function usageOf(metadata: JsonObject): JsonObject {
   const count = (name: string) => toldCount(metadata[name]) ?? 0;
   const input = count('promptTokenCount') + count('toolUsePromptTokenCount');
   const thoughts = count('thoughtsTokenCount');
-  const output = count('responseTokenCount') + thoughts;
+  // Vertex has the names of its plain answers.
+  const made = metadata.responseTokenCount === undefined ? 'candidates' : 'response';
+  const output = count(`${made}TokenCount`) + thoughts;
   const part = (name: string, modality: string) => {
     const details = metadata[name];
     if (!Array.isArray(details)) return 0;
@@ -348,8 +350,8 @@ function usageOf(metadata: JsonObject): JsonObject {
       cached_tokens_details: { audio_tokens: part('cacheTokensDetails', 'AUDIO') },
     },
     output_token_details: {
-      text_tokens: part('responseTokensDetails', 'TEXT'),
-      audio_tokens: part('responseTokensDetails', 'AUDIO'),
+      text_tokens: part(`${made}TokensDetails`, 'TEXT'),
+      audio_tokens: part(`${made}TokensDetails`, 'AUDIO'),
       reasoning_tokens: thoughts,
     },
   };

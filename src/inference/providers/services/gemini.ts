@@ -8,7 +8,7 @@ import { pathSegment } from '../path-segment.ts';
 import type { DiscoveredModel, Provider } from '../provider.ts';
 import { listedModelsMax } from '../read-model-list.ts';
 
-const geminiVoices: VoiceFacts = {
+export const geminiVoices: VoiceFacts = {
   names: (
     'Zephyr Puck Charon Kore Fenrir Leda Orus Aoede Callirrhoe Autonoe Enceladus Iapetus Umbriel Algieba Despina ' +
     'Erinome Algenib Rasalgethi Laomedeia Achernar Alnilam Schedar Gacrux Pulcherrima Achird Zubenelgenubi ' +

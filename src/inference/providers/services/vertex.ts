@@ -6,7 +6,14 @@ import { pathSegment } from '../path-segment.ts';
 import type { DiscoveredModel, Place, Provider } from '../provider.ts';
 import { listedModelsMax } from '../read-model-list.ts';
 import { anthropic } from './anthropic.ts';
-import { answeredByGemini, geminiInputType, geminiTooLong, heldOverSockets, videosOfVeo } from './gemini.ts';
+import {
+  answeredByGemini,
+  geminiInputType,
+  geminiTooLong,
+  geminiVoices,
+  heldOverSockets,
+  videosOfVeo,
+} from './gemini.ts';
 
 const byGemini = answeredByGemini(pathOfGoogle);
 
@@ -65,6 +72,16 @@ export const vertex: Provider = {
     takesTokens: false,
     dimensions: /gemini-embedding|text-embedding-00[4-9]|text-multilingual-embedding-002/,
     inputType: geminiInputType,
+  },
+  // https://docs.cloud.google.com/vertex-ai/generative-ai/docs/model-reference/multimodal-live
+  realtime: {
+    format: 'gemini',
+    pathOf: (_model, { apiVersion }) => ({
+      fromOrigin: `/ws/google.cloud.aiplatform.${apiVersion ?? 'v1'}.LlmBidiService/BidiGenerateContent`,
+    }),
+    // In express mode there is no project before it.
+    resourceOf: (model, basePath) => (basePath + pathOfGoogle(model)).replace(/^\/v1(beta1)?\//, '/'),
+    voices: geminiVoices,
   },
   listModels,
 };
