@@ -48,6 +48,13 @@ export function newSortedId(prefix: string, nowMs: number): string {
   return `${prefix}${Math.floor(nowMs).toString(36).padStart(9, '0')}${randomBase62(16)}`;
 }
 
+/** Whether `newSortedId` may have made the id. */
+export function isSortedId(prefix: string, id: string): boolean {
+  return id.length === prefix.length + 25 && id.startsWith(prefix) && sortedPart.test(id.slice(prefix.length));
+}
+
+const sortedPart = /^[0-9a-z]{9}[0-9A-Za-z]{16}$/;
+
 /** `length` characters of small letters and digits, each uniform. */
 export function randomBase36(length: number): string {
   let text = '';

@@ -1,13 +1,18 @@
 import type { Config } from '../config/schema.ts';
 import type { Route } from '../http/exchange.ts';
 import { batchesRoutes } from '../http/routes/batches.ts';
-import { filesRoutes } from '../http/routes/files.ts';
+import { filesRoutes, shownPurposes } from '../http/routes/files.ts';
 import { messageBatchesRoutes } from '../http/routes/message-batches.ts';
 import type { UpstreamAccess } from '../inference/batches/batch-parts.ts';
 import { type Batches, createBatches } from '../inference/batches/batches.ts';
 import { contentsInFiles, contentsInRows } from '../inference/batches/file-contents.ts';
 import { createLineCalls } from '../inference/batches/line-calls.ts';
-import { createStoredFiles, type StoredFiles } from '../inference/batches/stored-files.ts';
+import {
+  createStoredFiles,
+  type StoredFile,
+  type StoredFiles,
+  UnreadableFile,
+} from '../inference/batches/stored-files.ts';
 import { upstreamClient } from '../inference/batches/upstream/upstream-client.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import { createTurns } from '../kernel/sharing/turns.ts';
@@ -99,6 +104,13 @@ export function openBatches(options: BatchesOptions): readonly Route[] {
     return opening;
   }
 
+  services.uploads.find = async (tenant, id) => {
+    if (opening === null && !stores.batchesKept()) return null;
+    const { files } = await opened();
+    const file = await files.find(tenant, id);
+    if (file === null || !shownPurposes.includes(file.purpose)) return null;
+    return { name: file.name, bytes: file.bytes, content: () => contentOf(files, file) };
+  };
   if (stores.batchesKept()) {
     opened().catch((error: unknown) => onTrouble(`batches could not be continued: ${String(error)}`));
   }
@@ -127,6 +139,18 @@ function upstreamAccess({ transport, snapshot }: Services): Omit<UpstreamAccess,
     factsOf: (provider) => connectionOf(provider)?.batches ?? null,
     clientOf: (provider, credential) => upstreamClient(transport, connectionOf(provider), credential),
   };
+}
+
+/** Null when it was deleted meanwhile, or was sealed with another secret. */
+async function contentOf(files: StoredFiles, file: StoredFile): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of files.read(file)) chunks.push(chunk);
+  } catch (error) {
+    if (error instanceof UnreadableFile) return null;
+    throw error;
+  }
+  return Buffer.concat(chunks);
 }
 
 /** A request that died with its process is charged when somebody notices: until then its reservation is open. */

@@ -112,6 +112,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     },
     finished,
     schemas: createSchemaCheck(),
+    uploads: { find: null },
     serverTools: { ports: null },
     tokenCounter: createTokenCounter(),
     embeddingCodec: createEmbeddingCodec(),

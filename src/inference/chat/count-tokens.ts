@@ -14,6 +14,7 @@ import { postJson } from '../transport/get-json.ts';
 import { bindTo } from './bind-request.ts';
 import { type NamingCount, readForCount } from './count-request.ts';
 import { aliasAsked, candidatesOf } from './endpoint.ts';
+import { isUpload, withUploads } from './inline-uploads.ts';
 import type { CountServices } from './services.ts';
 
 /** One body whose tokens a caller wants to know. */
@@ -44,6 +45,13 @@ export async function countTokens(services: CountServices, call: CountCall): Pro
   if (call.body.length > offLoopBodyBytes) return countHere(services, snapshot, call, null);
   const read = readForCount(call.body, call.dialect);
   if (!read.ok) return read.failure;
+  const { find } = services.uploads;
+  if (find !== null && read.value.named.some(isUpload)) {
+    const whole = await withUploads(find, call.principal.tenant, call.dialect, call.body, read.value.named);
+    if (whole !== null && !Buffer.isBuffer(whole)) return whole;
+    // Once: an id may stand where no content can.
+    if (whole !== null) return countTokens({ ...services, uploads: { find: null } }, { ...call, body: whole });
+  }
   const first = await reachingTarget(services, snapshot, call, read.value);
   if ('kind' in first) return first;
   const counted = await countThere(services, snapshot, call, read.value, first);

@@ -1,6 +1,6 @@
 import type { Principal } from '../../auth/principal.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import type { AnswerHead, CallerDialect, CallerDialectId } from '../dialects/dialect.ts';
+import type { AnswerHead, CallerDialect, CallerDialectId, Result } from '../dialects/dialect.ts';
 import { dialects } from '../dialects/dialect-table.ts';
 import { type ChargedAs, chargedAs } from '../models/charged-as.ts';
 import type { Alias } from '../models/model-table.ts';
@@ -19,6 +19,7 @@ import type { ConversationBody, ConversationFacts } from './conversation-body.ts
 import { type Conversation, conversationTrial } from './conversation-trial.ts';
 import { callsOf, runChoices } from './fan-out.ts';
 import { createRequestMedia, type RequestMedia } from './fetch-media.ts';
+import { type FindUpload, isUpload, withUploads } from './inline-uploads.ts';
 import { itemMissing } from './kept-items.ts';
 import { namedElsewhere, runsToolsAt, type ToolsHere, toolsHere } from './server-tools.ts';
 import type { ChatServices } from './services.ts';
@@ -45,13 +46,36 @@ export function chatEndpoint(
   const endpoint: ChatEndpoint = {
     id,
     cost: id,
-    read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, dialectId),
+    read({ principal: { tenant } }, raw) {
+      const reading = services.bodies.read(tenant, raw, dialectId);
+      const named = (read: Result<ConversationBody>) => {
+        const { find } = services.uploads;
+        const names = find !== null && read.ok && read.value.facts.named?.some(isUpload) === true;
+        return names ? readWithUploads(services, find, tenant, dialectId, raw, read.value) : read;
+      };
+      return reading instanceof Promise ? reading.then(named) : named(reading);
+    },
     content: (raw) => raw,
     plan: (snapshot, call, { facts }) => planOf(services, snapshot, { ...call, dialect: dialectId }, facts),
     trials: (asked, job) => trialsOf(services, endpoint, dialects[dialectId], asked, job),
     traced: (raw, answer) => contentOf(dialectId, raw, answer),
   };
   return endpoint;
+}
+
+/** The body as if its sender had sent the files that it names. */
+async function readWithUploads(
+  { bodies }: ChatServices,
+  find: FindUpload,
+  tenant: string,
+  dialectId: CallerDialectId,
+  raw: Buffer,
+  body: ConversationBody,
+): Promise<Result<ConversationBody>> {
+  const whole = await withUploads(find, tenant, dialectId, raw, body.facts.named ?? []);
+  if (whole === null) return { ok: true, value: body };
+  await body.release();
+  return Buffer.isBuffer(whole) ? bodies.read(tenant, whole, dialectId) : { ok: false, failure: whole };
 }
 
 type ChatCall = ModelCall & { dialect: CallerDialectId };

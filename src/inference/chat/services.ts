@@ -5,6 +5,7 @@ import type { BodyReader } from '../spine/body-reader.ts';
 import type { SpineServices } from '../spine/services.ts';
 import type { ConversationBody } from './conversation-body.ts';
 import type { MediaFetcher } from './fetch-media.ts';
+import type { FindUpload } from './inline-uploads.ts';
 import type { KeptItems } from './kept-items.ts';
 import type { ProviderObjects } from './provider-objects.ts';
 import type { SchemaCheck } from './schema-check.ts';
@@ -18,6 +19,8 @@ export interface ChatServices extends SpineServices {
   objects: ProviderObjects;
   items: KeptItems;
   schemas: SchemaCheck;
+  /** Files that callers uploaded; null until they can be found. */
+  uploads: { find: FindUpload | null };
   /** What runs tools for models; null until it is there. */
   serverTools: { ports: ServerToolPorts | null };
 }

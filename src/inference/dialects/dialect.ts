@@ -7,6 +7,7 @@ import type { NeutralRequest, RequestNeeds } from '../neutral/request.ts';
 import type { ServerToolsAsked } from '../neutral/server-tool.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { JsonSchema } from './described-check.ts';
+import type { FileOf } from './inline-files.ts';
 import type { BodyObjects, GivenId } from './named-objects.ts';
 
 /** A wire format by its name in configuration and explanations. */
@@ -31,6 +32,8 @@ export interface CallerDialect {
   requestSchema(wanted: 'answer' | 'count'): JsonSchema;
   /** References of a body, as written, to objects at providers. Throws for no parsed body. */
   objectsIn(body: JsonObject): BodyObjects;
+  /** A checked body with the content of files in place of their ids; absent: the format has no place for it. */
+  inlineFiles?(body: JsonObject, fileOf: FileOf): JsonObject;
   encodeStream(head: AnswerHead): StreamEncoder;
   fold(head: AnswerHead): AnswerFold;
   /** Reads what metering and failover need out of an answer that is forwarded as bytes. */

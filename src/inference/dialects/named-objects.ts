@@ -214,7 +214,7 @@ export function objectNotFound(field: string): Failure {
   return {
     kind: 'not-found',
     param: field,
-    message: `The object that '${field}' names was not found. Only the key that got an id from a provider can use it. An operator shares other objects with providers.*.shared_objects.`,
+    message: `The object that '${field}' names was not found. Only the key that uploaded a file, or got an id from a provider, can name it. An operator shares other objects with providers.*.shared_objects.`,
   };
 }
 

@@ -3,6 +3,7 @@ import { decodeStream, decodeWhole } from './decode-answer.ts';
 import { encodeStream, fold } from './encode-answer.ts';
 import { encodeRequest } from './encode-request.ts';
 import { errorBody, errorFrame, readError } from './errors.ts';
+import { inlineFiles } from './inline-files.ts';
 import { readInPassing } from './read-in-passing.ts';
 import { objectsIn, readForCount, readRequest } from './read-request.ts';
 import { requestSchema } from './request-fields.ts';
@@ -14,6 +15,7 @@ export const anthropicMessages: CallerDialect & UpstreamDialect = {
   readRequest,
   requestSchema,
   objectsIn,
+  inlineFiles,
   readForCount,
   encodeRequest,
   encodeStream,

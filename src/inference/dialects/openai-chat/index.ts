@@ -5,6 +5,7 @@ import { encodeStream } from './encode-answer.ts';
 import { encodeRequest } from './encode-request.ts';
 import { errorBody, errorFrame, readError } from './errors.ts';
 import { fold } from './fold-answer.ts';
+import { inlineFiles } from './inline-files.ts';
 import { readInPassing } from './read-in-passing.ts';
 import { objectsIn, readRequest } from './read-request.ts';
 import { requestSchema } from './request-fields.ts';
@@ -16,6 +17,7 @@ export const openAiChat: CallerDialect & UpstreamDialect = {
   readRequest,
   requestSchema,
   objectsIn,
+  inlineFiles,
   encodeRequest,
   encodeStream,
   fold,

@@ -4,6 +4,7 @@ import { decodeStream, decodeWhole } from './decode-answer.ts';
 import { encodeStream, fold } from './encode-answer.ts';
 import { encodeRequest } from './encode-request.ts';
 import { errorBody, errorFrame, readError } from './errors.ts';
+import { inlineFiles } from './inline-files.ts';
 import { objectsIn } from './named-objects.ts';
 import { gatherWhole, readInPassing } from './read-in-passing.ts';
 import { readRequest } from './read-request.ts';
@@ -16,6 +17,7 @@ export const openAiResponses: CallerDialect & UpstreamDialect = {
   readRequest,
   requestSchema,
   objectsIn,
+  inlineFiles,
   encodeRequest,
   encodeStream,
   fold,
