@@ -41,7 +41,16 @@ export function ownVectors(config: Config): OwnVectors {
     const onTrouble = (message: string) => console.error(message);
     const proxyOf = environmentProxies(process.env);
     const onKept = () => undefined;
-    const workers = await openVectors({ config, folder, stores, proxyOf, clock, listening: null, onKept, onTrouble });
+    const workers = await openVectors({
+      config,
+      folder,
+      stores,
+      proxyOf,
+      clock,
+      starts: 'at-first-call',
+      onKept,
+      onTrouble,
+    });
     closes.unshift(() => workers.close());
     return createVectorOperator(workers.store);
   }

@@ -98,7 +98,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   const { ring, plans } = callers;
 
   const onKept = (bytes: number) => parts.storage.room.taken(bytes);
-  const vectors = opened(parts, await openVectors({ ...parts, config, folder, stores, clock, onKept }));
+  const vectors = opened(parts, await openVectors({ ...parts, config, folder, stores, clock, starts: 'now', onKept }));
   parts.storage.count({ vectors: vectors.keptBytes, uploads: services.spool.bytesOf });
   const background = opened(parts, createBackgroundRuns(services));
   const pageModel = createPageModel(services, ring);

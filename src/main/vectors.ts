@@ -14,8 +14,8 @@ export interface VectorsOptions {
   /** The proxies of the environment. */
   proxyOf: ProxyOf;
   clock: Clock;
-  /** Resolves when the server listens; null: there is none. */
-  listening: Promise<unknown> | null;
+  /** When threads start whose shards keep indexes. */
+  starts: 'now' | 'at-first-call';
   /** Bytes that were written, or (negative) removed. */
   onKept(bytes: number): void;
   /** For the operator's log. */
@@ -24,7 +24,7 @@ export interface VectorsOptions {
 
 /**
  * The vector store as `vectors` names it. Its threads start, and its files are opened, at the first vector call; where
- * indexes were kept, as soon as the server listens. Throws `StartRefused` where the way to a Qdrant cannot be gone.
+ * indexes were kept, beside the rest of a server's start. Throws `StartRefused` where the way to a Qdrant cannot be gone.
  */
 export async function openVectors({
   config,
@@ -32,7 +32,7 @@ export async function openVectors({
   stores,
   proxyOf,
   clock,
-  listening,
+  starts,
   onKept,
   onTrouble,
 }: VectorsOptions): Promise<VectorWorkers> {
@@ -48,7 +48,7 @@ export async function openVectors({
     onTrouble,
     clock,
   });
-  void listening?.then(opened.takeUpImages);
+  if (starts === 'now') opened.takeUpImages();
   return opened;
 }
 

@@ -1,11 +1,11 @@
 import type { Filter } from '../filter/filter.ts';
 import type { VectorValue } from '../point.ts';
 import type { Columns } from './columns/columns.ts';
-import { ArenaFull } from './index/arena.ts';
 import type { CodeImage } from './index/code-image.ts';
 import type { FieldIndex } from './index/field-index.ts';
 import { finish, type Steps } from './index/steps.ts';
-import type { Ranked } from './index/vector-index.ts';
+import type { EarlySearch, Ranked } from './index/vector-index.ts';
+import { IndexesUnderWay } from './indexes-under-way.ts';
 
 /** Effect of a write on a slot. An absent member stayed as it was. */
 export type Change =
@@ -29,8 +29,11 @@ export interface CollectionMemory {
    * long that others must come in between.
    */
   search(name: string, query: VectorValue, k: number, options: { slots: Uint32Array | null; exact: boolean }): Ranked;
-  /** Makes that index. It includes writes between the steps. Throws errors of reading the rows, and ArenaFull. */
-  make(name: string): Steps<void>;
+  /**
+   * Makes that index. It includes writes between the steps. `usable` is called when a part of it answers most searches.
+   * Throws errors of reading the rows, and ArenaFull.
+   */
+  make(name: string, usable?: () => void): Steps<void>;
   /** Slots of the points that pass, ascending. */
   select(filter: Filter): Uint32Array;
   count(filter: Filter): number;
@@ -72,7 +75,7 @@ export class IndexMissing extends Error {
 
 /** How it is made; all throw what reading the rows throws. */
 export interface MemorySource {
-  openIndex(owner: CollectionMemory, name: string): Steps<FieldIndex>;
+  openIndex(owner: CollectionMemory, name: string, early: (search: EarlySearch | null) => void): Steps<FieldIndex>;
   /** Whether making that index takes long. */
   isLarge(name: string): boolean;
   /** As on the disk, good until the next look; null when the slot has none. */
@@ -84,13 +87,9 @@ export interface MemorySource {
   closed(owner: CollectionMemory): void;
 }
 
-/** Rows that are read again in one step. */
-const followedPerStep = 200;
-
 export function createCollectionMemory(source: MemorySource): CollectionMemory {
   const indexes = new Map<string, FieldIndex>();
-  /** Slots that were changed since somebody began to make the index of that name. */
-  const making = new Map<string, Set<number>>();
+  const underWay = new IndexesUnderWay(source);
   let columns: Columns | null = null;
   let isClosed = false;
   let noted: Change[] = [];
@@ -106,7 +105,7 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
     try {
       for (const { name, value, before } of vectors) {
         const index = indexes.get(name);
-        making.get(name)?.add(slot);
+        underWay.changed(name, slot);
         if (index === undefined) continue;
         if (value === null) index.remove(slot, before);
         else index.put(slot, value, before);
@@ -124,7 +123,7 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
     const known = indexes.get(name);
     if (known !== undefined) return known;
     if (source.isLarge(name)) throw new IndexMissing(name);
-    const made = finish(source.openIndex(memory, name));
+    const made = finish(source.openIndex(memory, name, () => {}));
     indexes.set(name, made);
     return made;
   }
@@ -132,22 +131,18 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
   const memory: CollectionMemory = {
     search(name, query, k, options) {
       catchUp();
+      const found = options.exact || indexes.has(name) ? null : underWay.search(name, query, k, options.slots);
+      if (found !== null) return found;
       const index = indexOf(name);
       source.used(memory, 'index');
       return index.search(query, k, options);
     },
-    *make(name) {
+    *make(name, usable = () => {}) {
       if (indexes.has(name)) return;
-      const changed = new Set<number>();
-      making.set(name, changed);
-      try {
-        const made = yield* indexAsOfNow(source, memory, name, changed);
-        if (made === null) return;
-        indexes.set(name, made);
-        source.used(memory, 'index');
-      } finally {
-        making.delete(name);
-      }
+      const made = yield* underWay.make(memory, name, usable);
+      if (made === null) return;
+      indexes.set(name, made);
+      source.used(memory, 'index');
     },
     select: (filter) => memory.columns().select(memory.understood(filter)),
     count: (filter) => memory.columns().count(memory.understood(filter)),
@@ -209,37 +204,4 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
     },
   };
   return memory;
-}
-
-/**
- * Brings an index of rows that were read at different times up to date. `changed`: slots that have changed since it
- * began. Null: there is no room for the changes.
- */
-function* indexAsOfNow(
-  source: MemorySource,
-  owner: CollectionMemory,
-  name: string,
-  changed: Set<number>,
-): Steps<FieldIndex | null> {
-  const index = yield* source.openIndex(owner, name);
-  let isDone = false;
-  try {
-    let looked = 0;
-    // One that changes once more stands behind the others again.
-    for (const slot of changed) {
-      changed.delete(slot);
-      const value = source.look(name, slot);
-      if (value === null) index.remove(slot, null);
-      else index.put(slot, value, null);
-      looked += 1;
-      if (looked % followedPerStep === 0) yield;
-    }
-    isDone = true;
-    return index;
-  } catch (error) {
-    if (error instanceof ArenaFull) return null;
-    throw error;
-  } finally {
-    if (!isDone) index.close();
-  }
 }

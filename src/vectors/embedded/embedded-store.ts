@@ -31,11 +31,13 @@ export interface EmbeddedOptions {
   clock?: Pick<Clock, 'monotonicMs'>;
   /** Of each call. */
   bounds?: CallBounds;
-  /** How often indexes are looked at that may be kept on the disk; default: 10 s. */
-  imagesEveryMs?: number;
+  /** How often indexes are looked at that may be kept on the disk; default: 10 s. Null: none is kept, nor at its end. */
+  imagesEveryMs?: number | null;
 }
 
 const usualImagesEveryMs = 10_000;
+/** Longest that images are written while the store closes. */
+const lastImagesMs = 3_000;
 
 /** Collections that an account may have, over all its tenants and shards; asked when one is about to be made. */
 export interface CollectionLimit {
@@ -79,10 +81,11 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     watch,
     kept: limit.kept,
   });
-  const keeping = setInterval(async () => {
+  const { imagesEveryMs = usualImagesEveryMs } = options;
+  const keepImages = async () => {
     for (const shard of shards.opened()) await shard.keepImages();
-  }, options.imagesEveryMs ?? usualImagesEveryMs);
-  keeping.unref();
+  };
+  const keeping = imagesEveryMs === null ? null : setInterval(keepImages, imagesEveryMs).unref();
   const of = (tenant: string) => shards.of(tenant);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
 
@@ -145,8 +148,12 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
       for (const shard of shards.existing()) await shard.takeUpImages();
     },
     async close() {
-      clearInterval(keeping);
       batches.close();
+      if (keeping !== null) {
+        clearInterval(keeping);
+        const untilMs = clock.monotonicMs() + lastImagesMs;
+        for (const shard of shards.opened()) await shard.keepAllImages(untilMs);
+      }
       shards.close();
     },
   };

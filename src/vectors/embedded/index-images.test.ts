@@ -5,7 +5,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { vectorMaker } from '../../../test/memory-rows.ts';
-import type { EmbeddedStore } from './embedded-store.ts';
+import type { FailureError } from '../../kernel/failure.ts';
+import { readFilter } from '../filter/read-filter.ts';
+import type { PointQuery } from '../store.ts';
+import { callBounds } from './call-bounds.ts';
+import type { EmbeddedOptions, EmbeddedStore } from './embedded-store.ts';
 import { trialSearches } from './index/bit-trial.ts';
 import { shardOf } from './shard-of.ts';
 import { alice, ask, near, spec, type TemporaryStore, temporaryStore, upsert } from './temporary-store.fixture.ts';
@@ -16,13 +20,15 @@ const small = { size: 64, count: 5_100 };
 const large = { size: 512, count: 6_000 };
 
 /** A collection with an index that is kept, and the vectors of its points. */
-async function filled(t: TestContext, { size, count } = small) {
-  const made = temporaryStore(t, { imagesEveryMs: 20 });
+async function filled(t: TestContext, { size, count } = small, options: Partial<EmbeddedOptions> = {}) {
+  const made = temporaryStore(t, { imagesEveryMs: 20, ...options });
   const make = vectorMaker(size, { seed: 4, clusters: 60 });
   const vectors = Array.from({ length: count }, () => [...make()]);
   await made.store.create(alice, spec('codes', size));
   for (let from = 0; from < count; from += 1_000) {
-    const points = vectors.slice(from, from + 1_000).map((vector, i): [number, number[]] => [from + i, vector]);
+    const points = vectors
+      .slice(from, from + 1_000)
+      .map((vector, i): [number, number[], object] => [from + i, vector, { third: (from + i) % 3 }]);
     await made.store.write('alice', 'codes', [upsert(...points)]);
   }
   const home = join(made.dataDir, 'vectors');
@@ -30,8 +36,30 @@ async function filled(t: TestContext, { size, count } = small) {
   return { made, make, vectors, home, database: `${shard}.db`, images: `${shard}.images` };
 }
 
-const idsNear = async (store: EmbeddedStore, vector: number[]) =>
-  (await store.query('alice', 'codes', [near(vector)]))[0]!.map(({ id }) => id);
+const idsNear = async (store: EmbeddedStore, vector: number[], more: Partial<PointQuery> = {}) =>
+  (await store.query('alice', 'codes', [near(vector, more)]))[0]!.map(({ id }) => id);
+
+const third = readFilter({ must: [{ key: 'third', match: { value: 1 } }] }, 'filter');
+
+/** Closed after the bits have ended their trial; no image is kept before that. */
+async function closedAfterTrial(t: TestContext) {
+  const files = await filled(t, large, { imagesEveryMs: 1_000_000 });
+  const { made, make } = files;
+  for (let i = 0; i <= trialSearches; i++) await idsNear(made.store, [...make()]);
+  const queries = Array.from({ length: 10 }, () => [...make()]);
+  const all = await Promise.all(queries.map((query) => idsNear(made.store, query)));
+  const filtered = await Promise.all(queries.map((query) => idsNear(made.store, query, { filter: third })));
+  await made.store.close();
+  return { ...files, queries, all, filtered };
+}
+
+/** Each slice of making an index is one step of it. */
+const slowClock = () => {
+  let nowMs = 0;
+  return { monotonicMs: () => (nowMs += 20) };
+};
+
+const patient = { ...callBounds, rowsMs: Number.POSITIVE_INFINITY };
 
 /** Resolves when an image is kept that was not before. */
 async function kept({ dataDir }: TemporaryStore, after: string | null = null): Promise<string> {
@@ -101,6 +129,62 @@ test('an image from before the last write is not used', async (t) => {
   // Once it is quiet again it is kept again.
   await kept(made, nonce);
   assert.ok(!(await idsNear(await made.reopen(), vectors[8]!)).includes(8));
+});
+
+test('a search after a start is answered from the bits of a kept index, before the rest of it is read', async (t) => {
+  const { made, queries, all, filtered } = await closedAfterTrial(t);
+  for (const [i, query] of queries.entries()) {
+    const options = { dataDir: made.dataDir, clock: slowClock(), bounds: patient };
+    const { store } = temporaryStore(t, { ...options, imagesEveryMs: null });
+    assert.deepEqual(await idsNear(store, query, i % 2 === 0 ? {} : { filter: third }), [all, filtered][i % 2]![i]);
+    assert.equal((await store.inspect('alice', 'codes')).indexed, 0);
+    while ((await store.inspect('alice', 'codes')).indexed === 0) await pause(1);
+    assert.deepEqual(await idsNear(store, query), all[i]);
+    await store.close();
+  }
+});
+
+test('what is written while a kept index is taken up is found, and what is deleted is not', async (t) => {
+  const { made, make, queries, all } = await closedAfterTrial(t);
+  const options = { dataDir: made.dataDir, clock: slowClock(), bounds: patient };
+  const { store } = temporaryStore(t, { ...options, imagesEveryMs: null });
+  assert.deepEqual(await idsNear(store, queries[0]!), all[0]);
+  const fresh = [...make()];
+  const gone = Number(all[1]![0]);
+  const written = store.write('alice', 'codes', [upsert([7, fresh]), { kind: 'delete', which: { ids: [gone] } }]);
+  assert.equal((await store.inspect('alice', 'codes')).indexed, 0);
+  await written;
+  assert.equal((await idsNear(store, fresh))[0], 7);
+  assert.ok(!(await idsNear(store, queries[1]!)).includes(gone));
+});
+
+test('codes that are damaged behind sound bits are made anew, and searches go on', async (t) => {
+  const { made, queries, all, images } = await closedAfterTrial(t);
+  const path = join(images, readdirSync(images)[0]!);
+  const bytes = readFileSync(path);
+  writeFileSync(path, bytes.fill(0x55, bytes.length - 60_000, bytes.length - 1_000));
+  const store = await made.reopen();
+  for (const [i, query] of queries.entries()) assert.deepEqual(await idsNear(store, query), all[i]);
+  while ((await store.inspect('alice', 'codes')).indexed === 0) await pause(20);
+  for (const [i, query] of queries.entries()) assert.deepEqual(await idsNear(store, query), all[i]);
+});
+
+test('rows that are missing behind a kept index are found out, and the collection refused', async (t) => {
+  const { made, queries, database, all } = await closedAfterTrial(t);
+  const file = new DatabaseSync(database);
+  file.prepare('DELETE FROM point WHERE id = ?').run(Number(all[9]![0]));
+  file.close();
+  const store = await made.reopen();
+  const isRefused = ({ failure }: FailureError) => /'codes' is damaged/.test(JSON.stringify(failure));
+  for (;;) {
+    try {
+      await idsNear(store, queries[0]!);
+    } catch (error) {
+      assert.ok(isRefused(error as FailureError));
+      return;
+    }
+    await pause(5);
+  }
 });
 
 for (const [what, spoil] of [

@@ -14,7 +14,7 @@ import { basename, dirname, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import type { CollectionRow } from './collection-row.ts';
-import { type CodeImage, ImageUnusable, type KeptImage } from './index/code-image.ts';
+import { type CodeImage, type ImagePart, ImageUnusable, type KeptImage } from './index/code-image.ts';
 import type { ShardFile } from './shard-file.ts';
 import type { VectorRows } from './vector-rows.ts';
 
@@ -37,14 +37,14 @@ export function imageKey({ cid, seq }: CollectionRow, { fid, spec }: VectorRows)
 
 /** Header before the rows, padded with blanks. */
 interface Head {
-  version: 1;
+  version: 2;
   nonce: string;
   key: ImageKey;
   count: number;
-  stride: number;
   /** Undefined: the trial has not ended. */
   keep?: number | null;
-  crc: number;
+  /** One after the other behind the head. */
+  parts: { part: ImagePart; bytes: number; crc: number }[];
 }
 
 const headBytes = 512;
@@ -97,10 +97,16 @@ export class IndexImages {
     }
   }
 
-  /** Whether the kept image is as good as `image`. */
-  has(key: ImageKey, image: CodeImage): boolean {
+  /** What `open` would give; nothing of it can be read. */
+  look(key: ImageKey): Pick<KeptImage, 'bytes' | 'keep'> | null {
     const known = this.open(key);
     known?.close();
+    return known;
+  }
+
+  /** Whether the kept image is as good as `image`. */
+  has(key: ImageKey, image: CodeImage): boolean {
+    const known = this.look(key);
     return known !== null && (known.keep !== undefined || image.keep === undefined);
   }
 
@@ -109,16 +115,13 @@ export class IndexImages {
    * the shard. One at a time: another is refused. Never throws.
    */
   async save(key: ImageKey, image: CodeImage, commit: (work: () => void) => Promise<void>): Promise<'saved' | 'not'> {
-    const bytes = image.count * image.stride;
-    if (this.#isSaving || !this.#hasRoom(bytes)) return 'not';
+    if (this.#isSaving || !this.#hasRoom(image.bytes)) return 'not';
     this.#isSaving = true;
     const path = this.#path(key);
     const nonce = randomUUID();
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-      if (!(await write(`${path}.new`, image, { version: 1, nonce, key, count: image.count, stride: image.stride }))) {
-        return 'not';
-      }
+      if (!(await write(`${path}.new`, image, { version: 2, nonce, key, count: image.count }))) return 'not';
       await commit(() => {
         if (!image.isCurrent()) throw new ImageUnusable('the rows have changed');
         renameSync(`${path}.new`, path);
@@ -175,22 +178,24 @@ function removeIfThere(path: string): void {
 }
 
 /** False: its rows changed meanwhile. */
-async function write(path: string, image: CodeImage, head: Omit<Head, 'crc'>): Promise<boolean> {
+async function write(path: string, image: CodeImage, head: Omit<Head, 'parts'>): Promise<boolean> {
   const file = openSync(path, 'w', 0o600);
   try {
     writeSync(file, Buffer.alloc(headBytes));
-    let crc = 0;
-    for (let row = 0; row < image.count; ) {
-      if (!image.isCurrent()) return false;
-      const rows = image.run(row);
-      crc = crc32(rows, crc);
-      for (let at = 0; at < rows.length; ) at += writeSync(file, rows, at);
-      row += rows.length / image.stride;
-      await turn();
+    const parts: Head['parts'] = [];
+    for (const { part, runs } of image.parts()) {
+      const written = { part, bytes: 0, crc: 0 };
+      for (const run of runs) {
+        for (let at = 0; at < run.length; ) at += writeSync(file, run, at);
+        written.bytes += run.length;
+        written.crc = crc32(run, written.crc);
+        await turn();
+        if (!image.isCurrent()) return false;
+      }
+      parts.push(written);
     }
-    if (!image.isCurrent()) return false;
     const { keep } = image;
-    const whole: Head = { ...head, ...(keep !== undefined && { keep }), crc };
+    const whole: Head = { ...head, ...(keep !== undefined && { keep }), parts };
     writeSync(file, JSON.stringify(whole).padEnd(headBytes), 0);
     return true;
   } finally {
@@ -202,23 +207,27 @@ function readHead(file: number): Head | null {
   const bytes = Buffer.alloc(headBytes);
   if (readSync(file, bytes, 0, headBytes, 0) !== headBytes) return null;
   const head = JSON.parse(bytes.toString()) as Head;
-  return head.version === 1 ? head : null;
+  return head.version === 2 ? head : null;
 }
 
 function same(a: ImageKey, b: ImageKey): boolean {
   return a.cid === b.cid && a.fid === b.fid && a.seq === b.seq && a.size === b.size && a.distance === b.distance;
 }
 
-function kept(file: number, { count, stride, keep, crc: expected }: Head): KeptImage {
+function kept(file: number, { count, keep, parts }: Head): KeptImage {
   let at = headBytes;
   let crc = 0;
+  let expected = 0;
   return {
     count,
-    stride,
+    bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0),
     keep,
-    begin() {
-      at = headBytes;
+    begin(part, bytes) {
+      const index = parts.findIndex((one) => one.part === part);
+      if (parts[index]?.bytes !== bytes) throw new ImageUnusable(`its ${part} have another length`);
+      at = parts.slice(0, index).reduce((sum, before) => sum + before.bytes, headBytes);
       crc = 0;
+      expected = parts[index].crc;
     },
     read(into) {
       for (let done = 0; done < into.length; ) {

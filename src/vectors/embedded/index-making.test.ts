@@ -26,7 +26,7 @@ function slowClock() {
 async function twoTenants(t: TestContext): Promise<{ made: TemporaryStore; next: () => number[] }> {
   const made = temporaryStore(t, {
     clock: slowClock(),
-    imagesEveryMs: 1_000_000,
+    imagesEveryMs: null,
     bounds: { ...callBounds, rowsMs: Number.POSITIVE_INFINITY },
   });
   const make = vectorMaker(size, { seed: 3, clusters: 40 });
@@ -100,13 +100,15 @@ test('tenants take turns with the steps of their indexes, and of one tenant one 
       step() {
         order.push(what);
         steps -= 1;
-        return steps === 0;
+        return steps === 0 ? 'done' : 'more';
       },
       isOver: () => false,
       stop() {},
     }));
-  await Promise.all([run('a', 'a1', 3), run('a', 'a2', 1), run('b', 'b1', 2), run('a', 'a1', 3)]);
+  await Promise.all(
+    [run('a', 'a1', 3), run('a', 'a2', 1), run('b', 'b1', 2), run('a', 'a1', 3)].map(({ done }) => done),
+  );
   assert.deepEqual(order, ['a1', 'b1', 'a1', 'b1', 'a1', 'a2']);
-  await run('a', 'a3', 1);
+  await run('a', 'a3', 1).done;
   assert.equal(order.at(-1), 'a3');
 });

@@ -5,15 +5,23 @@ const sliceMs = 10;
 
 /** An index that is being made. */
 export interface Making {
-  /** True: it is done. */
-  step(): boolean;
+  /** 'usable', once: a part of it serves from now on. */
+  step(): 'more' | 'usable' | 'done';
   /** Nobody wants it any more. */
   isOver(): boolean;
   /** Gives back its memory. */
   stop(): void;
 }
 
+/** Both reject with a step's error, and resolve when it is given up. */
+export interface Made {
+  /** A part of it serves, or all. */
+  usable: Promise<void>;
+  done: Promise<void>;
+}
+
 interface Waiting extends Making {
+  usable(): void;
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -27,27 +35,28 @@ export class IndexMaking {
   /** By tenant, whose turn it is first. */
   readonly #tenants = new Map<string, Waiting[]>();
   /** By subject. */
-  readonly #running = new Map<string, Promise<void>>();
+  readonly #running = new Map<string, Made>();
   #isTurning = false;
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
     this.#clock = clock;
   }
 
-  /**
-   * Resolves when it is done, or given up. Rejects with a step's error. A second request meanwhile does not call
-   * `start`.
-   */
-  run(tenant: string, what: string, start: () => Making): Promise<void> {
+  /** A second request meanwhile does not call `start`. */
+  run(tenant: string, what: string, start: () => Making): Made {
     const running = this.#running.get(what);
     if (running !== undefined) return running;
-    const made = new Promise<void>((resolve, reject) => {
-      const queue = this.#tenants.get(tenant) ?? [];
-      queue.push({ ...start(), resolve, reject });
-      this.#tenants.set(tenant, queue);
-      if (!this.#isTurning) setImmediate(() => this.#turn());
-      this.#isTurning = true;
-    }).finally(() => this.#running.delete(what));
+    const usable = Promise.withResolvers<void>();
+    const done = Promise.withResolvers<void>();
+    const made: Made = { usable: usable.promise, done: done.promise.finally(() => this.#running.delete(what)) };
+    made.done.then(usable.resolve, usable.reject);
+    // Its caller waits for one of them.
+    usable.promise.catch(() => {});
+    const queue = this.#tenants.get(tenant) ?? [];
+    queue.push({ ...start(), usable: usable.resolve, resolve: done.resolve, reject: done.reject });
+    this.#tenants.set(tenant, queue);
+    if (!this.#isTurning) setImmediate(() => this.#turn());
+    this.#isTurning = true;
     this.#running.set(what, made);
     return made;
   }
@@ -70,9 +79,14 @@ export class IndexMaking {
           making.resolve();
           return true;
         }
-        if (making.step()) {
-          making.resolve();
-          return true;
+        switch (making.step()) {
+          case 'done':
+            making.resolve();
+            return true;
+          case 'usable':
+            making.usable();
+            // Those who wait for that come first.
+            return false;
         }
       } while (this.#clock.monotonicMs() < endMs);
       return false;

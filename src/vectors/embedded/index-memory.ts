@@ -1,7 +1,6 @@
 import type { CollectionMemory } from './collection-memory.ts';
 import type { CollectionRow } from './collection-row.ts';
 import { type Arena, createArena } from './index/arena.ts';
-import type { KeptImage } from './index/code-image.ts';
 import { makeVectorIndex } from './index/create-vector-index.ts';
 import { createDiskIndex } from './index/disk-index.ts';
 import { denseIndex, type FieldIndex } from './index/field-index.ts';
@@ -48,12 +47,12 @@ export class IndexMemory {
     this.#users.delete(owner);
   }
 
-  /** `kept`: an image of the present vectors. Throws ImageUnusable. */
+  /** `kept`: an image of the present vectors, and who is told when a part of it serves. Throws ImageUnusable. */
   *open(
     owner: CollectionMemory,
     vector: VectorRows,
     collection: CollectionRow['spec']['name'],
-    kept?: KeptImage,
+    kept?: Required<Pick<IndexOptions, 'kept' | 'early'>>,
   ): Steps<FieldIndex> {
     const { spec } = vector;
     const rows = { count: vector.count, watch: this.#watch, value: vector.look, each: vector.each };
@@ -66,7 +65,7 @@ export class IndexMemory {
           vector: vector.look as IndexOptions['rows']['vector'],
           each: vector.each as IndexOptions['rows']['each'],
         };
-        return denseIndex(yield* this.#openDense(owner, { distance, size, rows: dense, kept }, collection));
+        return denseIndex(yield* this.#openDense(owner, { distance, size, rows: dense, ...kept }, collection));
       }
       case 'multi':
         return createMultiIndex({ spec, rows });

@@ -62,12 +62,12 @@ export function createMemoryBudget(options: {
       /** Said of one key of each collection: how many keys there are is the callers'. */
       let toldKey = false;
       return createCollectionMemory({
-        *openIndex(owner, name) {
+        *openIndex(owner, name, early) {
           const vector = vectors.get(name)!;
           const image = images.open(imageKey(now(), vector));
           if (image !== null) {
             try {
-              return yield* indexes.open(owner, vector, spec.name, image);
+              return yield* indexes.open(owner, vector, spec.name, { kept: image, early });
             } catch (error) {
               if (!(error instanceof ImageUnusable)) throw error;
             } finally {

@@ -26,6 +26,8 @@ export interface OpenCollection {
   readonly memory: CollectionMemory;
   /** Transactions that have touched it and not ended. */
   pins: number;
+  /** False: that its rows are as many as its table says is checked when an index has been taken up. */
+  isCounted: boolean;
 }
 
 export interface OpenCollections {
@@ -38,25 +40,29 @@ export interface OpenCollections {
   all(): Iterable<OpenCollection>;
 }
 
-export function createOpenCollections(
-  tables: VectorTables,
-  makeMemory: (row: CollectionRow, vectors: OpenCollection['vectors'], now: () => CollectionRow) => CollectionMemory,
-): OpenCollections {
+export interface OpenCollectionParts {
+  memoryOf(row: CollectionRow, vectors: OpenCollection['vectors'], now: () => CollectionRow): CollectionMemory;
+  /** Whether an index of these vectors is kept, which makes the first search so quick that counting is felt. */
+  isKept(row: CollectionRow, vector: VectorRows): boolean;
+}
+
+export function createOpenCollections(tables: VectorTables, parts: OpenCollectionParts): OpenCollections {
   const { points } = tables;
   /** In order of use. */
   const opened = new Map<number, OpenCollection>();
 
   function make(row: CollectionRow): OpenCollection {
     const { cid } = row;
-    const count = points.count(cid);
-    if (count !== row.points) throw new DamagedRows('the number of points');
-    if (count <= checkedPointsMax) finish(checkRows(points, cid));
-    const last = points.lastSlot(cid);
-    const slots = createSlots(last + 1, last + 1 === count ? null : points.slots(cid));
+    const count = row.points;
     const pointCount = () => open.row.points;
     const vectors = vectorsOf(tables, row, pointCount);
-    const memory = makeMemory(row, vectors, () => open.row);
-    const open: OpenCollection = { cid, size: row.spec.size, row, vectors, slots, memory, pins: 0 };
+    const isCounted = count <= checkedPointsMax || ![...vectors.values()].some((vector) => parts.isKept(row, vector));
+    if (isCounted && points.count(cid) !== count) throw new DamagedRows('the number of points');
+    if (count <= checkedPointsMax) finish(checkRows(points, cid));
+    const last = points.lastSlot(cid);
+    const slots = createSlots(last + 1, last + 1 === count ? null : () => points.slots(cid));
+    const memory = parts.memoryOf(row, vectors, () => open.row);
+    const open: OpenCollection = { cid, size: row.spec.size, row, vectors, slots, memory, pins: 0, isCounted };
     return open;
   }
 

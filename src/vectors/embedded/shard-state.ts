@@ -8,24 +8,25 @@ import { type CollectionTable, openCollectionTable } from './collection-table.ts
 import { createDamage, type Damage } from './damage.ts';
 import { openFieldTable } from './field-table.ts';
 import { createGroupCommit, type GroupCommit } from './group-commit.ts';
-import { finish } from './index/steps.ts';
-import { IndexImages, imageKey } from './index-images.ts';
-import type { IndexMaking } from './index-making.ts';
+import type { CodeImage } from './index/code-image.ts';
+import { finish, type Steps } from './index/steps.ts';
+import { type ImageKey, IndexImages, imageKey } from './index-images.ts';
+import type { IndexMaking, Made } from './index-making.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import { createOpenCollections, type OpenCollection, type OpenCollections } from './open-collection.ts';
 import { openPointTable } from './point-table.ts';
 import type { QueryBatches } from './query-batches.ts';
 import type { RowWatch } from './row-watch.ts';
 import type { ShardFile } from './shard-file.ts';
-import { overloaded } from './storage-trouble.ts';
+import { DamagedRows, overloaded } from './storage-trouble.ts';
 import type { VectorTables } from './vector-rows.ts';
 
 /** Rows of dropped collections removed at a time, while nothing else waits. */
 const purgedRows = 512;
 /** Fewer rows are read again as soon as an image of them. */
 const keptRowsMin = 5_000;
-/** Bytes of an index for each byte of its image, at most: its bits come on top. */
-const bytesOfCode = 1.25;
+/** Bytes of an index for each byte of its image, at most: its bits may come on top. */
+const bytesOfImage = 1.25;
 /** How often a call makes an index that it needs. */
 const triesMax = 4;
 
@@ -55,6 +56,7 @@ export class ShardState {
   readonly images: IndexImages;
   /** By collection and vector, the write after which its index was last looked at. */
   readonly #looked = new Map<string, number>();
+  #keeping = Promise.resolve();
   #closing = false;
 
   constructor(options: ShardOptions) {
@@ -65,9 +67,10 @@ export class ShardState {
     const points = openPointTable(file);
     this.tables = { points, fields: openFieldTable(file) };
     this.images = new IndexImages(file);
-    this.opened = createOpenCollections(this.tables, (row, vectors, now) =>
-      budget.memoryOf(points, row, vectors, now, this.images),
-    );
+    this.opened = createOpenCollections(this.tables, {
+      memoryOf: (row, vectors, now) => budget.memoryOf(points, row, vectors, now, this.images),
+      isKept: (row, vector) => this.images.look(imageKey(row, vector)) !== null,
+    });
     this.damage = createDamage(tell);
     this.group = createGroupCommit(file, { onIdle: () => this.#purgeSome(), tell, clock });
     setImmediate(() => this.#purgeSome());
@@ -100,7 +103,8 @@ export class ShardState {
         if (!(error instanceof IndexMissing)) throw error;
         if (this.#closing) throw overloaded('The vector store is stopping. Retry it.');
         if (tries === triesMax) throw overloaded(`Collection '${name}' is being indexed. Retry it.`);
-        await this.#make(tenant, name, error.vector, tries === triesMax - 1);
+        const made = this.#make(tenant, name, error.vector, tries === triesMax - 1 ? 'now' : 'in-steps');
+        await (tries === 1 ? made.usable : made.done);
       }
     }
   }
@@ -119,21 +123,41 @@ export class ShardState {
   }
 
   /** Keeps images of large indexes whose collections have not been written since the last call of this. Never throws. */
-  async keepImages(): Promise<void> {
+  keepImages(): Promise<void> {
+    const work = async () => {
+      for (const { key, image, place } of this.#images()) {
+        const isQuiet = this.#looked.get(place) === key.seq;
+        this.#looked.set(place, key.seq);
+        if (isQuiet && !this.images.has(key, image)) await this.#keep(key, image, () => this.#closing);
+      }
+    };
+    this.#keeping = this.#keeping.then(work);
+    return this.#keeping;
+  }
+
+  /** Keeps images of all large indexes, of those first that were used last, until it is too late. Never throws. */
+  async keepAllImages(untilMs: number): Promise<void> {
+    await this.#keeping;
+    this.group.flush();
+    const isLate = () => this.options.clock.monotonicMs() > untilMs;
+    for (const { key, image } of [...this.#images()].reverse()) {
+      if (!this.images.has(key, image)) await this.#keep(key, image, isLate);
+    }
+  }
+
+  *#images(): Iterable<{ key: ImageKey; image: CodeImage; place: string }> {
     for (const { cid, vectors, memory } of [...this.opened.all()]) {
       for (const vector of vectors.values()) {
         const image = memory.image(vector.name);
-        if (image === null || image.count < keptRowsMin) continue;
-        const row = this.#rowNow(cid);
-        if (row === null) continue;
-        const key = imageKey(row, vector);
-        const place = `${cid} ${vector.name}`;
-        const isQuiet = this.#looked.get(place) === key.seq;
-        this.#looked.set(place, key.seq);
-        if (!isQuiet || this.images.has(key, image)) continue;
-        await this.images.save(key, image, (work) => this.change(work));
+        const row = image === null || image.count < keptRowsMin ? null : this.#rowNow(cid);
+        if (row !== null) yield { key: imageKey(row, vector), image: image!, place: `${cid} ${vector.name}` };
       }
     }
+  }
+
+  async #keep(key: ImageKey, image: CodeImage, isOver: () => boolean): Promise<void> {
+    const { isCurrent } = image;
+    await this.images.save(key, { ...image, isCurrent: () => isCurrent() && !isOver() }, (work) => this.change(work));
   }
 
   /** Makes the indexes that an image is kept of, as long as no other must give its memory back for them. Never throws. */
@@ -145,10 +169,9 @@ export class ShardState {
         const { tenant } = row;
         const { vectors } = this.reading(tenant, row.spec.name, (open) => open);
         for (const vector of vectors.values()) {
-          const image = this.images.open(imageKey(row, vector));
-          image?.close();
-          if (image === null || image.count * image.stride * bytesOfCode > this.options.budget.bytesFree) continue;
-          await this.#make(tenant, row.spec.name, vector.name, false);
+          const image = this.images.look(imageKey(row, vector));
+          if (image === null || image.bytes * bytesOfImage > this.options.budget.bytesFree) continue;
+          await this.#make(tenant, row.spec.name, vector.name, 'in-steps').done;
         }
       } catch {
         // The first search finds the same, and says so to its caller.
@@ -165,18 +188,36 @@ export class ShardState {
   }
 
   /** `now`: at once, because memory is so short that a new index is dropped again before it is used. */
-  async #make(tenant: string, name: string, vector: string, now: boolean): Promise<void> {
+  #make(tenant: string, name: string, vector: string, pace: 'now' | 'in-steps'): Made {
     const { file, making } = this.options;
-    const { cid, row, memory } = this.reading(tenant, name, (open) => open);
-    await making.run(tenant, `${file.number} ${cid} ${vector}`, () => {
-      const steps = memory.make(vector);
-      const work = () => file.reading(() => (now ? finish(steps) === undefined : steps.next().done === true));
+    const open = this.reading(tenant, name, (open) => open);
+    const { cid, row, memory } = open;
+    return making.run(tenant, `${file.number} ${cid} ${vector}`, () => {
+      let reached: 'more' | 'usable' = 'more';
+      const steps = this.#makeChecked(open, vector, () => {
+        reached = 'usable';
+      });
+      const work = () =>
+        file.reading(() => (pace === 'now' ? finish(steps) === undefined : steps.next().done === true));
       return {
-        step: () => this.damage.guard(row, work),
+        step: () => {
+          reached = 'more';
+          return this.damage.guard(row, work) ? 'done' : reached;
+        },
         isOver: () => memory.isClosed,
         stop: () => void steps.return(),
       };
     });
+  }
+
+  /** Points that nobody counted as the collection was opened are counted at the end. */
+  *#makeChecked(open: OpenCollection, vector: string, usable: () => void): Steps<void> {
+    yield* open.memory.make(vector, usable);
+    if (open.isCounted) return;
+    yield;
+    const count = this.tables.points.count(open.cid);
+    if (count !== this.#rowNow(open.cid)?.points) throw new DamagedRows('the number of points');
+    open.isCounted = true;
   }
 
   /** As on the disk; null when it is gone. */

@@ -19,6 +19,7 @@ export function openShard(options: ShardOptions) {
     ...shardTenants(state),
     commits: state.group.commits,
     keepImages: () => state.keepImages(),
+    keepAllImages: (untilMs: number) => state.keepAllImages(untilMs),
     takeUpImages: () => state.takeUpImages(),
     close: () => state.close(),
   };

@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { createSlots } from './slots.ts';
 
 test('gaps between the slots that are used are filled first', () => {
-  const slots = createSlots(6, [0, 2, 5]);
+  const slots = createSlots(6, () => [0, 2, 5]);
+  slots.mark();
   assert.deepEqual([slots.take(), slots.take(), slots.take(), slots.take()], [1, 3, 4, 6]);
 });
 

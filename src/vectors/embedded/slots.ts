@@ -1,6 +1,6 @@
 /**
  * Numbers of a collection's rows, dense from 0; freed ones are used again. `undo` puts back the changes of a call that
- * is rolled back; `mark` opens a call or a group of them, `keep` forgets how to undo.
+ * is rolled back; `mark` opens a call or a group of them, which comes before the first change, `keep` forgets how to undo.
  */
 export interface Slots {
   take(): number;
@@ -12,17 +12,13 @@ export interface Slots {
 
 type Step = 'next' | 'reused' | 'given';
 
-/** `used`: ascending slots there are, given only where there are gaps; else they are 0 to `next` − 1. */
-export function createSlots(next: number, used: Iterable<number> | null): Slots {
-  const free: number[] = [];
-  if (used !== null) {
-    let expected = 0;
-    for (const slot of used) {
-      while (expected < slot) free.push(expected++);
-      expected = slot + 1;
-    }
-    free.reverse();
-  }
+/**
+ * `used`: ascending slots there are, given only where there are gaps; else they are 0 to `next` − 1. Asked for at the
+ * first `mark`, so that nobody who only reads waits for it.
+ */
+export function createSlots(next: number, used: (() => Iterable<number>) | null): Slots {
+  let free: number[] = [];
+  let unread = used;
   const steps: { step: Step; slot: number }[] = [];
   return {
     take() {
@@ -35,7 +31,11 @@ export function createSlots(next: number, used: Iterable<number> | null): Slots 
       free.push(slot);
       steps.push({ step: 'given', slot });
     },
-    mark: () => steps.length,
+    mark() {
+      if (unread !== null) free = gapsIn(unread()).reverse();
+      unread = null;
+      return steps.length;
+    },
     undo(mark) {
       while (steps.length > mark) {
         const { step, slot } = steps.pop()!;
@@ -48,4 +48,14 @@ export function createSlots(next: number, used: Iterable<number> | null): Slots 
       steps.length = 0;
     },
   };
+}
+
+function gapsIn(used: Iterable<number>): number[] {
+  const gaps: number[] = [];
+  let expected = 0;
+  for (const slot of used) {
+    while (expected < slot) gaps.push(expected++);
+    expected = slot + 1;
+  }
+  return gaps;
 }

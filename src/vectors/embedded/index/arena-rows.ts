@@ -17,8 +17,10 @@ export interface ArenaRows {
   resultAddress(row: number): number;
   /** Writes the address of each of these rows into `into`, from `at` on. */
   addresses(rows: Uint32Array, into: Uint32Array, at: number): void;
-  /** How many rows lie one after another from `row` on. */
-  run(row: number): number;
+  /** All rows in order, as many at a time as lie one after another: views, good until the arena grows. */
+  runs(): Iterable<Uint8Array>;
+  /** Adds rows until there are `total`, as many at a time, with the view that they are to be written to. Throws ArenaFull. */
+  added(total: number): Iterable<Uint8Array>;
   /** All rows in order, block by block. */
   blocks(visit: (address: number, resultAddress: number, count: number) => void): void;
   close(): void;
@@ -77,10 +79,24 @@ export function createArenaRows(arena: Arena, stride: number): ArenaRows {
         into[at + i] = base + row * stride;
       }
     },
-    run: (row) => Math.min(rowsPerBlock - (row % rowsPerBlock), count - row),
+    *runs() {
+      for (let first = 0, i = 0; first < count; first += rowsPerBlock, i += 1) {
+        const address = blocks[i]!;
+        yield arena.views.u8.subarray(address, address + Math.min(rowsPerBlock, count - first) * stride);
+      }
+    },
     blocks(visit) {
       for (let first = 0, i = 0; first < count; first += rowsPerBlock, i += 1) {
         visit(blocks[i]!, blocks[i]! + resultsOffset, Math.min(rowsPerBlock, count - first));
+      }
+    },
+    *added(total) {
+      while (count < total) {
+        const first = count;
+        do this.push();
+        while (count < total && count % rowsPerBlock !== 0);
+        const from = this.address(first);
+        yield arena.views.u8.subarray(from, from + (count - first) * stride);
       }
     },
     close() {

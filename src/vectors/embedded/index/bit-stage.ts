@@ -1,5 +1,7 @@
 import type { Arena } from './arena.ts';
 import { type ArenaRows, createArenaRows } from './arena-rows.ts';
+import { fillRuns, type KeptImage } from './code-image.ts';
+import type { Steps } from './steps.ts';
 
 /**
  * One bit a component for each row of codes: 1 where it is above the mean. How many bits differ from the query's tells
@@ -10,6 +12,11 @@ export interface BitStage {
   readonly bytes: number;
   /** Row `row` (at most one above the last) becomes the row at `codes`. Throws ArenaFull. */
   put(row: number, codes: number): void;
+  readonly mean: Float32Array;
+  /** All rows as they lie in memory; each view is good until the next change. */
+  runs(): Iterable<Uint8Array>;
+  /** Takes the rows of an image up, where there are none. Throws ArenaFull and ImageUnusable. */
+  restore(kept: KeptImage): Steps<void>;
   /** The last row takes the place of `row`. */
   remove(row: number): void;
   /** Sets the query of the next calls. `codes`: the query, encoded as a row. */
@@ -35,12 +42,22 @@ const deviations = 3;
 /** Rows that one call of a kernel gathers. */
 const gathered = 4_096;
 
+/** Bytes of a row of bits as `runs` gives them. `width`: components of a row of codes. */
+export function bitStride(width: number): number {
+  return headBytes + wholeStride(width);
+}
+
+function wholeStride(width: number): number {
+  return Math.ceil(width / 8 / 16) * 16;
+}
+
 /** `mean`: as many components as a row of codes has (`width`). Throws ArenaFull. */
 export function createBitStage(arena: Arena, width: number, mean: Float32Array): BitStage {
   return new ArenaBitStage(arena, width, mean);
 }
 
 class ArenaBitStage implements BitStage {
+  readonly mean: Float32Array;
   readonly #arena: Arena;
   /** Components of a row of codes. */
   readonly #width: number;
@@ -59,7 +76,8 @@ class ArenaBitStage implements BitStage {
   #cuts: { rows: ArenaRows; distance: number }[] = [];
 
   constructor(arena: Arena, width: number, mean: Float32Array) {
-    const stride = Math.ceil(width / 8 / 16) * 16;
+    const stride = wholeStride(width);
+    this.mean = mean;
     this.#arena = arena;
     this.#width = width;
     this.#rows = createArenaRows(arena, stride);
@@ -75,6 +93,16 @@ class ArenaBitStage implements BitStage {
 
   get bytes(): number {
     return this.#rows.bytes + this.#heads.bytes + this.#fixedBytes;
+  }
+
+  *runs(): Iterable<Uint8Array> {
+    yield* this.#heads.runs();
+    yield* this.#rows.runs();
+  }
+
+  *restore(kept: KeptImage): Steps<void> {
+    yield* fillRuns(kept, this.#heads.added(kept.count));
+    yield* fillRuns(kept, this.#rows.added(kept.count));
   }
 
   put(row: number, codes: number): void {

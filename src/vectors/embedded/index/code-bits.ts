@@ -1,6 +1,7 @@
 import { type Arena, ArenaFull } from './arena.ts';
-import { type BitStage, createBitStage } from './bit-stage.ts';
+import { type BitStage, bitStride, createBitStage } from './bit-stage.ts';
 import { type BitTrial, createBitTrial } from './bit-trial.ts';
+import type { KeptImage } from './code-image.ts';
 import type { CodeRows } from './code-rows.ts';
 import { finish, type Steps } from './steps.ts';
 
@@ -66,6 +67,41 @@ export class CodeBits {
       this.#goOn(rowsPerStep);
       yield;
     }
+  }
+
+  /** Of the image of the bits: bytes of a row, its slot included, and those that come once. */
+  get keptStride(): number {
+    return Uint32Array.BYTES_PER_ELEMENT + bitStride(this.#codes.width);
+  }
+
+  get keptHeadBytes(): number {
+    return this.#codes.width * Float32Array.BYTES_PER_ELEMENT;
+  }
+
+  /** What an image keeps: the slots of all rows, the mean, and the rows' bits. */
+  *runs(): Iterable<Uint8Array> {
+    const { stage } = this.#bits!;
+    const codes = this.#codes;
+    yield new Uint8Array(Uint32Array.from({ length: codes.count }, (_, row) => codes.slot(row)).buffer);
+    yield new Uint8Array(stage.mean.buffer);
+    yield* stage.runs();
+  }
+
+  /** Takes those of an image up after the slots were read, where there are none. Throws ArenaFull and ImageUnusable. */
+  *restore(kept: KeptImage, keep: number): Steps<void> {
+    const mean = new Float32Array(this.#codes.width);
+    kept.read(new Uint8Array(mean.buffer));
+    const stage = createBitStage(this.#arena, this.#codes.width, mean);
+    let isDone = false;
+    try {
+      yield* stage.restore(kept);
+      kept.end();
+      isDone = true;
+    } finally {
+      if (!isDone) stage.close();
+    }
+    this.#bits = { stage, trial: createBitTrial(keep) };
+    this.#putsLeft = kept.count;
   }
 
   /** Row `row` has been put. */

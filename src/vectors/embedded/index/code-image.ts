@@ -1,26 +1,46 @@
+import type { Steps } from './steps.ts';
+
+/** Parts of an image, in this order. An image without bits has codes alone. */
+export type ImagePart = 'bits' | 'codes';
+
 /**
- * Rows of codes as they lie in memory, so that they can be kept in a file and taken up again instead of being made of all
- * vectors.
+ * Rows of codes and of their bits as they lie in memory, so that they can be kept in a file and taken up again instead of
+ * being made of all vectors.
  */
 export interface CodeImage {
   readonly count: number;
-  /** Bytes of a row. */
-  readonly stride: number;
-  /** What the trial of the bits has shown (`BitTrial.keep`); undefined: it has not ended. */
+  readonly bytes: number;
+  /** What the trial of the bits has shown (`BitTrial.keep`); undefined: it has not ended. A number: the image has bits. */
   readonly keep: number | null | undefined;
   /** False once the rows have changed, or are gone. */
   isCurrent(): boolean;
-  /** Rows that follow each other in memory from `row` on: a view, good for this turn. */
-  run(row: number): Uint8Array;
+  /** The bytes of each part, one run of memory after the other: views, good for the turn that asks for them. */
+  parts(): Iterable<{ part: ImagePart; runs: Iterable<Uint8Array> }>;
+}
+
+/** Bytes that one step reads, in less than a millisecond. */
+const bytesPerStep = 1024 * 1024;
+
+/** Fills runs of memory with what comes next in a kept image. `filled` is called after each. */
+export function* fillRuns(kept: KeptImage, runs: Iterable<Uint8Array>, filled = (_run: Uint8Array) => {}): Steps<void> {
+  let bytes = 0;
+  for (const run of runs) {
+    kept.read(run);
+    filled(run);
+    bytes += run.length;
+    if (bytes < bytesPerStep) continue;
+    bytes = 0;
+    yield;
+  }
 }
 
 /** One that was kept. */
-export interface KeptImage extends Pick<CodeImage, 'count' | 'stride' | 'keep'> {
-  /** Call it before the first byte, each time. */
-  begin(): void;
+export interface KeptImage extends Pick<CodeImage, 'count' | 'bytes' | 'keep'> {
+  /** Goes to the beginning of a part. Throws `ImageUnusable` unless it has this many bytes. */
+  begin(part: ImagePart, bytes: number): void;
   /** Fills `into` with the bytes that come next. Throws `ImageUnusable`. */
   read(into: Uint8Array): void;
-  /** Call it after the last byte. Throws `ImageUnusable` when the bytes differ from the written ones. */
+  /** Call it after the last byte of a part. Throws `ImageUnusable` when its bytes differ from the written ones. */
   end(): void;
   close(): void;
 }

@@ -1,6 +1,6 @@
 import type { Arena } from './arena.ts';
 import { type ArenaRows, createArenaRows } from './arena-rows.ts';
-import { ImageUnusable, type KeptImage } from './code-image.ts';
+import { fillRuns, type KeptImage } from './code-image.ts';
 import { dot } from './exact-score.ts';
 import { gathered, QueryCodes } from './query-codes.ts';
 import { createSlotMap } from './slot-map.ts';
@@ -29,8 +29,10 @@ export interface CodeRows {
   address(row: number): number;
   /** Bytes of a row. */
   readonly stride: number;
-  /** Rows one after another from `row` on, as they lie in memory; good until the next change. */
-  run(row: number): Uint8Array;
+  /** All rows as they lie in memory, in order; each view is good until the next change. */
+  runs(): Iterable<Uint8Array>;
+  /** Says which slots the rows of an image are about to have, so that `row` and `held` know them. */
+  expect(slots: Uint32Array): void;
   /** Takes the rows of an image up, where there are none. Throws ArenaFull and ImageUnusable; it can only be closed then. */
   restore(image: KeptImage): Steps<void>;
   /** The vector as its codes tell it, written over `into`. */
@@ -157,22 +159,21 @@ class ArenaCodeRows implements CodeRows {
     return this.#rows.stride;
   }
 
-  run(row: number): Uint8Array {
-    const from = this.address(row);
-    return this.#arena.views.u8.subarray(from, from + this.#rows.run(row) * this.stride);
+  runs(): Iterable<Uint8Array> {
+    return this.#rows.runs();
+  }
+
+  expect(slots: Uint32Array): void {
+    for (let row = 0; row < slots.length; row += 1) this.#slots.set(slots[row]!, row);
   }
 
   *restore(image: KeptImage): Steps<void> {
-    const { count } = image;
-    if (image.stride !== this.stride) throw new ImageUnusable('its rows are of another length');
-    image.begin();
-    for (let row = 0; row < count; row += 1) this.#rows.push();
-    for (let row = 0; row < count; ) {
-      const end = row + this.#rows.run(row);
-      image.read(this.run(row));
-      for (; row < end; row += 1) this.#restored(row);
-      yield;
-    }
+    const rows = this.#rows;
+    image.begin('codes', image.count * rows.stride);
+    let row = 0;
+    yield* fillRuns(image, rows.added(image.count), (run) => {
+      for (const end = row + run.length / rows.stride; row < end; row += 1) this.#restored(row);
+    });
     image.end();
   }
 

@@ -8,7 +8,7 @@ import { scanRows } from './disk-index.ts';
 import { refineRows, rescoredPerResult } from './refine-rows.ts';
 import type { Steps } from './steps.ts';
 import type { Tier } from './tier.ts';
-import type { IndexOptions, Ranked } from './vector-index.ts';
+import type { EarlySearch, IndexOptions, Ranked } from './vector-index.ts';
 
 /** Fewer components are told apart too badly by their bits; more than this are read too seldom to matter. */
 const bitsSizes = { min: 512, max: 32_768 };
@@ -25,6 +25,8 @@ const judgedMin = 10;
 const widenings = [1, 4, 16];
 /** Fewer rows are looked through as fast by their codes. */
 const bitsRowsMin = 2_000;
+/** Most rows that a search reads from the disk while their codes are not there yet: about 20 ms. */
+const earlyRowsMax = 2_000;
 
 /**
  * One byte a component in memory; the nearest by it are scored exactly from the rows on disk, and so is everything whose
@@ -55,10 +57,23 @@ export class CodeTier implements Tier {
     return this.#codes.bytes + (this.#bits?.bytes ?? 0);
   }
 
-  /** Takes an image of all rows up, where there are none. Throws ArenaFull and ImageUnusable; it can only be closed then. */
-  *restore(kept: KeptImage): Steps<void> {
+  /**
+   * Takes an image of all rows up, where there are none. Its bits come first: `early` is told when searches may use them.
+   * Throws ArenaFull and ImageUnusable; it can only be closed then.
+   */
+  *restore(kept: KeptImage, early: (search: EarlySearch) => void): Steps<void> {
+    const bits = this.#bits;
+    if (bits !== null && typeof kept.keep === 'number') {
+      const slots = new Uint32Array(kept.count);
+      kept.begin('bits', kept.count * bits.keptStride + bits.keptHeadBytes);
+      kept.read(new Uint8Array(slots.buffer));
+      yield* bits.restore(kept, kept.keep);
+      this.#codes.expect(slots);
+      early((query, k, among) => this.#searchEarly(slots, query, k, among));
+      yield;
+    }
     yield* this.#codes.restore(kept);
-    if (this.#bits !== null) yield* this.#bits.make(kept.keep);
+    if (bits !== null && bits.made === null) yield* bits.make(kept.keep);
   }
 
   /** After the rows that were expected. */
@@ -70,12 +85,18 @@ export class CodeTier implements Tier {
     const codes = this.#codes;
     const at = this.#changes;
     const made = this.#bits?.made ?? null;
+    const keep = made === null ? null : made.trial.kept;
+    const bits = typeof keep === 'number' ? this.#bits : null;
+    const bitBytes = bits === null ? 0 : codes.count * bits.keptStride + bits.keptHeadBytes;
     return {
       count: codes.count,
-      stride: codes.stride,
-      keep: made === null ? null : made.trial.kept,
+      bytes: codes.count * codes.stride + bitBytes,
+      keep,
       isCurrent: () => this.#changes === at,
-      run: (row) => codes.run(row),
+      *parts() {
+        if (bits !== null) yield { part: 'bits', runs: bits.runs() };
+        yield { part: 'codes', runs: codes.runs() };
+      },
     };
   }
 
@@ -133,21 +154,41 @@ export class CodeTier implements Tier {
     return refineRows(this.#codes, this.#options, query, k, rows);
   }
 
-  /** Null: it is in doubt whether this many rows are enough. */
+  /** Null: it is in doubt whether this many rows are enough. `refine`: the best of the rows that the bits have chosen. */
   #byBits(
     stage: BitStage,
     query: Float32Array,
     k: number,
     { keep, among }: { keep: number; among: Uint32Array | null },
+    refine = this.#byKept,
   ): Ranked | null {
     const codes = this.#codes;
     codes.aim(query);
     stage.look(codes.queryCodes);
-    const near = stage.nearest(keep, among);
-    codes.multiply(near);
-    const { slots, scores } = refineRows(codes, this.#options, query, Math.max(k, judgedMin), near);
+    const { slots, scores } = refine(query, Math.max(k, judgedMin), stage.nearest(keep, among));
     if (stage.mayMiss(slots.map((slot) => codes.row(slot)))) return null;
     return { slots: slots.slice(0, k), scores: scores.slice(0, k) };
+  }
+
+  readonly #byKept = (query: Float32Array, k: number, rows: Uint32Array): Ranked => {
+    this.#codes.multiply(rows);
+    return refineRows(this.#codes, this.#options, query, k, rows);
+  };
+
+  /** `slotOf`: of each row. Null where so many rows may be meant that waiting for the codes takes less time. */
+  #searchEarly(slotOf: Uint32Array, query: Float32Array, k: number, slots: Uint32Array | null): Ranked | null {
+    const { stage, trial } = this.#bits!.made!;
+    const among = slots === null ? null : this.#codes.held(slots);
+    const scan = (query: Float32Array, k: number, rows: Uint32Array): Ranked =>
+      scanRows(this.#options, query, k, rows.map((row) => slotOf[row]!).sort());
+    if (among !== null && among.length <= earlyRowsMax) return scan(query, k, among);
+    const wide = trial.keep(k)! * (among === null ? 1 : filteredKeep);
+    for (const times of widenings) {
+      if (wide * times > earlyRowsMax) break;
+      const answer = this.#byBits(stage, query, k, { keep: wide * times, among }, scan);
+      if (answer !== null) return answer;
+    }
+    return null;
   }
 
   /**

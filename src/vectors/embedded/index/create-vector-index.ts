@@ -5,7 +5,7 @@ import { comparable } from './exact-score.ts';
 import { createFloatTier, type FloatTier } from './float-tier.ts';
 import { finish, type Steps } from './steps.ts';
 import type { Tier } from './tier.ts';
-import type { IndexOptions, VectorIndex } from './vector-index.ts';
+import type { EarlySearch, IndexOptions, VectorIndex } from './vector-index.ts';
 
 /** Most rows of a tier before the next one takes over; it comes back below half of that. */
 export const tierLimits = { disk: 256, floats: 2_048 } as const;
@@ -48,12 +48,16 @@ export function* makeVectorIndex(options: IndexOptions, arena: Arena): Steps<Vec
     }
   }
 
+  function early(search: EarlySearch): void {
+    options.early?.((query, k, slots) => search(comparable(distance, query), k, slots));
+  }
+
   /** The tier of a large collection. */
   function* makeCodes(): Steps<Tier> {
     const codes = new CodeTier(options, arena, options.kept === undefined ? rows.count() : 0);
     let made = false;
     try {
-      if (options.kept !== undefined) yield* codes.restore(options.kept);
+      if (options.kept !== undefined) yield* codes.restore(options.kept, early);
       else {
         for (let from: number | null = 0; from !== null; yield) {
           from = rows.each((slot, vector) => codes.put(slot, vector), { from, limit: rowsPerStep });
@@ -63,6 +67,7 @@ export function* makeVectorIndex(options: IndexOptions, arena: Arena): Steps<Vec
       made = true;
       return codes;
     } finally {
+      options.early?.(null);
       if (!made) codes.close();
     }
   }

@@ -25,6 +25,12 @@ export interface VectorIndex {
   close(): void;
 }
 
+/**
+ * Searches an index of which only a part is there, as long as no row has been written since. Null: the whole index is
+ * needed.
+ */
+export type EarlySearch = (query: Float32Array, k: number, slots: Uint32Array | null) => Ranked | null;
+
 export interface Ranked {
   slots: Uint32Array;
   scores: Float64Array;
@@ -57,4 +63,6 @@ export interface IndexOptions {
   rows: RowSource;
   /** Image of the present rows, which saves reading all of them. */
   kept?: KeptImage | undefined;
+  /** Told when a part of that image is enough for searches, and null when it is not there any more. */
+  early?: ((search: EarlySearch | null) => void) | undefined;
 }
