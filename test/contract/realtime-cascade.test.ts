@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { after, test } from 'node:test';
 import OpenAI from 'openai';
 import { OpenAIRealtimeWS } from 'openai/realtime/ws';
+import { encodeG711 } from '../../src/inference/audio/g711.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
@@ -141,6 +142,62 @@ test('speech in: its end is found, its words are written down, and the answer fo
   const rows = ((await answer.json()) as { data: { endpoint: string; client_request_id: string }[] }).data.slice(0, 2);
   assert.deepEqual(rows.map(({ endpoint }) => endpoint).sort(), ['chat', 'transcription']);
   assert.equal(rows[0]!.client_request_id, rows[1]!.client_request_id);
+});
+
+test('a telephone speaks and hears G.711: what it says is found and heard, and the answer comes at 8 kHz', async () => {
+  for (const [law, older] of [
+    ['pcmu', 'g711_ulaw'],
+    ['pcma', 'g711_alaw'],
+  ] as const) {
+    const format = { type: `audio/${law}` };
+    const caller = await open({
+      audio: {
+        input: { format, turn_detection: { type: 'server_vad', silence_duration_ms: 200 } },
+        output: { format },
+      },
+    });
+    const { session } = (await caller.heard('session.updated')) as unknown as { session: { audio: JsonObject } };
+    assert.deepEqual(session.audio, { input: { format }, output: { format, voice: null } });
+    // A tone of 400 Hz in pieces of 20 ms, as telephones send it, between silence.
+    const said = Float32Array.from({ length: 8_000 }, (_, at) =>
+      at > 2_400 && at < 5_600 ? 0.3 * Math.sin((at * 2 * Math.PI * 400) / 8_000) : 0,
+    );
+    for (let at = 0; at < said.length; at += 160) {
+      const audio = encodeG711(said.subarray(at, at + 160), law).toString('base64');
+      caller.send('input_audio_buffer.append', { audio });
+    }
+    const started = await caller.heard('input_audio_buffer.speech_started');
+    assert.ok(Math.abs(Number(started.audio_start_ms) - 300) <= 40, String(started.audio_start_ms));
+    const stopped = await caller.heard('input_audio_buffer.speech_stopped');
+    assert.ok(Math.abs(Number(stopped.audio_end_ms) - 900) <= 40, String(stopped.audio_end_ms));
+    await caller.heard('response.done');
+    const bytesOf = (from: number) =>
+      caller.events.slice(from).reduce((sum, { type, delta }) => {
+        return sum + (type === 'response.output_audio.delta' ? Buffer.from(String(delta), 'base64').length : 0);
+      }, 0);
+    const telephoned = bytesOf(0);
+    // The same words again, as PCM: six bytes for each of theirs.
+    const from = caller.events.length;
+    caller.send('session.update', { session: { input_audio_format: older, output_audio_format: 'pcm16' } });
+    caller.send('response.create');
+    await caller.heard('response.done', from);
+    assert.ok(telephoned > 800 && Math.abs(bytesOf(from) - 6 * telephoned) <= 12, `${telephoned}, ${bytesOf(from)}`);
+    caller.realtime.close();
+    await caller.closed;
+  }
+});
+
+test('a format that nobody converts is an error event that names those that are', async () => {
+  const caller = await open({ output_modalities: ['text'] });
+  for (const format of [{ type: 'audio/opus' }, { type: 'audio/pcm', rate: 16_000 }]) {
+    const from = caller.events.length;
+    caller.send('session.update', { session: { type: 'realtime', audio: { input: { format } } } });
+    const { error } = (await caller.heard('error', from)) as unknown as { error: JsonObject };
+    assert.equal(error.param, 'session.audio.input.format');
+    assert.match(String(error.message), /audio\/pcm\), audio\/pcmu, audio\/pcma/);
+  }
+  caller.realtime.close();
+  await caller.closed;
 });
 
 test('sound that the caller commits itself is answered when it asks', async () => {

@@ -4,6 +4,7 @@ import type { ResponseWriter } from '../dialects/realtime/response-writer.ts';
 import type { SessionSettings } from '../dialects/realtime/session-settings.ts';
 import type { ModelCall } from '../spine/model-call.ts';
 import type { CascadeSteps } from './cascade-steps.ts';
+import { soundWriter } from './session-sound.ts';
 
 export interface AnswerParts {
   steps: CascadeSteps;
@@ -87,17 +88,16 @@ export class CascadeAnswer {
     const { steps, call, models } = this.#parts;
     const voice = this.#settings.voice ?? models.voice;
     const body = { model: models.speech, voice, input: text.trim(), response_format: 'pcm' };
-    // A sample may be cut in two.
-    let rest: Buffer = Buffer.alloc(0);
-    const onSound = (sound: Buffer) => {
-      const bytes = Buffer.concat([rest, sound]);
-      const whole = bytes.length - (bytes.length % 2);
-      rest = bytes.subarray(whole);
-      if (whole > 0 && !this.#signal.aborted) this.#response.audio(bytes.toString('base64', 0, whole));
+    const writer = soundWriter(this.#settings.formats.output);
+    const give = (sound: Buffer) => {
+      if (sound.length > 0 && !this.#signal.aborted) this.#response.audio(sound.toString('base64'));
     };
-    this.#speech = this.#speech.then((failure) =>
-      failure !== null || this.#signal.aborted ? failure : steps.speak({ call, signal: this.#signal }, body, onSound),
-    );
+    this.#speech = this.#speech.then(async (failure) => {
+      if (failure !== null || this.#signal.aborted) return failure;
+      const failed = await steps.speak({ call, signal: this.#signal }, body, (sound) => give(writer.push(sound)));
+      give(writer.end());
+      return failed;
+    });
   }
 }
 

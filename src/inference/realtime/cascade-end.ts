@@ -7,6 +7,7 @@ import { firstSettings, type SessionSettings, shownSession, updated } from '../d
 import type { Pace } from '../spine/sink.ts';
 import { type AnswerParts, CascadeAnswer } from './cascade-answer.ts';
 import { CascadeConversation, textOf } from './cascade-conversation.ts';
+import { soundReader } from './session-sound.ts';
 import type { EndListener, SessionEnd } from './socket-end.ts';
 import { type Heard, SpeechDetector, sampleRateHz } from './speech-detector.ts';
 
@@ -42,6 +43,7 @@ export class CascadeEnd implements SessionEnd {
   #listener: EndListener | null = null;
   #settings: SessionSettings = firstSettings;
   #detector = detectorFor(firstSettings);
+  #readSound = soundReader(firstSettings.formats.input);
   /** Of a caller that commits its sound itself. */
   #sound: Buffer[] = [];
   #soundBytes = 0;
@@ -129,16 +131,18 @@ export class CascadeEnd implements SessionEnd {
   }
 
   #update(event: RealtimeEvent): void {
-    const next = updated(this.#settings, isObject(event.session) ? event.session : {});
+    const next = updated(this.#settings, isObject(event.session) ? event.session : {}, ['pcm', 'pcmu', 'pcma']);
     if ('param' in next) return this.#events.error(next.message, next.param, event.event_id);
     if (JSON.stringify(next.turns) !== JSON.stringify(this.#settings.turns)) this.#detector = detectorFor(next);
+    const { input } = next.formats;
+    if (input !== this.#settings.formats.input) this.#readSound = soundReader(input);
     this.#settings = next;
     this.#events.write('session.updated', { session: this.#shown() });
   }
 
   #append({ audio, event_id }: RealtimeEvent): void {
     if (typeof audio !== 'string') return this.#events.error('audio must be base64.', 'audio', event_id);
-    const sound = Buffer.from(audio, 'base64');
+    const sound = this.#readSound(Buffer.from(audio, 'base64'));
     if (this.#detector !== null) {
       for (const heard of this.#detector.push(sound)) this.#detected(heard);
     } else if (this.#soundBytes + sound.length > soundBytesMax) {

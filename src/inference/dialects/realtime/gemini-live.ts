@@ -100,7 +100,7 @@ export class GeminiLive {
 
   #update(event: RealtimeEvent): void {
     const session = isObject(event.session) ? event.session : {};
-    const next = updated(this.#settings, session);
+    const next = updated(this.#settings, session, ['pcm']);
     if ('param' in next) return this.#events.error(next.message, next.param, event.event_id);
     if (next.voice !== null && this.#facts.voiceOf(next.voice) === null) {
       const message = `The model has no voice '${next.voice.slice(0, 64)}'. Its voices: ${this.#facts.voices.join(', ')}.`;

@@ -1,9 +1,14 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 
+/** PCM of 24 kHz and 16 bits, or G.711 by either law. */
+export type SoundFormat = 'pcm' | 'pcmu' | 'pcma';
+
 /** What a caller says of its session by `session.update`, in either form of OpenAI's API, as far as others can do it. */
 export interface SessionSettings {
   instructions: string;
   output: 'audio' | 'text';
+  /** In which the caller sends sound, and gets it. */
+  formats: { input: SoundFormat; output: SoundFormat };
   /** As the caller names it; null: the model's own. */
   voice: string | null;
   /** Who finds out that the caller has said all: silence of so many ms, or the caller's own commit. */
@@ -18,6 +23,7 @@ export interface SessionSettings {
 export const firstSettings: SessionSettings = {
   instructions: '',
   output: 'audio',
+  formats: { input: 'pcm', output: 'pcm' },
   voice: null,
   turns: { by: 'silence', silenceMs: null, prefixMs: null, responds: true },
   transcribes: false,
@@ -32,22 +38,30 @@ export interface WrongSetting {
   message: string;
 }
 
-/** The settings after an update; what it does not name stays. */
-export function updated(before: SessionSettings, session: JsonObject): SessionSettings | WrongSetting {
+/** The settings after an update; what it does not name stays. `takes`: the sound that the model may be given. */
+export function updated(
+  before: SessionSettings,
+  session: JsonObject,
+  takes: readonly SoundFormat[],
+): SessionSettings | WrongSetting {
   const audio = objectOf(session.audio);
   const input = objectOf(audio.input);
   const output = objectOf(audio.output);
-  const formats = [
-    ['session.audio.input.format', input.format],
-    ['session.audio.output.format', output.format],
-    ['session.input_audio_format', session.input_audio_format],
-    ['session.output_audio_format', session.output_audio_format],
+  const named = [
+    ['input', 'session.audio.input.format', input.format],
+    ['output', 'session.audio.output.format', output.format],
+    ['input', 'session.input_audio_format', session.input_audio_format],
+    ['output', 'session.output_audio_format', session.output_audio_format],
   ] as const;
-  for (const [param, format] of formats) {
-    const type = isObject(format) ? format.type : format;
-    if (type !== undefined && type !== null && type !== 'audio/pcm' && type !== 'pcm16') {
-      return { param, message: `${param} must be PCM of 24 kHz (audio/pcm): this model takes no other sound.` };
+  const formats = { ...before.formats };
+  for (const [side, param, value] of named) {
+    if (value === undefined || value === null) continue;
+    const format = formatOf(value);
+    if (format === null || !takes.includes(format)) {
+      const types = takes.map((one) => (one === 'pcm' ? 'PCM of 24 kHz (audio/pcm)' : `audio/${one}`)).join(', ');
+      return { param, message: `${param} must be ${types}: this model takes no other sound.` };
     }
+    formats[side] = format;
   }
   const modalities = session.output_modalities ?? session.modalities;
   const voice = output.voice ?? session.voice;
@@ -57,6 +71,7 @@ export function updated(before: SessionSettings, session: JsonObject): SessionSe
   return {
     instructions: typeof session.instructions === 'string' ? session.instructions : before.instructions,
     output: Array.isArray(modalities) ? (modalities.includes('audio') ? 'audio' : 'text') : before.output,
+    formats,
     voice: typeof voice === 'string' ? voice : before.voice,
     turns: detection === undefined ? before.turns : turnsOf(detection),
     transcribes: transcription === undefined ? before.transcribes : transcription !== null,
@@ -68,10 +83,32 @@ export function updated(before: SessionSettings, session: JsonObject): SessionSe
 
 /** The session as its caller is told of it. */
 export function shownSession(id: string, model: string, settings: SessionSettings): JsonObject {
-  const { instructions, output, voice, tools } = settings;
+  const { instructions, output, formats, voice, tools } = settings;
   const modalities = output === 'audio' ? ['audio'] : ['text'];
   const told = { id, object: 'realtime.session', type: 'realtime', model, instructions, output_modalities: modalities };
-  return { ...told, tools: tools.map((tool) => ({ type: 'function', ...tool })), audio: { output: { voice } } };
+  const audio = {
+    input: { format: shownFormat(formats.input) },
+    output: { format: shownFormat(formats.output), voice },
+  };
+  return { ...told, tools: tools.map((tool) => ({ type: 'function', ...tool })), audio };
+}
+
+/** The older API names a format by a word. */
+const olderFormats: ReadonlyMap<JsonValue, SoundFormat> = new Map([
+  ['pcm16', 'pcm'],
+  ['g711_ulaw', 'pcmu'],
+  ['g711_alaw', 'pcma'],
+]);
+
+/** Null: another one, or PCM of another rate. */
+function formatOf(value: JsonValue): SoundFormat | null {
+  if (!isObject(value)) return olderFormats.get(value) ?? null;
+  if (value.type === 'audio/pcm') return (value.rate ?? 24_000) === 24_000 ? 'pcm' : null;
+  return value.type === 'audio/pcmu' ? 'pcmu' : value.type === 'audio/pcma' ? 'pcma' : null;
+}
+
+function shownFormat(format: SoundFormat): JsonObject {
+  return { type: `audio/${format}`, ...(format === 'pcm' && { rate: 24_000 }) };
 }
 
 function turnsOf(detection: JsonValue): SessionSettings['turns'] {
