@@ -17,9 +17,6 @@ const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith
 const everything = patterns.length === 0 && !fuzz;
 // Tests wait for about half of their time: for leases, timeouts and pages.
 const filesAtOnce = Math.ceil(availableParallelism() * 1.5);
-// The longest are in these folders. They begin first, so that no core waits for the last of them at the end.
-const longFirst = ['test/faults/', 'test/bundle/', 'test/cli/', 'test/browser/', 'test/batches/'];
-const turnOf = (file) => longFirst.findIndex((folder) => file.startsWith(folder)) + 1 || longFirst.length + 1;
 // More files than this are not a test that found no peace, but a change that breaks things.
 const secondLookFilesMax = 5;
 
@@ -30,7 +27,7 @@ const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root })
   .filter((file) => !quick.has(file))
   .filter((file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)))
   .filter((file) => !fuzz || readFileSync(join(root, file), 'utf8').includes('fast-check'))
-  .sort((a, b) => turnOf(a) - turnOf(b) || (a < b ? -1 : 1));
+  .sort();
 if (files.length === 0) {
   console.error(`No test file matches ${patterns.join(', ')}.`);
   process.exit(1);
