@@ -20,8 +20,13 @@ export function addImportCommand(program: Command, run: Run): void {
     );
   from
     .command('openrouter')
-    .description('make models of what OpenRouter and its clients tell; list by line what could not be carried over')
-    .argument('<files...>', 'answers of its API (activity, presets), requests, configurations of clients')
+    .description(
+      'make models and keys of what OpenRouter and its clients tell; list by line what could not be carried over',
+    )
+    .argument(
+      '<files...>',
+      'answers of its API (activity, keys, models, presets), CSV, requests, configurations of clients',
+    )
     .option('--output <file>', 'file to write, which must not exist; - prints it', 'culvert.yaml')
     .option(...jsonOption)
     .addHelpText('after', example('culvert import openrouter activity.json'))

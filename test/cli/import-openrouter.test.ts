@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -106,7 +107,94 @@ test('bodies of requests and configurations of clients tell models, preferences 
   assert.match(told, /^opencode\.json:5 not carried over: OPENROUTER_API_KEY takes its place/m);
   assert.doesNotMatch(told, /in-clear/);
   const none = importOpenRouter([source('x.json', { a: 1 })]);
-  assert.deepEqual(none, { ok: false, message: 'names no model of OpenRouter’s' });
+  assert.deepEqual(none, { ok: false, message: 'names no model or key of OpenRouter’s' });
+});
+
+/* Columns as the Activity page exports them; a cell in quotes may hold commas, quotes and line breaks. */
+const csv = (...rows: string[]) => ({
+  name: 'openrouter_activity.csv',
+  text: [
+    '\uFEFFgeneration_id,created_at,cost_total,model_permaslug,provider_name,variant,api_key_name,app_name',
+    ...rows,
+    '',
+  ].join('\r\n'),
+});
+
+test('the CSV of the activity page tells models by their slugs, which the list of models translates', () => {
+  const activityCsv = csv(
+    'gen-1,2026-08-24 10:00:00.000,0.01,openai/gpt-5-2025-08-07,OpenAI,standard,ci,"Ours, ""new""\r\nand old"',
+    'gen-2,2026-08-24 10:00:01.000,0,z-ai/glm-4.6-20250930,Z.AI,free,ci,',
+    'gen-3,2026-08-24 10:00:02.000,0,qwen/qwen9-20260801,Alibaba,standard,ci,',
+    'gen-4,2026-08-24 10:00:03.000,0,qwen/qwen9-20260801,Alibaba,standard,ci,',
+  );
+  const list = source('models.json', {
+    data: [
+      { id: 'openai/gpt-5', canonical_slug: 'openai/gpt-5-2025-08-07', architecture: { modality: 'text->text' } },
+      { id: 'z-ai/glm-4.6:free', canonical_slug: 'z-ai/glm-4.6-20250930' },
+      { id: 'not/used', canonical_slug: 'not/used-2026' },
+    ],
+  });
+  const { config, notes } = imported(activityCsv, list);
+  assert.deepEqual(config.models, {
+    'openai/gpt-5': { targets: ['openrouter/openai/gpt-5'] },
+    'z-ai/glm-4.6:free': { targets: ['openrouter/z-ai/glm-4.6:free'] },
+    'qwen/qwen9-20260801': { targets: ['openrouter/qwen/qwen9-20260801'] },
+  });
+  assert.deepEqual(
+    notes.map(({ file, line, path }) => `${file}:${line} ${path}`),
+    // The cell of the first row has two lines.
+    ['openrouter_activity.csv:5 [2].model_permaslug'],
+  );
+  assert.match(notes[0]!.message, /^qwen\/qwen9-20260801 .*GET \/api\/v1\/models as a file too/);
+  const broken = importOpenRouter([csv('gen-1,"open,x', 'y')]);
+  assert.deepEqual(broken, { ok: false, message: 'is not valid CSV at line 2' });
+});
+
+const keyOf = (secret: string, name: string, more: object = {}) => ({
+  hash: hash('sha256', secret),
+  name,
+  label: 'sk-or-v1-0e6...c96',
+  disabled: false,
+  limit: null,
+  limit_reset: null,
+  include_byok_in_limit: false,
+  usage: 25.5,
+  ...more,
+});
+
+test('keys keep their secrets, their budgets become rolling windows, and dead ones are named', () => {
+  const first = keyOf('sk-or-v1-first', 'My key', { limit: 20, limit_reset: 'weekly' });
+  const { config, notes } = imported(
+    source('keys.json', {
+      data: [
+        first,
+        keyOf('sk-or-v1-second', 'My key', { limit: 10, limit_reset: 'daily', expires_at: '2099-01-01T00:00:00Z' }),
+        keyOf('sk-or-v1-third', 'free'),
+        keyOf('sk-or-v1-off', 'off', { disabled: true }),
+        keyOf('sk-or-v1-old', 'old', { expires_at: '2020-01-01T00:00:00Z' }),
+        { ...keyOf('x', 'odd'), hash: 'sk-or-v1-0e6f44a47a05f1da' },
+      ],
+    }),
+    source('next-page.json', { data: [first] }),
+  );
+  assert.deepEqual(config.models, {});
+  assert.deepEqual(config.accounts, { openrouter: {} });
+  assert.deepEqual(config.keys, [
+    { sha256: first.hash, account: 'openrouter', name: 'My-key', limits: { budget: { week: 20 } } },
+    {
+      sha256: hash('sha256', 'sk-or-v1-second'),
+      account: 'openrouter',
+      name: 'My-key-2',
+      expires: '2099-01-01T00:00:00.000Z',
+      limits: { budget: { week: 70 } },
+    },
+    { sha256: hash('sha256', 'sk-or-v1-third'), account: 'openrouter', name: 'free' },
+  ]);
+  const told = notes.map(({ path, message }) => `${path}: ${message}`).join('\n');
+  assert.match(told, /^data\[1\]\.limit: USD 10 for daily become USD 70 in any 7 days$/m);
+  assert.match(told, /^data\[3\]: the key off is not carried over: it is disabled$/m);
+  assert.match(told, /^data\[4\]: the key old is not carried over: it has expired$/m);
+  assert.match(told, /^data\[5\]: the key odd is not carried over: its hash is no SHA-256/m);
 });
 
 test('the command writes a file that starts a gateway, which sends the preferences along', async (t) => {
@@ -118,19 +206,24 @@ test('the command writes a file that starts a gateway, which sends the preferenc
     models: ['mock/status=500', 'mock/ok'],
     provider: { only: ['openai'] },
   });
-  writeFileSync(join(cwd, preset.name), preset.text);
-  const done = await runCommand(['import', 'openrouter', preset.name, '--json'], { cwd });
+  const secret = 'sk-or-v1-of-a-caller';
+  const keys = source('keys.json', { data: [keyOf(secret, 'caller', { limit: 5, limit_reset: 'monthly' })] });
+  for (const { name, text } of [preset, keys]) writeFileSync(join(cwd, name), text);
+  const done = await runCommand(['import', 'openrouter', preset.name, keys.name, '--json'], { cwd });
   assert.equal(done.code, 0, done.stderr);
-  const report = JSON.parse(done.stdout) as { environment: string[]; models: number };
-  assert.deepEqual([report.models, report.environment], [1, ['OPENROUTER_API_KEY']]);
+  const report = JSON.parse(done.stdout) as { environment: string[]; models: number; keys: number };
+  assert.deepEqual([report.models, report.keys, report.environment], [1, 1, ['OPENROUTER_API_KEY']]);
   const written = parse(readFileSync(join(cwd, 'culvert.yaml'), 'utf8')) as {
     providers: { openrouter: Record<string, unknown> };
   };
   Object.assign(written.providers.openrouter, { base_url: `${upstream.url}/v1`, api_key: 'key-of-openrouter' });
   const gateway = await startGateway(t, { ...written });
   const json = { model: '@preset/broken-first', messages: [{ role: 'user', content: 'Hi' }] };
-  const answer = await gateway.fetch('/v1/chat/completions', { json });
+  const headers = { authorization: `Bearer ${secret}` };
+  const answer = await gateway.fetch('/v1/chat/completions', { json, headers });
   assert.equal(answer.status, 200, await answer.text());
+  const unknown = { authorization: 'Bearer sk-or-v1-of-nobody' };
+  assert.equal((await gateway.fetch('/v1/chat/completions', { json, headers: unknown })).status, 401);
   const asked = upstream.requests().filter(({ path }) => path === '/v1/chat/completions');
   assert.deepEqual(
     asked.map(({ body }) => {

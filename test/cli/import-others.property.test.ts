@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { importOpenRouter } from '../../src/cli/import/import-openrouter.ts';
 import { importPortkey } from '../../src/cli/import/import-portkey.ts';
 import { importAccounts } from '../../src/cli/import/litellm-accounts.ts';
-import type { LiteLlmRows } from '../../src/cli/import/litellm-database.ts';
+import { type LiteLlmRows, liteLlmTables } from '../../src/cli/import/litellm-database.ts';
 import { Notes } from '../../src/cli/import/notes.ts';
 import { importedText } from '../../src/cli/import/write-imported.ts';
 import { checkConfigText } from '../../src/config/check.ts';
@@ -89,7 +89,21 @@ const models = fc.oneof(fc.array(names, { maxLength: 4 }), odd);
 const request = some({ model: names, models, provider: preferences, temperature: number, slug: names });
 const openRouter = fc.oneof(
   request,
-  fc.array(fc.oneof(request, some({ model: names, model_permaslug: names }))),
+  fc.array(fc.oneof(request, some({ model: names, model_permaslug: names, variant: names }))),
+  fc.record({
+    data: fc.array(
+      fc.record({
+        hash: fc.oneof(
+          fc.nat().map((number) => number.toString(16).padStart(64, '0')),
+          names,
+        ),
+        label: names,
+        limit: number,
+        limit_reset: text('daily', 'monthly', 'never'),
+        expires_at: text('2099-01-01T00:00:00Z', '2001-01-01', 'never'),
+      }),
+    ),
+  }),
   fc.record({ data: some({ slug: names, designated_version: some({ config: request, system_prompt: names }) }) }),
   fc.record({
     provider: fc.record({
@@ -148,24 +162,38 @@ test('any rows of LiteLLM’s database become accounts, plans and keys that the 
   const ids = text('t1', 't2', 'u1', 'litellm-dashboard');
   let token = 0;
   const tables = fc.record({
-    LiteLLM_TeamTable: rowOf({ team_id: ids, team_alias: names }),
+    LiteLLM_TeamTable: rowOf({ team_id: ids, team_alias: names, organization_id: ids }),
     LiteLLM_UserTable: rowOf({ user_id: ids, user_email: names, user_role: names }),
-    LiteLLM_VerificationToken: rowOf({ key_alias: names, key_name: names, team_id: ids, user_id: ids, budget_id: ids }),
-    LiteLLM_BudgetTable: rowOf({ budget_id: ids }),
+    LiteLLM_VerificationToken: rowOf({
+      key_alias: names,
+      key_name: names,
+      team_id: ids,
+      user_id: ids,
+      budget_id: ids,
+      organization_id: ids,
+      project_id: ids,
+    }),
+    LiteLLM_BudgetTable: rowOf({ budget_id: ids, allowed_models: names }),
+    LiteLLM_OrganizationTable: rowOf({ organization_id: ids, organization_alias: names, budget_id: ids }),
+    LiteLLM_ProjectTable: rowOf({ project_id: ids, project_alias: names, budget_id: ids }),
+    LiteLLM_TeamMembership: rowOf({ user_id: ids, team_id: ids, budget_id: ids }),
+    LiteLLM_TagTable: rowOf({ tag_name: text('x', 'y'), budget_id: ids }),
+    LiteLLM_DeprecatedVerificationToken: fc.array(
+      some({
+        revoke_at: text('2099-01-01T00:00:00', '2001-01-01', 'never'),
+      }) as fc.Arbitrary<Record<string, unknown>>,
+      { maxLength: 3 },
+    ),
   });
   fc.assert(
     fc.property(tables, (rows) => {
-      for (const row of rows.LiteLLM_VerificationToken) {
+      for (const row of [...rows.LiteLLM_VerificationToken, ...rows.LiteLLM_DeprecatedVerificationToken]) {
         token += 1;
         row.token = token.toString(16).padStart(64, '0');
+        row.active_token_id = rows.LiteLLM_VerificationToken[0]?.token;
       }
-      const others = ['ProxyModel', 'Credentials', 'Organization', 'Project', 'EndUser', 'Tag', 'AccessGroup'];
-      const empty = Object.fromEntries([
-        ...others.map((name) => [`LiteLLM_${name}Table`, []]),
-        ['LiteLLM_Config', []],
-        ['LiteLLM_TeamMembership', []],
-      ]) as object;
-      const found = { tables: { ...empty, ...rows }, sealed: false } as unknown as LiteLlmRows;
+      const empty = Object.fromEntries(liteLlmTables.map((name) => [name, []])) as object;
+      const found = { tables: { ...empty, ...rows }, others: [], sealed: false } as unknown as LiteLlmRows;
       const people = importAccounts(found, new Map(), new Notes(() => null), Date.UTC(2026, 0));
       const imported = {
         config: { providers: { p: { type: 'openai', api_key: 'k' } }, models: { a: { targets: ['p/a'] } }, ...people },

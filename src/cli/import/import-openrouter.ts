@@ -4,6 +4,7 @@ import type { ImportResult } from './imported.ts';
 import { bodyOf, isModelName, nameRule } from './litellm-deployment.ts';
 import { modelFactsOf } from './litellm-model-info.ts';
 import { Notes, type Path } from './notes.ts';
+import { isKeyOfOpenRouter, keyOfOpenRouter } from './openrouter-keys.ts';
 import { isWritable, listOfTexts, objectOf, plain, reference, textOr, type Values } from './plain-values.ts';
 
 /** A model that callers name, and how OpenRouter is asked for it. */
@@ -37,20 +38,23 @@ const prioritiesMax = 100;
 
 /**
  * Converts what OpenRouter tells of an account and what clients have written down about it: answers of `GET
- * /api/v1/activity` and `/api/v1/presets/{slug}`, bodies of requests, opencode's and Continue's configuration. Models stay
- * at OpenRouter, which becomes a provider, and callers keep their names.
+ * /api/v1/activity`, `/api/v1/keys` and `/api/v1/presets/{slug}`, the CSV of its Activity page, bodies of requests,
+ * opencode's and Continue's configuration. Models stay at OpenRouter, which becomes a provider, and callers keep their
+ * names and keys.
  */
-export function importOpenRouter(sources: readonly ForeignSource[]): ImportResult {
+export function importOpenRouter(sources: readonly ForeignSource[], nowMs = Date.now()): ImportResult {
   const read = readSources(sources);
   if (!read.ok) return read;
   const variables: Values['variables'] = new Map();
   const wanted: Wanted[] = [];
   const headers: Record<string, string> = {};
+  const keys = new Map<string, JsonObject>();
+  const names = namesOfSlugs(read.files.map(({ value }) => value));
   const all: Notes[] = [];
   for (const { name, value, lineOf } of read.files) {
     const notes = new Notes(lineOf, sources.length > 1 ? name : undefined);
     all.push(notes);
-    collect(value, [], { values: { notes, variables }, wanted, headers });
+    collect(value, [], { values: { notes, variables }, wanted, headers, names, keys, nowMs });
   }
   const models: Record<string, JsonObject> = {};
   for (const one of wanted) {
@@ -68,20 +72,43 @@ export function importOpenRouter(sources: readonly ForeignSource[]): ImportResul
     }
   }
   const notes = all.flatMap((one) => one.list());
-  if (Object.keys(models).length === 0) {
+  if (Object.keys(models).length + keys.size === 0) {
     const [first] = notes;
-    const why = 'names no model of OpenRouter’s';
+    const why = 'names no model or key of OpenRouter’s';
     return { ok: false, message: first === undefined ? why : `${why}; line ${first.line}: ${first.message}` };
   }
   const key = reference({ notes: all[0]!, variables }, 'OPENROUTER_API_KEY', 'secret');
   const openrouter = { type: 'openrouter', api_key: key, ...(Object.keys(headers).length > 0 && { headers }) };
-  return { ok: true, imported: { config: { providers: { openrouter }, models }, variables, notes } };
+  const config = {
+    providers: { openrouter },
+    models,
+    ...(keys.size > 0 && { accounts: { openrouter: {} }, keys: [...keys.values()] }),
+  };
+  return { ok: true, imported: { config, variables, notes } };
 }
 
 interface Collected {
   values: Values;
   wanted: Wanted[];
   headers: Record<string, string>;
+  /** By the slug that a model keeps for ever, the name by which callers ask for it. */
+  names: ReadonlyMap<string, string>;
+  /** By the hash of their secret. */
+  keys: Map<string, JsonObject>;
+  nowMs: number;
+}
+
+/** Of answers of `GET /api/v1/models`. A variant has the slug of its model. */
+function namesOfSlugs(values: readonly unknown[]): Map<string, string> {
+  const names = new Map<string, string>();
+  for (const value of values) {
+    const { data } = objectOf(value);
+    for (const model of Array.isArray(data) ? data : []) {
+      const { id, canonical_slug: slug } = objectOf(model);
+      if (typeof id === 'string' && typeof slug === 'string') names.set(slug, id.replace(/:[\w-]+$/, ''));
+    }
+  }
+  return names;
 }
 
 function collect(value: unknown, path: Path, into: Collected): void {
@@ -95,6 +122,10 @@ function collect(value: unknown, path: Path, into: Collected): void {
     collectOpencode(value, [...path, 'provider', 'openrouter'], into);
   else if (typeof value.model_permaslug === 'string' && typeof value.model === 'string') {
     into.wanted.push({ alias: value.model, models: [value.model], body: {}, path, values: into.values });
+  } else if (typeof value.model_permaslug === 'string') collectGeneration(value, path, into);
+  else if (isKeyOfOpenRouter(value)) {
+    const key = keyOfOpenRouter(value, path, [...into.keys.values()], into.values.notes, into.nowMs);
+    if (key !== null) into.keys.set(String(key.sha256), key);
   } else if (typeof value.provider === 'string' && typeof value.model === 'string') collectContinue(value, path, into);
   else if (typeof value.model === 'string' || (Array.isArray(value.models) && listOfTexts(value.models).length > 0)) {
     collectRequest(value, path, into);
@@ -110,6 +141,19 @@ function collect(value: unknown, path: Path, into: Collected): void {
     // `data` of the API, `models` of Continue, or a mapping by name.
     for (const [member, inner] of Object.entries(value)) collect(inner, [...path, member], into);
   }
+}
+
+/** A line of the Activity page's CSV, which tells the slug of the model that was asked, and its variant. */
+function collectGeneration(row: JsonObject, path: Path, { values, wanted, names }: Collected): void {
+  const slug = String(row.model_permaslug);
+  const variant = textOr(row.variant, 'standard');
+  const alias = `${names.get(slug) ?? slug}${variant === 'standard' || slug.includes(':') ? '' : `:${variant}`}`;
+  if (slug === '' || wanted.some((one) => one.alias === alias)) return;
+  if (!names.has(slug)) {
+    const fix = 'give the answer of GET /api/v1/models as a file too, which tells the name that callers send';
+    values.notes.add([...path, 'model_permaslug'], `${slug} is what OpenRouter calls this model for ever; ${fix}`);
+  }
+  wanted.push({ alias, models: [alias], body: {}, path, values });
 }
 
 /** A preset without a prompt becomes a model; one with a prompt or tools stays at OpenRouter, which adds them. */

@@ -11,7 +11,8 @@ export interface LiteLlmRows {
   sealed: boolean;
 }
 
-const tables = [
+/** Those that are read. */
+export const liteLlmTables = [
   'LiteLLM_ProxyModelTable',
   'LiteLLM_CredentialsTable',
   'LiteLLM_Config',
@@ -30,7 +31,7 @@ const tables = [
   'LiteLLM_DeprecatedVerificationToken',
 ] as const;
 
-export type LiteLlmTable = (typeof tables)[number];
+export type LiteLlmTable = (typeof liteLlmTables)[number];
 
 /** Beyond it the rest is not read: culvert.yaml declares at most 10,000 keys. */
 export const rowsMax = 10_000;
@@ -50,7 +51,7 @@ export async function readLiteLlmDatabase(url: string, saltKey: string | null): 
     const transaction = await database.rest.begin('snapshot');
     try {
       const found = {} as Record<LiteLlmTable, JsonObject[]>;
-      for (const table of tables) found[table] = await rowsOf(transaction.run, schema, table);
+      for (const table of liteLlmTables) found[table] = await rowsOf(transaction.run, schema, table);
       const others = await otherTables(transaction.run, schema);
       return { ...(await withOpenedSecrets(found, saltKey)), others };
     } finally {
@@ -62,7 +63,7 @@ export async function readLiteLlmDatabase(url: string, saltKey: string | null): 
 }
 
 async function otherTables(run: Run, schema: string): Promise<LiteLlmRows['others']> {
-  const known: readonly string[] = tables;
+  const known: readonly string[] = liteLlmTables;
   const all = await run<{ table: string }>(
     `SELECT table_name AS "table" FROM information_schema.tables
      WHERE table_schema = $1 AND table_type = 'BASE TABLE' AND table_name LIKE 'LiteLLM\\_%' ORDER BY 1`,

@@ -66,9 +66,10 @@ export function importKeys({ tables }: LiteLlmRows, { groups, scopes, ownerOf, n
   }
   for (const { token, active_token_id: active, revoke_at: expires } of tables.LiteLLM_DeprecatedVerificationToken) {
     const rotated = bySecret.get(active);
-    if (rotated === undefined || whyNotTaken({ token, expires }, nowMs) !== null) continue;
+    if (rotated === undefined || typeof expires !== 'string' || whyNotTaken({ token, expires }, nowMs) !== null)
+      continue;
     const { account, key, label } = rotated;
-    add(token, account, `${label}-before`, { ...key, expires: instantOf(String(expires)) });
+    add(token, account, `${label}-before`, { ...key, expires: instantOf(expires) });
   }
   return keys;
 }

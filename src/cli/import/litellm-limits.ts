@@ -84,7 +84,8 @@ function budgetsOf(row: JsonObject, path: Path) {
   );
 }
 
-function budgetOf(max: number, duration: string | null, at: Path, notes: Notes): Budget {
+/** USD `max` for a `duration`, null: for ever, as a rolling window. A note at `at` says what is different. */
+export function budgetOf(max: number, duration: string | null, at: Path, notes: Notes): Budget {
   const seconds = duration === null ? null : secondsOf(duration);
   const month = windows[2];
   if (seconds === null) {

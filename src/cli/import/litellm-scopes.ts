@@ -4,7 +4,7 @@ import type { LiteLlmRows, LiteLlmTable } from './litellm-database.ts';
 import { filled, noteLeftOut } from './litellm-left-out.ts';
 import { type Limits, limitsOf } from './litellm-limits.ts';
 import type { Notes, Path } from './notes.ts';
-import { listOfTexts, objectOf } from './plain-values.ts';
+import { listOfTexts, objectOf, textOr } from './plain-values.ts';
 
 /** What several keys or accounts share in LiteLLM. Here each of them has these limits for itself. */
 export interface Scope {
@@ -50,11 +50,11 @@ export function readScopes({ tables }: LiteLlmRows, groups: AccessGroups, notes:
 
   for (const row of tables.LiteLLM_OrganizationTable) {
     const id = String(row.organization_id);
-    add('LiteLLM_OrganizationTable', id, String(row.organization_alias ?? id), row, budgetOf(row.budget_id));
+    add('LiteLLM_OrganizationTable', id, textOr(row.organization_alias, id), row, budgetOf(row.budget_id));
   }
   for (const row of tables.LiteLLM_ProjectTable) {
     const id = String(row.project_id);
-    add('LiteLLM_ProjectTable', id, String(row.project_alias ?? id), row, budgetOf(row.budget_id));
+    add('LiteLLM_ProjectTable', id, textOr(row.project_alias, id), row, budgetOf(row.budget_id));
   }
   const teams = new Map(tables.LiteLLM_TeamTable.map((row) => [row.team_id, row]));
   const people = new Map(tables.LiteLLM_UserTable.map((row) => [row.user_id, row]));
@@ -62,9 +62,9 @@ export function readScopes({ tables }: LiteLlmRows, groups: AccessGroups, notes:
     // A team's own budget for its members counts where a member's names no sum.
     const usual = budgetOf(objectOf(teams.get(team)?.metadata).team_member_budget_id);
     const budget = { ...usual, ...budgetOf(budget_id) };
-    const who = people.get(user);
-    const label = `${who?.user_email ?? who?.user_alias ?? user} in ${teams.get(team)?.team_alias ?? team}`;
-    add('LiteLLM_TeamMembership', `${user}/${team}`, label, { models: budget.allowed_models }, budget);
+    const who = textOr(people.get(user)?.user_email, textOr(people.get(user)?.user_alias, String(user)));
+    const where = textOr(teams.get(team)?.team_alias, String(team));
+    add('LiteLLM_TeamMembership', `${user}/${team}`, `${who} in ${where}`, { models: budget.allowed_models }, budget);
   }
   for (const row of tables.LiteLLM_TagTable) {
     const path = ['LiteLLM_TagTable', String(row.tag_name)];
