@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** Page of the dashboard that shows more of the problem. */
-export const pageField = z.enum(['providers', 'models', 'accounts', 'plans', 'requests', 'settings']);
+export const pageField = z.enum(['providers', 'models', 'mcp-servers', 'accounts', 'plans', 'requests', 'settings']);
 
 export const findingSchema = z.object({
   check: z.string().describe('What was looked at.'),

@@ -34,6 +34,7 @@ export const shownSchema = z.object({
     .describe('The last login of an operator there; null: there was none, or it was ended.'),
   sessions: z.int().describe('Keys that have a session with it.'),
   tools: z.array(z.string()).describe('Its tools, under its own names.'),
+  hidden: z.array(z.string()).describe('Those of them that `tools` of its settings does not offer.'),
   ...keptFields,
 });
 export type McpServerReply = z.output<typeof shownSchema>;
@@ -89,6 +90,7 @@ function shown(
     login: login === null ? null : shownLogin(login),
     sessions: server?.sessions ?? 0,
     tools: server?.offered.tools.map((tool) => tool.name) ?? [],
+    hidden: server?.hidden ?? [],
     ...shownKept(parts, source, row),
   };
 }

@@ -109,7 +109,8 @@ export function createTroubleWatch(parts: AdminParts, records: Records): Trouble
 function visible(found: readonly Found[], scope: AccountScope, operator: Operator): Found[] {
   return found.filter(
     ({ account, page = 'settings' }) =>
-      (scope === null || account === null || scope.includes(account)) && notAllowed(operator, page, 'read') === null,
+      (scope === null || account === null || scope.includes(account)) &&
+      notAllowed(operator, page === 'mcp-servers' ? 'providers' : page, 'read') === null,
   );
 }
 
@@ -120,7 +121,7 @@ function visible(found: readonly Found[], scope: AccountScope, operator: Operato
 function alertOf({ alert, state, check, page }: Found): string | null {
   if (alert !== undefined) return alert;
   if (page === 'accounts') return null;
-  return state === 'problem' || check === 'disk' || check.startsWith('sink ') ? check : null;
+  return state === 'problem' || check === 'disk' || check.startsWith('sink ') || page === 'mcp-servers' ? check : null;
 }
 
 function sentenceOf({ check, message }: Finding): string {

@@ -86,7 +86,7 @@ function mcpFinding({ name, standing }: UpstreamServer): Finding {
     reason === 'needs-login'
       ? `Run \`culvert mcp-servers login ${name}\`, and open the address in a browser.`
       : 'Look at the server, or at its entry under mcp.servers. Calls of its tools fail meanwhile.';
-  return warning(check, `it ${message}`, fix);
+  return { ...warning(check, `The MCP server ${name} ${message}.`, fix), page: 'mcp-servers', id: name };
 }
 
 /** Records wait in the ledger, and are gone with `storage.retention`. */

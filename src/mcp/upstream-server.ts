@@ -1,7 +1,7 @@
 import type { McpServerConfig } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { McpFault, type McpFaultReason } from './mcp-fault.ts';
-import type { Offered } from './offered.ts';
+import { isOffered, type Offered } from './offered.ts';
 import type { CallBounds, McpSession } from './session.ts';
 
 /** How a server stands, as the last look found it. */
@@ -66,6 +66,11 @@ export class UpstreamServer {
     this.name = parts.name;
     this.config = parts.config;
     this.#parts = parts;
+  }
+
+  /** Tools that the configuration does not offer, by their own names. */
+  get hidden(): string[] {
+    return this.offered.tools.flatMap(({ name }) => (isOffered(this.config, name) ? [] : [name]));
   }
 
   get sessions(): number {

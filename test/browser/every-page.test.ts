@@ -15,6 +15,7 @@ const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string
   provider: '/dashboard/providers/claude',
   models: '/dashboard/models',
   model: '/dashboard/models/smart',
+  'mcp-servers-none': '/dashboard/mcp-servers',
   welcome: '/dashboard/welcome',
   tools: '/dashboard/tools',
   'tools-search': '/dashboard/tools?tool=search',

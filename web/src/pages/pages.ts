@@ -1,5 +1,6 @@
 import {
   Activity,
+  Blocks,
   BookOpen,
   Boxes,
   ChartColumn,
@@ -96,6 +97,12 @@ export const operatorPages: readonly PageGroup[] = [
         load: () => import('./tools/page.tsx'),
         nav: { title: 'Web tools', icon: Globe, key: 't', area: 'calls' },
       },
+      {
+        path: 'mcp-servers',
+        load: () => import('./mcp-servers/page.tsx'),
+        nav: { title: 'MCP servers', icon: Blocks, key: 'c', area: 'providers' },
+      },
+      { path: 'mcp-servers/$name', load: () => import('./mcp-servers/mcp-server.tsx') },
     ],
   },
   {

@@ -1,0 +1,81 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { call } from '../../api/request.ts';
+import { Button } from '../../parts/button.tsx';
+import { Input } from '../../parts/controls.tsx';
+import { Field, Form } from '../../parts/form.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { listPath, type McpServerReply, refreshMcpServers } from './use-mcp-servers.ts';
+
+const blank = { name: '', url: '', token: '', allow: '', deny: '' };
+
+export function AddMcpServer({ onAdded }: { onAdded: () => void }) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [fields, setFields] = useState(blank);
+  const add = useMutation({
+    mutationFn: () => call<McpServerReply>('POST', listPath, { body: bodyOf(fields) }),
+    async onSuccess({ name }) {
+      await refreshMcpServers(client);
+      toast(`${name} is added.`);
+      onAdded();
+      void navigate({ to: `/dashboard/mcp-servers/${encodeURIComponent(name)}` });
+    },
+  });
+  const field = (name: keyof typeof blank) => ({
+    spellCheck: false,
+    value: fields[name],
+    onChange: ({ target }: { target: HTMLInputElement }) => setFields({ ...fields, [name]: target.value }),
+  });
+  return (
+    <Form
+      error={add.error}
+      onSubmit={() => add.mutate()}
+      footer={
+        <Button
+          type="submit"
+          look="main"
+          busy={add.isPending}
+          disabled={fields.name.trim() === '' || fields.url.trim() === ''}
+        >
+          Add MCP server
+        </Button>
+      }
+    >
+      <Field name="name" label="Name" hint="It stands before the names of its tools, as in tickets__search.">
+        {(control) => <Input {...control} autoFocus {...field('name')} />}
+      </Field>
+      <Field name="url" label="URL">
+        {(control) => <Input {...control} inputMode="url" placeholder="https://…/mcp" {...field('url')} />}
+      </Field>
+      <Field name="headers" label="Token" hint="Sent as Authorization: Bearer. Leave it empty to log in afterwards.">
+        {(control) => <Input {...control} type="password" autoComplete="off" placeholder="None" {...field('token')} />}
+      </Field>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field name="tools.allow" label="Offered tools" hint="With commas; * stands for any characters.">
+          {(control) => <Input {...control} placeholder="All" {...field('allow')} />}
+        </Field>
+        <Field name="tools.deny" label="Tools not offered">
+          {(control) => <Input {...control} placeholder="None, or delete_*" {...field('deny')} />}
+        </Field>
+      </div>
+    </Form>
+  );
+}
+
+function bodyOf({ name, url, token, allow, deny }: typeof blank) {
+  const tools = { ...listed('allow', allow), ...listed('deny', deny) };
+  return {
+    name: name.trim(),
+    url: url.trim(),
+    ...(token.trim() !== '' && { headers: { authorization: `Bearer ${token.trim()}` } }),
+    ...(Object.keys(tools).length > 0 && { tools }),
+  };
+}
+
+function listed(name: string, text: string): Record<string, string[]> {
+  const globs = text.split(',').map((one) => one.trim());
+  const some = globs.filter((one) => one !== '');
+  return some.length === 0 ? {} : { [name]: some };
+}

@@ -1,0 +1,81 @@
+import { Blocks, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { usePages } from '../../api/pages.ts';
+import { useMay } from '../../api/rights.ts';
+import { Button } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { Ago, Count, None } from '../../parts/figures.tsx';
+import { Page } from '../../parts/page.tsx';
+import { Status } from '../../parts/status.tsx';
+import { type Column, PagedTable } from '../../parts/table.tsx';
+import { Source } from '../providers/source.tsx';
+import { AddMcpServer } from './add-mcp-server.tsx';
+import { listPath, type McpServerReply, tones, wordOf } from './use-mcp-servers.ts';
+
+const columns: readonly Column<McpServerReply>[] = [
+  {
+    head: 'Server',
+    cell: ({ name, url }) => (
+      <div className="min-w-0 max-w-[52vw] sm:max-w-72">
+        <div className="truncate font-medium">{name}</div>
+        <div className="truncate text-muted text-xs">{url ?? 'a program'}</div>
+      </div>
+    ),
+  },
+  {
+    head: 'State',
+    cell: ({ status, why }) => (
+      <span title={why ?? undefined}>
+        <Status tone={tones[status]}>{wordOf(status)}</Status>
+      </span>
+    ),
+  },
+  { head: 'Source', from: 'sm', cell: (server) => <Source of={server} /> },
+  { head: 'Tools', from: 'md', align: 'right', cell: ({ tools }) => <Count value={tools.length} /> },
+  { head: 'Sessions', from: 'lg', align: 'right', cell: ({ sessions }) => <Count value={sessions} /> },
+  { head: 'Login', from: 'lg', cell: ({ login }) => (login === null ? <None /> : login.by) },
+  {
+    head: 'Checked',
+    from: 'md',
+    align: 'right',
+    cell: ({ checked_at }) => (checked_at === null ? <None /> : <Ago at={checked_at} />),
+  },
+];
+
+/** MCP servers elsewhere, whose tools keys may call here. */
+export default function McpServersPage() {
+  const pages = usePages<McpServerReply>(listPath, {}, { everyMs: 5_000 });
+  const may = useMay('providers', 'write');
+  const [adding, setAdding] = useState(false);
+  const add = may && (
+    <Button look="main" icon={<Plus className="size-4" />} onClick={() => setAdding(true)}>
+      Add MCP server
+    </Button>
+  );
+  return (
+    <Page title="MCP servers" actions={add}>
+      <PagedTable
+        label="MCP servers"
+        pages={pages}
+        columns={columns}
+        keyOf={({ name }) => name}
+        to={({ name }) => `/dashboard/mcp-servers/${encodeURIComponent(name)}`}
+        empty={
+          <Empty icon={<Blocks />} title="There are no MCP servers yet." action={add}>
+            Keys call the tools of all servers at one address, with their limits. The configuration file can also name
+            programs.
+          </Empty>
+        }
+      />
+      <Dialog
+        open={adding}
+        onClose={() => setAdding(false)}
+        title="Add an MCP server"
+        description="Every replica offers its tools at once. Culvert encrypts the token and never shows it again."
+      >
+        <AddMcpServer onAdded={() => setAdding(false)} />
+      </Dialog>
+    </Page>
+  );
+}
