@@ -87,6 +87,7 @@ export const eventColumns = [
   ['characters', 'whole', ({ charge }) => charge.usage.characters ?? 0, { in: 'usage', unless: 'zero' }],
   ['audio_ms', 'whole', ({ charge }) => charge.usage.audioMs ?? 0, { in: 'usage', unless: 'zero' }],
   ['images', 'whole', ({ charge }) => charge.usage.images ?? 0, { in: 'usage', unless: 'zero' }],
+  ['video_seconds', 'whole', ({ charge }) => charge.usage.videoSeconds ?? 0, { in: 'usage', unless: 'zero' }],
   ['usage_source', 'text', ({ charge }) => charge.usageSource, { in: 'usage', as: 'source' }],
   ['cost_milli', 'whole', ({ charge }) => charge.costMilli, { as: 'units', by: (milli: number) => milli / 1_000 }],
   ['cost_usd', 'real?', ({ costUsd }) => costUsd],

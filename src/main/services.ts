@@ -19,6 +19,7 @@ import { RefusedFormats } from '../inference/spine/refused-formats.ts';
 import type { SpineServices } from '../inference/spine/services.ts';
 import { systemRandom } from '../kernel/random.ts';
 import type { Traces } from '../kernel/trace.ts';
+import { createGiveBack } from '../metering/give-back.ts';
 import type { Notices } from '../metering/notices.ts';
 import { createLimitedAdmission, createSettledLimits, createSettlement } from '../metering/quota.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
@@ -91,6 +92,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     }),
     objects,
     videoSealer: books.secrets.sealer('videos'),
+    giveBack: createGiveBack({ ledger, counters, replies, bootId, clock, onTrouble }),
     items: createKeptItems({ clock }),
     responses: createKeptResponses({
       open: books.stores.responses,

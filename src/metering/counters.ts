@@ -116,6 +116,17 @@ export interface Spent {
   usdNano: number;
 }
 
+/** What a settled request gets back later, because what it paid for never came. The ledger has it already. */
+export interface Returned {
+  account: string;
+  scopes: readonly Scope[];
+  costMilli: number;
+  usdNano: number;
+  /** Instants whose buckets the units and the USD stand in, as in the ledger. */
+  quotaMs: number;
+  settledMs: number;
+}
+
 /**
  * The port of the counters. Drivers: metering/memory-counters (one process) and stores/redis (many). Answers may come
  * at once or later. A driver that can, answers at once (no promise), because every request waits for it.
@@ -125,6 +136,8 @@ export interface Counters {
   hold(hold: Hold): Held | Full | Unavailable | Promise<Held | Full | Unavailable>;
   /** Ends a hold; only the first call for a request counts. Never throws, never waits. */
   settle(held: Held, spent: Spent): void;
+  /** Takes this back where it still counts. What is not loaded comes from the ledger. Never throws, never waits. */
+  giveBack(returned: Returned): void;
   /** How full these are, without counting anything. Rejects with FailureError `quota-unavailable`. */
   read(account: string, limits: readonly Limit[]): Promise<readonly LimitState[]>;
   /** Running requests of each scope. */

@@ -10,6 +10,7 @@ import type {
   Limit,
   LimitState,
   QuotaBooks,
+  Returned,
   Scope,
   Spent,
   Unavailable,
@@ -133,6 +134,15 @@ export class MemoryCounters implements Counters {
       scope.lastUsedMs = nowMs;
       if (backMilli > 0) scope.removeUnits(nowMs, hold.quotaMs, backMilli);
       scope.addSpent(nowMs, spent.tokens, spent.usdNano);
+    }
+  }
+
+  giveBack({ scopes, costMilli, usdNano, quotaMs, settledMs }: Returned): void {
+    const nowMs = this.#clock.nowMs();
+    for (const name of scopes) {
+      const scope = this.#scopes.get(name);
+      scope?.removeUnits(nowMs, quotaMs, costMilli);
+      scope?.removeUsd(nowMs, settledMs, usdNano);
     }
   }
 

@@ -73,8 +73,9 @@ export function bucketsOf(
     for (const grainMs of bucketGrainsMs) {
       const bucket = Math.floor(event.quotaMs / grainMs);
       const settledIn = Math.floor(event.settledMs / grainMs);
-      const late = settledIn !== bucket && (tokens > 0 || usdNano > 0);
-      if (event.costMilli > 0 || (!late && (tokens > 0 || usdNano > 0)))
+      const late = settledIn !== bucket && (tokens !== 0 || usdNano !== 0);
+      // Below 0 where something is given back.
+      if (event.costMilli !== 0 || (!late && (tokens !== 0 || usdNano !== 0)))
         rows.push({
           scope,
           grainMs,
@@ -119,6 +120,12 @@ export class RollingScope {
   removeUnits(nowMs: number, countedMs: number, costMilli: number): void {
     this.#unitsByMinute.remove(nowMs, countedMs, costMilli);
     this.#unitsByHour.remove(nowMs, countedMs, costMilli);
+  }
+
+  /** The same of USD. */
+  removeUsd(nowMs: number, countedMs: number, usdNano: number): void {
+    this.#usdByMinute.remove(nowMs, countedMs, usdNano);
+    this.#usdByHour.remove(nowMs, countedMs, usdNano);
   }
 
   addSpent(nowMs: number, tokens: number, usdNano: number): void {

@@ -54,6 +54,10 @@ export function createLocalOnLoss(options: LocalOnLossOptions): Counters {
       const counters = inForce();
       return counters instanceof Promise ? counters.then((late) => late.hold(hold)) : counters.hold(hold);
     },
+    giveBack(returned) {
+      loss?.counters.giveBack(returned);
+      shared.giveBack(returned);
+    },
     settle(held, spent) {
       loss?.counters.settle(held, spent);
       // Seeded from the ledger, the shared counters hold what was admitted here. They ignore what they do not hold.

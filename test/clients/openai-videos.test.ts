@@ -175,6 +175,17 @@ test('a video serves the key that began it: for others it is not there', async (
   assert.equal((await client.videos.list()).data.length, 1);
 });
 
+test('where only Google makes videos, a list is a 400 that says so', async (t) => {
+  const upstream = await startVideos(t);
+  const gateway = await startGateway(t, {
+    providers: { veo: { type: 'gemini', base_url: upstream.url, api_key: 'k' } },
+    models: { veo: { type: 'video', targets: ['veo/veo-3.1'] } },
+  });
+  const answer = await gateway.fetch('/v1/videos');
+  assert.equal(answer.status, 400);
+  assert.match(await answer.text(), /veo keeps no list of videos\. Keep the ids/);
+});
+
 test('a video that several providers list, since they share a key, is listed once', async (t) => {
   const upstream = await startVideos(t);
   const at = { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'key-a' };
@@ -208,6 +219,41 @@ test('a second of video is charged once, when it has begun', async (t) => {
   const usage = await client.get('/usage');
   assert.match(JSON.stringify(usage), /48/, 'two videos, and nothing for looking at them');
 });
+
+for (const model of ['film', 'veo']) {
+  test(`a video over ${model} that fails later is given back, once: units, USD and seconds`, async (t) => {
+    const plans = { default: { windows: { '5h': 10 }, rpm: 'off', budget: { month: 5 } } };
+    const { client, gateway, upstream, ledger } = await world(t, { plans });
+    const begin = () => client.videos.create({ model, prompt: 'A cat', seconds: '8' }).withResponse();
+    const { data: video, response } = await begin();
+    const id = response.headers.get('x-culvert-request-id')!;
+    assert.equal((await ledger(id)).usage!.video_seconds, 8);
+    await assert.rejects(client.videos.create({ model, prompt: 'A cat', seconds: '4' }), status(429));
+    upstream.failAll();
+    const looks = Array.from({ length: 6 }, () => client.videos.retrieve(video.id));
+    for (const { status: now } of await Promise.all(looks)) assert.equal(now, 'failed');
+    await client.videos.list();
+    type Rows = { data: { id: string; endpoint: string; units: number; cost_usd: number; usage: object }[] };
+    const rows = async () => {
+      const headers = { authorization: `Bearer ${adminKey}` };
+      const listed = await fetch(`${gateway.url}/admin/v1/requests?endpoint=give-back`, { headers });
+      return ((await listed.json()) as Rows).data;
+    };
+    const [row, ...more] = await rows();
+    assert.deepEqual(more, []);
+    const usd = model === 'film' ? 0.8 : 3.2;
+    assert.deepEqual([row!.units, row!.cost_usd], [-8, -usd]);
+    assert.deepEqual((row!.usage as { video_seconds: number }).video_seconds, -8);
+    // Exactly as much as it had taken: the same again passes, and nothing beside it.
+    const { data: second } = await begin();
+    await assert.rejects(client.videos.create({ model, prompt: 'A cat', seconds: '4' }), status(429));
+    const used = (await client.get('/usage')) as { windows: Record<string, { used: number }> };
+    assert.equal(used.windows['5h']!.used, 8, JSON.stringify(used));
+    upstream.finish();
+    assert.equal((await client.videos.retrieve(second.id)).status, 'completed');
+    assert.equal((await rows()).length, 1);
+  });
+}
 
 test('limits count the seconds, and what begins nothing costs nothing', async (t) => {
   const { client, upstream } = await world(t, { plans: { default: { windows: { '5h': 10 }, rpm: 'off' } } });

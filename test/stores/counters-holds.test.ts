@@ -219,3 +219,24 @@ over('64 parallel callers on the last 10 units: exactly 10 pass', async ({ count
     assert.equal(await usedOf(counters, who, 'units', 'month'), (before + 10) * cost);
   }
 });
+
+over('what is given back leaves the windows that it stood in', async (t) => {
+  const { counters } = t;
+  const who = newAsker();
+  const usdNano = 500_000_000;
+  const held = await mustHold(counters, who, 5 * unit, [limitOf(who, 'units', '5h', 9 * unit)]);
+  counters.settle(held, { costMilli: 5 * unit, tokens: 0, usdNano });
+  await mustHold(counters, who, unit, [limitOf(who, 'units', '5h', 9 * unit)]);
+  const { account, scopes, quotaMs } = held;
+  const back = { account, scopes, costMilli: 5 * unit, usdNano, quotaMs, settledMs: t.nowMs() };
+  counters.giveBack(back);
+  for (const window of windowNames) {
+    for (const scope of who.scopes) {
+      assert.equal(await usedOf(counters, who, 'units', window, scope), unit);
+      assert.equal(await usedOf(counters, who, 'usd', window, scope), 0);
+    }
+  }
+  t.advance?.(spans['5h'].spanMs + spans['5h'].bucketMs);
+  counters.giveBack(back);
+  if (t.advance !== null) assert.equal(await usedOf(counters, who, 'units', '5h'), 0);
+});

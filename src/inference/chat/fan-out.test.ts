@@ -50,6 +50,7 @@ test('a fault of ours in one choice ends the others first, and is told once they
   const client = new FakeClient();
   const progress = newProgress();
   const job: Job = {
+    requestId: 'req_test',
     endpoint: 'chat',
     trace: null,
     tenant: 'dev/test',

@@ -74,6 +74,7 @@ function setUp(names: readonly string[], encode: Encode = () => body) {
     return conversationTrial(parts, job, asked, answer, null);
   };
   const job: Job = {
+    requestId: 'req_test',
     endpoint: 'chat',
     trace: null,
     tenant: 'dev/test',

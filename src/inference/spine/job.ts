@@ -40,6 +40,7 @@ export interface PreparedBody {
 
 /** One logical request on its way: what stays the same over its attempts, and what they leave behind. */
 export interface Job<C = Bytes> {
+  requestId: string;
   /** Endpoint as the ledger names it. */
   endpoint: string;
   /** Null: nobody traces it. */

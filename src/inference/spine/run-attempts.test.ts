@@ -61,6 +61,7 @@ function routeOnce(ended: (outcome: string) => void): Route {
 
 function jobWith(client: FakeClient): Job {
   return {
+    requestId: 'req_test',
     endpoint: 'chat',
     trace: null,
     tenant: 'dev/test',

@@ -112,10 +112,11 @@ export function jobOf(
   endpoint: string,
   { principal, client, sink, atMs, startedMs, wishes, callerHeaders, trace }: RunCall,
   { alias, query, form, bound = null, given, calls, headers }: Omit<Plan, 'charged'>,
-  { headers: limits, costMilli }: Reservation,
+  { requestId, headers: limits, costMilli }: Reservation,
   { user, tag = null }: Pick<RequestFacts, 'user' | 'tag'>,
 ): Job {
   return {
+    requestId,
     endpoint,
     tenant: principal.tenant,
     trace,

@@ -24,7 +24,7 @@ export type VideoContent =
   | { kind: 'upstream'; address: UpstreamAddress }
   | { kind: 'bytes'; bytes: Buffer; type: string };
 
-type Asking = Pick<VideoServices, 'objects' | 'snapshot' | 'transport' | 'videoSealer'>;
+type Asking = Pick<VideoServices, 'objects' | 'snapshot' | 'transport' | 'videoSealer' | 'giveBack'>;
 
 const timeoutMs = 60_000;
 const connectTimeoutMs = 3_000;
@@ -60,8 +60,15 @@ export async function videoHome({ objects, snapshot }: Asking, tenant: string, i
 /** A video's job as its provider tells it, in OpenAI's form. */
 export async function videoAt(asking: Asking, tenant: string, id: string): Promise<JsonObject> {
   const home = await videoHome(asking, tenant, id);
-  if (home.facts.format === 'openai') return ask(asking, home, { method: 'GET', path: jobPath(home, id) }, id);
-  return (await operationAt(asking, home, tenant, id)).job;
+  if (home.facts.format !== 'openai') return (await operationAt(asking, home, tenant, id)).job;
+  const job = await ask(asking, home, { method: 'GET', path: jobPath(home, id) }, id);
+  await givenBackIfFailed(asking, tenant, [job]);
+  return job;
+}
+
+/** A video that failed after its request had been charged costs nothing. */
+async function givenBackIfFailed({ giveBack }: Asking, tenant: string, jobs: readonly JsonObject[]): Promise<void> {
+  for (const { id, status } of jobs) if (status === 'failed') await giveBack.failed(tenant, String(id));
 }
 
 /** Removes a video at its provider; a 400 where that cannot. */
@@ -122,20 +129,28 @@ async function operationAt(asking: Asking, home: VideoHome, tenant: string, id: 
     body === null
       ? ({ method: 'GET', path: below } as const)
       : ({ method: 'POST', path: below, body: JSON.stringify(body) } as const);
-  return readVeoOperation(await ask(asking, home, request, id), id, operation);
+  const read = readVeoOperation(await ask(asking, home, request, id), id, operation);
+  await givenBackIfFailed(asking, tenant, [read.job]);
+  return read;
 }
 
 /** Pages of a provider's list that are looked through for a caller's own videos, and how long one is. */
 const pagesMax = 5;
 const pageRows = 100;
 
-/** The tenant's videos at every provider that lists any, the newest first. */
+/** The tenant's videos at every provider that lists any, the newest first; a 400 where none of them does. */
 export async function ownVideos(asking: Asking, tenant: string): Promise<JsonObject[]> {
-  const homes = [...asking.snapshot().providers.values()].flatMap(({ connection }) =>
+  const providers = [...asking.snapshot().providers.values()];
+  const homes = providers.flatMap(({ connection }) =>
     connection.videos?.format !== 'openai'
       ? []
       : [...connection.credentials].map(([credential, headers]) => ({ connection, credential, headers })),
   );
+  const google = providers.find(({ connection }) => connection.videos?.format === 'veo');
+  if (homes.length === 0 && google !== undefined) {
+    const message = `${google.connection.name} keeps no list of videos. Keep the ids that POST /v1/videos gives you.`;
+    throw new FailureError(invalid(null, message));
+  }
   const found = await Promise.all(
     homes.map(({ connection, credential, headers }) =>
       listedVideos(asking, { connection, facts: connection.videos!, target: '', credential, headers }),
@@ -147,7 +162,9 @@ export async function ownVideos(asking: Asking, tenant: string): Promise<JsonObj
     tenant,
     all.map(({ id }) => String(id)),
   );
-  return all.filter(({ id }) => own.has(String(id))).toSorted((a, b) => Number(b.created_at) - Number(a.created_at));
+  const shown = all.filter(({ id }) => own.has(String(id)));
+  await givenBackIfFailed(asking, tenant, shown);
+  return shown.toSorted((a, b) => Number(b.created_at) - Number(a.created_at));
 }
 
 /** What one credential made; nothing where its provider has no such list for it. */

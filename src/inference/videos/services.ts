@@ -1,5 +1,6 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { Sealer } from '../../kernel/seal.ts';
+import type { GiveBack } from '../../metering/give-back.ts';
 import type { RouteAttempt } from '../routing/route.ts';
 import type { SpineServices } from '../spine/services.ts';
 
@@ -8,6 +9,8 @@ export interface VideoServices extends SpineServices {
   objects: VideoObjects;
   /** Ids of jobs that have none at their provider. */
   videoSealer: Sealer;
+  /** Videos that fail later cost nothing. */
+  giveBack: GiveBack;
 }
 
 export interface VideoObjects {

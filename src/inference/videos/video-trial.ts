@@ -46,7 +46,9 @@ export class VideoTrial extends SplitTrial {
       return false;
     }
     this.#job = 'job' in started ? started.job : this.#ofOperation(started.operation);
-    this.#services.objects.give(this.job.tenant, this.attempt, [this.#job.id as string]);
+    const id = this.#job.id as string;
+    this.#services.objects.give(this.job.tenant, this.attempt, [id]);
+    await this.#services.giveBack.paidBy(this.job.tenant, id, this.job.requestId);
     this.took({ inputTokens: 0, outputTokens: 0, videoSeconds: this.#asked.request.seconds }, true);
     return false;
   }

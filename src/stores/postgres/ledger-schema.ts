@@ -184,3 +184,9 @@ export const nameTablesMigration: Migration = {
   name: 'sums by day of users and of tags',
   sql: nameTablesSql('culvert.', 'BIGINT', ''),
 };
+
+export const videoSecondsMigration: Migration = {
+  version: 25,
+  name: 'seconds of videos',
+  sql: 'ALTER TABLE culvert.usage_event ADD COLUMN video_seconds BIGINT NOT NULL DEFAULT 0',
+};

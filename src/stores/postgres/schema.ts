@@ -6,7 +6,13 @@ import { crawlMigration, crawlTurnMigration } from './crawl-schema.ts';
 import { culvertMigration } from './culvert-schema.ts';
 import { keptMcpMigration, keptMigration } from './kept-schema.ts';
 import { leaseMigration } from './lease-schema.ts';
-import { ledgerMigration, nameTablesMigration, trafficMigration, usageSourceMigration } from './ledger-schema.ts';
+import {
+  ledgerMigration,
+  nameTablesMigration,
+  trafficMigration,
+  usageSourceMigration,
+  videoSecondsMigration,
+} from './ledger-schema.ts';
 import { mcpGrantMigration } from './mcp-grant-store.ts';
 import { pageMigration, pageVariantMigration } from './page-schema.ts';
 import { providerObjectMigration } from './provider-object-schema.ts';
@@ -41,4 +47,5 @@ export const migrations: readonly Migration[] = [
   keptMcpMigration,
   mcpGrantMigration,
   awayLinesMigration,
+  videoSecondsMigration,
 ];

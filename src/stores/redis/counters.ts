@@ -11,6 +11,7 @@ import type {
   Limit,
   LimitState,
   QuotaBooks,
+  Returned,
   Scope,
   Spent,
   Unavailable,
@@ -21,7 +22,7 @@ import { createKnownOver, type KnownOver } from './known-over.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { allowedOnWire, fullOf, placeOf, spanOnWire, statesOf } from './limits-on-wire.ts';
 import { type Answer, Link } from './link.ts';
-import { enterScript, holdScript, readScript, settleScript } from './lua-admit.ts';
+import { enterScript, giveBackScript, holdScript, readScript, settleScript } from './lua-admit.ts';
 import { leaveScript, pulseScript, renewScript, runningScript } from './lua-leases.ts';
 import { beginSeedScript, forgetScript, oldScript, seedScript } from './lua-seed.ts';
 import type { Script } from './script.ts';
@@ -43,6 +44,7 @@ const scripts: readonly Script[] = [
   holdScript,
   readScript,
   settleScript,
+  giveBackScript,
   renewScript,
   leaveScript,
   runningScript,
@@ -169,6 +171,16 @@ export class RedisCounters implements Counters {
 
   settle(held: Held, spent: Spent): void {
     this.#settlements.settle(held, spent);
+  }
+
+  giveBack({ account, scopes, costMilli, usdNano, quotaMs, settledMs }: Returned): void {
+    const amounts = [costMilli, usdNano, quotaMs, settledMs].map(String);
+    // One by one: a scope that must be seeded has it from the ledger already, and the others still count it. Where Redis
+    // is away, it counts on until it leaves its windows, or until Redis begins anew.
+    for (const scope of scopes) {
+      void this.#link.run(giveBackScript, [openKey(account), scopeKey(account, scope)], ['-', ...amounts]);
+    }
+    this.#knownOver.forget();
   }
 
   async read(account: string, limits: readonly Limit[]): Promise<readonly LimitState[]> {

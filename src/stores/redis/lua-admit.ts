@@ -177,6 +177,25 @@ call('HSET', KEYS[2], id, format('%d|%d|%s', now, cost, ARGV[6]))
 return answer
 `);
 
+/**
+ * Takes back what a settled request paid, where it still counts. ARGV: 3 nothing, 4 milli-units, 5 nano-USD, 6 and 7 the
+ * instants that they were counted at. A scope that must be seeded gets it from the ledger.
+ */
+export const giveBackScript = script(`${luaWindows}${luaScopes}
+local units, usd = tonumber(ARGV[4]), tonumber(ARGV[5])
+local paid = {'g', 'l'}
+for _, sp in ipairs(spansOf.u) do wanted(paid, 'u', sp, false) end
+for _, sp in ipairs(spansOf.d) do wanted(paid, 'd', sp, false) end
+local missing, scopes, now = loadScopes(#KEYS - 2, function() return paid end)
+if missing then return missing end
+for _, s in ipairs(scopes) do
+  if units > 0 then sub(s, 'u', units, tonumber(ARGV[6]), now) end
+  if usd > 0 then sub(s, 'd', usd, tonumber(ARGV[7]), now) end
+  flush(s)
+end
+return {0, 1}
+`);
+
 /** How full limits are. ARGV: 3 nothing, 4 number of scopes, then for each limit its scope's place, measure, span. */
 export const readScript = script(`${luaWindows}${luaScopes}
 local names = {}

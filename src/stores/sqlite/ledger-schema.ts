@@ -236,4 +236,9 @@ export const ledgerMigrations: readonly Migration[] = [
     name: 'order of records and positions of sinks',
     sql: recordOrderSql,
   },
+  {
+    version: 7,
+    name: 'seconds of videos',
+    sql: 'ALTER TABLE usage_event ADD COLUMN video_seconds INTEGER NOT NULL DEFAULT 0',
+  },
 ];

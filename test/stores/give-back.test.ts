@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '../../src/kernel/clock.ts';
+import type { Returned } from '../../src/metering/counters.ts';
+import { createGiveBack, giveBackEndpoint } from '../../src/metering/give-back.ts';
+import type { Ledger } from '../../src/metering/ledger.ts';
+import { bucketsOf } from '../../src/metering/scope.ts';
+import { drivers, type StoreUnderTest } from './drivers.ts';
+import { reservationRow, usageEvent } from './rows.ts';
+
+/** A process that gives back; `dies`: it is killed between its two writes of the ledger. */
+async function processOf(store: StoreUnderTest, bootId: string, dies = false) {
+  const ledger = await store.ledger(bootId);
+  const replies = await store.replies(bootId);
+  const returned: Returned[] = [];
+  const dead = new Promise<never>(() => {});
+  const written: Pick<Ledger, 'open' | 'close' | 'find' | 'flush'> = dies
+    ? { open: ledger.open, find: (id, account) => ledger.find(id, account), close: () => {}, flush: () => dead }
+    : ledger;
+  const giveBack = createGiveBack({
+    ledger: written,
+    counters: { giveBack: (one) => returned.push(one) },
+    replies,
+    bootId,
+    clock: systemClock,
+    onTrouble: (message) => assert.fail(message),
+  });
+  const end = async () => {
+    await replies.close();
+    await ledger.shutdown();
+  };
+  return { ledger, giveBack, returned, end };
+}
+
+async function givenBack(ledger: Ledger) {
+  const where = { endpoint: giveBackEndpoint, class: 'ok' };
+  const all = { accounts: null, where, sinceMs: null, untilMs: null, after: null, limit: 100, cursor: null };
+  return (await ledger.list(all)).events;
+}
+
+for (const driver of drivers) {
+  const { skip } = driver;
+
+  test(`${driver.name}: a failed job is given back once, whoever looks and however often`, { skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const first = await processOf(store, 'boot-1');
+    const row = reservationRow({ costMilli: 8_000, endpoint: 'video' });
+    await first.giveBack.paidBy(row.tenant, 'video_1', row.requestId);
+    assert.equal(await first.giveBack.failed(row.tenant, 'video_1'), false, 'its request still runs');
+    await first.ledger.open(row);
+    const paid = usageEvent(row, { costUsd: 0.8, videoSeconds: 8, inputTokens: 0, outputTokens: 0 });
+    first.ledger.close(paid);
+    await first.ledger.flush();
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => first.giveBack.failed(row.tenant, 'video_1')));
+    assert.deepEqual(outcomes.filter(Boolean), [true]);
+    assert.equal(await first.giveBack.failed('dev/other', 'video_1'), false, 'of another tenant');
+    const [event, ...more] = await givenBack(first.ledger);
+    assert.deepEqual(more, []);
+    assert.deepEqual([event!.costMilli, event!.costUsd, event!.videoSeconds], [-8_000, -0.8, -8]);
+    assert.equal(event!.route.of, row.requestId);
+    assert.deepEqual(
+      first.returned.map(({ costMilli, usdNano, quotaMs }) => [costMilli, usdNano, quotaMs]),
+      [[8_000, 800_000_000, row.quotaMs]],
+    );
+    // What counters that begin anew read: nothing is left of it.
+    const scopes = [...new Set(bucketsOf(paid).map(({ scope }) => scope))];
+    for (const { units, usdNano } of await first.ledger.buckets(scopes)) assert.deepEqual([units, usdNano], [0, 0]);
+    await first.end();
+    const second = await processOf(store, 'boot-2');
+    assert.equal(await second.giveBack.failed(row.tenant, 'video_1'), false, 'after a restart');
+    assert.equal((await givenBack(second.ledger)).length, 1);
+    await second.end();
+  });
+
+  test(`${driver.name}: who dies while giving back is followed by one who does it, once`, { skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const dying = await processOf(store, 'boot-1', true);
+    const row = reservationRow({ costMilli: 8_000, endpoint: 'video' });
+    await dying.ledger.open(row);
+    dying.ledger.close(usageEvent(row));
+    await dying.ledger.flush();
+    await dying.giveBack.paidBy(row.tenant, 'video_1', row.requestId);
+    void dying.giveBack.failed(row.tenant, 'video_1');
+    const running = async () => (await dying.ledger.openReservations(row.account)).length;
+    while ((await running()) === 0) await new Promise(setImmediate);
+    await dying.end();
+    await store.letTheDeadBeKnown();
+    const next = await processOf(store, 'boot-2');
+    await next.ledger.recover();
+    assert.equal(await next.giveBack.failed(row.tenant, 'video_1'), true);
+    assert.equal(await next.giveBack.failed(row.tenant, 'video_1'), false);
+    assert.deepEqual(
+      (await givenBack(next.ledger)).map(({ costMilli }) => costMilli),
+      [-8_000],
+    );
+    await next.end();
+  });
+}
