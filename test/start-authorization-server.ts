@@ -31,6 +31,10 @@ export interface TestAuthorizationServer {
     iss: string | null;
     refreshes: boolean;
     fails: boolean;
+    /** Seconds that its access tokens say they live. */
+    expiresIn: number;
+    /** A permission that the MCP server misses; null: none. */
+    misses: string | null;
   };
 }
 
@@ -119,7 +123,7 @@ export async function startAuthorizationServer(t: { after(done: () => void): voi
         access.add(token);
         if (state.mode.refreshes) refresh.add(next);
         state.given.push(token, next);
-        const answer = { access_token: token, token_type: 'Bearer', expires_in: 3_600, scope: 'tools' };
+        const answer = { access_token: token, token_type: 'Bearer', expires_in: state.mode.expiresIn, scope: 'tools' };
         return json(200, { ...answer, ...(state.mode.refreshes && { refresh_token: next }) });
       }
       default:
@@ -147,18 +151,19 @@ export async function startAuthorizationServer(t: { after(done: () => void): voi
       access.clear();
       refresh.clear();
     },
-    mode: { registers: true, answer: 'code', iss: null, refreshes: true, fails: false },
+    mode: { registers: true, answer: 'code', iss: null, refreshes: true, fails: false, expiresIn: 3_600, misses: null },
   };
   return state;
 }
 
 /** A real MCP server that takes the tokens of that authorization server alone, and says where they are. */
-export function startProtectedMcpServer(
+export async function startProtectedMcpServer(
   t: { after(done: () => Promise<void>): void },
-  issuer: Pick<TestAuthorizationServer, 'url' | 'accepts'>,
+  issuer: Pick<TestAuthorizationServer, 'url' | 'accepts' | 'mode'>,
   options: TestMcpOptions = {},
 ) {
-  return startMcpServer(t, {
+  let refused = 0;
+  const server = await startMcpServer(t, {
     ...options,
     before(request, response) {
       const base = `http://${request.headers.host}`;
@@ -167,12 +172,20 @@ export function startProtectedMcpServer(
         response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
         return true;
       }
-      if (issuer.accepts(request.headers.authorization)) return false;
+      const { misses } = issuer.mode;
+      if (issuer.accepts(request.headers.authorization) && misses === null) return false;
+      if (misses !== null) {
+        const lack = `Bearer error="insufficient_scope", scope="${misses}"`;
+        response.writeHead(403, { 'www-authenticate': lack }).end();
+        return true;
+      }
       const challenge = `Bearer resource_metadata="${base}/.well-known/oauth-protected-resource/mcp", scope="tools"`;
+      refused += 1;
       response.writeHead(401, { 'www-authenticate': challenge }).end();
       return true;
     },
   });
+  return { ...server, refused: () => refused };
 }
 
 /** What a browser does with the address of a login: the page that it ends at. */

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { refreshAuthorization } from '@modelcontextprotocol/sdk/client/auth.js';
+import { extractWWWAuthenticateParams, refreshAuthorization } from '@modelcontextprotocol/sdk/client/auth.js';
 import {
   OAuthError,
   ServerError,
@@ -43,6 +43,7 @@ export function withGrantedTokens(parts: GrantedTokensParts, send: FetchLike): F
   return async (url, init) => {
     const token = await tokens.current();
     const response = await sendWith(token, url, init);
+    if (response.status === 403 && token !== null) refuseLackOfScope(response);
     if (response.status !== 401) return response;
     await response.body?.cancel();
     const next = await tokens.afterRefusal(token);
@@ -160,6 +161,15 @@ class GrantedTokens {
     if (grant.tokens === null) throw needsLogin(`needs a new login: ${row.ended}`);
     return grant as Grant & { tokens: Tokens };
   }
+}
+
+/** A step up: the login works, but not for this. */
+function refuseLackOfScope(response: Response): void {
+  const { error, scope = '' } = extractWWWAuthenticateParams(response);
+  if (error !== 'insufficient_scope') return;
+  const named = /^[\x21-\x7e ]{1,500}$/.test(scope) ? ` (${scope})` : '';
+  const message = `refused: the login has too few permissions${named}. An operator adds them to oauth.scope and logs in again`;
+  throw new McpFaultError(new McpFault('refused', message));
 }
 
 const noLogin = 'needs a login by an operator';

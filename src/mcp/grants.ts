@@ -57,7 +57,7 @@ export interface KeptGrant {
 /** Grants of MCP servers, opened. */
 export interface McpGrants {
   find(server: string): Promise<KeptGrant | null>;
-  /** As it was within the last second; changes by this process are seen at once. */
+  /** As it was within the last second, or when the store last answered; changes by this process are seen at once. */
   recent(server: string): Promise<KeptGrant | null>;
   list(): Promise<readonly KeptGrant[]>;
   /** In the place of an earlier one. */
@@ -119,7 +119,10 @@ export function createMcpGrants(parts: { open(): Promise<McpGrantStore>; sealer(
     find,
     async recent(server) {
       const found = known.get(server);
-      return found !== undefined && clock.monotonicMs() - found.readMs < freshMs ? found.kept : find(server);
+      if (found === undefined) return find(server);
+      if (clock.monotonicMs() - found.readMs < freshMs) return found.kept;
+      // While the store is out of reach, the tokens at hand go on.
+      return find(server).catch(() => found.kept);
     },
     async list() {
       return (await (await open()).list()).map(keptOf);

@@ -20,6 +20,7 @@ import {
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js';
 import { codeOf } from '../inference/transport/transport-error.ts';
+import { FailureError } from '../kernel/failure.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { Blocked } from './guarded-connect.ts';
 import { McpFault, McpFaultError } from './mcp-fault.ts';
@@ -221,6 +222,9 @@ const wordsMax = 500;
 /** What a request to an MCP server, or to its authorization server, has come to. */
 export function faultOf(error: unknown): McpFault {
   if (error instanceof McpFaultError) return error.fault;
+  if (error instanceof FailureError) {
+    return new McpFault('unreachable', 'could not be asked: the store of its login is out of reach');
+  }
   if (error instanceof Blocked) return new McpFault('blocked', `may not be asked: ${error.message}`);
   if (error instanceof StreamableHTTPError) return faultOfStatus(error.code ?? 0);
   if (error instanceof McpError) {

@@ -92,8 +92,9 @@ export class UpstreamServer {
     signal: AbortSignal,
   ): Promise<T | McpFault> {
     const nowMs = this.#parts.clock.monotonicMs();
-    if (this.standing.at === 'down' && nowMs < this.standing.againMs) {
-      if (this.standing.why.reason === 'needs-login') return this.standing.why;
+    // Whether somebody has logged in meanwhile is known without asking the server.
+    const rests = this.standing.at === 'down' && this.standing.why.reason !== 'needs-login';
+    if (this.standing.at === 'down' && rests && nowMs < this.standing.againMs) {
       return new McpFault('resting', `is down (${this.standing.why.message})`, this.standing.againMs - nowMs);
     }
     const endMs = nowMs + this.config.timeout;

@@ -141,6 +141,36 @@ test('a refused token is renewed once for all calls, and each rotated refresh to
   }
 });
 
+test('a token is renewed before its end, so that the server refuses none', async (t) => {
+  const { issuer, server, gateway } = await started(t);
+  issuer.mode.expiresIn = 1;
+  await logIn(gateway);
+  const refusedBefore = server.refused();
+  const renewed = () => issuer.tokenRequests.filter(({ body }) => body.get('grant_type') === 'refresh_token').length;
+  await until('it is renewed', async () => {
+    assert.equal((await call(gateway)).status, 200);
+    return renewed() >= 2;
+  });
+  assert.equal(server.refused(), refusedBefore);
+});
+
+test('a login that has no refresh token ends with its token, and one with too few permissions is told so', async (t) => {
+  const { issuer, gateway } = await started(t);
+  issuer.mode.refreshes = false;
+  await logIn(gateway);
+  issuer.mode.misses = 'tools.write';
+  const refused = await call(gateway);
+  assert.equal(refused.status, 400);
+  assert.match(
+    refused.text,
+    /the login has too few permissions \(tools\.write\)\. An operator adds them to oauth\.scope/,
+  );
+  issuer.mode.misses = null;
+  issuer.expire();
+  await until('it is over', async () => /gave no refresh token/.test((await call(gateway)).text));
+  assert.equal(issuer.tokenRequests.length, 1, 'nothing is asked for without one');
+});
+
 test('a login that has ended is told of, and the next one brings the tools back', async (t) => {
   const { issuer, gateway } = await started(t);
   await logIn(gateway);
