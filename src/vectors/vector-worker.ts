@@ -16,6 +16,12 @@ import {
   type WorkerData,
 } from './worker-messages.ts';
 
+/**
+ * The main thread wakes up six times for a search, and each time a thread with much less priority loses its core for
+ * longer than that takes (docs/decisions/0034-vector-threads-yield-a-little.md).
+ */
+const storeNiceness = 3;
+
 /** A thread that reads vector calls, does them on its store and writes their answers. */
 const { driver, limits } = workerData as WorkerData;
 const port = parentPort!;
@@ -29,7 +35,7 @@ let lastPlace = 0;
 const keptBefore = new Map<string, number>();
 let ready = false;
 
-yieldToMainThread();
+yieldToMainThread(storeNiceness);
 
 const opened = await openStore();
 const store = knowingLanguages(opened);
