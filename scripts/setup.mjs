@@ -17,8 +17,9 @@ const stamp = createHash('sha256')
 const installed = existsSync(stampFile) ? readFileSync(stampFile, 'utf8') : null;
 
 if (installed !== stamp) {
-  // `ci` empties node_modules first; under an installed tree (a gateway may be running from it) change only what differs.
-  const args = installed === null ? ['ci'] : ['install', '--no-save'];
+  // `ci` empties node_modules first; under an installed tree (a gateway may be running from it, and it may be a link to
+  // that of another clone) change only what differs. npm writes its own lockfile there at the end of an installation.
+  const args = existsSync(join(modules, '.package-lock.json')) ? ['install', '--no-save'] : ['ci'];
   console.error(`Installing packages (npm ${args.join(' ')}); once per lockfile, about ten seconds…`);
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   const run = spawnSync(npm, [...args, '--ignore-scripts', '--loglevel=error', '--no-audit', '--no-fund'], {
