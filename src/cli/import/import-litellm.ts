@@ -30,7 +30,7 @@ export function importLiteLlm(text: string, database: LiteLlmRows | null = null,
   const { root, isKept } = withDatabase(file, database);
   const notes = new Notes((path) => (isKept(path) ? null : lineOf(path)));
   const values: Values = { notes, variables: new Map() };
-  sectionsLeftOut(root, notes);
+  sectionsLeftOut(root, database, notes);
   if (database?.sealed === true) notes.add(['LiteLLM_ProxyModelTable'], sealedValues);
 
   const settings = readSettings(values, root);
@@ -61,6 +61,8 @@ function withDatabase(file: JsonObject, database: LiteLlmRows | null) {
   }
   const root: JsonObject = { ...file };
   for (const [name, value] of Object.entries(kept)) root[name] = { ...objectOf(file[name]), ...value };
+  // Its address has done its work.
+  if (database !== null) root.general_settings = { ...objectOf(root.general_settings), database_url: null };
   const isKept = ([section, name]: Path): boolean =>
     String(section).startsWith('LiteLLM_') || Object.hasOwn(kept[section ?? ''] ?? {}, name ?? '');
   return { root, isKept };
@@ -96,15 +98,19 @@ function groupsOf(root: JsonObject, { tables }: LiteLlmRows): ReadonlyMap<string
   return groups;
 }
 
-function sectionsLeftOut(root: JsonObject, notes: Notes): void {
+function sectionsLeftOut(root: JsonObject, database: LiteLlmRows | null, notes: Notes): void {
   for (const name of Object.keys(root)) {
-    if (read.includes(name)) continue;
-    const why =
-      name === 'environment_variables'
-        ? 'set them in the environment of the server'
-        : name === 'include'
-          ? 'import those files too, and put them together'
-          : 'there is no such section here';
-    notes.add([name], `not carried over: ${why}`);
+    if (!read.includes(name)) notes.add([name], whyLeftOut(name));
   }
+  for (const { param_name: name } of database?.tables.LiteLLM_Config ?? []) {
+    // LiteLLM makes mcp_catalog itself.
+    if (![...keptSections, 'mcp_catalog'].includes(String(name)))
+      notes.add(['LiteLLM_Config', String(name)], whyLeftOut(String(name)));
+  }
+}
+
+function whyLeftOut(section: string): string {
+  if (section === 'environment_variables') return 'not carried over: set them in the environment of the server';
+  if (section === 'include') return 'not carried over: import those files too, and put them together';
+  return 'not carried over: there is no such section here';
 }

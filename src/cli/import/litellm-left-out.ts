@@ -1,3 +1,4 @@
+import { culvert } from '../../kernel/command-form.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { type LiteLlmRows, type LiteLlmTable, rowsMax } from './litellm-database.ts';
 import type { Notes, Path } from './notes.ts';
@@ -32,6 +33,16 @@ const metadataMembers: Readonly<Record<string, string>> = {
 /** Tables of what happened, and of work that LiteLLM does by itself. */
 const history =
   /Spend|Log|Daily|Deleted|Cron|Health|Notification|Invitation|Session|State|Heartbeat|Eval|Workflow|Run$|Worker|Baseline|Settlement|Lens|Retired|Telemetry|Verified|Identity/;
+
+/** Tables that are not read, and what does their work. */
+const unread: Readonly<Record<string, string>> = {
+  LiteLLM_MCPServerTable: `${culvert} mcp-servers adds MCP servers`,
+  LiteLLM_GuardrailsTable: 'there are no guardrails',
+  LiteLLM_SearchToolsTable: 'tools.search.providers has engines for the search of the web',
+  LiteLLM_SSOConfig: 'dashboard.oidc logs operators in',
+  LiteLLM_CacheConfig: 'answers are not cached here',
+  LiteLLM_ManagedFileTable: 'files stay at the providers that hold them',
+};
 
 /** Notes what a row says beyond what has a place here. */
 export function noteLeftOut(row: JsonObject, path: Path, notes: Notes): void {
@@ -77,7 +88,8 @@ export function noteOtherTables({ tables, others }: LiteLlmRows, users: Readonly
   );
   say('LiteLLM_UserTable', keyless, 'these people have limits, and no key outside of teams to which they apply');
   for (const { table, rows } of others) {
-    if (!history.test(table)) notes.add([table], `${rows} not carried over: Culvert has no place for them`);
+    const why = unread[table] ?? 'the import does not read this table';
+    if (!history.test(table)) notes.add([table], `${rows} not carried over: ${why}`);
   }
   for (const [table, rows] of Object.entries(tables)) {
     if (rows.length >= rowsMax) notes.add([table], `only its ${rowsMax} oldest rows are read`);

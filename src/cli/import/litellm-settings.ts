@@ -42,6 +42,14 @@ const elsewhere: Readonly<Record<Section, Readonly<Record<string, string | null>
     content_policy_fallbacks:
       'when a provider refuses a request for its content, callers get that answer, and no other provider is asked',
     default_team_settings: 'accounts have plans in the place of teams',
+    default_team_params: 'new accounts have default_plan',
+    default_internal_user_params: 'new accounts have default_plan',
+    max_internal_user_budget: 'new accounts have default_plan, whose budget is plans.NAME.budget',
+    internal_user_budget_duration: 'new accounts have default_plan, whose budget is plans.NAME.budget',
+    default_key_generate_params: 'a new key has the limits of its account’s plan',
+    upperbound_key_generate_params: 'a key never has more than its account’s plan',
+    max_end_user_budget: 'the user of a request has no budget',
+    max_end_user_budget_id: 'the user of a request has no budget',
   },
   router_settings: {
     enable_pre_call_checks: null,
@@ -107,7 +115,8 @@ export function readSettings(values: Values, root: JsonObject): Settings {
   };
   taken.add('general_settings.master_key');
   for (const section of ['litellm_settings', 'router_settings', 'general_settings'] as const) {
-    for (const name of Object.keys(objectOf(root[section]))) {
+    for (const [name, value] of Object.entries(objectOf(root[section]))) {
+      if (value === null) continue;
       const why = Object.hasOwn(elsewhere[section], name) ? elsewhere[section][name] : 'there is no such setting here';
       if (why != null && !taken.has(`${section}.${name}`))
         values.notes.add([section, name], `not carried over: ${why}`);
@@ -170,7 +179,10 @@ function adminKeyOf(values: Values, value: unknown): string | null {
   }
   const key = textOf(values, value, path, 'secret', 'CULVERT_ADMIN_KEY');
   if (key !== null) {
-    values.notes.add(path, `becomes admin.key, which calls no models; callers need keys (${culvert} keys create)`);
+    values.notes.add(
+      path,
+      `becomes admin.key, which calls no models; callers need other keys (${culvert} keys create)`,
+    );
   }
   return key;
 }
