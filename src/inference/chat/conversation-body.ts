@@ -12,6 +12,7 @@ import { applyQuirks, quirksOf } from '../providers/quirks.ts';
 import { type EncodedBody, encodeForwarded, type ForwardOrder, membersFor } from '../spine/encode-forwarded.ts';
 import { parseBody } from '../spine/parse-body.ts';
 import type { RequestBody, RequestFacts } from '../spine/request-body.ts';
+import { cutToContext } from './cut-to-context.ts';
 
 /** A checked conversation and what can be made of it. */
 export interface ConversationBody extends RequestBody<ConversationFacts> {
@@ -48,6 +49,8 @@ export type ConversationFacts = RequestFacts &
 export interface EncodeOrder extends ForwardOrder {
   /** Ask for a stream, when it must be converted. */
   stream: boolean;
+  /** Tokens of the model's context; null or absent: unknown. */
+  contextWindow?: number | null;
   /** Whether the model accepts a wish for reasoning. Default: it does. */
   reasoning?: 'taken' | 'refused';
   /** Tell the schema of its answer as well: the meaning of a body is not read for nothing. */
@@ -135,11 +138,12 @@ function schemaOf(request: CallerRequest): JsonObject | undefined {
   return responseFormat?.type === 'json-schema' ? responseFormat.schema : undefined;
 }
 
-function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBody | MediaWanted> {
-  const isChoice = order.turn !== undefined && request.nativeFor === 'choice';
-  if (request.nativeOnly !== undefined && !isChoice) return { ok: false, failure: request.nativeOnly };
-  const own = request.neutral();
-  const asked = order.turn === undefined ? own : withServerTurn(own, order.turn);
+function converted(callers: CallerRequest, order: EncodeOrder): Result<EncodedBody | MediaWanted> {
+  const isChoice = order.turn !== undefined && callers.nativeFor === 'choice';
+  if (callers.nativeOnly !== undefined && !isChoice) return { ok: false, failure: callers.nativeOnly };
+  const own = callers.neutral();
+  const whole = order.turn === undefined ? own : withServerTurn(own, order.turn);
+  const { asked, request, cut } = cutToContext(callers, whole, order);
   // Anthropic takes longer names than all others do.
   const named = order.dialect === 'anthropic-messages' ? null : fitToolNames(asked);
   let neutral = named?.request ?? asked;
@@ -175,7 +179,11 @@ function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBo
     ok: true,
     value: {
       bytes: JSON.stringify(body),
-      losses: [...lossesInCallersWords([...lost, ...encoded.value.losses, ...fitted.losses], request), ...lostBetas],
+      losses: [
+        ...lossesInCallersWords([...lost, ...encoded.value.losses, ...fitted.losses], request),
+        ...lostBetas,
+        ...cut,
+      ],
       answer: 'converted',
       unwrapTool: encoded.value.decode?.unwrapTool,
       stop: encoded.value.decode?.stop,

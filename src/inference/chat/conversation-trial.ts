@@ -105,6 +105,7 @@ export function prepareFor(
     dialect: dialectFor(target, callers),
     model: target.model,
     maxOutputTokens: target.maxOutputTokens,
+    contextWindow: target.contextWindow,
     stream: target.stream && capabilities.streaming,
     neverStreams: !capabilities.streaming,
     wholeByStream: target.wholeByStream === true && capabilities.streaming,

@@ -31,6 +31,8 @@ export interface NeutralRequest {
   tools?: readonly NeutralTool[];
   toolChoice?: NeutralToolChoice;
   parallelToolCalls?: boolean;
+  /** The oldest turns may be left out where the input is too long for the model; absent: they may not. */
+  truncation?: 'auto';
   responseFormat?: NeutralResponseFormat;
   reasoning?: NeutralReasoning;
   /** End-user id for ledger and log, ≤ 256 characters, without control characters. */

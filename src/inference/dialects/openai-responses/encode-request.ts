@@ -35,6 +35,7 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
   put(body, 'reasoning', reasoning);
   put(body, 'include', includeOf(request, reasoning, own));
   put(body, 'user', request.user);
+  put(body, 'truncation', request.truncation);
   putHints(body, request, losses);
   putExtensions(body, request, own, losses);
   // Responses are kept by default, which a caller that did not ask for it does not expect.

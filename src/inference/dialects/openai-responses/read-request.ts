@@ -132,6 +132,7 @@ function echoOf(body: ResponsesRequest): JsonObject {
       ...(body.reasoning && { reasoning: body.reasoning }),
       ...(body.text && { text: body.text }),
       ...(body.user && { user: body.user }),
+      ...(body.truncation && { truncation: body.truncation }),
     },
     ...(customTools.length > 0 && { customTools }),
     ...(isGiven(body.include) && body.include.length > 0 && { include: body.include }),

@@ -167,6 +167,12 @@ export const requestFields = fieldTable<ResponsesRequest>({
   tools: [tools, 'read'],
   tool_choice: [toolChoice, 'read'],
   parallel_tool_calls: [boolean, 'parallelToolCalls'],
+  truncation: [
+    oneOf('auto', 'disabled'),
+    (request, body) => {
+      if (body.truncation === 'auto') request.truncation = 'auto';
+    },
+  ],
   text: [text, putResponseFormat],
   reasoning: [reasoning, putReasoning],
   user: [

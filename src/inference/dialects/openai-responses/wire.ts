@@ -28,6 +28,7 @@ export interface ResponsesRequest extends JsonObject {
   reasoning?: (JsonObject & { effort?: string | null; summary?: string | null }) | null;
   include?: string[] | null;
   metadata?: JsonObject | null;
+  truncation?: 'auto' | 'disabled' | null;
   store?: boolean | null;
   previous_response_id?: string | null;
   background?: boolean | null;

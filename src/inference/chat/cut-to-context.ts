@@ -1,0 +1,32 @@
+import type { CallerRequest } from '../dialects/dialect.ts';
+import type { Loss } from '../neutral/loss.ts';
+import type { NeutralRequest } from '../neutral/request.ts';
+import { truncatedInput } from '../neutral/truncate-input.ts';
+import type { EncodeOrder } from './conversation-body.ts';
+
+/** The meaning of a request for one target, its words for that meaning, and the losses. */
+interface Cut {
+  asked: NeutralRequest;
+  request: CallerRequest;
+  cut: readonly Loss[];
+}
+
+/** Without the oldest turns, where the caller allows that and the target's context is too small for all of them. */
+export function cutToContext(
+  request: CallerRequest,
+  asked: NeutralRequest,
+  { dialect, contextWindow }: Pick<EncodeOrder, 'dialect' | 'contextWindow'>,
+): Cut {
+  // Responses have a word for it: a provider that speaks them cuts by itself.
+  if (asked.truncation === undefined || dialect === 'openai-responses') return { asked, request, cut: [] };
+  if (contextWindow == null) return { asked, request, cut: [{ field: 'truncation', why: 'unsupported' }] };
+  const kept = truncatedInput(asked, contextWindow);
+  if (kept === null) return { asked, request, cut: [] };
+  const { wordFor = (field: string) => field } = request;
+  const placeBefore = (_: string, at: string) => `messages[${kept[Number(at)]}]`;
+  return {
+    asked: { ...asked, messages: kept.map((index) => asked.messages[index]!) },
+    request: { ...request, wordFor: (field) => wordFor(field.replace(/^messages\[(\d+)\]/, placeBefore)) },
+    cut: [{ field: 'input', why: 'narrowed' }],
+  };
+}
