@@ -38,11 +38,9 @@ export function sessionCallOf(
   { clock }: RealtimeServices,
   exchange: Exchange,
   call: ModelCall,
-  asked: AskedSession,
-): SessionCall {
+): Omit<SessionCall, keyof AskedSession> {
   const nowMs = () => clock.wallMs();
   return {
-    ...asked,
     call,
     ending: exchange.ending,
     errorEvent(failure) {
@@ -55,5 +53,4 @@ export function sessionCallOf(
   };
 }
 
-export const transcriptionOnly = "Sessions that only transcribe are not served here. Use type 'realtime'.";
-const noModel = invalid('model', 'The request does not name a model. Add ?model=MODEL to the address.');
+export const noModel = invalid('model', 'The request does not name a model. Add ?model=MODEL to the address.');

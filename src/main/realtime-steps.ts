@@ -39,13 +39,14 @@ export function createRealtimeSteps(services: Services): CascadeSteps {
   }
 
   return {
-    async transcribe(order, model, wav) {
+    async transcribe(order, model, wav, hints) {
       const file = await services.spool.place(order.call.principal.account);
       try {
         await file.fill(Readable.from([wav]));
         const fields = [
           { name: 'model', value: model },
           { name: 'response_format', value: 'json' },
+          ...Object.entries(hints).map(([name, value]) => ({ name, value })),
         ];
         const form = { fields, files: [{ name: 'file', fileName: 'speech.wav', file }] };
         const { outcome } = await run(order, new KeptAnswer(), (call) => serve(services, transcription, call, form));

@@ -105,7 +105,12 @@ test('a wrong request for a client secret names the field', async () => {
   const cases: [JsonObject, RegExp, number][] = [
     [{}, /session must be an object/, 400],
     [{ session: { type: 'realtime' } }, /session\.model must name a model/, 400],
-    [{ session: { type: 'transcription', model: 'voice' } }, /only transcribe/, 400],
+    [
+      { session: { type: 'transcription', model: 'voice' } },
+      /audio\.input\.transcription\.model must name a model/,
+      400,
+    ],
+    [{ session: { type: 'translation', model: 'voice' } }, /must be 'realtime' or 'transcription'/, 400],
     [{ session: { model: 'nobody' } }, /does not exist/, 404],
     [{ session: { model: 'voice' }, expires_after: { seconds: 1 } }, /from 10 to 7200/, 400],
     [

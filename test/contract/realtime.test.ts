@@ -211,7 +211,8 @@ test('what cannot be a session is refused before the upgrade, as any other reque
     /No provider of the model 'mute' holds such realtime sessions/,
   );
   assert.match((await refused({ query: 'call_id=rtc_1' })).message, /cannot be joined/);
-  assert.match((await refused({ query: 'intent=transcription' })).message, /audio\/transcriptions/);
+  assert.match((await refused({ query: 'intent=translation' })).message, /intent must be 'transcription'/);
+  assert.match((await refused({ query: 'intent=transcription&model=voice' })).message, /does not transcribe/);
   const plain = await gateway.fetch('/v1/realtime?model=voice');
   assert.deepEqual([plain.status, plain.headers.get('upgrade')], [426, 'websocket']);
   await plain.text();

@@ -51,7 +51,7 @@ export const realtimeUsage = {
 
 /**
  * OpenAI's realtime API as its reference says (https://platform.openai.com/docs/api-reference/realtime): it answers
- * events as a model would that says `Hello.` and a little sound.
+ * events as a model would that says `Hello.` and a little sound, or hears three seconds that say so.
  */
 export async function startRealtime(t: { after(close: () => void): void }): Promise<RealtimeUpstream> {
   const server = createServer(async (request, response) => {
@@ -126,7 +126,11 @@ function speak(upstream: RealtimeUpstream, session: RealtimeSession): void {
     });
     running = null;
   };
-  send('session.created', { session: { type: 'realtime', id: 'sess_1', object: 'realtime.session' } });
+  const isTranscription = session.path.includes('intent=transcription');
+  const told = isTranscription
+    ? { type: 'transcription', id: 'sess_1', object: 'realtime.transcription_session' }
+    : { type: 'realtime', id: 'sess_1', object: 'realtime.session' };
+  send('session.created', { session: told });
   session.socket.on('message', (data) => {
     const event = JSON.parse(String(data)) as JsonObject & { type: string };
     session.events.push(event);
@@ -135,6 +139,16 @@ function speak(upstream: RealtimeUpstream, session: RealtimeSession): void {
         return send('session.updated', { session: event.session! });
       case 'conversation.item.create':
         return send('conversation.item.done', { item: event.item! });
+      case 'input_audio_buffer.commit': {
+        count += 1;
+        const item_id = `item_${count}`;
+        send('input_audio_buffer.committed', { previous_item_id: null, item_id });
+        if (!isTranscription || upstream.answers === 'begun') return;
+        const type = 'conversation.item.input_audio_transcription';
+        const place = { item_id, content_index: 0 };
+        send(`${type}.delta`, { ...place, delta: 'Hel' });
+        return send(`${type}.completed`, { ...place, transcript: 'Hello.', usage: { type: 'duration', seconds: 3 } });
+      }
       case 'response.cancel':
         if (running !== null) done('cancelled');
         return;

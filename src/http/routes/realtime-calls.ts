@@ -12,7 +12,7 @@ import type { Exchange, Route } from '../exchange.ts';
 import { modelCallOf } from '../model-call.ts';
 import { readBody } from '../read-body.ts';
 import { readMultipart } from '../read-multipart.ts';
-import { askedOf, sessionCallOf, transcriptionOnly } from '../realtime-call.ts';
+import { askedOf, sessionCallOf } from '../realtime-call.ts';
 
 export interface CallsParts {
   services: RealtimeServices & { spool: Spool };
@@ -65,7 +65,7 @@ async function answer(parts: CallsParts, exchange: Exchange): Promise<void> {
   if (model !== null && typeof model !== 'string') return refused(invalid('session.model', 'model must be a string.'));
   const asked = askedOf(secrets, request.headers, model, settings);
   if ('kind' in asked) return refused(asked);
-  await placeCall(services, { ...sessionCallOf(services, exchange, call, asked), sdp: offer.sdp });
+  await placeCall(services, { ...sessionCallOf(services, exchange, call), ...asked, sdp: offer.sdp });
 }
 
 interface Offer {
@@ -109,7 +109,8 @@ function offerOf(sdp: string, session: string | null): Offer | Failure {
   const parsed = parseBody(Buffer.from(session));
   if (!parsed.ok) return invalid('session', `session must be a JSON object. ${factsOf(parsed.failure, 0).message}`);
   const { body } = parsed.value;
-  // The provider counts no response in a session of another type.
-  if ((body.type ?? 'realtime') !== 'realtime') return invalid('session.type', transcriptionOnly);
+  if ((body.type ?? 'realtime') !== 'realtime') return invalid('session.type', conversationsOnly);
   return { sdp, session: body };
 }
+
+const conversationsOnly = "A call over WebRTC needs the type 'realtime'. Transcriptions are served over a WebSocket.";

@@ -1,6 +1,7 @@
 import type { ClientSecrets } from '../../auth/client-secrets.ts';
 import type { JsonSchema } from '../../inference/dialects/described-check.ts';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { transcriptionModelIn } from '../../inference/dialects/realtime/session-settings.ts';
 import type { RealtimeServices } from '../../inference/realtime/services.ts';
 import { parseBody } from '../../inference/spine/parse-body.ts';
 import { refuse } from '../../inference/spine/sink.ts';
@@ -9,7 +10,6 @@ import { randomBase62 } from '../../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
-import { transcriptionOnly } from '../realtime-call.ts';
 import { writeJson } from '../write-json.ts';
 
 interface SecretsParts {
@@ -62,8 +62,10 @@ function presentSchema(): JsonSchema {
       session: {
         type: 'object',
         description: 'Settings of the sessions, as in session.update.',
-        required: ['model'],
-        properties: { type: { type: 'string', enum: ['realtime'] }, model: modelSchema },
+        properties: {
+          type: { type: 'string', enum: ['realtime', 'transcription'], default: 'realtime' },
+          model: { ...modelSchema, description: 'The model of the sessions. Transcriptions name theirs in `audio`.' },
+        },
       },
     },
   };
@@ -124,10 +126,14 @@ function readRequest(raw: Buffer, form: 'present' | 'older'): SecretRequest | Fa
   const settings = form === 'present' ? inner : rest;
   const place = form === 'present' ? 'session.' : '';
   if (!isObject(settings)) return invalid('session', 'session must be an object that names a model.');
-  const { model, type = 'realtime', ...others } = settings;
-  if (typeof model !== 'string' || model === '') return invalid(`${place}model`, `${place}model must name a model.`);
-  if (type !== 'realtime') {
-    return invalid(`${place}type`, transcriptionOnly);
+  const { model: talks, type = 'realtime', ...others } = settings;
+  if (type !== 'realtime' && type !== 'transcription') {
+    return invalid(`${place}type`, `${place}type must be 'realtime' or 'transcription'.`);
+  }
+  const model = type === 'realtime' ? talks : transcriptionModelIn(settings);
+  if (typeof model !== 'string' || model === '') {
+    const path = `${place}${type === 'realtime' ? 'model' : 'audio.input.transcription.model'}`;
+    return invalid(path, `${path} must name a model.`);
   }
   return { model, session: form === 'present' ? { type, ...others } : others, lifeS };
 }

@@ -1,12 +1,14 @@
 import type { ClientSecrets } from '../../auth/client-secrets.ts';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import { openSession } from '../../inference/realtime/open-session.ts';
+import { openTranscription } from '../../inference/realtime/open-transcription.ts';
 import type { RealtimeServices } from '../../inference/realtime/services.ts';
-import { refuse } from '../../inference/spine/sink.ts';
+import { SocketEnd } from '../../inference/realtime/socket-end.ts';
+import { type HeaderList, refuse } from '../../inference/spine/sink.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { modelCallOf } from '../model-call.ts';
-import { askedOf, sessionCallOf } from '../realtime-call.ts';
+import { askedOf, noModel, sessionCallOf } from '../realtime-call.ts';
 import { acceptWebSocket, handshakeFault, protocolsOf, withProtocolKey } from '../web-socket.ts';
 import { type CallsParts, callsRoute } from './realtime-calls.ts';
 import { clientSecretRoutes } from './realtime-secrets.ts';
@@ -47,14 +49,22 @@ async function answer({ services, secrets }: RealtimeParts, exchange: Exchange):
   // Azure's SDKs name a deployment.
   const named = query.get('model') ?? query.get('deployment');
   const asked = askedOf(secrets, withProtocolKey(request.headers), named, null);
-  if ('kind' in asked) return refused(asked);
+  const isTranscription = query.has('intent');
+  const isUnnamed = isTranscription && asked === noModel;
+  if ('kind' in asked && !isUnnamed) return refused(asked);
   // SDKs in browsers ask for the older events by a subprotocol.
   const isBeta = protocolsOf(request.headers).includes('openai-beta.realtime-v1');
   const callerHeaders = isBeta ? { ...call.callerHeaders, 'openai-beta': 'realtime=v1' } : call.callerHeaders;
-  await openSession(services, {
-    ...sessionCallOf(services, exchange, { ...call, callerHeaders }, asked),
-    accept: (headers, messageBytesMax) => acceptWebSocket(exchange, { headers, messageBytesMax }),
-  });
+  const opened = {
+    ...sessionCallOf(services, exchange, { ...call, callerHeaders }),
+    async accept(headers: HeaderList, messageBytesMax: number) {
+      const socket = await acceptWebSocket(exchange, { headers, messageBytesMax });
+      return socket === null ? null : new SocketEnd(socket);
+    },
+  };
+  if ('kind' in asked) return openTranscription(services, opened);
+  const kind = isTranscription || asked.settings?.type === 'transcription' ? 'transcription' : 'realtime';
+  await openSession(services, { ...opened, ...asked, kind, created: 'untold' });
 }
 
 const plainRequest: Failure = {
@@ -66,8 +76,7 @@ const plainRequest: Failure = {
 function unservedIn(query: URLSearchParams): Failure | null {
   if (query.has('call_id'))
     return invalid('call_id', 'A session that runs already cannot be joined here. Name a model.');
-  if (query.has('intent')) {
-    return invalid('intent', 'Sessions that only transcribe are not served here. Use /v1/audio/transcriptions.');
-  }
+  const intent = query.get('intent');
+  if (intent !== null && intent !== 'transcription') return invalid('intent', "intent must be 'transcription'.");
   return null;
 }

@@ -110,6 +110,8 @@ export interface RealtimeFacts {
   pathOf(model: string, options: { apiVersion: string | null }): PathAt;
   /** The model as the setup names it, below the path of the base URL. Default: its id. */
   resourceOf?: (model: string, basePath: string) => string;
+  /** Path and query of a session that only transcribes, whose model is named within; absent: it holds none. */
+  transcriptions?: string;
   /** Where it takes offers of WebRTC; absent: nowhere. Its sessions are joined below `socket`. */
   calls?: { path: string; socket: string };
 }

@@ -9,8 +9,8 @@ import { soundWriter } from './session-sound.ts';
 export interface AnswerParts {
   steps: CascadeSteps;
   call: ModelCall;
-  /** The chat model, as the caller names it, and those that hear and speak. */
-  models: { chat: string; transcription: string; speech: string; voice: string };
+  /** The chat model, as the caller names it, and the one that speaks. */
+  models: { chat: string; speech: string; voice: string };
 }
 
 /** A piece of speech ends with a sentence of so many characters at least. */

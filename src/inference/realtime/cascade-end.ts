@@ -3,7 +3,13 @@ import { isObject, type JsonObject, wordsOf } from '../../kernel/json.ts';
 import { wavHeader } from '../audio/wav.ts';
 import { eventIn, type Frame, type RealtimeEvent } from '../dialects/realtime/events.ts';
 import { type EventForm, EventWriter, ResponseWriter } from '../dialects/realtime/response-writer.ts';
-import { firstSettings, type SessionSettings, shownSession, updated } from '../dialects/realtime/session-settings.ts';
+import {
+  firstSettings,
+  type SessionSettings,
+  shownSession,
+  shownTranscriptions,
+  updated,
+} from '../dialects/realtime/session-settings.ts';
 import type { Pace } from '../spine/sink.ts';
 import { type AnswerParts, CascadeAnswer } from './cascade-answer.ts';
 import { CascadeConversation, textOf } from './cascade-conversation.ts';
@@ -11,8 +17,12 @@ import { soundReader } from './session-sound.ts';
 import type { EndListener, SessionEnd } from './socket-end.ts';
 import { type Heard, SpeechDetector, sampleRateHz } from './speech-detector.ts';
 
-export interface CascadeParts extends AnswerParts {
+export interface CascadeParts extends Pick<AnswerParts, 'steps' | 'call'> {
   id: string;
+  /** The model that hears, as the caller names it. */
+  transcription: string;
+  /** Those that answer; null: what is heard is written down alone. */
+  answers: AnswerParts['models'] | null;
   form: EventForm;
   errorEvent(failure: Failure): RealtimeEvent;
 }
@@ -117,6 +127,7 @@ export class CascadeEnd implements SessionEnd {
       case 'conversation.item.truncate':
         return this.#events.truncated(event);
       case 'response.create': {
+        if (this.#parts.answers === null) return this.#events.notTaken(event);
         const { response } = event;
         const more = isObject(response) && typeof response.instructions === 'string' ? response.instructions : null;
         return this.#after(() => this.#respond(more));
@@ -172,10 +183,11 @@ export class CascadeEnd implements SessionEnd {
   #heard(sound: Buffer, itemId: string, then: 'responds' | 'waits'): void {
     this.#events.write('input_audio_buffer.committed', { previous_item_id: null, item_id: itemId });
     this.#after(async () => {
-      const { steps, call, models } = this.#parts;
+      const { steps, call, transcription, answers } = this.#parts;
       const wav = Buffer.concat([wavHeader({ rateHz: sampleRateHz, channels: 1 }, sound.length), sound]);
-      const words = await steps.transcribe({ call, signal: this.#left.signal }, models.transcription, wav);
-      if (typeof words !== 'string') return this.#failed(words);
+      const { hints } = this.#settings;
+      const words = await steps.transcribe({ call, signal: this.#left.signal }, transcription, wav, hints);
+      if (typeof words !== 'string') return this.#unheard(itemId, words);
       const content = [{ type: 'input_audio', transcript: words }];
       this.#events.item({
         id: itemId,
@@ -185,18 +197,31 @@ export class CascadeEnd implements SessionEnd {
         status: 'completed',
         content,
       });
-      if (this.#settings.transcribes) {
-        const told = { item_id: itemId, content_index: 0, transcript: words };
+      if (this.#settings.transcribes || answers === null) {
+        const usage = { type: 'duration', seconds: sound.length / (sampleRateHz * 2) };
+        const told = { item_id: itemId, content_index: 0, transcript: words, usage };
         this.#events.write('conversation.item.input_audio_transcription.completed', told);
       }
-      if (words.trim() === '') return;
+      if (words.trim() === '' || answers === null) return;
       this.#conversation.say({ role: 'user', content: words });
       if (then === 'responds') await this.#respond(null);
     });
   }
 
+  /** Of a session that only transcribes the caller hears which item it was. */
+  #unheard(item_id: string, failure: Failure): void {
+    if (this.#parts.answers === null && !this.#left.signal.aborted) {
+      const { error } = this.#parts.errorEvent(failure);
+      const told = { item_id, content_index: 0, error: error! };
+      this.#events.write('conversation.item.input_audio_transcription.failed', told);
+      if (!endsSession.has(failure.kind)) return;
+    }
+    this.#failed(failure);
+  }
+
   #createItem(event: RealtimeEvent): void {
     const item = isObject(event.item) ? event.item : {};
+    if (this.#parts.answers === null) return this.#events.notTaken(event);
     if (item.type === 'function_call_output') {
       this.#conversation.say({
         role: 'tool',
@@ -226,13 +251,14 @@ export class CascadeEnd implements SessionEnd {
   }
 
   async #respond(instructions: string | null): Promise<void> {
-    if (this.#left.signal.aborted) return;
+    const { steps, call, answers: models } = this.#parts;
+    if (this.#left.signal.aborted || models === null) return;
     const stop = new AbortController();
     const answering: Answering = { stop, reason: 'turn_detected' };
     this.#answering = answering;
     const response = new ResponseWriter(this.#events, this.#settings.output);
-    const made = new CascadeAnswer(this.#parts, this.#settings, response, stop.signal);
-    const failure = await made.make(this.#conversation.request(this.#parts.models.chat, this.#settings, instructions));
+    const made = new CascadeAnswer({ steps, call, models }, this.#settings, response, stop.signal);
+    const failure = await made.make(this.#conversation.request(models.chat, this.#settings, instructions));
     this.#answering = null;
     if (made.message !== null) this.#conversation.say(made.message);
     const { usage } = made;
@@ -257,7 +283,9 @@ export class CascadeEnd implements SessionEnd {
   }
 
   #shown(): JsonObject {
-    return shownSession(`sess_${this.#parts.id}`, this.#parts.models.chat, this.#settings);
+    const { id, answers, transcription } = this.#parts;
+    if (answers === null) return shownTranscriptions(`sess_${id}`, transcription, this.#settings);
+    return shownSession(`sess_${id}`, answers.chat, this.#settings);
   }
 }
 

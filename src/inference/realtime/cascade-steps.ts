@@ -14,8 +14,13 @@ export interface StepOrder {
  * says why there is no result, or none to its end; an aborted one has none either.
  */
 export interface CascadeSteps {
-  /** The words in a WAV file. */
-  transcribe(order: StepOrder, model: string, wav: Buffer): Promise<string | Failure>;
+  /** The words in a WAV file. `hints`: fields of a transcription's form. */
+  transcribe(
+    order: StepOrder,
+    model: string,
+    wav: Buffer,
+    hints: Readonly<Record<string, string>>,
+  ): Promise<string | Failure>;
   /** A streamed chat completion; `onChunk` gets each of its chunks. Null: it is whole. */
   chat(order: StepOrder, body: JsonObject, onChunk: (chunk: JsonObject) => void): Promise<Failure | null>;
   /** PCM of 24 kHz as it is made. */

@@ -1,27 +1,35 @@
 import type { WebSocket } from 'ws';
+import { type Failure, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 import type { EventForm } from '../dialects/realtime/response-writer.ts';
+import { withTranscriptionModel } from '../dialects/realtime/session-settings.ts';
+import { responseTurns, transcriptionTurns } from '../dialects/realtime/turns.ts';
 import { findVoice, unknownVoices } from '../dialects/speech/voices.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
-import type { Alias } from '../models/model-table.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { pathOf } from '../providers/connection.ts';
-import type { RouteAttempt } from '../routing/route.ts';
+import type { RouteAttempt, RouteCandidate } from '../routing/route.ts';
 import { noDescriptor } from '../spine/attempt.ts';
 import { statusFault, transportFault } from '../spine/attempt-faults.ts';
 import { type HeaderList, refuse } from '../spine/sink.ts';
 import { openWebSocket } from '../transport/web-socket.ts';
-import { CascadeEnd } from './cascade-end.ts';
+import { CascadeEnd, type CascadeParts } from './cascade-end.ts';
 import { GeminiEnd } from './gemini-end.ts';
 import { type HeldSession, holdSession, type SessionCall } from './held-session.ts';
 import type { RealtimeServices } from './services.ts';
 import { runSession } from './session.ts';
 import { type SessionEnd, SocketEnd } from './socket-end.ts';
+import { TranscriptionEnd, type TranscriptionFacts } from './transcription-end.ts';
 
 export interface SocketCall extends SessionCall {
   /** Makes the caller's connection a WebSocket, paused, with these headers in the answer; null: it has left. */
-  accept(headers: HeaderList, messageBytesMax: number): Promise<WebSocket | null>;
+  accept(headers: HeaderList, messageBytesMax: number): Promise<SocketEnd | null>;
+  /** Whether a model answers, or what the caller says is written down alone. */
+  kind: 'realtime' | 'transcription';
+  /** Whether the caller has its `session.created` already. */
+  created: TranscriptionFacts['created'];
 }
 
 /**
@@ -33,30 +41,43 @@ export async function openSession(services: RealtimeServices, opened: SocketCall
   const { call, settings, ending, errorEvent } = opened;
   const limits = services.snapshot().config.server.realtime;
   const bounds = { idleMs: limits.idle, longestMs: limits.longest };
-  const alias = services.snapshot().models.resolve(opened.model, call.principal);
-  if (!('kind' in alias) && alias.realtime !== undefined) return openCascade(services, opened, alias, alias.realtime);
+  const isTranscription = opened.kind === 'transcription';
+  const cascade = cascadeOf(services, opened);
+  if (cascade !== null) {
+    if ('kind' in cascade) return refuse(call.sink, cascade, call.admitted.headers);
+    return openCascade(services, opened, cascade);
+  }
   const reach = async (attempt: RouteAttempt, to: ConfiguredProvider, signal: AbortSignal) => {
     const { apiVersion, basePath, provider } = to.connection;
-    const path = pathOf(provider.realtime!.pathOf(attempt.target.model, { apiVersion }), basePath);
+    const facts = provider.realtime!;
+    const at = isTranscription ? facts.transcriptions! : facts.pathOf(attempt.target.model, { apiVersion });
+    const path = pathOf(at, basePath);
     return connectAt(services, attempt, to, { path, callerHeaders: call.callerHeaders, signal });
   };
   await holdSession(
     services,
     opened,
-    () => true,
+    ({ transcriptions }) => !isTranscription || transcriptions !== undefined,
     reach,
     async (held) => {
       const { reached, headers, meter } = held;
-      const accepted = await opened.accept(headers, limits.message_limit);
-      if (accepted === null) return reached.socket.terminate();
-      const upstream = upstreamEnd(opened, held);
-      if (settings !== null) upstream.send(JSON.stringify({ type: 'session.update', session: settings }));
-      const caller = new SocketEnd(accepted);
+      const caller = await opened.accept(headers, limits.message_limit);
+      if (caller === null) return reached.socket.terminate();
+      const upstream = isTranscription
+        ? new TranscriptionEnd(new SocketEnd(reached.socket), {
+            model: { asked: opened.model, there: held.attempt.target.model },
+            created: opened.created,
+            errorEvent,
+          })
+        : upstreamEnd(opened, held);
+      const session = isTranscription && opened.created === 'untold' ? named(opened) : settings;
+      if (session !== null) upstream.send(JSON.stringify({ type: 'session.update', session }));
       await runSession({
         clock,
         caller,
         upstream,
         meter: meter(),
+        turns: isTranscription ? transcriptionTurns : responseTurns,
         ...bounds,
         ending,
         known: held.to.connection,
@@ -66,28 +87,62 @@ export async function openSession(services: RealtimeServices, opened: SocketCall
   );
 }
 
-/** The same for a model that holds no sessions: there is nobody to connect, and each step is held by itself. */
-async function openCascade(
-  services: RealtimeServices,
-  opened: SocketCall,
-  { id: chat }: Alias,
-  cascade: NonNullable<Alias['realtime']>,
-): Promise<void> {
-  const { call, settings, ending, errorEvent } = opened;
-  const { config, models } = services.snapshot();
-  const { idle: idleMs, longest: longestMs, message_limit: messageBytesMax } = config.server.realtime;
-  for (const name of [cascade.transcription, cascade.speech]) {
-    const found = models.resolve(name, call.principal);
-    if ('kind' in found) return refuse(call.sink, found, call.admitted.headers);
+/** The models of a cascade. */
+type CascadeModels = Pick<CascadeParts, 'transcription' | 'answers'>;
+
+/** Null: the targets of the model hold the session themselves. */
+function cascadeOf(services: RealtimeServices, { model, kind, call }: SocketCall): CascadeModels | Failure | null {
+  const { models, providers } = services.snapshot();
+  const alias = models.resolve(model, call.principal);
+  if ('kind' in alias) return alias;
+  if (kind === 'transcription') {
+    if (alias.type !== 'transcription') {
+      return invalid('model', `The model '${model}' does not transcribe. Use one of the type 'transcription'.`);
+    }
+    const holds = ({ target }: RouteCandidate) =>
+      providers.get(target.provider)?.connection.provider.realtime?.transcriptions !== undefined;
+    return alias.candidates.some(holds) ? null : { transcription: model, answers: null };
   }
-  const accepted = await opened.accept(call.admitted.headers, messageBytesMax);
-  if (accepted === null) return;
-  const parts = { steps: services.steps, call, id: randomBase62(16), form: formOf(call), errorEvent };
-  const upstream = new CascadeEnd({ ...parts, models: { chat, ...cascade } });
+  if (alias.realtime === undefined) return null;
+  const { transcription, ...spoken } = alias.realtime;
+  for (const name of [transcription, spoken.speech]) {
+    const found = models.resolve(name, call.principal);
+    if ('kind' in found) return found;
+  }
+  return { transcription, answers: { chat: alias.id, ...spoken } };
+}
+
+/** A session for a model that holds none: there is nobody to connect, and each step is held by itself. */
+async function openCascade(services: RealtimeServices, opened: SocketCall, cascade: CascadeModels): Promise<void> {
+  const { call, settings, ending, errorEvent } = opened;
+  const { idle: idleMs, longest: longestMs, message_limit } = services.snapshot().config.server.realtime;
+  const caller = await opened.accept(call.admitted.headers, message_limit);
+  if (caller === null) return;
+  const end = new CascadeEnd({
+    ...cascade,
+    steps: services.steps,
+    call,
+    id: randomBase62(16),
+    form: formOf(call),
+    errorEvent,
+  });
+  const upstream =
+    opened.kind === 'realtime'
+      ? end
+      : new TranscriptionEnd(end, {
+          model: { asked: opened.model, there: cascade.transcription },
+          created: opened.created,
+          errorEvent,
+        });
   if (settings !== null) upstream.send(JSON.stringify({ type: 'session.update', session: settings }));
-  const caller = new SocketEnd(accepted);
   const { clock } = services;
-  await runSession({ clock, caller, upstream, meter: null, idleMs, longestMs, ending, errorEvent });
+  const turns = responseTurns;
+  await runSession({ clock, caller, upstream, meter: null, turns, idleMs, longestMs, ending, errorEvent });
+}
+
+/** The settings of a transcription with its model, which the provider is to be told. */
+function named({ settings, model }: SocketCall): JsonObject {
+  return withTranscriptionModel({ type: 'transcription', ...settings }, model);
 }
 
 function formOf({ callerHeaders }: SessionCall['call']): EventForm {

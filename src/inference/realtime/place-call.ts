@@ -3,6 +3,7 @@ import { setTimeout as rest } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
 import type { JsonObject } from '../../kernel/json.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
+import { responseTurns } from '../dialects/realtime/turns.ts';
 import { fieldPart, formEnd, formType } from '../dialects/transcription/form-body.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
@@ -61,7 +62,18 @@ export async function placeCall(services: RealtimeServices, offered: OfferedCall
         const upstream = new SocketEnd(socket);
         const meter = held.meter();
         const caller = new AbsentEnd();
-        await runSession({ clock: services.clock, caller, upstream, meter, idleMs, longestMs, ending, errorEvent });
+        const turns = responseTurns;
+        await runSession({
+          clock: services.clock,
+          caller,
+          upstream,
+          meter,
+          turns,
+          idleMs,
+          longestMs,
+          ending,
+          errorEvent,
+        });
       } finally {
         ending.remove(watching);
         // Nobody would pay for what is said in it. A call that is over already is unknown there.

@@ -2,7 +2,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { relayBegins } from '../../kernel/old-generation.ts';
 import { eventIn, type Frame, mayBe, type RealtimeEvent } from '../dialects/realtime/events.ts';
-import { realtimeUsage } from '../dialects/realtime/usage.ts';
+import type { TurnEvents } from '../dialects/realtime/turns.ts';
 import { type ScrubKnown, scrub, withoutKnown } from '../providers/scrub.ts';
 import type { SessionEnd } from './socket-end.ts';
 import type { TurnMeter } from './turn-meter.ts';
@@ -49,6 +49,8 @@ export interface SessionParts {
   upstream: SessionEnd;
   /** Null: whoever answers has each of its calls metered. */
   meter: TurnMeter | null;
+  /** What is metered. */
+  turns: TurnEvents;
   idleMs: number;
   longestMs: number;
   ending: Ending;
@@ -99,15 +101,16 @@ class Session implements LongWork {
 
   begin(): void {
     const { caller, upstream, ending } = this.#parts;
-    caller.listen({
-      frame: (frame, binary) => this.#guarded(() => this.#fromCaller(frame, binary)),
-      drained: () => upstream.resume(),
-      closed: (code, reason) => this.#callerClosed(code, reason),
-    });
+    // First: what the caller has said already is answered at once.
     upstream.listen({
       frame: (frame, binary) => this.#guarded(() => this.#fromUpstream(frame, binary)),
       drained: () => this.#resumeCaller(),
       closed: (code, reason) => this.#upstreamClosed(code, reason),
+    });
+    caller.listen({
+      frame: (frame, binary) => this.#guarded(() => this.#fromCaller(frame, binary)),
+      drained: () => upstream.resume(),
+      closed: (code, reason) => this.#callerClosed(code, reason),
     });
     ending.add(this);
   }
@@ -119,8 +122,8 @@ class Session implements LongWork {
       this.#waiting.push({ frame, binary });
       return;
     }
-    const { meter, caller, upstream } = this.#parts;
-    if (meter !== null && mayBe(frame, 'response.create') && eventIn(frame)?.type === 'response.create') {
+    const { meter, turns, caller, upstream } = this.#parts;
+    if (meter !== null && mayBe(frame, turns.asks) && eventIn(frame)?.type === turns.asks) {
       const reserving = meter.asked();
       if (reserving !== null) return this.#wait(reserving, frame, binary);
     }
@@ -164,12 +167,13 @@ class Session implements LongWork {
     return withoutKnown(frame.toString(), known);
   }
 
-  /** Whether a response ends with this frame. */
+  /** Whether a turn ends with this frame. */
   #watch(frame: Frame): boolean {
-    if (mayBe(frame, 'response.done')) return this.#done(eventIn(frame));
-    if (mayBe(frame, 'response.created')) {
+    const { turns } = this.#parts;
+    if (turns.ends.some((type) => mayBe(frame, type))) return this.#done(eventIn(frame));
+    if (mayBe(frame, turns.begins)) {
       const event = eventIn(frame);
-      const id = event?.type === 'response.created' ? idIn(event) : null;
+      const id = event?.type === turns.begins ? turns.idIn(event) : null;
       if (id !== null) this.#begun(id);
     } else if (this.#silent.size > 0 && frame.includes('.delta"')) {
       for (const id of this.#silent) this.#parts.meter?.content(id);
@@ -187,14 +191,13 @@ class Session implements LongWork {
   }
 
   #done(event: RealtimeEvent | null): boolean {
-    if (event?.type !== 'response.done') return false;
-    const id = idIn(event);
+    const { turns, meter } = this.#parts;
+    if (event === null || !turns.ends.includes(event.type)) return false;
+    const id = turns.idIn(event);
     if (id === null) return false;
     this.#active.delete(id);
     this.#silent.delete(id);
-    const { usage, status } = event.response as { usage?: never; status?: unknown };
-    const told = { usage: realtimeUsage(usage), status: typeof status === 'string' ? status : 'completed' };
-    this.#parts.meter?.done(id, told);
+    meter?.done(id, turns.endIn(event));
     return true;
   }
 
@@ -264,10 +267,13 @@ class Session implements LongWork {
   #endUpstream(code: number, reason: string): void {
     if (!this.#open.upstream || this.#upstreamClose !== null) return;
     this.#upstreamClose = { code, reason };
-    const { upstream, meter } = this.#parts;
+    const { upstream, meter, turns } = this.#parts;
     upstream.resume();
     if (this.#active.size === 0 || meter === null) return this.#closeUpstream();
-    for (const id of this.#active) upstream.send(JSON.stringify({ type: 'response.cancel', response_id: id }));
+    for (const id of this.#active) {
+      const cancel = turns.cancel(id);
+      if (cancel !== null) upstream.send(JSON.stringify(cancel));
+    }
     this.#lastWord = setTimeout(() => this.#closeUpstream(), lastWordMs);
   }
 
@@ -300,9 +306,4 @@ class Session implements LongWork {
     this.#relayEnds();
     this.#ended();
   }
-}
-
-function idIn({ response }: RealtimeEvent): string | null {
-  const id = (response as { id?: unknown } | undefined)?.id;
-  return typeof id === 'string' ? id : null;
 }

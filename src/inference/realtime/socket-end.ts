@@ -40,6 +40,8 @@ export class SocketEnd implements SessionEnd {
   readonly #socket: WebSocket;
   readonly #ping: NodeJS.Timeout;
   #listener: EndListener | null = null;
+  /** For the next listener: frames of a piece that was read already, and a close. */
+  #early: ((listener: EndListener) => void)[] = [];
   #stall: NodeJS.Timeout | null = null;
   #answered = true;
 
@@ -54,18 +56,32 @@ export class SocketEnd implements SessionEnd {
     socket.on('error', () => undefined);
     socket.on('message', (data, binary) => {
       this.#answered = true;
-      this.#listener?.frame(data as Buffer, binary);
+      this.#heard(data as Buffer, binary);
     });
     socket.on('close', (code, reason) => {
       clearInterval(this.#ping);
       if (this.#stall !== null) clearTimeout(this.#stall);
-      this.#listener?.closed(code, reason.toString());
+      if (this.#listener === null) this.#early.push((next) => next.closed(code, reason.toString()));
+      else this.#listener.closed(code, reason.toString());
     });
   }
 
   listen(listener: EndListener): void {
     this.#listener = listener;
+    for (const tell of this.#early.splice(0)) tell(listener);
     this.#socket.resume();
+  }
+
+  /** Nobody listens until the next `listen`, which hears this frame again, and everything after it. */
+  leaveAt(frame: Frame, binary: boolean): void {
+    this.#socket.pause();
+    this.#listener = null;
+    this.#heard(frame, binary);
+  }
+
+  #heard(frame: Frame, binary: boolean): void {
+    if (this.#listener === null) this.#early.push((next) => next.frame(frame, binary));
+    else this.#listener.frame(frame, binary);
   }
 
   send(frame: Frame, binary = false): Pace {

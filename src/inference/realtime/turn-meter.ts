@@ -2,9 +2,9 @@ import type { Failure } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import type { Claim, Reservation } from '../../metering/admission.ts';
 import { costMilliOf } from '../../metering/quota.ts';
+import type { TurnEnd } from '../dialects/realtime/turns.ts';
 import type { Alias } from '../models/model-table.ts';
 import { usdOf } from '../neutral/price.ts';
-import type { Usage } from '../neutral/usage.ts';
 import type { AttemptRecord, RouteAttempt } from '../routing/route.ts';
 import { newProgress } from '../spine/job.ts';
 import type { ModelCall } from '../spine/model-call.ts';
@@ -29,14 +29,6 @@ interface Turn {
   /** Monotonic. */
   startedMs: number;
   firstTokenMs: number | null;
-}
-
-/** How a response ended. */
-export interface TurnEnd {
-  /** Null: nobody told. */
-  usage: Usage | null;
-  /** As the provider's own word: `completed`, `cancelled`, `failed`, `incomplete`. */
-  status: string;
 }
 
 /** What a request for a realtime response claims of its plan. */

@@ -15,6 +15,8 @@ export interface SessionSettings {
   turns: { by: 'silence'; silenceMs: number | null; prefixMs: number | null; responds: boolean } | { by: 'commit' };
   /** What is heard is to be written down. */
   transcribes: boolean;
+  /** The language that is spoken, and words that may come, for the model that writes it down. */
+  hints: { language?: string; prompt?: string };
   tools: readonly { name: string; description: string | null; parameters: JsonObject }[];
   temperature: number | null;
   maxOutputTokens: number | null;
@@ -27,6 +29,7 @@ export const firstSettings: SessionSettings = {
   voice: null,
   turns: { by: 'silence', silenceMs: null, prefixMs: null, responds: true },
   transcribes: false,
+  hints: {},
   tools: [],
   temperature: null,
   maxOutputTokens: null,
@@ -75,6 +78,7 @@ export function updated(
     voice: typeof voice === 'string' ? voice : before.voice,
     turns: detection === undefined ? before.turns : turnsOf(detection),
     transcribes: transcription === undefined ? before.transcribes : transcription !== null,
+    hints: transcription === undefined ? before.hints : hintsOf(transcription),
     tools: Array.isArray(session.tools) ? session.tools.flatMap(toolOf) : before.tools,
     temperature: typeof session.temperature === 'number' ? session.temperature : before.temperature,
     maxOutputTokens: typeof tokens === 'number' ? tokens : before.maxOutputTokens,
@@ -109,6 +113,35 @@ function formatOf(value: JsonValue): SoundFormat | null {
 
 function shownFormat(format: SoundFormat): JsonObject {
   return { type: `audio/${format}`, ...(format === 'pcm' && { rate: 24_000 }) };
+}
+
+/** A session that only transcribes, likewise; `model` null: none is named yet. */
+export function shownTranscriptions(id: string, model: string | null, { formats, turns }: SessionSettings): JsonObject {
+  const detection = turns.by === 'silence' ? { type: 'server_vad' } : null;
+  const transcription = model === null ? null : { model };
+  const input = { format: shownFormat(formats.input), transcription, turn_detection: detection };
+  return { id, object: 'realtime.transcription_session', type: 'transcription', audio: { input } };
+}
+
+/** The model that an update names for what is heard; null: none. */
+export function transcriptionModelIn(session: JsonValue | undefined): string | null {
+  const { model } = objectOf(objectOf(objectOf(objectOf(session).audio).input).transcription);
+  return typeof model === 'string' && model !== '' ? model : null;
+}
+
+/** The update with the model under this name. */
+export function withTranscriptionModel(session: JsonObject, model: string): JsonObject {
+  const audio = objectOf(session.audio);
+  const input = objectOf(audio.input);
+  return {
+    ...session,
+    audio: { ...audio, input: { ...input, transcription: { ...objectOf(input.transcription), model } } },
+  };
+}
+
+function hintsOf(transcription: JsonValue): SessionSettings['hints'] {
+  const { language, prompt } = objectOf(transcription);
+  return { ...(typeof language === 'string' && { language }), ...(typeof prompt === 'string' && { prompt }) };
 }
 
 function turnsOf(detection: JsonValue): SessionSettings['turns'] {

@@ -78,6 +78,8 @@ export const azureOpenAi = openAiLike({
       isV1(apiVersion)
         ? `/openai/v1/realtime?model=${encodeURIComponent(model)}`
         : `/openai/realtime?api-version=${encodeURIComponent(apiVersion ?? '')}&deployment=${encodeURIComponent(model)}`,
+    // By the v1 API alone, as OpenAI's SDK asks for them.
+    transcriptions: '/openai/v1/realtime?intent=transcription',
     calls: { path: '/openai/v1/realtime/calls', socket: '/openai/v1/realtime' },
   },
   errors: [

@@ -27,5 +27,5 @@ export const culvert = openAiLike({
   videos: openAiVideos,
   speech: { ...openAiSpeech, voiceList: '/audio/voices' },
   transcription: openAiTranscription,
-  realtime: openAiRealtime,
+  realtime: { ...openAiRealtime, transcriptions: '/realtime?intent=transcription' },
 });

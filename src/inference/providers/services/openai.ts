@@ -54,7 +54,8 @@ export const openai = openAiLike({
     fileBytesMax: 25 * 1024 * 1024,
   },
   transcriptionElsewhere: openAiTranscription,
-  realtime: openAiRealtime,
+  // https://platform.openai.com/docs/guides/realtime-transcription
+  realtime: { ...openAiRealtime, transcriptions: '/realtime?intent=transcription' },
   // https://platform.openai.com/docs/guides/batch
   batches: openAiBatches('/chat/completions', '/responses', '/embeddings', '/completions', '/moderations'),
   speechElsewhere: { voices: [unknownVoices], voiceList: '/audio/voices' },

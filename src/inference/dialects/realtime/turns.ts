@@ -1,0 +1,55 @@
+import type { Usage } from '../../neutral/usage.ts';
+import { usageOf } from '../transcription/openai.ts';
+import type { RealtimeEvent } from './events.ts';
+import { realtimeUsage } from './usage.ts';
+
+/** How a turn ended. */
+export interface TurnEnd {
+  /** Null: nobody told. */
+  usage: Usage | null;
+  /** As the provider's own word: `completed`, `cancelled`, `failed`, `incomplete`. */
+  status: string;
+}
+
+/** The events by which what a session is charged for begins and ends. */
+export interface TurnEvents {
+  /** Of the caller's. */
+  asks: string;
+  begins: string;
+  ends: readonly string[];
+  /** In one that begins or ends a turn; null: it has none. */
+  idIn(event: RealtimeEvent): string | null;
+  endIn(event: RealtimeEvent): TurnEnd;
+  /** By which the caller's side stops a turn; null: it ends by itself. */
+  cancel(id: string): RealtimeEvent | null;
+}
+
+/** Responses of a model. */
+export const responseTurns: TurnEvents = {
+  asks: 'response.create',
+  begins: 'response.created',
+  ends: ['response.done'],
+  idIn: ({ response }) => wordIn((response as { id?: unknown } | undefined)?.id),
+  endIn({ response }) {
+    const { usage, status } = response as { usage?: never; status?: unknown };
+    return { usage: realtimeUsage(usage), status: wordIn(status) ?? 'completed' };
+  },
+  cancel: (id) => ({ type: 'response.cancel', response_id: id }),
+};
+
+/** What the caller said until it was silent, or until it committed it: each is written down by itself. */
+export const transcriptionTurns: TurnEvents = {
+  asks: 'input_audio_buffer.commit',
+  begins: 'input_audio_buffer.committed',
+  ends: ['conversation.item.input_audio_transcription.completed', 'conversation.item.input_audio_transcription.failed'],
+  idIn: ({ item_id }) => wordIn(item_id),
+  endIn: ({ type, usage }) => ({
+    usage: usageOf(usage, null),
+    status: type.endsWith('.failed') ? 'failed' : 'completed',
+  }),
+  cancel: () => null,
+};
+
+function wordIn(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
