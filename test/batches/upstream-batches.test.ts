@@ -13,7 +13,7 @@ const shortKey = 'sk-cv-test-key-short';
 const budgetKey = 'sk-cv-test-key-budget';
 const price = { input: 10, output: 20 };
 const using = (url: string) => ({ base_url: `${url}/v1`, api_key: 'k', batches: { upstream: 'always' } });
-const gateway = await startGateway(there, {
+const config = {
   providers: {
     openai: { type: 'openai', ...using(openai.url) },
     mistral: { type: 'mistral', ...using(openai.url), batches: { upstream: 'always', price: '25%' } },
@@ -42,7 +42,9 @@ const gateway = await startGateway(there, {
     { key: shortKey, account: 'short', name: 'test' },
     { key: budgetKey, account: 'budget', name: 'test' },
   ],
-});
+};
+const { openai: _, ...others } = config.providers;
+const gateway = await startGateway(there, config);
 const client = openAi(gateway.url, testKey);
 const claudeClient = anthropic(gateway.url, testKey);
 
@@ -190,6 +192,27 @@ test('a cancelled batch is cancelled there, and keeps what was answered', async 
     assert.equal(askedOf(vendor), 1);
     await assertCost(results, 0.5);
   }
+});
+
+test('a batch that ends before it can be cancelled there keeps all of its answers', async () => {
+  openai.hold();
+  openai.endBeforeCancel();
+  const { id } = await beginBatch(client, named(3));
+  await until(() => openai.batches.length === 1);
+  await client.batches.cancel(id);
+  const { batch, results } = await ended(id);
+  assert.equal(batch.status, 'cancelled');
+  assert.equal(results.length, 3);
+});
+
+test('lines of a provider that is configured no longer are asked elsewhere', async () => {
+  openai.hold();
+  const { id } = await beginBatch(client, named(2));
+  await until(() => openai.batches.length === 1);
+  await gateway.reload({ ...config, models: { chat: { targets: ['own/mock/ok'] } }, providers: others });
+  const { results } = await ended(id);
+  await gateway.reload(config);
+  assert.deepEqual(names(results), ['0', '1']);
 });
 
 test('lines that a provider leaves or refuses are asked one by one, at the usual price', async () => {

@@ -28,6 +28,8 @@ export interface BatchUpstream {
   progress(count: number): Promise<void>;
   /** The next batches get these statuses when they are begun, or fail when their file is looked at. */
   refuse(...how: readonly (number | 'invalid')[]): void;
+  /** Batches end right before they would be cancelled, until `forget`. */
+  endBeforeCancel(): void;
   /** Forgets batches and calls. */
   forget(): void;
   /** The next batch is begun, and its caller never hears of it: `onBegun` is called instead of an answer. */
@@ -56,6 +58,7 @@ export async function startBatches(t: Pick<TestContext, 'after'>): Promise<Batch
   const files = new Map<string, string>();
   const refusals: (number | 'invalid')[] = [];
   let isHeld = false;
+  let endsBeforeCancel = false;
   let swallowed: (() => void) | null = null;
   let made = 0;
   const newId = (prefix: string) => `${prefix}${++made}`;
@@ -176,7 +179,9 @@ export async function startBatches(t: Pick<TestContext, 'after'>): Promise<Batch
       const all = [...batch.results, ...batch.errors, ...unanswered(batch)];
       return void response.writeHead(200).end(all.map((line) => `${JSON.stringify(line)}\n`).join(''));
     }
-    if (action === 'cancel' && batch.state === 'waiting') end(batch, 'cancelled');
+    if (action === 'cancel' && endsBeforeCancel) await run(batch);
+    if (action === 'cancel' && batch.state !== 'waiting') return void json(409, { error: { message: 'it has ended' } });
+    if (action === 'cancel') end(batch, 'cancelled');
     json(200, shown(batch));
   }
 
@@ -225,7 +230,11 @@ export async function startBatches(t: Pick<TestContext, 'after'>): Promise<Batch
     refuse(...how) {
       refusals.push(...how);
     },
+    endBeforeCancel() {
+      endsBeforeCancel = true;
+    },
     forget() {
+      endsBeforeCancel = false;
       batches.length = 0;
       calls.length = 0;
     },

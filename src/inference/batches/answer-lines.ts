@@ -195,8 +195,8 @@ async function givenTo({ run, away }: Work, seq: number, { part }: KnownLine): P
   const body = sealed === null ? null : sealer.open(sealed, resultContext(batch, seq));
   const told = part === null ? null : away.partOf(part);
   if (body === null || told === null) return null;
-  const { target, share, provider } = told.place;
-  return { target, share, batch: `${provider} ${told.upstream}`, body };
+  const { target, credential, share, provider } = told.place;
+  return { target, credential, share, batch: `${provider} ${told.upstream}`, body };
 }
 
 const doubled = invalid('custom_id', 'Another line of this batch has the same custom_id.');

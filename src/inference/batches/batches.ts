@@ -42,8 +42,8 @@ export interface BatchesParts extends BatchParts {
 
 /** Of one tenant, that have not ended. */
 const openMax = 100;
-/** Worked at by one process. */
-const atOnceMax = 64;
+/** Worked at by one process. Most of them wait for a provider's batch, for hours. */
+const atOnceMax = 512;
 const renewIntervalMs = 8_000;
 const lookIntervalMs = 5_000;
 const pruneIntervalMs = 3_600_000;

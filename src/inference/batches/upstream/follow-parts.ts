@@ -24,12 +24,18 @@ export function createFollower(
 
   return async (part) => {
     const client = clientOf(run.upstream, part);
-    if (client === null || part.upstream === null) return false;
+    if (client === null || part.upstream === null) {
+      await kept.giveUp(part, 'it is no longer configured');
+      return true;
+    }
     const { upstream: id, place } = part;
     try {
       if (over.aborted && !cancelled.has(part.id)) {
-        await apiOf(part).cancel(client, id);
-        cancelled.add(part.id);
+        // One that has ended meanwhile refuses it, and is looked at below.
+        const refused = await apiOf(part)
+          .cancel(client, id)
+          .catch((error: unknown) => error);
+        if (!(refused instanceof UpstreamTrouble) || refused.status !== null) cancelled.add(part.id);
       }
       const progress = await apiOf(part).look(client, id);
       told.delete(part.id);

@@ -8,6 +8,8 @@ import { planForAnswer } from './pinned-plan.ts';
 export interface GivenAnswer {
   /** `provider/model`. */
   target: string;
+  /** The one that has what the answer names at the provider. */
+  credential: string;
   /** Part of the usual price. */
   share: number;
   /** The batch there, for the explanation of the request. */
@@ -23,7 +25,7 @@ export function givenAnswers(services: Services): (path: string, given: GivenAns
   const { clock } = services;
   // What the provider's batch answered says nothing of how its other API fares, nor the other way round.
   const health = createHealth({ clock });
-  return (path, { target, share, batch, body }) => {
+  return (path, { batch, body, ...answeredBy }) => {
     const around = (own: Services): Services => ({
       ...own,
       health,
@@ -39,7 +41,7 @@ export function givenAnswers(services: Services): (path: string, given: GivenAns
         ...inner,
         async plan(snapshot, planned, request) {
           const plan = await inner.plan(snapshot, planned, request);
-          return 'kind' in plan ? plan : planForAnswer(plan, target, share);
+          return 'kind' in plan ? plan : planForAnswer(plan, answeredBy);
         },
       }));
       return endpoints.get(path)!(all, call, sent);

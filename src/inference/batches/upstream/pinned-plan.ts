@@ -16,13 +16,20 @@ export function planForBatches<P extends Plan>(plan: P, { providers }: Snapshot)
   const first = firstOf(query.targets);
   const sharesOf = first.map(({ target }) => providers.get(target.provider)?.connection.batches?.priceShare);
   if (isSeveral || first.length === 0 || sharesOf.includes(undefined)) return notThere;
-  return pinned(plan, first, (at) => sharesOf[at]!);
+  return pinned(
+    plan,
+    first.map((candidate, at) => ({ ...candidate, target: batchTarget(candidate.target, null, sharesOf[at]!) })),
+  );
 }
 
-/** The same plan over the target that has answered. */
-export function planForAnswer<P extends Plan>(plan: P, target: string, share: number): P | Failure {
+/** The same plan over the target and the credential that have answered. */
+export function planForAnswer<P extends Plan>(
+  plan: P,
+  { target, credential, share }: { target: string; credential: string; share: number },
+): P | Failure {
   const found = plan.query.targets.find((candidate) => candidate.target.id === target);
-  return found === undefined ? notThere : pinned(plan, [found], () => share);
+  if (!found?.target.credentials.some(({ id }) => id === credential)) return notThere;
+  return pinned(plan, [{ ...found, target: batchTarget(found.target, credential, share) }]);
 }
 
 function firstOf(candidates: readonly RouteCandidate[]): readonly RouteCandidate[] {
@@ -31,28 +38,35 @@ function firstOf(candidates: readonly RouteCandidate[]): readonly RouteCandidate
   return candidates.filter((one) => one.rank === rank && one.target.priority === priority);
 }
 
-function pinned<P extends Plan>(plan: P, candidates: readonly RouteCandidate[], shareOf: (at: number) => number): P {
-  const targets = candidates.map((candidate, at) => ({
-    ...candidate,
-    target: batchTarget(candidate.target, shareOf(at)),
-  }));
+function pinned<P extends Plan>(plan: P, targets: readonly RouteCandidate[]): P {
   return { ...plan, query: { ...plan.query, targets, attemptsMax: 1, hedge: { atMost: 0, after: null } } };
 }
 
-/** As its batch API sees it. Kept, since health knows targets by identity; what it answers there is never streamed. */
-function batchTarget(target: Target, share: number): Target {
-  const { wholeByStream: _, ...whole } = target;
-  const kept = seen.get(target);
-  if (kept?.share === share) return kept.target;
-  const made: Target = {
-    ...whole,
-    stream: false,
-    healthId: `${target.id} (batch)`,
-    price: target.price === null ? null : priceShare(target.price, share),
-    credentials: target.credentials.map((credential) => ({ ...credential, rpm: null })),
-  };
-  seen.set(target, { share, target: made });
-  return made;
+/**
+ * As its batch API sees it, with this credential or with all of them; what it answers there is never streamed. Kept,
+ * since health knows targets by identity.
+ */
+function batchTarget(target: Target, credential: string | null, share: number): Target {
+  const key = `${share} ${credential}`;
+  let made = seen.get(target);
+  if (made === undefined) {
+    made = new Map();
+    seen.set(target, made);
+  }
+  let kept = made.get(key);
+  if (kept === undefined) {
+    const { wholeByStream: _, ...whole } = target;
+    const credentials = target.credentials.filter(({ id }) => credential === null || id === credential);
+    kept = {
+      ...whole,
+      stream: false,
+      healthId: `${target.id} (batch)`,
+      price: target.price === null ? null : priceShare(target.price, share),
+      credentials: credentials.map((one) => ({ ...one, rpm: null })),
+    };
+    made.set(key, kept);
+  }
+  return kept;
 }
 
-const seen = new WeakMap<Target, { share: number; target: Target }>();
+const seen = new WeakMap<Target, Map<string, Target>>();
