@@ -4,9 +4,12 @@ import { NoAnswer, type WholeRequest } from './whole-answer.ts';
 export interface StreamedAnswer {
   status: number;
   headers: UpstreamHeaders;
-  /** Never more in memory than a few chunks of the transport. Rejects with `NoAnswer` when it breaks off. */
+  /** Little more of it than `aheadBytesMax` is in memory. Rejects with `NoAnswer` when it breaks off. */
   content: AsyncGenerator<Buffer, void, undefined>;
 }
+
+/** Read ahead of whoever takes the content. */
+const aheadBytesMax = 1024 * 1024;
 
 /** One exchange whose answer is read as it comes, at the reader's own speed. Rejects with `NoAnswer` only. */
 export function streamedAnswer(
@@ -15,6 +18,7 @@ export function streamedAnswer(
   { connectTimeoutMs, silenceMs }: { connectTimeoutMs: number; silenceMs: number },
 ): Promise<StreamedAnswer> {
   const chunks: Buffer[] = [];
+  let bytes = 0;
   let over: 'no' | 'ended' | NoAnswer = 'no';
   let wake = () => {};
   return new Promise((resolve, reject) => {
@@ -24,7 +28,8 @@ export function streamedAnswer(
         headers: (status, headers) => resolve({ status, headers, content: content() }),
         data(chunk) {
           chunks.push(chunk);
-          call.pause();
+          bytes += chunk.length;
+          if (bytes > aheadBytesMax) call.pause();
           wake();
         },
         ended() {
@@ -42,13 +47,17 @@ export function streamedAnswer(
     async function* content(): AsyncGenerator<Buffer, void, undefined> {
       try {
         for (;;) {
-          while (chunks.length > 0) yield chunks.shift()!;
+          for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) {
+            bytes -= chunk.length;
+            yield chunk;
+          }
           if (over === 'ended') return;
           if (over !== 'no') throw over;
           const more = new Promise<void>((resume) => {
             wake = resume;
           });
-          call.resume();
+          // Not from within what the transport tells: a resumed parser would tell the next chunk inside of this one.
+          setImmediate(() => call.resume());
           await more;
         }
       } finally {
