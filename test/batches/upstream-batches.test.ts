@@ -18,11 +18,15 @@ const config = {
     openai: { type: 'openai', ...using(openai.url) },
     mistral: { type: 'mistral', ...using(openai.url), batches: { upstream: 'always', price: '25%' } },
     claude: { type: 'anthropic', ...using(claude.url) },
+    azure: { type: 'azure-openai', ...using(openai.url), base_url: openai.url },
+    dated: { type: 'azure-openai', ...using(openai.url), base_url: openai.url, api_version: '2024-10-21' },
     own: { type: 'openai', base_url: `${openai.url}/v1`, api_key: 'k' },
   },
   models: {
     chat: { targets: [{ provider: 'openai', model: 'mock/ok', price }] },
     mistral: { targets: [{ provider: 'mistral', model: 'mock/ok', price }] },
+    azure: { targets: [{ provider: 'azure', model: 'mock/ok', price }] },
+    dated: { targets: [{ provider: 'dated', model: 'mock/ok', price }] },
     claude: { targets: [{ provider: 'claude', model: 'mock/ok', price }] },
     refusing: { targets: [{ provider: 'openai', model: 'mock/status=400', price }] },
     either: { targets: ['openai/mock/ok', 'own/mock/ok'] },
@@ -141,6 +145,18 @@ test('a batch job of Mistral, at a price that the operator knows', async () => {
   assert.deepEqual(names(results), ['0', '1']);
   assert.equal(openai.batches[0]!.api, 'mistral');
   await assertCost(results, 0.25);
+});
+
+test('a batch of Azure names its deployment in the body, whatever the version of the API', async () => {
+  for (const model of ['azure', 'dated']) {
+    const { id } = await beginBatch(client, named(2, { model }));
+    const { results } = await ended(id);
+    assert.deepEqual(names(results), ['0', '1']);
+    await assertCost(results, 0.5);
+    const [{ body, url }] = openai.batches[0]!.lines as unknown as [{ body: JsonObject; url: string }];
+    assert.deepEqual([url, body.model], ['/v1/chat/completions', 'mock/ok']);
+    openai.forget();
+  }
 });
 
 test('lines whose models run elsewhere are asked beside those that go to a batch', async () => {

@@ -120,7 +120,7 @@ export async function startBatches(t: Pick<TestContext, 'after'>): Promise<Batch
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url!, 'http://mock');
     const { method = '' } = request;
-    const path = url.pathname.replace(/^\/v1/, '');
+    const path = url.pathname.replace(/^(\/openai)?\/v1/, '');
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString('utf8');

@@ -1,7 +1,14 @@
 import { isObject } from '../../../kernel/json.ts';
 import { azurePath, isV1 } from '../azure-path.ts';
 import { imagesOfAzure } from '../image-models.ts';
-import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription, openAiVideos } from '../openai-like.ts';
+import {
+  openAiBatches,
+  openAiEmbeddings,
+  openAiLike,
+  openAiSpeech,
+  openAiTranscription,
+  openAiVideos,
+} from '../openai-like.ts';
 import type { DiscoveredModel } from '../provider.ts';
 import { readModelList } from '../read-model-list.ts';
 
@@ -70,6 +77,15 @@ export const azureOpenAi = openAiLike({
     ...openAiVideos,
     pathOf: (model, { apiVersion }) =>
       azurePath(model, '/videos', { apiVersion: isV1(apiVersion) ? apiVersion : null }),
+  },
+  // https://learn.microsoft.com/azure/foundry/openai/how-to/batch: by the v1 API, for deployments that are made for batches.
+  batches: {
+    ...openAiBatches(),
+    root: '/openai/v1',
+    urlOf(path) {
+      const [, end] = /^\/openai\/(?:v1|deployments\/[^/]+)(\/chat\/completions|\/responses)$/.exec(path) ?? [];
+      return end === undefined ? null : `/v1${end}`;
+    },
   },
   // https://learn.microsoft.com/azure/ai-foundry/openai/how-to/realtime-audio-websockets
   realtime: {
