@@ -29,6 +29,8 @@ async function open(
   t.after(() => upstream.close());
   const { url } = await startAws(t, upstream, sageMaker(pieceBytes));
   const gateway = await gatewayOver(t, url);
+  await gateway.modelsKnown;
+  upstream.clear();
   return { gateway, upstream, openai: new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: testKey, maxRetries: 0 }) };
 }
 
@@ -135,4 +137,45 @@ test('an endpoint that is not there, and an exception inside a stream, are the f
 test('a key is refused: SageMaker knows signatures alone', async (t) => {
   const config = { providers: { own: { type: 'sagemaker', region: 'eu-west-1', api_key: 'k' } } };
   await assert.rejects(startGateway(t, config), /providers\.own\.api_key: type sagemaker takes no key/);
+});
+
+test('endpoints in service are discovered by a signed request, and called by their names', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const asked: { target: unknown; body: JsonObject }[] = [];
+  const status = { EndpointStatus: 'InService' };
+  const behind = createServer(async (request, response) => {
+    const pieces: Buffer[] = [];
+    for await (const piece of request) pieces.push(piece as Buffer);
+    const body = Buffer.concat(pieces);
+    if (request.url !== '/') {
+      const onward = await fetch(upstream.url + request.url, { method: 'POST', body });
+      return response.writeHead(onward.status, Object.fromEntries(onward.headers)).end(await onward.text());
+    }
+    asked.push({ target: request.headers['x-amz-target'], body: JSON.parse(body.toString()) as JsonObject });
+    const Endpoints = [
+      { EndpointName: 'mock-listed', ...status },
+      { EndpointName: 'mock-failed', EndpointStatus: 'Failed' },
+      { EndpointName: '../mock', ...status },
+    ];
+    return response.writeHead(200, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify({ Endpoints }));
+  });
+  const { url } = await startAws(t, { url: `http://127.0.0.1:${await listening(t, behind)}` }, sageMaker(7));
+  const own = { type: 'sagemaker', base_url: url, region: 'eu-west-1', aws };
+  const gateway = await startGateway(t, { providers: { own } });
+  await gateway.modelsKnown;
+  assert.equal(asked[0]!.target, 'SageMaker.ListEndpoints');
+  assert.equal(asked[0]!.body.StatusEquals, 'InService');
+  const listed = (await (await gateway.fetch('/v1/models')).json()) as { data: { id: string }[] };
+  const ids = listed.data.map(({ id }) => id).filter((id) => id.includes('mock'));
+  assert.deepEqual(ids, ['own/mock-listed', 'mock-listed']);
+  const json = { model: 'own/mock-listed', messages };
+  const answer = await gateway.fetch('/v1/chat/completions', { json });
+  assert.equal(answer.status, 200, await answer.text());
+
+  const wrong = { ...own, aws: { ...aws, secret_access_key: 'another' } };
+  const refused = await startGateway(t, { providers: { own: wrong }, models: { m: { targets: ['own/mock-listed'] } } });
+  await refused.modelsKnown;
+  const { data } = (await (await refused.fetch('/v1/models')).json()) as typeof listed;
+  assert.ok(!data.some(({ id }) => id === 'own/mock-listed'));
 });

@@ -4,6 +4,7 @@ import { encodeGet } from '../providers/encode.ts';
 import type { Health, RestLook } from '../routing/health.ts';
 import { getJson } from '../transport/get-json.ts';
 import type { Transport } from '../transport/upstream-call.ts';
+import { askForModels } from './ask-for-models.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -103,9 +104,7 @@ async function listWith(
 ): Promise<Discovery | null> {
   const credential = connection.credentials.get(credentialId);
   if (credential === undefined) return null;
-  return discoverModels(connection, (_, path) =>
-    getJson(transport, encodeGet(connection, path, credential), lookTimeoutMs),
-  );
+  return discoverModels(connection, (_, path) => askForModels(transport, connection, path, lookTimeoutMs, credential));
 }
 
 /** A list says whether the credential is taken and the model is there; of quota and regions it knows nothing. */

@@ -1,9 +1,8 @@
 import { isObject } from '../../kernel/json.ts';
 import { type Discovery, discoverModels, modelsPath } from '../providers/discover.ts';
-import { encodeGet } from '../providers/encode.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
-import { getJson } from '../transport/get-json.ts';
 import type { Transport } from '../transport/upstream-call.ts';
+import { askForModels } from './ask-for-models.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { KnownModels } from './model-table.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -63,7 +62,7 @@ export function createKnownModels(parts: KnownModelParts): KnownModelStore {
         [...providers].map(async ([name, provider]) => {
           if (provider.simulated) return;
           const found = await discoverModels(provider.connection, (connection, path) =>
-            getJson(parts.transport, encodeGet(connection, path), listTimeoutMs),
+            askForModels(parts.transport, connection, path, listTimeoutMs),
           );
           lastLook.set(name, found);
           if (found.ok) byPlace.set(placeOf(provider), found.models);

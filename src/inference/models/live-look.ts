@@ -7,6 +7,7 @@ import type { DiscoveredModel } from '../providers/provider.ts';
 import { scrub } from '../providers/scrub.ts';
 import { getJson } from '../transport/get-json.ts';
 import type { Transport } from '../transport/upstream-call.ts';
+import { askForModels } from './ask-for-models.ts';
 
 /** The answer to one credential of a provider when it was asked for its list of models, right now. */
 export interface LiveLook {
@@ -38,7 +39,7 @@ async function lookAt(
   let unreachable: string | null = null;
   const found = await discoverModels(connection, async (_, path) => {
     unreachable = null;
-    return getJson(transport, encodeGet(connection, path, headers), lookTimeoutMs).catch((error: unknown) => {
+    return askForModels(transport, connection, path, lookTimeoutMs, headers).catch((error: unknown) => {
       unreachable = error instanceof Error ? error.message : String(error);
       throw error;
     });

@@ -93,6 +93,8 @@ export interface Provider {
   chatPath?: (model: string, options: ChatPathOptions) => string;
   /** Path and query where tokens of a body are counted; null: nowhere. Absent: where the format's own vendor has it. */
   countPath?: (model: string, dialect: DialectId) => string | null;
+  /** Its lists are asked for by a POST of this; absent: by a GET. */
+  listRequest?: { headers: readonly string[]; body: string };
   /**
    * Models that can be called, from the body of `GET paths.models`. Default: `readModelList`, which knows every shape
    * so far.

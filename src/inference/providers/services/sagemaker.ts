@@ -1,5 +1,7 @@
+import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import { openAiLike } from '../openai-like.ts';
 import { pathSegment } from '../path-segment.ts';
+import type { DiscoveredModel } from '../provider.ts';
 import { amazonDomain } from './bedrock.ts';
 
 /**
@@ -19,7 +21,13 @@ export const sagemaker = openAiLike({
   // It knows signatures alone.
   auth: 'none',
   streamType: 'application/vnd.amazon.eventstream',
-  paths: { responses: null, messages: null, models: null },
+  // Not every key may list: sagemaker:ListEndpoints.
+  paths: { responses: null, messages: null, models: '/', mayRefuseModels: true },
+  listRequest: {
+    headers: ['content-type', 'application/x-amz-json-1.1', 'x-amz-target', 'SageMaker.ListEndpoints'],
+    body: JSON.stringify({ MaxResults: 100, StatusEquals: 'InService', SortBy: 'Name', SortOrder: 'Ascending' }),
+  },
+  listModels,
   bodies: { 'openai-chat': { without: ['model'], with: {} } },
   errors: [
     { status: 400, code: /endpoint .{1,200} not found|could not find/i, class: 'model_unavailable' },
@@ -29,3 +37,17 @@ export const sagemaker = openAiLike({
   chatPath: (model, { answer }) =>
     `/endpoints/${pathSegment(model)}/invocations${answer === 'stream' ? '-response-stream' : ''}`,
 });
+
+const endpointName = /^[A-Za-z0-9](-*[A-Za-z0-9]){0,62}$/;
+
+/**
+ * https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_ListEndpoints.html: nothing in it says what a container
+ * speaks.
+ */
+function listModels(body: unknown): DiscoveredModel[] | null {
+  if (!isObject(body) || !Array.isArray(body.Endpoints)) return null;
+  return body.Endpoints.flatMap((row: JsonValue): DiscoveredModel[] => {
+    const id = isObject(row) && row.EndpointStatus === 'InService' ? row.EndpointName : undefined;
+    return typeof id === 'string' && endpointName.test(id) ? [{ id, type: 'chat' }] : [];
+  });
+}
