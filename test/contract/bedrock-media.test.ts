@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { crc32, deflateSync, inflateSync } from 'node:zlib';
 import OpenAI, { toFile } from 'openai';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { startGateway, type TestGateway, testKey } from '../start-gateway.ts';
@@ -160,6 +161,89 @@ test('an edit is a signed upload: a variation, or a change of what `mask_prompt`
   assert.equal((inPaintingParams as JsonObject).maskPrompt, 'the cat');
   assert.deepEqual(imageGenerationConfig, { numberOfImages: 1, seed: 4 });
 });
+
+test('a transparent mask goes as the black one that Amazon wants, or as the white one of an outpainting', async (t) => {
+  const { gateway, bodies } = await open(t);
+  const picture = png(90, Buffer.alloc(1_000, 1));
+  // Every filter of PNG, three pixels a row: the middle one is transparent, the last one half so.
+  const rows = [0, 1, 2, 3, 4].map((filter) => filtered(filter));
+  const mask = rgba(3, 5, Buffer.concat(rows));
+  const edit = async (more: Record<string, string>, of = mask) => {
+    const form = new FormData();
+    for (const [name, value] of Object.entries({ model: 'canvas', prompt: 'a dog', ...more })) form.append(name, value);
+    form.append('image', new Blob([new Uint8Array(picture)], { type: 'image/png' }), 'cat.png');
+    form.append('mask', new Blob([new Uint8Array(of)], { type: 'image/png' }), 'mask.png');
+    return gateway.fetch('/v1/images/edits', { method: 'POST', body: form });
+  };
+  const pixelsOf = (base64: unknown) => {
+    const bytes = Buffer.from(String(base64), 'base64');
+    const at = bytes.indexOf('IDAT');
+    const data = inflateSync(bytes.subarray(at + 4, at + 4 + bytes.readUInt32BE(at - 4)));
+    return Array.from({ length: 5 }, (_, y) => [...data.subarray(y * 10 + 1, y * 10 + 10)]);
+  };
+  const [black, white] = [
+    [0, 0, 0],
+    [255, 255, 255],
+  ];
+  const inside = await edit({});
+  assert.equal(inside.status, 200, await inside.text());
+  const { taskType, inPaintingParams } = bodies().at(-1)! as { taskType: string; inPaintingParams: JsonObject };
+  assert.equal(taskType, 'INPAINTING');
+  assert.ok(Buffer.from(String(inPaintingParams.image), 'base64').equals(picture));
+  for (const row of pixelsOf(inPaintingParams.maskImage)) assert.deepEqual(row, [white, black, white].flat());
+
+  const around = await edit({ outpainting_mode: 'PRECISE', mask_prompt: 'the cat' });
+  assert.equal(around.status, 200, await around.text());
+  assert.equal(around.headers.get('x-culvert-dropped'), 'mask_prompt');
+  const { outPaintingParams } = bodies().at(-1)! as { outPaintingParams: JsonObject };
+  assert.equal(outPaintingParams.outPaintingMode, 'PRECISE');
+  for (const row of pixelsOf(outPaintingParams.maskImage)) assert.deepEqual(row, [black, white, black].flat());
+
+  for (const broken of [picture, mask.subarray(0, 60)]) {
+    const refused = await edit({}, broken);
+    const text = await refused.text();
+    assert.equal(refused.status, 400, text);
+    assert.match(text, /'mask' .*Send a PNG with 8 bits a channel, alpha/);
+  }
+});
+
+/** A row of three pixels by this filter, beneath one of the same pixels. */
+function filtered(filter: number): Buffer {
+  const row = [9, 8, 7, 255, 1, 2, 3, 0, 250, 251, 252, 128];
+  const first = filter === 0;
+  const bytes = row.map((value, i) => {
+    const left = i < 4 ? 0 : row[i - 4]!;
+    const up = first ? 0 : value;
+    const upLeft = i < 4 || first ? 0 : row[i - 4]!;
+    const near = [left, up, upLeft].toSorted(
+      (a, b) => Math.abs(left + up - upLeft - a) - Math.abs(left + up - upLeft - b),
+    )[0]!;
+    return value - [0, left, up, (left + up) >> 1, near][filter]!;
+  });
+  return Buffer.from([filter, ...bytes.map((value) => value & 255)]);
+}
+
+function rgba(width: number, height: number, rows: Buffer): Buffer {
+  const chunk = (type: string, data: Buffer) => {
+    const framed = Buffer.alloc(data.length + 12);
+    framed.writeUInt32BE(data.length, 0);
+    framed.write(type, 4, 'latin1');
+    framed.set(data, 8);
+    framed.writeUInt32BE(crc32(framed.subarray(4, 8 + data.length)), 8 + data.length);
+    return framed;
+  };
+  const head = Buffer.alloc(13);
+  head.writeUInt32BE(width, 0);
+  head.writeUInt32BE(height, 4);
+  head.set([8, 6], 8);
+  const signature = Buffer.from('89504e470d0a1a0a', 'hex');
+  return Buffer.concat([
+    signature,
+    chunk('IHDR', head),
+    chunk('IDAT', deflateSync(rows)),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
+}
 
 test("Stability's models draw by ratio, and a filtered prompt is the caller's fault", async (t) => {
   const { gateway, bodies } = await open(t);

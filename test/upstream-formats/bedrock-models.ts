@@ -80,7 +80,13 @@ const models: readonly Model[] = [
   {
     pattern: /nova-canvas|titan-image-generator/,
     needs: ['taskType'],
-    takes: ['textToImageParams', 'imageVariationParams', 'inPaintingParams', 'imageGenerationConfig'],
+    takes: [
+      'textToImageParams',
+      'imageVariationParams',
+      'inPaintingParams',
+      'outPaintingParams',
+      'imageGenerationConfig',
+    ],
     answer({ imageGenerationConfig: config }) {
       const count = isObject(config) ? Number(config.numberOfImages) : 1;
       if (!(count >= 1 && count <= 5)) return malformed('#/imageGenerationConfig/numberOfImages: 1 to 5');

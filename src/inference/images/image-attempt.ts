@@ -3,6 +3,7 @@ import type { ImageFormat, ImageModelFacts, ImageTokens } from '../dialects/imag
 import { imageFormats } from '../dialects/images/index.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
 import type { ImageRequest } from '../neutral/image.ts';
+import type { Fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { Answer } from '../spine/answer.ts';
 import { parseAnswer } from '../spine/answer-reader.ts';
@@ -76,9 +77,28 @@ export class ImageTrial extends SplitTrial {
     this.#ending.abort();
   }
 
+  /** With a mask as the target reads it. */
+  async #editInItsWay(): Promise<ImageEdit | Fault | null> {
+    const { edit, request } = this.#run;
+    const maskedAs = imageFormats[this.#facts.format].maskedAs?.(request);
+    if (edit === null || edit.mask === null || maskedAs === undefined) return edit;
+    const pieces: Buffer[] = [];
+    for await (const piece of edit.mask.file.read()) pieces.push(piece);
+    const made = await this.#services.imageCodec.mask(this.job.tenant, Buffer.concat(pieces), maskedAs);
+    if ('class' in made) return made;
+    const mask = Buffer.from(made);
+    return { ...edit, mask: { type: 'image/png', file: { bytes: mask.length, read: () => piecesOf(mask) } } };
+  }
+
   /** How many pictures came of it. */
   async #call(count: number): Promise<number> {
-    const { body, losses } = prepareImages(this.#provider.connection, this.attempt.target, this.#run, count, {
+    const edit = await this.#editInItsWay();
+    if (edit !== null && 'class' in edit) {
+      this.fail(edit);
+      return 0;
+    }
+    const { request } = this.#run;
+    const { body, losses } = prepareImages(this.#provider.connection, this.attempt.target, { request, edit }, count, {
       inputTokensEstimate: this.job.inputTokensEstimate,
       preview: this.#newPreview(),
     });
@@ -182,4 +202,8 @@ function ownPlace(url: string, { connection }: ConfiguredProvider): string | nul
   const { origin, host, port } = new URL(url);
   if (origin !== connection.origin || !origin.startsWith('http:')) return null;
   return port === '' ? `${host}:80` : host;
+}
+
+async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
 }

@@ -1,5 +1,5 @@
 import { offLoopBodyBytes } from '../../kernel/limits.ts';
-import type { DecodedImage, ImageFormatId, ImageTokens } from '../dialects/images/format.ts';
+import type { DecodedImage, ImageFormatId, ImageTokens, MaskedAs } from '../dialects/images/format.ts';
 import { imageFormats } from '../dialects/images/index.ts';
 import { type PictureType, pictureTypeOf } from '../dialects/images/picture-type.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
@@ -11,6 +11,8 @@ import type { ImageWork } from './image-worker.ts';
 export interface ImageCodec {
   /** An upstream's 2xx body, whose memory may be taken away. */
   read(tenant: string, bytes: Buffer, format: ImageFormatId, as: PictureForm): Promise<ReadImages | Fault>;
+  /** `blackMask`, always in a thread. */
+  mask(tenant: string, png: Buffer, as: MaskedAs): Promise<Uint8Array<ArrayBuffer> | Fault>;
   close(): Promise<void>;
 }
 
@@ -40,8 +42,15 @@ export function createImageCodec(): ImageCodec {
       if (bytes.length <= offLoopBodyBytes) return readImages(bytes, format, as);
       const own = new Uint8Array(bytes);
       return thread.ask(tenant, (id) => ({
-        message: { id, bytes: own, format, as } satisfies ImageWork,
+        message: { id, bytes: own, task: 'read', format, as } satisfies ImageWork,
         transfer: [own.buffer],
+      }));
+    },
+    mask(tenant, png, as) {
+      const bytes = new Uint8Array(png);
+      return thread.ask(tenant, (id) => ({
+        message: { id, bytes, task: 'mask', as } satisfies ImageWork,
+        transfer: [bytes.buffer],
       }));
     },
     close: thread.close,

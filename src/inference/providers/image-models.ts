@@ -346,8 +346,7 @@ const novaCanvas: ImageModelFacts = {
   qualities: ['standard', 'premium'],
   outputs: ['png'],
   transparent: false,
-  // Its masks are black and white, where OpenAI's are transparent.
-  edits: { picturesMax: 5, mask: false, bytesMax: inlineBytesMax },
+  edits: { picturesMax: 5, mask: true, bytesMax: inlineBytesMax },
 };
 
 /**

@@ -31,6 +31,8 @@ export interface ImageFormat {
     /** Whether a state says that it still runs. */
     runs(state: JsonObject): boolean;
   };
+  /** What the transparent parts of a mask become, where it wants masks of pure black and white; absent: it takes alpha. */
+  maskedAs?(request: ImageRequest): MaskedAs;
   /** What a 2xx answer holds: at least one picture, else a Fault. */
   decode(body: unknown): DecodedImages | Fault;
 }
@@ -59,6 +61,9 @@ export interface InlinePicture {
   mediaType: string;
   base64: string;
 }
+
+/** Transparent parts as one, the rest as the other. */
+export type MaskedAs = 'black' | 'white';
 
 export interface EncodedImages {
   body: JsonObject;

@@ -10,10 +10,12 @@ const ofImages = { seed: 'seed', cfg_scale: 'cfgScale' } as const;
 /** What to change, in words, instead of a mask. */
 const maskPrompt = 'mask_prompt';
 const strength = 'strength';
+/** To draw what is not masked, as `DEFAULT` or `PRECISE`: the background of what is. */
+const outpainting = 'outpainting_mode';
 
 /**
- * Amazon's Nova Canvas and Titan Image by Bedrock's InvokeModel. A picture with `mask_prompt` is changed at what the words
- * name; others are drawn anew after it.
+ * Amazon's Nova Canvas and Titan Image by Bedrock's InvokeModel. A picture with a mask or `mask_prompt` is changed there,
+ * or around it; others are drawn anew after it.
  * https://docs.aws.amazon.com/nova/latest/userguide/image-gen-access.html
  */
 export const novaCanvasImages: ImageFormat = {
@@ -21,12 +23,16 @@ export const novaCanvasImages: ImageFormat = {
   encode(order) {
     const { count, request, source } = order;
     const { fields, losses } = fieldsFor(order);
-    const known = [...Object.keys({ ...ofTask, ...ofImages }), ...(source === null ? [] : [maskPrompt, strength])];
+    const known = [
+      ...Object.keys({ ...ofTask, ...ofImages }),
+      ...(source === null ? [] : [maskPrompt, strength, outpainting]),
+    ];
     losses.push(...unknownIn(order, known));
+    if (source?.mask && request.extra[maskPrompt] !== undefined) losses.push({ field: maskPrompt, why: 'unsupported' });
     const config: JsonObject = { numberOfImages: count, ...renamed(request.extra, ofImages) };
     if (fields.quality !== undefined) config.quality = fields.quality;
     const task = taskOf(order);
-    if (task.taskType !== 'INPAINTING') Object.assign(config, request.size);
+    if (task.taskType === 'TEXT_IMAGE' || task.taskType === 'IMAGE_VARIATION') Object.assign(config, request.size);
     else {
       // One picture is changed, and keeps its size.
       if (request.size !== null) losses.push({ field: 'size', why: 'unsupported' });
@@ -34,6 +40,8 @@ export const novaCanvasImages: ImageFormat = {
     }
     return { body: { ...task, imageGenerationConfig: config }, losses };
   },
+  // Black is drawn anew inside of a mask, white outside of it.
+  maskedAs: ({ extra }) => (extra[outpainting] === undefined ? 'black' : 'white'),
   decode(body) {
     if (!isObject(body)) return malformed('the answer is not an object');
     const images = (Array.isArray(body.images) ? body.images : []).flatMap((one): DecodedImage[] => {
@@ -50,9 +58,13 @@ function taskOf({ request, source }: ImageOrder): JsonObject {
   const said = { text: prompt, ...renamed(extra, ofTask) };
   if (source === null) return { taskType: 'TEXT_IMAGE', textToImageParams: said };
   const pictures = source.pictures.map(({ base64 }) => base64);
-  if (extra[maskPrompt] !== undefined) {
-    const params = { image: pictures[0]!, maskPrompt: extra[maskPrompt], ...said };
-    return { taskType: 'INPAINTING', inPaintingParams: params };
+  if (source.mask !== null || extra[maskPrompt] !== undefined) {
+    const where = source.mask === null ? { maskPrompt: extra[maskPrompt]! } : { maskImage: source.mask.base64 };
+    const params = { image: pictures[0]!, ...where, ...said };
+    const mode = extra[outpainting];
+    return mode === undefined
+      ? { taskType: 'INPAINTING', inPaintingParams: params }
+      : { taskType: 'OUTPAINTING', outPaintingParams: { ...params, outPaintingMode: mode } };
   }
   const near = extra[strength];
   const params = { images: pictures, ...said, ...(near !== undefined && { similarityStrength: asNumber(near) }) };
