@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { secretBytesMin } from './seal.ts';
 
 /** Signs what goes out and comes back, so that nobody else can make or change it. */
@@ -29,7 +29,7 @@ function signerUnder(secret: string, purpose: string): Signer {
   if (Buffer.byteLength(secret) < secretBytesMin) {
     throw new Error(`the secret to sign with is too short; it needs at least ${secretBytesMin} bytes`);
   }
-  const key = new Uint8Array(hkdfSync('sha256', secret, '', `culvert ${purpose}`, keyBytes));
+  const key = createSecretKey(new Uint8Array(hkdfSync('sha256', secret, '', `culvert ${purpose}`, keyBytes)));
   const digest = (text: string) => createHmac('sha256', key).update(text).digest();
   return {
     sign: (text) => digest(text).toString('base64url'),

@@ -96,12 +96,16 @@ export function createHousekeeper(file: string): Housekeeper {
 
 /** Moves a write-ahead log into its database in another thread, so that no commit on the loop ever does. */
 export interface LateCheckpoint {
-  /** Call it after each commit. */
-  wrote(): void;
+  /** Call it after each commit. `bytes`: of large values in it. */
+  wrote(bytes?: number): void;
 }
 
 /** A row may be a megabyte: the log is moved before it grows far beyond this. */
 const walCheckpointBytes = 16 * 1024 * 1024;
+/** The log is measured once so much was written: it costs as much as a small commit. */
+const measuredBytes = 1024 * 1024;
+/** Pages that a commit changes beside its large values: of the table, of its indexes, of both their inner nodes. */
+const commitBytes = 32 * 1024;
 
 /** For a connection opened with `checkpoint`; `onFailed` hears of a failed checkpoint. */
 export function createLateCheckpoint(
@@ -112,8 +116,12 @@ export function createLateCheckpoint(
   database.exec('PRAGMA wal_autocheckpoint = 0');
   const measure = database.prepare('PRAGMA wal_checkpoint(NOOP)');
   const frameBytes = Number(database.prepare('PRAGMA page_size').get()?.page_size) + 24;
+  let unmeasured = 0;
   return {
-    wrote() {
+    wrote(bytes = 0) {
+      unmeasured += bytes + commitBytes;
+      if (unmeasured < measuredBytes) return;
+      unmeasured = 0;
       const row = measure.get();
       if ((Number(row?.log) - Number(row?.checkpointed)) * frameBytes < walCheckpointBytes) return;
       housekeeper.checkpoint().catch(onFailed);

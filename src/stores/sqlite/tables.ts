@@ -44,10 +44,8 @@ export function openTables(options: {
   };
   return {
     prefix: '',
-    rows(sql, values) {
-      const begin = /^\s*(SELECT|WITH)\b/.test(sql) ? 'DEFERRED' : 'IMMEDIATE';
-      return transaction(database, () => statement(sql).all(...(values as SqlValue[])), { ...patience, begin });
-    },
+    rows: (sql, values) =>
+      transaction(database, () => statement(sql).all(...(values as SqlValue[])), { ...patience, begin: 'ITSELF' }),
     async write(steps) {
       const changes = await transaction(
         database,
@@ -59,9 +57,9 @@ export function openTables(options: {
           }
           return changed;
         },
-        patience,
+        { ...patience, begin: steps.length === 1 ? 'ITSELF' : 'IMMEDIATE' },
       );
-      log.wrote();
+      log.wrote(steps.reduce((sum, { values }) => sum + bytesOf(values), 0));
       return changes;
     },
     async close() {
@@ -69,4 +67,12 @@ export function openTables(options: {
       database.close();
     },
   };
+}
+
+/** Of what is large: texts and what is sealed. */
+function bytesOf(values: readonly unknown[]): number {
+  return values.reduce<number>(
+    (sum, value) => sum + (typeof value === 'string' || value instanceof Uint8Array ? value.length : 0),
+    0,
+  );
 }

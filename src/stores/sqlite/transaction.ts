@@ -7,8 +7,8 @@ const busyWaitMaxMs = 250;
 const busyRetryMs = 5;
 
 export interface TransactionOptions {
-  /** `DEFERRED`: it only reads, and waits for no writer. */
-  begin?: 'IMMEDIATE' | 'DEFERRED';
+  /** `DEFERRED`: it only reads, and waits for no writer. `ITSELF`: it is one statement, which SQLite makes one. */
+  begin?: 'IMMEDIATE' | 'DEFERRED' | 'ITSELF';
   /** How long it is tried while another process, or a checkpoint, has the database. */
   waitMaxMs?: number;
 }
@@ -37,7 +37,8 @@ export async function transaction<T>(
   }
 }
 
-function atOnce<T>(database: Database, work: () => T, begin: 'IMMEDIATE' | 'DEFERRED'): T {
+function atOnce<T>(database: Database, work: () => T, begin: NonNullable<TransactionOptions['begin']>): T {
+  if (begin === 'ITSELF') return work();
   database.exec(`BEGIN ${begin}`);
   try {
     const result = work();
