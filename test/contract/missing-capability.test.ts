@@ -84,3 +84,47 @@ test('what a converter cannot say to any target is 400 naming field and targets'
   assert.deepEqual([answer.status, error.param], [400, 'modalities'], error.message);
   assert.match(error.message, /does not answer in audio here\. \(claude\/mock\/ok\)$/);
 });
+
+test('… and the models that the same body could be sent to, of those that the key may use', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const at = { base_url: `${upstream.url}/v1`, api_key: 'k' };
+  const gateway = await startGateway(t, {
+    providers: {
+      claude: { type: 'anthropic', ...at },
+      other: { type: 'anthropic', ...at },
+      chat: { type: 'openai', ...at },
+      native: { type: 'openai', ...at, dialects: ['openai-responses'] },
+    },
+    models: {
+      plain: { targets: ['claude/mock/ok'] },
+      alike: { targets: ['other/mock/ok'] },
+      speaks: { targets: ['chat/mock/ok'] },
+      responds: { targets: ['native/mock/ok'] },
+      blind: { targets: ['chat/mock/ok'], capabilities: { vision: false } },
+    },
+  });
+  const messages = [{ role: 'user', content: 'Hi' }];
+  const seen = [
+    { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }] },
+  ];
+  const spoken = { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'mp3' } };
+  for (const [path, json, words] of [
+    [
+      'chat/completions',
+      { messages, ...spoken },
+      /in audio here\. \(claude\/mock\/ok\) Use 'speaks' or 'blind' for that\.$/,
+    ],
+    ['chat/completions', { messages: seen, ...spoken }, / Use 'speaks' for that\.$/],
+    ['responses', { prompt: { id: 'pmpt_1' } }, /keeps prompts.* Use 'responds' for that\.$/],
+    ['messages', { messages, max_tokens: 0 }, null],
+    ['responses', { input: 'Hi', temperature: 7 }, /'temperature'[^U]*$/],
+  ] as const) {
+    const model = path === 'messages' ? 'speaks' : 'plain';
+    const answer = await gateway.fetch(`/v1/${path}`, { json: { model, ...json } });
+    const { error } = (await answer.json()) as { error: { message: string } };
+    assert.equal(answer.status, 400, error.message);
+    assert.match(error.message, words ?? / Use 'plain' or 'alike' for that\.$/);
+  }
+  assert.equal(upstream.requests().filter(({ method }) => method === 'POST').length, 0);
+});

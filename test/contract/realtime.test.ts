@@ -208,7 +208,7 @@ test('what cannot be a session is refused before the upgrade, as any other reque
   );
   assert.match(
     (await refused({ query: 'model=mute' })).message,
-    /No provider of the model 'mute' holds such realtime sessions/,
+    /No provider of the model 'mute' holds such realtime sessions \(it has \w+\)\. Use 'voice'/,
   );
   assert.match((await refused({ query: 'call_id=rtc_1' })).message, /cannot be joined/);
   assert.match((await refused({ query: 'intent=translation' })).message, /intent must be 'transcription'/);

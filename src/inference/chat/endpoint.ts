@@ -5,7 +5,7 @@ import { dialects } from '../dialects/dialect-table.ts';
 import { type ChargedAs, chargedAs } from '../models/charged-as.ts';
 import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
-import { noneCapable, noneUsable, oneSpeaks } from '../routing/capability.ts';
+import { noneCapable, noneUsable, oneSpeaks, orUse } from '../routing/capability.ts';
 import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import { runToolLoop, type ToolLoop } from '../server-tools/tool-loop.ts';
@@ -13,6 +13,7 @@ import { headerSafe, type WrittenFor } from '../spine/answer.ts';
 import type { Asked, Endpoint, Plan, Trials } from '../spine/endpoint.ts';
 import type { Job } from '../spine/job.ts';
 import type { ModelCall } from '../spine/model-call.ts';
+import { withAbleModels } from './able-models.ts';
 import { bindTo, keeperOf } from './bind-request.ts';
 import { contentOf } from './content-of.ts';
 import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
@@ -138,8 +139,15 @@ function planOver(
   facts: ConversationFacts,
   { alias, charged, candidates }: Among,
 ): Plan | Failure {
-  if (facts.nativeOnly !== undefined && !oneSpeaks(call.dialect, candidates)) return facts.nativeOnly;
-  const incapable = noneCapable(alias, candidates, facts.needs, () => snapshot.models.list(call.principal));
+  const others = () => snapshot.models.list(call.principal);
+  if (facts.nativeOnly !== undefined && !oneSpeaks(call.dialect, candidates)) {
+    if (facts.nativeFor === undefined) return facts.nativeOnly;
+    return orUse(
+      facts.nativeOnly,
+      others().filter((other) => oneSpeaks(call.dialect, other.candidates)),
+    );
+  }
+  const incapable = noneCapable(alias, candidates, facts.needs, others);
   if (incapable !== null) return incapable;
   const calls = facts.n === 1 ? 1 : callsOf(facts.n, candidates);
   const query = routeQueryOf(call, facts, alias, candidates);
@@ -200,6 +208,8 @@ function trialsOf(
       return media;
     },
   };
+  job.remedy = (failure) =>
+    withAbleModels(failure, snapshot, { alias: plan.alias, principal: call.principal }, conversation);
   const writtenFor: WrittenFor = { dialect, head, stream };
   if (answerGives === 'all') writtenFor.keep = (items) => services.items.keep(tenant, items);
   const trial: Trials['trial'] = (answer) => conversationTrial(services, job, conversation, answer, writtenFor);

@@ -79,8 +79,11 @@ export interface CallerRequest {
   withItems?(items: Readonly<Record<string, JsonObject>>): CallerRequest;
   /** Why only a target of the caller's own dialect can answer this; absent: others can. */
   nativeOnly?: Failure;
-  /** It is a choice of a server tool that makes it so: this gateway may run the tool. */
-  nativeFor?: 'choice';
+  /**
+   * `choice`: it is a choice of a server tool that makes it so, and this gateway may run the tool. `format`: any
+   * provider of the format may do it. Absent: others would be refused by theirs too, or what is named is not there.
+   */
+  nativeFor?: 'choice' | 'format';
   /** What is to be kept of it, and what kept it continues; absent: nothing. */
   state?: RequestState;
   /** Tools that whoever answers runs by itself. The failure is that of whoever runs them here. Absent: none. */

@@ -1,4 +1,4 @@
-import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { RealtimeEvent } from '../dialects/realtime/events.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
@@ -7,7 +7,7 @@ import type { Snapshot } from '../models/snapshot.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { noNeeds } from '../neutral/request.ts';
 import type { RealtimeFacts } from '../providers/provider.ts';
-import { noneUsable } from '../routing/capability.ts';
+import { noneServes, noneUsable } from '../routing/capability.ts';
 import type { RouteAttempt, RouteCandidate } from '../routing/route.ts';
 import type { Answer } from '../spine/answer.ts';
 import type { Job } from '../spine/job.ts';
@@ -121,12 +121,16 @@ function sessionWay(
   const alias = models.resolve(model, principal);
   if ('kind' in alias) return alias;
   if (alias.candidates.length === 0) return noneUsable(alias.id);
-  const candidates = alias.candidates.flatMap(({ target, rank }) => {
+  const holds = ({ target }: RouteCandidate): boolean => {
     const facts = providers.get(target.provider)?.connection.provider.realtime;
-    return facts !== undefined && serves(facts) ? [{ target: plainTarget(target, 'realtime'), rank }] : [];
-  });
+    return facts !== undefined && serves(facts);
+  };
+  const candidates = alias.candidates
+    .filter(holds)
+    .map(({ target, rank }) => ({ target: plainTarget(target, 'realtime'), rank }));
   if (candidates.length > 0) return { alias, candidates };
-  return invalid('model', `No provider of the model '${alias.id}' holds such realtime sessions. Use another model.`);
+  const able = models.list(principal).filter((other) => other.candidates.some(holds));
+  return noneServes(alias, 'holds such realtime sessions', able);
 }
 
 function reaching<Reached>(

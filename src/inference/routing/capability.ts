@@ -174,6 +174,12 @@ export function noneServes(
   return invalid('model', `No provider of the model '${id}' ${does} (it has ${asked.join(', ')}). Use ${remedy}.`);
 }
 
+/** A refusal with models that can do it; the same where there are none. */
+export function orUse(failure: Failure, able: readonly Pick<NamedModel, 'id'>[]): Failure {
+  if (failure.kind !== 'invalid-request' || able.length === 0) return failure;
+  return { ...failure, message: `${failure.message} Use ${eitherOf(able.slice(0, namedMax))} for that.` };
+}
+
 function eitherOf(models: readonly Pick<NamedModel, 'id'>[]): string {
   return models.map(({ id }) => `'${id}'`).join(' or ');
 }

@@ -60,6 +60,8 @@ export interface Job<C = Bytes> {
   lastResort?: () => Promise<void>;
   /** An answer that did not pass the check of its model is the client's, should none come that does. */
   heldBack?: () => Promise<void>;
+  /** What may be done about a refusal of every converter, in its words. */
+  remedy?: (failure: Failure) => Promise<Failure>;
   /** The client wants a stream. */
   stream: boolean;
   inputTokensEstimate: number;

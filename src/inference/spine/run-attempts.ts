@@ -33,7 +33,7 @@ export async function runAttempts<C>(
         if (job.heldBack !== undefined) return await job.heldBack();
         const failure =
           progress.attempts.length === 0 && unencodable !== null
-            ? saidOf(unencodable, unable)
+            ? await remedied(job, saidOf(unencodable, unable))
             : exhausted(step, job, callerFault);
         if (job.lastResort !== undefined && failure.kind !== 'upstream-refused') return await job.lastResort();
         return end(job, failure);
@@ -93,6 +93,10 @@ function saidOf(failure: Failure, targets: readonly string[]): Failure {
 }
 
 const targetsSaidMax = 3;
+
+async function remedied<C>({ remedy }: Job<C>, failure: Failure): Promise<Failure> {
+  return remedy === undefined ? failure : remedy(failure);
+}
 
 function newRoute<C>({ health, retryBudget, random, clock }: ContestParts, { query }: Job<C>): Route {
   return createRoute(query, { health, retryBudget, random, nowMs: clock.monotonicMs() });

@@ -68,6 +68,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
       neutral: () => toNeutral(request),
       forward: (target) => prepareForTarget(raw, request, scan, target),
       ...(nativeOnly !== null && { nativeOnly }),
+      ...(nativeOnly === noOutput && { nativeFor: 'format' as const }),
       ...(serverTools !== null && { serverTools }),
     },
   };

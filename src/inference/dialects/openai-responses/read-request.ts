@@ -62,6 +62,9 @@ function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, r
     echo: echoOf(request),
     ...(native !== null && { nativeOnly: native }),
     ...(native === demandsServerTool && { nativeFor: 'choice' as const }),
+    ...(native?.kind === 'invalid-request' &&
+      native.param === 'prompt' &&
+      !reading.vendors && { nativeFor: 'format' as const }),
     ...(serverTools !== null && { serverTools }),
     ...(state !== null && { state }),
     ...(references !== null && {
