@@ -57,7 +57,7 @@ export function openSqliteReplyStore(options: {
       }),
     async keep(scope, key, requestId, reply) {
       await transaction(database, () => keep.run(reply.status, reply.sealed, scope, key, requestId));
-      log.wrote();
+      log.wrote(reply.sealed?.length);
     },
     async release(scope, key, requestId) {
       await transaction(database, () => release.run(scope, key, requestId));
