@@ -112,3 +112,21 @@ test('tenants take turns with the steps of their indexes, and of one tenant one 
   await run('a', 'a3', 1).done;
   assert.equal(order.at(-1), 'a3');
 });
+
+test('who waits for a part of an index that serves comes before the rest of it is made', async () => {
+  // No slice ends by the clock.
+  const making = new IndexMaking({ monotonicMs: () => 0 });
+  const order: (number | string)[] = [];
+  const made = making.run('a', 'a1', () => ({
+    step() {
+      order.push(order.length);
+      return order.length === 2 ? 'usable' : order.length === 5 ? 'done' : 'more';
+    },
+    isOver: () => false,
+    stop() {},
+  }));
+  await made.usable;
+  order.push('searched');
+  await made.done;
+  assert.deepEqual(order, [0, 1, 'searched', 3, 4]);
+});

@@ -1,7 +1,8 @@
 import type { Clock } from '../../kernel/clock.ts';
 
-/** How long the making of indexes holds the thread at a time. */
+/** How long the making of indexes holds the thread at a time, and of one that is searched meanwhile. */
 const sliceMs = 10;
+const usableSliceMs = 2;
 
 /** An index that is being made. */
 export interface Making {
@@ -21,6 +22,7 @@ export interface Made {
 }
 
 interface Waiting extends Making {
+  sliceMs: number;
   usable(): void;
   resolve(): void;
   reject(error: unknown): void;
@@ -53,7 +55,7 @@ export class IndexMaking {
     // Its caller waits for one of them.
     usable.promise.catch(() => {});
     const queue = this.#tenants.get(tenant) ?? [];
-    queue.push({ ...start(), usable: usable.resolve, resolve: done.resolve, reject: done.reject });
+    queue.push({ ...start(), sliceMs, usable: usable.resolve, resolve: done.resolve, reject: done.reject });
     this.#tenants.set(tenant, queue);
     if (!this.#isTurning) setImmediate(() => this.#turn());
     this.#isTurning = true;
@@ -71,7 +73,7 @@ export class IndexMaking {
   }
 
   #isDone(making: Waiting): boolean {
-    const endMs = this.#clock.monotonicMs() + sliceMs;
+    const endMs = this.#clock.monotonicMs() + making.sliceMs;
     try {
       do {
         if (making.isOver()) {
@@ -85,6 +87,7 @@ export class IndexMaking {
             return true;
           case 'usable':
             making.usable();
+            making.sliceMs = usableSliceMs;
             // Those who wait for that come first.
             return false;
         }
