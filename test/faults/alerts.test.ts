@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { SMTPServer } from 'smtp-server';
 import type { AlertMessage } from '../../src/metering/alert-message.ts';
 import { webhookHeaders } from '../../src/metering/notice-message.ts';
@@ -82,184 +82,189 @@ async function startMail(t: TestContext, refused = 0) {
   return { url: `smtp://culvert:p%40ss@127.0.0.1:${port}`, mails, tries: () => tries };
 }
 
-test('a provider that is down is told once to Slack, by mail and to a webhook, and so is its end', async (t) => {
-  const [hooks, mail] = [await startHooks(t), await startMail(t, 1)];
-  const port = await closedPort();
-  const gateway = await startGateway(t, {
-    ...overUpstreams(`http://127.0.0.1:${port}`),
-    telemetry: {
-      alerts: {
-        every: '1s',
-        to: [
-          { name: 'chat', slack: `${hooks.url}/slack` },
-          { name: 'hook', webhook: `${hooks.url}/hook`, secret },
-          { name: 'mail', email: ['ops@example.org', 'boss@example.org'] },
-        ],
-        smtp: { url: mail.url, from: 'Culvert <culvert@example.org>' },
+// All at once: each mostly waits.
+describe('alerts', { concurrency: true }, () => {
+  test('a provider that is down is told once to Slack, by mail and to a webhook, and so is its end', async (t) => {
+    const [hooks, mail] = [await startHooks(t), await startMail(t, 1)];
+    const port = await closedPort();
+    const gateway = await startGateway(t, {
+      ...overUpstreams(`http://127.0.0.1:${port}`),
+      telemetry: {
+        alerts: {
+          every: '1s',
+          to: [
+            { name: 'chat', slack: `${hooks.url}/slack` },
+            { name: 'hook', webhook: `${hooks.url}/hook`, secret },
+            { name: 'mail', email: ['ops@example.org', 'boss@example.org'] },
+          ],
+          smtp: { url: mail.url, from: 'Culvert <culvert@example.org>' },
+        },
       },
-    },
+    });
+    for (let at = 0; at < 4; at += 1) await ask(gateway.url);
+    await until(
+      'all were told',
+      () => hooks.slack().length > 0 && hooks.alerts().length > 0 && mail.mails.length > 0,
+      20_000,
+    );
+    const [told] = hooks.alerts();
+    const provider = told!.data.raised.find(({ name }) => name === 'provider up1')!;
+    assert.equal(provider.severity, 'problem');
+    assert.match(provider.text, /^The provider up1 is down: unreachable/);
+    assert.deepEqual(told!.data.resolved, []);
+    assert.match(hooks.slack()[0]!, /:red_circle: \*The provider up1 is down: unreachable.*\*\nTest it/);
+    const { headers, body } = hooks.posts.find(({ path }) => path === '/hook')!;
+    const signed = webhookHeaders(
+      { id: String(headers['webhook-id']), body },
+      secret,
+      Number(headers['webhook-timestamp']) * 1_000,
+    );
+    assert.equal(headers['webhook-signature'], signed['webhook-signature']);
+    const [letter] = mail.mails;
+    assert.deepEqual([letter!.from, letter!.to], ['culvert@example.org', ['ops@example.org', 'boss@example.org']]);
+    assert.match(letter!.text, /Subject: Culvert: Problem: The provider up1 is down: unreachable/);
+    assert.match(letter!.text, /Message-ID: <msg_\w{24}@culvert>/);
+    assert.match(letter!.text, /Problem: The model chat has no healthy target\./);
+    assert.equal(mail.tries(), 2, 'what the server refused for now came again');
+
+    // It stays down: nobody is notified again.
+    for (let at = 0; at < 2; at += 1) await ask(gateway.url);
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    assert.equal(hooks.alerts().length, 1);
+
+    const upstream = await startUpstream({ port });
+    t.after(() => upstream.close());
+    await until('it serves again', async () => (await ask(gateway.url)).status === 200, 20_000);
+    const over = () => hooks.alerts().flatMap(({ data }) => data.resolved);
+    await until('its end was told', () => over().some(({ name }) => name === 'provider up1'), 20_000);
+    await until('to Slack too', () =>
+      hooks.slack().some((text) => /green_circle: Resolved: The provider up1 is down/.test(text)),
+    );
+    await until('by mail too', () => mail.mails.some(({ text }) => /Subject: Culvert: Resolved: The /.test(text)));
+    assert.equal(
+      hooks
+        .alerts()
+        .flatMap(({ data }) => data.raised)
+        .filter(({ name }) => name === 'provider up1').length,
+      1,
+    );
   });
-  for (let at = 0; at < 4; at += 1) await ask(gateway.url);
-  await until(
-    'all were told',
-    () => hooks.slack().length > 0 && hooks.alerts().length > 0 && mail.mails.length > 0,
-    20_000,
-  );
-  const [told] = hooks.alerts();
-  const provider = told!.data.raised.find(({ name }) => name === 'provider up1')!;
-  assert.equal(provider.severity, 'problem');
-  assert.match(provider.text, /^The provider up1 is down: unreachable/);
-  assert.deepEqual(told!.data.resolved, []);
-  assert.match(hooks.slack()[0]!, /:red_circle: \*The provider up1 is down: unreachable.*\*\nTest it/);
-  const { headers, body } = hooks.posts.find(({ path }) => path === '/hook')!;
-  const signed = webhookHeaders(
-    { id: String(headers['webhook-id']), body },
-    secret,
-    Number(headers['webhook-timestamp']) * 1_000,
-  );
-  assert.equal(headers['webhook-signature'], signed['webhook-signature']);
-  const [letter] = mail.mails;
-  assert.deepEqual([letter!.from, letter!.to], ['culvert@example.org', ['ops@example.org', 'boss@example.org']]);
-  assert.match(letter!.text, /Subject: Culvert: Problem: The provider up1 is down: unreachable/);
-  assert.match(letter!.text, /Message-ID: <msg_\w{24}@culvert>/);
-  assert.match(letter!.text, /Problem: The model chat has no healthy target\./);
-  assert.equal(mail.tries(), 2, 'what the server refused for now came again');
 
-  // It stays down: nobody is notified again.
-  for (let at = 0; at < 2; at += 1) await ask(gateway.url);
-  await new Promise((resolve) => setTimeout(resolve, 2_500));
-  assert.equal(hooks.alerts().length, 1);
-
-  const upstream = await startUpstream({ port });
-  t.after(() => upstream.close());
-  await until('it serves again', async () => (await ask(gateway.url)).status === 200, 20_000);
-  const over = () => hooks.alerts().flatMap(({ data }) => data.resolved);
-  await until('its end was told', () => over().some(({ name }) => name === 'provider up1'), 20_000);
-  await until('to Slack too', () =>
-    hooks.slack().some((text) => /green_circle: Resolved: The provider up1 is down/.test(text)),
-  );
-  await until('by mail too', () => mail.mails.some(({ text }) => /Subject: Culvert: Resolved: The /.test(text)));
-  assert.equal(
-    hooks
-      .alerts()
-      .flatMap(({ data }) => data.raised)
-      .filter(({ name }) => name === 'provider up1').length,
-    1,
-  );
-});
-
-test('a test message goes to every receiver, and each says whether it came', async (t) => {
-  const [hooks, mail] = [await startHooks(t), await startMail(t, 1)];
-  const gateway = await startGateway(t, {
-    telemetry: {
-      alerts: {
-        to: [
-          { name: 'chat', slack: `${hooks.url}/slack` },
-          { name: 'mail', email: ['ops@example.org'] },
-          { name: 'pager', webhook: `${hooks.url}/hook`, secret },
-          { name: 'gone', webhook: `http://127.0.0.1:${await closedPort()}/path-secret`, secret },
-        ],
-        smtp: { url: mail.url, from: 'Culvert <culvert@example.org>' },
+  test('a test message goes to every receiver, and each says whether it came', async (t) => {
+    const [hooks, mail] = [await startHooks(t), await startMail(t, 1)];
+    const gateway = await startGateway(t, {
+      telemetry: {
+        alerts: {
+          to: [
+            { name: 'chat', slack: `${hooks.url}/slack` },
+            { name: 'mail', email: ['ops@example.org'] },
+            { name: 'pager', webhook: `${hooks.url}/hook`, secret },
+            { name: 'gone', webhook: `http://127.0.0.1:${await closedPort()}/path-secret`, secret },
+          ],
+          smtp: { url: mail.url, from: 'Culvert <culvert@example.org>' },
+        },
       },
-    },
+    });
+    const tried = async () => {
+      const headers = { authorization: `Bearer ${adminKey}` };
+      const answer = await fetch(`${gateway.url}/admin/v1/alerts/test`, { method: 'POST', headers });
+      assert.equal(answer.status, 200);
+      return (await answer.json()) as { ok: boolean; data: { name: string; ok: boolean; message: string | null }[] };
+    };
+    const first = await tried();
+    assert.equal(first.ok, false);
+    assert.deepEqual(
+      first.data.map(({ name, ok }) => [name, ok]),
+      [
+        ['chat', true],
+        ['mail', false],
+        ['pager', true],
+        ['gone', false],
+      ],
+    );
+    assert.match(first.data[1]!.message!, /4\d\d/, "the mail server's own words");
+    assert.doesNotMatch(JSON.stringify(first), /path-secret|p@ss/);
+    assert.match(hooks.slack()[0]!, /This is a test/);
+    assert.equal(hooks.alerts()[0]!.data.raised[0]!.name, 'test');
+    assert.equal((await tried()).data[1]!.ok, true);
+    assert.match(mail.mails[0]!.text, /Subject: Culvert: Warning: This is a test/);
   });
-  const tried = async () => {
-    const headers = { authorization: `Bearer ${adminKey}` };
-    const answer = await fetch(`${gateway.url}/admin/v1/alerts/test`, { method: 'POST', headers });
-    assert.equal(answer.status, 200);
-    return (await answer.json()) as { ok: boolean; data: { name: string; ok: boolean; message: string | null }[] };
-  };
-  const first = await tried();
-  assert.equal(first.ok, false);
-  assert.deepEqual(
-    first.data.map(({ name, ok }) => [name, ok]),
-    [
-      ['chat', true],
-      ['mail', false],
-      ['pager', true],
-      ['gone', false],
-    ],
-  );
-  assert.match(first.data[1]!.message!, /4\d\d/, "the mail server's own words");
-  assert.doesNotMatch(JSON.stringify(first), /path-secret|p@ss/);
-  assert.match(hooks.slack()[0]!, /This is a test/);
-  assert.equal(hooks.alerts()[0]!.data.raised[0]!.name, 'test');
-  assert.equal((await tried()).data[1]!.ok, true);
-  assert.match(mail.mails[0]!.text, /Subject: Culvert: Warning: This is a test/);
-});
 
-test('a budget is told at 80 % and when it is spent, and failing requests by their rate', async (t) => {
-  const hooks = await startHooks(t);
-  const upstream = await startUpstream();
-  t.after(() => upstream.close());
-  const config = {
-    ...overUpstreams(upstream.url),
-    // A request of the test's upstream has 9 and 5 tokens.
-    models: { chat: { targets: [{ provider: 'up1', model: 'mock/ok', price: { input: 100_000, output: 100_000 } }] } },
-    plans: { default: { windows: 'off', rpm: 'off', budget: { month: 14 } } },
-    telemetry: {
-      log: { level: 'silent' },
-      alerts: { every: '1s', to: [{ name: 'hook', webhook: `${hooks.url}/hook`, secret }] },
-    },
-  };
-  const gateway = await startGateway(t, config);
-  const told = () =>
-    hooks.alerts().flatMap(({ data }) => data.raised.map(({ name, severity }) => `${severity} ${name}`));
-  for (let at = 0; at < 9; at += 1) assert.equal((await ask(gateway.url)).status, 200);
-  await until('80 % is told', () => told().length > 0, 10_000);
-  assert.deepEqual(told(), ['warning budget dev month']);
-  assert.match(
-    hooks.alerts()[0]!.data.raised[0]!.text,
-    /^dev has used 90 % of the budget of its monthly window \(\$12\.60 of \$14\.00/,
-  );
-  while ((await ask(gateway.url)).status === 200);
-  await until('its end is told', () => told().length > 1, 10_000);
-  assert.deepEqual(told(), ['warning budget dev month', 'problem budget dev month']);
+  test('a budget is told at 80 % and when it is spent, and failing requests by their rate', async (t) => {
+    const hooks = await startHooks(t);
+    const upstream = await startUpstream();
+    t.after(() => upstream.close());
+    const config = {
+      ...overUpstreams(upstream.url),
+      // A request of the test's upstream has 9 and 5 tokens.
+      models: {
+        chat: { targets: [{ provider: 'up1', model: 'mock/ok', price: { input: 100_000, output: 100_000 } }] },
+      },
+      plans: { default: { windows: 'off', rpm: 'off', budget: { month: 14 } } },
+      telemetry: {
+        log: { level: 'silent' },
+        alerts: { every: '1s', to: [{ name: 'hook', webhook: `${hooks.url}/hook`, secret }] },
+      },
+    };
+    const gateway = await startGateway(t, config);
+    const told = () =>
+      hooks.alerts().flatMap(({ data }) => data.raised.map(({ name, severity }) => `${severity} ${name}`));
+    for (let at = 0; at < 9; at += 1) assert.equal((await ask(gateway.url)).status, 200);
+    await until('80 % is told', () => told().length > 0, 10_000);
+    assert.deepEqual(told(), ['warning budget dev month']);
+    assert.match(
+      hooks.alerts()[0]!.data.raised[0]!.text,
+      /^dev has used 90 % of the budget of its monthly window \(\$12\.60 of \$14\.00/,
+    );
+    while ((await ask(gateway.url)).status === 200);
+    await until('its end is told', () => told().length > 1, 10_000);
+    assert.deepEqual(told(), ['warning budget dev month', 'problem budget dev month']);
 
-  await gateway.reload({
-    ...config,
-    plans: { default: { windows: 'off', rpm: 'off' } },
-    models: { chat: { targets: ['up1/mock/status=500'] } },
+    await gateway.reload({
+      ...config,
+      plans: { default: { windows: 'off', rpm: 'off' } },
+      models: { chat: { targets: ['up1/mock/status=500'] } },
+    });
+    for (let at = 0; at < 25; at += 1) await ask(gateway.url);
+    await until('the rate is told', () => told().some((one) => one === 'warning error rate'), 15_000);
   });
-  for (let at = 0; at < 25; at += 1) await ask(gateway.url);
-  await until('the rate is told', () => told().some((one) => one === 'warning error rate'), 15_000);
-});
 
-test('a disk without room is told', async (t) => {
-  const hooks = await startHooks(t);
-  await startGateway(t, {
-    storage: { reserve: '1000000gb' },
-    telemetry: { alerts: { every: '1s', to: [{ name: 'chat', slack: `${hooks.url}/slack` }] } },
+  test('a disk without room is told', async (t) => {
+    const hooks = await startHooks(t);
+    await startGateway(t, {
+      storage: { reserve: '1000000gb' },
+      telemetry: { alerts: { every: '1s', to: [{ name: 'chat', slack: `${hooks.url}/slack` }] } },
+    });
+    await until('it is told', () => hooks.slack().length > 0, 10_000);
+    assert.match(hooks.slack()[0]!, /:red_circle: \*Disk: .* are free for the data folder, so .* are refused\.\*/);
   });
-  await until('it is told', () => hooks.slack().length > 0, 10_000);
-  assert.match(hooks.slack()[0]!, /:red_circle: \*Disk: .* are free for the data folder, so .* are refused\.\*/);
-});
 
-test('what was told is not told again after kill -9, and what is over by then is told after the next start', async (t) => {
-  const hooks = await startHooks(t);
-  const port = await closedPort();
-  const config = {
-    ...overUpstreams(`http://127.0.0.1:${port}`),
-    storage: { data_dir: join(temporaryFolder(t), 'data') },
-    telemetry: { alerts: { every: '1s', to: [{ name: 'hook', webhook: `${hooks.url}/hook`, secret }] } },
-  };
-  const first = await startGatewayProcess(t, config);
-  for (let at = 0; at < 4; at += 1) await ask(first.url);
-  await until('it is told', () => hooks.alerts().length > 0, 20_000);
-  const ended = once(first.process, 'exit');
-  first.process.kill('SIGKILL');
-  await ended;
-  const upstream = await startUpstream({ port });
-  t.after(() => upstream.close());
-  const again = await startGatewayProcess(t, config);
-  assert.equal((await ask(again.url)).status, 200);
-  const over = () => hooks.alerts().flatMap(({ data }) => data.resolved.map(({ name }) => name));
-  await until('its end is told', () => over().includes('provider up1'), 20_000);
-  assert.equal(
-    hooks
-      .alerts()
-      .flatMap(({ data }) => data.raised)
-      .filter(({ name }) => name === 'provider up1').length,
-    1,
-  );
+  test('what was told is not told again after kill -9, and what is over by then is told after the next start', async (t) => {
+    const hooks = await startHooks(t);
+    const port = await closedPort();
+    const config = {
+      ...overUpstreams(`http://127.0.0.1:${port}`),
+      storage: { data_dir: join(temporaryFolder(t), 'data') },
+      telemetry: { alerts: { every: '1s', to: [{ name: 'hook', webhook: `${hooks.url}/hook`, secret }] } },
+    };
+    const first = await startGatewayProcess(t, config);
+    for (let at = 0; at < 4; at += 1) await ask(first.url);
+    await until('it is told', () => hooks.alerts().length > 0, 20_000);
+    const ended = once(first.process, 'exit');
+    first.process.kill('SIGKILL');
+    await ended;
+    const upstream = await startUpstream({ port });
+    t.after(() => upstream.close());
+    const again = await startGatewayProcess(t, config);
+    assert.equal((await ask(again.url)).status, 200);
+    const over = () => hooks.alerts().flatMap(({ data }) => data.resolved.map(({ name }) => name));
+    await until('its end is told', () => over().includes('provider up1'), 20_000);
+    assert.equal(
+      hooks
+        .alerts()
+        .flatMap(({ data }) => data.raised)
+        .filter(({ name }) => name === 'provider up1').length,
+      1,
+    );
+  });
 });
