@@ -47,7 +47,7 @@ export function mcpLoginOperations(parts: AdminParts, show: (name: string) => Pr
         await parts.mcpGrants.remove(params.name);
         const audit = { atMs: parts.clock.wallMs(), actor, action: 'mcp.logout', subject: params.name };
         await parts.store.apply([], { ...audit, before: { issuer: login?.issuer, scope: login?.scope }, after: null });
-        await parts.mcp?.get(params.name)?.look();
+        await parts.mcp?.get(params.name)?.lookAnew();
         return show(params.name);
       },
     }),

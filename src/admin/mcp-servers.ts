@@ -101,7 +101,7 @@ export function mcpServerOperations(parts: AdminParts, kept: KeptRecords): Opera
       body: null,
       reply: shownSchema,
       async run({ params }) {
-        await parts.mcp?.get(params.name)?.look();
+        await parts.mcp?.get(params.name)?.lookAnew();
         return show(params.name);
       },
     }),

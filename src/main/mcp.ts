@@ -65,7 +65,7 @@ export function openMcp(parts: McpParts): OpenedMcp {
     const { server, by, issuer, scope } = finished;
     const audit = { atMs: clock.wallMs(), actor: by, action: 'mcp.login', subject: server, before: null };
     await books.stores.accounts.apply([], { ...audit, after: { issuer, scope } });
-    await servers.get(server)?.look();
+    await servers.get(server)?.lookAnew();
     return finished;
   }
 

@@ -85,6 +85,12 @@ export class UpstreamServer {
     return this.#looking;
   }
 
+  /** The same after a change: a look that runs already may not have seen it. */
+  async lookAnew(): Promise<void> {
+    await this.#looking;
+    await this.look();
+  }
+
   /** Does one request in the session of a tenant. */
   async ask<T extends object>(
     tenant: string,

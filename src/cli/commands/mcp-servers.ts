@@ -117,6 +117,7 @@ const loginLookMs = 1_000;
 async function login(name: string, flags: AdminFlags, parts: CliParts): Promise<number> {
   const path = `/mcp-servers/${encodeURIComponent(name)}`;
   const server = await withAdmin(flags, parts, async (admin, progress) => {
+    const sinceMs = loginMsOf((await admin.request('GET', path)) as Row);
     const begun = (await admin.request('POST', `${path}/login`)) as { url: string; expires_at: string };
     if (listForm(flags) === 'json') {
       printJson(begun);
@@ -125,10 +126,9 @@ async function login(name: string, flags: AdminFlags, parts: CliParts): Promise<
     progress.end();
     print(`Open this address in a browser until ${begun.expires_at}:`);
     printExact(begun.url);
-    const sinceMs = loginMsOf((await admin.request('GET', path)) as Row);
     for (;;) {
       const now = (await admin.request('GET', path)) as Row;
-      if (loginMsOf(now) !== sinceMs) return now;
+      if (loginMsOf(now) !== sinceMs) return (await admin.request('POST', `${path}/test`)) as Row;
       if (Date.now() >= Date.parse(begun.expires_at)) {
         throw new CommandFailed('Nobody came back from the authorization server in time. Begin again.');
       }
