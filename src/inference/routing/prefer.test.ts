@@ -89,3 +89,23 @@ test('priorities come first, and an unknown price counts as the highest', () => 
     /one of 2 to pick from/,
   );
 });
+
+test('what is priced by picture, second, character or minute is compared by that', () => {
+  const facts = { format: 'openai' } as never;
+  for (const [unit, made] of [
+    ['image', 'image'],
+    ['videoSecond', 'video'],
+    ['millionCharacters', null],
+    ['minute', 'transcription'],
+  ] as const) {
+    const at = (id: string, usd: number) =>
+      targetOf(id, { price: createPrice([{ rates: { [unit]: usd } }]), ...(made !== null && { [made]: facts }) });
+    const targets = [
+      [at('dear/m', 0.4), 100],
+      [at('cheap/m', 0.1), 3_000],
+    ] as const;
+    const [dear, cheap] = verdicts('cheapest', targets);
+    assert.match(cheap![1]!, /USD$/);
+    assert.notEqual(dear![1]!.split(',')[0], cheap![1]!.split(',')[0], `${unit}: only one of them is preferred`);
+  }
+});

@@ -9,7 +9,10 @@ export const preferences = ['cheapest', 'fastest', 'balanced'] as const;
 export type Preference = (typeof preferences)[number];
 
 /** A target that could be asked now, with the lane it would use. */
-export type Preferable = Pickable & { target: Pick<Target, 'price'> };
+export type Preferable = Pickable & { target: PricedTarget };
+
+/** A target's price, and what it makes. */
+type PricedTarget = Pick<Target, 'price' | 'image' | 'video' | 'transcription'>;
 
 /** What a choice by price and time goes by. Times are ms: wall-clock for prices, monotonic for what was measured. */
 export interface PreferredFor {
@@ -62,11 +65,19 @@ const usualOutputTokens = 500;
 
 /** What a request would about cost at a target, in USD; null where its price is unknown. */
 export function expectedUsd(
-  { price }: Pick<Target, 'price'>,
+  { price, image, video, transcription }: PricedTarget,
   { needs, atMs }: Omit<PreferredFor, 'by' | 'nowMs'>,
 ): number | null {
   const outputTokens = Math.min(needs.maxOutputTokens ?? usualOutputTokens, usualOutputTokens);
-  return usdOf({ inputTokens: needs.inputTokensEstimate, outputTokens }, price, atMs);
+  // One of what it makes: how many are wanted is the same for all targets.
+  const made = {
+    // Nothing but speech is priced by them.
+    characters: 1_000,
+    ...(image !== undefined && { images: 1 }),
+    ...(video !== undefined && { videoSeconds: 1 }),
+    ...(transcription !== undefined && { audioMs: 60_000 }),
+  };
+  return usdOf({ inputTokens: needs.inputTokensEstimate, outputTokens, ...made }, price, atMs);
 }
 
 /** Why an option is preferred or not, for people. */
