@@ -6,8 +6,8 @@ let relays = 0;
  * To be called when a relay of sound begins; what it returns, when it ends. `bin/culvert.mjs` has V8 collect the old
  * generation once it has grown by a fifth, and what sockets read counts as old until the next collection. So sound that
  * only passes through calls for one full collection after another (two a second at 1,600 frames of 8 kB), which free next
- * to nothing and take half of the CPU. Meanwhile it may grow to four times its size, which is the most by V8's own rule; that
- * rule itself lets it grow by a tenth on a busy machine.
+ * to nothing and take half of the CPU. Meanwhile it may grow to four times its size, which is the most by V8's own rule.
+ * That rule lets it grow by only a tenth on a busy machine.
  */
 export function relayBegins(): () => void {
   relays += 1;
