@@ -31,8 +31,10 @@ export interface TestAuthorizationServer {
     iss: string | null;
     refreshes: boolean;
     fails: boolean;
-    /** Seconds that its access tokens say they live. */
-    expiresIn: number;
+    /** Seconds that its access tokens say they live; other types, as some servers write them. */
+    expiresIn: unknown;
+    /** A renewal gives the access token that the client has already. */
+    keepsAccess: boolean;
     /** A permission that the MCP server misses; null: none. */
     misses: string | null;
   };
@@ -119,7 +121,8 @@ export async function startAuthorizationServer(t: { after(done: () => void): voi
             code.resource === body.get('resource');
           if (!isRight) return json(400, { error: 'invalid_grant' });
         }
-        const [token, next] = [`access-${randomUUID()}`, `refresh-${randomUUID()}`];
+        const isKept = state.mode.keepsAccess && body.get('grant_type') === 'refresh_token';
+        const [token, next] = [isKept ? [...access].at(-1)! : `access-${randomUUID()}`, `refresh-${randomUUID()}`];
         access.add(token);
         if (state.mode.refreshes) refresh.add(next);
         state.given.push(token, next);
@@ -151,7 +154,16 @@ export async function startAuthorizationServer(t: { after(done: () => void): voi
       access.clear();
       refresh.clear();
     },
-    mode: { registers: true, answer: 'code', iss: null, refreshes: true, fails: false, expiresIn: 3_600, misses: null },
+    mode: {
+      registers: true,
+      answer: 'code',
+      iss: null,
+      refreshes: true,
+      fails: false,
+      expiresIn: 3_600,
+      keepsAccess: false,
+      misses: null,
+    },
   };
   return state;
 }

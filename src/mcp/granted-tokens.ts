@@ -115,14 +115,17 @@ class GrantedTokens {
         await this.#end(kept, grant, 'its token is over, and its authorization server gave no refresh token');
         continue;
       }
-      if (await grants.lease(kept.row, leaseMs)) await this.#ask(kept, grant, tokens.refresh);
-      else await pause(leaseLookMs);
+      if (await grants.lease(kept.row, leaseMs)) {
+        // It may be the same token, with a new time.
+        const access = await this.#ask(kept, grant, tokens.refresh);
+        if (access !== null) return access;
+      } else await pause(leaseLookMs);
     }
     throw new McpFaultError(new McpFault('unreachable', 'could not be asked: its token is being renewed elsewhere'));
   }
 
-  /** By the process that has the lease. */
-  async #ask(kept: KeptGrant, grant: Grant, refreshToken: string): Promise<void> {
+  /** By the process that has the lease. Null: what is kept has changed, and tells more. */
+  async #ask(kept: KeptGrant, grant: Grant, refreshToken: string): Promise<string | null> {
     const { grants, fetch, clock } = this.#parts;
     const { issuer, metadata, client, resource } = grant;
     try {
@@ -133,12 +136,12 @@ class GrantedTokens {
         resource,
         fetchFn: fetch,
       });
-      const next = { ...grant, tokens: tokensOf(given, clock.wallMs()) };
-      await grants.replace(kept.row, next, null);
+      const tokens = tokensOf(given, clock.wallMs());
+      return (await grants.replace(kept.row, { ...grant, tokens }, null)) === null ? null : tokens.access;
     } catch (error) {
       if (isFinal(error)) {
         await this.#end(kept, grant, `its authorization server does not renew the token (${error.errorCode})`);
-        return;
+        return null;
       }
       await grants.release(kept.row);
       const why = error instanceof OAuthError ? error.errorCode : faultOf(error).reason;
@@ -189,6 +192,7 @@ function isFinal(error: unknown): error is OAuthError {
 }
 
 export function tokensOf(given: OAuthTokens, nowMs: number): Tokens {
-  const { access_token: access, refresh_token: refresh = null, expires_in: seconds } = given;
-  return { access, refresh, issuedMs: nowMs, expiresMs: seconds === undefined ? null : nowMs + seconds * 1_000 };
+  const { access_token: access, refresh_token: refresh = null, expires_in: seconds = 0 } = given;
+  // Some write 0 or null for a token that lasts until it is taken back.
+  return { access, refresh, issuedMs: nowMs, expiresMs: seconds < 1 ? null : nowMs + seconds * 1_000 };
 }

@@ -154,6 +154,27 @@ test('a token is renewed before its end, so that the server refuses none', async
   assert.equal(server.refused(), refusedBefore);
 });
 
+test('a renewal that gives the same token, or one that is over, is asked for once and not again and again', async (t) => {
+  const { issuer, gateway } = await started(t);
+  const renewed = () => issuer.tokenRequests.filter(({ body }) => body.get('grant_type') === 'refresh_token').length;
+  issuer.mode.expiresIn = 1;
+  await logIn(gateway);
+  Object.assign(issuer.mode, { expiresIn: 3_600, keepsAccess: true });
+  await until('it is renewed', async () => {
+    assert.equal((await call(gateway)).status, 200);
+    return renewed() > 0;
+  });
+  assert.equal(renewed(), 1);
+  // Nobody knows when such a token is over: its server says so.
+  for (const expiresIn of [0, null, -5, '0', 0.001, 1e300]) {
+    issuer.mode.expiresIn = expiresIn;
+    await logIn(gateway);
+    assert.equal((await call(gateway)).status, 200, String(expiresIn));
+    assert.equal((await admin(gateway, 'GET', '/mcp-servers/own')).login!.ended, null);
+  }
+  assert.equal(renewed(), 1);
+});
+
 test('a login that has no refresh token ends with its token, and one with too few permissions is told so', async (t) => {
   const { issuer, gateway } = await started(t);
   issuer.mode.refreshes = false;
