@@ -126,11 +126,13 @@ test('the CSV of the activity page tells models by their slugs, which the list o
     'gen-2,2026-08-24 10:00:01.000,0,z-ai/glm-4.6-20250930,Z.AI,free,ci,',
     'gen-3,2026-08-24 10:00:02.000,0,qwen/qwen9-20260801,Alibaba,standard,ci,',
     'gen-4,2026-08-24 10:00:03.000,0,qwen/qwen9-20260801,Alibaba,standard,ci,',
+    'gen-5,2026-08-24 10:00:04.000,0,last/model-2026,Last,standard,ci,',
   );
   const list = source('models.json', {
     data: [
       { id: 'openai/gpt-5', canonical_slug: 'openai/gpt-5-2025-08-07', architecture: { modality: 'text->text' } },
       { id: 'z-ai/glm-4.6:free', canonical_slug: 'z-ai/glm-4.6-20250930' },
+      { id: 'last/model', canonical_slug: 'last/model-2026' },
       { id: 'not/used', canonical_slug: 'not/used-2026' },
     ],
   });
@@ -139,6 +141,7 @@ test('the CSV of the activity page tells models by their slugs, which the list o
     'openai/gpt-5': { targets: ['openrouter/openai/gpt-5'] },
     'z-ai/glm-4.6:free': { targets: ['openrouter/z-ai/glm-4.6:free'] },
     'qwen/qwen9-20260801': { targets: ['openrouter/qwen/qwen9-20260801'] },
+    'last/model': { targets: ['openrouter/last/model'] },
   });
   assert.deepEqual(
     notes.map(({ file, line, path }) => `${file}:${line} ${path}`),
@@ -146,6 +149,8 @@ test('the CSV of the activity page tells models by their slugs, which the list o
     ['openrouter_activity.csv:5 [2].model_permaslug'],
   );
   assert.match(notes[0]!.message, /^qwen\/qwen9-20260801 .*GET \/api\/v1\/models as a file too/);
+  const cut = { ...activityCsv, text: activityCsv.text.trimEnd() };
+  assert.deepEqual(imported(cut, list).config.models, config.models, 'the last line needs no line break');
   const broken = importOpenRouter([csv('gen-1,"open,x', 'y')]);
   assert.deepEqual(broken, { ok: false, message: 'is not valid CSV at line 2' });
 });

@@ -11,7 +11,8 @@ export function readForeignCsv(text: string): { ok: true; file: ForeignYaml } | 
   if (Buffer.byteLength(text) > fileBytesMax) return { ok: false, message: 'is larger than 64 MB' };
   const rows: { cells: string[]; line: number }[] = [];
   let [at, line, row] = [text.startsWith('\uFEFF') ? 1 : 0, 1, { cells: [] as string[], line: 1 }];
-  while (at < text.length) {
+  // Behind a comma at the very end there is one more cell, which is empty.
+  while (at < text.length || row.cells.length > 0) {
     cell.lastIndex = at;
     const found = cell.exec(text);
     if (found === null) return { ok: false, message: `is not valid CSV at line ${line}` };
