@@ -158,6 +158,29 @@ test('what cannot be sent is a 400 that names the field', async () => {
   }
 });
 
+test('what a model called a tool with stays as it was, and an id counts wherever it stands', async () => {
+  const source = { type: 'file', file_id: ids['e.md'] };
+  const document = { type: 'document', source };
+  const messages = [
+    { role: 'user', content: [document] },
+    { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'f', input: { of: document } }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'done' }] },
+  ];
+  const tools = [{ name: 'f', input_schema: { type: 'object' } }];
+  const called = await gateway.fetch('/v1/messages', { json: { model: 'claude', max_tokens: 9, messages, tools } });
+  assert.equal(called.status, 200);
+  const sent = upstream.requests().findLast(({ method }) => method === 'POST')!.body as { messages: typeof messages };
+  assert.deepEqual(sent.messages[1], messages[1]);
+  assert.match(JSON.stringify(sent.messages[0]), /Pändas/);
+
+  const part = { type: 'file', file: { file_id: await upload('some.txt', 'x'.repeat(5 * 1024 * 1024)) } };
+  const content = [part, { type: 'text', text: 'Hi', metadata: Array(5).fill(part) }];
+  const json = { model: 'chat', messages: [{ role: 'user', content }] };
+  const refused = await gateway.fetch('/v1/chat/completions', { json });
+  assert.equal(refused.status, 400);
+  assert.match(await refused.text(), /20 MB/);
+});
+
 test('a line of a batch may name files', async () => {
   const content = [{ type: 'file', file: { file_id: ids['c.csv'] } }];
   const line = chatLine('one', { messages: [{ role: 'user', content }] });

@@ -40,7 +40,15 @@ export async function withUploads(
   try {
     const files = await readAll(find, tenant, fieldsById);
     if (files.size === 0) return null;
-    const body = inlineFiles(JSON.parse(raw.toString('utf8')) as JsonObject, (id) => files.get(String(id)));
+    let bytes = 0;
+    const body = inlineFiles(JSON.parse(raw.toString('utf8')) as JsonObject, (id) => {
+      const file = files.get(String(id));
+      if (file === undefined) return undefined;
+      // An id may stand in more places than those that are known to name files.
+      bytes += file.bytes;
+      if (bytes > bytesMax) throw tooLarge(file.field);
+      return file;
+    });
     return Buffer.from(JSON.stringify(body));
   } catch (error) {
     if (error instanceof FailureError) return error.failure;
@@ -57,8 +65,8 @@ async function readAll(
   find: FindUpload,
   tenant: string,
   fieldsById: ReadonlyMap<string, readonly NamedObject[]>,
-): Promise<Map<string, InlineFile>> {
-  const files = new Map<string, InlineFile>();
+): Promise<Map<string, InlineFile & { bytes: number }>> {
+  const files = new Map<string, InlineFile & { bytes: number }>();
   let bytes = 0;
   for (const [id, places] of fieldsById) {
     const { field } = places[0]!;
@@ -66,9 +74,9 @@ async function readAll(
     const file = await find(tenant, id);
     if (file === null) continue;
     bytes += file.bytes * places.length;
-    if (bytes > bytesMax) throw refused(field, `The files of a request may have at most ${bytesMax >> 20} MB together`);
+    if (bytes > bytesMax) throw tooLarge(field);
     const content = await file.content();
-    if (content !== null) files.set(id, inlineOf(file.name, field, content));
+    if (content !== null) files.set(id, { ...inlineOf(file.name, field, content), bytes: file.bytes });
   }
   return files;
 }
@@ -83,6 +91,10 @@ function inlineOf(name: string, field: string, content: Buffer): InlineFile {
     throw refused(field, `The file ${JSON.stringify(name.slice(0, 60))} is neither a picture nor a PDF nor a text`);
   }
   return { kind: 'text', name, field, text: content.toString('utf8').replace(/^\uFEFF/, '') };
+}
+
+function tooLarge(field: string): FailureError {
+  return refused(field, `The files of a request may have at most ${bytesMax >> 20} MB together`);
 }
 
 function refused(field: string, message: string): FailureError {

@@ -8,6 +8,8 @@ export function inlineFiles(body: JsonObject, fileOf: FileOf): JsonObject {
 
 function inlined(block: JsonObject, fileOf: FileOf): JsonObject | null {
   const { type, source, cache_control: cache } = block;
+  // What a model called a tool with is its own.
+  if (typeof type === 'string' && type.endsWith('tool_use')) return block;
   if ((type !== 'image' && type !== 'document') || !isObject(source) || source.type !== 'file') return null;
   const file = fileOf(source.file_id);
   if (file === undefined) return null;
