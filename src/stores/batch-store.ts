@@ -228,7 +228,9 @@ function workIn({ prefix, rows, write, skipLocked }: BatchTables) {
       return changes === 1;
     },
     async expected(account) {
-      const sql = `SELECT sum(expected_tokens) AS tokens, sum(expected_usd_nano) AS usd_nano FROM ${batch}
+      // Sums of whole numbers may be too large for them.
+      const sumOf = (column: string) => `sum(CAST(${column} AS DOUBLE PRECISION))`;
+      const sql = `SELECT ${sumOf('expected_tokens')} AS tokens, ${sumOf('expected_usd_nano')} AS usd_nano FROM ${batch}
         WHERE ended_ms IS NULL AND account = $1`;
       const [row] = await rows(sql, [account]);
       return { tokens: Number(row?.tokens ?? 0), usdNano: Number(row?.usd_nano ?? 0) };

@@ -11,6 +11,7 @@ const openai = await startBatches(there);
 const claude = await startBatches(there);
 const shortKey = 'sk-cv-test-key-short';
 const budgetKey = 'sk-cv-test-key-budget';
+const manyKey = 'sk-cv-test-key-many';
 const price = { input: 10, output: 20 };
 const using = (url: string) => ({ base_url: `${url}/v1`, api_key: 'k', batches: { upstream: 'always' } });
 const config = {
@@ -39,12 +40,13 @@ const config = {
     // By their estimate, two lines of 1,000 tokens at half of 20 USD a million.
     budget: { windows: 'off', rpm: 'off', budget: { month: 0.02 } },
   },
-  accounts: { short: { plan: 'short' }, budget: { plan: 'budget' } },
+  accounts: { short: { plan: 'short' }, budget: { plan: 'budget' }, many: { plan: 'budget' } },
   keys: [
     { key: testKey, account: 'dev', name: 'test' },
     { key: otherKey, account: 'other', name: 'test' },
     { key: shortKey, account: 'short', name: 'test' },
     { key: budgetKey, account: 'budget', name: 'test' },
+    { key: manyKey, account: 'many', name: 'test' },
   ],
 };
 const { openai: _, ...others } = config.providers;
@@ -284,6 +286,21 @@ test('no more lines go there than the budget has left for', async () => {
   const { results } = await ended(id, poor);
   assert.equal(results.length, 5);
   assert.ok(openai.batches.length > 1);
+});
+
+test('every choice that a line asks for counts in the budget', async () => {
+  const many = openAi(gateway.url, manyKey);
+  openai.hold();
+  const { id } = await beginBatch(many, named(2, { n: 2 }));
+  await until(() => openai.batches.length === 1);
+  assert.equal(openai.batches[0]!.lines.length, 1);
+  await many.batches.cancel(id);
+  await ended(id, many);
+});
+
+test('a line may allow more tokens than anybody can count', async () => {
+  const { id } = await beginBatch(client, named(2, { max_tokens: 1e15 }));
+  assert.equal((await ended(id)).results.length, 2);
 });
 
 async function refusedFor(of: OpenAI, why: RegExp): Promise<void> {

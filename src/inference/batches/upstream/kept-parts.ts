@@ -3,6 +3,7 @@ import type { BatchRun, UpstreamAccess } from '../batch-parts.ts';
 import type { LinesHeld } from '../line-calls.ts';
 import { LeaseLost } from '../line-notes.ts';
 import type { BatchPart } from './batch-part.ts';
+import { countable } from './prepare-line.ts';
 import { type UpstreamBatches, upstreamBatches } from './upstream-batches.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 
@@ -89,12 +90,14 @@ export class KeptParts {
       expected.tokens += part.expected.tokens;
       expected.usdNano += part.expected.usdNano;
     }
-    const away = { facts, expected, aheadSucceeded: this.#aheadSucceeded };
+    const held = { tokens: countable(expected.tokens), usdNano: countable(expected.usdNano) };
+    const away = { facts, expected: held, aheadSucceeded: this.#aheadSucceeded };
     if (!(await store.away(lease, away))) throw new LeaseLost('the lease is lost');
   }
 
   /** So many of its lines were answered there. */
-  async noteProgress(part: BatchPart, succeeded: number): Promise<void> {
+  async noteProgress(part: BatchPart, told: number): Promise<void> {
+    const succeeded = Math.max(0, Math.min(part.lines, Math.floor(told)));
     if (succeeded === part.succeeded) return;
     const { batch, store, clock } = this.#run;
     part.succeeded = succeeded;

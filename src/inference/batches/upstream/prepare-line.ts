@@ -131,9 +131,17 @@ function preparedOf(services: Services, request: UpstreamRequest, claim: Claim, 
 function expectedOf(body: JsonObject, url: string, inputTokens: number, target: Target, nowMs: number): ExpectedUse {
   const { max_tokens: chat, max_completion_tokens: completion, max_output_tokens: output } = body;
   const longest = [completion, output, chat].find((tokens) => typeof tokens === 'number');
-  const outputTokens = /completions$|responses$|messages$/.test(url) ? Math.max(0, longest ?? outputTokensUsual) : 0;
+  const answers = Math.max(1, ...[body.n, body.best_of].filter((count) => typeof count === 'number'));
+  const isText = /completions$|responses$|messages$/.test(url);
+  const outputTokens = isText ? Math.max(0, longest ?? outputTokensUsual) * answers : 0;
   const usage = { inputTokens, outputTokens };
-  return { tokens: inputTokens + outputTokens, usdNano: nanoUsd(usdOf(usage, target.price, nowMs)) };
+  const usdNano = nanoUsd(usdOf(usage, target.price, nowMs));
+  return { tokens: countable(inputTokens + outputTokens), usdNano: countable(usdNano) };
+}
+
+/** Callers may allow more than any store can count. */
+export function countable(amount: number): number {
+  return Math.min(Number.MAX_SAFE_INTEGER, amount);
 }
 
 export const reserveNothing: Admission['reserve'] = async ({ requestId, principal, atMs }) => ({
