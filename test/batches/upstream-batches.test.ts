@@ -9,6 +9,7 @@ import { anthropic, batchWhen, beginBatch, chatLine, hasEnded, openAi, type Resu
 const there = { after: after as never };
 const openai = await startBatches(there);
 const claude = await startBatches(there);
+const google = await startBatches(there);
 const shortKey = 'sk-cv-test-key-short';
 const budgetKey = 'sk-cv-test-key-budget';
 const manyKey = 'sk-cv-test-key-many';
@@ -19,6 +20,7 @@ const config = {
     openai: { type: 'openai', ...using(openai.url) },
     mistral: { type: 'mistral', ...using(openai.url), batches: { upstream: 'always', price: '25%' } },
     claude: { type: 'anthropic', ...using(claude.url) },
+    gemini: { type: 'gemini', ...using(google.url), base_url: `${google.url}/v1beta` },
     azure: { type: 'azure-openai', ...using(openai.url), base_url: openai.url },
     dated: { type: 'azure-openai', ...using(openai.url), base_url: openai.url, api_version: '2024-10-21' },
     own: { type: 'openai', base_url: `${openai.url}/v1`, api_key: 'k' },
@@ -29,6 +31,8 @@ const config = {
     azure: { targets: [{ provider: 'azure', model: 'mock/ok', price }] },
     dated: { targets: [{ provider: 'dated', model: 'mock/ok', price }] },
     claude: { targets: [{ provider: 'claude', model: 'mock/ok', price }] },
+    gemini: { targets: [{ provider: 'gemini', model: 'mock/ok', price }] },
+    'gemini-refusing': { targets: [{ provider: 'gemini', model: 'mock/status=400', price }] },
     refusing: { targets: [{ provider: 'openai', model: 'mock/status=400', price }] },
     either: { targets: ['openai/mock/ok', 'own/mock/ok'] },
     fallback: { targets: ['openai/mock/ok'], fallbacks: ['own'] },
@@ -55,7 +59,7 @@ const client = openAi(gateway.url, testKey);
 const claudeClient = anthropic(gateway.url, testKey);
 
 afterEach(async () => {
-  for (const vendor of [openai, claude]) {
+  for (const vendor of [openai, claude, google]) {
     await vendor.finish();
     vendor.direct.clear();
     vendor.forget();
@@ -120,15 +124,20 @@ test('lines of every format go to a provider of another one, and come back in th
     assert.equal(custom_id, 'one');
     assert.equal(result.type === 'succeeded' && result.message.type, 'message');
   }
-  const { id } = await beginBatch(client, named(2, { model: 'claude' }));
-  const { results } = await ended(id);
-  assert.deepEqual(
-    results.map(({ response }) => response!.body.object),
-    ['chat.completion', 'chat.completion'],
-  );
-  assert.equal(claude.batches.length, 0, 'what was taken is deleted there');
-  assert.equal(askedOf(claude), 2);
-  await assertCost(results, 0.5);
+  for (const [vendor, model] of [
+    [claude, 'claude'],
+    [google, 'gemini'],
+  ] as const) {
+    const { id } = await beginBatch(client, named(2, { model }));
+    const { results } = await ended(id);
+    assert.deepEqual(
+      results.map(({ response }) => response!.body.object),
+      ['chat.completion', 'chat.completion'],
+    );
+    assert.equal(vendor.batches.length, 0, 'what was taken is deleted there');
+    assert.equal(askedOf(vendor), 2);
+    await assertCost(results, 0.5);
+  }
 });
 
 test('lines of Responses and of embeddings go there too', async () => {
@@ -147,6 +156,46 @@ test('a batch job of Mistral, at a price that the operator knows', async () => {
   assert.deepEqual(names(results), ['0', '1']);
   assert.equal(openai.batches[0]!.api, 'mistral');
   await assertCost(results, 0.25);
+});
+
+test('a batch of Gemini is a file of lines for one model, and leaves nothing there', async () => {
+  const lines = [...named(2, { model: 'gemini', max_tokens: 50 }), chatLine('wrong', { model: 'gemini-refusing' })];
+  google.hold();
+  const { id } = await beginBatch(client, lines);
+  await until(() => google.batches.length === 2);
+  const [, first] = google.batches;
+  const [{ key, request }] = first!.lines as unknown as [{ key: string; request: JsonObject }];
+  assert.match(key, /^req_[0-9a-f-]{36}-1$/);
+  assert.deepEqual(Object.keys(request).toSorted(), ['contents', 'generationConfig']);
+  assert.deepEqual([first!.order.model, first!.lines.length], ['/models/mock%2Fok', 2]);
+  await google.finish();
+  const { results, errors } = await ended(id);
+  assert.deepEqual(names(results), ['0', '1']);
+  assert.deepEqual([errors[0]!.custom_id, errors[0]!.response!.status_code], ['wrong', 400]);
+  await assertCost(results, 0.5);
+  await until(() => google.files.size === 0 && google.batches.length === 0);
+});
+
+test('a batch of Gemini that is cut gives no answers: they are asked one by one, unless it was cancelled', async () => {
+  google.hold();
+  const expiring = await beginBatch(client, named(2, { model: 'gemini' }));
+  await until(() => google.batches.length === 1);
+  await google.finish(1);
+  const { results } = await ended(expiring.id);
+  assert.deepEqual(names(results), ['0', '1']);
+  await assertCost(results, 1);
+
+  google.hold();
+  const cancelled = await beginBatch(client, named(2, { model: 'gemini' }));
+  await until(() => google.batches.length === 1);
+  await client.batches.cancel(cancelled.id);
+  const { batch, errors } = await ended(cancelled.id);
+  assert.equal(batch.status, 'cancelled');
+  assert.deepEqual(
+    errors.map(({ error }) => error?.code),
+    ['batch_cancelled', 'batch_cancelled'],
+  );
+  assert.ok(google.calls.some((call) => call.endsWith(':cancel')));
 });
 
 test('a batch of Azure names its deployment in the body, whatever the version of the API', async () => {
@@ -250,12 +299,17 @@ test('lines that a provider leaves or refuses are asked one by one, at the usual
 });
 
 test('where the batch API takes nothing, lines are asked one by one', async () => {
-  for (const how of [403, 'invalid'] as const) {
-    openai.refuse(how);
-    const { id } = await beginBatch(client, named(2));
-    const { results } = await ended(id);
-    assert.deepEqual(names(results), ['0', '1']);
-    await assertCost(results, 1);
+  for (const [vendor, model] of [
+    [openai, 'chat'],
+    [google, 'gemini'],
+  ] as const) {
+    for (const how of [403, 'invalid'] as const) {
+      vendor.refuse(how);
+      const { id } = await beginBatch(client, named(2, { model }));
+      const { results } = await ended(id);
+      assert.deepEqual(names(results), ['0', '1']);
+      await assertCost(results, 1);
+    }
   }
 });
 
@@ -278,6 +332,12 @@ test('no more lines go there than the windows of the account allow, which are he
 test('no more lines go there than the budget has left for', async () => {
   const poor = openAi(gateway.url, budgetKey);
   openai.hold();
+  google.hold();
+  const long = await beginBatch(poor, named(2, { model: 'gemini', max_tokens: 10_000 }));
+  await until(() => google.batches.length === 1);
+  assert.equal(google.batches[0]!.lines.length, 1);
+  await poor.batches.cancel(long.id);
+  await ended(long.id, poor);
   const { id } = await beginBatch(poor, named(5));
   await until(() => openai.batches.length === 1);
   assert.equal(openai.batches[0]!.lines.length, 2);

@@ -17,9 +17,13 @@ interface World {
   restart(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
 }
 
-async function startWorld(t: TestContext, type: 'openai' | 'anthropic' | 'mistral'): Promise<World> {
+async function startWorld(t: TestContext, type: 'openai' | 'anthropic' | 'mistral' | 'gemini'): Promise<World> {
   const vendor = await startBatches(t);
-  const at = { base_url: `${vendor.url}/v1`, api_key: 'k', batches: { upstream: 'always' } };
+  const at = {
+    base_url: `${vendor.url}/${type === 'gemini' ? 'v1beta' : 'v1'}`,
+    api_key: 'k',
+    batches: { upstream: 'always' },
+  };
   const price = { input: 1_000, output: 1_000 };
   const config = {
     storage: { data_dir: temporaryFolder(t) },
@@ -39,7 +43,7 @@ async function startWorld(t: TestContext, type: 'openai' | 'anthropic' | 'mistra
   };
 }
 
-for (const type of ['openai', 'anthropic', 'mistral'] as const) {
+for (const type of ['openai', 'anthropic', 'mistral', 'gemini'] as const) {
   test(`${type}: a batch that the provider has begun is found again after a kill, and paid once`, async (t) => {
     const { vendor, url, restart } = await startWorld(t, type);
     vendor.hold();
@@ -50,7 +54,11 @@ for (const type of ['openai', 'anthropic', 'mistral'] as const) {
     await until(() => vendor.calls.some((call) => /^GET \/.*_\d+$/.test(call)));
     await vendor.finish();
     await assertAnsweredOnce(url, id);
-    assert.equal(vendor.batches.length, type === 'anthropic' ? 0 : 1, 'nothing was begun a second time');
+    assert.equal(
+      vendor.batches.length,
+      type === 'anthropic' || type === 'gemini' ? 0 : 1,
+      'nothing was begun a second time',
+    );
     assert.equal(vendor.direct.requests().filter(({ method }) => method === 'POST').length, lines);
   });
 }

@@ -7,8 +7,8 @@ import type { JsonObject } from '../../src/kernel/json.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
 
 /**
- * An upstream with the batch APIs of OpenAI (below /v1), Anthropic (below /v1/messages/batches) and Mistral (/v1/batch/jobs).
- * It asks another upstream what each line of a batch would have been answered; everything else passes on to that one.
+ * An upstream with the batch APIs of OpenAI (below /v1), Anthropic (below /v1/messages/batches), Mistral (/v1/batch/jobs)
+ * and Gemini (/v1beta). It asks another upstream what each line of a batch would have been answered; everything else passes on to that one.
  * Results come back in reverse order. Hand-made from the published formats.
  */
 export interface BatchUpstream {
@@ -38,7 +38,7 @@ export interface BatchUpstream {
 
 export interface VendorBatch {
   id: string;
-  api: 'openai' | 'anthropic' | 'mistral';
+  api: 'openai' | 'anthropic' | 'mistral' | 'gemini';
   key: string;
   /** As it was begun. */
   order: JsonObject;
@@ -66,8 +66,9 @@ export async function startBatches(t: Pick<TestContext, 'after'>): Promise<Batch
   /** Answers lines that have none, up to `count` in all. */
   async function work(batch: VendorBatch, count = batch.lines.length): Promise<void> {
     for (const line of batch.lines.slice(batch.results.length + batch.errors.length, count)) {
-      const path = batch.api === 'anthropic' ? '/v1/messages' : String(line.url ?? batch.order.endpoint);
-      const sent = batch.api === 'anthropic' ? line.params : line.body;
+      const paths = { anthropic: '/v1/messages', gemini: `/v1beta${batch.order.model}:generateContent` };
+      const path = (paths as Record<string, string>)[batch.api] ?? String(line.url ?? batch.order.endpoint);
+      const sent = line.params ?? line.request ?? line.body;
       const model = batch.api === 'mistral' ? { model: batch.order.model } : {};
       const answered = await fetch(`${direct.url}${path}`, {
         method: 'POST',
@@ -75,8 +76,11 @@ export async function startBatches(t: Pick<TestContext, 'after'>): Promise<Batch
         body: JSON.stringify({ ...model, ...(sent as JsonObject) }),
       });
       const body = (await answered.json()) as JsonObject;
-      const { custom_id } = line;
-      if (batch.api === 'anthropic') {
+      const { custom_id, key } = line;
+      if (batch.api === 'gemini') {
+        const given = answered.ok ? { response: body } : { error: body.error! };
+        (answered.ok ? batch.results : batch.errors).unshift({ key: key!, ...given });
+      } else if (batch.api === 'anthropic') {
         const result = answered.ok ? { type: 'succeeded', message: body } : { type: 'errored', error: body };
         (answered.ok ? batch.results : batch.errors).unshift({ custom_id: custom_id!, result });
       } else {
@@ -98,6 +102,11 @@ export async function startBatches(t: Pick<TestContext, 'after'>): Promise<Batch
   function end(batch: VendorBatch, state: VendorBatch['state']): void {
     batch.state = state;
     const written = (lines: readonly JsonObject[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+    if (batch.api === 'gemini') {
+      // All lines of a batch are in one file. One that was cut has none.
+      if (state === 'ended') files.set(`${batch.id}-out`, written([...batch.results, ...batch.errors]));
+      return;
+    }
     if (batch.results.length > 0) files.set(`${batch.id}-out`, written(batch.results));
     if (batch.errors.length > 0) files.set(`${batch.id}-err`, written(batch.errors));
   }
@@ -126,6 +135,9 @@ export async function startBatches(t: Pick<TestContext, 'after'>): Promise<Batch
     const text = Buffer.concat(chunks).toString('utf8');
     const json = (status: number, value: unknown) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+    const [, google] =
+      /^(?:\/upload|\/download)?\/v1beta(\/(?:batches|files|models\/[^/]+:batchGen).*)$/.exec(url.pathname) ?? [];
+    if (google !== undefined) return answerOfGemini(request, response, google, text);
     const [, api, id, action] =
       /^(\/batches|\/messages\/batches|\/batch\/jobs|\/files)(?:\/([^/]+)(?:\/(\w+))?)?$/.exec(path) ?? [null, null];
     if (api === null) return pass(request, response, text);
@@ -183,6 +195,64 @@ export async function startBatches(t: Pick<TestContext, 'after'>): Promise<Batch
     if (action === 'cancel' && batch.state !== 'waiting') return void json(409, { error: { message: 'it has ended' } });
     if (action === 'cancel') end(batch, 'cancelled');
     json(200, shown(batch));
+  }
+
+  async function answerOfGemini(
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+    text: string,
+  ): Promise<void> {
+    const json = (status: number, value: unknown) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+    const refused = (code: number, message: string) => json(code, { error: { code, message, status: 'FAILED' } });
+    calls.push(`${request.method} ${path}`);
+    const mine = batches.filter((batch) => batch.api === 'gemini' && batch.key === keyOf(request));
+    const [, kind, id, action] = /^\/(\w+)(?:\/([^/:]+))?(?::(\w+))?$/.exec(path) ?? [];
+    if (kind === 'files' && request.method === 'POST') {
+      const { 'x-goog-upload-protocol': protocol, 'content-type': type } = request.headers;
+      const [, boundary] = /^multipart\/related; boundary=(.+)$/.exec(type ?? '') ?? [];
+      const [, facts, content] = text.split(`--${boundary}`).map((part) => part.split('\r\n\r\n')[1]?.trim());
+      if (protocol !== 'multipart' || !request.url!.startsWith('/upload/')) return void refused(400, 'No such upload');
+      const file = newId('file-');
+      files.set(file, content!);
+      return void json(200, { file: { ...(JSON.parse(facts!) as { file: JsonObject }).file, name: `files/${file}` } });
+    }
+    if (kind === 'files' && action === 'download') {
+      const isDownload = request.url!.startsWith('/download/') && request.url!.endsWith('?alt=media');
+      const content = isDownload ? files.get(id!.replace(/^batch-/, '')) : undefined;
+      return void (content === undefined ? refused(404, 'No such file') : response.writeHead(200).end(content));
+    }
+    if (kind === 'files') {
+      if (id!.startsWith('batch-')) return void refused(400, 'File ID cannot be more than 40 characters.');
+      return void (files.delete(id!) ? json(200, {}) : refused(404, 'No such file'));
+    }
+    if (kind === 'models') {
+      if (typeof refusals[0] === 'number') return void refused(refusals.shift() as number, 'no batches here');
+      const { batch: order } = JSON.parse(text) as { batch: { inputConfig: { fileName: string } } & JsonObject };
+      const lines = files.get(order.inputConfig.fileName.replace('files/', ''))!.split('\n');
+      const asked = lines.map((line) => JSON.parse(line) as JsonObject);
+      const batch = begin('gemini', { ...order, model: `/models/${id}` }, asked, request);
+      if (swallowed === null) return void json(200, shown(batch));
+      const heard = swallowed;
+      swallowed = null;
+      return heard();
+    }
+    if (id === undefined) {
+      // The first page is empty, so that there are several.
+      const isFirst = !request.url!.includes('pageToken=');
+      return void json(200, isFirst ? { nextPageToken: 'next' } : { operations: mine.map(shown) });
+    }
+    const batch = mine.find((one) => one.id === id);
+    if (batch === undefined) return void refused(404, 'No such batch');
+    if (request.method === 'DELETE') {
+      batches.splice(batches.indexOf(batch), 1);
+      files.delete(`${id}-out`);
+      return void json(200, {});
+    }
+    if (action === 'cancel' && batch.state !== 'waiting') return void refused(400, 'it has ended');
+    if (action === 'cancel') end(batch, 'cancelled');
+    json(200, action === 'cancel' ? {} : shown(batch));
   }
 
   function unanswered({ lines, results, errors, state }: VendorBatch): JsonObject[] {
@@ -259,6 +329,28 @@ export async function startBatches(t: Pick<TestContext, 'after'>): Promise<Batch
         created_at: new Date(createdMs).toISOString(),
       };
     }
+    if (api === 'gemini') {
+      const states = { waiting: 'RUNNING', ended: 'SUCCEEDED', invalid: 'FAILED' } as Record<string, string>;
+      const given = out === null ? { error: { code: 1 } } : { response: { responsesFile: `files/batch-${out}` } };
+      const counts = { requestCount: `${lines.length}`, successfulRequestCount: `${results.length}` };
+      const { displayName, inputConfig, model } = order;
+      return {
+        name: `batches/${id}`,
+        metadata: {
+          ...{
+            model: String(model).slice(1),
+            displayName: displayName!,
+            inputConfig: inputConfig!,
+            batchStats: counts,
+          },
+          ...{
+            createTime: new Date(createdMs).toISOString(),
+            state: `BATCH_STATE_${states[state] ?? state.toUpperCase()}`,
+          },
+        },
+        ...(state !== 'waiting' && { done: true, ...given }),
+      };
+    }
     if (api === 'mistral') {
       const status = { waiting: 'RUNNING', ended: 'SUCCESS', invalid: 'FAILED', cancelled: 'CANCELLED' };
       return {
@@ -278,7 +370,7 @@ export async function startBatches(t: Pick<TestContext, 'after'>): Promise<Batch
 }
 
 function keyOf({ headers }: IncomingMessage): string {
-  return String(headers.authorization ?? headers['x-api-key']);
+  return String(headers.authorization ?? headers['x-api-key'] ?? headers['x-goog-api-key']);
 }
 
 /** Resolves once `is` holds. */

@@ -120,7 +120,7 @@ export interface RealtimeFacts {
 
 /** An API that takes requests as a file, and answers them within a day for less. */
 export interface BatchFacts {
-  format: 'openai' | 'anthropic' | 'mistral';
+  format: 'openai' | 'anthropic' | 'mistral' | 'gemini';
   /** Before the paths of the API, below the base URL; absent: nothing. */
   root?: string;
   /** What a line calls a request to this path below the base URL; null: a batch does not take it. */

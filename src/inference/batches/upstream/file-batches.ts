@@ -7,18 +7,30 @@ import { type UpstreamClient, UpstreamTrouble } from './upstream-client.ts';
 
 /** Uploads JSON lines for a batch, as OpenAI's API has it; resolves to the file's id. */
 export async function uploadFile(client: UpstreamClient, name: string, content: UpstreamUpload): Promise<string> {
-  const boundary = `culvert-${randomBase62(24)}`;
-  const purpose = `--${boundary}\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nbatch\r\n`;
-  const head = `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${name}.jsonl"\r\ncontent-type: application/jsonl\r\n\r\n`;
-  const body = joinedUpload([
-    { text: purpose + head },
-    { file: { bytes: content.bytes, read: content.open }, as: 'bytes' },
-    { text: `\r\n--${boundary}--\r\n` },
-  ]);
+  const { body, boundary } = aroundContent(
+    'content-disposition: form-data; name="purpose"\r\n\r\nbatch',
+    `content-disposition: form-data; name="file"; filename="${name}.jsonl"\r\ncontent-type: application/jsonl`,
+    content,
+  );
   return textIn(
     await client.call('POST', '/files', { body, contentType: `multipart/form-data; boundary=${boundary}` }),
     'id',
   );
+}
+
+/** A multipart body of two parts: a short one with its headers, and the content below its `head`. */
+export function aroundContent(
+  short: string,
+  head: string,
+  content: UpstreamUpload,
+): { body: UpstreamUpload; boundary: string } {
+  const boundary = `culvert-${randomBase62(24)}`;
+  const body = joinedUpload([
+    { text: `--${boundary}\r\n${short}\r\n--${boundary}\r\n${head}\r\n\r\n` },
+    { file: { bytes: content.bytes, read: content.open }, as: 'bytes' },
+    { text: `\r\n--${boundary}--\r\n` },
+  ]);
+  return { body, boundary };
 }
 
 export function fileContent(file: string): string {

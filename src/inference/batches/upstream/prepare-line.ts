@@ -112,16 +112,16 @@ function preparedOf(services: Services, request: UpstreamRequest, claim: Claim, 
   const body = parsedJson(text);
   if (url === null || !isObject(body) || body.stream === true) return null;
   const { alias, tier, costMilli } = claim;
-  const { priceShare: share } = connection.batches;
+  const { format, priceShare: share } = connection.batches;
+  // Azure's older paths name the model themselves. A batch of Gemini names it for all lines.
+  const named = 'model' in body || format === 'gemini' ? body : { model: attempt.model, ...body };
   const betaAt = request.headers.findIndex((name, at) => at % 2 === 0 && name === 'anthropic-beta');
   return {
     place: {
       ...{ provider: attempt.provider, credential: attempt.credential, target: attempt.target, model: attempt.model },
-      format: connection.batches.format,
-      ...{ url, beta: betaAt < 0 ? null : request.headers[betaAt + 1]!, alias, tier, share },
+      ...{ format, url, beta: betaAt < 0 ? null : request.headers[betaAt + 1]!, alias, tier, share },
     },
-    // Azure's older paths name the model themselves.
-    body: 'model' in body && !/[\n\r]/.test(text) ? text : JSON.stringify({ model: attempt.model, ...body }),
+    body: named === body && !/[\n\r]/.test(text) ? text : JSON.stringify(named),
     weight: Array.isArray(body.input) && path.endsWith('/embeddings') ? Math.max(1, body.input.length) : 1,
     costMilli,
     expected: expectedOf(body, url, claim.inputTokensEstimate, target, services.clock.wallMs()),
@@ -129,10 +129,11 @@ function preparedOf(services: Services, request: UpstreamRequest, claim: Claim, 
 }
 
 function expectedOf(body: JsonObject, url: string, inputTokens: number, target: Target, nowMs: number): ExpectedUse {
-  const { max_tokens: chat, max_completion_tokens: completion, max_output_tokens: output } = body;
-  const longest = [completion, output, chat].find((tokens) => typeof tokens === 'number');
+  const { max_tokens: chat, max_completion_tokens: completion, max_output_tokens: output, generationConfig } = body;
+  const gemini = isObject(generationConfig) ? generationConfig.maxOutputTokens : undefined;
+  const longest = [completion, output, chat, gemini].find((tokens) => typeof tokens === 'number');
   const answers = Math.max(1, ...[body.n, body.best_of].filter((count) => typeof count === 'number'));
-  const isText = /completions$|responses$|messages$/.test(url);
+  const isText = /completions$|responses$|messages$|GenerateContent$/.test(url);
   const outputTokens = isText ? Math.max(0, longest ?? outputTokensUsual) * answers : 0;
   const usage = { inputTokens, outputTokens };
   const usdNano = nanoUsd(usdOf(usage, target.price, nowMs));

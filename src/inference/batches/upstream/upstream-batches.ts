@@ -1,6 +1,7 @@
 import type { BatchFacts } from '../../providers/provider.ts';
 import type { UpstreamUpload } from '../../transport/upstream-call.ts';
 import { anthropicBatches } from './anthropic-batches.ts';
+import { geminiBatches } from './gemini-batches.ts';
 import { mistralBatches } from './mistral-batches.ts';
 import { openAiBatches } from './openai-batches.ts';
 import type { UpstreamClient } from './upstream-client.ts';
@@ -55,4 +56,5 @@ export const upstreamBatches: Record<BatchFacts['format'], UpstreamBatches> = {
   openai: openAiBatches,
   anthropic: anthropicBatches,
   mistral: mistralBatches,
+  gemini: geminiBatches,
 };

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { parsedJson } from '../../dialects/event-data.ts';
-import type { ProviderConnection } from '../../providers/connection.ts';
+import { type ProviderConnection, pathOf } from '../../providers/connection.ts';
+import type { PathAt } from '../../providers/provider.ts';
 import { scrub } from '../../providers/scrub.ts';
 import { streamedAnswer } from '../../transport/streamed-answer.ts';
 import type { Transport, UpstreamUpload } from '../../transport/upstream-call.ts';
@@ -10,14 +11,14 @@ import { linesOf } from '../lines-of.ts';
 
 /** Calls a provider's batch API with one of its credentials. */
 export interface UpstreamClient {
-  /** Resolves to the object of the answer. `path`: below the root of the API. Rejects with an UpstreamTrouble. */
+  /** Resolves to the object of the answer. `path`: a text is below the root of the API. Rejects with an UpstreamTrouble. */
   call(
     method: 'GET' | 'POST' | 'DELETE',
-    path: string,
+    path: PathAt,
     sent?: { body?: JsonObject | UpstreamUpload; contentType?: string; headers?: readonly string[] },
   ): Promise<JsonObject>;
   /** The objects of JSON lines; what is none is left out. */
-  lines(path: string): AsyncGenerator<JsonObject, void, undefined>;
+  lines(path: PathAt): AsyncGenerator<JsonObject, void, undefined>;
 }
 
 /** `final`: the same call would fail again. */
@@ -54,8 +55,8 @@ export function upstreamClient(
   if (connection === undefined || credential === undefined) return null;
   const { origin, route, basePath, batches, provider } = connection;
   const root = basePath + (batches?.root ?? provider.batches?.root ?? '');
-  const address = (path: string, headers: readonly string[]) => ({
-    ...{ origin, route, path: root + path, headers },
+  const address = (path: PathAt, headers: readonly string[]) => ({
+    ...{ origin, route, path: pathOf(path, root), headers },
     authorize: credential.authorize,
   });
 

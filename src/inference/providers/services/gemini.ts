@@ -108,6 +108,14 @@ export const gemini: Provider = {
     inputType: geminiInputType,
   },
   ...answeredByGemini((model) => `/${resourceOf(model)}`),
+  // https://ai.google.dev/gemini-api/docs/batch-api
+  batches: {
+    format: 'gemini',
+    urlOf: (path) => (batchable.test(path) ? path.replace(/:generateContent$/, ':batchGenerateContent') : null),
+    linesMax: 50_000,
+    bytesMax: 200_000_000,
+    priceShare: 0.5,
+  },
   // https://ai.google.dev/api/live
   realtime: {
     format: 'gemini',
@@ -116,6 +124,9 @@ export const gemini: Provider = {
   },
   listModels,
 };
+
+/** Tuned models have no batches. */
+const batchable = /^\/models\/[^/]+:generateContent$/;
 
 /** `gemini-2.5-flash`, `models/gemini-2.5-flash` or `tunedModels/mine`. */
 function resourceOf(model: string): string {
