@@ -61,6 +61,13 @@ export function openBatches(options: BatchesOptions): readonly Route[] {
     waitingMax: 10_000,
     waitingBytesMax: Number.POSITIVE_INFINITY,
   });
+  const holding = createTurns({
+    name: 'Batches that hold what they will use',
+    places: Number.POSITIVE_INFINITY,
+    tenantPlaces: 1,
+    waitingMax: Number.POSITIVE_INFINITY,
+    waitingBytesMax: Number.POSITIVE_INFINITY,
+  });
   const retentionMs = () => snapshot().config.storage.files_retention;
   let closed = false;
   let opening: Promise<Open> | null = null;
@@ -82,6 +89,7 @@ export function openBatches(options: BatchesOptions): readonly Route[] {
       files,
       calls,
       turns,
+      holding,
       sealer,
       clock,
       retentionMs,

@@ -13,6 +13,7 @@ const google = await startBatches(there);
 const shortKey = 'sk-cv-test-key-short';
 const budgetKey = 'sk-cv-test-key-budget';
 const manyKey = 'sk-cv-test-key-many';
+const togetherKey = 'sk-cv-test-key-together';
 const price = { input: 10, output: 20 };
 const using = (url: string) => ({ base_url: `${url}/v1`, api_key: 'k', batches: { upstream: 'always' } });
 const config = {
@@ -44,13 +45,19 @@ const config = {
     // By their estimate, two lines of 1,000 tokens at half of 20 USD a million.
     budget: { windows: 'off', rpm: 'off', budget: { month: 0.02 } },
   },
-  accounts: { short: { plan: 'short' }, budget: { plan: 'budget' }, many: { plan: 'budget' } },
+  accounts: {
+    short: { plan: 'short' },
+    budget: { plan: 'budget' },
+    many: { plan: 'budget' },
+    together: { plan: 'budget' },
+  },
   keys: [
     { key: testKey, account: 'dev', name: 'test' },
     { key: otherKey, account: 'other', name: 'test' },
     { key: shortKey, account: 'short', name: 'test' },
     { key: budgetKey, account: 'budget', name: 'test' },
     { key: manyKey, account: 'many', name: 'test' },
+    { key: togetherKey, account: 'together', name: 'test' },
   ],
 };
 const { openai: _, ...others } = config.providers;
@@ -356,6 +363,18 @@ test('every choice that a line asks for counts in the budget', async () => {
   assert.equal(openai.batches[0]!.lines.length, 1);
   await many.batches.cancel(id);
   await ended(id, many);
+});
+
+test('batches that begin together share what the budget has left', async () => {
+  const together = openAi(gateway.url, togetherKey);
+  openai.hold();
+  // The last line is asked once the others have gone, or wait.
+  const lines = [...named(2), chatLine('last', { model: 'own' })];
+  const begun = await Promise.all(Array.from({ length: 6 }, () => beginBatch(together, lines)));
+  for (const { id } of begun) await batchWhen(together, id, ({ request_counts: counts }) => counts!.completed > 0);
+  await Promise.all(begun.map(({ id }) => together.batches.cancel(id)));
+  for (const { id } of begun) await ended(id, together);
+  assert.equal(openai.batches.flatMap((batch) => batch.lines).length, 2);
 });
 
 test('a line may allow more tokens than anybody can count', async () => {

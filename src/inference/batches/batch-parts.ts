@@ -15,6 +15,8 @@ export interface BatchParts {
   calls: LineCalls;
   /** Places for lines of all batches of this process, a tenant's share of them each. */
   turns: Turns;
+  /** One place for each account: while one of its batches holds what its lines at a provider will use. */
+  holding: Turns;
   /** Which of these requests the ledger charges, or will. */
   charged(account: string, requestIds: readonly string[]): Promise<ReadonlySet<string>>;
   sealer: Sealer;

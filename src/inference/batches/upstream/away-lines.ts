@@ -48,6 +48,10 @@ const lookGrowth = 1.5;
 const cancelWaitMsMax = 15 * 60_000;
 const limitWaitMsMin = 1_000;
 const limitWaitMsMax = 30 * 60_000;
+/** Where nobody knows when a limit frees. */
+const limitWaitMsUsual = 60_000;
+/** Gathering reads and converts every line: it takes a small part of the time. */
+const gatherShare = 0.05;
 
 /** Resumes what a process before this one left. */
 export async function openAwayLines(run: BatchRun, input: StoredFile, over: AbortSignal): Promise<AwayLines> {
@@ -56,6 +60,7 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
   const look = createFollower(run, kept, over);
   const waiting = new Set<number>();
   let waitingUntilMs = 0;
+  let gatherMs = 0;
   let hasGathered = false;
   let isClosed = false;
   await kept.resume();
@@ -67,21 +72,29 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
 
   /** Sends as many of them as may be held, and lets the others wait where waiting helps. */
   async function send(gathered: GatheredLines): Promise<void> {
+    // What one batch of an account is expected to use must be noted before another one asks what is left.
+    const part = await run.holding.run(batch.account, null, () => hold(gathered));
+    if (part !== null) await sendPart(run, kept, part, { before: 'unsent', over });
+  }
+
+  async function hold(gathered: GatheredLines): Promise<BatchPart | null> {
     const { place, content } = gathered;
     const expectedOfOthers = await run.store.expected(batch.account);
     const { held, count, refused } = await holdFirst(run.calls, batch.keyId, gathered, expectedOfOthers);
     const lines = gathered.lines.slice(0, count);
     if (refused !== null && mayWait(refused, count + kept.open().length)) {
       for (const { seq } of gathered.lines.slice(count)) waiting.add(seq);
-      waitingUntilMs = clock.wallMs() + waitMsOf(refused, clock.wallMs());
+      waitingUntilMs = clock.wallMs() + Math.max(gatherMs / gatherShare, waitMsOf(refused, clock.wallMs()));
     }
-    if (held === null) return run.files.discard(content);
+    if (held === null) {
+      await run.files.discard(content);
+      return null;
+    }
     const made = {
       ...{ place, lines: count, ...sumOf(lines), sinceMs: clock.wallMs(), upstream: null, succeeded: 0 },
       content: { id: content.id, bytes: lines.at(-1)!.endBytes, fileBytes: content.bytes },
     };
-    const part = await kept.add(made, held, lines);
-    await sendPart(run, kept, part, { before: 'unsent', over });
+    return kept.add(made, held, lines);
   }
 
   return {
@@ -101,7 +114,10 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
       waiting.clear();
       if (!isNeeded || signal.aborted || over.aborted || !mayGo()) return;
       hasGathered = true;
-      for (const gathered of await gatherLines(run, input, { over, closed: kept.closed })) {
+      const beganMs = clock.monotonicMs();
+      const all = await gatherLines(run, input, { over, closed: kept.closed });
+      gatherMs = clock.monotonicMs() - beganMs;
+      for (const gathered of all) {
         const isWanted = !signal.aborted && !kept.closed.has(gathered.place.provider);
         await (isWanted ? send(gathered) : run.files.discard(gathered.content));
       }
@@ -141,6 +157,7 @@ function mayWait(refused: Failure, partsThere: number): boolean {
 }
 
 function waitMsOf(refused: Failure, nowMs: number): number {
-  const freeMs = refused.kind === 'quota-exceeded' ? (refused.freeAtMs ?? nowMs) - nowMs : 0;
-  return Math.min(limitWaitMsMax, Math.max(limitWaitMsMin, freeMs));
+  const freeAtMs = refused.kind === 'quota-exceeded' ? refused.freeAtMs : null;
+  if (freeAtMs === null) return limitWaitMsUsual;
+  return Math.min(limitWaitMsMax, Math.max(limitWaitMsMin, freeAtMs - nowMs));
 }
