@@ -204,6 +204,17 @@ for (const [what, spoil] of [
   });
 }
 
+test('an image whose head tells other numbers of rows is not used', async (t) => {
+  const { made, queries, all, images } = await closedAfterTrial(t);
+  const path = join(images, readdirSync(images)[0]!);
+  const sound = readFileSync(path, 'latin1');
+  for (const count of ['5999', '9e15', '-1e9', 'null', '"10"']) {
+    const spoiled = sound.replace('"count":6000', `"count":${count}`);
+    writeFileSync(path, spoiled, 'latin1');
+    assert.deepEqual(await idsNear(await made.reopen(), queries[0]!), all[0], count);
+  }
+});
+
 test('an image of a state that was put back, and written otherwise since, is not used', async (t) => {
   const { made, make, home, vectors } = await filled(t);
   await made.store.close();

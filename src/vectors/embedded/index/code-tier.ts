@@ -64,8 +64,8 @@ export class CodeTier implements Tier {
   *restore(kept: KeptImage, early: (search: EarlySearch) => void): Steps<void> {
     const bits = this.#bits;
     if (bits !== null && typeof kept.keep === 'number') {
-      const slots = new Uint32Array(kept.count);
       kept.begin('bits', kept.count * bits.keptStride + bits.keptHeadBytes);
+      const slots = new Uint32Array(kept.count);
       kept.read(new Uint8Array(slots.buffer));
       yield* bits.restore(kept, kept.keep);
       this.#codes.expect(slots);
