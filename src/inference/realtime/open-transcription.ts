@@ -60,11 +60,15 @@ function modelNamedBy(caller: SocketEnd, { ending, errorEvent }: UnnamedCall, id
       frame(frame, binary) {
         const event = eventIn(frame);
         const model = event?.type === 'session.update' ? transcriptionModelIn(event.session) : null;
-        if (model === null) return void caller.send(JSON.stringify(errorEvent(unnamedModel)));
+        if (model === null) {
+          // Whoever reads no errors causes no more of them.
+          if (caller.send(JSON.stringify(errorEvent(unnamedModel))) === 'behind') caller.pause();
+          return;
+        }
         caller.leaveAt(frame, binary);
         done(model);
       },
-      drained: () => undefined,
+      drained: () => caller.resume(),
       closed: () => done(null),
     });
     const id = randomBase62(16);
