@@ -254,3 +254,40 @@ test('a session that names no model, a wrong one or one that does not transcribe
   await once(left.socket, 'open');
   await left.close();
 });
+
+test('a caller that names no model and reads no errors is not read either', async () => {
+  const caller = bySdk();
+  await caller.heard('session.created');
+  caller.socket.pause();
+  const sent = 60_000;
+  const event = JSON.stringify({ type: 'input_audio_buffer.clear', event_id: 'x'.repeat(1_000) });
+  for (let n = 0; n < sent; n += 1) caller.socket.send(event);
+  // What the gateway does not take stays here.
+  let before = -1;
+  while (before !== caller.socket.bufferedAmount) {
+    before = caller.socket.bufferedAmount;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  assert.ok(before > 0, 'the gateway took all of it');
+  caller.socket.resume();
+  caller.send('session.update', update('hears'));
+  await caller.heard('session.updated');
+  assert.equal(caller.events.filter(({ type }) => type === 'error').length, sent);
+  await caller.close();
+});
+
+test('a commit without sound is an error event, and asks nobody', async () => {
+  const caller = bySdk();
+  await caller.heard('session.created');
+  const asked = () => plain.requests().filter(({ path }) => path === '/v1/audio/transcriptions').length;
+  const before = asked();
+  caller.send('session.update', update('notes', { turn_detection: null }));
+  await caller.heard('session.updated');
+  caller.send('input_audio_buffer.commit');
+  assert.match(JSON.stringify(await caller.heard('error')), /no sound/);
+  caller.send('input_audio_buffer.append', { audio: sound(200, 0.3) });
+  caller.send('input_audio_buffer.commit');
+  await caller.heard('conversation.item.input_audio_transcription.completed');
+  assert.equal(asked() - before, 1);
+  await caller.close();
+});

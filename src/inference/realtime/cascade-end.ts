@@ -116,6 +116,8 @@ export class CascadeEnd implements SessionEnd {
       case 'input_audio_buffer.commit': {
         const sound = Buffer.concat(this.#sound.splice(0));
         this.#soundBytes = 0;
+        // Nobody is asked, and paid, for nothing.
+        if (sound.length === 0) return this.#events.error(noSound, null, event.event_id);
         return this.#heard(sound, this.#events.id('item'), 'waits');
       }
       case 'input_audio_buffer.clear':
@@ -288,6 +290,8 @@ export class CascadeEnd implements SessionEnd {
     return shownSession(`sess_${id}`, answers.chat, this.#settings);
   }
 }
+
+const noSound = 'There is no sound to commit. Append some first. With turn detection, Culvert commits it by itself.';
 
 const endsSession: ReadonlySet<Failure['kind']> = new Set(['quota-exceeded', 'unauthenticated', 'forbidden']);
 
