@@ -95,7 +95,7 @@ export function openBatches(options: BatchesOptions): readonly Route[] {
       retentionMs,
       publicUrl,
       waiting: options.running,
-      upstream: { ...upstreamAccess(services), onTrouble },
+      upstream: { ...upstreamAccess(services), taken: new Set<string>(), onTrouble },
       onTrouble,
     };
     const batches = createBatches({ ...parts, charged: (account, ids) => chargedOf(stores.ledger, account, ids) });
@@ -138,7 +138,7 @@ export function openBatches(options: BatchesOptions): readonly Route[] {
   ];
 }
 
-function upstreamAccess({ transport, snapshot }: Services): Omit<UpstreamAccess, 'onTrouble'> {
+function upstreamAccess({ transport, snapshot }: Services): Omit<UpstreamAccess, 'taken' | 'onTrouble'> {
   const connectionOf = (provider: string) => snapshot().providers.get(provider)?.connection;
   return {
     isUsed: () =>

@@ -382,6 +382,18 @@ test('a line may allow more tokens than anybody can count', async () => {
   assert.equal((await ended(id)).results.length, 2);
 });
 
+test("a batch without a name at its provider is never taken for another one's", async () => {
+  claude.hold();
+  const first = await beginBatch(client, named(1, { model: 'claude' }));
+  await until(() => claude.batches.length === 1);
+  claude.refuse(503);
+  const second = await beginBatch(client, named(1, { model: 'claude' }));
+  await until(() => claude.batches.length === 2);
+  await claude.finish();
+  for (const { id } of [first, second]) await assertCost((await ended(id)).results, 0.5);
+  assert.equal(askedOf(claude), 2);
+});
+
 async function refusedFor(of: OpenAI, why: RegExp): Promise<void> {
   const asked = of.chat.completions.create({ model: 'chat', messages: [{ role: 'user', content: 'Hi' }] });
   await assert.rejects(asked, (error: { status: number; message: string }) => {

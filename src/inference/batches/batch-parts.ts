@@ -36,7 +36,14 @@ export interface UpstreamAccess {
   factsOf(provider: string): BatchFacts | null;
   /** Null: the provider or its credential is no longer configured. */
   clientOf(provider: string, credential: string): UpstreamClient | null;
+  /** Batches at providers that this process has begun or found, by `atProvider`. */
+  taken: Set<string>;
   onTrouble(message: string): void;
+}
+
+/** Names a batch at a provider among all. */
+export function atProvider(provider: string, id: string): string {
+  return `${provider} ${id}`;
 }
 
 export interface BatchRun extends BatchParts {

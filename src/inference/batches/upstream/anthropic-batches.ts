@@ -13,6 +13,7 @@ const comma = 0x2c;
 /** https://platform.claude.com/docs/en/api/messages/batches */
 export const anthropicBatches: UpstreamBatches = {
   line: (customId, _url, body) => `{"custom_id":"${customId}","params":${body}}`,
+  guesses: true,
   async begin(client, { content, beta }) {
     const body = joinedUpload([
       { text: '{"requests":[' },
@@ -24,9 +25,9 @@ export const anthropicBatches: UpstreamBatches = {
   },
   /**
    * Batches have no name there. One of as many requests from the same minutes is taken for ours: should it be
-   * another's, its results name none of our lines, which are then asked one by one.
+   * another's, its results name none of our lines, which are then asked one by one. It is left alone.
    */
-  async find(client, { lines, sinceMs }) {
+  async find(client, { lines, sinceMs }, isOurs) {
     let after = '';
     for (let page = 0; page < pagesMax; page++) {
       const { data, has_more: hasMore, last_id: last } = await client.call('GET', `${path}?limit=${pageMax}${after}`);
@@ -34,7 +35,8 @@ export const anthropicBatches: UpstreamBatches = {
       for (const batch of batches) {
         const createdS = Date.parse(String(batch.created_at)) / 1_000;
         if (madeBefore(createdS, sinceMs)) return null;
-        if (createdS * 1_000 >= sinceMs - clockSkewMs && requestsIn(batch) === lines) return textIn(batch, 'id');
+        const fits = createdS * 1_000 >= sinceMs - clockSkewMs && requestsIn(batch) === lines;
+        if (fits && !isOurs(textIn(batch, 'id'))) return textIn(batch, 'id');
       }
       if (hasMore !== true || typeof last !== 'string') return null;
       after = `&after_id=${encodeURIComponent(last)}`;

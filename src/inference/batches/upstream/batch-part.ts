@@ -19,6 +19,8 @@ export interface BatchPart {
   sinceMs: number;
   /** Its id there; null: not sent. */
   upstream: string | null;
+  /** It may be the batch of somebody else. */
+  isGuess?: boolean;
   /** Lines that were answered there. */
   succeeded: number;
 }

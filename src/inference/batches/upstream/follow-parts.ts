@@ -30,7 +30,7 @@ export function createFollower(
     }
     const { upstream: id, place } = part;
     try {
-      if (over.aborted && !cancelled.has(part.id)) {
+      if (over.aborted && !cancelled.has(part.id) && part.isGuess !== true) {
         // One that has ended meanwhile refuses it, and is looked at below.
         const refused = await apiOf(part)
           .cancel(client, id)
@@ -41,9 +41,9 @@ export function createFollower(
       told.delete(part.id);
       await kept.noteProgress(part, progress.succeeded);
       if (!progress.ended) return false;
-      await takeAnswers(run, part, client, progress);
+      const areOurs = await takeAnswers(run, part, client, progress);
       await kept.takenBack(part);
-      await tidyUp(run, part, client, progress);
+      if (areOurs) await tidyUp(run, part, client, progress);
       return true;
     } catch (error) {
       if (!(error instanceof UpstreamTrouble)) throw error;
@@ -60,13 +60,14 @@ export function createFollower(
   };
 }
 
-/** Keeps the answers of a batch that has ended, a few at a time. */
+/** Keeps the answers of a batch that has ended, a few at a time. False: it is not known to be ours. */
 async function takeAnswers(
   { batch, store, lease, sealer }: BatchRun,
   part: BatchPart,
   client: UpstreamClient,
   progress: BatchProgress,
-): Promise<void> {
+): Promise<boolean> {
+  let areOurs = part.isGuess !== true;
   let rows: ReturnedLine[] = [];
   let bytes = 0;
   const keep = async () => {
@@ -76,6 +77,8 @@ async function takeAnswers(
   };
   for await (const { customId, body } of apiOf(part).results(client, progress)) {
     const line = lineNamed(customId);
+    areOurs ||= line !== null && (await store.lines(batch.id, line.seq - 1, 1))[0]?.requestId === line.requestId;
+    if (!areOurs) return false;
     if (line === null || body === null) continue;
     const answer = sealer.seal(Buffer.from(body), resultContext(batch, line.seq));
     rows.push({ ...line, answer });
@@ -83,6 +86,7 @@ async function takeAnswers(
     if (rows.length >= rowsAtOnce || bytes >= rowBytesAtOnce) await keep();
   }
   await keep();
+  return areOurs;
 }
 
 /** What stays there does no harm to the batch. */

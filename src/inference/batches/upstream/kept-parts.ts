@@ -1,5 +1,5 @@
 import { sealFacts } from '../batch-facts.ts';
-import type { BatchRun, UpstreamAccess } from '../batch-parts.ts';
+import { atProvider, type BatchRun, type UpstreamAccess } from '../batch-parts.ts';
 import type { LinesHeld } from '../line-calls.ts';
 import { LeaseLost } from '../line-notes.ts';
 import type { BatchPart } from './batch-part.ts';
@@ -69,6 +69,9 @@ export class KeptParts {
   /** Holds again what the process before this one held, and gives up what it had not noted to the end. */
   async resume(): Promise<void> {
     const { calls, batch } = this.#run;
+    for (const { upstream, place } of this.all) {
+      if (upstream !== null) this.#run.upstream.taken.add(atProvider(place.provider, upstream));
+    }
     for (const part of [...this.open(), ...this.returned()]) {
       if (part.at === 'noting') {
         await this.end(part);
@@ -109,6 +112,7 @@ export class KeptParts {
 
   async sent(part: BatchPart, upstream: string): Promise<void> {
     part.upstream = upstream;
+    this.#run.upstream.taken.add(atProvider(part.place.provider, upstream));
     part.at = 'sent';
     await this.note();
     await this.#discard(part);
@@ -127,6 +131,7 @@ export class KeptParts {
     if (part.at !== 'returned') await this.takenBack(part);
     part.at = 'ended';
     await this.note();
+    if (part.upstream !== null) this.#run.upstream.taken.delete(atProvider(part.place.provider, part.upstream));
     this.#holds.get(part.id)?.release();
     this.#holds.delete(part.id);
     if (part.upstream === null) await this.#discard(part);

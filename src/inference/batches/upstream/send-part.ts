@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { BatchRun } from '../batch-parts.ts';
+import { atProvider, type BatchRun } from '../batch-parts.ts';
 import type { BatchPart } from './batch-part.ts';
 import { apiOf, clientOf, type KeptParts } from './kept-parts.ts';
 import type { BatchOrder } from './upstream-batches.ts';
@@ -18,6 +18,7 @@ export async function sendPart(
   part: BatchPart,
   { before, over }: { before: 'unsent' | 'maybe-sent'; over: AbortSignal },
 ): Promise<void> {
+  let mayHaveHeard = false;
   let why = 'it is no longer configured';
   for (let tries = 1; tries <= triesMax; tries++) {
     if (run.signal.aborted) return;
@@ -25,15 +26,19 @@ export async function sendPart(
     if (client === null) break;
     try {
       const order = orderOf(run, part);
-      const found = before === 'maybe-sent' || tries > 1 ? await apiOf(part).find(client, order) : null;
+      const isTaken = (id: string) => run.upstream.taken.has(atProvider(part.place.provider, id));
+      const found = before === 'maybe-sent' || mayHaveHeard ? await apiOf(part).find(client, order, isTaken) : null;
       if (found === null && over.aborted) {
         why = 'the batch is over';
         break;
       }
+      part.isGuess = found !== null && apiOf(part).guesses === true;
       return await kept.sent(part, found ?? (await apiOf(part).begin(client, order)));
     } catch (error) {
       if (!(error instanceof UpstreamTrouble)) throw error;
       why = error.message;
+      // A refusal of its own accord began nothing.
+      mayHaveHeard ||= error.status === null || error.status >= 500;
       if (error.final) break;
       await pause(againMs * tries, undefined, { signal: run.signal }).catch(() => undefined);
     }

@@ -12,8 +12,17 @@ export interface UpstreamBatches {
   line(customId: string, url: string, body: string): string;
   /** Begins a batch and resolves to its id there. */
   begin(client: UpstreamClient, order: BatchOrder): Promise<string>;
-  /** The id of a batch that was begun for the same order, though nobody noted it; null: there is none. */
-  find(client: UpstreamClient, order: Omit<BatchOrder, 'content'>): Promise<string | null>;
+  /** Batches have no names there: `find` guesses. */
+  guesses?: true;
+  /**
+   * The id of a batch that was begun for the same order, though nobody noted it; null: there is none. `isOurs`: it is
+   * known as one of another order.
+   */
+  find(
+    client: UpstreamClient,
+    order: Omit<BatchOrder, 'content'>,
+    isOurs: (id: string) => boolean,
+  ): Promise<string | null>;
   look(client: UpstreamClient, id: string): Promise<BatchProgress>;
   cancel(client: UpstreamClient, id: string): Promise<void>;
   /** Answers of a batch that has ended, in any order. */
