@@ -121,6 +121,9 @@ test('the request says how much, how often, and from where', async () => {
     assert.deepEqual(error, { type: 'web_fetch_tool_result_error', error_code: 'url_not_allowed' });
     assert.match(told, /does not allow this domain/);
   }
+  // With a dot at its end a host is the same one.
+  const dotted = await fetched(asked('chat', 'https://example.com./', { blocked_domains: ['example.com'] }));
+  assert.match(dotted.told, /does not allow this domain/);
   const within = await fetched(asked('chat', url, { allowed_domains: [`${new URL(url).host}/article`] }));
   assert.equal(within.result.type, 'web_fetch_result');
   const both = asked('chat', url, { allowed_domains: ['a.example'], blocked_domains: ['b.example'] });

@@ -90,7 +90,8 @@ function mayRead({ allowedDomains, blockedDomains }: WebFetchTool, url: URL): bo
 /** `example.com` stands for the hosts below it too, `example.com/blog` for what lies below that path. */
 function isWithin({ hostname, pathname }: URL, domain: string): boolean {
   const place = URL.parse(/^https?:\/\//i.test(domain) ? domain : `https://${domain}`);
-  if (place === null || (hostname !== place.hostname && !hostname.endsWith(`.${place.hostname}`))) return false;
+  const host = hostname.replace(/\.$/, '');
+  if (place === null || (host !== place.hostname && !host.endsWith(`.${place.hostname}`))) return false;
   const path = place.pathname.replace(/\/$/, '');
   return pathname === path || pathname.startsWith(`${path}/`);
 }
