@@ -26,7 +26,11 @@ export interface TestAuthorizationServer {
   revoke(): void;
   /** What it does next. */
   mode: {
-    registers: boolean;
+    registers: boolean | 'nobody';
+    /** Whether the MCP server names it. */
+    isNamed: boolean;
+    /** Instead of an access token. */
+    token: string | null;
     answer: 'code' | 'access_denied';
     iss: string | null;
     refreshes: boolean;
@@ -65,7 +69,7 @@ export async function startAuthorizationServer(t: { after(done: () => void): voi
           issuer: state.url,
           authorization_endpoint: `${state.url}/authorize?tenant=1`,
           token_endpoint: `${state.url}/token`,
-          ...(state.mode.registers && { registration_endpoint: `${state.url}/register` }),
+          ...(state.mode.registers !== false && { registration_endpoint: `${state.url}/register` }),
           response_types_supported: ['code'],
           grant_types_supported: ['authorization_code', 'refresh_token'],
           code_challenge_methods_supported: ['S256'],
@@ -73,6 +77,7 @@ export async function startAuthorizationServer(t: { after(done: () => void): voi
           authorization_response_iss_parameter_supported: true,
         });
       case '/register': {
+        if (state.mode.registers === 'nobody') return json(400, { error: 'invalid_redirect_uri' });
         const client = { client_id: randomUUID(), client_secret: randomUUID() };
         clients.set(client.client_id, { secret: client.client_secret });
         state.given.push(client.client_secret);
@@ -126,7 +131,12 @@ export async function startAuthorizationServer(t: { after(done: () => void): voi
         access.add(token);
         if (state.mode.refreshes) refresh.add(next);
         state.given.push(token, next);
-        const answer = { access_token: token, token_type: 'Bearer', expires_in: state.mode.expiresIn, scope: 'tools' };
+        const answer = {
+          access_token: state.mode.token ?? token,
+          token_type: 'Bearer',
+          expires_in: state.mode.expiresIn,
+          scope: 'tools',
+        };
         return json(200, { ...answer, ...(state.mode.refreshes && { refresh_token: next }) });
       }
       default:
@@ -156,6 +166,8 @@ export async function startAuthorizationServer(t: { after(done: () => void): voi
     },
     mode: {
       registers: true,
+      isNamed: true,
+      token: null,
       answer: 'code',
       iss: null,
       refreshes: true,
@@ -180,7 +192,7 @@ export async function startProtectedMcpServer(
     before(request, response) {
       const base = `http://${request.headers.host}`;
       if (request.url === '/.well-known/oauth-protected-resource/mcp') {
-        const body = { resource: `${base}/mcp`, authorization_servers: [issuer.url] };
+        const body = { resource: `${base}/mcp`, authorization_servers: issuer.mode.isNamed ? [issuer.url] : [] };
         response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
         return true;
       }

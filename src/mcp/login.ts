@@ -6,6 +6,7 @@ import {
   registerClient,
   startAuthorization,
 } from '@modelcontextprotocol/sdk/client/auth.js';
+import { OAuthError } from '@modelcontextprotocol/sdk/server/auth/errors.js';
 import type { AuthorizationServerMetadata } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { checkResourceAllowed } from '@modelcontextprotocol/sdk/shared/auth-utils.js';
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
@@ -22,6 +23,8 @@ import { faultOf } from './session.ts';
 /** How long somebody may take to log in. */
 const loginMs = 10 * 60_000;
 const stateChars = 43;
+/** What may stand behind `Bearer ` in a header. */
+const headerToken = /^[\x21-\x7e]+$/;
 
 export interface LoginTarget {
   name: string;
@@ -106,7 +109,7 @@ export async function finishLogin(
       fetchFn: fetch,
     }),
   );
-  if (given.token_type.toLowerCase() !== 'bearer')
+  if (given.token_type.toLowerCase() !== 'bearer' || !headerToken.test(given.access_token))
     throw failed(server, 'its authorization server gave no bearer token');
   return { ...authorization, scope: given.scope ?? authorization.scope, tokens: tokensOf(given, nowMs) };
 }
@@ -123,7 +126,8 @@ async function authorizationOf(target: LoginTarget, grants: McpGrants): Promise<
   if (resource !== null && !checkResourceAllowed({ requestedResource: url, configuredResource: resource.resource })) {
     throw failed(name, 'its metadata is that of another resource');
   }
-  const named = resource?.authorization_servers ?? [oauth?.issuer ?? new URL(url).origin];
+  const { authorization_servers: listed = [] } = resource ?? {};
+  const named = listed.length > 0 ? listed : [oauth?.issuer ?? new URL(url).origin];
   const issuer = named.find((one) => oauth?.issuer === undefined || isSame(one, oauth.issuer));
   if (issuer === undefined) throw failed(name, 'it names other authorization servers than oauth.issuer');
   const metadata = await discoverAuthorizationServerMetadata(issuer, { fetchFn: fetch });
@@ -210,6 +214,12 @@ async function clientOf(
     },
     ...(scope !== null && { scope }),
     fetchFn: fetch,
+  }).catch((error: unknown) => {
+    if (!(error instanceof OAuthError)) throw error;
+    throw failed(
+      name,
+      `its authorization server registers no client for ${redirectUri} (${error.errorCode}). Register one there, and set oauth.client_id`,
+    );
   });
   return { information, origin: 'registered', redirectUri };
 }

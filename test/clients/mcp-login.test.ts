@@ -251,6 +251,15 @@ test('where nobody can log in, the answer says why', async (t) => {
   const none = await admin(gateway, 'POST', '/mcp-servers/own/login');
   assert.equal(none.status_code, 409);
   assert.match(none.error!.message, /registers no clients by itself.*\/mcp\/oauth\/callback, and set oauth\.client_id/);
+  issuer.mode.registers = 'nobody';
+  const refused = await admin(gateway, 'POST', '/mcp-servers/own/login');
+  assert.match(refused.error!.message, /registers no client for http.*\/callback .*and set oauth\.client_id/);
+  Object.assign(issuer.mode, { registers: true, token: 'two words' });
+  const { url } = await admin(gateway, 'POST', '/mcp-servers/own/login');
+  assert.match((await openLogin(url)).text, /gave no bearer token/);
+  issuer.mode.isNamed = false;
+  const unnamed = await admin(gateway, 'POST', '/mcp-servers/own/login');
+  assert.match(unnamed.error!.message, /names no authorization server/);
   const headers = { Authorization: 'Bearer own' };
   const program = { command: 'node' };
   await gateway.reload({ mcp: { servers: { own: { url: server.url, headers }, program } } });
