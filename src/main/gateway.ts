@@ -2,7 +2,6 @@ import type { AdminParts } from '../admin/parts.ts';
 import type { Config } from '../config/schema.ts';
 import type { Route } from '../http/exchange.ts';
 import { urlOf, whyNotListening } from '../http/listening.ts';
-import { createBodyRoom } from '../http/read-body.ts';
 import { createGatewayServer } from '../http/server.ts';
 import { createProviderObjects } from '../inference/chat/provider-objects.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
@@ -221,7 +220,7 @@ async function openServer(
   const { log } = options;
   const { clock, admission, snapshot } = services;
   const refusals = createRefusals(books.stores.ledger);
-  const bodies = createBodyRoom(snapshot);
+  const bodies = services.uploads.room;
   const onUnexpected = (error: unknown, requestId: string, trace: Trace | null) =>
     log.error(
       { requestId, trace_id: trace?.id, error: error instanceof Error ? error.stack : String(error) },

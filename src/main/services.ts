@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { createBodyRoom } from '../http/read-body.ts';
 import { createMediaFetcher } from '../inference/chat/fetch-media.ts';
 import { createKeptItems } from '../inference/chat/kept-items.ts';
 import type { ProviderObjects } from '../inference/chat/provider-objects.ts';
@@ -114,7 +115,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     },
     finished,
     schemas: createSchemaCheck(),
-    uploads: { find: null },
+    uploads: { find: null, room: createBodyRoom(snapshot) },
     serverTools: { ports: null },
     tokenCounter: createTokenCounter(),
     embeddingCodec: createEmbeddingCodec(),

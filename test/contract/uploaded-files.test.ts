@@ -181,6 +181,32 @@ test('what a model called a tool with stays as it was, and an id counts wherever
   assert.match(await refused.text(), /20 MB/);
 });
 
+test('files in requests have no more room together than bodies have', async (context) => {
+  const small = await startGateway(context, {
+    server: { body_limit: '4mb', body_memory: '24mb' },
+    providers: { chat: { type: 'openai', ...at } },
+    models: { slow: { targets: ['chat/mock/hang'] }, chat: { targets: ['chat/mock/ok'] } },
+  });
+  const client = new OpenAI({ baseURL: `${small.url}/v1`, apiKey: testKey, maxRetries: 0 });
+  const file_id = await upload('half.txt', 'x'.repeat(6 * 1024 * 1024), client);
+  const json = (model: string) => ({
+    model,
+    messages: [{ role: 'user', content: [{ type: 'file', file: { file_id } }] }],
+  });
+  upstream.clear();
+  const leaving = new AbortController();
+  const waiting = small.fetch('/v1/chat/completions', { json: json('slow'), signal: leaving.signal }).catch(() => null);
+  while (!upstream.requests().some(({ method }) => method === 'POST')) await new Promise(setImmediate);
+  const refused = await small.fetch('/v1/chat/completions', { json: json('chat') });
+  assert.equal(refused.status, 503);
+  assert.match(await refused.text(), /Your account has as many bytes/);
+  leaving.abort();
+  await waiting;
+  let status = 503;
+  while (status === 503) ({ status } = await small.fetch('/v1/chat/completions', { json: json('chat') }));
+  assert.equal(status, 200);
+});
+
 test('a line of a batch may name files', async () => {
   const content = [{ type: 'file', file: { file_id: ids['c.csv'] } }];
   const line = chatLine('one', { messages: [{ role: 'user', content }] });

@@ -47,10 +47,17 @@ export async function countTokens(services: CountServices, call: CountCall): Pro
   if (!read.ok) return read.failure;
   const { find } = services.uploads;
   if (find !== null && read.value.named.some(isUpload)) {
-    const whole = await withUploads(find, call.principal.tenant, call.dialect, call.body, read.value.named);
-    if (whole !== null && !Buffer.isBuffer(whole)) return whole;
-    // Once: an id may stand where no content can.
-    if (whole !== null) return countTokens({ ...services, uploads: { find: null } }, { ...call, body: whole });
+    const { tenant, account } = call.principal;
+    const held = services.uploads.room.hold(account);
+    try {
+      const whole = await withUploads(find, { tenant, held }, call.dialect, call.body, read.value.named);
+      if (whole !== null && !Buffer.isBuffer(whole)) return whole;
+      // Once: an id may stand where no content can.
+      const uploads = { ...services.uploads, find: null };
+      if (whole !== null) return await countTokens({ ...services, uploads }, { ...call, body: whole });
+    } finally {
+      held.giveBack();
+    }
   }
   const first = await reachingTarget(services, snapshot, call, read.value);
   if ('kind' in first) return first;

@@ -47,12 +47,13 @@ export function chatEndpoint(
   const endpoint: ChatEndpoint = {
     id,
     cost: id,
-    read({ principal: { tenant } }, raw) {
+    read({ principal }, raw) {
+      const { tenant } = principal;
       const reading = services.bodies.read(tenant, raw, dialectId);
       const named = (read: Result<ConversationBody>) => {
         const { find } = services.uploads;
         const names = find !== null && read.ok && read.value.facts.named?.some(isUpload) === true;
-        return names ? readWithUploads(services, find, tenant, dialectId, raw, read.value) : read;
+        return names ? readWithUploads(services, find, principal, dialectId, raw, read.value) : read;
       };
       return reading instanceof Promise ? reading.then(named) : named(reading);
     },
@@ -66,17 +67,32 @@ export function chatEndpoint(
 
 /** The body as if its sender had sent the files that it names. */
 async function readWithUploads(
-  { bodies }: ChatServices,
+  { bodies, uploads }: ChatServices,
   find: FindUpload,
-  tenant: string,
+  { account, tenant }: Principal,
   dialectId: CallerDialectId,
   raw: Buffer,
   body: ConversationBody,
 ): Promise<Result<ConversationBody>> {
-  const whole = await withUploads(find, tenant, dialectId, raw, body.facts.named ?? []);
-  if (whole === null) return { ok: true, value: body };
-  await body.release();
-  return Buffer.isBuffer(whole) ? bodies.read(tenant, whole, dialectId) : { ok: false, failure: whole };
+  const held = uploads.room.hold(account);
+  let isHeld = false;
+  try {
+    const whole = await withUploads(find, { tenant, held }, dialectId, raw, body.facts.named ?? []);
+    if (whole === null) return { ok: true, value: body };
+    await body.release();
+    if (!Buffer.isBuffer(whole)) return { ok: false, failure: whole };
+    const read = await bodies.read(tenant, whole, dialectId);
+    if (!read.ok) return read;
+    isHeld = true;
+    const { facts } = read.value;
+    const release = () => {
+      held.giveBack();
+      return read.value.release();
+    };
+    return { ok: true, value: { facts, encode: (order) => read.value.encode(order), release } };
+  } finally {
+    if (!isHeld) held.giveBack();
+  }
 }
 
 type ChatCall = ModelCall & { dialect: CallerDialectId };

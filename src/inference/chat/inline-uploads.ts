@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { isSortedId } from '../../kernel/ids.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import type { RoomHold } from '../../kernel/sharing/room.ts';
 import type { CallerDialectId } from '../dialects/dialect.ts';
 import { dialects } from '../dialects/dialect-table.ts';
 import type { InlineFile } from '../dialects/inline-files.ts';
@@ -22,14 +23,15 @@ export type FindUpload = (tenant: string, id: string) => Promise<UploadedFile | 
 /** Of all files in one request, each as often as it is named: as many as fetched media may have. */
 const bytesMax = 20 * 1024 * 1024;
 const filesMax = 64;
+const base64Growth = 4 / 3;
 
 /**
  * The body with the content of files that its sender has uploaded here, in place of their ids: no provider knows these.
- * Null: it names none. Ids of other tenants are unknown, and stay; whoever looks for their owner refuses them.
+ * `held` gets room for it. Null: it names none. Ids of other tenants are unknown, and stay; whoever looks for their owner refuses them.
  */
 export async function withUploads(
   find: FindUpload,
-  tenant: string,
+  { tenant, held }: { tenant: string; held: RoomHold },
   dialectId: CallerDialectId,
   raw: Buffer,
   named: readonly NamedObject[],
@@ -38,7 +40,7 @@ export async function withUploads(
   if (inlineFiles === undefined) return null;
   const fieldsById = Map.groupBy(named.filter(isUpload), ({ id }) => id);
   try {
-    const files = await readAll(find, tenant, fieldsById);
+    const files = await readAll(find, tenant, fieldsById, held);
     if (files.size === 0) return null;
     let bytes = 0;
     const body = inlineFiles(JSON.parse(raw.toString('utf8')) as JsonObject, (id) => {
@@ -65,6 +67,7 @@ async function readAll(
   find: FindUpload,
   tenant: string,
   fieldsById: ReadonlyMap<string, readonly NamedObject[]>,
+  held: RoomHold,
 ): Promise<Map<string, InlineFile & { bytes: number }>> {
   const files = new Map<string, InlineFile & { bytes: number }>();
   let bytes = 0;
@@ -75,6 +78,8 @@ async function readAll(
     if (file === null) continue;
     bytes += file.bytes * places.length;
     if (bytes > bytesMax) throw tooLarge(field);
+    const noRoom = held.take(Math.ceil(file.bytes * places.length * base64Growth));
+    if (noRoom !== null) throw new FailureError(noRoom);
     const content = await file.content();
     if (content !== null) files.set(id, { ...inlineOf(file.name, field, content), bytes: file.bytes });
   }

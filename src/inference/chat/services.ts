@@ -1,3 +1,4 @@
+import type { Room } from '../../kernel/sharing/room.ts';
 import type { PlanBook } from '../../metering/plan-book.ts';
 import type { CallerDialectId } from '../dialects/dialect.ts';
 import type { ServerToolPorts } from '../server-tools/tool-ports.ts';
@@ -20,7 +21,11 @@ export interface ChatServices extends SpineServices {
   items: KeptItems;
   schemas: SchemaCheck;
   /** Files that callers uploaded; null until they can be found. */
-  uploads: { find: FindUpload | null };
+  uploads: {
+    find: FindUpload | null;
+    /** Of the bodies of all callers: what stands in them in place of an id counts as if it had come with them. */
+    room: Room;
+  };
   /** What runs tools for models; null until it is there. */
   serverTools: { ports: ServerToolPorts | null };
 }
