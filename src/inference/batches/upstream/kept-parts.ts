@@ -100,7 +100,7 @@ export class KeptParts {
 
   /** So many of its lines were answered there. */
   async noteProgress(part: BatchPart, told: number): Promise<void> {
-    const succeeded = Math.max(0, Math.min(part.lines, Math.floor(told)));
+    const succeeded = Math.max(0, Math.min(part.lines, Math.floor(told) || 0));
     if (succeeded === part.succeeded) return;
     const { batch, store, clock } = this.#run;
     part.succeeded = succeeded;

@@ -130,9 +130,10 @@ function preparedOf(services: Services, request: UpstreamRequest, claim: Claim, 
 
 function expectedOf(body: JsonObject, url: string, inputTokens: number, target: Target, nowMs: number): ExpectedUse {
   const { max_tokens: chat, max_completion_tokens: completion, max_output_tokens: output, generationConfig } = body;
-  const gemini = isObject(generationConfig) ? generationConfig.maxOutputTokens : undefined;
-  const longest = [completion, output, chat, gemini].find((tokens) => typeof tokens === 'number');
-  const answers = Math.max(1, ...[body.n, body.best_of].filter((count) => typeof count === 'number'));
+  const gemini = isObject(generationConfig) ? generationConfig : {};
+  const longest = [completion, output, chat, gemini.maxOutputTokens].find((tokens) => typeof tokens === 'number');
+  const counts = [body.n, body.best_of, gemini.candidateCount].filter((count) => typeof count === 'number');
+  const answers = Math.max(1, ...counts);
   const isText = /completions$|responses$|messages$|GenerateContent$/.test(url);
   const outputTokens = isText ? Math.max(0, longest ?? outputTokensUsual) * answers : 0;
   const usage = { inputTokens, outputTokens };
