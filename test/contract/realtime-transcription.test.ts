@@ -236,6 +236,20 @@ test('a model whose provider holds no sessions: the ends of speech are found her
   assert.equal((await rowsOf('dev'))[0]!.endpoint, 'transcription');
 });
 
+test('a silence of no time, or less, does not cut speech into calls', async () => {
+  const caller = bySdk();
+  await caller.heard('session.created');
+  for (const silence_duration_ms of [0, -1]) {
+    const from = caller.events.length;
+    caller.send('session.update', update('notes', { turn_detection: { type: 'server_vad', silence_duration_ms } }));
+    for (const piece of [sound(600, 0.3), sound(600, 0)]) caller.send('input_audio_buffer.append', { audio: piece });
+    await caller.heard('conversation.item.input_audio_transcription.completed', from);
+    const pieces = caller.events.slice(from).filter(({ type }) => type === 'input_audio_buffer.committed');
+    assert.equal(pieces.length, 1);
+  }
+  await caller.close();
+});
+
 test('a session that names no model, a wrong one or one that does not transcribe hears why', async () => {
   const caller = bySdk();
   await caller.heard('session.created');

@@ -28,6 +28,8 @@ export interface CascadeParts extends Pick<AnswerParts, 'steps' | 'call'> {
 }
 
 const silenceUsualMs = 500;
+/** Shorter ones stand within words, and each piece of speech is a call that is paid. */
+const silenceMinMs = 100;
 const prefixUsualMs = 300;
 /** Of sound that waits for its end; more of it is said in the next turn. */
 const soundMaxMs = 300_000;
@@ -300,7 +302,7 @@ function detectorFor({ turns }: SessionSettings): SpeechDetector | null {
   const { silenceMs, prefixMs } = turns;
   return new SpeechDetector(
     {
-      silenceMs: Math.min(silenceMs ?? silenceUsualMs, paddingMaxMs),
+      silenceMs: Math.max(silenceMinMs, Math.min(silenceMs ?? silenceUsualMs, paddingMaxMs)),
       prefixMs: Math.min(prefixMs ?? prefixUsualMs, paddingMaxMs),
     },
     soundMaxMs,
