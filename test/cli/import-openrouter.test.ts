@@ -155,6 +155,19 @@ test('the CSV of the activity page tells models by their slugs, which the list o
   assert.deepEqual(broken, { ok: false, message: 'is not valid CSV at line 2' });
 });
 
+test('names in a file steer no terminal, and each note is one line', async (t) => {
+  const cwd = temporaryFolder(t);
+  const { name, text } = csv(
+    'gen-1,2026-08-24 10:00:00.000,0.01,"a\u001b[2J/b\nc",A,standard,ci,',
+    'gen-2,2026-08-24 10:00:00.000,0.01,good/model,A,standard,ci,',
+  );
+  writeFileSync(join(cwd, name), text);
+  const { code, stderr } = await runCommand(['import', 'openrouter', name], { cwd });
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /a \[2J\/b c/);
+  assert.ok(!stderr.includes('\u001b'));
+});
+
 const keyOf = (secret: string, name: string, more: object = {}) => ({
   hash: hash('sha256', secret),
   name,

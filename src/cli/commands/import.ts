@@ -13,7 +13,7 @@ import { importPortkey } from '../import/import-portkey.ts';
 import type { Imported, ImportResult } from '../import/imported.ts';
 import { readLiteLlmDatabase } from '../import/litellm-database.ts';
 import { objectOf } from '../import/plain-values.ts';
-import { type Gateway, importedText, placeOf } from '../import/write-imported.ts';
+import { type Gateway, importedText, oneLine, placeOf } from '../import/write-imported.ts';
 import { note, print, printJson, writeOut } from '../print.ts';
 
 export interface ImportFlags {
@@ -79,7 +79,7 @@ function saltKeyOf(text: string): string | null {
 
 /** Writes the file, which an existing one never makes room for, and says what is left to do. */
 function finish(result: ImportResult, gateway: Gateway, from: string, { output, json }: ImportFlags): number {
-  if (!result.ok) throw new CommandFailed(`${from}: ${result.message}`);
+  if (!result.ok) throw new CommandFailed(oneLine(`${from}: ${result.message}`));
   const { imported } = result;
   const text = importedText(imported, basename(from), gateway);
   assertChecks(text, imported, from);
@@ -96,7 +96,7 @@ function finish(result: ImportResult, gateway: Gateway, from: string, { output, 
     printJson({ file: output, ...Object.fromEntries(counts), environment, notes, ...(output === '-' && { text }) });
     return 0;
   }
-  for (const one of notes) note(`${placeOf(one, from)} ${one.path}: ${one.message}`);
+  for (const one of notes) note(oneLine(`${placeOf(one, from)} ${one.path}: ${one.message}`));
   if (missing.length > 0) note(`These variables are not set here, and the start needs them: ${missing.join(', ')}`);
   if (output !== '-') {
     const shown = counts.filter(([section, count]) => count > 0 || section === 'providers' || section === 'models');

@@ -58,7 +58,7 @@ function named(key: unknown, name: string): boolean {
   return isScalar(key) && key.value === name;
 }
 
-/** A name from the file must not end the comment that it stands in. */
-function oneLine(text: string): string {
+/** A name from a foreign file must not end the line that it stands in, nor steer a terminal. */
+export function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ');
 }
