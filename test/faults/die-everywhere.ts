@@ -22,6 +22,8 @@ export interface Death {
   at: number;
   /** The step that was not taken: `COMMIT`, `write upstream`, … */
   step: string;
+  /** Those that were, in their order; some of them by the background. */
+  taken: readonly string[];
   /** The upstream had been asked. */
   dispatched: boolean;
   /** The caller had seen something of the answer. */
@@ -95,9 +97,11 @@ export async function dieEverywhere(t: TestContext, options: DyingOptions): Prom
     if (survived !== null) return { deaths, survived: between(now, survived) };
     const path = deathsIn(log).at(-1)!;
     await options.letTheDeadBeKnown?.();
+    const named = path.map((one) => one.replace(/\d+$/, (port) => places[port] ?? port));
     last = {
       at: step,
-      step: path.at(-1)!.replace(/\d+$/, (port) => places[port] ?? port),
+      step: named.at(-1)!,
+      taken: named.slice(0, -1),
       dispatched: upstream.requests().length > 0,
       heard: asked.text !== '',
     };

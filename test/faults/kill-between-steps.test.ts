@@ -40,24 +40,19 @@ test('F38 kill -9 before every step of a stream over SQLite: charged once from i
   assert.deepEqual(survived, { requests: 1, units: 1, as: ['ok upstream'] });
   const steps = deaths.map(({ step }) => step);
   t.diagnostic(steps.join(', '));
-  // Hold and reservation, dispatch, first token, the end, the settlement: none was left out.
-  const committed = steps.indexOf('COMMIT');
-  assert.deepEqual(steps.slice(0, committed + 2), [
-    'BEGIN IMMEDIATE',
-    'INSERT INTO reservation',
-    'COMMIT',
-    'write upstream',
-  ]);
-  assert.deepEqual(steps.slice(-6), [
-    'BEGIN IMMEDIATE',
-    'DELETE FROM reservation',
-    'INSERT INTO usage_event',
-    'INSERT INTO quota_bucket',
-    'INSERT INTO rollup',
-    'COMMIT',
-  ]);
+  // Hold and reservation, dispatch, first token, the end, the settlement: none was left out. The minutes of traffic may be
+  // written between any two.
+  const reserving = ['BEGIN IMMEDIATE', 'INSERT INTO reservation', 'COMMIT', 'write upstream', 'write caller'];
+  const settling = ['DELETE FROM reservation', 'INSERT INTO usage_event', 'INSERT INTO quota_bucket', 'COMMIT'];
+  const told = steps.lastIndexOf('write caller') + 1;
+  for (const step of reserving) assert.ok(steps.slice(0, told).includes(step), step);
+  for (const step of settling) assert.ok(steps.slice(told).includes(step), step);
   assert.ok(steps.filter((step) => step === 'write caller').length >= 2, 'before and after the first token');
-  for (const [at, { charged }] of deaths.entries()) assert.equal(charged.requests, at <= committed ? 0 : 1, steps[at]);
+  for (const { step, taken, charged } of deaths) {
+    const at = `${taken}, ${step}`;
+    if (step === 'write upstream') assert.equal(charged.requests, 1, at);
+    if (!taken.includes('COMMIT')) assert.equal(charged.requests, 0, at);
+  }
 });
 
 test('F38 kill -9 before every step of the start that charges what is open: it is charged once', async (t) => {
@@ -101,20 +96,22 @@ test('F38 kill -9 before every step over PostgreSQL and Redis: charged once from
   // Entry and hold, the reservation, dispatch, the answer; then the counters' settlement and the ledger's. Background
   // work (the watch over Redis' epoch, heartbeats) may write to a store between any two.
   const answered = steps.slice(0, steps.indexOf('write caller') + 1);
-  assert.deepEqual([...new Set(answered)], ['write redis', 'write postgres', 'write upstream', 'write caller']);
-  assert.deepEqual(answered.slice(0, 2), ['write redis', 'write redis']);
-  for (const store of ['redis', 'postgres'])
+  for (const store of ['redis', 'postgres']) {
+    assert.ok(answered.includes(`write ${store}`), `${store} is told before the answer`);
     assert.ok(steps.indexOf(`write ${store}`, answered.length) > 0, `${store} is told the end`);
-  const [committing, dispatching] = [steps.indexOf('write postgres'), steps.indexOf('write upstream')];
-  for (const [at, { charged }] of deaths.entries()) {
-    if (at <= committing) assert.equal(charged.requests, 0, steps[at]);
-    if (at >= dispatching) assert.equal(charged.requests, 1, steps[at]);
+  }
+  assert.ok(answered.includes('write upstream'));
+  for (const { step, taken, charged } of deaths) {
+    if (step === 'write upstream') assert.equal(charged.requests, 1, 'dispatched without a reservation');
+    if (!taken.includes('write postgres')) assert.equal(charged.requests, 0, `${taken}, ${step}`);
   }
 
   // A request that died between hold and reservation is held until a sweep, 30 s later; nothing else is.
   const gateway = await startGatewayProcess(t, { ...overUpstreams('http://127.0.0.1:9'), ...config });
   await until('it can be asked', async () => (await booksOf(gateway.url).catch(() => null)) !== null);
   const { windows, units } = await booksOf(gateway.url);
-  assert.ok(windows['5h'] === units || windows['5h'] === units + 1, `${windows['5h']} used, ${units} charged`);
+  const held = deaths.filter(({ taken, charged }) => taken.includes('write redis') && charged.requests === 0).length;
+  const open = windows['5h'] - units;
+  assert.ok(open >= 0 && open <= held, `${windows['5h']} used, ${units} charged, ${held} may be held`);
   if (process.env.CULVERT_KILLS !== undefined) await balanced(gateway.url, 60_000);
 });

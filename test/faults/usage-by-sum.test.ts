@@ -13,7 +13,7 @@ test("the books hold all that a vendor's parts and total tell, whoever asks and 
   const url = await telling(t, documentedUsages);
   const names = documentedUsages.map((_, at) => `case-${at}`);
   const providerOf = ({ type, format }: DocumentedUsage, name: string) => ({
-    ...upstreamFormats[format].provider(`${url}/${name}`),
+    ...formatOf(format).provider(`${url}/${name}`),
     ...(format === 'openai-chat' && { type }),
     ...(type === 'azure-openai' && { api_version: '2024-10-21' }),
   });
@@ -22,7 +22,7 @@ test("the books hold all that a vendor's parts and total tell, whoever asks and 
     models: Object.fromEntries(
       documentedUsages.map(({ format }, at) => [
         names[at]!,
-        { targets: [{ provider: names[at]!, model: upstreamFormats[format].model, price: { input: 1, output: 1 } }] },
+        { targets: [{ provider: names[at]!, model: formatOf(format).model, price: { input: 1, output: 1 } }] },
       ]),
     ),
   });
@@ -50,6 +50,11 @@ test("the books hold all that a vendor's parts and total tell, whoever asks and 
 type Booked = Awaited<ReturnType<typeof explained>> & {
   usage: { cached_input_tokens: number; reasoning_tokens: number };
 };
+
+function formatOf(format: DocumentedUsage['format']) {
+  if (format !== 'cohere-chat') return upstreamFormats[format];
+  return { provider: (url: string) => ({ type: 'cohere', base_url: url, api_key: 'k' }), model: 'command-a-03-2025' };
+}
 
 /** Says `Hello` in the format of each case, and tells its usage. */
 async function telling(t: TestContext, cases: readonly DocumentedUsage[]): Promise<string> {
@@ -99,6 +104,10 @@ function wholeOf({ format, usage, at }: DocumentedUsage): object {
         candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'Hello' }] }, finishReason: 'STOP' }],
         usageMetadata: usage,
       };
+    case 'cohere-chat': {
+      const content = [{ type: 'text', text: 'Hello' }];
+      return { id: 'c', message: { role: 'assistant', content }, finish_reason: 'COMPLETE', usage };
+    }
   }
 }
 
@@ -137,6 +146,14 @@ function streamOf(one: DocumentedUsage): string {
       );
     case 'gemini':
       return frames(wholeOf(one));
+    case 'cohere-chat':
+      return frames(
+        { type: 'message-start', id: 'c', delta: { message: { role: 'assistant', content: [] } } },
+        { type: 'content-start', index: 0, delta: { message: { content: { type: 'text', text: '' } } } },
+        { type: 'content-delta', index: 0, delta: { message: { content: { text: 'Hello' } } } },
+        { type: 'content-end', index: 0 },
+        { type: 'message-end', id: 'c', delta: { finish_reason: 'COMPLETE', usage } },
+      );
   }
 }
 

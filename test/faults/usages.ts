@@ -5,7 +5,7 @@ export interface DocumentedUsage {
   vendor: string;
   /** Type of provider. */
   type: string;
-  format: UpstreamId;
+  format: UpstreamId | 'cohere-chat';
   /** Beside it: when a vendor has another place for it. */
   usage: object;
   at?: 'x_groq';
@@ -29,7 +29,7 @@ const chat = (
   ...sum,
 });
 const of =
-  (format: UpstreamId, type: string) =>
+  (format: DocumentedUsage['format'], type: string) =>
   (
     vendor: string,
     usage: object,
@@ -44,6 +44,7 @@ const of =
 const messages = of('anthropic-messages', 'anthropic');
 const responses = of('openai-responses', 'openai');
 const google = of('gemini', 'gemini');
+const cohere = of('cohere-chat', 'cohere');
 const counts = (
   prompt_tokens: number,
   completion_tokens: number,
@@ -84,7 +85,12 @@ export const documentedUsages: readonly DocumentedUsage[] = [
     { input: 194, output: 60, cached: 100, reasoning: 10 },
   ),
   chat('Mistral', 'mistral', counts(16, 34), { input: 16, output: 34 }),
-  chat('Cohere', 'cohere', counts(5, 418), { input: 5, output: 418 }),
+  // What it bills stands beside all that its model read.
+  cohere(
+    'Cohere',
+    { billed_units: { input_tokens: 5, output_tokens: 418 }, tokens: { input_tokens: 71, output_tokens: 420 } },
+    { input: 5, output: 418 },
+  ),
   chat('Together', 'together', { ...counts(20, 30), cached_tokens: 0 }, { input: 20, output: 30, cached: 0 }),
   chat('Fireworks', 'fireworks', { ...counts(20, 30), ...cached(16) }, { input: 20, output: 30, cached: 16 }),
   chat('NVIDIA', 'nvidia', counts(9, 90), { input: 9, output: 90 }),
