@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import type OpenAI from 'openai';
+import { toFile } from 'openai';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { otherKey, startGateway, testKey } from '../start-gateway.ts';
 import { type BatchUpstream, startBatches, until } from '../upstream-formats/start-batches.ts';
@@ -227,6 +228,21 @@ test('lines whose models run elsewhere are asked beside those that go to a batch
   await openai.finish();
   const { results } = await ended(id);
   assert.deepEqual(names(results), ['a', 'own', 'several', 'either']);
+});
+
+test('lines that need what is kept here are asked at once: it may be gone when a batch is answered', async () => {
+  const notes = await client.files.create({
+    file: await toFile(Buffer.from('Notes.'), 'notes.txt'),
+    purpose: 'user_data',
+  });
+  const content = [{ type: 'file', file: { file_id: notes.id } }];
+  openai.hold();
+  const { id } = await beginBatch(client, [chatLine('a'), chatLine('kept', { messages: [{ role: 'user', content }] })]);
+  await batchWhen(client, id, ({ request_counts: counts }) => counts!.completed === 1);
+  assert.equal(openai.batches[0]!.lines.length, 1);
+  await client.files.delete(notes.id);
+  await openai.finish();
+  assert.deepEqual(names((await ended(id)).results), ['a', 'kept']);
 });
 
 test('who wants answers within less than a day has them at once', async () => {

@@ -59,9 +59,20 @@ export async function prepareLine(
   const sent: UpstreamRequest[] = [];
   let claim: Claim | null = null;
   let job: Job | null = null;
-  const { transport } = services;
+  // What is kept here may be gone when the answer comes, and nobody could read the line any more.
+  let needsKept = false;
+  const noting =
+    <A extends unknown[], R>(find: (...args: A) => R) =>
+    (...args: A): R => {
+      needsKept = true;
+      return find(...args);
+    };
+  const { transport, uploads, responses, items } = services;
   const given: Services = {
     ...services,
+    uploads: { ...uploads, find: uploads.find === null ? null : noting(uploads.find) },
+    responses: { ...responses, chain: noting(responses.chain), conversation: noting(responses.conversation) },
+    items: { ...items, find: noting(items.find) },
     transport: {
       send(request) {
         sent.push(request);
@@ -95,7 +106,7 @@ export async function prepareLine(
   }));
   await endpoints.get(endpoint)!(given, callOf(client), body);
   const [request] = sent;
-  if (request === undefined || sent.length > 1 || claim === null || job === null) return null;
+  if (needsKept || request === undefined || sent.length > 1 || claim === null || job === null) return null;
   return preparedOf(services, request, claim, job);
 }
 
