@@ -229,9 +229,9 @@ function workIn({ prefix, rows, write, skipLocked }: BatchTables) {
     },
     async expected(account) {
       // Sums of whole numbers may be too large for them.
-      const sumOf = (column: string) => `sum(CAST(${column} AS DOUBLE PRECISION))`;
-      const sql = `SELECT ${sumOf('expected_tokens')} AS tokens, ${sumOf('expected_usd_nano')} AS usd_nano FROM ${batch}
-        WHERE ended_ms IS NULL AND account = $1`;
+      const sql = `SELECT sum(CAST(expected_tokens AS DOUBLE PRECISION)) AS tokens,
+          sum(CAST(expected_usd_nano AS DOUBLE PRECISION)) AS usd_nano
+        FROM ${batch} WHERE ended_ms IS NULL AND account = $1`;
       const [row] = await rows(sql, [account]);
       return { tokens: Number(row?.tokens ?? 0), usdNano: Number(row?.usd_nano ?? 0) };
     },
