@@ -15,7 +15,8 @@ import { systemClock } from '../../src/kernel/clock.ts';
 import { testAwsKeys } from '../../test/upstream-formats/start-aws.ts';
 import { frameOf, textStream } from '../../test/upstream-formats/start-bedrock.ts';
 import { measureUs } from '../dialects/measure.ts';
-import { judged, printed, told } from '../rows.ts';
+import { writeSection } from '../results.ts';
+import { judged, markdownTable, told } from '../rows.ts';
 
 const deltas = 500;
 const text = ' token and a few';
@@ -59,9 +60,7 @@ const events = [
 const sse = measureUs(() => read(anthropicMessages, 'text/event-stream', events)).map((us) => us / events.length);
 const bedrock = measureUs(() => read(bedrockConverse, eventStreamType, frames)).map((us) => us / frames.length);
 const best = Math.min(...sse);
-console.log(printed(told('a server-sent event of Messages, as chat', `${best.toFixed(2)} µs`)));
 const ratio = { atMost: 1.6, unit: ' ×', digits: 2 };
-console.log(printed(judged('an event of ConverseStream over it', [Math.min(...bedrock) / best], ratio)));
 
 const authorize = awsAuthorizer({ keys: testAwsKeys, region: 'us-east-1' }, 'bedrock', systemClock);
 const request: UpstreamRequest = {
@@ -83,5 +82,17 @@ for (let round = 0; round < 6; round++) {
   // The first round warms up.
   if (round > 0) signaturesUs.push(Number(process.hrtime.bigint() - startNs) / 1_000 / signatures);
 }
-console.log(printed(judged('signature of a request of 2 kB', signaturesUs, { atMost: 25, unit: ' µs', digits: 1 })));
+const rows = [
+  told('a server-sent event of Messages, as chat', `${best.toFixed(2)} µs`),
+  judged('an event of ConverseStream over it', [Math.min(...bedrock) / best], ratio),
+  judged('signature of a request of 2 kB', signaturesUs, { atMost: 25, unit: ' µs', digits: 1 }),
+];
+writeSection({
+  subject: 'bedrock',
+  command: 'npm run bench -- bedrock',
+  how: 'Streams are read and written as chunks of chat, both in one thread. The signer is called alone.',
+  rows,
+});
+console.log(markdownTable(rows));
 transport.destroy();
+if (rows.some(({ verdict }) => verdict === 'miss')) process.exitCode = 1;

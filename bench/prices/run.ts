@@ -1,9 +1,12 @@
 /**
  * CPU of the USD of one request, warm: usages of conversations over models of the price list.
- * `npm run bench -- prices` prints ns a request.
+ * `npm run bench -- prices` writes ns a request into bench/results.md.
  */
+
 import { installedPrices } from '../../src/inference/models/price-list.ts';
 import { type Price, usdOf } from '../../src/inference/neutral/price.ts';
+import { writeSection } from '../results.ts';
+import { judged, markdownTable, type Row } from '../rows.ts';
 
 const rounds = 5;
 const requests = 1_000_000;
@@ -29,15 +32,24 @@ function sumOver(price: Price): number {
   return sum;
 }
 
+const rows: Row[] = [];
 for (const [name, [provider, model]] of Object.entries(models)) {
   const price = prices.find(provider, model)?.price;
   if (price == null) throw new Error(`${provider}/${model} has no price`);
   sumOver(price);
-  let bestNs = Number.POSITIVE_INFINITY;
+  const ns: number[] = [];
   for (let round = 0; round < rounds; round++) {
     const startNs = process.hrtime.bigint();
     sumOver(price);
-    bestNs = Math.min(bestNs, Number(process.hrtime.bigint() - startNs) / requests);
+    ns.push(Number(process.hrtime.bigint() - startNs) / requests);
   }
-  console.log(`${name.padEnd(20)} ${bestNs.toFixed(0).padStart(5)} ns`);
+  rows.push(judged(name, ns, { atMost: 1_000, unit: ' ns', digits: 0 }));
 }
+writeSection({
+  subject: 'prices',
+  command: 'npm run bench -- prices',
+  how: 'The USD of one request by a price that was looked up before, in one thread.',
+  rows,
+});
+console.log(markdownTable(rows));
+if (rows.some(({ verdict }) => verdict === 'miss')) process.exitCode = 1;

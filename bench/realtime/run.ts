@@ -19,7 +19,8 @@ import {
   startCulvert,
   startPinned,
 } from '../gateway/processes.ts';
-import { judged, printed, told } from '../rows.ts';
+import { writeSection } from '../results.ts';
+import { judged, markdownTable, told } from '../rows.ts';
 
 /** 125 ms of sound, as clients send it: 24,000 samples of 16 bits a second. */
 const audio = Buffer.alloc(6_000, 7).toString('base64');
@@ -95,18 +96,26 @@ for (let round = 0; round < rounds; round += 1) {
   );
 }
 const perSecond = (2 * (relays.culvert.heard - heardBefore)) / ((roundMs * rounds) / 1_000);
-console.log(printed(told('frames a second, of 8 kB', String(Math.round(perSecond)))));
-console.log(printed(judged('CPU a frame', microseconds.culvert, { atMost: 60, unit: ' µs', digits: 1 })));
-console.log(printed(judged('… through a bare relay of ws', microseconds.bare, { unit: ' µs', digits: 1 })));
+const rows = [
+  told('frames a second, of 8 kB', String(Math.round(perSecond))),
+  judged('CPU a frame', microseconds.culvert, { atMost: 60, unit: ' µs', digits: 1 }),
+  judged('… through a bare relay of ws', microseconds.bare, { unit: ' µs', digits: 1 }),
+];
 for (const session of relays.bare.sessions) session.terminate();
 bare.kill();
 const { sessions } = relays.culvert;
 await relays.culvert.open(open);
 for (const session of sessions) session.send(frame, { binary: false });
 await rest(roundMs);
-console.log(
-  printed(judged('memory with 1,000 sessions', [residentMb(culvert.pid)], { atMost: 300, unit: ' MB', digits: 0 })),
-);
+rows.push(judged('memory with 1,000 sessions', [residentMb(culvert.pid)], { atMost: 300, unit: ' MB', digits: 0 }));
 for (const session of sessions) session.terminate();
 await culvert.stop();
 upstream.kill();
+writeSection({
+  subject: 'realtime',
+  command: 'npm run bench -- realtime',
+  how: 'Sessions whose every frame comes back, through Culvert and through a bare relay of the same package at once. Caller\nand provider are processes of their own.',
+  rows,
+});
+console.log(markdownTable(rows));
+if (rows.some(({ verdict }) => verdict === 'miss')) process.exitCode = 1;
