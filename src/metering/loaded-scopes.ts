@@ -1,5 +1,7 @@
 import type { BucketRow, QuotaBooks, RecentCall, Scope } from './counters.ts';
-import { callMilliIn, type QuotaClock, RollingScope } from './scope.ts';
+import type { QuotaClock } from './quota-clock.ts';
+import { RollingScope } from './rolling-scope.ts';
+import { callMilliIn } from './scope.ts';
 import { spans } from './window.ts';
 
 /** Number of scopes whose usage is in memory. An idle one is read from the ledger again when it comes back. */

@@ -16,7 +16,10 @@ import type {
   Unavailable,
 } from './counters.ts';
 import { LoadedScopes, loadedScopesMax, ScopesFull } from './loaded-scopes.ts';
-import { milliPerCall, QuotaClock, type RollingScope, type RollingSum } from './scope.ts';
+import { QuotaClock } from './quota-clock.ts';
+import type { RollingScope } from './rolling-scope.ts';
+import type { RollingSum } from './rolling-sum.ts';
+import { milliPerCall } from './scope.ts';
 import { type Span, spans } from './window.ts';
 
 /** Running requests that hold units at one time: far more than a process can serve. */

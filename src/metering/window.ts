@@ -33,3 +33,13 @@ export const windowLabels: Readonly<Record<WindowName, string>> = {
   week: 'weekly window',
   month: 'monthly window',
 };
+
+/** The bucket that an instant falls in. */
+export function bucketAt(span: Span, atMs: number): number {
+  return Math.floor(atMs / span.bucketMs);
+}
+
+/** The instant at which a bucket has left the span and its count is free. */
+export function bucketLeavesAtMs(span: Span, bucket: number): number {
+  return (bucket + 1) * span.bucketMs + span.spanMs;
+}

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { bucketAt, bucketLeavesAtMs, RollingSum } from './scope.ts';
-import { type Span, spans } from './window.ts';
+import { RollingSum } from './rolling-sum.ts';
+import { bucketAt, bucketLeavesAtMs, type Span, spans } from './window.ts';
 
 const hourMs = 3_600_000;
 const { week, month } = spans;

@@ -1,0 +1,173 @@
+import type { LimitState } from './counters.ts';
+import { bucketAt, bucketLeavesAtMs, type Span } from './window.ts';
+
+/** Dead places at the front of the arrays before they are closed up; with fewer it is not worth the copying. */
+const deadPlacesMin = 32;
+
+/**
+ * Counts over one rolling span, or over two with buckets of the same size (week and month). It keeps the buckets with
+ * counts, oldest first, and a running total for each span. Amounts are whole numbers. A bucket counts until its *end*
+ * has left the span, so that no sliding window is ever above the plan. `nowMs` must never run back (QuotaClock). An
+ * addition costs O(1) amortised and allocates only to grow.
+ */
+export class RollingSum {
+  readonly #long: Span;
+  readonly #longBuckets: number;
+  readonly #shortBuckets: number;
+  /** Bucket numbers, ascending; those before `#longFirst` are dead. */
+  readonly #buckets: number[] = [];
+  readonly #amounts: number[] = [];
+  /** First place of each span. Its count is not zero, so it tells when the oldest leaves. */
+  #longFirst = 0;
+  #shortFirst = 0;
+  #longTotal = 0;
+  #shortTotal = 0;
+  /** The bucket that `nowMs` was in last, and its end: until then nothing expires. */
+  #bucketNow = -1;
+  #bucketEndsMs = Number.NEGATIVE_INFINITY;
+
+  constructor(long: Span, short: Span = long) {
+    this.#long = long;
+    this.#longBuckets = long.spanMs / long.bucketMs;
+    this.#shortBuckets = short.spanMs / short.bucketMs;
+  }
+
+  /** Counts in the bucket of now; nothing when the amount is none. */
+  add(nowMs: number, amount: number): void {
+    // In these words NaN is none as well: it would stand in the totals for ever.
+    if (!(amount > 0)) return;
+    this.#expire(nowMs);
+    this.#append(this.#bucketNow, amount);
+  }
+
+  /**
+   * Counts of an earlier run, in ascending order of buckets and before anything else is added. Dead buckets and those
+   * of the future are ignored.
+   */
+  seed(nowMs: number, bucket: number, amount: number): void {
+    this.#expire(nowMs);
+    const age = this.#bucketNow - bucket;
+    if (amount > 0 && age >= 0 && age <= this.#longBuckets) {
+      this.#append(bucket, amount);
+      this.#skip();
+    }
+  }
+
+  /** Takes back a count of that instant; nothing, once its bucket is gone. */
+  remove(nowMs: number, countedMs: number, amount: number): void {
+    this.#expire(nowMs);
+    const i = this.#find(bucketAt(this.#long, countedMs));
+    if (i === -1) return;
+    const taken = Math.min(amount, this.#amounts[i]!);
+    this.#amounts[i]! -= taken;
+    this.#longTotal -= taken;
+    if (i >= this.#shortFirst) this.#shortTotal -= taken;
+    this.#dropEmptyTail();
+    this.#skip();
+  }
+
+  usedAt(nowMs: number, span: Span): number {
+    this.#expire(nowMs);
+    return span === this.#long ? this.#longTotal : this.#shortTotal;
+  }
+
+  /**
+   * Writes how full this span is into `state`, by a wall that is `aheadMs` behind `nowMs`. Nothing is allocated: numbers
+   * that are given back would be.
+   */
+  tell(state: LimitState, nowMs: number, span: Span, aheadMs: number): void {
+    this.#expire(nowMs);
+    const isLong = span === this.#long;
+    const bucket = this.#buckets[isLong ? this.#longFirst : this.#shortFirst];
+    state.used = isLong ? this.#longTotal : this.#shortTotal;
+    if (bucket === undefined) state.leavesAtMs = null;
+    else {
+      const leavesAtMs = bucketLeavesAtMs(span, bucket) - aheadMs;
+      // The same for many requests.
+      if (state.leavesAtMs !== leavesAtMs) state.leavesAtMs = leavesAtMs;
+    }
+  }
+
+  /** The first instant at which at least `amount` has left this span; null when it does not hold so much. */
+  freeAtMs(nowMs: number, span: Span, amount: number): number | null {
+    this.#expire(nowMs);
+    if (amount <= 0) return nowMs;
+    let left = 0;
+    for (let i = span === this.#long ? this.#longFirst : this.#shortFirst; i < this.#buckets.length; i++) {
+      left += this.#amounts[i]!;
+      if (left >= amount) return bucketLeavesAtMs(span, this.#buckets[i]!);
+    }
+    return null;
+  }
+
+  #append(bucket: number, amount: number): void {
+    const last = this.#buckets.length - 1;
+    this.#longTotal += amount;
+    if (last >= this.#longFirst && this.#buckets[last] === bucket) {
+      this.#amounts[last]! += amount;
+      if (last >= this.#shortFirst) this.#shortTotal += amount;
+    } else {
+      this.#buckets.push(bucket);
+      this.#amounts.push(amount);
+      this.#shortTotal += amount;
+    }
+  }
+
+  /** An empty last bucket would be skipped, and then counted in again behind the pointers. */
+  #dropEmptyTail(): void {
+    let end = this.#buckets.length;
+    while (end > this.#longFirst && this.#amounts[end - 1] === 0) end--;
+    this.#buckets.length = end;
+    this.#amounts.length = end;
+    this.#shortFirst = Math.min(this.#shortFirst, end);
+  }
+
+  #expire(nowMs: number): void {
+    if (nowMs < this.#bucketEndsMs) return;
+    this.#bucketNow = bucketAt(this.#long, nowMs);
+    this.#bucketEndsMs = (this.#bucketNow + 1) * this.#long.bucketMs;
+    this.#skip();
+  }
+
+  /** Moves both pointers over buckets that have left or are empty. */
+  #skip(): void {
+    const buckets = this.#buckets;
+    const amounts = this.#amounts;
+    const end = buckets.length;
+    const shortLive = this.#bucketNow - this.#shortBuckets;
+    let i = this.#shortFirst;
+    for (; i < end && (buckets[i]! < shortLive || amounts[i] === 0); i++) this.#shortTotal -= amounts[i]!;
+    this.#shortFirst = i;
+    const longLive = this.#bucketNow - this.#longBuckets;
+    i = this.#longFirst;
+    for (; i < end && (buckets[i]! < longLive || amounts[i] === 0); i++) this.#longTotal -= amounts[i]!;
+    this.#longFirst = i;
+    if (i === end || (i >= deadPlacesMin && i * 2 >= end)) this.#closeUp();
+  }
+
+  #closeUp(): void {
+    const dead = this.#longFirst;
+    if (dead === 0) return;
+    const live = this.#buckets.length - dead;
+    this.#buckets.copyWithin(0, dead);
+    this.#amounts.copyWithin(0, dead);
+    this.#buckets.length = live;
+    this.#amounts.length = live;
+    this.#shortFirst -= dead;
+    this.#longFirst = 0;
+  }
+
+  /** The live place of a bucket, or -1. */
+  #find(bucket: number): number {
+    let low = this.#longFirst;
+    let high = this.#buckets.length - 1;
+    while (low <= high) {
+      const middle = (low + high) >> 1;
+      const found = this.#buckets[middle]!;
+      if (found === bucket) return middle;
+      if (found < bucket) low = middle + 1;
+      else high = middle - 1;
+    }
+    return -1;
+  }
+}
