@@ -78,6 +78,13 @@ test('without its database a session is 503, no 500, and goes on when it is back
 test('S36 logins that fail count on all replicas together, and a lost Redis locks nobody out', { skip }, async (t) => {
   const [postgres, redis] = await servers();
   const { urls } = await startReplicas(t, 2, { postgres, redis });
+  // Links that anybody can place: they close the callback alone, and no login of the dashboard.
+  const callbacks: number[] = [];
+  for (let at = 0; at < 11; at += 1) {
+    await pause(50);
+    callbacks.push((await fetch(`${urls[at % 2]}/mcp/oauth/callback?state=guess-${at}`)).status);
+  }
+  assert.deepEqual(callbacks, [...Array.from({ length: 10 }, () => 400), 429]);
   const statuses: number[] = [];
   for (let at = 0; at < 12; at += 1) {
     // Counted behind the answer: the next one must see it.

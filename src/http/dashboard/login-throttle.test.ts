@@ -5,7 +5,7 @@ import { createLoginThrottle, failuresMax, failuresOfAllMax } from './login-thro
 
 test('S36 an address is closed after so many failures, until its minute is over, and no other with it', async () => {
   const clock = fakeClock();
-  const throttle = createLoginThrottle(clock, null);
+  const throttle = createLoginThrottle(clock, null, 'logins');
   for (let i = 0; i < failuresMax; i++) {
     assert.equal(await throttle.refusal('192.0.2.7'), null);
     throttle.failed('192.0.2.7');
@@ -20,7 +20,7 @@ test('S36 an address is closed after so many failures, until its minute is over,
 });
 
 test('S36 the addresses of one IPv6 network are one, however they are written', async () => {
-  const throttle = createLoginThrottle(fakeClock(), null);
+  const throttle = createLoginThrottle(fakeClock(), null, 'logins');
   for (let i = 0; i < failuresMax; i++) throttle.failed(`2001:db8:0:7::${i.toString(16)}`);
   for (const address of ['2001:db8:0:7:ffff:1:2:3', '2001:0DB8::7:1:2:3:4', '2001:db8:0:7::']) {
     assert.notEqual(await throttle.refusal(address), null, address);
@@ -31,7 +31,7 @@ test('S36 the addresses of one IPv6 network are one, however they are written', 
 
 test('S36 many addresses together close the login for all', async () => {
   const clock = fakeClock();
-  const throttle = createLoginThrottle(clock, null);
+  const throttle = createLoginThrottle(clock, null, 'logins');
   for (let i = 0; i < failuresOfAllMax; i++) throttle.failed(`10.0.${i >> 8}.${i & 255}`);
   assert.notEqual(await throttle.refusal('192.0.2.1'), null);
   clock.advance(60_000);

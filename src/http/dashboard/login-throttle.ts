@@ -39,8 +39,16 @@ export interface LoginThrottle {
 
 const bounds = [failuresMax, failuresOfAllMax] as const;
 
-/** `tally`: what replicas have counted together; null: there is one process. */
-export function createLoginThrottle(clock: Clock, tally: SharedTally | null): LoginThrottle {
+/**
+ * `tally`: what replicas have counted together; null: there is one process. `logins`: the name of their count there, so
+ * that failures of one kind of login close no other.
+ */
+export function createLoginThrottle(
+  clock: Clock,
+  tally: SharedTally | null,
+  logins: 'logins' | 'mcp-logins',
+): LoginThrottle {
+  const namesOf = (address: string | null) => [`${logins}:${neighbourhood(address)}`, logins];
   const byAddress = new Map<string, Failures>();
   let all: Failures = { count: 0, endsMs: 0 };
 
@@ -84,10 +92,6 @@ export function createLoginThrottle(clock: Clock, tally: SharedTally | null): Lo
       void tally?.add(namesOf(address), windowMs);
     },
   };
-}
-
-function namesOf(address: string | null): string[] {
-  return [`logins:${neighbourhood(address)}`, 'logins'];
 }
 
 /** 0: nothing is in the way. */

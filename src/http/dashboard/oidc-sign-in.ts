@@ -52,7 +52,7 @@ interface Begun extends LoginSecrets {
 
 export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
   const { clock, sealer, server, addressOf } = parts;
-  const throttle = createLoginThrottle(clock, parts.tally);
+  const throttle = createLoginThrottle(clock, parts.tally, 'logins');
   let known: { config: OidcConfig; login: OpenIdLogin } | null = null;
 
   function login(config: OidcConfig): OpenIdLogin {

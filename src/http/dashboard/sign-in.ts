@@ -67,7 +67,7 @@ const adminInPlaceOfKey: Failure = {
 
 export function createSignIn(parts: SignInParts): SignIn {
   const { sessions, ring, clock, addressOf, server } = parts;
-  const throttle = createLoginThrottle(clock, parts.tally);
+  const throttle = createLoginThrottle(clock, parts.tally, 'logins');
   const addressFor = ({ request }: Exchange) => linkBaseOf(request, server());
 
   async function proofOf({ way, secret }: Presented, address: string | null): Promise<Proof | Failure> {

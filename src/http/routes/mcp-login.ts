@@ -21,7 +21,7 @@ export interface McpLoginParts {
 
 /** Where an operator's browser comes back from the authorization server of an MCP server. Its `state` is its proof. */
 export function mcpLoginRoute({ finish, addressOf, clock, tally }: McpLoginParts): Route {
-  const throttle = createLoginThrottle(clock, tally);
+  const throttle = createLoginThrottle(clock, tally, 'mcp-logins');
   return {
     method: 'GET',
     path: mcpCallbackPath,
