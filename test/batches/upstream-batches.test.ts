@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import type OpenAI from 'openai';
 import { toFile } from 'openai';
+import { systemClock } from '../../src/kernel/clock.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { otherKey, startGateway, testKey } from '../start-gateway.ts';
 import { type BatchUpstream, startBatches, until } from '../upstream-formats/start-batches.ts';
@@ -319,6 +320,49 @@ test('lines that a provider leaves or refuses are asked one by one, at the usual
   const { batch, errors } = await ended(refused.id);
   assert.deepEqual(batch.request_counts, { total: 2, completed: 1, failed: 1 });
   assert.equal(errors[0]!.response!.status_code, 400);
+});
+
+test('answers that are missing for a moment are awaited, and none of their lines is asked twice', async () => {
+  openai.fail(/^GET .*\/content$/, 404, 2);
+  const { id } = await beginBatch(client, named(2));
+  const { results } = await ended(id);
+  assert.equal(askedOf(openai), 2);
+  await assertCost(results, 0.5);
+});
+
+test('a refused credential is waited for, and so is what is gone, but not for ever', async (t) => {
+  let aheadMs = 0;
+  t.mock.method(systemClock, 'monotonicMs', () => performance.now() + aheadMs);
+  const looks = () => openai.calls.filter((call) => call.startsWith('GET /batches/')).length;
+  for (const [status, patienceMs] of [
+    [401, 3_600_000],
+    [404, 300_000],
+  ] as const) {
+    openai.hold();
+    const mended = await beginBatch(client, named(2));
+    await until(() => openai.batches.length === 1);
+    openai.fail(/^GET \/batches\//, status);
+    for (const ms of [0, patienceMs - 60_000]) {
+      aheadMs += ms;
+      const before = looks();
+      await until(() => looks() > before + 1);
+    }
+    openai.fail(/^GET \/batches\//, status, 0);
+    await openai.finish();
+    await assertCost((await ended(mended.id)).results, 0.5);
+    openai.forget();
+
+    openai.hold();
+    const lost = await beginBatch(client, named(2));
+    await until(() => openai.batches.length === 1);
+    openai.fail(/^GET \/batches\//, status);
+    const before = looks();
+    await until(() => looks() > before + 1);
+    aheadMs += patienceMs;
+    await assertCost((await ended(lost.id)).results, 1);
+    openai.forget();
+    openai.direct.clear();
+  }
 });
 
 test('where the batch API takes nothing, lines are asked one by one', async () => {

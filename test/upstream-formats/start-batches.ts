@@ -28,6 +28,8 @@ export interface BatchUpstream {
   progress(count: number): Promise<void>;
   /** The next batches get these statuses when they are begun, or fail when their file is looked at. */
   refuse(...how: readonly (number | 'invalid')[]): void;
+  /** Calls whose `METHOD /path` this matches get this status, until `forget`; `times`: only so many of them. */
+  fail(which: RegExp, status: number, times?: number): void;
   /** Batches end right before they would be cancelled, until `forget`. */
   endBeforeCancel(): void;
   /** Forgets batches and calls. */
@@ -59,6 +61,7 @@ export async function startBatches(t: Pick<TestContext, 'after'>): Promise<Batch
   const refusals: (number | 'invalid')[] = [];
   let isHeld = false;
   let endsBeforeCancel = false;
+  let failing: { which: RegExp; status: number; times: number } | null = null;
   let swallowed: (() => void) | null = null;
   let made = 0;
   const newId = (prefix: string) => `${prefix}${++made}`;
@@ -142,6 +145,9 @@ export async function startBatches(t: Pick<TestContext, 'after'>): Promise<Batch
       /^(\/batches|\/messages\/batches|\/batch\/jobs|\/files)(?:\/([^/]+)(?:\/(\w+))?)?$/.exec(path) ?? [null, null];
     if (api === null) return pass(request, response, text);
     calls.push(`${method} ${path}`);
+    if (failing?.which.test(calls.at(-1)!) && failing.times-- > 0) {
+      return void json(failing.status, { error: { message: 'not now' } });
+    }
     if (api === '/files') {
       if (method === 'POST') {
         const content = /filename="[^"]*"\r\n(?:[^\r\n]+\r\n)*\r\n([\s\S]*)\r\n--/.exec(text)![1]!;
@@ -300,11 +306,15 @@ export async function startBatches(t: Pick<TestContext, 'after'>): Promise<Batch
     refuse(...how) {
       refusals.push(...how);
     },
+    fail(which, status, times = Number.POSITIVE_INFINITY) {
+      failing = { which, status, times };
+    },
     endBeforeCancel() {
       endsBeforeCancel = true;
     },
     forget() {
       endsBeforeCancel = false;
+      failing = null;
       batches.length = 0;
       calls.length = 0;
     },

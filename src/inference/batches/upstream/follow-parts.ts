@@ -6,6 +6,14 @@ import { apiOf, clientOf, type KeptParts } from './kept-parts.ts';
 import type { BatchProgress } from './upstream-batches.ts';
 import { type UpstreamClient, UpstreamTrouble } from './upstream-client.ts';
 
+/** Lines that are given up and asked one by one may be paid twice: first a fault has so long to pass, by its status. */
+const giveUpMs = new Map([
+  // A key is refused until somebody mends it.
+  [401, 3_600_000],
+  [403, 3_600_000],
+  // What is gone mostly is not: answers of other replicas of theirs, or files that are still being written.
+  [404, 5 * 60_000],
+]);
 const rowsAtOnce = 100;
 const rowBytesAtOnce = 4 * 1024 * 1024;
 
@@ -19,8 +27,18 @@ export function createFollower(
   over: AbortSignal,
 ): (part: BatchPart) => Promise<boolean> {
   const cancelled = new Set<number>();
-  /** The operator knows that these cannot be asked. */
-  const told = new Set<number>();
+  /** What is wrong since when (monotonic ms), by part. */
+  const troubled = new Map<number, { status: number | null; sinceMs: number }>();
+
+  /** Tells the operator once. True: it has lasted too long. */
+  function isLost(part: BatchPart, { status, message }: UpstreamTrouble): boolean {
+    const nowMs = run.clock.monotonicMs();
+    const before = troubled.get(part.id);
+    if (before?.status === status) return nowMs - before.sinceMs >= (giveUpMs.get(status!) ?? Number.POSITIVE_INFINITY);
+    troubled.set(part.id, { status, sinceMs: nowMs });
+    run.upstream.onTrouble(`the batch ${part.upstream} at ${part.place.provider} cannot be asked: ${message}`);
+    return false;
+  }
 
   return async (part) => {
     const client = clientOf(run.upstream, part);
@@ -28,36 +46,37 @@ export function createFollower(
       await kept.giveUp(part, 'it is no longer configured');
       return true;
     }
-    const { upstream: id, place } = part;
+    const { upstream: id } = part;
     try {
       if (over.aborted && !cancelled.has(part.id) && part.isGuess !== true) {
         // One that has ended meanwhile refuses it, and is looked at below.
         const refused = await apiOf(part)
           .cancel(client, id)
           .catch((error: unknown) => error);
-        if (!(refused instanceof UpstreamTrouble) || refused.status !== null) cancelled.add(part.id);
+        if (!(refused instanceof UpstreamTrouble && mayPass(refused))) cancelled.add(part.id);
       }
       const progress = await apiOf(part).look(client, id);
-      told.delete(part.id);
       await kept.noteProgress(part, progress.succeeded);
-      if (!progress.ended) return false;
+      if (!progress.ended) {
+        troubled.delete(part.id);
+        return false;
+      }
       const areOurs = await takeAnswers(run, part, client, progress);
       await kept.takenBack(part);
       if (areOurs) await tidyUp(run, part, client, progress);
       return true;
     } catch (error) {
       if (!(error instanceof UpstreamTrouble)) throw error;
-      if (error.status === 404) {
-        await kept.giveUp(part, error.message);
-        return true;
-      }
-      if (!told.has(part.id)) {
-        run.upstream.onTrouble(`the batch ${id} at ${place.provider} cannot be asked: ${error.message}`);
-      }
-      told.add(part.id);
-      return false;
+      if (!isLost(part, error)) return false;
+      await kept.giveUp(part, error.message);
+      return true;
     }
   };
+}
+
+/** The same call may be taken later. */
+function mayPass({ status, final }: UpstreamTrouble): boolean {
+  return !final || giveUpMs.has(status!);
 }
 
 /** Keeps the answers of a batch that has ended, a few at a time. False: it is not known to be ours. */
