@@ -153,6 +153,10 @@ test('the CSV of the activity page tells models by their slugs, which the list o
   assert.deepEqual(imported(cut, list).config.models, config.models, 'the last line needs no line break');
   const broken = importOpenRouter([csv('gen-1,"open,x', 'y')]);
   assert.deepEqual(broken, { ok: false, message: 'is not valid CSV at line 2' });
+  const quotes = '""'.repeat(4_000_000);
+  assert.deepEqual(importOpenRouter([csv(`gen-1,"${quotes}`)]), broken);
+  const long = { ...activityCsv, text: `${activityCsv.text.trimEnd()}\ngen-9,,,"${quotes}"` };
+  assert.deepEqual(imported(long, list).config.models, config.models, 'a cell may be as long as the file');
 });
 
 test('names in a file steer no terminal, and each note is one line', async (t) => {

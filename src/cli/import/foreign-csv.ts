@@ -3,8 +3,8 @@ import type { ForeignYaml } from './foreign-yaml.ts';
 /** Exports have a line for each request. */
 const fileBytesMax = 64 * 1024 * 1024;
 
-/** A cell, in quotes or not, and what ends it (RFC 4180). */
-const cell = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r?\n|$)/y;
+/** The rest of a cell, behind its quotes if it has some, and what ends it (RFC 4180). */
+const rest = /([^",\r\n]*)(,|\r?\n|$)/y;
 
 /** A CSV file as a list of its rows, each a mapping by the names of the first line. */
 export function readForeignCsv(text: string): { ok: true; file: ForeignYaml } | { ok: false; message: string } {
@@ -13,13 +13,16 @@ export function readForeignCsv(text: string): { ok: true; file: ForeignYaml } | 
   let [at, line, row] = [text.startsWith('\uFEFF') ? 1 : 0, 1, { cells: [] as string[], line: 1 }];
   // Behind a comma at the very end there is one more cell, which is empty.
   while (at < text.length || row.cells.length > 0) {
-    cell.lastIndex = at;
-    const found = cell.exec(text);
-    if (found === null) return { ok: false, message: `is not valid CSV at line ${line}` };
-    const [whole, quoted, plain, end] = found;
-    row.cells.push(quoted?.replaceAll('""', '"') ?? plain!);
-    line += whole.split('\n').length - 1;
-    at += whole.length;
+    const quotedEnd = text[at] === '"' ? endOfQuotes(text, at) : at;
+    rest.lastIndex = quotedEnd;
+    const [whole, plain, end] = rest.exec(text) ?? [];
+    if (whole === undefined || (quotedEnd > at && plain !== '')) {
+      return { ok: false, message: `is not valid CSV at line ${line}` };
+    }
+    row.cells.push(quotedEnd > at ? text.slice(at + 1, quotedEnd - 1).replaceAll('""', '"') : plain!);
+    const next = quotedEnd + whole.length;
+    line += text.slice(at, next).split('\n').length - 1;
+    at = next;
     if (end === ',') continue;
     // An empty line has one empty cell.
     if (row.cells.length > 1 || row.cells[0] !== '') rows.push(row);
@@ -35,4 +38,13 @@ export function readForeignCsv(text: string): { ok: true; file: ForeignYaml } | 
       lineOf: ([index]) => records[Number(index)]?.line ?? 1,
     },
   };
+}
+
+/** Behind the quote that ends the cell which begins at `from`; `from` where none does. Cells may have millions of quotes. */
+function endOfQuotes(text: string, from: number): number {
+  for (let at = from + 1; ; at += 2) {
+    at = text.indexOf('"', at);
+    if (at < 0) return from;
+    if (text[at + 1] !== '"') return at + 1;
+  }
 }
