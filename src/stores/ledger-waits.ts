@@ -9,6 +9,8 @@ import { FailureError } from '../kernel/failure.ts';
 export const openTimeoutMs = 230;
 /** A close that cannot be written is kept in memory this long; then its reservation is charged at the estimate. */
 export const closeRetryMs = 30_000;
+/** And so long when the process stops: whoever stops it kills it soon, mostly after 10 s. */
+export const stopRetryMs = 5_000;
 /** Waiting reservations beyond these are refused: memory stays bounded while the database is away. */
 export const queuedOpensMax = 20_000;
 /**
@@ -27,5 +29,6 @@ export function notRecorded(reason: string, cause?: 'disk-full'): FailureError {
     message: `The usage ledger cannot record the request now, so it was not sent (${reason}). Retry it.`,
   });
 }
+
 /** A sink that no process took for so long holds back nothing any more. */
 export const sinkForgottenMs = 7 * 86_400_000;

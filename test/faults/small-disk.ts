@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Lifetime } from '../start-process.ts';
@@ -16,4 +16,22 @@ export function mountSmallDisk(t: Lifetime, sizeMb: number): string | null {
     rmSync(disk, { recursive: true, force: true });
   });
   return disk;
+}
+
+/** Fills it with files; returns how to take them away again. */
+export function fillDisk(disk: string): () => void {
+  const files: string[] = [];
+  for (const bytes of [1_000_000, 4_000]) {
+    for (;;) {
+      files.push(join(disk, `ballast-${files.length}`));
+      try {
+        writeFileSync(files.at(-1)!, Buffer.alloc(bytes));
+      } catch {
+        break;
+      }
+    }
+  }
+  return () => {
+    for (const file of files) rmSync(file, { force: true });
+  };
 }

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { overUpstreams, startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { serve } from '../tools/bad-web/serve.ts';
-import { mountSmallDisk } from './small-disk.ts';
+import { fillDisk, mountSmallDisk } from './small-disk.ts';
 
 const other = 'sk-cv-test-storage-other';
 const size = 256;
@@ -154,21 +153,13 @@ test('F30 disk full: vectors are read though nothing can be booked, and writes a
   const ask = asker(gateway, 'sk-cv-test-storage');
   await create(ask);
   assert.equal((await upsert(ask, 1)).status, 200);
-  for (const bytes of [1_000_000, 4_000]) {
-    for (let i = 0; ; i++) {
-      try {
-        writeFileSync(join(disk, `ballast-${bytes}-${i}`), Buffer.alloc(bytes));
-      } catch {
-        break;
-      }
-    }
-  }
+  const makeRoom = fillDisk(disk);
   // Free space within existing files may still take a few.
   for (let tries = 0; (await chat(ask)).status === 200; tries++) assert.ok(tries < 2_000);
   const found = await query(ask);
   assert.equal(found.status, 200, JSON.stringify(found.body));
   assert.equal(found.body.result.points.length, 3);
   assert.equal((await upsert(ask, 1_000)).status, 503);
-  for (const name of readdirSync(disk).filter((one) => one.startsWith('ballast'))) rmSync(join(disk, name));
+  makeRoom();
   assert.equal((await chat(ask)).status, 200, 'it heals by itself');
 });

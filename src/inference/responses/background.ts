@@ -36,6 +36,8 @@ const waitingBytesMax = 256 * 1024 * 1024;
 const lookIntervalMs = 1_000;
 const writeTriesMax = 30;
 const writeRetryMs = 1_000;
+/** When the server stops; the next process knows of those without an end that they run no more. */
+const stopTriesMax = 3;
 
 export function createBackgroundRuns(services: ResponsesServices): BackgroundRuns {
   const { responses, clock, onTrouble } = services;
@@ -43,6 +45,7 @@ export function createBackgroundRuns(services: ResponsesServices): BackgroundRun
   const turns = createTurns({ name: 'Background responses', places: runsMax, waitingMax, waitingBytesMax });
   const runs = new Map<string, { run: BackgroundRun; stop: AbortController; done: Promise<void> }>();
   let timer: NodeJS.Timeout | null = null;
+  let triesMax = writeTriesMax;
 
   async function look(): Promise<void> {
     const asked = [...runs.values()].filter(({ run }) => !run.ended).map(({ run: { tenant, id } }) => ({ tenant, id }));
@@ -106,7 +109,7 @@ export function createBackgroundRuns(services: ResponsesServices): BackgroundRun
         run.end({ failure: { kind: 'internal' }, headers: [] });
       } finally {
         call.admitted.release();
-        await keepEnd(services, run, conversation, input);
+        await keepEnd(services, run, { conversation, input, triesMax: () => triesMax });
         runs.delete(keyOf(tenant, id));
       }
     }
@@ -143,6 +146,7 @@ export function createBackgroundRuns(services: ResponsesServices): BackgroundRun
     },
     async close() {
       if (timer !== null) clearInterval(timer);
+      triesMax = stopTriesMax;
       const all = [...runs.values()];
       for (const { run, stop } of all) {
         run.interrupt(interruptedResponse(run.response));
@@ -159,8 +163,7 @@ const notInBackground = invalid(null, 'Only a response that was asked for with "
 async function keepEnd(
   { responses, onTrouble }: ResponsesServices,
   run: BackgroundRun,
-  conversation: string | null,
-  input: KeptItem[],
+  { conversation, input, triesMax }: { conversation: string | null; input: KeptItem[]; triesMax(): number },
 ): Promise<void> {
   const { tenant, id, response } = run;
   // Nothing of what came to no end belongs to the conversation.
@@ -172,7 +175,7 @@ async function keepEnd(
       await responses.change(tenant, change);
       return;
     } catch (error) {
-      if (tries < writeTriesMax) await pause(writeRetryMs, undefined, { ref: false });
+      if (tries < triesMax()) await pause(writeRetryMs, undefined, { ref: false });
       else return onTrouble(`the end of the background response ${id} could not be kept: ${String(error)}`);
     }
   }

@@ -3,7 +3,7 @@ import { createLoopClock } from '../../kernel/loop-clock.ts';
 import { type BucketsOf, isRefusal } from '../../ledger/batch-sums.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import type { RecordOrder } from '../../metering/record-store.ts';
-import { closeRetryMs, notRecorded } from '../ledger-waits.ts';
+import { closeRetryMs, notRecorded, stopRetryMs } from '../ledger-waits.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
 import { createBoots } from './boots.ts';
 import { type Database, poolSizes } from './database.ts';
@@ -56,7 +56,6 @@ const reservedMax = 100_000;
 const queuedNotesMax = 1_000;
 /** A reader waits this long for its own process' closes to be written, so that callers see their own requests. */
 const ownClosesWaitMs = 250;
-const shutdownWaitMs = 5_000;
 const sweepIntervalMs = 1_000;
 /** Other replicas' pages show what went on here so late at most. */
 const trafficIntervalMs = 5_000;
@@ -156,7 +155,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
     async shutdown() {
       opens.refuse('Culvert is shutting down');
       await opens.drain();
-      await closes.flush(shutdownWaitMs);
+      await closes.flush(stopRetryMs);
       closes.stop();
       clearInterval(sweeping);
       clearInterval(tellingTraffic);

@@ -4,7 +4,7 @@ import { fakeClock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { ReservationRow } from '../../metering/ledger.ts';
 import { crashedEvent } from '../../metering/quota.ts';
-import { closeRetryMs, openTimeoutMs } from '../ledger-waits.ts';
+import { closeRetryMs, openTimeoutMs, stopRetryMs } from '../ledger-waits.ts';
 import { LedgerQueue } from './ledger-queue.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 import { RecentCalls } from './recent-calls.ts';
@@ -184,6 +184,32 @@ test('a close that cannot be written is given up after 30 s, told, and never blo
   await drained;
   assert.deepEqual(dropped, ['a']);
   assert.deepEqual(queue.gauges(), { queued: 0, open: 0, dropped: 1 });
+});
+
+test('a stop waits 5 s for a close, and for no record of a refused request', async (t) => {
+  for (const [waitsMs, request] of [
+    [0, null],
+    [stopRetryMs, 'a'],
+  ] as const) {
+    const { queue, dropped, state, pass } = setup(t);
+    const opened = queue.open(row('a'));
+    pass(0);
+    await opened;
+    state.failing = diskFull;
+    queue.note(crashedEvent(row('refused')));
+    if (request !== null) queue.close(crashedEvent(row(request)));
+    let isStopped = false;
+    const stopped = queue.stop().then(() => {
+      isStopped = true;
+    });
+    for (let waitedMs = 0; waitedMs < waitsMs; waitedMs += 50) pass(50);
+    await Promise.resolve();
+    assert.equal(isStopped, false);
+    pass(50);
+    await stopped;
+    assert.deepEqual(dropped, request === null ? [] : [request]);
+    t.mock.timers.reset();
+  }
 });
 
 test('one row that can never be written does not take the others with it', async (t) => {

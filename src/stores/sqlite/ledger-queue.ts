@@ -7,6 +7,7 @@ import {
   notRecorded,
   openTimeoutMs,
   queuedOpensMax,
+  stopRetryMs,
 } from '../ledger-waits.ts';
 import {
   isPassing,
@@ -94,6 +95,8 @@ export class LedgerQueue {
   #diskFault: string | null = null;
   #dropped = 0;
   #drained: (() => void)[] = [];
+  /** Monotonic ms at which closes are given up, whatever their age. */
+  #giveUpMs = Number.POSITIVE_INFINITY;
 
   constructor(writer: LedgerWriter, clock: Clock, calls: RecentCalls, observer: QueueObserver) {
     this.#writer = writer;
@@ -148,6 +151,13 @@ export class LedgerQueue {
     if (!this.#hasWork()) return Promise.resolve();
     this.#schedule();
     return new Promise((resolve) => this.#drained.push(resolve));
+  }
+
+  /** Drains for the last time: what cannot be written soon is charged at its estimate by the next start. */
+  async stop(): Promise<void> {
+    this.#giveUpMs = this.#clock.monotonicMs() + stopRetryMs;
+    await this.drain();
+    this.admit('Culvert is shutting down', 'for-good');
   }
 
   /** Refuses new reservations for a reason, or lifts that (null) unless it was for good. */
@@ -334,8 +344,12 @@ export class LedgerQueue {
     const late = this.#opens.filter(isLate);
     if (late.length > 0) this.#opens = this.#opens.filter((open) => !isLate(open));
     for (const { done } of late) done.reject(notRecorded(reason, cause));
-    while (this.#closes.length > 0 && nowMs - this.#closes[0]!.sinceMs >= closeRetryMs)
-      this.#drop(this.#closes.shift()!, reason);
+    // A record of a refused request holds up no stop.
+    if (this.#giveUpMs < Number.POSITIVE_INFINITY && this.#diskFault !== null)
+      this.#closes = this.#closes.filter(({ key }) => key !== null);
+    const isOver = ({ sinceMs }: WaitingClose) => nowMs - sinceMs >= closeRetryMs || nowMs >= this.#giveUpMs;
+    while (this.#closes.length > 0 && isOver(this.#closes[0]!)) this.#drop(this.#closes.shift()!, reason);
+    if (this.#closes.length === 0) this.#closesDue = false;
   }
 
   #drop(close: WaitingClose, reason: string): void {

@@ -161,8 +161,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
     gauges: () => ({ ...queue.gauges(), walBytes: walSync.pendingBytes }),
     async shutdown() {
       clearInterval(heartbeat);
-      await queue.drain();
-      queue.admit('Culvert is shutting down', 'for-good');
+      await queue.stop();
       writer.writeTraffic(Number.POSITIVE_INFINITY);
       await walSync.stop();
       await housekeeper.close();
