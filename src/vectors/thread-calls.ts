@@ -13,13 +13,20 @@ const callsMax = 1_024;
 const smallAtOnce = 64;
 const largeAtOnce = 3;
 const largeBodyBytes = 64 * 1024;
+/** More are forgotten, which costs the work of a call that nobody pays for. */
+const unpaidMax = 1_000;
 
-/** Calls to one thread: bounded, and in turn for the tenants that call. */
+/**
+ * Calls to one thread: bounded, and in turn for the tenants that call. A call that only reads goes there once: it is run
+ * before it is charged, and its answer waits here. So a tenant whose last answer nobody took is asked to pay first.
+ */
 export class ThreadCalls {
   readonly #worker: WorkerThread;
   readonly #calls: Turns;
   readonly #small: Turns;
   readonly #large: Turns;
+  /** Tenants whose last prepared call was dropped. */
+  readonly #unpaid = new Set<string>();
   #lastPrepared = 0;
 
   constructor(worker: WorkerThread) {
@@ -34,34 +41,47 @@ export class ThreadCalls {
   async prepare(call: VectorCall): Promise<Prepared | Failure> {
     const { tenant } = call.owner;
     const worker = this.#worker;
+    const unpaid = this.#unpaid;
     const place = await this.#calls.take(tenant, null).catch(failureOf);
     if ('kind' in place) return place;
     const held = place;
     const line = call.body.byteLength > largeBodyBytes ? this.#large : this.#small;
     const prepared = ++this.#lastPrepared;
+    /** Whether the thread keeps it. */
     let isPrepared = false;
+    let ran: PreparedReply['ran'] = null;
     try {
+      const atOnce = !unpaid.has(tenant);
       const reply = await line.run(tenant, null, () => {
         const { body, moved } = given(call.body);
-        return worker.ask<PreparedReply>({ kind: 'prepare', prepared, call: { ...call, body } }, moved);
+        return worker.ask<PreparedReply>({ kind: 'prepare', prepared, call: { ...call, body }, atOnce }, moved);
       });
-      isPrepared = true;
-      return { kind: 'prepared', ...reply, run, drop };
+      ran = reply.ran;
+      isPrepared = ran === null;
+      const { texts, rerank, effect } = reply;
+      return { kind: 'prepared', texts, rerank, effect, run, drop };
     } catch (error) {
       held.giveBack();
       return failureOf(error);
     }
 
     function drop(): void {
+      if (unpaid.size >= unpaidMax) unpaid.clear();
+      unpaid.add(tenant);
+      end();
+    }
+
+    function end(): void {
       if (isPrepared) worker.tell({ kind: 'drop', prepared });
       isPrepared = false;
       held.giveBack();
     }
 
     async function run(embedded: Embedded | null, rank: RankTexts): Promise<VectorAnswer | Failure> {
+      unpaid.delete(tenant);
       isPrepared = false;
       try {
-        const found = await done<RunReply>({ kind: 'run', prepared, embedded });
+        const found = ran ?? (await done<RunReply>({ kind: 'run', prepared, embedded }));
         if ('kind' in found) return found;
         if (found instanceof Uint8Array) return answerOf(found);
         isPrepared = true;
@@ -71,7 +91,7 @@ export class ThreadCalls {
         const body = await done<Uint8Array>({ kind: 'rank', prepared, ranked });
         return 'kind' in body ? body : answerOf(body);
       } finally {
-        drop();
+        end();
       }
     }
 

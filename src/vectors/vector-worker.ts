@@ -4,6 +4,7 @@ import { type Failure, FailureError } from '../kernel/failure.ts';
 import { freeMemory } from '../kernel/free-memory.ts';
 import { yieldToMainThread } from '../kernel/priority.ts';
 import type { EmbeddedStore } from './embedded/embedded-store.ts';
+import type { Embedded } from './engine.ts';
 import type { VectorStore } from './store.ts';
 import { withLanguages } from './text/languages.ts';
 import { type PreparedCall, prepareCall, type UnrankedAnswer } from './wire/prepare-call.ts';
@@ -124,18 +125,23 @@ async function answer(message: Asked): Promise<{ result: unknown; transfer: Arra
     case 'prepare': {
       const call = await prepareCall(store, message.call, { limits, clock: systemClock });
       freeMemory(message.call.body.buffer);
-      prepared.set(message.prepared, call);
       const { texts, rerank, effect } = call;
-      return { result: { texts, rerank, effect } satisfies PreparedReply, transfer: [] };
+      const needs = { texts, rerank, effect };
+      if (message.atOnce && effect === 'reads' && texts === null && rerank === null) {
+        const ran = await run(message.prepared, call, null).catch(failureOf);
+        return { result: { ...needs, ran } satisfies PreparedReply, transfer: memoryOf(ran) };
+      }
+      prepared.set(message.prepared, call);
+      return { result: { ...needs, ran: null } satisfies PreparedReply, transfer: [] };
     }
     case 'run': {
-      const answer = await taken(prepared, message.prepared).run(message.embedded);
-      if (answer instanceof Uint8Array) return given(answer);
-      unranked.set(message.prepared, answer);
-      return { result: answer.found satisfies RunReply, transfer: [] };
+      const result = await run(message.prepared, taken(prepared, message.prepared), message.embedded);
+      return { result, transfer: memoryOf(result) };
     }
-    case 'rank':
-      return given(taken(unranked, message.prepared).rank(message.ranked));
+    case 'rank': {
+      const result = own(taken(unranked, message.prepared).rank(message.ranked));
+      return { result, transfer: memoryOf(result) };
+    }
     case 'store': {
       const method = store[message.method] as (...args: unknown[]) => Promise<unknown>;
       return { result: await method.apply(store, message.args), transfer: [] };
@@ -150,6 +156,13 @@ async function answer(message: Asked): Promise<{ result: unknown; transfer: Arra
   }
 }
 
+async function run(number: number, call: PreparedCall, embedded: Embedded | null): Promise<RunReply> {
+  const answer = await call.run(embedded);
+  if (answer instanceof Uint8Array) return own(answer);
+  unranked.set(number, answer);
+  return answer.found;
+}
+
 function taken<T>(calls: Map<number, T>, number: number): T {
   const call = calls.get(number);
   // Prepared in a thread that has died since.
@@ -159,9 +172,12 @@ function taken<T>(calls: Map<number, T>, number: number): T {
 }
 
 /** Memory that it shares with others cannot be given away. */
-function given(body: Uint8Array<ArrayBuffer>): { result: RunReply; transfer: ArrayBuffer[] } {
-  const own = body.byteLength === body.buffer.byteLength ? body : body.slice();
-  return { result: own, transfer: [own.buffer] };
+function own(body: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  return body.byteLength === body.buffer.byteLength ? body : body.slice();
+}
+
+function memoryOf(result: RunReply | Failure): ArrayBuffer[] {
+  return result instanceof Uint8Array ? [result.buffer] : [];
 }
 
 function failureOf(error: unknown): Failure {

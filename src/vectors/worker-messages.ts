@@ -19,8 +19,8 @@ export type StoreMethod = Exclude<keyof VectorStore, 'close'>;
 
 /** To the thread. Each with an `id` is answered once, with the same id. */
 export type ToWorker =
-  /** `prepared`: a number that `run` or `drop` names it by. */
-  | { kind: 'prepare'; id: number; prepared: number; call: VectorCall }
+  /** `prepared`: a number that `run` or `drop` names it by. `atOnce`: if the call only reads, it is run as well. */
+  | { kind: 'prepare'; id: number; prepared: number; call: VectorCall; atOnce: boolean }
   | { kind: 'run'; id: number; prepared: number; embedded: Embedded | null }
   /** After a `run` that was answered by texts. */
   | { kind: 'rank'; id: number; prepared: number; ranked: readonly RankedText[] }
@@ -47,8 +47,8 @@ export interface KeptBytes {
   bytes: number;
 }
 
-/** The result of `prepare`. */
-export type PreparedReply = Pick<Prepared, 'texts' | 'rerank' | 'effect'>;
+/** The result of `prepare`. `ran`: the outcome of a call that was run at once; it is not kept there any more. */
+export type PreparedReply = Pick<Prepared, 'texts' | 'rerank' | 'effect'> & { ran: RunReply | Failure | null };
 
 /** That of `run`: the answer's body, or the texts that must be ranked before there is one. That of `rank` is the body. */
 export type RunReply = Uint8Array<ArrayBuffer> | FoundTexts;

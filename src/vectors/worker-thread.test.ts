@@ -56,7 +56,7 @@ test('a thread that dies fails its own calls as retryable, and is started again,
   assert.equal(thread.trouble(), null);
   const owner = { tenant: 'alice', account: 'acme' };
   const call = { owner, verb: 'list-collections', params: {}, search: '', body: new Uint8Array(0) } as const;
-  const calls = [1, 2, 3].map((prepared) => thread.ask({ kind: 'prepare', prepared, call }));
+  const calls = [1, 2, 3].map((prepared) => thread.ask({ kind: 'prepare', prepared, call, atOnce: false }));
   for (const end of await Promise.allSettled(calls)) {
     assert(end.status === 'rejected' && end.reason instanceof FailureError);
     assert.equal(end.reason.failure.kind, 'overloaded');

@@ -34,6 +34,26 @@ test('a call that is dropped does nothing, and a bad one is refused before anyth
   assert.equal(failure.kind, 'invalid-request');
 });
 
+test('reading is done in one step, but not for a tenant whose last answer nobody took', async (t) => {
+  const { workers, call } = start(t);
+  await call('create-collection', { name: 'docs', vector_size: 2, distance: 'Dot' });
+  const count = { verb: 'count-points', params: { collection: 'docs' }, body: {} } as const;
+  const addOne = (id: number) => workers.store.write('alice', 'docs', [upsert([id, [id, id]])]);
+  const countOf = async (prepared: Prepared) => (await run(prepared)).result.count;
+
+  const taken = await prepare(workers, count);
+  await addOne(1);
+  assert.equal(await countOf(taken), 0);
+  const left = await prepare(workers, count);
+  left.drop();
+  const late = await prepare(workers, count);
+  await addOne(2);
+  assert.equal(await countOf(late), 2);
+  const again = await prepare(workers, count);
+  await addOne(3);
+  assert.equal(await countOf(again), 2);
+});
+
 test('texts are embedded between the two steps', async (t) => {
   const { workers, call } = start(t);
   await call('create-collection', { name: 'docs', vector_size: 2, distance: 'Dot' });
