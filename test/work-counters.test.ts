@@ -9,9 +9,10 @@ import type { Work } from './work-counters/count.ts';
  * that grows; lower it here when it falls.
  */
 let counted: Record<string, Work>;
+let promoted: Record<string, number>;
 before(async () => {
   const child = fork(new URL('./work-counters/count.ts', import.meta.url));
-  [counted] = (await once(child, 'message')) as [Record<string, Work>];
+  [[counted, promoted]] = (await once(child, 'message')) as [[typeof counted, typeof promoted]];
 });
 
 const most: Readonly<Record<string, Work>> = {
@@ -34,6 +35,14 @@ for (const [name, limits] of Object.entries(mostAnEvent)) {
     // Periodic work, not caused by the event, is less than half of one.
     for (const key of Object.keys(limits) as (keyof Work)[]) each[key] = Math.round((many![key] - some![key]) / 80);
     isAtMost(each, limits);
+  });
+}
+
+/** Of its row in the books, and little else. A request that is old as a whole leaves 12 kB, and costs half as much CPU again. */
+const promotedBytesMax = 4_096;
+for (const name of Object.keys(most)) {
+  test(`what a chat leaves to full collections: ${name}`, () => {
+    assert.ok(promoted[name]! <= promotedBytesMax, `${promoted[name]} bytes`);
   });
 }
 

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { Worker } from 'node:worker_threads';
 import { startGateway } from '../start-gateway.ts';
 import type { ChatOrder } from './client-and-upstream.ts';
@@ -23,6 +25,7 @@ const copiedBytesMin = 64;
 /** Settlement has been written by then. */
 const settledMs = 60;
 const rounds = 5;
+const promotedChats = 40;
 
 countCalls(JSON, 'parse', 'parses');
 countCalls(JSON, 'stringify', 'stringifies');
@@ -78,10 +81,32 @@ for (const [name, model, stream] of [
   for (const key of Object.keys(none) as (keyof Work)[]) least[key] = Math.min(...seen.map((one) => one[key]));
   counted[name] = least;
 }
-process.send!(counted);
+const promoted = {
+  'whole, passed through': await promotedBytes('same'),
+  'whole, converted': await promotedBytes('other'),
+};
+process.send!([counted, promoted]);
 for (const end of ends) await end();
 await other.terminate();
 process.exit(0);
+
+/** Bytes that a chat leaves in the old generation, which only a full collection frees. */
+async function promotedBytes(model: string): Promise<number> {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as (how: { type: 'minor' }) => void;
+  const oldBytes = () => getHeapSpaceStatistics().find((space) => space.space_name === 'old_space')!.space_used_size;
+  const seen: number[] = [];
+  // What only the first ones leave is of the code, and a full collection may fall into one round.
+  for (let round = 0; round <= rounds; round += 1) {
+    const before = oldBytes();
+    for (let sent = 1; sent <= promotedChats; sent += 1) {
+      await chat(model, false);
+      if (sent % 5 === 0) collect({ type: 'minor' });
+    }
+    seen.push((oldBytes() - before) / promotedChats);
+  }
+  return seen.slice(1).toSorted((a, b) => a - b)[Math.floor(rounds / 2)]!;
+}
 
 async function chat(model: string, stream: boolean): Promise<void> {
   other.postMessage({ url: gateway.url, model, stream } satisfies ChatOrder);

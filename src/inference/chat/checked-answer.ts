@@ -78,12 +78,13 @@ export class CheckedAnswer<C> implements AttemptSink {
     const { progress, atMs } = this.#job;
     const costUsd = (usage && usdOf(usage, this.#answer.attempt.target.price, atMs)) ?? 0;
     progress.besideUsd += costUsd;
-    this.#job.heldBack = async () => {
+    const heldBack: Job['heldBack'] = async () => {
       progress.usage = usage;
       progress.usageSource = usageSource;
       progress.besideUsd -= costUsd;
       if (this.#goOn()) await this.#next.end(null);
     };
+    this.#job.heldBack = heldBack;
     return fault('low_quality', `did not pass the model's check: ${why}`);
   }
 

@@ -224,10 +224,12 @@ function trialsOf(
       return media;
     },
   };
-  job.remedy = (failure) =>
+  // A function that is written where a member is assigned is old to V8 at once, with all of the request that it reaches.
+  const remedy: Job['remedy'] = (failure) =>
     withAbleModels(failure, snapshot, { alias: plan.alias, principal: call.principal }, conversation);
-  const writtenFor: WrittenFor = { dialect, head, stream };
-  if (answerGives === 'all') writtenFor.keep = (items) => services.items.keep(tenant, items);
+  job.remedy = remedy;
+  const keep: WrittenFor['keep'] = (items) => services.items.keep(tenant, items);
+  const writtenFor: WrittenFor = { dialect, head, stream, ...(answerGives === 'all' && { keep }) };
   const trial: Trials['trial'] = (answer) => conversationTrial(services, job, conversation, answer, writtenFor);
   if (tools !== undefined && services.serverTools.ports !== null) {
     const loop: Omit<ToolLoop, 'job'> = {
