@@ -41,6 +41,8 @@ export interface TestAuthorizationServer {
     keepsAccess: boolean;
     /** A permission that the MCP server misses; null: none. */
     misses: string | null;
+    /** Called before tokens are given. */
+    onTokens: () => void;
   };
 }
 
@@ -126,6 +128,7 @@ export async function startAuthorizationServer(t: { after(done: () => void): voi
             code.resource === body.get('resource');
           if (!isRight) return json(400, { error: 'invalid_grant' });
         }
+        state.mode.onTokens();
         const isKept = state.mode.keepsAccess && body.get('grant_type') === 'refresh_token';
         const [token, next] = [isKept ? [...access].at(-1)! : `access-${randomUUID()}`, `refresh-${randomUUID()}`];
         access.add(token);
@@ -175,6 +178,7 @@ export async function startAuthorizationServer(t: { after(done: () => void): voi
       expiresIn: 3_600,
       keepsAccess: false,
       misses: null,
+      onTokens: () => undefined,
     },
   };
   return state;

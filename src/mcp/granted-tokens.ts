@@ -9,6 +9,7 @@ import {
 import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { Clock } from '../kernel/clock.ts';
+import { FailureError } from '../kernel/failure.ts';
 import type { Grant, KeptGrant, McpGrants, Tokens } from './grants.ts';
 import { McpFault, McpFaultError } from './mcp-fault.ts';
 import { faultOf } from './session.ts';
@@ -18,6 +19,8 @@ const earlyMs = 60_000;
 /** A process that renews and dies is replaced after this time. */
 const leaseMs = 15_000;
 const leaseLookMs = 100;
+/** New tokens that the store could not take are written again so often. */
+const writeAgainMs = 1_000;
 /** A server that refused a new token, or the want of one, is not asked again for so long. */
 const refusedMs = 60_000;
 
@@ -53,9 +56,13 @@ export function withGrantedTokens(parts: GrantedTokensParts, send: FetchLike): F
   };
 }
 
+type UsableGrant = Grant & { tokens: Tokens };
+
 class GrantedTokens {
   readonly #parts: GrantedTokensParts;
   #renewing: Promise<string> | null = null;
+  /** Not kept yet. They are the only ones that work, since a refresh token may work once. */
+  #unwritten: { row: KeptGrant['row']; grant: UsableGrant } | null = null;
   /** Null: without a token. */
   #refused: { token: string | null; untilMs: number } = { token: null, untilMs: 0 };
 
@@ -66,7 +73,7 @@ class GrantedTokens {
   /** Null: nobody has logged in, and nobody knows yet that somebody has to. */
   async current(): Promise<string | null> {
     const { login, clock } = this.#parts;
-    const grant = this.#usable(await this.#parts.grants.recent(this.#parts.server));
+    const grant = this.#unwritten?.grant ?? this.#usable(await this.#parts.grants.recent(this.#parts.server));
     if (grant === null) {
       if (login === 'required' || this.#isRefused(null)) throw needsLogin(noLogin);
       return null;
@@ -103,6 +110,7 @@ class GrantedTokens {
 
   async #renew(refused: string): Promise<string> {
     const { server, grants, clock } = this.#parts;
+    await this.#write();
     const giveUpMs = clock.monotonicMs() + leaseMs + 5_000;
     while (clock.monotonicMs() < giveUpMs) {
       const kept = await grants.find(server);
@@ -128,26 +136,55 @@ class GrantedTokens {
   async #ask(kept: KeptGrant, grant: Grant, refreshToken: string): Promise<string | null> {
     const { grants, fetch, clock } = this.#parts;
     const { issuer, metadata, client, resource } = grant;
+    let given: OAuthTokens;
     try {
-      const given = await refreshAuthorization(issuer, {
+      given = await refreshAuthorization(issuer, {
         metadata,
         clientInformation: client.information,
         refreshToken,
         resource,
         fetchFn: fetch,
       });
-      const tokens = tokensOf(given, clock.wallMs());
-      return (await grants.replace(kept.row, { ...grant, tokens }, null)) === null ? null : tokens.access;
     } catch (error) {
       if (isFinal(error)) {
         await this.#end(kept, grant, `its authorization server does not renew the token (${error.errorCode})`);
         return null;
       }
-      await grants.release(kept.row);
+      // Otherwise it ends by itself.
+      await grants.release(kept.row).catch(() => undefined);
       const why = error instanceof OAuthError ? error.errorCode : faultOf(error).reason;
       const message = `could not be asked: its authorization server does not renew the token right now (${why})`;
       throw new McpFaultError(new McpFault('unreachable', message));
     }
+    const tokens = tokensOf(given, clock.wallMs());
+    this.#unwritten = { row: kept.row, grant: { ...grant, tokens } };
+    return (await this.#write().catch(() => this.#writeLater())) ? tokens.access : null;
+  }
+
+  /** Keeps new tokens, if there are some. False: a newer login, or nobody's, is in their place. */
+  async #write(): Promise<boolean> {
+    const { server, grants } = this.#parts;
+    const renewed = this.#unwritten;
+    if (renewed === null) return true;
+    let written = await grants.replace(renewed.row, renewed.grant, null);
+    if (written === null) {
+      const now = await grants.find(server);
+      // Another process has meanwhile found the earlier tokens used up.
+      const isSame = now !== null && now.row.ended !== null && now.row.loginMs === renewed.row.loginMs;
+      if (isSame) written = await grants.replace(now.row, renewed.grant, null);
+    }
+    if (this.#unwritten === renewed) this.#unwritten = null;
+    return written !== null;
+  }
+
+  #writeLater(): true {
+    setTimeout(() => {
+      this.#write().catch((error: unknown) => {
+        // Anything else than a store that is away lasts.
+        if (error instanceof FailureError) this.#writeLater();
+      });
+    }, writeAgainMs).unref();
+    return true;
   }
 
   /** Keeps who we are there, for the next login. */
@@ -156,13 +193,13 @@ class GrantedTokens {
   }
 
   /** Null: none, or it was given for another address. */
-  #usable(kept: KeptGrant | null): (Grant & { tokens: Tokens }) | null {
+  #usable(kept: KeptGrant | null): UsableGrant | null {
     if (kept === null) return null;
     const { row, grant } = kept;
     if (grant === null) throw needsLogin('needs a new login: another storage.secret has sealed the last one');
     if (grant.url !== this.#parts.url) return null;
     if (grant.tokens === null) throw needsLogin(`needs a new login: ${row.ended}`);
-    return grant as Grant & { tokens: Tokens };
+    return grant as UsableGrant;
   }
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { missingTool } from '../sound.ts';
 import { openLogin, startAuthorizationServer, startProtectedMcpServer } from '../start-authorization-server.ts';
@@ -139,6 +140,29 @@ test('a refused token is renewed once for all calls, and each rotated refresh to
     assert.equal(renewals.length, round);
     assert.ok(renewals.every(({ body }) => body.get('resource') !== null));
   }
+});
+
+test('renewed tokens that cannot be kept right away are used, and kept when the store is back', async (t) => {
+  const { issuer, gateway } = await started(t);
+  await logIn(gateway);
+  assert.equal((await call(gateway)).status, 200);
+  const other = new DatabaseSync(join(gateway.dataDir, 'culvert.db'));
+  t.after(() => other.close());
+  const version = () => other.prepare('SELECT version FROM mcp_grant').get()!.version as number;
+  const before = version();
+  issuer.mode.onTokens = () => other.exec('BEGIN IMMEDIATE');
+  issuer.expire();
+  const renewed = await call(gateway);
+  assert.equal(renewed.status, 200, renewed.text);
+  issuer.mode.onTokens = () => undefined;
+  assert.equal((await call(gateway)).status, 200);
+  assert.equal(version(), before, 'nothing can be written');
+  other.exec('ROLLBACK');
+  await until('the new tokens are kept', () => version() > before);
+  issuer.expire();
+  const last = await call(gateway);
+  assert.equal(last.status, 200, last.text);
+  assert.equal((await admin(gateway, 'GET', '/mcp-servers/own')).login!.ended, null);
 });
 
 test('a token is renewed before its end, so that the server refuses none', async (t) => {
