@@ -16,6 +16,17 @@ export interface Section {
   rows: readonly Row[];
 }
 
+/** Ends a measurement and its process. `whole`: all of its rows were measured, so they become the section. */
+export function finish(section: Section, whole = true): never {
+  if (whole) writeSection(section);
+  exitBy(section.rows);
+}
+
+/** Ends the process, with 1 where a row missed its goal. */
+export function exitBy(rows: readonly Row[]): never {
+  process.exit(rows.some(({ verdict }) => verdict === 'miss') ? 1 : 0);
+}
+
 /** Each subject has its section of results.md; the others stay as they were. */
 export function writeSection(section: Section): void {
   const file = fileURLToPath(new URL('./results.md', import.meta.url));

@@ -49,6 +49,10 @@ export function markdownTable(rows: readonly Row[]): string {
   return ['| row | measured | must reach | |', '|---|---|---|---|', ...lines].join('\n');
 }
 
-export function printed(row: Row): string {
-  return `${row.what.padEnd(64)} ${row.measured.padEnd(34)} ${row.mustReach.padEnd(12)} ${row.verdict}`;
+/** Prints rows as soon as they are measured, and returns them. */
+export function print(rows: readonly Row[]): readonly Row[] {
+  for (const row of rows) {
+    console.log(`${row.what.padEnd(64)} ${row.measured.padEnd(34)} ${row.mustReach.padEnd(12)} ${row.verdict}`);
+  }
+  return rows;
 }

@@ -2,8 +2,8 @@
 
 import { findTool } from '../../src/inference/audio/find-tool.ts';
 import { loadCore, pin, type Subject, startCulvert } from '../gateway/processes.ts';
-import { writeSection } from '../results.ts';
-import { printed, type Row } from '../rows.ts';
+import { finish } from '../results.ts';
+import { print, type Row } from '../rows.ts';
 import { measureFirstByte } from './measure-first-byte.ts';
 import { measureTranscodes } from './measure-transcodes.ts';
 import { measureUpload } from './measure-upload.ts';
@@ -48,18 +48,16 @@ const rows: Row[] = [];
 for (const name of named.length > 0 ? named : Object.keys(measurements)) {
   // Fifty encoders are given both cores, everything else is measured from the second.
   if (name !== 'transcodes') pin(process.pid, loadCore);
-  for (const row of await (measurements[name] as () => Promise<Row[]>)()) {
-    rows.push(row);
-    console.log(printed(row));
-  }
+  rows.push(...print(await (measurements[name] as () => Promise<Row[]>)()));
 }
 
-if (named.length === 0)
-  writeSection({
+finish(
+  {
     subject: 'audio',
     command: ['node bench/run.mjs audio', ...flags].join(' '),
     how: `Transcodes in this process, both cores, 30 s of sound each, as fast as they are taken; first bytes and uploads
 through a gateway with everything on. That engines cost nothing at the start: the rows of \`gateway\`, cold start.`,
     rows,
-  });
-process.exit(0);
+  },
+  named.length === 0,
+);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { commitOf, writeSection } from '../results.ts';
-import { printed, type Row } from '../rows.ts';
+import { print, type Row } from '../rows.ts';
 import { reserve, storage } from './disk-of-one.ts';
 import { type Measurement, measureOn } from './ground.ts';
 import { descriptors, metrics, restarts, retryAfter } from './operating.ts';
@@ -34,9 +34,7 @@ export async function measureFairness(
   const bin = checkout === null ? null : join(checkout, 'bin', 'culvert.mjs');
   const rows: Row[] = [];
   for (const name of names) {
-    const own = await measureOn(mock.port, bin, fairness[name] as Measurement);
-    for (const row of own) console.log(printed(row));
-    rows.push(...own);
+    rows.push(...print(await measureOn(mock.port, bin, fairness[name] as Measurement)));
   }
   return rows;
 }

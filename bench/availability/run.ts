@@ -2,8 +2,8 @@
 // node bench/run.mjs availability fairness, or some of its rows [--checkout=folder of another commit]
 
 import { scratchFolder, startCulvert } from '../gateway/processes.ts';
-import { writeSection } from '../results.ts';
-import { printed, type Row } from '../rows.ts';
+import { exitBy, writeSection } from '../results.ts';
+import { print, type Row } from '../rows.ts';
 import { fairness, measureFairness, writeFairness } from './fairness.ts';
 import { faultyScenarios } from './faulty.ts';
 import { poisonedScenarios } from './poisoned.ts';
@@ -22,15 +22,16 @@ const mock = await startMock();
 const fair = Object.keys(fairness).filter((name) => named.includes(name) || named.includes('fairness'));
 const fairNames = ['fairness', ...Object.keys(fairness)];
 const scenarioNames = named.filter((name) => !fairNames.includes(name));
-if (named.length === 0 || scenarioNames.length > 0) await measureScenarios();
+const rows: Row[] = [];
+if (named.length === 0 || scenarioNames.length > 0) rows.push(...(await measureScenarios()));
 if (named.length === 0) fair.push(...Object.keys(fairness));
 const checkout = textOf('checkout') ?? null;
 const fairRows = await measureFairness(mock, fair, checkout);
 if (fair.length === Object.keys(fairness).length) writeFairness(fairRows, checkout);
 mock.stop();
-process.exit(0);
+exitBy([...rows, ...fairRows]);
 
-async function measureScenarios(): Promise<void> {
+async function measureScenarios(): Promise<Row[]> {
   const all: Scenario[] = [...faultyScenarios(mock), ...poisonedScenarios(mock), ...(await silentScenarios())];
   const unknown = scenarioNames.filter((name) => !all.some(({ id }) => id === name));
   if (unknown.length > 0) {
@@ -61,12 +62,11 @@ closed loop at once, through one gateway with default retries and timeouts; mock
 Callers give up after 60 s.`,
       rows,
     });
+  return rows;
 }
 
-async function measured(url: string, scenario: Scenario): Promise<Row[]> {
-  const own = await scenario.measure({ url, adminKey, scenario, keys: keysOf(scenario.id), perSecond, seconds });
-  for (const row of own) console.log(printed(row));
-  return own;
+async function measured(url: string, scenario: Scenario): Promise<readonly Row[]> {
+  return print(await scenario.measure({ url, adminKey, scenario, keys: keysOf(scenario.id), perSecond, seconds }));
 }
 
 function numberOf(flag: string, fallback: number): number {

@@ -4,8 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { closedLoop } from '../gateway/load.ts';
 import { cpuSeconds, residentMb, startCulvert, startUpstream } from '../gateway/processes.ts';
 import { chatRequest } from '../gateway/wire.ts';
-import { writeSection } from '../results.ts';
-import { judged, printed, type Row, told } from '../rows.ts';
+import { finish } from '../results.ts';
+import { judged, print, type Row, told } from '../rows.ts';
 import { startChats } from '../vectors/chat-thread.ts';
 import { percentile } from '../vectors/percentile.ts';
 
@@ -128,15 +128,16 @@ const rows: Row[] = [
   told('chat p50, p99 without a batch', times(quiet)),
   told('… beside one', times(beside)),
 ];
-for (const row of rows) console.log(printed(row));
-if (lines === 100_000)
-  writeSection({
+print(rows);
+await culvert.stop();
+upstream.stop();
+finish(
+  {
     subject: 'batches',
     command: 'node bench/run.mjs batches',
     how: `Chats of some 200 bytes over an upstream that answers at once; gateway on core 0 with every limit, ledger in SQLite and a
 log line a request, load and upstream on core 1. Chats beside a batch come 40 a second.`,
     rows,
-  });
-await culvert.stop();
-upstream.stop();
-process.exit(0);
+  },
+  lines === 100_000,
+);

@@ -15,8 +15,8 @@ import { systemClock } from '../../src/kernel/clock.ts';
 import { testAwsKeys } from '../../test/upstream-formats/start-aws.ts';
 import { frameOf, textStream } from '../../test/upstream-formats/start-bedrock.ts';
 import { measureUs } from '../dialects/measure.ts';
-import { writeSection } from '../results.ts';
-import { judged, markdownTable, told } from '../rows.ts';
+import { finish } from '../results.ts';
+import { judged, print, told } from '../rows.ts';
 
 const deltas = 500;
 const text = ' token and a few';
@@ -87,12 +87,11 @@ const rows = [
   judged('an event of ConverseStream over it', [Math.min(...bedrock) / best], ratio),
   judged('signature of a request of 2 kB', signaturesUs, { atMost: 25, unit: ' µs', digits: 1 }),
 ];
-writeSection({
+print(rows);
+transport.destroy();
+finish({
   subject: 'bedrock',
   command: 'npm run bench -- bedrock',
   how: 'Streams are read and written as chunks of chat, both in one thread. The signer is called alone.',
   rows,
 });
-console.log(markdownTable(rows));
-transport.destroy();
-if (rows.some(({ verdict }) => verdict === 'miss')) process.exitCode = 1;

@@ -12,8 +12,8 @@ import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
 import { findChromium } from '../../src/tools/render/find-chromium.ts';
 import { chromiumMissing } from '../../test/chromium.ts';
 import { postgresMissing, startPostgres } from '../../test/start-postgres.ts';
-import { writeSection } from '../results.ts';
-import { judged, printed, type Row, told } from '../rows.ts';
+import { finish } from '../results.ts';
+import { judged, print, type Row, told } from '../rows.ts';
 import { percentile } from '../vectors/percentile.ts';
 import { accounts } from './events.ts';
 import { fillPostgres, fillSqlite } from './fill.ts';
@@ -65,21 +65,19 @@ for (const name of wanted) {
     console.error(postgresMissing);
     continue;
   }
-  for (const row of await measure(name)) {
-    rows.push(row);
-    console.log(printed(row));
-  }
+  rows.push(...print(await measure(name)));
 }
-if (named.length === 0)
-  writeSection({
+finish(
+  {
     subject: 'dashboard',
     command: ['node bench/run.mjs dashboard', ...flags].join(' '),
     how: `${events.toLocaleString('en')} requests of 90 days, 50 accounts, 150 keys, 8 models, 400 users, with the sums that
 settlements make of them, days added up. Each question ${rounds} times over HTTP, one after the other. Pages in Chromium on
 the same machine, over ${eventsOfPages.toLocaleString('en')} requests; chats beside what ten open pages ask, in turns.`,
     rows,
-  });
-process.exit(0);
+  },
+  named.length === 0,
+);
 
 async function measure(name: (typeof known)[number]): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'culvert-bench-dashboard-'));

@@ -4,8 +4,8 @@ import { anthropicMessages } from '../../src/inference/dialects/anthropic-messag
 import { gemini } from '../../src/inference/dialects/gemini/index.ts';
 import { openAiChat } from '../../src/inference/dialects/openai-chat/index.ts';
 import { openAiResponses } from '../../src/inference/dialects/openai-responses/index.ts';
-import { writeSection } from '../results.ts';
-import { printed, type Row } from '../rows.ts';
+import { finish } from '../results.ts';
+import { print, type Row } from '../rows.ts';
 import { chatBody } from './chat.ts';
 import { geminiBody } from './gemini.ts';
 import { measureRequests } from './measure-requests.ts';
@@ -31,17 +31,14 @@ if (unknown.length > 0) {
 
 const rows: Row[] = [];
 const take = (measured: Iterable<Row>) => {
-  for (const row of measured) {
-    rows.push(row);
-    console.log(printed(row));
-  }
+  for (const row of measured) rows.push(...print([row]));
 };
 const callers = dialects.filter(({ id }) => named.length === 0 || named.includes(id));
 for (const caller of callers) take(measureRequests(caller.id, bodies[caller.id](bytes)));
 for (const caller of callers) take(measureStreams(caller, dialects));
 
-if (named.length === 0)
-  writeSection({
+finish(
+  {
     subject: 'dialects',
     command: 'node bench/run.mjs dialects',
     how: `One thread, no network; the median of rounds, their best beside it. Caller → provider. A request is an agent's with its
@@ -49,4 +46,6 @@ tools and history (Messages as Claude Code's, Responses as Codex'), from the byt
 parsed, checked, converted, written. A stream's event is one short delta of text, read and written anew, without the
 reading of lines; within one format it is only looked at, since the bytes pass.`,
     rows,
-  });
+  },
+  named.length === 0,
+);

@@ -1,7 +1,7 @@
 // node bench/run.mjs gateway [row…] [--quick] [--idle]
 
-import { writeSection } from '../results.ts';
-import { printed, type Row } from '../rows.ts';
+import { finish } from '../results.ts';
+import { print, type Row } from '../rows.ts';
 import { measureIdle, measureMemory } from './measure-memory.ts';
 import { type Bench, measureLatency, measureRequests } from './measure-requests.ts';
 import { measureStart } from './measure-start.ts';
@@ -45,22 +45,20 @@ const bench: Bench = {
 const rows: Row[] = [];
 try {
   for (const name of wanted) {
-    for (const row of await (measurements[name] ?? byHand[name]!)(bench)) {
-      rows.push(row);
-      console.log(printed(row));
-    }
+    rows.push(...print(await (measurements[name] ?? byHand[name]!)(bench)));
   }
 } finally {
   await Promise.all([bench.nginx, bench.culvert, bench.bare].map((proxy) => proxy.stop()));
   upstream.stop();
 }
 
-if (named.length === 0)
-  writeSection({
+finish(
+  {
     subject: 'gateway',
     command: ['node bench/run.mjs gateway', ...flags].join(' '),
     how: `Proxy on core 0, load and upstream on core 1; A/B/A/B rounds, the median is judged. Everything on: key, every kind
 of limit, ledger in SQLite, metrics, a log line a request.`,
     rows,
-  });
-process.exit(0);
+  },
+  named.length === 0,
+);

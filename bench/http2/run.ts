@@ -2,8 +2,8 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { writeSection } from '../results.ts';
-import { judged, printed, type Row, told } from '../rows.ts';
+import { finish } from '../results.ts';
+import { judged, print, type Row, told } from '../rows.ts';
 import type { Cost, HttpVersion, Order } from './asker.ts';
 
 const rounds = 5;
@@ -54,8 +54,8 @@ const rows = [
   ...rowsOf('1,000 streams, a chunk', await inTurns({ path: '/stream', atOnce: 1_000 }), 'events'),
   ...rowsOf('whole answers, c=64, a request', await inTurns({ path: '/whole', atOnce: 64 }), 'answers'),
 ];
-for (const row of rows) console.log(printed(row));
-writeSection({
+print(rows);
+finish({
   subject: 'http2',
   command: 'node bench/run.mjs http2',
   how: `CPU of the transport's process, all threads, over TLS to an upstream in a process of its own, the two versions in
@@ -63,4 +63,3 @@ turns after 8 s of load each; medians of five rounds of 4 s. A stream is 100 eve
 for anew when it has ended; a whole answer has 800 bytes, every request 1 KB.`,
   rows,
 });
-process.exit(0);

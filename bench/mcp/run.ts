@@ -6,8 +6,8 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { startGateway, testKey } from '../../test/start-gateway.ts';
 import { startMcpServer } from '../../test/start-mcp-server.ts';
-import { writeSection } from '../results.ts';
-import { judged, markdownTable } from '../rows.ts';
+import { finish } from '../results.ts';
+import { judged, print } from '../rows.ts';
 
 const rounds = 5;
 const warmUpRounds = 5;
@@ -69,13 +69,11 @@ const rows = [
   }),
   judged('… its CPU', cpu, { unit: ' ms', digits: 2 }),
 ];
-writeSection({
+print(rows);
+for (const close of closing.reverse()) await close();
+finish({
   subject: 'mcp',
   command: 'npm run bench -- mcp',
   how: 'The official client calls a tool over Streamable HTTP, one call after the other, at its server and through the\ngateway. Client, gateway and server share one process.',
   rows,
 });
-console.log(markdownTable(rows));
-for (const close of closing.reverse()) await close();
-if (rows.some(({ verdict }) => verdict === 'miss')) process.exitCode = 1;
-process.exit();

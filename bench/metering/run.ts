@@ -5,8 +5,8 @@ import { postgresMissing, type StartedPostgres, startPostgres } from '../../test
 import { redisMissing, type StartedRedis, startRedis } from '../../test/start-redis.ts';
 import { raceRounds } from '../../test/stores/redis-race.ts';
 import { median } from '../gateway/load.ts';
-import { writeSection } from '../results.ts';
-import { judged, printed, type Row, told } from '../rows.ts';
+import { finish } from '../results.ts';
+import { judged, print, type Row, told } from '../rows.ts';
 import type { Driver, Figures, Load, Metered } from './one-driver.ts';
 
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'));
@@ -48,21 +48,19 @@ if (unknown.length > 0) {
 
 const rows: Row[] = [];
 for (const name of wanted) {
-  for (const row of name === 'race' ? await measureRace() : await measureDriver(name)) {
-    rows.push(row);
-    console.log(printed(row));
-  }
+  rows.push(...print(name === 'race' ? await measureRace() : await measureDriver(name)));
 }
-if (named.length === 0)
-  writeSection({
+finish(
+  {
     subject: 'metering',
     command: ['node bench/run.mjs metering', ...flags].join(' '),
     how: `What a request pays to be admitted, reserved and settled: CPU of Culvert's process over that of the same callers
 without any of it, the three loads in turns, medians. Every limit: 15 of them, and one of requests at one time. The wait
 is that until the reservation stands in the books. PostgreSQL without fsync and Redis beside it on the same machine.`,
     rows,
-  });
-process.exit(0);
+  },
+  named.length === 0,
+);
 
 /** One process: the callers alone, then without a limit, then with all, and again. */
 async function measureDriver(key: string): Promise<Row[]> {

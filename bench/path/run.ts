@@ -5,8 +5,8 @@ import { Session } from 'node:inspector/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startGateway, testKey } from '../../test/start-gateway.ts';
 import { startMock } from '../availability/processes.ts';
-import { writeSection } from '../results.ts';
-import { judged, printed, type Row, told } from '../rows.ts';
+import { finish } from '../results.ts';
+import { judged, print, type Row, told } from '../rows.ts';
 
 const sources = new URL('../../src/', import.meta.url).href;
 const warmRequests = 200;
@@ -71,17 +71,16 @@ const rows: Row[] = [
   judged('… files of it that meter and write', [metering.length], { atMost: 6, ...whole }),
   told('… files by room', byRoom),
 ];
-for (const row of rows) console.log(printed(row));
-writeSection({
+print(rows);
+for (const end of ends) await end();
+mock.stop();
+finish({
   subject: 'path',
   command: 'node bench/run.mjs path',
   how: `OpenAI's chat over a provider that speaks Anthropic's messages, streamed, after ${warmRequests} such requests; functions that V8
 counts in each of ${rounds} rounds. SQLite and this process's counters.`,
   rows,
 });
-for (const end of ends) await end();
-mock.stop();
-process.exit(0);
 
 async function chat(): Promise<void> {
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {

@@ -5,8 +5,8 @@ import { throughput, wholeRequest } from '../gateway/measure-requests.ts';
 import { pacedRound, streamRequest } from '../gateway/measure-streams.ts';
 import { loadCore, pin, residentMb, type Subject, startUpstream, type Upstream } from '../gateway/processes.ts';
 import { StreamReader } from '../gateway/streams.ts';
-import { writeSection } from '../results.ts';
-import { printed, type Row, told } from '../rows.ts';
+import { finish } from '../results.ts';
+import { print, type Row, told } from '../rows.ts';
 import { culvert, type Peer, peers } from './peers.ts';
 
 const quick = process.argv.includes('--quick');
@@ -75,9 +75,9 @@ const rows = [
   row('from the start to the first answer', ({ startMs }) => (startMs / 1_000).toFixed(2), 's'),
 ];
 console.log(names);
-for (const one of rows) console.log(printed(one));
+print(rows);
 const versions = peers.filter(({ version }) => version !== null).map(({ name, version }) => `${name} ${version}`);
-writeSection({
+finish({
   subject: 'peers',
   command: ['node bench/run.mjs peers', ...(quick ? ['--quick'] : [])].join(' '),
   how: `In this order: ${names} (${versions.join(', ')}). Gateway on core 0 with
@@ -85,7 +85,6 @@ one worker, load and upstream on core 1; medians of ${rounds} rounds in turns. C
 request. LiteLLM has a key, no database and no log; Portkey has neither keys nor a ledger.`,
   rows,
 });
-process.exit(0);
 
 async function firstAnswer(peer: Peer, to: Upstream): Promise<(typeof started)[number]> {
   const startMs = performance.now();

@@ -5,8 +5,8 @@
 
 import { installedPrices } from '../../src/inference/models/price-list.ts';
 import { type Price, usdOf } from '../../src/inference/neutral/price.ts';
-import { writeSection } from '../results.ts';
-import { judged, markdownTable, type Row } from '../rows.ts';
+import { finish } from '../results.ts';
+import { judged, print, type Row } from '../rows.ts';
 
 const rounds = 5;
 const requests = 1_000_000;
@@ -45,11 +45,10 @@ for (const [name, [provider, model]] of Object.entries(models)) {
   }
   rows.push(judged(name, ns, { atMost: 1_000, unit: ' ns', digits: 0 }));
 }
-writeSection({
+print(rows);
+finish({
   subject: 'prices',
   command: 'npm run bench -- prices',
   how: 'The USD of one request by a price that was looked up before, in one thread.',
   rows,
 });
-console.log(markdownTable(rows));
-if (rows.some(({ verdict }) => verdict === 'miss')) process.exitCode = 1;

@@ -19,8 +19,8 @@ import {
   startCulvert,
   startPinned,
 } from '../gateway/processes.ts';
-import { writeSection } from '../results.ts';
-import { judged, markdownTable, told } from '../rows.ts';
+import { finish } from '../results.ts';
+import { judged, print, told } from '../rows.ts';
 
 /** 125 ms of sound, as clients send it: 24,000 samples of 16 bits a second. */
 const audio = Buffer.alloc(6_000, 7).toString('base64');
@@ -111,11 +111,10 @@ rows.push(judged('memory with 1,000 sessions', [residentMb(culvert.pid)], { atMo
 for (const session of sessions) session.terminate();
 await culvert.stop();
 upstream.kill();
-writeSection({
+print(rows);
+finish({
   subject: 'realtime',
   command: 'npm run bench -- realtime',
   how: 'Sessions whose every frame comes back, through Culvert and through a bare relay of the same package at once. Caller\nand provider are processes of their own.',
   rows,
 });
-console.log(markdownTable(rows));
-if (rows.some(({ verdict }) => verdict === 'miss')) process.exitCode = 1;

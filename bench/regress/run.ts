@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { closedLoop, median } from '../gateway/load.ts';
 import { cpuSeconds, type Subject, startCulvert, startUpstream } from '../gateway/processes.ts';
 import { chatRequest } from '../gateway/wire.ts';
-import { judged, printed } from '../rows.ts';
+import { judged, print } from '../rows.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** The compiler is busy until then: 105 µs a request then read 60. */
@@ -46,12 +46,10 @@ try {
       ratios.push(cost.get(b!)! / cost.get(a!)!);
       own.push(cost.get(b!)!);
     }
-    console.log(
-      printed(
-        judged(`CPU a request of ${what}, ÷ that of ${before}`, ratios, { atMost: mostMore, unit: '', digits: 3 }),
-      ),
-    );
-    console.log(printed(judged(`… at ${after}`, own, { unit: ' µs', digits: 1 })));
+    print([
+      judged(`CPU a request of ${what}, ÷ that of ${before}`, ratios, { atMost: mostMore, unit: '', digits: 3 }),
+      judged(`… at ${after}`, own, { unit: ' µs', digits: 1 }),
+    ]);
     worst = Math.max(worst, median(ratios));
   }
   await Promise.all([a!.stop(), b!.stop()]);

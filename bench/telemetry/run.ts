@@ -7,8 +7,8 @@ import { closedLoop } from '../gateway/load.ts';
 import { cpuSeconds, loadCore, pin, type Subject, startCulvert, startUpstream } from '../gateway/processes.ts';
 import { openStreams } from '../gateway/streams.ts';
 import { chatRequest } from '../gateway/wire.ts';
-import { writeSection } from '../results.ts';
-import { judged, printed, type Row, told } from '../rows.ts';
+import { finish } from '../results.ts';
+import { judged, print, type Row, told } from '../rows.ts';
 
 const rounds = Number(/--rounds=(\d+)/.exec(process.argv.join(' '))?.[1] ?? 9);
 /** The compiler is busy until then. */
@@ -94,8 +94,11 @@ const rows: Row[] = [
   judged('a second one without, CPU a request more: the noise', over(same, plain), { unit: ' µs', digits: 1 }),
   told('sent by OTLP meanwhile', `${(kilobytes / 1_024).toFixed(0)} MB`),
 ];
-for (const row of rows) console.log(printed(row));
-writeSection({
+print(rows);
+for (const one of all) await one.stop();
+upstream.stop();
+receiver.kill();
+finish({
   subject: 'telemetry',
   command: 'node bench/run.mjs telemetry',
   how: `CPU of the process, all threads, the same build with and without \`telemetry.otlp\`, in turns after ${warmSeconds} s of
@@ -103,7 +106,3 @@ load each; medians of ${rounds} rounds of ${roundSeconds} s, c=${connections}, w
 ${streamSeconds} s. A trace has four spans; the receiver has the load's core.`,
   rows,
 });
-for (const one of all) await one.stop();
-upstream.stop();
-receiver.kill();
-process.exit(0);

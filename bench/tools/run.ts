@@ -1,7 +1,7 @@
 // node bench/run.mjs tools [extract] [crawl]
 
-import { writeSection } from '../results.ts';
-import { printed, type Row } from '../rows.ts';
+import { finish } from '../results.ts';
+import { print, type Row } from '../rows.ts';
 import { measureCrawl } from './measure-crawl.ts';
 import { measureExtract } from './measure-extract.ts';
 
@@ -19,18 +19,16 @@ if (unknown.length > 0) {
 
 const rows: Row[] = [];
 for (const name of named.length > 0 ? named : Object.keys(measurements)) {
-  for (const row of await measurements[name]!()) {
-    rows.push(row);
-    console.log(printed(row));
-  }
+  rows.push(...print(await measurements[name]!()));
 }
-if (named.length === 0)
-  writeSection({
+finish(
+  {
     subject: 'tools',
     command: 'node bench/run.mjs tools',
     how: `Pages go to a thread of the pool and come back as markdown, text, HTML and links, one after another; three rounds,
 after thirty pages to warm up. The crawl is of a local site of prose, 10 to 40 KB a page, in a process of its own, by a
 gateway with everything on, no pause between pages; 40 chats a second beside it, all on the same two cores.`,
     rows,
-  });
-process.exit(0);
+  },
+  named.length === 0,
+);

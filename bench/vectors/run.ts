@@ -1,8 +1,8 @@
 // node bench/run.mjs vectors [row…] [--quick] [--million]
 
 import { trialSearches } from '../../src/vectors/embedded/index/bit-trial.ts';
-import { writeSection } from '../results.ts';
-import { judged, printed, type Row, told } from '../rows.ts';
+import { finish } from '../results.ts';
+import { judged, print, type Row, told } from '../rows.ts';
 import { openHnsw, openSqliteVec } from './baselines.ts';
 import { openCollection, openStore } from './culvert-store.ts';
 import type { Engine } from './engine.ts';
@@ -114,18 +114,16 @@ if (unknown.length > 0) {
 
 const rows: Row[] = [];
 for (const name of wanted) {
-  for (const row of await (measurements[name] ?? byHand[name]!)()) {
-    rows.push(row);
-    console.log(printed(row));
-  }
+  rows.push(...print(await (measurements[name] ?? byHand[name]!)()));
 }
-if (named.length === 0)
-  writeSection({
+finish(
+  {
     subject: 'vectors',
     command: ['node bench/run.mjs vectors', ...flags].join(' '),
     how: `Vectors of 1,024 components in clusters, equally much noise. Engines beside each other in one process and thread, fed in
 turns; sqlite-vec 0.1.9 with every commit synced as ours is, hnswlib-node 3.0.0 in memory (m 16, ef 200 and 100). Over
 HTTP everything is on, the gateway on both cores, the load beside it.`,
     rows,
-  });
-process.exit(0);
+  },
+  named.length === 0,
+);
