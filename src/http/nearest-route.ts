@@ -4,12 +4,13 @@ import type { Route } from './exchange.ts';
 type Named = Pick<Route, 'method' | 'path'>;
 
 /**
- * The route that a caller of `path`, where there is none, probably meant: the same path with or without `/v1`, one typing
- * error away, or the nearest below the same beginning; of two methods the caller's. Its parameters are filled from `path`. Null when none is near.
+ * The route that a caller of `path`, where there is none, probably meant: the same path with or without `/v1` or what
+ * other servers have before it (`/openai/v1`, `/api/v1`), one typing error away, or the nearest below the same beginning;
+ * of two methods the caller's. Its parameters are filled from `path`. Null when none is near.
  */
-export function nearestRoute(method: string, path: string, routes: readonly Named[]): Named | null {
+export function nearestRoute<R extends Named>(method: string, path: string, routes: readonly R[]): R | null {
   const asked = path.toLowerCase().replace(/\/+$/, '');
-  const candidates = new Map<string, Named>();
+  const candidates = new Map<string, R>();
   for (const route of routes) {
     // Every path begins with it.
     if (route.path === '/') continue;
@@ -21,7 +22,8 @@ export function nearestRoute(method: string, path: string, routes: readonly Name
       candidates.set(filled.toLowerCase(), { ...route, path: filled });
   }
   const withoutPrefix = asked.replace(/^(\/v\d+(beta)?)+(?=\/)/, '');
-  for (const spelling of [asked, `/v1${withoutPrefix}`, withoutPrefix]) {
+  const fromVersion = /^\/[^/]+(\/v\d+(?:beta)?\/.+)$/.exec(asked)?.[1] ?? asked;
+  for (const spelling of [asked, `/v1${withoutPrefix}`, withoutPrefix, fromVersion]) {
     const same = candidates.get(spelling);
     if (same !== undefined) return same;
   }

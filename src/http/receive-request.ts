@@ -157,7 +157,7 @@ export class Reception {
     }
     if (cors_origins.length > 0 && applyCors(request, response, cors_origins)) return;
     const { route } = exchange;
-    if (route === null) return this.refuse(exchange, this.unrouted(method, path));
+    if (route === null) return this.refuseUnrouted(exchange, method, path);
     if (this.state !== 'open' && (this.state === 'closed' || route.auth === 'none')) response.shouldKeepAlive = false;
     if (upgrade !== null && this.state !== 'open') return this.refuse(exchange, shuttingDown);
     const { traces } = parts;
@@ -233,25 +233,38 @@ export class Reception {
     trace.end(end, this.parts.clock.monotonicMs());
   }
 
-  private refuse(exchange: Exchange, failure: Failure): void {
+  private refuse(exchange: Exchange, failure: Failure, spoken?: Route['dialect']): void {
     const { path, admitted } = exchange;
-    // An error at a path without a route is in the words of the route that stands above it.
-    const above = () => this.parts.routes.find((one) => path === one.path || path.startsWith(`${one.path}/`));
-    const dialect = (exchange.route ?? above())?.dialect ?? defaultDialect;
+    const dialect = exchange.route?.dialect ?? spoken ?? this.dialectNear(path);
     writeFailure(exchange, failure, dialect, this.parts.clock.wallMs(), admitted?.headers);
   }
 
-  private unrouted(method: string, path: string): Failure {
+  /**
+   * For a path without a route: the words of the route that stands above it, or those of all routes that begin with its
+   * first part, where they agree (`/v1beta`, `/v2`).
+   */
+  private dialectNear(path: string): Route['dialect'] {
+    const { routes } = this.parts;
+    const above = routes.find((one) => path === one.path || path.startsWith(`${one.path}/`));
+    if (above !== undefined) return above.dialect;
+    const first = `/${path.split('/', 2)[1]}/`;
+    const [dialect, ...others] = new Set(routes.filter((one) => one.path.startsWith(first)).map((one) => one.dialect));
+    return dialect !== undefined && others.length === 0 ? dialect : defaultDialect;
+  }
+
+  /** In the words of the route that was probably meant, if there is one. */
+  private refuseUnrouted(exchange: Exchange, method: string, path: string): void {
     if (!isEncoded(path)) {
       const message = 'The path is not percent-encoded UTF-8. Write a % that stands for itself as %25.';
-      return { kind: 'not-found', message };
+      return this.refuse(exchange, { kind: 'not-found', message });
     }
     const shown = path.slice(0, 200);
     const allowed = methodsTried.filter((one) => this.find(one, path) !== null);
-    if (allowed.length > 0) return { kind: 'method-not-allowed', method, path: shown, allowed };
+    if (allowed.length > 0) return this.refuse(exchange, { kind: 'method-not-allowed', method, path: shown, allowed });
     const meant = nearestRoute(method, shown, this.parts.routes);
     const hint = meant === null ? '' : ` Did you mean ${meant.method} ${meant.path}?`;
-    return { kind: 'not-found', message: `There is no ${shown} here.${hint} GET /openapi.json lists every path.` };
+    const message = `There is no ${shown} here.${hint} GET /openapi.json lists every path.`;
+    this.refuse(exchange, { kind: 'not-found', message }, meant?.dialect);
   }
 }
 

@@ -12,6 +12,8 @@ test('§9 "All gateway paths carry the prefix `/v1`": the same without it is 404
     ['/v2/chat/completions', 'POST /v1/chat/completions'],
     ['/V1/chat/completions', 'POST /v1/chat/completions'],
     ['/v1/v1/messages', 'POST /v1/messages'],
+    ['/openai/v1/chat/completions', 'POST /v1/chat/completions'],
+    ['/api/v1/embeddings', 'POST /v1/embeddings'],
     ['/v1/chat', 'POST /v1/chat/completions'],
     ['/v1/chat/completion', 'POST /v1/chat/completions'],
     ['/v1/embedings', 'POST /v1/embeddings'],
@@ -29,6 +31,23 @@ test('§9 "All gateway paths carry the prefix `/v1`": the same without it is 404
     ((await lost.json()) as ErrorBody).error.message,
     'There is no /phpmyadmin here. GET /openapi.json lists every path.',
   );
+});
+
+test('§9 a path that is not there is 404 in the form of the API that was meant', async () => {
+  const google = await gateway.fetch('/v1beta/modelz');
+  assert.equal(google.status, 404);
+  const { error } = (await google.json()) as { error: { code: number; status: string; message: string } };
+  assert.deepEqual([error.code, error.status], [404, 'NOT_FOUND']);
+  assert.match(error.message, /Did you mean GET \/v1beta\/models\?/);
+  const anthropic = await gateway.fetch('/v1/mesages', { json: hello });
+  assert.equal(((await anthropic.json()) as { type: string }).type, 'error');
+  for (const path of ['/v2/team/activity', '/v2/scraped']) {
+    const firecrawl = await gateway.fetch(path);
+    assert.equal(firecrawl.status, 404);
+    const body = (await firecrawl.json()) as { success: boolean; error: string; code: string };
+    assert.deepEqual([body.success, body.code], [false, 'not_found_error']);
+    assert.ok(body.error.startsWith(`There is no ${path} here.`), body.error);
+  }
 });
 
 test('§9 a path is never said to be another spelling of itself', async () => {
