@@ -159,7 +159,7 @@ const providerErrors = {
   },
   'answer-broken-off': {
     cause:
-      'The answer had begun when the provider broke it off. Culvert cannot take back the part that it already sent, so it asked no other provider.',
+      'The answer had begun when the provider broke it off. Culvert cannot take back the part that it already sent, so it asked no other provider. If the provider gave a status (429 or 5xx), a code or further members, the error has them.',
     remedy: 'Send the request again, and drop what was received.',
   },
   'upstreams-limited': {

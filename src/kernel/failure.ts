@@ -62,6 +62,8 @@ export interface UpstreamsFailed {
   attempts: readonly FailedAttempt[];
   /** The answer had begun, and broke off. */
   begun?: true;
+  /** What the provider's own error said that broke it off: a 429 or 5xx, its word, and further members, without secrets. */
+  said?: { status?: number; code?: string; members?: JsonObject };
   /** Every attempt failed because these providers refused the operator's credential: no retry helps. */
   refusedCredentials?: readonly string[];
 }
@@ -161,6 +163,7 @@ const typeByStatus: Readonly<Record<number, string>> = {
   501: 'unsupported_error',
   502: 'upstream_error',
   503: 'overloaded_error',
+  529: 'overloaded_error',
 };
 
 /** `error.type` of an answer with this status. */
@@ -191,10 +194,17 @@ export interface ErrorContext {
   publicUrl?: string | undefined;
 }
 
-/** HTTP status of the answer; `upstream-refused` passes the upstream's on. */
+/** HTTP status of the answer; `upstream-refused` passes the upstream's on, and so does an answer that it broke off. */
 export function statusOf(failure: Failure): number {
   if (failure.kind === 'page-refused') return pageRefusalStatus[failure.code];
+  if (failure.kind === 'upstreams-failed') return failure.said?.status ?? failureStatus[failure.kind];
   return failure.kind === 'upstream-refused' ? failure.status : failureStatus[failure.kind];
+}
+
+/** The provider's own word and further members, of errors that it made itself. */
+export function saidByProvider(failure: Failure): { code?: string; members?: JsonObject } {
+  if (failure.kind === 'upstreams-failed') return failure.said ?? {};
+  return failure.kind === 'upstream-refused' ? failure : {};
 }
 
 /** Facts of a failure for the caller. `nowMs` is wall-clock time, used for the wait of a reached limit. */

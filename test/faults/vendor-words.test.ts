@@ -28,6 +28,8 @@ const flagged = {
   metadata: { reasons: ['violence'], raw: `asked https://10.0.0.7:8080/v1 with ${secret}` },
 };
 
+const limited = { message: 'Slow down', code: 429, metadata: { provider_name: 'Acme', raw: `spent ${secret}` } };
+
 const sse = (...datas: readonly object[]) => datas.map((data) => `data: ${JSON.stringify(data)}\n\n`).join('');
 const text = (content: string) => ({
   ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' },
@@ -41,6 +43,19 @@ const places = {
   before: stream(sse({ error: toolUseFailed })),
   after: stream(sse(text('Let me look.'), { error: toolUseFailed })),
   flagged: { status: 403, type: 'application/json', body: JSON.stringify({ error: flagged }) },
+  // As OpenRouter ends an answer at which its provider has had enough.
+  limited: stream(sse(text('Let me look.'), { ...text(''), error: limited })),
+  overloaded: stream(
+    sse({ type: 'message_start', message: { id: 'm', role: 'assistant', content: [], usage: { input_tokens: 1 } } }) +
+      sse({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'Let me look.' } }) +
+      sse({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded', details: { shard: 7 } } }),
+  ),
+};
+
+const types: Readonly<Record<string, string>> = {
+  flagged: 'openrouter',
+  limited: 'openrouter',
+  overloaded: 'anthropic',
 };
 
 async function setup(t: TestContext) {
@@ -58,7 +73,7 @@ async function setup(t: TestContext) {
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const provider = (place: string) => ({
-    type: place === 'flagged' ? 'openrouter' : 'groq',
+    type: types[place] ?? 'groq',
     base_url: `${url}/${place}/v1`,
     api_key: secret,
   });
@@ -105,6 +120,41 @@ test("F69 an error of a provider's own keeps its status, code and members in eve
     const said = await response.text();
     assert.equal(response.status, 403);
     assert.ok(said.includes('violence') && !said.includes(secret) && !said.includes('10.0.0.7'), said);
+  }
+});
+
+test('F69 an error that breaks an answer off keeps its status, type and members in every format', async (t) => {
+  // How each format tells them: [limited, overloaded].
+  const told = {
+    'openai-chat': [
+      { type: 'rate_limit_error', code: 429 },
+      { type: 'overloaded_error', code: 529 },
+    ],
+    'anthropic-messages': [
+      { type: 'rate_limit_error', code: 429 },
+      { type: 'overloaded_error', code: 529 },
+    ],
+    'openai-responses': [{ code: 'rate_limit_exceeded' }, { code: 'overloaded_error' }],
+    gemini: [
+      { code: 429, status: 'RESOURCE_EXHAUSTED' },
+      { code: 529, status: 'UNAVAILABLE' },
+    ],
+  } as const;
+  for (const caller of callerIds) {
+    // Of its own: a target rests after a 429.
+    const gateway = await setup(t);
+    const format = callerFormats[caller];
+    for (const [at, model] of (['limited', 'overloaded'] as const).entries()) {
+      const json = format.body(model, { say: 'Hi', maxTokens: 9 }, 'stream');
+      const response = await gateway.fetch(format.path(model, 'stream'), { json });
+      const said = await response.text();
+      assert.ok(said.includes('Let me look.') && said.includes('premature end') && !said.includes(secret), said);
+      const last = said.split('\n').findLast((line) => line.startsWith('data: {'))!;
+      const body = JSON.parse(last.slice(6)) as { error?: JsonObject; response?: { error: JsonObject } };
+      assert.partialDeepStrictEqual(body.response?.error ?? body.error!, told[caller][at]!);
+      assert.ok(last.includes(model === 'limited' ? 'Acme' : 'shard'), last);
+      assert.equal((await explained(gateway, response)).class, 'upstreams-failed');
+    }
   }
 });
 

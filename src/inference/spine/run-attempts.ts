@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, FailureError, statusOf } from '../../kernel/failure.ts';
+import { type Failure, FailureError, statusOf, type UpstreamsFailed } from '../../kernel/failure.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import { incapable } from '../routing/capability.ts';
@@ -76,7 +76,7 @@ export async function runAttempts<C>(
       if (progress.delivered === 'nothing' && fault.class === 'deadline' && job.heldBack !== undefined)
         return await job.heldBack();
       if (progress.delivered !== 'nothing' || fault.class === 'deadline') {
-        return end(job, fault.class === 'caller_fault' ? refusedBy(job, fault) : failed(job));
+        return end(job, fault.class === 'caller_fault' ? refusedBy(job, fault) : failed(job, fault));
       }
       if (fault.class === 'caller_fault') callerFault ??= fault;
     }
@@ -187,7 +187,8 @@ function refusedBy<C>(job: Job<C>, fault: Fault): Failure {
   };
 }
 
-function failed<C>(job: Job<C>): Failure {
+/** `last`: what ended the answer. */
+function failed<C>(job: Job<C>, last: Fault | null = null): Failure {
   const { attempts } = job.progress;
   const isRefused = attempts.length > 0 && attempts.every((attempt) => attempt.class === 'bad_credential');
   return {
@@ -198,7 +199,16 @@ function failed<C>(job: Job<C>): Failure {
       reason: attempt.message ?? attempt.class,
     })),
     ...(isRefused && { refusedCredentials: [...new Set(attempts.map(({ provider }) => provider))] }),
-    ...(job.progress.delivered !== 'nothing' && { begun: true }),
+    ...(job.progress.delivered !== 'nothing' && { begun: true, ...(last !== null && saidIn(last)) }),
+  };
+}
+
+/** For callers. What concerns the operator's credential or account is not theirs. */
+function saidIn({ class: outcome, status, code, members }: Fault): Pick<UpstreamsFailed, 'said'> {
+  if (outcome !== 'rate_limited' && outcome !== 'transient' && outcome !== 'malformed') return {};
+  const isTold = status !== null && (status === 429 || status >= 500);
+  return {
+    said: { ...(isTold && { status }), ...(code !== undefined && { code }), ...(members !== undefined && { members }) },
   };
 }
 

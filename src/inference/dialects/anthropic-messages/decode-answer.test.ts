@@ -204,7 +204,7 @@ test('an error event fails the answer by its type, and nothing follows', () => {
     ...end('end_turn'),
   ]);
   assert.deepEqual(events.slice(2), [
-    { type: 'failed', fault: { class: 'transient', status: null, message: 'Overloaded', code: 'overloaded_error' } },
+    { type: 'failed', fault: { class: 'transient', status: 529, message: 'Overloaded', code: 'overloaded_error' } },
   ]);
 });
 

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Fault, FaultClass } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';
 import { faultInside } from '../fault-inside.ts';
-import { errorBody as openAiErrorBody } from '../openai-chat/errors.ts';
+import { membersOf, errorBody as openAiErrorBody } from '../openai-chat/errors.ts';
 
 /**
  * The body of an error answer: the same `error` as everywhere, in the wrapping without which Anthropic's clients show
@@ -62,7 +62,12 @@ export function readError(body: unknown): UpstreamError | null {
   const details = isObject(error.details) ? error.details.error_code : undefined;
   const code = typeof details === 'string' ? details : typeof error.type === 'string' ? error.type : '';
   const message = typeof error.message === 'string' ? error.message.slice(0, messageCharsMax) : '';
-  return { message: message || code || 'The error has no description.', code, param: blamedField(message) };
+  return {
+    message: message || code || 'The error has no description.',
+    code,
+    param: blamedField(message),
+    ...membersOf(error),
+  };
 }
 
 /** Anthropic's validation messages begin with the field: `tools.0.custom.input_schema.type: Field required`. */
@@ -74,8 +79,17 @@ function blamedField(message: string): string | null {
 /** The fault of an error event inside a stream, or of an error body inside a 200: no HTTP status speaks for it. */
 export function faultOfError(body: JsonObject): Fault {
   const error = readError(body) ?? { message: 'The error has no description.', code: '', param: null };
-  return faultInside(body, error, classOfAnthropicError);
+  const fault = faultInside(body, error, classOfAnthropicError);
+  return { ...fault, status: fault.status ?? statusByType.get(error.code) ?? null };
 }
+
+/** Of those that may pass later, which no status tells inside a stream (Anthropic's API reference "Errors"). */
+const statusByType: ReadonlyMap<string, number> = new Map([
+  ['rate_limit_error', 429],
+  ['api_error', 500],
+  ['timeout_error', 504],
+  ['overloaded_error', 529],
+]);
 
 const classByCode: ReadonlyMap<string, FaultClass> = new Map([
   ['overloaded_error', 'transient'],

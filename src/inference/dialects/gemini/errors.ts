@@ -1,5 +1,5 @@
 import { errorUrlOf } from '../../../kernel/error-topic.ts';
-import { type ErrorContext, type Failure, factsOf } from '../../../kernel/failure.ts';
+import { type ErrorContext, type Failure, factsOf, saidByProvider } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Fault, FaultClass } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';
@@ -17,6 +17,8 @@ const words: Readonly<Record<number, string>> = {
   501: 'UNIMPLEMENTED',
   502: 'UNAVAILABLE',
   503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+  529: 'UNAVAILABLE',
 };
 
 const type = (name: string) => `type.googleapis.com/google.rpc.${name}`;
@@ -55,12 +57,11 @@ export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
   };
 }
 
-/** Members of a refusal of a provider of another format: Google's metadata are texts. */
+/** Members of an error of a provider of another format: Google's metadata are texts. */
 function vendorWords(failure: Failure): Record<string, string> {
-  if (failure.kind !== 'upstream-refused') return {};
-  const members = Object.entries({ ...failure.members, code: failure.code });
+  const { code, members } = saidByProvider(failure);
   return Object.fromEntries(
-    members.flatMap(([name, value]) =>
+    Object.entries({ ...members, code }).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, typeof value === 'string' ? value : JSON.stringify(value)]],
     ),
   );

@@ -1,5 +1,11 @@
 import { errorUrlOf } from '../../../kernel/error-topic.ts';
-import { type ErrorContext, type Failure, type FailureFacts, factsOf } from '../../../kernel/failure.ts';
+import {
+  type ErrorContext,
+  type Failure,
+  type FailureFacts,
+  factsOf,
+  saidByProvider,
+} from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { FaultClass } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';
@@ -28,15 +34,16 @@ export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
 /** OpenAI's word for a prompt that does not fit: clients shorten it, or say so. */
 export const tooLongCode = 'context_length_exceeded';
 
-/** A provider's word for its refusal, when it says more than the type does. */
+/** A provider's word for its error, when it says more than the type does. */
 function vendorCode(failure: Failure, { type }: FailureFacts): string | null {
   if (failure.kind === 'upstream-refused' && failure.tooLong !== undefined) return tooLongCode;
-  return failure.kind === 'upstream-refused' && failure.code !== type ? (failure.code ?? null) : null;
+  const { code } = saidByProvider(failure);
+  return code === undefined || code === type ? null : code;
 }
 
-/** Further members of a provider's refusal, such as Groq's `failed_generation`. */
+/** Further members of a provider's error, such as Groq's `failed_generation`. */
 export function vendorMembers(failure: Failure): JsonObject {
-  return failure.kind === 'upstream-refused' ? (failure.members ?? {}) : {};
+  return saidByProvider(failure).members ?? {};
 }
 
 /** The last frame of a broken stream. No [DONE] follows: a cut answer must not look like a finished one. */
@@ -88,7 +95,8 @@ function errorPassedOn(original: string, status: JsonValue | undefined): Upstrea
 /** By which errors say what every error says. */
 const common = new Set(['message', 'detail', 'type', 'code', 'param', 'status', 'status_code', 'request_id']);
 
-function membersOf(error: JsonObject): Pick<UpstreamError, 'members'> {
+/** Further members of an error, under the vendor's names. */
+export function membersOf(error: JsonObject): Pick<UpstreamError, 'members'> {
   const own = Object.entries(error).filter(([name, value]) => !common.has(name) && value !== null);
   return own.length === 0 ? {} : { members: Object.fromEntries(own) };
 }
