@@ -5,7 +5,7 @@ import { Button, IconButton } from './button.tsx';
 import { classes } from './classes.ts';
 import { ErrorNote } from './error-note.tsx';
 
-interface DialogProps {
+export interface DialogProps {
   open: boolean;
   onClose: () => void;
   title: string;

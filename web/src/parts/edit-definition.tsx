@@ -7,6 +7,7 @@ import { ChangedMeanwhile, currentOf, type Written } from './changed-meanwhile.t
 import { Input, TextArea } from './controls.tsx';
 import { Field, Form } from './form.tsx';
 import { toast } from './toast.tsx';
+import { objectIn } from './typed.ts';
 
 /** A stored entry, with its settings as in culvert.yaml. */
 export interface Entry {
@@ -38,7 +39,7 @@ export function EditDefinition({ entry, path, address, fixed, hint, onSaved }: E
   const [base, setBase] = useState(entry);
   const [typed, setTyped] = useState(() => addressIn(entry.definition));
   const [rest, setRest] = useState(() => restOf(entry.definition));
-  const parsed = parse(rest);
+  const parsed = objectIn(rest);
   const before = base.definition ?? {};
   const kept = Object.fromEntries(fixed.flatMap((name) => (before[name] === undefined ? [] : [[name, before[name]]])));
   const after = { ...kept, ...(typed.trim() !== '' && { [address.name]: typed.trim() }), ...parsed };
@@ -105,13 +106,4 @@ export function EditDefinition({ entry, path, address, fixed, hint, onSaved }: E
       </Field>
     </Form>
   );
-}
-
-function parse(text: string): Written | null {
-  try {
-    const value: unknown = text.trim() === '' ? {} : JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Written) : null;
-  } catch {
-    return null;
-  }
 }

@@ -102,6 +102,24 @@ export interface ControlProps {
   'aria-describedby': string | undefined;
 }
 
+type TextNames<Values> = { [Name in keyof Values]: Values[Name] extends string ? Name : never }[keyof Values];
+
+/** Props of the control of each text of `values` by its name; `change` takes what is typed. */
+export function textFields<Values extends object>(values: Values, change: (changes: Partial<Values>) => void) {
+  return (name: TextNames<Values>) => ({
+    value: values[name] as string,
+    onChange: ({ target }: { target: { value: string } }) =>
+      change({ [name]: target.value } as unknown as Partial<Values>),
+  });
+}
+
+/** A form's texts, props of the control of each, and what changes some. */
+export function useFields<Values extends Record<string, string>>(blank: Values) {
+  const [values, setValues] = useState(blank);
+  const change = (changes: Partial<Values>) => setValues((before) => ({ ...before, ...changes }));
+  return [values, textFields(values, change), change] as const;
+}
+
 export function Field({ name, label, hint, fault, className, children }: FieldProps) {
   const id = useId();
   const { faultOf, claim } = useContext(FormContext);

@@ -1,5 +1,9 @@
+import { Link } from '@tanstack/react-router';
+import { ChevronLeft } from 'lucide-react';
 import { type ReactNode, useEffect } from 'react';
+import { buttonClass } from './button.tsx';
 import { classes } from './classes.ts';
+import { type Asked, Read } from './read.tsx';
 
 interface PageProps {
   title: string;
@@ -29,6 +33,41 @@ export function Page({ title, before, actions, bar, children }: PageProps) {
       </header>
       {children}
     </div>
+  );
+}
+
+/** The way back to a list. */
+export function Back({
+  to,
+  search,
+  label,
+}: {
+  to: string;
+  search?: Record<string, string | undefined>;
+  label: string;
+}) {
+  return (
+    <Link to={to as never} search={search as never} className={buttonClass('quiet', '-ml-3 px-2')}>
+      <ChevronLeft className="size-4" aria-hidden /> {label}
+    </Link>
+  );
+}
+
+interface EntryPageProps<Entry> {
+  title: string;
+  /** The list that it is of. */
+  list: { to: string; label: string };
+  query: Asked<Entry>;
+  actions?: (entry: Entry) => ReactNode;
+  children: (entry: Entry) => ReactNode;
+}
+
+/** Page of one entry of a list, once it is read. */
+export function EntryPage<Entry>({ title, list, query, actions, children }: EntryPageProps<Entry>) {
+  return (
+    <Page title={title} before={<Back {...list} />} actions={query.data !== undefined && actions?.(query.data)}>
+      <Read query={query}>{children}</Read>
+    </Page>
   );
 }
 

@@ -1,17 +1,17 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { ChevronLeft, Pause, Pencil, Play } from 'lucide-react';
+import { Pause, Pencil, Play } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import type { AccountWindows } from '../../../../src/admin/account-windows.ts';
-import type { AccountReply } from '../../../../src/admin/accounts.ts';
+import { accounts, type LookedAt } from '../../api/entries.ts';
 import { call, get } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
-import { Button, buttonClass } from '../../parts/button.tsx';
+import { Button } from '../../parts/button.tsx';
 import { Id } from '../../parts/code.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
-import { Page, Section } from '../../parts/page.tsx';
-import { Skeleton, SkeletonRows } from '../../parts/skeleton.tsx';
+import { EntryPage, Section } from '../../parts/page.tsx';
+import { Skeleton } from '../../parts/skeleton.tsx';
 import { Status } from '../../parts/status.tsx';
 import { WindowGauges } from '../../parts/window-gauges.tsx';
 import { KeysTable } from '../keys/keys-table.tsx';
@@ -22,39 +22,28 @@ const ByDay = lazy(() => import('../usage/by-day.tsx'));
 /** While somebody looks, a window is read so often. */
 const windowsEveryMs = 10_000;
 
-type LookedAt = AccountReply & { open_requests: number };
-
 /** One account: its windows, its keys, its spend. */
 export default function AccountPage() {
   const { id } = useParams({ strict: false }) as { id: string };
-  const path = `/admin/v1/accounts/${encodeURIComponent(id)}`;
-  const { data, error, refetch } = useQuery({
-    queryKey: ['/admin/v1/accounts', id],
-    queryFn: ({ signal }) => get<LookedAt>(path, {}, signal),
-  });
+  const query = useQuery(accounts.query(id));
   return (
-    <Page
-      title={data?.name ?? id}
-      before={
-        <Link to="/dashboard/accounts" className={buttonClass('quiet', '-ml-3 px-2')}>
-          <ChevronLeft className="size-4" aria-hidden /> Accounts
-        </Link>
-      }
-      actions={data !== undefined && <Actions account={data} />}
+    <EntryPage
+      title={query.data?.name ?? id}
+      list={{ to: '/dashboard/accounts', label: 'Accounts' }}
+      query={query}
+      actions={(account) => <Actions account={account} />}
     >
-      {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
-      {data === undefined && error === null && <SkeletonRows />}
-      {data !== undefined && (
+      {(account) => (
         <>
-          <Facts account={data} />
-          <Windows path={path} />
-          <KeysTable account={data.id} />
+          <Facts account={account} />
+          <Windows path={accounts.addressOf(id)} />
+          <KeysTable account={account.id} />
           <Suspense fallback={<Skeleton className="h-48" />}>
-            <ByDay query={{ account: data.id }} groupBy="model" from="30d" measure="cost_usd" />
+            <ByDay query={{ account: account.id }} groupBy="model" from="30d" measure="cost_usd" />
           </Suspense>
         </>
       )}
-    </Page>
+    </EntryPage>
   );
 }
 
@@ -91,7 +80,7 @@ function Actions({ account }: { account: LookedAt }) {
   const active = account.status === 'active';
   const change = async () => {
     const body = { status: active ? 'suspended' : 'active', version: account.version };
-    await call('PATCH', `/admin/v1/accounts/${encodeURIComponent(account.id)}`, { body });
+    await call('PATCH', accounts.addressOf(account.id), { body });
     await client.invalidateQueries();
   };
   return (
@@ -124,7 +113,7 @@ function Actions({ account }: { account: LookedAt }) {
 
 function Windows({ path }: { path: string }) {
   const { data, error, refetch } = useQuery({
-    queryKey: ['/admin/v1/accounts', path, 'windows'],
+    queryKey: [accounts.path, path, 'windows'],
     queryFn: ({ signal }) => get<AccountWindows>(`${path}/windows`, {}, signal),
     refetchInterval: windowsEveryMs,
   });

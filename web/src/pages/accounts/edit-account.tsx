@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { AccountReply } from '../../../../src/admin/accounts.ts';
+import { accounts } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { ChangedMeanwhile, currentOf } from '../../parts/changed-meanwhile.tsx';
@@ -32,7 +33,7 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
   const client = useQueryClient();
   const change = useMutation({
     mutationFn: () =>
-      call('PATCH', `/admin/v1/accounts/${encodeURIComponent(account.id)}`, {
+      call('PATCH', accounts.addressOf(account.id), {
         body: { name, plan, version: before.version },
       }),
     async onSuccess() {

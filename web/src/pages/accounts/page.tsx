@@ -1,12 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { Plus, Users } from 'lucide-react';
-import { useState } from 'react';
+import { Users } from 'lucide-react';
 import type { AccountReply } from '../../../../src/admin/accounts.ts';
 import type { UsageReply } from '../../../../src/admin/usage.ts';
+import { accounts } from '../../api/entries.ts';
 import { usePages } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';
-import { useMay } from '../../api/rights.ts';
-import { Button } from '../../parts/button.tsx';
+import { useAdding } from '../../parts/add-dialog.tsx';
 import { SearchInput, Select } from '../../parts/controls.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Count, Money } from '../../parts/figures.tsx';
@@ -23,9 +22,14 @@ const spendersMax = 1_000;
 export default function AccountsPage() {
   const [filters, setFilters] = useFilters<'text' | 'plan' | 'status'>();
   const { text, plan, status } = filters;
-  const pages = usePages<AccountReply>('/admin/v1/accounts', { text, plan, status });
-  const mayWrite = useMay('accounts', 'write');
-  const [making, setMaking] = useState(false);
+  const pages = usePages<AccountReply>(accounts.path, { text, plan, status });
+  const { add, dialog } = useAdding({
+    area: 'accounts',
+    label: 'New account',
+    title: 'New account',
+    description: 'An account is whoever pays: a team, a customer or you.',
+    form: (done) => <NewAccount onClose={done} />,
+  });
   const { data: spent } = useQuery({
     queryKey: ['/admin/v1/usage', 'by account, 30 days'],
     queryFn: async ({ signal }) => {
@@ -71,13 +75,7 @@ export default function AccountsPage() {
   return (
     <Page
       title="Accounts"
-      actions={
-        mayWrite && (
-          <Button look="main" icon={<Plus className="size-4" aria-hidden />} onClick={() => setMaking(true)}>
-            New account
-          </Button>
-        )
-      }
+      actions={add}
       bar={
         <>
           <SearchInput
@@ -121,7 +119,7 @@ export default function AccountsPage() {
           </Empty>
         }
       />
-      <NewAccount open={making} onClose={() => setMaking(false)} />
+      {dialog}
     </Page>
   );
 }

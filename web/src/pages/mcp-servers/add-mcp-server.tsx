@@ -1,32 +1,28 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import type { McpServerReply } from '../../../../src/admin/mcp-server-shown.ts';
+import { mcpServers } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
-import { Field, Form } from '../../parts/form.tsx';
+import { Field, Form, useFields } from '../../parts/form.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { listPath, type McpServerReply, refreshMcpServers } from './use-mcp-servers.ts';
+import { listIn } from '../../parts/typed.ts';
 
 const blank = { name: '', url: '', token: '', allow: '', deny: '' };
 
 export function AddMcpServer({ onAdded }: { onAdded: () => void }) {
   const client = useQueryClient();
   const navigate = useNavigate();
-  const [fields, setFields] = useState(blank);
+  const [fields, field] = useFields(blank);
   const add = useMutation({
-    mutationFn: () => call<McpServerReply>('POST', listPath, { body: bodyOf(fields) }),
+    mutationFn: () => call<McpServerReply>('POST', mcpServers.path, { body: bodyOf(fields) }),
     async onSuccess({ name }) {
-      await refreshMcpServers(client);
+      await mcpServers.refresh(client);
       toast(`${name} is added.`);
       onAdded();
       void navigate({ to: `/dashboard/mcp-servers/${encodeURIComponent(name)}` });
     },
-  });
-  const field = (name: keyof typeof blank) => ({
-    spellCheck: false,
-    value: fields[name],
-    onChange: ({ target }: { target: HTMLInputElement }) => setFields({ ...fields, [name]: target.value }),
   });
   return (
     <Form
@@ -44,20 +40,22 @@ export function AddMcpServer({ onAdded }: { onAdded: () => void }) {
       }
     >
       <Field name="name" label="Name" hint="It stands before the names of its tools, as in tickets__search.">
-        {(control) => <Input {...control} autoFocus {...field('name')} />}
+        {(control) => <Input {...control} autoFocus spellCheck={false} {...field('name')} />}
       </Field>
       <Field name="url" label="URL">
-        {(control) => <Input {...control} inputMode="url" placeholder="https://…/mcp" {...field('url')} />}
+        {(control) => (
+          <Input {...control} inputMode="url" spellCheck={false} placeholder="https://…/mcp" {...field('url')} />
+        )}
       </Field>
       <Field name="headers" label="Token" hint="Sent as Authorization: Bearer. Leave it empty to log in afterwards.">
         {(control) => <Input {...control} type="password" autoComplete="off" placeholder="None" {...field('token')} />}
       </Field>
       <div className="grid gap-4 sm:grid-cols-2">
         <Field name="tools.allow" label="Offered tools" hint="With commas; * stands for any characters.">
-          {(control) => <Input {...control} placeholder="All" {...field('allow')} />}
+          {(control) => <Input {...control} spellCheck={false} placeholder="All" {...field('allow')} />}
         </Field>
         <Field name="tools.deny" label="Tools not offered">
-          {(control) => <Input {...control} placeholder="None, or delete_*" {...field('deny')} />}
+          {(control) => <Input {...control} spellCheck={false} placeholder="None, or delete_*" {...field('deny')} />}
         </Field>
       </div>
     </Form>
@@ -75,7 +73,6 @@ function bodyOf({ name, url, token, allow, deny }: typeof blank) {
 }
 
 function listed(name: string, text: string): Record<string, string[]> {
-  const globs = text.split(',').map((one) => one.trim());
-  const some = globs.filter((one) => one !== '');
-  return some.length === 0 ? {} : { [name]: some };
+  const globs = listIn(text, ',');
+  return globs.length === 0 ? {} : { [name]: globs };
 }

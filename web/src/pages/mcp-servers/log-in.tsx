@@ -1,6 +1,8 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { LogIn, LogOut } from 'lucide-react';
 import { useState } from 'react';
+import type { McpServerReply } from '../../../../src/admin/mcp-server-shown.ts';
+import { mcpServers } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button, buttonClass } from '../../parts/button.tsx';
@@ -9,7 +11,6 @@ import { ErrorNote } from '../../parts/error-note.tsx';
 import { Ago, None } from '../../parts/figures.tsx';
 import { Fact, Facts, Section } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { addressOf, type McpServerReply, refreshMcpServers } from './use-mcp-servers.ts';
 
 /** Who is logged in there, for everybody who may use it here. */
 export function Login({ server }: { server: McpServerReply }) {
@@ -54,9 +55,9 @@ export function Login({ server }: { server: McpServerReply }) {
         title={`Log out of ${name}?`}
         action="Log out"
         onConfirm={async () => {
-          await call('DELETE', `${addressOf(name)}/login`);
+          await call('DELETE', `${mcpServers.addressOf(name)}/login`);
           toast(`The tokens for ${name} are forgotten.`);
-          await refreshMcpServers(client);
+          await mcpServers.refresh(client);
         }}
       >
         Culvert forgets its tokens. Calls of its tools fail until somebody logs in again.
@@ -69,7 +70,7 @@ export function Login({ server }: { server: McpServerReply }) {
 function LogInButton({ server: { name, login } }: { server: McpServerReply }) {
   const [before, setBefore] = useState<string | null>(null);
   const begin = useMutation({
-    mutationFn: () => call<{ url: string; expires_at: string }>('POST', `${addressOf(name)}/login`),
+    mutationFn: () => call<{ url: string; expires_at: string }>('POST', `${mcpServers.addressOf(name)}/login`),
     onMutate: () => setBefore(login?.at ?? ''),
   });
   const done = before !== null && (login?.at ?? '') !== before;

@@ -1,17 +1,15 @@
-import { Blocks, Plus } from 'lucide-react';
-import { useState } from 'react';
+import { Blocks } from 'lucide-react';
+import type { McpServerReply } from '../../../../src/admin/mcp-server-shown.ts';
+import { mcpServers } from '../../api/entries.ts';
 import { usePages } from '../../api/pages.ts';
-import { useMay } from '../../api/rights.ts';
-import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { useAdding } from '../../parts/add-dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Ago, Count, None } from '../../parts/figures.tsx';
+import { Source } from '../../parts/kept-entry.tsx';
 import { Page } from '../../parts/page.tsx';
-import { Status } from '../../parts/status.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
-import { Source } from '../providers/source.tsx';
 import { AddMcpServer } from './add-mcp-server.tsx';
-import { listPath, type McpServerReply, tones, wordOf } from './use-mcp-servers.ts';
+import { ServerStatus } from './server-status.tsx';
 
 const columns: readonly Column<McpServerReply>[] = [
   {
@@ -25,9 +23,9 @@ const columns: readonly Column<McpServerReply>[] = [
   },
   {
     head: 'State',
-    cell: ({ status, why }) => (
-      <span title={why ?? undefined}>
-        <Status tone={tones[status]}>{wordOf(status)}</Status>
+    cell: (server) => (
+      <span title={server.why ?? undefined}>
+        <ServerStatus of={server} />
       </span>
     ),
   },
@@ -45,14 +43,14 @@ const columns: readonly Column<McpServerReply>[] = [
 
 /** MCP servers elsewhere, whose tools keys may call here. */
 export default function McpServersPage() {
-  const pages = usePages<McpServerReply>(listPath, {}, { everyMs: 5_000 });
-  const may = useMay('providers', 'write');
-  const [adding, setAdding] = useState(false);
-  const add = may && (
-    <Button look="main" icon={<Plus className="size-4" />} onClick={() => setAdding(true)}>
-      Add MCP server
-    </Button>
-  );
+  const pages = usePages<McpServerReply>(mcpServers.path, {}, { everyMs: 5_000 });
+  const { add, dialog } = useAdding({
+    area: 'providers',
+    label: 'Add MCP server',
+    title: 'Add an MCP server',
+    description: 'Every replica offers its tools at once. Culvert encrypts the token and never shows it again.',
+    form: (done) => <AddMcpServer onAdded={done} />,
+  });
   return (
     <Page title="MCP servers" actions={add}>
       <PagedTable
@@ -68,14 +66,7 @@ export default function McpServersPage() {
           </Empty>
         }
       />
-      <Dialog
-        open={adding}
-        onClose={() => setAdding(false)}
-        title="Add an MCP server"
-        description="Every replica offers its tools at once. Culvert encrypts the token and never shows it again."
-      >
-        <AddMcpServer onAdded={() => setAdding(false)} />
-      </Dialog>
+      {dialog}
     </Page>
   );
 }

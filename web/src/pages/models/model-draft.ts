@@ -1,4 +1,8 @@
 import type { ModelReply } from '../../../../src/admin/models.ts';
+import { listIn, numberOrText, objectIn } from '../../parts/typed.ts';
+
+/** As in `culvert.yaml`. */
+export const modelTypes = ['chat', 'embedding', 'speech', 'transcription', 'image', 'video', 'rerank'] as const;
 
 /** The typed values of a model's form, as texts. */
 export interface ModelDraft {
@@ -84,13 +88,13 @@ function targetDraft(written: string | Written): TargetDraft {
 
 /** As culvert.yaml writes it. Text that is not a number goes along unchanged: the server names the wrong field. */
 export function definitionOf(draft: ModelDraft): Written {
-  const accounts = namesIn(draft.accounts);
-  const plans = namesIn(draft.plans);
+  const accounts = listIn(draft.accounts, ',');
+  const plans = listIn(draft.plans, ',');
   const only = { ...(accounts.length > 0 && { accounts }), ...(plans.length > 0 && { plans }) };
-  const fallbacks = namesIn(draft.fallbacks);
-  const checks = namesIn(draft.checks);
+  const fallbacks = listIn(draft.fallbacks, ',');
+  const checks = listIn(draft.checks, ',');
   const minChars = draft.minChars.trim();
-  const quality = { checks, ...(minChars !== '' && { min_chars: numberIn(minChars) }) };
+  const quality = { checks, ...(minChars !== '' && { min_chars: numberOrText(minChars) }) };
   return {
     ...(draft.type !== 'chat' && { type: draft.type }),
     targets: draft.targets.filter(({ target }) => target.trim() !== '').map(writtenTarget),
@@ -98,22 +102,22 @@ export function definitionOf(draft: ModelDraft): Written {
     ...(draft.prefer !== '' && { prefer: draft.prefer }),
     ...((checks.length > 0 || minChars !== '') && { quality }),
     ...(draft.tier.trim() !== '' && { tier: draft.tier.trim() }),
-    ...(draft.cost.trim() !== '' && { cost: numberIn(draft.cost) }),
+    ...(draft.cost.trim() !== '' && { cost: numberOrText(draft.cost) }),
     ...(Object.keys(only).length > 0 && { only }),
-    ...restIn(draft),
+    ...objectIn(draft.rest),
   };
 }
 
 function writtenTarget({ target, priority, weight, input, output, rest }: TargetDraft): string | Written {
   const price = {
     ...(rest.price as Written | undefined),
-    ...(input.trim() !== '' && { input: numberIn(input) }),
-    ...(output.trim() !== '' && { output: numberIn(output) }),
+    ...(input.trim() !== '' && { input: numberOrText(input) }),
+    ...(output.trim() !== '' && { output: numberOrText(output) }),
   };
   const options = {
     ...rest,
-    ...(priority.trim() !== '' && { priority: numberIn(priority) }),
-    ...(weight.trim() !== '' && { weight: numberIn(weight) }),
+    ...(priority.trim() !== '' && { priority: numberOrText(priority) }),
+    ...(weight.trim() !== '' && { weight: numberOrText(weight) }),
     ...(Object.keys(price).length > 0 && { price }),
   };
   const name = target.trim();
@@ -122,32 +126,10 @@ function writtenTarget({ target, priority, weight, input, output, rest }: Target
   return { provider: name.slice(0, slash), model: name.slice(slash + 1), ...options };
 }
 
-/** Null: the typed text is not a JSON object. */
-export function restIn({ rest }: ModelDraft): Written | null {
-  try {
-    const value: unknown = rest.trim() === '' ? {} : JSON.parse(rest);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Written) : null;
-  } catch {
-    return null;
-  }
-}
-
 function textOf(value: unknown): string {
   return value === undefined || value === null ? '' : String(value);
 }
 
 function listOf(value: unknown): string {
   return Array.isArray(value) ? value.join(', ') : '';
-}
-
-function namesIn(text: string): string[] {
-  return text
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
-}
-
-function numberIn(text: string): number | string {
-  const value = Number(text.trim().replace(',', '.'));
-  return Number.isFinite(value) ? value : text;
 }

@@ -1,16 +1,17 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ModelReply } from '../../../../src/admin/models.ts';
+import { models } from '../../api/entries.ts';
 import { mergePatch } from '../../api/merge-patch.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { ChangedMeanwhile, currentOf } from '../../parts/changed-meanwhile.tsx';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
-import { Field, Form } from '../../parts/form.tsx';
+import { Field, Form, textFields } from '../../parts/form.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { definitionOf, draftOf, type ModelDraft, restIn } from './model-draft.ts';
+import { objectIn } from '../../parts/typed.ts';
+import { definitionOf, draftOf, type ModelDraft, modelTypes } from './model-draft.ts';
 import { Targets } from './targets.tsx';
-import { addressOf, modelsPath, modelTypes, refreshModels } from './use-models.ts';
 
 /** Makes a model, or changes the stored one. */
 export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone: () => void }) {
@@ -18,27 +19,24 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
   const [base, setBase] = useState(model);
   const [draft, setDraft] = useState(() => draftOf(model));
   const change = (changes: Partial<ModelDraft>) => setDraft((before) => ({ ...before, ...changes }));
-  const rest = restIn(draft);
+  const rest = objectIn(draft.rest);
   const save = useMutation({
     mutationFn() {
       const after = definitionOf(draft);
-      if (base === null) return call('POST', modelsPath, { body: { id: draft.id.trim(), ...after } });
-      return call('PATCH', addressOf(base.id), {
+      if (base === null) return call('POST', models.path, { body: { id: draft.id.trim(), ...after } });
+      return call('PATCH', models.addressOf(base.id), {
         body: { version: base.version, ...mergePatch(base.definition ?? {}, after) },
       });
     },
     async onSuccess() {
       toast(base === null ? `${draft.id} can be called.` : `${base.id} is changed.`);
-      await refreshModels(client);
+      await models.refresh(client);
       onDone();
     },
   });
   const current = currentOf<ModelReply>(save.error);
-  const text = (name: 'id' | 'checks' | 'minChars' | 'tier' | 'cost' | 'fallbacks' | 'accounts' | 'plans') => ({
-    value: draft[name],
-    spellCheck: false,
-    onChange: ({ target }: { target: HTMLInputElement }) => change({ [name]: target.value }),
-  });
+  const field = textFields(draft, change);
+  const text = (name: Parameters<typeof field>[0]) => ({ spellCheck: false, ...field(name) });
   return (
     <Form
       error={current === null ? save.error : null}
@@ -75,7 +73,7 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
         </Field>
         <Field name="type" label="Type">
           {(control) => (
-            <Select {...control} value={draft.type} onChange={({ target }) => change({ type: target.value })}>
+            <Select {...control} {...field('type')}>
               {modelTypes.map((type) => (
                 <option key={type}>{type}</option>
               ))}
@@ -86,7 +84,7 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
       <Targets targets={draft.targets} onTargets={(targets) => change({ targets })} />
       <Field name="prefer" label="Asked first" hint="Among healthy targets of one priority.">
         {(control) => (
-          <Select {...control} value={draft.prefer} onChange={({ target }) => change({ prefer: target.value })}>
+          <Select {...control} {...field('prefer')}>
             <option value="">By weight and load</option>
             <option value="cheapest">The cheapest</option>
             <option value="fastest">The fastest</option>
@@ -133,16 +131,7 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
         hint="JSON with the keys of culvert.yaml: timeouts, hedge, attempts, capabilities, context_window …"
         fault={rest === null ? 'This is not a JSON object.' : null}
       >
-        {(control) => (
-          <TextArea
-            {...control}
-            rows={4}
-            spellCheck={false}
-            className="w-full font-mono text-xs"
-            value={draft.rest}
-            onChange={({ target }) => change({ rest: target.value })}
-          />
-        )}
+        {(control) => <TextArea {...control} rows={4} {...text('rest')} className="w-full font-mono text-xs" />}
       </Field>
     </Form>
   );

@@ -1,46 +1,31 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { ChevronLeft, FlaskConical, Pencil, Trash2 } from 'lucide-react';
-import { useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { FlaskConical } from 'lucide-react';
 import type { ModelReply } from '../../../../src/admin/models.ts';
-import { call } from '../../api/request.ts';
-import { useMay } from '../../api/rights.ts';
-import { Button, buttonClass } from '../../parts/button.tsx';
+import { models } from '../../api/entries.ts';
+import { buttonClass } from '../../parts/button.tsx';
 import { Id } from '../../parts/code.tsx';
-import { Confirm, Dialog } from '../../parts/dialog.tsx';
-import { ErrorNote, Note } from '../../parts/error-note.tsx';
-import { Ago, None } from '../../parts/figures.tsx';
+import { None } from '../../parts/figures.tsx';
 import { usd } from '../../parts/format.ts';
-import { Fact, Facts, Page, Section } from '../../parts/page.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { KeptActions, KeptFacts, KeptNotes } from '../../parts/kept-entry.tsx';
+import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { healthTones, Status } from '../../parts/status.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
-import { toast } from '../../parts/toast.tsx';
-import { Source } from '../providers/source.tsx';
 import { ExplainModel } from './explained.tsx';
 import { ModelForm } from './model-form.tsx';
-import { addressOf, modelQuery, refreshModels } from './use-models.ts';
 
 /** One model: its targets in the order of attempts, and who may use it. */
 export default function ModelPage() {
   const { id } = useParams({ strict: false }) as { id: string };
-  const { data, error, refetch } = useQuery({ ...modelQuery(id), refetchInterval: 5_000 });
+  const query = useQuery({ ...models.query(id), refetchInterval: 5_000 });
   return (
-    <Page
-      title={id}
-      before={
-        <Link to="/dashboard/models" className={buttonClass('quiet', '-ml-3 px-2')}>
-          <ChevronLeft className="size-4" aria-hidden /> Models
-        </Link>
-      }
-      actions={data !== undefined && <Actions model={data} />}
-    >
-      {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
-      {data === undefined && error === null && <SkeletonRows />}
-      {data !== undefined && <Model model={data} />}
-    </Page>
+    <EntryPage title={id} list={list} query={query} actions={(model) => <Actions model={model} />}>
+      {(model) => <Model model={model} />}
+    </EntryPage>
   );
 }
+
+const list = { to: '/dashboard/models', label: 'Models' };
 
 type Target = ModelReply['targets'][number];
 
@@ -74,13 +59,7 @@ function Model({ model }: { model: ModelReply }) {
   const { only } = model;
   return (
     <>
-      {model.problem !== null && <Note tone="bad">The settings made here cannot be used: {model.problem}</Note>}
-      {model.shadowed && (
-        <Note tone="warn">
-          The configuration file has a model with this name, and Culvert uses that one. The settings made here are kept,
-          but not used.
-        </Note>
-      )}
+      <KeptNotes of={model} kind="a model" />
       <Section title="Details">
         <Facts>
           <Fact name="Name">
@@ -100,14 +79,7 @@ function Model({ model }: { model: ModelReply }) {
               ? 'All keys whose plan and limits allow it'
               : [...only.accounts, ...only.plans.map((plan) => `plan ${plan}`)].join(', ')}
           </Fact>
-          <Fact name="Source">
-            <Source of={model} />
-          </Fact>
-          {model.updated_at !== null && (
-            <Fact name="Last change">
-              <Ago at={model.updated_at} /> by {model.updated_by}
-            </Fact>
-          )}
+          <KeptFacts of={model} />
         </Facts>
       </Section>
       <Table
@@ -125,11 +97,7 @@ function Model({ model }: { model: ModelReply }) {
 }
 
 function Actions({ model }: { model: ModelReply }) {
-  const client = useQueryClient();
-  const navigate = useNavigate();
-  const may = useMay('models', 'write');
-  const [open, setOpen] = useState<'edit' | 'remove' | null>(null);
-  const { id, version, type } = model;
+  const { id, type } = model;
   return (
     <>
       {type === 'chat' && (
@@ -137,36 +105,18 @@ function Actions({ model }: { model: ModelReply }) {
           <FlaskConical className="size-4" aria-hidden /> Try it
         </Link>
       )}
-      {may && version === null && model.source === 'file' && (
-        <span className="text-muted text-sm">Set in the configuration file</span>
-      )}
-      {may && version !== null && (
-        <>
-          <Button icon={<Pencil className="size-4" />} onClick={() => setOpen('edit')}>
-            Edit
-          </Button>
-          <Button look="danger" icon={<Trash2 className="size-4" />} onClick={() => setOpen('remove')}>
-            Remove
-          </Button>
-          <Dialog open={open === 'edit'} onClose={() => setOpen(null)} place="side" title={`Edit ${id}`}>
-            <ModelForm model={model} onDone={() => setOpen(null)} />
-          </Dialog>
-          <Confirm
-            open={open === 'remove'}
-            onClose={() => setOpen(null)}
-            title={`Remove ${id}?`}
-            action="Remove model"
-            onConfirm={async () => {
-              await call('DELETE', addressOf(id), { query: { version } });
-              toast(`${id} is removed.`);
-              await navigate({ to: '/dashboard/models' });
-              await refreshModels(client);
-            }}
-          >
-            Callers that ask for this model then get a 404. Running requests finish.
-          </Confirm>
-        </>
-      )}
+      <KeptActions
+        of={model}
+        name={id}
+        kind="model"
+        area="models"
+        entries={models}
+        list={list.to}
+        place="side"
+        edit={(done) => <ModelForm model={model} onDone={done} />}
+      >
+        Callers that ask for this model then get a 404. Running requests finish.
+      </KeptActions>
     </>
   );
 }

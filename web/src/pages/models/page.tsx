@@ -1,23 +1,22 @@
 import { useQuery } from '@tanstack/react-query';
-import { Boxes, Plus } from 'lucide-react';
-import { useCallback, useState } from 'react';
+import { Boxes } from 'lucide-react';
+import { useCallback } from 'react';
 import type { ModelReply } from '../../../../src/admin/models.ts';
+import { models } from '../../api/entries.ts';
 import { type Listed, usePages } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';
-import { useMay } from '../../api/rights.ts';
-import { Button } from '../../parts/button.tsx';
+import { useAdding } from '../../parts/add-dialog.tsx';
 import { SearchInput, Select } from '../../parts/controls.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { None } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { usd } from '../../parts/format.ts';
+import { Source } from '../../parts/kept-entry.tsx';
 import { Page } from '../../parts/page.tsx';
 import { healthTones, Status } from '../../parts/status.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
-import { Source } from '../providers/source.tsx';
+import { modelTypes } from './model-draft.ts';
 import { ModelForm } from './model-form.tsx';
-import { modelsPath, modelTypes } from './use-models.ts';
 
 const columns: readonly Column<ModelReply>[] = [
   {
@@ -48,16 +47,17 @@ const columns: readonly Column<ModelReply>[] = [
 export default function ModelsPage() {
   const [filters, setFilters] = useFilters<'text' | 'type' | 'provider'>();
   const { text, type, provider } = filters;
-  const pages = usePages<ModelReply>(modelsPath, { text, type, provider }, { everyMs: 10_000 });
-  const may = useMay('models', 'write');
-  const [adding, setAdding] = useState(false);
+  const pages = usePages<ModelReply>(models.path, { text, type, provider }, { everyMs: 10_000 });
   const onText = useCallback((value: string) => setFilters({ text: value }), [setFilters]);
   const some = text !== undefined || type !== undefined || provider !== undefined;
-  const add = may && (
-    <Button look="main" icon={<Plus className="size-4" />} onClick={() => setAdding(true)}>
-      Add model
-    </Button>
-  );
+  const { add, dialog } = useAdding({
+    area: 'models',
+    label: 'Add model',
+    title: 'Add a model',
+    description: 'A model has a name that callers use, and targets that answer.',
+    place: 'side',
+    form: (done) => <ModelForm model={null} onDone={done} />,
+  });
   return (
     <Page
       title="Models"
@@ -96,15 +96,7 @@ export default function ModelsPage() {
           </Empty>
         }
       />
-      <Dialog
-        open={adding}
-        onClose={() => setAdding(false)}
-        place="side"
-        title="Add a model"
-        description="A model has a name that callers use, and targets that answer."
-      >
-        <ModelForm model={null} onDone={() => setAdding(false)} />
-      </Dialog>
+      {dialog}
     </Page>
   );
 }

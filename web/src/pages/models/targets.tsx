@@ -2,13 +2,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Plus, Trash2 } from 'lucide-react';
 import { useId } from 'react';
 import type { ModelReply } from '../../../../src/admin/models.ts';
+import { models } from '../../api/entries.ts';
 import type { Listed } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
 import { Field } from '../../parts/form.tsx';
 import { blankTarget, type TargetDraft } from './model-draft.ts';
-import { modelsPath } from './use-models.ts';
 
 /** Names offered; beyond them one types on. */
 const offeredMax = 1_000;
@@ -29,8 +29,8 @@ interface TargetsProps {
 export function Targets({ targets, onTargets }: TargetsProps) {
   const listId = useId();
   const { data: known } = useQuery({
-    queryKey: [modelsPath, 'targets'],
-    queryFn: ({ signal }) => get<Listed<ModelReply>>(modelsPath, { limit: offeredMax }, signal),
+    queryKey: [models.path, 'targets'],
+    queryFn: ({ signal }) => get<Listed<ModelReply>>(models.path, { limit: offeredMax }, signal),
     staleTime: 60_000,
   });
   const names = new Set(known?.data.flatMap(({ targets: all }) => all.map(({ target }) => target)));

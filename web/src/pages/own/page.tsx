@@ -4,11 +4,11 @@ import { type Caller, useCaller } from '../../api/caller.ts';
 import { get } from '../../api/request.ts';
 import { useSession } from '../../api/session.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { ErrorNote } from '../../parts/error-note.tsx';
 import { Count, Money } from '../../parts/figures.tsx';
 import { bytes } from '../../parts/format.ts';
 import { Page, Section } from '../../parts/page.tsx';
-import { Skeleton, SkeletonRows } from '../../parts/skeleton.tsx';
+import { Read } from '../../parts/read.tsx';
+import { Skeleton } from '../../parts/skeleton.tsx';
 import { Gauge } from '../../parts/status.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { WindowGauges } from '../../parts/window-gauges.tsx';
@@ -23,42 +23,42 @@ const everyMs = 10_000;
 export default function OwnPage() {
   const session = useSession();
   const { caller } = useCaller();
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['/v1/usage', 'day'],
     queryFn: ({ signal }) => get<OwnUsage>('/v1/usage', { group_by: 'day' }, signal, caller!.headers),
     refetchInterval: everyMs,
   });
   if (session.kind !== 'key') return null;
-  const key = data?.key ?? null;
+  const { data } = query;
   return (
     <Page title={session.key.name}>
       <p className="text-muted text-sm">
         This key belongs to the account {session.account}
         {data !== undefined && `, which has the plan ${data.plan}`}.
       </p>
-      {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
-      {data === undefined && error === null && <SkeletonRows />}
-      {data !== undefined && (
-        <>
-          <Section title="Limits">
-            <div className="flex flex-col gap-5">
-              <WindowGauges windows={windowsIn(data)} />
-              <Storage {...data.storage} />
-            </div>
-          </Section>
-          {key !== null && (
-            <Section title="Limits of this key">
-              <WindowGauges windows={windowsIn({ ...key, tiers: {} })} />
+      <Read query={query}>
+        {(data) => (
+          <>
+            <Section title="Limits">
+              <div className="flex flex-col gap-5">
+                <WindowGauges windows={windowsIn(data)} />
+                <Storage {...data.storage} />
+              </div>
             </Section>
-          )}
-          <Section title="Usage by day">
-            <Suspense fallback={<Skeleton className="h-44" />}>
-              <DayChart rows={data.data} />
-            </Suspense>
-          </Section>
-          <ByModel caller={caller!} />
-        </>
-      )}
+            {data.key !== null && (
+              <Section title="Limits of this key">
+                <WindowGauges windows={windowsIn({ ...data.key, tiers: {} })} />
+              </Section>
+            )}
+            <Section title="Usage by day">
+              <Suspense fallback={<Skeleton className="h-44" />}>
+                <DayChart rows={data.data} />
+              </Suspense>
+            </Section>
+            <ByModel caller={caller!} />
+          </>
+        )}
+      </Read>
     </Page>
   );
 }

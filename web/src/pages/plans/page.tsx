@@ -1,12 +1,12 @@
 import { useNavigate } from '@tanstack/react-router';
-import { Gauge as GaugeIcon, Plus } from 'lucide-react';
+import { Gauge as GaugeIcon } from 'lucide-react';
 import { useState } from 'react';
 import type { PlanReply } from '../../../../src/admin/plans.ts';
+import { plans } from '../../api/entries.ts';
 import { usePages } from '../../api/pages.ts';
-import { useMay } from '../../api/rights.ts';
+import { useAdding } from '../../parts/add-dialog.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Count } from '../../parts/figures.tsx';
 import { Field, Form } from '../../parts/form.tsx';
@@ -37,20 +37,16 @@ const columns: Column<PlanReply>[] = [
 ];
 
 export default function PlansPage() {
-  const pages = usePages<PlanReply>('/admin/v1/plans');
-  const may = useMay('plans', 'write');
-  const [naming, setNaming] = useState(false);
+  const pages = usePages<PlanReply>(plans.path);
+  const { add, dialog } = useAdding({
+    area: 'plans',
+    label: 'New plan',
+    title: 'New plan',
+    description: 'A plan limits what an account may use. You set its limits next.',
+    form: () => <NameForm />,
+  });
   return (
-    <Page
-      title="Plans"
-      actions={
-        may && (
-          <Button look="main" icon={<Plus className="size-4" aria-hidden />} onClick={() => setNaming(true)}>
-            New plan
-          </Button>
-        )
-      }
-    >
+    <Page title="Plans" actions={add}>
       <PagedTable
         label="Plans"
         pages={pages}
@@ -63,14 +59,7 @@ export default function PlansPage() {
           </Empty>
         }
       />
-      <Dialog
-        open={naming}
-        onClose={() => setNaming(false)}
-        title="New plan"
-        description="A plan limits what an account may use. You set its limits next."
-      >
-        <NameForm />
-      </Dialog>
+      {dialog}
     </Page>
   );
 }

@@ -1,4 +1,4 @@
-import { numberOrText } from '../../parts/typed.ts';
+import { listIn, numberOrText } from '../../parts/typed.ts';
 
 /** A plan as typed: '' is unlimited, and for lists: all. */
 export interface TypedPlan {
@@ -68,10 +68,7 @@ function textOf(value: unknown): string {
  * The server's body. Text that is not a number goes out as typed, so that the server's message appears at its field.
  */
 export function definitionOf(plan: TypedPlan): Record<string, unknown> {
-  const models = plan.models
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
+  const models = listIn(plan.models, '\n');
   return {
     ...windowsField('windows', plan.windows),
     ...windowsField('tokens', plan.tokens),

@@ -1,11 +1,12 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { PlanReply } from '../../../../src/admin/plans.ts';
+import { plans } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { ChangedMeanwhile, currentOf } from '../../parts/changed-meanwhile.tsx';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
-import { Field, Form } from '../../parts/form.tsx';
+import { Field, Form, textFields } from '../../parts/form.tsx';
 import { Section } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { definitionOf, newPlan, type TypedPlan, typedOf } from './plan-fields.ts';
@@ -26,19 +27,19 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
   const client = useQueryClient();
   const save = useMutation({
     mutationFn: () =>
-      call<PlanReply>('PUT', `/admin/v1/plans/${encodeURIComponent(name)}`, {
+      call<PlanReply>('PUT', plans.addressOf(name), {
         query: { version: before?.version, keep: before === null ? undefined : 'notify' },
         body: definitionOf(typed),
       }),
     async onSuccess(saved) {
       setBefore(saved);
-      await client.invalidateQueries({ queryKey: ['/admin/v1/plans'] });
+      await plans.refresh(client);
       toast('Saved. The limits apply at once.');
     },
   });
   const current = currentOf<PlanReply>(save.error);
-  const set = (field: keyof TypedPlan) => (event: { target: { value: string } }) =>
-    setTyped({ ...typed, [field]: event.target.value });
+  const change = (changes: Partial<TypedPlan>) => setTyped({ ...typed, ...changes });
+  const field = textFields(typed, change);
   return (
     <div className="grid min-w-0 items-start gap-4 xl:grid-cols-[minmax(0,1fr)_24rem]">
       <Section>
@@ -71,38 +72,31 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
             title="Units"
             hint="A request costs one unit, unless the configuration sets another cost."
             value={typed.windows}
-            onValue={(windows) => setTyped({ ...typed, windows })}
+            onValue={(windows) => change({ windows })}
           />
           <WindowFields
             name="budget"
             title="Budget, USD"
             value={typed.budget}
-            onValue={(budget) => setTyped({ ...typed, budget })}
+            onValue={(budget) => change({ budget })}
           />
-          <WindowFields
-            name="tokens"
-            title="Tokens"
-            value={typed.tokens}
-            onValue={(tokens) => setTyped({ ...typed, tokens })}
-          />
+          <WindowFields name="tokens" title="Tokens" value={typed.tokens} onValue={(tokens) => change({ tokens })} />
           <div className="grid grid-cols-2 gap-3 border-line border-t pt-4 sm:grid-cols-3">
             <Field name="rpm" label="Requests per minute">
-              {(control) => <Input {...control} inputMode="numeric" value={typed.rpm} onChange={set('rpm')} />}
+              {(control) => <Input {...control} inputMode="numeric" {...field('rpm')} />}
             </Field>
             <Field name="tpm" label="Tokens per minute">
-              {(control) => <Input {...control} inputMode="numeric" value={typed.tpm} onChange={set('tpm')} />}
+              {(control) => <Input {...control} inputMode="numeric" {...field('tpm')} />}
             </Field>
             <Field name="concurrency" label="Concurrent requests">
-              {(control) => (
-                <Input {...control} inputMode="numeric" value={typed.concurrency} onChange={set('concurrency')} />
-              )}
+              {(control) => <Input {...control} inputMode="numeric" {...field('concurrency')} />}
             </Field>
             <Field name="storage" label="Storage" hint="For vectors, pages and images.">
-              {(control) => <Input {...control} value={typed.storage} onChange={set('storage')} />}
+              {(control) => <Input {...control} {...field('storage')} />}
             </Field>
             <Field name="scope" label="Limits count">
               {(control) => (
-                <Select {...control} value={typed.scope} onChange={set('scope')}>
+                <Select {...control} {...field('scope')}>
                   <option value="account">per account</option>
                   <option value="key">per key</option>
                 </Select>
@@ -110,7 +104,7 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
             </Field>
             <Field name="abandoned" label="Cancelled requests cost">
               {(control) => (
-                <Select {...control} value={typed.abandoned} onChange={set('abandoned')}>
+                <Select {...control} {...field('abandoned')}>
                   <option value="">default</option>
                   <option value="free">nothing</option>
                   <option value="tokens">the input tokens</option>
@@ -130,8 +124,7 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
                 rows={3}
                 spellCheck={false}
                 className="field-sizing-content max-h-60 min-h-16 w-full"
-                value={typed.models}
-                onChange={set('models')}
+                {...field('models')}
               />
             )}
           </Field>
@@ -151,8 +144,7 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
                     rows={4}
                     spellCheck={false}
                     className="w-full font-mono"
-                    value={typed.tierLimits}
-                    onChange={set('tierLimits')}
+                    {...field('tierLimits')}
                   />
                 )}
               </Field>

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { Check } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import type { PlanPreview } from '../../../../src/admin/account-windows.ts';
+import { plans } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { Note } from '../../parts/error-note.tsx';
 import { plural } from '../../parts/format.ts';
@@ -17,9 +18,9 @@ const restMs = 400;
 export function Preview({ name, definition }: { name: string; definition: Record<string, unknown> }) {
   const asked = useRested(JSON.stringify(definition));
   const { data, error, isFetching } = useQuery({
-    queryKey: ['/admin/v1/plans', name, 'preview', asked],
+    queryKey: [plans.path, name, 'preview', asked],
     queryFn: ({ signal }) =>
-      call<PlanPreview>('POST', `/admin/v1/plans/${encodeURIComponent(name)}/preview`, {
+      call<PlanPreview>('POST', `${plans.addressOf(name)}/preview`, {
         body: JSON.parse(asked),
         signal,
       }),

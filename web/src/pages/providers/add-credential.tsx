@@ -1,20 +1,19 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { providers } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
-import { Field, Form } from '../../parts/form.tsx';
+import { Field, Form, useFields } from '../../parts/form.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { addressOf, refreshProviders } from './use-providers.ts';
 
 const blank = { api_key: '', id: '', weight: '', rpm: '' };
 
 export function AddCredential({ provider, onAdded }: { provider: string; onAdded: () => void }) {
   const client = useQueryClient();
-  const [fields, setFields] = useState(blank);
+  const [fields, field] = useFields(blank);
   const add = useMutation({
     mutationFn: () =>
-      call('POST', `${addressOf(provider)}/credentials`, {
+      call('POST', `${providers.addressOf(provider)}/credentials`, {
         body: {
           api_key: fields.api_key.trim(),
           ...(fields.id.trim() !== '' && { id: fields.id.trim() }),
@@ -24,13 +23,9 @@ export function AddCredential({ provider, onAdded }: { provider: string; onAdded
       }),
     async onSuccess() {
       toast('The credential was added.');
-      await refreshProviders(client);
+      await providers.refresh(client);
       onAdded();
     },
-  });
-  const field = (name: keyof typeof blank) => ({
-    value: fields[name],
-    onChange: ({ target }: { target: HTMLInputElement }) => setFields({ ...fields, [name]: target.value }),
   });
   return (
     <Form

@@ -3,6 +3,7 @@ import { Server } from 'lucide-react';
 import { useState } from 'react';
 import type { DraftReply } from '../../../../src/admin/provider-drafts.ts';
 import type { ProviderReply } from '../../../../src/admin/providers.ts';
+import { providers } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input, Select } from '../../parts/controls.tsx';
@@ -10,14 +11,7 @@ import { ErrorNote, Note } from '../../parts/error-note.tsx';
 import { Field, Form } from '../../parts/form.tsx';
 import { plural } from '../../parts/format.ts';
 import { toast } from '../../parts/toast.tsx';
-import {
-  type FoundServer,
-  foundQuery,
-  type ProviderType,
-  refreshProviders,
-  typeOfKey,
-  typesQuery,
-} from './use-providers.ts';
+import { type FoundServer, foundQuery, type ProviderType, typeOfKey, typesQuery } from './use-providers.ts';
 
 export interface Added {
   name: string;
@@ -56,15 +50,15 @@ export function AddProvider({
   const body = bodyOf(draft, type);
 
   const keep = useMutation({
-    mutationFn: () => call<ProviderReply>('POST', '/admin/v1/providers', { body }),
+    mutationFn: () => call<ProviderReply>('POST', providers.path, { body }),
     async onSuccess({ name }) {
-      await refreshProviders(client);
+      await providers.refresh(client);
       toast(`${name} answers requests from now on.`);
       onAdded({ name, models: trial.data?.models ?? [] });
     },
   });
   const trial = useMutation({
-    mutationFn: () => call<DraftReply>('POST', '/admin/v1/providers/test', { body }),
+    mutationFn: () => call<DraftReply>('POST', `${providers.path}/test`, { body }),
     onSuccess(result) {
       if (result.ok) keep.mutate();
       else setRefused(result);

@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { ProviderReply } from '../../../../src/admin/providers.ts';
+import { providers } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
@@ -9,7 +10,6 @@ import { Ago, Count, Span } from '../../parts/figures.tsx';
 import { percent } from '../../parts/format.ts';
 import { Badge, type Tone } from '../../parts/status.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { addressOf, refreshProviders } from './use-providers.ts';
 
 type Credential = ProviderReply['credentials'][number];
 type Lane = Credential['lanes'][number];
@@ -64,10 +64,10 @@ export function Credentials({ provider, removable }: { provider: ProviderReply; 
         action="Remove credential"
         onConfirm={async () => {
           const id = removing?.slice(provider.name.length + 1) ?? '';
-          const path = `${addressOf(provider.name)}/credentials/${encodeURIComponent(id)}`;
+          const path = `${providers.addressOf(provider.name)}/credentials/${encodeURIComponent(id)}`;
           await call('DELETE', path, { query: { version: provider.version } });
           toast('The credential was removed.');
-          await refreshProviders(client);
+          await providers.refresh(client);
         }}
       >
         Culvert no longer uses it, and running requests finish. The key itself stays valid at the provider.

@@ -1,18 +1,16 @@
-import { Plug, Plus } from 'lucide-react';
-import { useState } from 'react';
+import { Plug } from 'lucide-react';
 import type { ProviderReply } from '../../../../src/admin/providers.ts';
+import { providers } from '../../api/entries.ts';
 import { usePages } from '../../api/pages.ts';
-import { useMay } from '../../api/rights.ts';
-import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { useAdding } from '../../parts/add-dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Count, None, Span } from '../../parts/figures.tsx';
 import { count, percent } from '../../parts/format.ts';
+import { Source } from '../../parts/kept-entry.tsx';
 import { Page } from '../../parts/page.tsx';
 import { healthTones, Status } from '../../parts/status.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { AddProvider } from './add-provider.tsx';
-import { Source } from './source.tsx';
 
 const columns: readonly Column<ProviderReply>[] = [
   {
@@ -44,14 +42,14 @@ const columns: readonly Column<ProviderReply>[] = [
 
 /** Upstream services, as they do right now. */
 export default function ProvidersPage() {
-  const pages = usePages<ProviderReply>('/admin/v1/providers', {}, { everyMs: 5_000 });
-  const may = useMay('providers', 'write');
-  const [adding, setAdding] = useState(false);
-  const add = may && (
-    <Button look="main" icon={<Plus className="size-4" />} onClick={() => setAdding(true)}>
-      Add provider
-    </Button>
-  );
+  const pages = usePages<ProviderReply>(providers.path, {}, { everyMs: 5_000 });
+  const { add, dialog } = useAdding({
+    area: 'providers',
+    label: 'Add provider',
+    title: 'Add a provider',
+    description: 'Culvert tests the key before it saves anything. It encrypts the key and never shows it again.',
+    form: (done) => <AddProvider onAdded={done} />,
+  });
   return (
     <Page title="Providers" actions={add}>
       <PagedTable
@@ -66,14 +64,7 @@ export default function ProvidersPage() {
           </Empty>
         }
       />
-      <Dialog
-        open={adding}
-        onClose={() => setAdding(false)}
-        title="Add a provider"
-        description="Culvert tests the key before it saves anything. It encrypts the key and never shows it again."
-      >
-        <AddProvider onAdded={() => setAdding(false)} />
-      </Dialog>
+      {dialog}
     </Page>
   );
 }

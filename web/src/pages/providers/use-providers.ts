@@ -1,6 +1,5 @@
-import { type QueryClient, queryOptions } from '@tanstack/react-query';
+import { queryOptions } from '@tanstack/react-query';
 import type { FoundServersReply, ProviderTypesReply } from '../../../../src/admin/provider-drafts.ts';
-import type { ProviderReply } from '../../../../src/admin/providers.ts';
 import { get } from '../../api/request.ts';
 
 export type ProviderType = ProviderTypesReply['data'][number];
@@ -18,25 +17,6 @@ export const foundQuery = queryOptions({
   queryKey: ['/admin/v1/providers/found'],
   queryFn: ({ signal }) => get<FoundServersReply>('/admin/v1/providers/found', {}, signal),
 });
-
-const listPath = '/admin/v1/providers';
-
-export const providerQuery = (name: string) =>
-  queryOptions({
-    queryKey: [listPath, name],
-    queryFn: ({ signal }) => get<ProviderReply>(addressOf(name), {}, signal),
-  });
-
-export function addressOf(name: string): string {
-  return `${listPath}/${encodeURIComponent(name)}`;
-}
-
-/** After a change: providers, and the models that come and go with them. */
-export async function refreshProviders(client: QueryClient): Promise<void> {
-  await Promise.all(
-    [listPath, '/admin/v1/models', '/admin/v1/overview'].map((path) => client.invalidateQueries({ queryKey: [path] })),
-  );
-}
 
 /** How a key begins says whose it is. The longer ones first: `sk-` alone is OpenAI's. */
 const keyBeginnings: readonly (readonly [string, string])[] = [

@@ -1,17 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { ChevronLeft, FlaskConical } from 'lucide-react';
+import { FlaskConical } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { RequestReply } from '../../../../src/admin/request-schema.ts';
-import { get } from '../../api/request.ts';
+import { requests } from '../../api/entries.ts';
 import { useMay } from '../../api/rights.ts';
-import { Button, buttonClass } from '../../parts/button.tsx';
+import { Button } from '../../parts/button.tsx';
 import { Code, Id } from '../../parts/code.tsx';
-import { ErrorNote } from '../../parts/error-note.tsx';
 import { Ago, Count, Money, None, Span } from '../../parts/figures.tsx';
 import { instant } from '../../parts/format.ts';
-import { Fact, Facts, Page, Section } from '../../parts/page.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { canRunAgain, setUpAgain } from '../playground/run-again.ts';
 import { Outcome, wordsOf } from './outcome.tsx';
@@ -20,39 +18,30 @@ import { Timeline } from './timeline.tsx';
 /** One request: its route with the reasons, its usage, and its bodies if they are kept. */
 export default function RequestPage() {
   const { id } = useParams({ strict: false }) as { id: string };
-  const { data, error, refetch } = useQuery({
-    queryKey: ['/admin/v1/requests', id],
-    queryFn: ({ signal }) => get<RequestReply>(`/admin/v1/requests/${encodeURIComponent(id)}`, {}, signal),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-  const navigate = useNavigate();
-  const mayTry = useMay('calls', 'write');
+  const query = useQuery({ ...requests.query(id), staleTime: Number.POSITIVE_INFINITY });
   return (
-    <Page
+    <EntryPage
       title="Request"
-      before={
-        <Link to="/dashboard/requests" className={buttonClass('quiet', '-ml-3 px-2')}>
-          <ChevronLeft className="size-4" aria-hidden /> Requests
-        </Link>
-      }
-      actions={
-        mayTry &&
-        data !== undefined &&
-        canRunAgain(data) && (
-          <Button
-            icon={<FlaskConical className="size-4" />}
-            title={data.bodies === null ? 'Only with its model, because its body is not kept.' : undefined}
-            onClick={() => void navigate({ to: '/dashboard/playground', search: setUpAgain(data) as never })}
-          >
-            Run again in the playground
-          </Button>
-        )
-      }
+      list={{ to: '/dashboard/requests', label: 'Requests' }}
+      query={query}
+      actions={(request) => <RunAgain request={request} />}
     >
-      {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
-      {data === undefined && error === null && <SkeletonRows />}
-      {data !== undefined && <Shown request={data} />}
-    </Page>
+      {(request) => <Shown request={request} />}
+    </EntryPage>
+  );
+}
+
+function RunAgain({ request }: { request: RequestReply }) {
+  const navigate = useNavigate();
+  if (!useMay('calls', 'write') || !canRunAgain(request)) return null;
+  return (
+    <Button
+      icon={<FlaskConical className="size-4" />}
+      title={request.bodies === null ? 'Only with its model, because its body is not kept.' : undefined}
+      onClick={() => void navigate({ to: '/dashboard/playground', search: setUpAgain(request) as never })}
+    >
+      Run again in the playground
+    </Button>
   );
 }
 

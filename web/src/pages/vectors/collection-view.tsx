@@ -7,10 +7,11 @@ import { Button, buttonClass } from '../../parts/button.tsx';
 import { SearchInput, Select } from '../../parts/controls.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
-import { ErrorNote, isMissing } from '../../parts/error-note.tsx';
+import { isMissing } from '../../parts/error-note.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { plural } from '../../parts/format.ts';
-import { Skeleton, SkeletonRows } from '../../parts/skeleton.tsx';
+import { Read } from '../../parts/read.tsx';
+import { Skeleton } from '../../parts/skeleton.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { AddPoints } from './add-points.tsx';
@@ -35,14 +36,12 @@ const addressCharsMax = 2_000;
 /** One collection: its points, found by text or vector and by their payload, and a map of them. */
 export function CollectionView({ caller, name }: { caller: Caller; name: string }) {
   const path = collectionPath(name);
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: [collectionsKey, caller.key.id, name],
     queryFn: ({ signal }) => vectors<CollectionInfo>(caller, 'GET', path, undefined, signal),
   });
-  if (isMissing(error)) return <NoCollection caller={caller} name={name} />;
-  if (error !== null) return <ErrorNote error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <SkeletonRows />;
-  return <Shown caller={caller} path={path} collection={data} />;
+  if (isMissing(query.error)) return <NoCollection caller={caller} name={name} />;
+  return <Read query={query}>{(collection) => <Shown caller={caller} path={path} collection={collection} />}</Read>;
 }
 
 /** It was deleted, belongs to another key, or the address is misspelled. */

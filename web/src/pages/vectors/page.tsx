@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Boxes, ChevronLeft, Plus } from 'lucide-react';
+import { Boxes, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { type Caller, useCaller } from '../../api/caller.ts';
-import { Button, buttonClass } from '../../parts/button.tsx';
+import { Button } from '../../parts/button.tsx';
 import { SearchInput } from '../../parts/controls.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { plural } from '../../parts/format.ts';
-import { Page } from '../../parts/page.tsx';
+import { Back, Page } from '../../parts/page.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { NoKey, SpeaksAs } from '../../parts/speaks-as.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
@@ -30,15 +30,7 @@ export default function VectorsPage() {
     <Page
       title={collection ?? 'Vectors'}
       before={
-        collection !== undefined && (
-          <Link
-            to="/dashboard/vectors"
-            search={{ key: caller?.key.id } as never}
-            className={buttonClass('quiet', '-ml-3 px-2')}
-          >
-            <ChevronLeft className="size-4" aria-hidden /> Vectors
-          </Link>
-        )
+        collection !== undefined && <Back to="/dashboard/vectors" search={{ key: caller?.key.id }} label="Vectors" />
       }
       actions={<SpeaksAs {...callers} />}
     >

@@ -8,10 +8,9 @@ import { ChangedMeanwhile, currentOf, type Written } from '../../parts/changed-m
 import { Code } from '../../parts/code.tsx';
 import { TextArea } from '../../parts/controls.tsx';
 import { Confirm, Dialog } from '../../parts/dialog.tsx';
-import { ErrorNote } from '../../parts/error-note.tsx';
 import { Field, Form } from '../../parts/form.tsx';
 import { plural } from '../../parts/format.ts';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { Read } from '../../parts/read.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { faultInJson } from '../../parts/typed.ts';
 import { collectionsKey, type Point, type VectorKind, vectors } from './vectors-api.ts';
@@ -29,31 +28,32 @@ interface PointDialogProps {
 export function PointDialog({ caller, path, kinds, id, onClose }: PointDialogProps) {
   const [deleting, setDeleting] = useState(false);
   const client = useQueryClient();
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: [collectionsKey, caller.key.id, path, 'point', id],
     queryFn: ({ signal }) => readPoint(caller, path, id, signal),
     // A refresh must not replace typed text.
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });
+  const { data } = query;
   return (
     <>
       <Dialog open onClose={onClose} title={`Point ${id}`} place="side">
-        {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
-        {data === undefined && error === null && <SkeletonRows />}
-        {data !== undefined && (
-          <div className="flex flex-col gap-5">
-            <PayloadForm
-              caller={caller}
-              path={path}
-              kinds={kinds}
-              point={data}
-              onSaved={onClose}
-              onDelete={() => setDeleting(true)}
-            />
-            <Vectors vector={data.vector} />
-          </div>
-        )}
+        <Read query={query}>
+          {(point) => (
+            <div className="flex flex-col gap-5">
+              <PayloadForm
+                caller={caller}
+                path={path}
+                kinds={kinds}
+                point={point}
+                onSaved={onClose}
+                onDelete={() => setDeleting(true)}
+              />
+              <Vectors vector={point.vector} />
+            </div>
+          )}
+        </Read>
       </Dialog>
       {data !== undefined && (
         <Confirm

@@ -1,0 +1,39 @@
+import { type QueryClient, queryOptions } from '@tanstack/react-query';
+import type { AccountReply } from '../../../src/admin/accounts.ts';
+import type { McpServerReply } from '../../../src/admin/mcp-server-shown.ts';
+import type { ModelReply } from '../../../src/admin/models.ts';
+import type { PlanReply } from '../../../src/admin/plans.ts';
+import type { ProviderReply } from '../../../src/admin/providers.ts';
+import type { RequestReply } from '../../../src/admin/request-schema.ts';
+import { get } from './request.ts';
+
+/**
+ * A list of `/admin/v1` whose entries have addresses: `path` and their name. `refresh` reads it again after a change,
+ * and the lists of `also`, whose contents come and go with it.
+ */
+function entriesOf<Entry>(path: string, also: readonly string[] = []) {
+  const addressOf = (name: string) => `${path}/${encodeURIComponent(name)}`;
+  return {
+    path,
+    addressOf,
+    query: (name: string) =>
+      queryOptions({
+        queryKey: [path, name],
+        queryFn: ({ signal }) => get<Entry>(addressOf(name), {}, signal),
+      }),
+    async refresh(client: QueryClient): Promise<void> {
+      await Promise.all([path, ...also].map((each) => client.invalidateQueries({ queryKey: [each] })));
+    },
+  };
+}
+
+/** An account as its own page reads it. */
+export type LookedAt = AccountReply & { open_requests: number };
+
+export const accounts = entriesOf<LookedAt>('/admin/v1/accounts');
+export const mcpServers = entriesOf<McpServerReply>('/admin/v1/mcp-servers');
+export const models = entriesOf<ModelReply>('/admin/v1/models');
+export const plans = entriesOf<PlanReply>('/admin/v1/plans');
+/** Models come and go with them. */
+export const providers = entriesOf<ProviderReply>('/admin/v1/providers', ['/admin/v1/models', '/admin/v1/overview']);
+export const requests = entriesOf<RequestReply>('/admin/v1/requests');

@@ -1,0 +1,137 @@
+import { type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { Pencil, Trash2 } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import type { ProviderReply } from '../../../src/admin/providers.ts';
+import { call } from '../api/request.ts';
+import { type Area, useMay } from '../api/rights.ts';
+import { Button } from './button.tsx';
+import { Confirm, Dialog } from './dialog.tsx';
+import { Note } from './error-note.tsx';
+import { Ago } from './figures.tsx';
+import { Fact } from './page.tsx';
+import { Badge } from './status.tsx';
+import { toast } from './toast.tsx';
+
+/** Where a provider, a model or an MCP server is set, and how its stored entry does. */
+type Kept = Pick<ProviderReply, 'source' | 'shadowed' | 'problem' | 'version' | 'updated_at' | 'updated_by'>;
+
+const sources: Record<Kept['source'], { word: string; title: string }> = {
+  file: { word: 'file', title: 'It is set in the configuration file, and you change it there.' },
+  kept: { word: 'set up here', title: 'It was created in the dashboard, by the admin API or by the CLI.' },
+  detected: {
+    word: 'detected',
+    title: 'Culvert found it by a key in the environment, a server on this machine or a list of models.',
+  },
+  'built-in': { word: 'built in', title: 'It is a part of Culvert.' },
+};
+
+/** Its origin, and the fault of its stored entry. */
+export function Source({ of: { source, shadowed, problem } }: { of: Kept }) {
+  const { word, title } = sources[source];
+  return (
+    <span className="inline-flex gap-1">
+      <Badge title={title}>{word}</Badge>
+      {shadowed && (
+        <Badge tone="warn" title="Culvert uses the one with this name in the configuration file, and not this one.">
+          shadowed
+        </Badge>
+      )}
+      {problem !== null && (
+        <Badge tone="bad" title={problem}>
+          problem
+        </Badge>
+      )}
+    </span>
+  );
+}
+
+/** Why its stored entry is not in use. `kind` is what it is, in a sentence. */
+export function KeptNotes({ of: { problem, shadowed }, kind }: { of: Kept; kind: string }) {
+  return (
+    <>
+      {problem !== null && <Note tone="bad">The settings made here cannot be used: {problem}</Note>}
+      {shadowed && (
+        <Note tone="warn">
+          The configuration file has {kind} with this name, and Culvert uses that one. The settings made here are kept,
+          but not used.
+        </Note>
+      )}
+    </>
+  );
+}
+
+/** Its origin and its last change, among the facts of its page. */
+export function KeptFacts({ of }: { of: Kept }) {
+  return (
+    <>
+      <Fact name="Source">
+        <Source of={of} />
+      </Fact>
+      {of.updated_at !== null && (
+        <Fact name="Last change">
+          <Ago at={of.updated_at} /> by {of.updated_by}
+        </Fact>
+      )}
+    </>
+  );
+}
+
+interface KeptActionsProps {
+  of: Kept;
+  name: string;
+  /** What it is, as in `Remove provider`. */
+  kind: string;
+  area: Area;
+  /** Its list in the admin API. */
+  entries: { addressOf: (name: string) => string; refresh: (client: QueryClient) => Promise<void> };
+  /** The page of its list. */
+  list: string;
+  /** `side`: its form is long. */
+  place?: 'middle' | 'side';
+  /** The form that changes it; `done` closes it. */
+  edit: (done: () => void) => ReactNode;
+  /** What goes with it. */
+  children: ReactNode;
+}
+
+/** Stored entries can be changed and removed here; those of the file, in the file. */
+export function KeptActions(props: KeptActionsProps) {
+  const { of, name, kind, area, entries, list, place, edit, children } = props;
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const may = useMay(area, 'write');
+  const [open, setOpen] = useState<'edit' | 'remove' | null>(null);
+  const close = () => setOpen(null);
+  if (!may) return null;
+  if (of.version === null) {
+    return of.source === 'file' && <span className="text-muted text-sm">Set in the configuration file</span>;
+  }
+  return (
+    <>
+      <Button icon={<Pencil className="size-4" />} onClick={() => setOpen('edit')}>
+        Edit
+      </Button>
+      <Button look="danger" icon={<Trash2 className="size-4" />} onClick={() => setOpen('remove')}>
+        Remove
+      </Button>
+      <Dialog open={open === 'edit'} onClose={close} place={place} title={`Edit ${name}`}>
+        {edit(close)}
+      </Dialog>
+      <Confirm
+        open={open === 'remove'}
+        onClose={close}
+        title={`Remove ${name}?`}
+        action={`Remove ${kind}`}
+        onConfirm={async () => {
+          await call('DELETE', entries.addressOf(name), { query: { version: of.version } });
+          toast(`${name} is removed.`);
+          await navigate({ to: list as never });
+          await entries.refresh(client);
+        }}
+      >
+        {children}
+      </Confirm>
+    </>
+  );
+}
