@@ -61,6 +61,17 @@ export async function withAdmin<T>(
   }
 }
 
+/** One call of the admin API: its reply's JSON. Throws `AdminRefused`. */
+export function adminCall(
+  flags: AdminFlags,
+  parts: Pick<CliParts, 'adminApi'>,
+  method: AdminMethod,
+  path: string,
+  body?: unknown,
+): Promise<unknown> {
+  return withAdmin(flags, parts, (admin) => admin.request(method, path, body === undefined ? {} : { body }));
+}
+
 async function withClient<T>(
   flags: AdminFlags,
   parts: Pick<CliParts, 'adminApi'>,

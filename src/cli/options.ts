@@ -21,14 +21,16 @@ export const keyOption = [
 ] as const;
 
 /**
- * Options of commands over the admin API. Its key is found or comes from the environment, never from a command line.
+ * Options of commands over the admin API, and an example below their help. Its key is found or comes from the
+ * environment, never from a command line.
  */
-export function adminOptions(command: Command): Command {
+export function adminOptions(command: Command, line: string): Command {
   return command
     .option(...urlOption)
     .option(...configOption)
     .option(...jsonOption)
-    .option(...quietOption);
+    .option(...quietOption)
+    .addHelpText('after', example(line));
 }
 
 /** A whole number within bounds, as commander reads options. */

@@ -28,6 +28,12 @@ export function printExact(text: string): void {
   writeOut(`${text}\n`);
 }
 
+/** A reply: as JSON where a program reads it, else a sentence about it. */
+export function printReply(flags: PrintFlags, reply: unknown, sentence: string): void {
+  if (listForm(flags) === 'json') printJson(reply);
+  else print(sentence);
+}
+
 /** A piece of what comes bit by bit. */
 export function writeOut(text: string): void {
   endProgress();

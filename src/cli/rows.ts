@@ -1,5 +1,6 @@
-import type { AdminClient, AdminQuery } from './admin-client.ts';
+import { type AdminClient, type AdminFlags, type AdminQuery, withAdmin } from './admin-client.ts';
 import { CommandFailed } from './command-failed.ts';
+import type { CliParts } from './parts.ts';
 import { listForm, note, print, printJson } from './print.ts';
 import { table } from './table.ts';
 
@@ -35,6 +36,32 @@ function pageOf(reply: unknown): { data: Row[]; next_cursor: string | number | n
   const { data, next_cursor } = (reply ?? {}) as { data?: Row[]; next_cursor?: string | number | null };
   if (!Array.isArray(data)) throw new CommandFailed('The admin API answered with something that is not a list.');
   return { data, next_cursor: next_cursor ?? null };
+}
+
+interface Listing {
+  path: string;
+  query?: AdminQuery;
+  /** Where it stops. */
+  rowsMax: number;
+  columns: readonly Column[];
+  /** Said of an empty list. */
+  empty: string;
+  /** Said where it stops. */
+  more?: string | undefined;
+}
+
+/** A command that lists: its exit code. */
+export async function list(flags: AdminFlags, parts: CliParts, listing: Listing): Promise<number> {
+  const { path, query = {}, rowsMax, columns, empty, more } = listing;
+  const listed = await withAdmin(flags, parts, (admin) => listRows(admin, path, query, rowsMax));
+  printRows(flags, listed.rows, columns, empty);
+  if (listed.more && more !== undefined) note(more);
+  return 0;
+}
+
+/** Where an entry is set, in the column `from`. */
+export function originOf({ source, shadowed }: Row): unknown {
+  return shadowed === true ? `${source} (over a stored one)` : source;
 }
 
 /** A list as people read it, or `{data}` as JSON. `empty` is what to say of an empty one. */

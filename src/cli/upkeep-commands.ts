@@ -14,9 +14,11 @@ export function addUpkeepCommands(program: Command, run: Run, parts: CliParts): 
     .addHelpText('after', example('culvert doctor --live'))
     .action((options) => run(import('./commands/doctor.ts').then(({ doctor }) => doctor(options, parts))));
 
-  adminOptions(program.command('reload').description('have the running server read its configuration again'))
+  adminOptions(
+    program.command('reload').description('have the running server read its configuration again'),
+    'culvert check && culvert reload',
+  )
     .option('--force', 'take it although it drops every declared key')
-    .addHelpText('after', example('culvert check && culvert reload'))
     .action((options) => run(import('./commands/reload.ts').then(({ reload }) => reload(options, parts))));
 
   program

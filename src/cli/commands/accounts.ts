@@ -3,8 +3,8 @@ import { culvert } from '../../kernel/command-form.ts';
 import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from '../admin-client.ts';
 import { adminOptions, example, type Run } from '../options.ts';
 import type { CliParts } from '../parts.ts';
-import { listForm, note, print, printJson } from '../print.ts';
-import { type Column, listRows, printRow, printRows, type Row, rowTable, shownDate } from '../rows.ts';
+import { listForm, print, printJson, printReply } from '../print.ts';
+import { type Column, list, listRows, printRow, type Row, rowTable, shownDate } from '../rows.ts';
 import { checkPlan, keyColumns } from './keys.ts';
 import { type Windows, windowTable } from './windows.ts';
 
@@ -19,29 +19,27 @@ export function declare(accounts: Command, run: Run, parts: CliParts): void {
       .argument('<id>', 'its id')
       .option('--plan <plan>', 'its plan (default: default_plan of the configuration)')
       .option('--name <name>', 'its name for people (default: the id)'),
-  )
-    .addHelpText('after', example('culvert accounts create acme --plan pro --name "Acme Inc."'))
-    .action((id, options) => run(createAccount(id, options, parts)));
+    'culvert accounts create acme --plan pro --name "Acme Inc."',
+  ).action((id, options) => run(createAccount(id, options, parts)));
 
-  adminOptions(accounts.command('list').description('list accounts'))
-    .addHelpText('after', example('culvert accounts list --json'))
-    .action((options) => run(listAccounts(options, parts)));
+  adminOptions(accounts.command('list').description('list accounts'), 'culvert accounts list --json').action(
+    (options) => run(list(options, parts, listing)),
+  );
 
   adminOptions(
     accounts.command('show').description('show an account, its keys and its windows').argument('<id>', 'its id'),
-  )
-    .addHelpText('after', example('culvert accounts show acme'))
-    .action((id, options) => run(showAccount(id, options, parts)));
+    'culvert accounts show acme',
+  ).action((id, options) => run(showAccount(id, options, parts)));
 
   adminOptions(
     accounts.command('suspend').description('refuse all calls of an account with 403').argument('<id>', 'its id'),
-  )
-    .addHelpText('after', example('culvert accounts suspend acme'))
-    .action((id, options) => run(changeAccount(id, { status: 'suspended' }, options, parts)));
+    'culvert accounts suspend acme',
+  ).action((id, options) => run(changeAccount(id, { status: 'suspended' }, options, parts)));
 
-  adminOptions(accounts.command('activate').description('accept calls of an account again').argument('<id>', 'its id'))
-    .addHelpText('after', example('culvert accounts activate acme'))
-    .action((id, options) => run(changeAccount(id, { status: 'active' }, options, parts)));
+  adminOptions(
+    accounts.command('activate').description('accept calls of an account again').argument('<id>', 'its id'),
+    'culvert accounts activate acme',
+  ).action((id, options) => run(changeAccount(id, { status: 'active' }, options, parts)));
 
   adminOptions(
     accounts
@@ -49,9 +47,8 @@ export function declare(accounts: Command, run: Run, parts: CliParts): void {
       .description('change the plan of an account; it applies to its windows at once')
       .argument('<id>', 'its id')
       .argument('<plan>', 'its new plan'),
-  )
-    .addHelpText('after', example('culvert accounts plan acme pro'))
-    .action((id, plan, options) => run(changeAccount(id, { plan }, options, parts)));
+    'culvert accounts plan acme pro',
+  ).action((id, plan, options) => run(changeAccount(id, { plan }, options, parts)));
 }
 
 const accountsMax = 100_000;
@@ -73,14 +70,6 @@ async function createAccount(id: string, flags: AccountCreateFlags, parts: CliPa
   });
 }
 
-/** `culvert accounts list` */
-async function listAccounts(flags: AdminFlags, parts: CliParts): Promise<number> {
-  const { rows, more } = await withAdmin(flags, parts, (admin) => listRows(admin, '/accounts', {}, accountsMax));
-  printRows(flags, rows, columns, `There is no account yet: ${culvert} accounts create ID --plan P`);
-  if (more) note(`The list stops after ${accountsMax} accounts.`);
-  return 0;
-}
-
 const columns: readonly Column[] = [
   ['account', (account) => account.id],
   ['name', (account) => (account.name === account.id ? '' : account.name)],
@@ -89,6 +78,14 @@ const columns: readonly Column[] = [
   ['created', (account) => shownDate(account.created_at, '')],
   ['from', (account) => account.from],
 ];
+
+const listing = {
+  path: '/accounts',
+  rowsMax: accountsMax,
+  columns,
+  empty: `There is no account yet: ${culvert} accounts create ID --plan P`,
+  more: `The list stops after ${accountsMax} accounts.`,
+};
 
 interface AccountChange {
   status?: 'active' | 'suspended';
@@ -100,8 +97,8 @@ async function changeAccount(id: string, change: AccountChange, flags: AdminFlag
   return withAdmin(flags, parts, async (admin) => {
     if (change.plan !== undefined) await checkPlan(admin, change.plan);
     const changed = await admin.request('PATCH', accountPath(id), { body: change });
-    if (listForm(flags) === 'json') printJson(changed);
-    else print(`Account '${id}' ${change.status === undefined ? `has plan '${change.plan}'` : `is ${change.status}`}.`);
+    const now = change.status === undefined ? `has plan '${change.plan}'` : `is ${change.status}`;
+    printReply(flags, changed, `Account '${id}' ${now}.`);
     return 0;
   });
 }

@@ -1,25 +1,13 @@
 import type { Command } from 'commander';
-import { type AdminFlags, withAdmin } from '../admin-client.ts';
-import { adminOptions, example, type Run, whole } from '../options.ts';
+import { adminOptions, type Run, whole } from '../options.ts';
 import type { CliParts } from '../parts.ts';
-import { type Column, listRows, printRows, shown, shownTime } from '../rows.ts';
-
-/** `culvert audit` */
-export function declare(command: Command, run: Run, parts: CliParts): void {
-  adminOptions(command.option('--limit <rows>', 'how many', whole(1, 100_000), 100))
-    .addHelpText('after', example('culvert audit --limit 20'))
-    .action((options) => run(audit(options, parts)));
-}
-
-interface AuditFlags extends AdminFlags {
-  limit: number;
-}
+import { type Column, list, shown, shownTime } from '../rows.ts';
 
 /** `culvert audit`: who changed what, newest first. */
-async function audit(flags: AuditFlags, parts: CliParts): Promise<number> {
-  const { rows } = await withAdmin(flags, parts, (admin) => listRows(admin, '/audit', {}, flags.limit));
-  printRows(flags, rows, columns, 'Nothing has been changed yet.');
-  return 0;
+export function declare(command: Command, run: Run, parts: CliParts): void {
+  adminOptions(command.option('--limit <rows>', 'how many', whole(1, 100_000), 100), 'culvert audit --limit 20').action(
+    (options) => run(list(options, parts, { ...listing, rowsMax: options.limit })),
+  );
 }
 
 const changeCharsMax = 200;
@@ -31,6 +19,8 @@ const columns: readonly Column[] = [
   ['on', (entry) => entry.subject],
   ['change', (entry) => changeOf(entry.before, entry.after)],
 ];
+
+const listing = { path: '/audit', columns, empty: 'Nothing has been changed yet.' };
 
 /** Only the differences, each as `field: before → after`. */
 function changeOf(before: unknown, after: unknown): string {

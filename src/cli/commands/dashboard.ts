@@ -2,15 +2,15 @@ import { spawn } from 'node:child_process';
 import type { Command } from 'commander';
 import { type AdminFlags, withAdmin } from '../admin-client.ts';
 import { CommandFailed } from '../command-failed.ts';
-import { adminOptions, example, type Run } from '../options.ts';
+import { adminOptions, type Run } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print } from '../print.ts';
 
 /** `culvert dashboard` */
 export function declare(command: Command, run: Run, parts: CliParts): void {
-  adminOptions(command.option('--print', 'print the link, and open no browser'))
-    .addHelpText('after', example('culvert dashboard'))
-    .action((options) => run(dashboard(options, parts)));
+  adminOptions(command.option('--print', 'print the link, and open no browser'), 'culvert dashboard').action(
+    (options) => run(dashboard(options, parts)),
+  );
 }
 
 interface DashboardFlags extends AdminFlags {

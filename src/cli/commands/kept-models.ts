@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
-import { type AdminFlags, withAdmin } from '../admin-client.ts';
-import { adminOptions, example, listOf, type Run } from '../options.ts';
+import { type AdminFlags, adminCall } from '../admin-client.ts';
+import { adminOptions, listOf, type Run } from '../options.ts';
 import type { CliParts } from '../parts.ts';
-import { listForm, print, printJson } from '../print.ts';
+import { printReply } from '../print.ts';
 
 /** `culvert models add` and `remove`, below the command that lists. */
 export function declareKept(models: Command, run: Run, parts: CliParts): void {
@@ -16,18 +16,16 @@ export function declareKept(models: Command, run: Run, parts: CliParts): void {
       .addOption(new Option('--type <type>', 'its type').choices(types))
       .option('--tier <tier>', 'group of models with limits of its own')
       .option('--cost <units>', 'units that a request costs', Number),
-  )
-    .addHelpText('after', example('culvert models add smart --targets openai/gpt-4o,anthropic/claude-sonnet-4-5'))
-    .action((id, options) => run(addModel(id, options, parts)));
+    'culvert models add smart --targets openai/gpt-4o,anthropic/claude-sonnet-4-5',
+  ).action((id, options) => run(addModel(id, options, parts)));
 
   adminOptions(
     models
       .command('remove')
       .description('remove a stored model; running requests finish')
       .argument('<id>', 'the name that callers use'),
-  )
-    .addHelpText('after', example('culvert models remove smart'))
-    .action((id, options) => run(removeModel(id, options, parts)));
+    'culvert models remove smart',
+  ).action((id, options) => run(removeModel(id, options, parts)));
 }
 
 /** As the configuration has them, whose schema this does not load. */
@@ -56,16 +54,12 @@ async function addModel(id: string, flags: AddFlags, parts: CliParts): Promise<n
     ...(tier !== undefined && { tier }),
     ...(cost !== undefined && { cost }),
   };
-  const made = await withAdmin(flags, parts, (admin) => admin.request('POST', '/models', { body }));
-  if (listForm(flags) === 'json') printJson(made);
-  else print(`Model '${id}' is stored.`);
+  printReply(flags, await adminCall(flags, parts, 'POST', '/models', body), `Model '${id}' is stored.`);
   return 0;
 }
 
 async function removeModel(id: string, flags: AdminFlags, parts: CliParts): Promise<number> {
   const path = `/models/${encodeURIComponent(id)}`;
-  const gone = await withAdmin(flags, parts, (admin) => admin.request('DELETE', path));
-  if (listForm(flags) === 'json') printJson(gone);
-  else print(`Model '${id}' is removed.`);
+  printReply(flags, await adminCall(flags, parts, 'DELETE', path), `Model '${id}' is removed.`);
   return 0;
 }

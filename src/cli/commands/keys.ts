@@ -9,7 +9,7 @@ import { futureInstantMs } from '../instant-option.ts';
 import { adminOptions, example, listOf, type Run } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print, printJson } from '../print.ts';
-import { type Column, listRows, printRows, type Row, shown, shownDate } from '../rows.ts';
+import { type Column, list, listRows, type Row, shown, shownDate } from '../rows.ts';
 
 /** `culvert keys …` */
 export function declare(keys: Command, run: Run, parts: CliParts): void {
@@ -34,9 +34,8 @@ export function declare(keys: Command, run: Run, parts: CliParts): void {
         listOf('10.0.0.0/8,192.0.2.7'),
       )
       .option('--share-vectors-with <key>', 'key of the same account (id or account/name) whose vector data it shares'),
-  )
-    .addHelpText('after', example("KEY=$(culvert keys create --account dev --name laptop --models 'smart,claude-*')"))
-    .action((options) => run(createKey(options, parts)));
+    "KEY=$(culvert keys create --account dev --name laptop --models 'smart,claude-*')",
+  ).action((options) => run(createKey(options, parts)));
 
   adminOptions(
     keys
@@ -51,9 +50,8 @@ export function declare(keys: Command, run: Run, parts: CliParts): void {
           'revoked',
         ]),
       ),
-  )
-    .addHelpText('after', example('culvert keys list --account dev'))
-    .action((options) => run(listKeys(options, parts)));
+    'culvert keys list --account dev',
+  ).action((options) => run(listKeys(options, parts)));
 
   adminOptions(
     keys
@@ -61,13 +59,13 @@ export function declare(keys: Command, run: Run, parts: CliParts): void {
       .description('give a key a new secret, printed once; the old secret works for a while')
       .argument('<key>', 'its id or account/name')
       .option('--grace <time>', 'how long the old secret still works; 0s ends it at once', '24h'),
-  )
-    .addHelpText('after', example('NEW=$(culvert keys rotate dev/laptop --grace 24h)'))
-    .action((key, options) => run(rotateKey(key, options, parts)));
+    'NEW=$(culvert keys rotate dev/laptop --grace 24h)',
+  ).action((key, options) => run(rotateKey(key, options, parts)));
 
-  adminOptions(keys.command('revoke').description('revoke a key for good').argument('<key>', 'its id or account/name'))
-    .addHelpText('after', example('culvert keys revoke dev/laptop'))
-    .action((key, options) => run(revokeKey(key, options, parts)));
+  adminOptions(
+    keys.command('revoke').description('revoke a key for good').argument('<key>', 'its id or account/name'),
+    'culvert keys revoke dev/laptop',
+  ).action((key, options) => run(revokeKey(key, options, parts)));
 }
 
 interface KeysCreateFlags extends AdminFlags {
@@ -164,13 +162,15 @@ interface KeysListFlags extends AdminFlags {
 }
 
 /** `culvert keys list`: all keys of the configuration and the stores, without secrets. */
-async function listKeys(flags: KeysListFlags, parts: CliParts): Promise<number> {
-  const { rows, more } = await withAdmin(flags, parts, (admin) =>
-    listRows(admin, '/keys', { account: flags.account, status: flags.status }, keysMax),
-  );
-  printRows(flags, rows, keyColumns, `There is no key yet: ${culvert} keys create --account A --name N`);
-  if (more) note(`The list stops after ${keysMax} keys. --account narrows it.`);
-  return 0;
+function listKeys(flags: KeysListFlags, parts: CliParts): Promise<number> {
+  return list(flags, parts, {
+    path: '/keys',
+    query: { account: flags.account, status: flags.status },
+    rowsMax: keysMax,
+    columns: keyColumns,
+    empty: `There is no key yet: ${culvert} keys create --account A --name N`,
+    more: `The list stops after ${keysMax} keys. --account narrows it.`,
+  });
 }
 
 export const keyColumns: readonly Column[] = [

@@ -5,7 +5,7 @@ import { CommandFailed } from '../command-failed.ts';
 import { adminOptions, example, listOf, type Run } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print, printJson } from '../print.ts';
-import { type Column, listRows, printRow, printRows, type Row, shownDate } from '../rows.ts';
+import { type Column, list, listRows, printRow, type Row, shownDate } from '../rows.ts';
 
 /** `culvert operators …` */
 export function declare(operators: Command, run: Run, parts: CliParts): void {
@@ -18,31 +18,29 @@ export function declare(operators: Command, run: Run, parts: CliParts): void {
       .argument('<name>', 'its name in the audit log')
       .addOption(new Option('--role <role>', 'its role').choices(roles).makeOptionMandatory())
       .option('--accounts <ids>', 'only for these accounts, separated by commas (default: all)', listOf('dev,acme')),
-  )
-    .addHelpText('after', example('KEY=$(culvert operators create Anna --role viewer)'))
-    .action((name, options) => run(createOperator(name, options, parts)));
+    'KEY=$(culvert operators create Anna --role viewer)',
+  ).action((name, options) => run(createOperator(name, options, parts)));
 
-  adminOptions(operators.command('list').description('list operators, besides the holder of the admin key'))
-    .addHelpText('after', example('culvert operators list'))
-    .action((options) => run(listOperators(options, parts)));
+  adminOptions(
+    operators.command('list').description('list operators, besides the holder of the admin key'),
+    'culvert operators list',
+  ).action((options) => run(list(options, parts, listing)));
 
   adminOptions(
     operators
       .command('rotate')
       .description('give an operator a new key, printed once; the old key and its sessions end')
       .argument('<operator>', 'its name or id'),
-  )
-    .addHelpText('after', example('KEY=$(culvert operators rotate Anna)'))
-    .action((named, options) => run(rotateOperator(named, options, parts)));
+    'KEY=$(culvert operators rotate Anna)',
+  ).action((named, options) => run(rotateOperator(named, options, parts)));
 
   adminOptions(
     operators
       .command('remove')
       .description('remove an operator, its key and its sessions')
       .argument('<operator>', 'its name or id'),
-  )
-    .addHelpText('after', example('culvert operators remove Anna'))
-    .action((named, options) => run(removeOperator(named, options, parts)));
+    'culvert operators remove Anna',
+  ).action((named, options) => run(removeOperator(named, options, parts)));
 }
 
 /** Operators as the admin API gives them, without loading its schemas. */
@@ -59,12 +57,6 @@ async function createOperator(
     const made = (await admin.request('POST', '/operators', { body: { name, role, accounts } })) as Row;
     return printKey(flags, made, `Operator '${name}', ${role}`);
   });
-}
-
-async function listOperators(flags: AdminFlags, parts: CliParts): Promise<number> {
-  const { rows } = await withAdmin(flags, parts, (admin) => listRows(admin, '/operators', {}, operatorsMax));
-  printRows(flags, rows, columns, `There is no operator yet: ${culvert} operators create NAME --role viewer`);
-  return 0;
 }
 
 async function rotateOperator(named: string, flags: AdminFlags, parts: CliParts): Promise<number> {
@@ -107,3 +99,10 @@ const columns: readonly Column[] = [
   ['created', (operator) => shownDate(operator.created_at, '')],
   ['id', (operator) => operator.id],
 ];
+
+const listing = {
+  path: '/operators',
+  rowsMax: operatorsMax,
+  columns,
+  empty: `There is no operator yet: ${culvert} operators create NAME --role viewer`,
+};

@@ -1,37 +1,28 @@
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
-import { type AdminFlags, withAdmin } from '../admin-client.ts';
+import { type AdminFlags, adminCall } from '../admin-client.ts';
 import { adminOptions, example, type Run } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, printExact, printJson } from '../print.ts';
-import { type Column, listRows, printRows, type Row, shown } from '../rows.ts';
+import { type Column, list, type Row, shown } from '../rows.ts';
 
 /** `culvert plans …` */
 export function declare(plans: Command, run: Run, parts: CliParts): void {
   plans.addHelpText('after', example('culvert plans list'));
 
-  adminOptions(plans.command('list').description('list plans'))
-    .addHelpText('after', example('culvert plans list'))
-    .action((options) => run(listPlans(options, parts)));
+  adminOptions(plans.command('list').description('list plans'), 'culvert plans list').action((options) =>
+    run(list(options, parts, listing)),
+  );
 
-  adminOptions(plans.command('show').description('show all limits of a plan').argument('<name>', 'its name'))
-    .addHelpText('after', example('culvert plans show pro'))
-    .action((name, options) => run(showPlan(name, options, parts)));
-}
-
-const plansMax = 10_000;
-
-/** `culvert plans list` */
-async function listPlans(flags: AdminFlags, parts: CliParts): Promise<number> {
-  const { rows } = await withAdmin(flags, parts, (admin) => listRows(admin, '/plans', {}, plansMax));
-  printRows(flags, rows, columns, 'There is no plan.');
-  return 0;
+  adminOptions(
+    plans.command('show').description('show all limits of a plan').argument('<name>', 'its name'),
+    'culvert plans show pro',
+  ).action((name, options) => run(showPlan(name, options, parts)));
 }
 
 /** `culvert plans show`: as YAML on a terminal, ready for culvert.yaml. */
 async function showPlan(name: string, flags: AdminFlags, parts: CliParts): Promise<number> {
-  const path = `/plans/${encodeURIComponent(name)}`;
-  const plan = (await withAdmin(flags, parts, (admin) => admin.request('GET', path))) as Row;
+  const plan = (await adminCall(flags, parts, 'GET', `/plans/${encodeURIComponent(name)}`)) as Row;
   if (listForm(flags) === 'json') printJson(plan);
   else printExact(stringify({ [name]: definitionOf(plan) }).trimEnd());
   return 0;
@@ -48,6 +39,8 @@ const columns: readonly Column[] = [
   ['accounts', (plan) => plan.accounts],
   ['from', (plan) => (plan.default === true ? `${plan.from}, the default` : plan.from)],
 ];
+
+const listing = { path: '/plans', rowsMax: 10_000, columns, empty: 'There is no plan.' };
 
 function definitionOf({ definition }: Row): Row {
   return definition as Row;

@@ -1,20 +1,21 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { providerTypes } from '../../inference/providers/catalog.ts';
-import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts';
+import { type AdminClient, type AdminFlags, adminCall, withAdmin } from '../admin-client.ts';
 import { CommandFailed } from '../command-failed.ts';
 import { adminOptions, example, type Run } from '../options.ts';
 import type { CliParts } from '../parts.ts';
-import { listForm, note, print, printJson } from '../print.ts';
-import { type Column, listRows, printRows, type Row } from '../rows.ts';
+import { listForm, note, print, printJson, printReply } from '../print.ts';
+import { type Column, list, originOf, type Row } from '../rows.ts';
 
 /** `culvert providers …` */
 export function declare(providers: Command, run: Run, parts: CliParts): void {
   providers.addHelpText('after', example('culvert providers list'));
 
-  adminOptions(providers.command('list').description('list providers with their origin and their health'))
-    .addHelpText('after', example('culvert providers list'))
-    .action((options) => run(listProviders(options, parts)));
+  adminOptions(
+    providers.command('list').description('list providers with their origin and their health'),
+    'culvert providers list',
+  ).action((options) => run(list(options, parts, listing)));
 
   adminOptions(
     providers
@@ -26,47 +27,37 @@ export function declare(providers: Command, run: Run, parts: CliParts): void {
       .option('--key-env <variable>', 'variable that holds its key (default: that of its type, such as OPENAI_API_KEY)')
       .option('--key-file <file>', 'file that holds its key; - reads standard input')
       .option('--untested', 'store it without a test'),
-  )
-    .addHelpText('after', example('OPENAI_API_KEY=… culvert providers add openai'))
-    .action((name, options) => run(addProvider(name, options, parts)));
+    'OPENAI_API_KEY=… culvert providers add openai',
+  ).action((name, options) => run(addProvider(name, options, parts)));
 
   adminOptions(
     providers
       .command('test')
       .description('ask a provider for its models now, with each credential; costs no tokens')
       .argument('<name>', 'its name'),
-  )
-    .addHelpText('after', example('culvert providers test openai'))
-    .action((name, options) => run(testProvider(name, options, parts)));
+    'culvert providers test openai',
+  ).action((name, options) => run(testProvider(name, options, parts)));
 
   adminOptions(
     providers
       .command('remove')
       .description('remove a stored provider and its credentials; running requests finish')
       .argument('<name>', 'its name'),
-  )
-    .addHelpText('after', example('culvert providers remove openai'))
-    .action((name, options) => run(removeProvider(name, options, parts)));
-}
-
-const providersMax = 10_000;
-
-/** `culvert providers list` */
-async function listProviders(flags: AdminFlags, parts: CliParts): Promise<number> {
-  const { rows } = await withAdmin(flags, parts, (admin) => listRows(admin, '/providers', {}, providersMax));
-  printRows(flags, rows, columns, 'There is no provider.');
-  return 0;
+    'culvert providers remove openai',
+  ).action((name, options) => run(removeProvider(name, options, parts)));
 }
 
 const columns: readonly Column[] = [
   ['provider', (provider) => provider.name],
   ['type', (provider) => provider.type],
-  ['from', (provider) => (provider.shadowed === true ? `${provider.source} (over a stored one)` : provider.source)],
+  ['from', originOf],
   ['status', (provider) => provider.status],
   ['base url', (provider) => provider.base_url],
   ['keys', (provider) => (provider.credentials as Row[]).flatMap(({ hint }) => (hint === null ? [] : [hint]))],
   ['problem', (provider) => provider.problem],
 ];
+
+const listing = { path: '/providers', rowsMax: 10_000, columns, empty: 'There is no provider.' };
 
 interface AddFlags extends AdminFlags {
   type?: string;
@@ -87,9 +78,8 @@ async function addProvider(name: string, flags: AddFlags, parts: CliParts): Prom
   };
   return withAdmin(flags, parts, async (admin) => {
     const tested = flags.untested === true ? null : await tryOut(admin, provider);
-    const made = (await admin.request('POST', '/providers', { body: { name, ...provider } })) as Row;
-    if (listForm(flags) === 'json') printJson(made);
-    else print(`Provider '${name}' is stored${tested === null ? '' : `; it lists ${tested} models`}.`);
+    const made = await admin.request('POST', '/providers', { body: { name, ...provider } });
+    printReply(flags, made, `Provider '${name}' is stored${tested === null ? '' : `; it lists ${tested} models`}.`);
     return 0;
   });
 }
@@ -130,7 +120,7 @@ function readKey(file: string): string {
 /** `culvert providers test` */
 async function testProvider(name: string, flags: AdminFlags, parts: CliParts): Promise<number> {
   const path = `/providers/${encodeURIComponent(name)}/test`;
-  const reply = (await withAdmin(flags, parts, (admin) => admin.request('POST', path))) as { ok: boolean; data: Row[] };
+  const reply = (await adminCall(flags, parts, 'POST', path)) as { ok: boolean; data: Row[] };
   if (listForm(flags) === 'json') printJson(reply);
   else {
     for (const { credential, verdict, message, models, ms } of reply.data) {
@@ -143,8 +133,6 @@ async function testProvider(name: string, flags: AdminFlags, parts: CliParts): P
 /** `culvert providers remove` */
 async function removeProvider(name: string, flags: AdminFlags, parts: CliParts): Promise<number> {
   const path = `/providers/${encodeURIComponent(name)}`;
-  const gone = await withAdmin(flags, parts, (admin) => admin.request('DELETE', path));
-  if (listForm(flags) === 'json') printJson(gone);
-  else print(`Provider '${name}' is removed.`);
+  printReply(flags, await adminCall(flags, parts, 'DELETE', path), `Provider '${name}' is removed.`);
   return 0;
 }

@@ -1,13 +1,13 @@
 import { pipeline } from 'node:stream/promises';
 import { type Command, Option } from 'commander';
-import { type AdminFlags, type AdminQuery, withAdmin } from '../admin-client.ts';
+import { type AdminFlags, type AdminQuery, adminCall, withAdmin } from '../admin-client.ts';
 import { CommandFailed } from '../command-failed.ts';
 import { pastInstant } from '../instant-option.ts';
 import { adminOptions, example, type Run, whole } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson } from '../print.ts';
 import type { Progress } from '../progress.ts';
-import { type Column, listRows, printRows, type Row, shownTime } from '../rows.ts';
+import { type Column, list, type Row, shownTime } from '../rows.ts';
 import { writeWholeFile } from '../whole-file.ts';
 import { describedRequest } from './request-described.ts';
 
@@ -19,18 +19,16 @@ export function declare(requests: Command, run: Run, parts: CliParts): void {
     filters(requests.command('list').description('list requests, newest first'))
       .option('--since <date>', 'a date or time, or how long ago such as 2h')
       .option('--limit <rows>', 'how many', whole(1, 100_000), 50),
-  )
-    .addHelpText('after', example('culvert requests list --account dev --since 2h'))
-    .action((options) => run(listRequests(options, parts)));
+    'culvert requests list --account dev --since 2h',
+  ).action((options) => run(listRequests(options, parts)));
 
   adminOptions(
     requests
       .command('show')
       .description('explain one request: its targets, its attempts, what the conversion left out, its cost')
       .argument('<id>', "its id (x-culvert-request-id), or the caller's own"),
-  )
-    .addHelpText('after', example('culvert requests show req_019aa0d2-6f0e-7b53-9c7e-0c6c2d1b5a11'))
-    .action((id, options) => run(showRequest(id, options, parts)));
+    'culvert requests show req_019aa0d2-6f0e-7b53-9c7e-0c6c2d1b5a11',
+  ).action((id, options) => run(showRequest(id, options, parts)));
 
   adminOptions(
     filters(requests.command('export').description('write all requests of a time as CSV or JSON lines'))
@@ -38,9 +36,8 @@ export function declare(requests: Command, run: Run, parts: CliParts): void {
       .option('--to <date>', 'a date or time, or how long ago (default: now)')
       .addOption(new Option('--format <format>', 'form of the export').choices(['csv', 'jsonl']).default('csv'))
       .option('--out <file>', 'file to write (default: standard output)'),
-  )
-    .addHelpText('after', example('culvert requests export --from 2026-11-01 --to 2026-12-01 --out november.csv'))
-    .action((options) => run(exportRequests(options, parts)));
+    'culvert requests export --from 2026-11-01 --to 2026-12-01 --out november.csv',
+  ).action((options) => run(exportRequests(options, parts)));
 }
 
 function filters(command: Command): Command {
@@ -66,12 +63,17 @@ interface RequestsListFlags extends RequestFilters {
 }
 
 /** `culvert requests list`: newest first. */
-async function listRequests(flags: RequestsListFlags, parts: CliParts): Promise<number> {
+function listRequests(flags: RequestsListFlags, parts: CliParts): Promise<number> {
   const query = { ...filtersOf(flags), since: pastInstant('--since', flags.since, Date.now()) };
-  const { rows, more } = await withAdmin(flags, parts, (admin) => listRows(admin, '/requests', query, flags.limit));
-  printRows(flags, rows, columns, 'There is no such request.');
-  if (more && listForm(flags) === 'table') note(`The list stops after the newest ${rows.length}. --limit shows more.`);
-  return 0;
+  const more = `The list stops after the newest ${flags.limit}. --limit shows more.`;
+  return list(flags, parts, {
+    path: '/requests',
+    query,
+    rowsMax: flags.limit,
+    columns,
+    empty: 'There is no such request.',
+    more: listForm(flags) === 'table' ? more : undefined,
+  });
 }
 
 const columns: readonly Column[] = [
@@ -88,8 +90,7 @@ const columns: readonly Column[] = [
 
 /** `culvert requests show`: one request with the explanation of its route. */
 async function showRequest(id: string, flags: AdminFlags, parts: CliParts): Promise<number> {
-  const path = `/requests/${encodeURIComponent(id)}`;
-  const request = (await withAdmin(flags, parts, (admin) => admin.request('GET', path))) as Row;
+  const request = (await adminCall(flags, parts, 'GET', `/requests/${encodeURIComponent(id)}`)) as Row;
   if (listForm(flags) === 'json') printJson(request);
   else print(describedRequest(request));
   return 0;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type AdminFlags, withAdmin } from '../admin-client.ts';
+import { type AdminFlags, adminCall } from '../admin-client.ts';
 import { adminOptions, example, type Run } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson } from '../print.ts';
@@ -15,9 +15,8 @@ export function declare(secret: Command, run: Run, parts: CliParts): void {
         'seal stored credentials again, with the current storage.secret or with a new secret of the data folder',
       )
       .option('--forget', 'forget earlier secrets of the data folder, and lose what only they open'),
-  )
-    .addHelpText('after', example('culvert secret rotate'))
-    .action((options) => run(rotate(options, parts)));
+    'culvert secret rotate',
+  ).action((options) => run(rotate(options, parts)));
 }
 
 interface Rotated {
@@ -30,9 +29,7 @@ interface Rotated {
 /** `culvert secret rotate`; 1 where something stays that no known secret opens. */
 async function rotate(flags: AdminFlags & { forget?: boolean }, parts: CliParts): Promise<number> {
   const body = { forget: flags.forget === true };
-  const reply = (await withAdmin(flags, parts, (admin) =>
-    admin.request('POST', '/secret/rotate', { body }),
-  )) as Rotated;
+  const reply = (await adminCall(flags, parts, 'POST', '/secret/rotate', body)) as Rotated;
   const { source, resealed, left, earlier } = reply;
   if (listForm(flags) === 'json') printJson(reply);
   else {

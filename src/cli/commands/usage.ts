@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { type AdminClient, type AdminFlags, type AdminQuery, withAdmin } from '../admin-client.ts';
 import { pastInstant } from '../instant-option.ts';
-import { adminOptions, example, type Run } from '../options.ts';
+import { adminOptions, type Run } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson, writeOut } from '../print.ts';
 import { type Column, type Row, rowTable } from '../rows.ts';
@@ -20,9 +20,8 @@ export function declare(command: Command, run: Run, parts: CliParts): void {
       .option('--from <date>', 'a date or time, or how long ago such as 7d (default: 30d)')
       .option('--to <date>', 'a date or time, or how long ago (default: now)')
       .addOption(new Option('--csv', 'print CSV').conflicts('json')),
-  )
-    .addHelpText('after', example('culvert usage --account dev --group-by model --from 7d'))
-    .action((options) => run(usage(options, parts)));
+    'culvert usage --account dev --group-by model --from 7d',
+  ).action((options) => run(usage(options, parts)));
 }
 
 interface UsageFlags extends AdminFlags {
