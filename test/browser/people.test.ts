@@ -125,12 +125,14 @@ test('a plan says whom it would stop before it is saved, and what is wrong at it
     .waitFor();
   assert.equal(await hours.getAttribute('aria-invalid'), 'true');
   await hours.fill('30');
+  await page.getByRole('textbox', { name: 'Units in a week' }).fill('1,400');
+  await page.getByRole('textbox', { name: 'Budget, USD in 30 days' }).fill('22,5');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Saved.').waitFor();
   const { definition } = (await (await admin.fetch('/admin/v1/plans/team')).json()) as { definition: unknown };
   assert.deepEqual(definition, {
-    windows: { '5h': 30, week: 400 },
-    budget: { month: 25 },
+    windows: { '5h': 30, week: 1_400 },
+    budget: { month: 22.5 },
     rpm: 60,
     storage: 10 * 1024 ** 3,
     scope: 'account',

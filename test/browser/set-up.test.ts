@@ -127,6 +127,7 @@ test('a model is made, refused at the field that is wrong, answers, and is found
   await dialog.getByText("(did you mean 'length'?)").waitFor();
   await dialog.getByLabel('Checks of answers').fill('refusal, length');
   await dialog.getByLabel('Fewest characters').fill('5');
+  await dialog.getByLabel('Units per request').fill('1,000');
   await dialog.getByRole('button', { name: 'Add model' }).click();
   await dialog.waitFor({ state: 'detached' });
   const answer = await gateway.fetch('/v1/chat/completions', {
@@ -138,14 +139,14 @@ test('a model is made, refused at the field that is wrong, answers, and is found
   await page.getByLabel('Tier').fill('mine');
   const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
   const made = (await (await fetch(`${gateway.url}/admin/v1/models/smart`, { headers })).json()) as ModelReply;
-  const { prefer, quality } = made.definition as Record<string, unknown>;
-  assert.deepEqual([prefer, quality], ['cheapest', { checks: ['refusal', 'length'], min_chars: 5 }]);
+  const { prefer, quality, cost } = made.definition as Record<string, unknown>;
+  assert.deepEqual([prefer, quality, cost], ['cheapest', { checks: ['refusal', 'length'], min_chars: 5 }, 1_000]);
   const body = '{"tier": "theirs", "cost": 3}';
   const kept = await fetch(`${gateway.url}/admin/v1/models/smart`, { method: 'PATCH', headers, body });
   assert.equal(kept.status, 200);
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Somebody else has changed this.').waitFor();
-  assert.deepEqual(await changes(page), ['tier theirs mine', 'cost 3 unchanged']);
+  assert.deepEqual(await changes(page), ['cost 3 unchanged', 'tier theirs mine']);
   await assertAccessible(page);
   await shoot(page, 'model-changed-phone-dark');
   const box = await page.getByRole('table', { name: 'What was changed' }).boundingBox();

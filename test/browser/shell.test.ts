@@ -48,6 +48,18 @@ suite('around every page', { skip }, () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
+  test('what the arrow keys point at is in sight', async (t) => {
+    const page = await openPage(t, gateway, '/dashboard');
+    await settled(page);
+    await page.keyboard.press('Control+k');
+    const pointed = page.getByRole('option', { selected: true });
+    await pointed.waitFor();
+    await page.keyboard.press('ArrowUp');
+    assert.equal(await pointed.innerText(), 'Log out', 'the last one');
+    const [option, list] = [await pointed.boundingBox(), await page.getByRole('listbox').boundingBox()];
+    assert.ok(option!.y + option!.height <= list!.y + list!.height, 'it is not below the visible part');
+  });
+
   test('a request is found by its id from anywhere', async (t) => {
     const answer = await gateway.admin('/requests?limit=1');
     const [{ id }] = ((await answer.json()) as { data: [{ id: string }] }).data;

@@ -1,7 +1,8 @@
 import { ChevronsUpDown } from 'lucide-react';
 import { Popover } from 'radix-ui';
-import { type KeyboardEvent, type ReactNode, useId, useRef, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { classes } from './classes.ts';
+import { Finder } from './finder.tsx';
 
 export interface Choice {
   value: string;
@@ -24,9 +25,6 @@ interface ChooseProps {
   id?: string;
   disabled?: boolean;
 }
-
-/** More are found by typing. */
-const shownMax = 100;
 
 /** One of many, found by typing a part of its name. */
 export function Choose({ label, value, options, onValue, placeholder = 'Choose…', className, ...rest }: ChooseProps) {
@@ -59,97 +57,34 @@ export function Choose({ label, value, options, onValue, placeholder = 'Choose�
           className="z-50 w-[min(24rem,calc(100vw-1rem))] overflow-hidden rounded-lg border border-line-strong bg-raised"
         >
           <Finder
-            label={label}
-            value={value}
-            options={options}
-            onValue={(next) => {
+            label={`Find: ${label}`}
+            list={label}
+            placeholder="Find…"
+            size="control"
+            find={(text) => nearest(options, text.trim().toLowerCase())}
+            keyOf={(option) => option.value}
+            first={(option) => option.value === value}
+            onPick={(option) => {
               setOpen(false);
-              onValue(next);
+              onValue(option.value);
             }}
+            row={(option) => (
+              <>
+                <span
+                  className={classes(
+                    'min-w-0 flex-1 [overflow-wrap:anywhere]',
+                    option.value === value && 'font-medium',
+                  )}
+                >
+                  {option.label}
+                </span>
+                {option.hint !== undefined && <span className="shrink-0 text-muted text-xs">{option.hint}</span>}
+              </>
+            )}
           />
         </Popover.Content>
       </Popover.Portal>
     </Popover.Root>
-  );
-}
-
-function Finder({ label, value, options, onValue }: Pick<ChooseProps, 'label' | 'value' | 'options' | 'onValue'>) {
-  const [text, setText] = useState('');
-  const id = useId();
-  const list = useRef<HTMLDivElement>(null);
-  const asked = text.trim().toLowerCase();
-  const found = nearest(options, asked);
-  const shown = found.slice(0, shownMax);
-  const [at, setAt] = useState(() =>
-    Math.max(
-      0,
-      shown.findIndex((option) => option.value === value),
-    ),
-  );
-  const chosen = Math.min(at, shown.length - 1);
-  const onKeyDown = (event: KeyboardEvent) => {
-    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-    if (step !== 0 && shown.length > 0) {
-      const next = (chosen + step + shown.length) % shown.length;
-      setAt(next);
-      list.current?.children[next]?.scrollIntoView({ block: 'nearest' });
-    } else if (event.key === 'Enter' && shown[chosen] !== undefined) onValue(shown[chosen].value);
-    else return;
-    event.preventDefault();
-  };
-  return (
-    <>
-      <input
-        role="combobox"
-        aria-expanded
-        aria-controls={`${id}-list`}
-        aria-activedescendant={chosen >= 0 ? `${id}-${chosen}` : undefined}
-        aria-label={`Find: ${label}`}
-        placeholder="Find…"
-        spellCheck={false}
-        value={text}
-        onChange={(event) => {
-          setText(event.target.value);
-          setAt(0);
-        }}
-        onKeyDown={onKeyDown}
-        className="h-9 w-full border-line border-b bg-transparent px-3 text-base outline-none sm:text-sm"
-      />
-      {shown.length === 0 && <p className="px-3 py-4 text-center text-muted text-sm">Nothing matches.</p>}
-      <div
-        ref={list}
-        id={`${id}-list`}
-        role="listbox"
-        aria-label={label}
-        className="max-h-72 overflow-y-auto p-1 empty:hidden"
-      >
-        {shown.map((option, place) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the keys.
-          <div
-            key={option.value}
-            id={`${id}-${place}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={place === chosen}
-            onClick={() => onValue(option.value)}
-            onMouseMove={() => setAt(place)}
-            className="flex min-h-8 cursor-default items-center gap-2 rounded px-2 py-1 text-sm aria-selected:bg-hover"
-          >
-            <span
-              className={classes('min-w-0 flex-1 [overflow-wrap:anywhere]', option.value === value && 'font-medium')}
-            >
-              {option.label}
-            </span>
-            {option.hint !== undefined && <span className="shrink-0 text-muted text-xs">{option.hint}</span>}
-          </div>
-        ))}
-      </div>
-      {found.length > shown.length && (
-        <p className="border-line border-t px-3 py-1.5 text-muted text-xs">
-          {found.length - shown.length} more; type to find them.
-        </p>
-      )}
-    </>
   );
 }
 

@@ -12,6 +12,7 @@ import {
 import { ApiError } from '../api/request.ts';
 import { classes } from './classes.ts';
 import { ErrorNote } from './error-note.tsx';
+import { FieldFault } from './typed.ts';
 
 interface FormFacts {
   /** The server's message about a field, by `error.param`. */
@@ -33,7 +34,7 @@ interface FormProps {
 
 export function Form({ error, onSubmit, children, className, footer }: FormProps) {
   const [names, setNames] = useState<ReadonlySet<string>>(new Set());
-  const param = error instanceof ApiError ? error.param : null;
+  const param = error instanceof ApiError ? error.param : error instanceof FieldFault ? error.field : null;
   const home = param === null ? null : fieldOf(param, names);
   const facts = useMemo<FormFacts>(
     () => ({
@@ -100,24 +101,6 @@ export interface ControlProps {
   name: string;
   'aria-invalid': boolean;
   'aria-describedby': string | undefined;
-}
-
-type TextNames<Values> = { [Name in keyof Values]: Values[Name] extends string ? Name : never }[keyof Values];
-
-/** Props of the control of each text of `values` by its name; `change` takes what is typed. */
-export function textFields<Values extends object>(values: Values, change: (changes: Partial<Values>) => void) {
-  return (name: TextNames<Values>) => ({
-    value: values[name] as string,
-    onChange: ({ target }: { target: { value: string } }) =>
-      change({ [name]: target.value } as unknown as Partial<Values>),
-  });
-}
-
-/** A form's texts, props of the control of each, and what changes some. */
-export function useFields<Values extends Record<string, string>>(blank: Values) {
-  const [values, setValues] = useState(blank);
-  const change = (changes: Partial<Values>) => setValues((before) => ({ ...before, ...changes }));
-  return [values, textFields(values, change), change] as const;
 }
 
 export function Field({ name, label, hint, fault, className, children }: FieldProps) {

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type ChangeEvent, type ComponentProps, type FocusEvent, type KeyboardEvent, useId, useState } from 'react';
 import type { Listed } from '../api/pages.ts';
 import { get } from '../api/request.ts';
-import { Input } from './controls.tsx';
+import { Input, Select } from './controls.tsx';
 
 /** Names offered; beyond them one types on. */
 const offeredMax = 500;
@@ -69,4 +69,28 @@ export function FilterInput({ label, value = '', onValue, inputMode, from, field
   // The typed text is the input's own until it is taken; a new value from the URL makes a new input.
   if (from === undefined || field === undefined) return <Input key={value} spellCheck={false} {...props} />;
   return <SuggestInput key={value} from={from} field={field} {...props} />;
+}
+
+interface FilterSelectProps {
+  label: string;
+  value: string | undefined;
+  onValue: (value: string) => void;
+  options: readonly string[];
+}
+
+/** One of few that filters. */
+export function FilterSelect({ label, value = '', onValue, options }: FilterSelectProps) {
+  return (
+    <Select
+      aria-label={label}
+      value={value}
+      className="w-[calc(50%-4px)] sm:w-auto"
+      onChange={({ target }) => onValue(target.value)}
+    >
+      <option value="">Any {label.toLowerCase()}</option>
+      {options.map((option) => (
+        <option key={option}>{option}</option>
+      ))}
+    </Select>
+  );
 }

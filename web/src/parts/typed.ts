@@ -11,6 +11,23 @@ export function numberOrText(text: string): number | string {
   return typed === '' || !Number.isFinite(value) ? typed : value;
 }
 
+/** Something that was typed cannot be sent. */
+export class FieldFault extends Error {
+  readonly field: string;
+  constructor(field: string, message: string) {
+    super(message);
+    this.field = field;
+  }
+}
+
+/** A number that was typed; undefined where nothing was. Throws a FieldFault. */
+export function numberOf(text: string, field: string): number | undefined {
+  if (text.trim() === '') return undefined;
+  const value = numberOrText(text);
+  if (typeof value === 'string') throw new FieldFault(field, 'Expected a number.');
+  return value;
+}
+
 /** What is typed on lines of their own, or between commas. */
 export function listIn(text: string, by: '\n' | ','): string[] {
   const parts = text.split(by).map((part) => part.trim());

@@ -1,7 +1,8 @@
 import { CornerDownLeft, FileSearch, LogOut } from 'lucide-react';
 import { Dialog as Radix } from 'radix-ui';
-import { type KeyboardEvent, type ReactNode, useId, useState } from 'react';
+import type { ReactNode } from 'react';
 import { type Session, useLogOut } from '../api/session.ts';
+import { Finder } from '../parts/finder.tsx';
 import { setTheme } from '../parts/theme.ts';
 import { themes } from './account-menu.tsx';
 import type { Place } from './navigation.ts';
@@ -34,17 +35,14 @@ export function Palette({ open, onClose, ...rest }: PaletteProps) {
           className="-translate-x-1/2 fixed top-[12dvh] left-1/2 z-50 w-[calc(100%-2rem)] max-w-lg overflow-hidden rounded-xl border border-line-strong bg-raised outline-none"
         >
           <Radix.Title className="sr-only">Search</Radix.Title>
-          <Finder onClose={onClose} {...rest} />
+          <Commands onClose={onClose} {...rest} />
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>
   );
 }
 
-function Finder({ onClose, places, session, go }: Omit<PaletteProps, 'open'>) {
-  const [text, setText] = useState('');
-  const [at, setAt] = useState(0);
-  const id = useId();
+function Commands({ onClose, places, session, go }: Omit<PaletteProps, 'open'>) {
   const logOut = useLogOut();
   const commands: Command[] = [
     ...places.map(({ title, icon: Icon, key, to }) => ({ title, icon: <Icon />, keys: ['g', key], run: () => go(to) })),
@@ -55,64 +53,26 @@ function Finder({ onClose, places, session, go }: Omit<PaletteProps, 'open'>) {
     })),
     { title: 'Log out', icon: <LogOut />, run: () => void logOut() },
   ];
-  const found = [...requestOf(text, session, go), ...commands.filter(({ title }) => matches(title, text))];
-  const chosen = Math.min(at, found.length - 1);
-  const run = (command: Command | undefined) => {
-    if (command === undefined) return;
-    onClose();
-    command.run();
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-    if (step !== 0) setAt((chosen + step + found.length) % Math.max(1, found.length));
-    else if (event.key === 'Enter') run(found[chosen]);
-    else return;
-    event.preventDefault();
-  };
   return (
-    <>
-      <input
-        role="combobox"
-        aria-expanded
-        aria-controls={`${id}-list`}
-        aria-activedescendant={chosen >= 0 ? `${id}-${chosen}` : undefined}
-        aria-label="Search pages, requests and actions"
-        placeholder="Go to a page, find a request by its id…"
-        spellCheck={false}
-        value={text}
-        onChange={(event) => {
-          setText(event.target.value);
-          setAt(0);
-        }}
-        onKeyDown={onKeyDown}
-        className="h-12 w-full border-line border-b bg-transparent px-4 text-base outline-none"
-      />
-      {found.length === 0 && <p className="px-4 py-6 text-center text-muted">Nothing matches.</p>}
-      <div
-        id={`${id}-list`}
-        role="listbox"
-        aria-label="Found"
-        className="max-h-[50dvh] overflow-y-auto p-1 empty:hidden"
-      >
-        {found.map((command, place) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the keys.
-          <div
-            key={command.title}
-            id={`${id}-${place}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={place === chosen}
-            onClick={() => run(command)}
-            onMouseMove={() => setAt(place)}
-            className="flex h-9 items-center gap-2.5 rounded-md px-3 text-sm aria-selected:bg-hover [&>svg]:size-4 [&>svg]:text-muted"
-          >
-            {command.icon}
-            <span className="min-w-0 flex-1 truncate">{command.title}</span>
-            {place === chosen ? <CornerDownLeft aria-hidden /> : command.keys?.map((key) => <Kbd key={key}>{key}</Kbd>)}
-          </div>
-        ))}
-      </div>
-    </>
+    <Finder
+      label="Search pages, requests and actions"
+      list="Found"
+      placeholder="Go to a page, find a request by its id…"
+      size="dialog"
+      find={(text) => [...requestOf(text, session, go), ...commands.filter(({ title }) => matches(title, text))]}
+      keyOf={({ title }) => title}
+      onPick={({ run }) => {
+        onClose();
+        run();
+      }}
+      row={({ icon, title, keys }, chosen) => (
+        <>
+          {icon}
+          <span className="min-w-0 flex-1 truncate">{title}</span>
+          {chosen ? <CornerDownLeft aria-hidden /> : keys?.map((key) => <Kbd key={key}>{key}</Kbd>)}
+        </>
+      )}
+    />
   );
 }
 

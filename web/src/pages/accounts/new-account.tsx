@@ -5,7 +5,8 @@ import { accounts } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
-import { Field, Form, useFields } from '../../parts/form.tsx';
+import { useFields } from '../../parts/fields.ts';
+import { Field, Form } from '../../parts/form.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { PlanSelect } from './plan-select.tsx';
 

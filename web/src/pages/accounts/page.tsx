@@ -6,13 +6,13 @@ import { accounts } from '../../api/entries.ts';
 import { usePages } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';
 import { useAdding } from '../../parts/add-dialog.tsx';
-import { SearchInput, Select } from '../../parts/controls.tsx';
+import { SearchInput } from '../../parts/controls.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Count, Money } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { Page } from '../../parts/page.tsx';
 import { Status } from '../../parts/status.tsx';
-import { FilterInput } from '../../parts/suggest-input.tsx';
+import { FilterInput, FilterSelect } from '../../parts/suggest-input.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { NewAccount } from './new-account.tsx';
 
@@ -91,16 +91,12 @@ export default function AccountsPage() {
             from="/admin/v1/plans"
             field="name"
           />
-          <Select
-            aria-label="Status"
-            className="w-[calc(50%-4px)] sm:w-36"
-            value={status ?? ''}
-            onChange={(event) => setFilters({ status: event.target.value })}
-          >
-            <option value="">Any status</option>
-            <option value="active">active</option>
-            <option value="suspended">suspended</option>
-          </Select>
+          <FilterSelect
+            label="Status"
+            value={status}
+            onValue={(value) => setFilters({ status: value })}
+            options={['active', 'suspended']}
+          />
         </>
       }
     >

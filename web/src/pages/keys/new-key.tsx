@@ -7,8 +7,10 @@ import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
+import { useFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
 import { SuggestInput } from '../../parts/suggest-input.tsx';
+import { listIn, numberOrText } from '../../parts/typed.ts';
 import { Secret } from './secret.tsx';
 
 const empty = { account: '', name: '', expires: '', models: '', ips: '', rpm: '', hours: '', usd: '' };
@@ -28,14 +30,12 @@ export function NewKeyButton({ account }: { account?: string }) {
 }
 
 function NewKey({ account, onClose }: { account?: string; onClose: () => void }) {
-  const [typed, setTyped] = useState({ ...empty, account: account ?? '' });
+  const [typed, field] = useFields({ ...empty, account: account ?? '' });
   const client = useQueryClient();
   const make = useMutation({
     mutationFn: () => call<KeyReply & { key: string }>('POST', '/admin/v1/keys', { body: bodyOf(typed) }),
     onSuccess: () => client.invalidateQueries({ queryKey: ['/admin/v1/keys'] }),
   });
-  const set = (name: keyof typeof empty) => (event: { target: { value: string } }) =>
-    setTyped({ ...typed, [name]: event.target.value });
   if (make.data !== undefined) {
     return (
       <Dialog open onClose={() => {}} title={`Key ${make.data.name} of ${make.data.account}`}>
@@ -64,23 +64,15 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
       >
         {account === undefined && (
           <Field name="account" label="Account" hint="The account that pays.">
-            {(control) => (
-              <SuggestInput
-                {...control}
-                from="/admin/v1/accounts"
-                field="id"
-                value={typed.account}
-                onChange={set('account')}
-              />
-            )}
+            {(control) => <SuggestInput {...control} from="/admin/v1/accounts" field="id" {...field('account')} />}
           </Field>
         )}
         <Field name="name" label="Name" hint="Where the key is used: laptop, production, the name of a colleague.">
-          {(control) => <Input {...control} value={typed.name} onChange={set('name')} />}
+          {(control) => <Input {...control} {...field('name')} />}
         </Field>
         <Field name="expires" label="Expires">
           {(control) => (
-            <Select {...control} value={typed.expires} onChange={set('expires')}>
+            <Select {...control} {...field('expires')}>
               <option value="">never</option>
               <option value="7d">in 7 days</option>
               <option value="30d">in 30 days</option>
@@ -97,20 +89,20 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
               label="Models"
               hint="One per line. * matches any characters. Leave it empty for all models of the plan."
             >
-              {(control) => <TextArea {...control} rows={2} value={typed.models} onChange={set('models')} />}
+              {(control) => <TextArea {...control} rows={2} {...field('models')} />}
             </Field>
             <Field name="ips" label="Allowed IPs" hint="One address or network per line. Leave it empty to allow all.">
-              {(control) => <TextArea {...control} rows={2} value={typed.ips} onChange={set('ips')} />}
+              {(control) => <TextArea {...control} rows={2} {...field('ips')} />}
             </Field>
             <div className="grid grid-cols-3 gap-3">
               <Field name="limits.rpm" label="Requests per minute">
-                {(control) => <Input {...control} inputMode="numeric" value={typed.rpm} onChange={set('rpm')} />}
+                {(control) => <Input {...control} inputMode="numeric" {...field('rpm')} />}
               </Field>
               <Field name="limits.windows.5h" label="Units in 5 hours">
-                {(control) => <Input {...control} inputMode="numeric" value={typed.hours} onChange={set('hours')} />}
+                {(control) => <Input {...control} inputMode="numeric" {...field('hours')} />}
               </Field>
               <Field name="limits.budget.month" label="USD in 30 days">
-                {(control) => <Input {...control} inputMode="decimal" value={typed.usd} onChange={set('usd')} />}
+                {(control) => <Input {...control} inputMode="decimal" {...field('usd')} />}
               </Field>
             </div>
           </div>
@@ -122,28 +114,16 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
 
 function bodyOf({ account, name, expires, models, ips, rpm, hours, usd }: typeof empty) {
   const limits = {
-    ...(rpm !== '' && { rpm: amountOf(rpm) }),
-    ...(hours !== '' && { windows: { '5h': amountOf(hours) } }),
-    ...(usd !== '' && { budget: { month: amountOf(usd) } }),
+    ...(rpm !== '' && { rpm: numberOrText(rpm) }),
+    ...(hours !== '' && { windows: { '5h': numberOrText(hours) } }),
+    ...(usd !== '' && { budget: { month: numberOrText(usd) } }),
   };
   return {
     account,
     name,
     ...(expires !== '' && { expires }),
-    ...(models.trim() !== '' && { models: linesOf(models) }),
-    ...(ips.trim() !== '' && { ips: linesOf(ips) }),
+    ...(models.trim() !== '' && { models: listIn(models, '\n') }),
+    ...(ips.trim() !== '' && { ips: listIn(ips, '\n') }),
     ...(Object.keys(limits).length > 0 && { limits }),
   };
-}
-
-/** Text that is not a number goes out as typed: the server says what it wants. */
-function amountOf(text: string): number | string {
-  return text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text);
-}
-
-function linesOf(text: string): string[] {
-  return text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
 }

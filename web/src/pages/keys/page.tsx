@@ -1,7 +1,7 @@
-import { SearchInput, Select } from '../../parts/controls.tsx';
+import { SearchInput } from '../../parts/controls.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { Page } from '../../parts/page.tsx';
-import { FilterInput } from '../../parts/suggest-input.tsx';
+import { FilterInput, FilterSelect } from '../../parts/suggest-input.tsx';
 import { KeysTable } from './keys-table.tsx';
 import { NewKeyButton } from './new-key.tsx';
 
@@ -28,17 +28,12 @@ export default function KeysPage() {
             from="/admin/v1/accounts"
             field="id"
           />
-          <Select
-            aria-label="Status"
-            className="w-[calc(50%-4px)] sm:w-36"
-            value={status ?? ''}
-            onChange={(event) => setFilters({ status: event.target.value })}
-          >
-            <option value="">Any status</option>
-            {statuses.map((one) => (
-              <option key={one}>{one}</option>
-            ))}
-          </Select>
+          <FilterSelect
+            label="Status"
+            value={status}
+            onValue={(value) => setFilters({ status: value })}
+            options={statuses}
+          />
         </>
       }
     >

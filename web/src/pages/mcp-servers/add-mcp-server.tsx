@@ -5,7 +5,8 @@ import { mcpServers } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
-import { Field, Form, useFields } from '../../parts/form.tsx';
+import { useFields } from '../../parts/fields.ts';
+import { Field, Form } from '../../parts/form.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { listIn } from '../../parts/typed.ts';
 

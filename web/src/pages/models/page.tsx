@@ -6,7 +6,7 @@ import { models } from '../../api/entries.ts';
 import { type Listed, usePages } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';
 import { useAdding } from '../../parts/add-dialog.tsx';
-import { SearchInput, Select } from '../../parts/controls.tsx';
+import { SearchInput } from '../../parts/controls.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { None } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
@@ -14,6 +14,7 @@ import { usd } from '../../parts/format.ts';
 import { Source } from '../../parts/kept-entry.tsx';
 import { Page } from '../../parts/page.tsx';
 import { healthTones, Status } from '../../parts/status.tsx';
+import { FilterSelect } from '../../parts/suggest-input.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { modelTypes } from './model-draft.ts';
 import { ModelForm } from './model-form.tsx';
@@ -65,17 +66,12 @@ export default function ModelsPage() {
       bar={
         <>
           <SearchInput label="Model or target" value={text ?? ''} onValue={onText} className="w-full sm:w-64" />
-          <Select
-            aria-label="Type"
-            value={type ?? ''}
-            className="w-auto flex-1 sm:flex-none"
-            onChange={({ target }) => setFilters({ type: target.value })}
-          >
-            <option value="">Any type</option>
-            {modelTypes.map((each) => (
-              <option key={each}>{each}</option>
-            ))}
-          </Select>
+          <FilterSelect
+            label="Type"
+            value={type}
+            onValue={(value) => setFilters({ type: value })}
+            options={modelTypes}
+          />
           <ProviderFilter value={provider} onValue={(value) => setFilters({ provider: value })} />
         </>
       }
@@ -109,17 +105,6 @@ function ProviderFilter({ value, onValue }: { value: string | undefined; onValue
     staleTime: 60_000,
   });
   const names = (data?.data ?? []).filter(({ serves }) => serves === 'models').map(({ name }) => name);
-  return (
-    <Select
-      aria-label="Provider"
-      value={value ?? ''}
-      className="w-auto flex-1 sm:flex-none"
-      onChange={({ target }) => onValue(target.value)}
-    >
-      <option value="">Any provider</option>
-      {[...new Set(value === undefined ? names : [...names, value])].map((name) => (
-        <option key={name}>{name}</option>
-      ))}
-    </Select>
-  );
+  const options = [...new Set(value === undefined ? names : [...names, value])];
+  return <FilterSelect label="Provider" value={value} onValue={onValue} options={options} />;
 }

@@ -6,14 +6,16 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Note } from '../../parts/error-note.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { useKept } from '../../parts/kept.ts';
+import { FieldFault } from '../../parts/typed.ts';
 import { CodeDialog } from './code-dialog.tsx';
 import { Composer } from './composer.tsx';
-import { FieldFault, noSettings, type Picture, type Settings, type UserTurn } from './conversation.ts';
+import { noSettings, type Picture, type Settings, type UserTurn } from './conversation.ts';
 import { conversationCall } from './conversation-call.ts';
 import { formatOf } from './formats/formats.ts';
 import { LaneColumn } from './lane.tsx';
 import { modelChoices } from './model-choices.tsx';
 import { SettingsPanel } from './settings-panel.tsx';
+import { useStopKey } from './use-call.ts';
 import { type Lanes, lanesMax, useLanes } from './use-lanes.ts';
 
 /** Conversations with one model, or the same with several side by side. */
@@ -168,17 +170,6 @@ function useAskedModel({ restart }: Lanes, model: string | undefined, taken: () 
     restart(model);
     taken();
   }, [model]);
-}
-
-function useStopKey(running: boolean, stop: () => void): void {
-  useEffect(() => {
-    if (!running) return;
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key === 'Escape') stop();
-    };
-    document.addEventListener('keydown', onKey);
-    return () => document.removeEventListener('keydown', onKey);
-  }, [running, stop]);
 }
 
 /** How far from the end somebody may be who still reads there. */

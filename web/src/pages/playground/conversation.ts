@@ -1,5 +1,7 @@
 // A conversation as the page knows it, whichever format it is sent in.
 
+import { FieldFault } from '../../parts/typed.ts';
+
 export interface Picture {
   name: string;
   /** `data:image/png;base64,…` */
@@ -187,29 +189,12 @@ export function moreOf(text: string): Json {
   return more as Json;
 }
 
-/** Something that was typed cannot be sent. */
-export class FieldFault extends Error {
-  readonly field: string;
-  constructor(field: string, message: string) {
-    super(message);
-    this.field = field;
-  }
-}
-
 function jsonOf(text: string, field: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
     throw new FieldFault(field, `This is not valid JSON: ${(error as Error).message}`);
   }
-}
-
-/** A number that was typed; undefined where nothing was. */
-export function numberOf(text: string, field: string): number | undefined {
-  if (text.trim() === '') return undefined;
-  const value = Number(text);
-  if (!Number.isFinite(value)) throw new FieldFault(field, 'Expected a number.');
-  return value;
 }
 
 /** Without undefined members. */

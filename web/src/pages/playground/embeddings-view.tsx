@@ -1,11 +1,11 @@
 import { useState } from 'react';
 import type { Caller, Model } from '../../api/caller.ts';
-import { Choose } from '../../parts/choose.tsx';
 import { Input, TextArea } from '../../parts/controls.tsx';
 import { Field } from '../../parts/form.tsx';
 import { useKept } from '../../parts/kept.ts';
-import { FieldFault, type Json, numberOf } from './conversation.ts';
-import { modelChoices } from './model-choices.tsx';
+import { numberOf } from '../../parts/typed.ts';
+import type { Json } from './conversation.ts';
+import { ModelField, modelOf } from './model-field.tsx';
 import { Similarities } from './similarities.tsx';
 import { Trial } from './trial.tsx';
 import { useCall } from './use-call.ts';
@@ -26,10 +26,9 @@ interface Embedded {
 /** Texts, one a line, and how alike they are. */
 export function EmbeddingsView({ caller, models }: { caller: Caller; models: readonly Model[] }) {
   const [kept, setModel] = useKept('playground.embeddings.model', '', 'browser');
-  const model = models.some(({ id }) => id === kept) ? kept : models[0]!.id;
+  const model = modelOf(models, kept);
   const [text, setText] = useKept('playground.embeddings.texts', examples);
   const [dimensions, setDimensions] = useState('');
-  const [fault, setFault] = useState<string | null>(null);
   const texts = text.split('\n').filter((line) => line.trim() !== '');
   const call = useCall<Embedded>(caller, async (response) => {
     const { data } = (await response.json()) as { data: { index: number; embedding: number[] }[] };
@@ -39,22 +38,13 @@ export function EmbeddingsView({ caller, models }: { caller: Caller; models: rea
     const size = numberOf(dimensions, 'dimensions');
     return { model, input: texts, ...(size !== undefined && { dimensions: size }) };
   };
-  const run = () => {
-    try {
-      setFault(null);
-      call.run('/v1/embeddings', body());
-    } catch (error) {
-      if (!(error instanceof FieldFault)) throw error;
-      setFault(error.message);
-    }
-  };
   return (
     <Trial
       caller={caller}
       call={call}
       action="Compare"
       disabled={texts.length === 0 || texts.length > textsMax}
-      onRun={run}
+      onRun={() => call.run('/v1/embeddings', body)}
       shown={() => ({
         path: '/v1/embeddings',
         body: body(),
@@ -68,18 +58,7 @@ export function EmbeddingsView({ caller, models }: { caller: Caller; models: rea
       hint="The similarity of the texts appears here."
       result={call.answer === null ? null : <Similarities {...call.answer} />}
     >
-      <Field name="model" label="Model">
-        {(control) => (
-          <Choose
-            id={control.id}
-            label="Model"
-            value={model}
-            options={modelChoices(models)}
-            onValue={setModel}
-            className="w-full"
-          />
-        )}
-      </Field>
+      <ModelField models={models} value={model} onValue={setModel} />
       <Field
         name="input"
         label="Texts"
@@ -96,7 +75,7 @@ export function EmbeddingsView({ caller, models }: { caller: Caller; models: rea
           />
         )}
       </Field>
-      <Field name="dimensions" label="Dimensions" hint="For models whose vectors can be shortened." fault={fault}>
+      <Field name="dimensions" label="Dimensions" hint="For models whose vectors can be shortened.">
         {(control) => (
           <Input
             {...control}

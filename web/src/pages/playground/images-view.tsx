@@ -1,13 +1,11 @@
 import { Download } from 'lucide-react';
-import { useState } from 'react';
 import type { Caller, Model } from '../../api/caller.ts';
 import { buttonClass } from '../../parts/button.tsx';
-import { Choose } from '../../parts/choose.tsx';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
+import { useKeptFields } from '../../parts/fields.ts';
 import { Field } from '../../parts/form.tsx';
-import { useKept } from '../../parts/kept.ts';
-import { FieldFault, numberOf } from './conversation.ts';
-import { modelChoices } from './model-choices.tsx';
+import { numberOf } from '../../parts/typed.ts';
+import { ModelField, modelOf } from './model-field.tsx';
 import { Trial } from './trial.tsx';
 import { useCall } from './use-call.ts';
 
@@ -20,13 +18,12 @@ interface Drawn {
 
 /** A sentence, drawn. */
 export function ImagesView({ caller, models }: { caller: Caller; models: readonly Model[] }) {
-  const [kept, setKept] = useKept(
+  const [kept, field, change] = useKeptFields(
     'playground.images',
     { model: '', prompt: 'A lighthouse at dusk, seen from the sea.', size: 'auto', n: '1', quality: '' },
     'browser',
   );
-  const [fault, setFault] = useState<string | null>(null);
-  const model = models.some(({ id }) => id === kept.model) ? kept.model : models[0]!.id;
+  const model = modelOf(models, kept.model);
   const call = useCall<Drawn>(caller, async (response) => {
     const { data } = (await response.json()) as { data: Drawn['pictures'] };
     return { prompt: kept.prompt, pictures: data };
@@ -39,24 +36,13 @@ export function ImagesView({ caller, models }: { caller: Caller; models: readonl
     ...(kept.quality !== '' && { quality: kept.quality }),
     response_format: 'b64_json',
   });
-  const run = () => {
-    try {
-      setFault(null);
-      call.run('/v1/images/generations', body());
-    } catch (error) {
-      if (!(error instanceof FieldFault)) throw error;
-      setFault(error.message);
-    }
-  };
-  const set = (name: keyof typeof kept) => (event: { target: { value: string } }) =>
-    setKept({ ...kept, [name]: event.target.value });
   return (
     <Trial
       caller={caller}
       call={call}
       action="Generate"
       disabled={kept.prompt.trim() === ''}
-      onRun={run}
+      onRun={() => call.run('/v1/images/generations', body)}
       shown={() => ({
         path: '/v1/images/generations',
         body: body(),
@@ -70,33 +56,21 @@ export function ImagesView({ caller, models }: { caller: Caller; models: readonl
       hint="The images appear here."
       result={call.answer === null ? null : <Pictures {...call.answer} />}
     >
-      <Field name="model" label="Model">
-        {(control) => (
-          <Choose
-            id={control.id}
-            label="Model"
-            value={model}
-            options={modelChoices(models)}
-            onValue={(next) => setKept({ ...kept, model: next })}
-            className="w-full"
-          />
-        )}
-      </Field>
+      <ModelField models={models} value={model} onValue={(next) => change({ model: next })} />
       <Field name="prompt" label="Prompt">
         {(control) => (
           <TextArea
             {...control}
             rows={5}
             className="w-full field-sizing-content max-h-96 min-h-28"
-            value={kept.prompt}
-            onChange={set('prompt')}
+            {...field('prompt')}
           />
         )}
       </Field>
       <div className="grid grid-cols-3 gap-3">
         <Field name="size" label="Size">
           {(control) => (
-            <Select {...control} value={kept.size} onChange={set('size')}>
+            <Select {...control} {...field('size')}>
               {sizes.map((size) => (
                 <option key={size}>{size}</option>
               ))}
@@ -105,7 +79,7 @@ export function ImagesView({ caller, models }: { caller: Caller; models: readonl
         </Field>
         <Field name="quality" label="Quality">
           {(control) => (
-            <Select {...control} value={kept.quality} onChange={set('quality')}>
+            <Select {...control} {...field('quality')}>
               <option value="">default</option>
               {['low', 'medium', 'high'].map((quality) => (
                 <option key={quality}>{quality}</option>
@@ -113,8 +87,8 @@ export function ImagesView({ caller, models }: { caller: Caller; models: readonl
             </Select>
           )}
         </Field>
-        <Field name="n" label="Number" fault={fault}>
-          {(control) => <Input {...control} inputMode="numeric" value={kept.n} onChange={set('n')} />}
+        <Field name="n" label="Number">
+          {(control) => <Input {...control} inputMode="numeric" {...field('n')} />}
         </Field>
       </div>
     </Trial>

@@ -1,7 +1,9 @@
 import type { ReactNode } from 'react';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
+import { textFields } from '../../parts/fields.ts';
 import { Field } from '../../parts/form.tsx';
-import type { FieldFault, Settings } from './conversation.ts';
+import type { FieldFault } from '../../parts/typed.ts';
+import type { Settings } from './conversation.ts';
 import { formatOf, formats } from './formats/formats.ts';
 
 interface SettingsPanelProps {
@@ -27,8 +29,7 @@ export const exampleTools = `[
 
 /** Settings of every turn of a conversation. */
 export function SettingsPanel({ format, onFormat, settings, onSettings, fault }: SettingsPanelProps) {
-  const set = (name: keyof Settings) => (event: { target: { value: string } }) =>
-    onSettings({ ...settings, [name]: event.target.value });
+  const field = textFields(settings, (changes) => onSettings({ ...settings, ...changes }));
   const faultOf = (name: string) => (fault?.field === name ? fault.message : null);
   const numeric = { inputMode: 'decimal', placeholder: 'default' } as const;
   return (
@@ -40,21 +41,20 @@ export function SettingsPanel({ format, onFormat, settings, onSettings, fault }:
             rows={3}
             placeholder="Instructions for the model"
             className="w-full field-sizing-content max-h-60 min-h-20"
-            value={settings.system}
-            onChange={set('system')}
+            {...field('system')}
           />
         )}
       </Field>
       <div className="grid grid-cols-2 gap-3">
         <Field name="temperature" label="Temperature" fault={faultOf('temperature')}>
-          {(control) => <Input {...control} {...numeric} value={settings.temperature} onChange={set('temperature')} />}
+          {(control) => <Input {...control} {...numeric} {...field('temperature')} />}
         </Field>
         <Field name="max_tokens" label="Max tokens" fault={faultOf('max_tokens')}>
-          {(control) => <Input {...control} {...numeric} value={settings.maxTokens} onChange={set('maxTokens')} />}
+          {(control) => <Input {...control} {...numeric} {...field('maxTokens')} />}
         </Field>
         <Field name="reasoning" label="Reasoning">
           {(control) => (
-            <Select {...control} value={settings.reasoning} onChange={set('reasoning')}>
+            <Select {...control} {...field('reasoning')}>
               <option value="">default</option>
               <option value="low">low</option>
               <option value="medium">medium</option>
@@ -63,7 +63,7 @@ export function SettingsPanel({ format, onFormat, settings, onSettings, fault }:
           )}
         </Field>
         <Field name="top_p" label="Top p" fault={faultOf('top_p')}>
-          {(control) => <Input {...control} {...numeric} value={settings.topP} onChange={set('topP')} />}
+          {(control) => <Input {...control} {...numeric} {...field('topP')} />}
         </Field>
       </div>
       <Field name="format" label="Format" hint={formatOf(format).path}>
@@ -90,8 +90,7 @@ export function SettingsPanel({ format, onFormat, settings, onSettings, fault }:
               rows={4}
               spellCheck={false}
               className="w-full field-sizing-content max-h-80 font-mono text-xs"
-              value={settings.tools}
-              onChange={set('tools')}
+              {...field('tools')}
             />
           )}
         </Field>
@@ -110,7 +109,7 @@ export function SettingsPanel({ format, onFormat, settings, onSettings, fault }:
         open={settings.stop !== '' || settings.more !== '' || fault?.field === 'more'}
       >
         <Field name="stop" label="Stop sequences" hint="One per line.">
-          {(control) => <TextArea {...control} rows={2} value={settings.stop} onChange={set('stop')} />}
+          {(control) => <TextArea {...control} rows={2} {...field('stop')} />}
         </Field>
         <Field
           name="more"
@@ -124,8 +123,7 @@ export function SettingsPanel({ format, onFormat, settings, onSettings, fault }:
               rows={2}
               spellCheck={false}
               className="w-full field-sizing-content max-h-60 font-mono text-xs"
-              value={settings.more}
-              onChange={set('more')}
+              {...field('more')}
             />
           )}
         </Field>

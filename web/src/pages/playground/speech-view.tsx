@@ -1,17 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
-import { useEffect, useState } from 'react';
+import { useEffect } from 'react';
 import type { Caller, Model } from '../../api/caller.ts';
 import { get } from '../../api/request.ts';
 import { buttonClass } from '../../parts/button.tsx';
 import { Choose } from '../../parts/choose.tsx';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
+import { useKeptFields } from '../../parts/fields.ts';
 import { Field } from '../../parts/form.tsx';
 import { bytes } from '../../parts/format.ts';
-import { useKept } from '../../parts/kept.ts';
 import { Section } from '../../parts/page.tsx';
-import { FieldFault, numberOf } from './conversation.ts';
-import { modelChoices } from './model-choices.tsx';
+import { numberOf } from '../../parts/typed.ts';
+import { ModelField, modelOf } from './model-field.tsx';
 import { Trial } from './trial.tsx';
 import { useCall } from './use-call.ts';
 
@@ -25,13 +25,12 @@ interface Sound {
 
 /** A text, said by a voice. */
 export function SpeechView({ caller, models }: { caller: Caller; models: readonly Model[] }) {
-  const [kept, setKept] = useKept(
+  const [kept, field, change] = useKeptFields(
     'playground.speech',
     { model: '', voice: 'alloy', text: 'Hello from Culvert.', format: 'mp3', speed: '', instructions: '' },
     'browser',
   );
-  const [fault, setFault] = useState<string | null>(null);
-  const model = models.some(({ id }) => id === kept.model) ? kept.model : models[0]!.id;
+  const model = modelOf(models, kept.model);
   const voices = useVoices(caller, model);
   const call = useCall<Sound>(caller, async (response) => {
     const sound = await response.blob();
@@ -50,24 +49,13 @@ export function SpeechView({ caller, models }: { caller: Caller; models: readonl
       ...(kept.instructions !== '' && { instructions: kept.instructions }),
     };
   };
-  const run = () => {
-    try {
-      setFault(null);
-      call.run('/v1/audio/speech', body());
-    } catch (error) {
-      if (!(error instanceof FieldFault)) throw error;
-      setFault(error.message);
-    }
-  };
-  const set = (name: keyof typeof kept) => (event: { target: { value: string } }) =>
-    setKept({ ...kept, [name]: event.target.value });
   return (
     <Trial
       caller={caller}
       call={call}
       action="Speak"
       disabled={kept.text.trim() === ''}
-      onRun={run}
+      onRun={() => call.run('/v1/audio/speech', body)}
       shown={() => ({
         path: '/v1/audio/speech',
         body: body(),
@@ -95,18 +83,7 @@ export function SpeechView({ caller, models }: { caller: Caller; models: readonl
         )
       }
     >
-      <Field name="model" label="Model">
-        {(control) => (
-          <Choose
-            id={control.id}
-            label="Model"
-            value={model}
-            options={modelChoices(models)}
-            onValue={(next) => setKept({ ...kept, model: next })}
-            className="w-full"
-          />
-        )}
-      </Field>
+      <ModelField models={models} value={model} onValue={(next) => change({ model: next })} />
       <Field name="voice" label="Voice">
         {(control) => (
           <Choose
@@ -114,7 +91,7 @@ export function SpeechView({ caller, models }: { caller: Caller; models: readonl
             label="Voice"
             value={kept.voice}
             options={voices.map((id) => ({ value: id, label: id }))}
-            onValue={(next) => setKept({ ...kept, voice: next })}
+            onValue={(next) => change({ voice: next })}
             className="w-full"
           />
         )}
@@ -125,29 +102,26 @@ export function SpeechView({ caller, models }: { caller: Caller; models: readonl
             {...control}
             rows={5}
             className="w-full field-sizing-content max-h-96 min-h-28"
-            value={kept.text}
-            onChange={set('text')}
+            {...field('text')}
           />
         )}
       </Field>
       <div className="grid grid-cols-2 gap-3">
         <Field name="response_format" label="Format">
           {(control) => (
-            <Select {...control} value={kept.format} onChange={set('format')}>
+            <Select {...control} {...field('format')}>
               {fileFormats.map((format) => (
                 <option key={format}>{format}</option>
               ))}
             </Select>
           )}
         </Field>
-        <Field name="speed" label="Speed" fault={fault}>
-          {(control) => (
-            <Input {...control} inputMode="decimal" placeholder="1" value={kept.speed} onChange={set('speed')} />
-          )}
+        <Field name="speed" label="Speed">
+          {(control) => <Input {...control} inputMode="decimal" placeholder="1" {...field('speed')} />}
         </Field>
       </div>
       <Field name="instructions" label="Instructions" hint="How to say it. Not every model supports this.">
-        {(control) => <Input {...control} value={kept.instructions} onChange={set('instructions')} />}
+        {(control) => <Input {...control} {...field('instructions')} />}
       </Field>
     </Trial>
   );

@@ -2,15 +2,14 @@ import { Mic, Square, Upload } from 'lucide-react';
 import { useRef, useState } from 'react';
 import type { Caller, Model } from '../../api/caller.ts';
 import { Button } from '../../parts/button.tsx';
-import { Choose } from '../../parts/choose.tsx';
 import { Code, Copy } from '../../parts/code.tsx';
 import { Input, Select } from '../../parts/controls.tsx';
+import { useKeptFields } from '../../parts/fields.ts';
 import { Field } from '../../parts/form.tsx';
 import { bytes } from '../../parts/format.ts';
-import { useKept } from '../../parts/kept.ts';
 import { useObjectUrl } from '../../parts/object-url.ts';
 import { Section } from '../../parts/page.tsx';
-import { modelChoices } from './model-choices.tsx';
+import { ModelField, modelOf } from './model-field.tsx';
 import { Trial } from './trial.tsx';
 import { useCall } from './use-call.ts';
 import { useRecorder } from './use-recorder.ts';
@@ -26,7 +25,7 @@ interface Transcript {
 
 /** A file or a recording, written down. */
 export function TranscriptionView({ caller, models }: { caller: Caller; models: readonly Model[] }) {
-  const [kept, setKept] = useKept(
+  const [kept, field, change] = useKeptFields(
     'playground.transcription',
     { model: '', reply: 'verbose_json', language: '', prompt: '' },
     'browser',
@@ -35,7 +34,7 @@ export function TranscriptionView({ caller, models }: { caller: Caller; models: 
   const picker = useRef<HTMLInputElement>(null);
   const recorder = useRecorder(setFile);
   const sound = useObjectUrl(file);
-  const model = models.some(({ id }) => id === kept.model) ? kept.model : models[0]!.id;
+  const model = modelOf(models, kept.model);
   const call = useCall<Transcript>(caller, (response) => transcriptOf(response, kept.reply));
   const fields = {
     model,
@@ -48,10 +47,8 @@ export function TranscriptionView({ caller, models }: { caller: Caller; models: 
     const form = new FormData();
     for (const [name, value] of Object.entries(fields)) form.set(name, value);
     form.set('file', file);
-    call.run('/v1/audio/transcriptions', form);
+    call.run('/v1/audio/transcriptions', () => form);
   };
-  const set = (name: keyof typeof kept) => (event: { target: { value: string } }) =>
-    setKept({ ...kept, [name]: event.target.value });
   return (
     <Trial
       caller={caller}
@@ -115,22 +112,11 @@ export function TranscriptionView({ caller, models }: { caller: Caller; models: 
           </div>
         )}
       </Field>
-      <Field name="model" label="Model">
-        {(control) => (
-          <Choose
-            id={control.id}
-            label="Model"
-            value={model}
-            options={modelChoices(models)}
-            onValue={(next) => setKept({ ...kept, model: next })}
-            className="w-full"
-          />
-        )}
-      </Field>
+      <ModelField models={models} value={model} onValue={(next) => change({ model: next })} />
       <div className="grid grid-cols-2 gap-3">
         <Field name="response_format" label="Format">
           {(control) => (
-            <Select {...control} value={kept.reply} onChange={set('reply')}>
+            <Select {...control} {...field('reply')}>
               {replies.map((reply) => (
                 <option key={reply}>{reply}</option>
               ))}
@@ -138,11 +124,11 @@ export function TranscriptionView({ caller, models }: { caller: Caller; models: 
           )}
         </Field>
         <Field name="language" label="Language">
-          {(control) => <Input {...control} placeholder="detected" value={kept.language} onChange={set('language')} />}
+          {(control) => <Input {...control} placeholder="detected" {...field('language')} />}
         </Field>
       </div>
       <Field name="prompt" label="Prompt" hint="Names and words that may occur in it.">
-        {(control) => <Input {...control} value={kept.prompt} onChange={set('prompt')} />}
+        {(control) => <Input {...control} {...field('prompt')} />}
       </Field>
     </Trial>
   );

@@ -1,5 +1,5 @@
 import { Code2, Play, Square } from 'lucide-react';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { Caller } from '../../api/caller.ts';
 import { ApiError } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
@@ -10,7 +10,7 @@ import { commandKey } from '../../shell/shortcuts.tsx';
 import { CodeDialog } from './code-dialog.tsx';
 import { FactsLine } from './facts-line.tsx';
 import type { ShownCall } from './snippets.ts';
-import type { CallState } from './use-call.ts';
+import { type CallState, useStopKey } from './use-call.ts';
 
 interface TrialProps {
   caller: Caller;
@@ -33,14 +33,7 @@ interface TrialProps {
 export function Trial({ caller, call, action, disabled, onRun, shown, children, result, hint }: TrialProps) {
   const [code, setCode] = useState(false);
   const { running, stop, error, facts } = call;
-  useEffect(() => {
-    if (!running) return;
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key === 'Escape') stop();
-    };
-    document.addEventListener('keydown', onKey);
-    return () => document.removeEventListener('keydown', onKey);
-  }, [running, stop]);
+  useStopKey(running, stop);
   return (
     <div className="grid min-w-0 items-start gap-4 lg:grid-cols-[22rem_minmax(0,1fr)]">
       <Section>

@@ -20,9 +20,21 @@ export interface CallState<Answer> {
   answer: Answer | null;
   error: Error | null;
   facts: CallFacts | null;
-  /** The answer before stays until the next one is there. */
-  run: (path: string, body: unknown) => void;
+  /** The answer before stays until the next one is there. `bodyOf` may throw a FieldFault: nothing is sent then. */
+  run: (path: string, bodyOf: () => unknown) => void;
   stop: () => void;
+}
+
+/** Escape stops what runs. */
+export function useStopKey(running: boolean, stop: () => void): void {
+  useEffect(() => {
+    if (!running) return;
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === 'Escape') stop();
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, [running, stop]);
 }
 
 /** One call at a time, with its time and cost. `read` turns the response into the shown result. */
@@ -36,13 +48,14 @@ export function useCall<Answer>(caller: Caller, read: (response: Response) => Pr
   const abort = useRef<AbortController | null>(null);
   useEffect(() => () => abort.current?.abort(), []);
   const stop = useCallback(() => abort.current?.abort(), []);
-  const run = async (path: string, body: unknown) => {
+  const run = async (path: string, bodyOf: () => unknown) => {
     abort.current?.abort();
     const own = new AbortController();
     abort.current = own;
     const startedMs = Date.now();
     setState((before) => ({ ...before, running: true, error: null }));
     try {
+      const body = bodyOf();
       const response = await send('POST', path, { body, headers: caller.headers, signal: own.signal });
       const answer = await read(response);
       const header = (name: string) => response.headers.get(name);
@@ -65,7 +78,7 @@ export function useCall<Answer>(caller: Caller, read: (response: Response) => Pr
       setState((before) => ({ ...before, running: false, error: own.signal.aborted ? null : (error as Error) }));
     }
   };
-  return { ...state, run: (path, body) => void run(path, body), stop };
+  return { ...state, run: (path, bodyOf) => void run(path, bodyOf), stop };
 }
 
 function unitsOf(text: string | null): number | null {

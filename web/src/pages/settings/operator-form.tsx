@@ -1,10 +1,9 @@
 import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
 import type { OperatorReply } from '../../../../src/admin/operators.ts';
 import { call } from '../../api/request.ts';
-import type { Role } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input, Select } from '../../parts/controls.tsx';
+import { useFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
 
 interface OperatorFormProps {
@@ -15,9 +14,11 @@ interface OperatorFormProps {
 }
 
 export function OperatorForm({ operator, onDone }: OperatorFormProps) {
-  const [name, setName] = useState(operator?.name ?? '');
-  const [role, setRole] = useState<Role>(operator?.role ?? 'viewer');
-  const [accounts, setAccounts] = useState(operator?.accounts?.join(', ') ?? '');
+  const [{ name, role, accounts }, field] = useFields({
+    name: operator?.name ?? '',
+    role: operator?.role ?? 'viewer',
+    accounts: operator?.accounts?.join(', ') ?? '',
+  });
   const listed = accounts.split(/[\s,]+/).filter((id) => id !== '');
   const body = { name, role, accounts: listed.length === 0 ? null : listed };
   const save = useMutation({
@@ -38,13 +39,11 @@ export function OperatorForm({ operator, onDone }: OperatorFormProps) {
       }
     >
       <Field name="name" label="Name" hint="The audit log shows it.">
-        {(control) => (
-          <Input {...control} autoComplete="off" value={name} onChange={({ target }) => setName(target.value)} />
-        )}
+        {(control) => <Input {...control} autoComplete="off" {...field('name')} />}
       </Field>
       <Field name="role" label="Role">
         {(control) => (
-          <Select {...control} value={role} onChange={({ target }) => setRole(target.value as Role)}>
+          <Select {...control} {...field('role')}>
             <option value="viewer">viewer: may only read</option>
             <option value="billing">billing: accounts, plans and usage</option>
             <option value="admin">admin: everything except operators</option>
@@ -57,14 +56,7 @@ export function OperatorForm({ operator, onDone }: OperatorFormProps) {
         label="Accounts"
         hint="Ids of the accounts it may see and change, separated by commas. Leave it empty for all."
       >
-        {(control) => (
-          <Input
-            {...control}
-            spellCheck={false}
-            value={accounts}
-            onChange={({ target }) => setAccounts(target.value)}
-          />
-        )}
+        {(control) => <Input {...control} spellCheck={false} {...field('accounts')} />}
       </Field>
     </Form>
   );

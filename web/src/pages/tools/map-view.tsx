@@ -1,9 +1,9 @@
 import type { Caller } from '../../api/caller.ts';
 import { Input, Select } from '../../parts/controls.tsx';
 import { Note } from '../../parts/error-note.tsx';
+import { useKeptFields } from '../../parts/fields.ts';
 import { Field } from '../../parts/form.tsx';
 import { plural } from '../../parts/format.ts';
-import { useKept } from '../../parts/kept.ts';
 import { Section } from '../../parts/page.tsx';
 import { Trial } from '../playground/trial.tsx';
 import { useCall } from '../playground/use-call.ts';
@@ -12,7 +12,7 @@ import type { MapAnswer } from './tool-answers.ts';
 
 /** The links of a site. */
 export function MapView({ caller }: { caller: Caller }) {
-  const [asked, setAsked] = useKept('tools.map', { url: '', search: '', sitemap: 'include' });
+  const [asked, field] = useKeptFields('tools.map', { url: '', search: '', sitemap: 'include' });
   const { url, search, sitemap } = asked;
   const call = useCall<MapAnswer>(caller, (response) => response.json());
   const { answer } = call;
@@ -21,8 +21,8 @@ export function MapView({ caller }: { caller: Caller }) {
       caller={caller}
       call={call}
       action="List the links"
-      disabled={url === ''}
-      onRun={() => call.run('/v1/tools/map', { url, sitemap, ...(search !== '' && { search }) })}
+      disabled={url.trim() === ''}
+      onRun={() => call.run('/v1/tools/map', () => ({ url: url.trim(), sitemap, ...(search !== '' && { search }) }))}
       hint="The links of the site are listed here."
       result={
         answer === null ? null : (
@@ -36,29 +36,14 @@ export function MapView({ caller }: { caller: Caller }) {
       }
     >
       <Field name="url" label="Site URL">
-        {(control) => (
-          <Input
-            {...control}
-            data-search
-            inputMode="url"
-            placeholder="https://"
-            value={url}
-            onChange={(event) => setAsked({ ...asked, url: event.target.value.trim() })}
-          />
-        )}
+        {(control) => <Input {...control} data-search inputMode="url" placeholder="https://" {...field('url')} />}
       </Field>
       <Field name="search" label="Search" hint="Links that match come first.">
-        {(control) => (
-          <Input {...control} value={search} onChange={(event) => setAsked({ ...asked, search: event.target.value })} />
-        )}
+        {(control) => <Input {...control} {...field('search')} />}
       </Field>
       <Field name="sitemap" label="Sitemaps">
         {(control) => (
-          <Select
-            {...control}
-            value={sitemap}
-            onChange={(event) => setAsked({ ...asked, sitemap: event.target.value })}
-          >
+          <Select {...control} {...field('sitemap')}>
             <option value="include">In addition to the first page</option>
             <option value="only">Only the sitemaps</option>
             <option value="skip">Ignore</option>

@@ -4,9 +4,9 @@ import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input, TextArea } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
+import { useKeptFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
-import { useKept } from '../../parts/kept.ts';
-import { numberOrText } from '../../parts/typed.ts';
+import { listIn, numberOrText } from '../../parts/typed.ts';
 
 interface CrawlFormProps {
   caller: Caller;
@@ -26,7 +26,7 @@ export function NewCrawl(props: CrawlFormProps) {
 
 /** The start of a crawl, and its bounds. */
 export function CrawlForm({ caller, collection, onClose, onBegun }: CrawlFormProps) {
-  const [asked, setAsked] = useKept('tools.crawl', {
+  const [asked, field, change] = useKeptFields('tools.crawl', {
     url: '',
     limit: '50',
     depth: '5',
@@ -41,12 +41,12 @@ export function CrawlForm({ caller, collection, onClose, onBegun }: CrawlFormPro
       call<{ id: string }>('POST', '/v1/tools/crawl', {
         headers: caller.headers,
         body: {
-          url,
+          url: url.trim(),
           ...(limit.trim() !== '' && { limit: numberOrText(limit) }),
           ...(depth.trim() !== '' && { maxDiscoveryDepth: numberOrText(depth) }),
           ...(whole && { crawlEntireDomain: true }),
-          ...(only.trim() !== '' && { includePaths: linesOf(only) }),
-          ...(without.trim() !== '' && { excludePaths: linesOf(without) }),
+          ...(only.trim() !== '' && { includePaths: listIn(only, '\n') }),
+          ...(without.trim() !== '' && { excludePaths: listIn(without, '\n') }),
           ...(collection !== undefined && { collection }),
         },
       }),
@@ -54,10 +54,6 @@ export function CrawlForm({ caller, collection, onClose, onBegun }: CrawlFormPro
       await client.invalidateQueries({ queryKey: ['/v1/tools/crawl', caller.key.id] });
       onBegun(id);
     },
-  });
-  const field = (name: Exclude<keyof typeof asked, 'whole'>) => ({
-    value: asked[name],
-    onChange: (event: { target: { value: string } }) => setAsked({ ...asked, [name]: event.target.value }),
   });
   return (
     <Form
@@ -76,7 +72,7 @@ export function CrawlForm({ caller, collection, onClose, onBegun }: CrawlFormPro
         {(control) => <Input {...control} inputMode="url" placeholder="https://" {...field('url')} />}
       </Field>
       <label className="inline-flex min-h-6 items-center gap-2 text-sm">
-        <input type="checkbox" checked={whole} onChange={() => setAsked({ ...asked, whole: !whole })} />
+        <input type="checkbox" checked={whole} onChange={() => change({ whole: !whole })} />
         Crawl the whole site
       </label>
       <div className="grid grid-cols-2 gap-3">
@@ -95,11 +91,4 @@ export function CrawlForm({ caller, collection, onClose, onBegun }: CrawlFormPro
       </Field>
     </Form>
   );
-}
-
-function linesOf(text: string): string[] {
-  return text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
 }

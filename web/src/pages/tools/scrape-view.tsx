@@ -1,5 +1,6 @@
 import type { Caller } from '../../api/caller.ts';
 import { Input, Select } from '../../parts/controls.tsx';
+import { useKeptFields } from '../../parts/fields.ts';
 import { Field } from '../../parts/form.tsx';
 import { useKept } from '../../parts/kept.ts';
 import { Section } from '../../parts/page.tsx';
@@ -21,10 +22,11 @@ const formats = [
 
 /** One page, read. */
 export function ScrapeView({ caller }: { caller: Caller }) {
-  const [asked, setAsked] = useKept('tools.scrape', { url: '', render: 'auto', content: 'main' });
+  const [asked, field] = useKeptFields('tools.scrape', { url: '', render: 'auto', content: 'main' });
   const [wanted, setWanted] = useKept<string[]>('tools.scrape.formats', ['markdown', 'links']);
   const call = useCall<ScrapeAnswer>(caller, (response) => response.json());
   const { url, render, content } = asked;
+  const body = { url: url.trim(), formats: wanted, render, onlyMainContent: content === 'main' };
   const toggle = (format: string) =>
     setWanted((before) => (before.includes(format) ? before.filter((one) => one !== format) : [...before, format]));
   const { answer } = call;
@@ -33,8 +35,8 @@ export function ScrapeView({ caller }: { caller: Caller }) {
       caller={caller}
       call={call}
       action="Scrape"
-      disabled={url === '' || wanted.length === 0}
-      onRun={() => call.run('/v1/tools/scrape', { url, formats: wanted, render, onlyMainContent: content === 'main' })}
+      disabled={url.trim() === '' || wanted.length === 0}
+      onRun={() => call.run('/v1/tools/scrape', () => body)}
       hint="The page is shown here."
       result={
         answer === null ? null : (
@@ -45,16 +47,7 @@ export function ScrapeView({ caller }: { caller: Caller }) {
       }
     >
       <Field name="url" label="URL">
-        {(control) => (
-          <Input
-            {...control}
-            data-search
-            inputMode="url"
-            placeholder="https://"
-            value={url}
-            onChange={(event) => setAsked({ ...asked, url: event.target.value.trim() })}
-          />
-        )}
+        {(control) => <Input {...control} data-search inputMode="url" placeholder="https://" {...field('url')} />}
       </Field>
       <Field name="formats" label="Formats" hint="A model writes the summary. A screenshot needs a browser.">
         {({ id, 'aria-describedby': describedBy }) => (
@@ -70,11 +63,7 @@ export function ScrapeView({ caller }: { caller: Caller }) {
       </Field>
       <Field name="onlyMainContent" label="Content">
         {(control) => (
-          <Select
-            {...control}
-            value={content}
-            onChange={(event) => setAsked({ ...asked, content: event.target.value })}
-          >
+          <Select {...control} {...field('content')}>
             <option value="main">Main content</option>
             <option value="all">Whole page</option>
           </Select>
@@ -82,7 +71,7 @@ export function ScrapeView({ caller }: { caller: Caller }) {
       </Field>
       <Field name="render" label="Render in a browser">
         {(control) => (
-          <Select {...control} value={render} onChange={(event) => setAsked({ ...asked, render: event.target.value })}>
+          <Select {...control} {...field('render')}>
             <option value="auto">When needed</option>
             <option value="always">Always</option>
             <option value="never">Never</option>

@@ -2,9 +2,9 @@ import type { Caller } from '../../api/caller.ts';
 import { Away } from '../../parts/away.tsx';
 import { Input, Select } from '../../parts/controls.tsx';
 import { Note } from '../../parts/error-note.tsx';
+import { useKeptFields } from '../../parts/fields.ts';
 import { Field } from '../../parts/form.tsx';
 import { plural } from '../../parts/format.ts';
-import { useKept } from '../../parts/kept.ts';
 import { Markdown } from '../../parts/markdown.tsx';
 import { Section } from '../../parts/page.tsx';
 import { Trial } from '../playground/trial.tsx';
@@ -15,7 +15,13 @@ const limits = ['5', '10', '20'];
 
 /** Hits of the web, or of the pages that were read before. */
 export function SearchView({ caller }: { caller: Caller }) {
-  const [asked, setAsked] = useKept('tools.search', { query: '', source: 'web', time: '', limit: '5', read: false });
+  const [asked, field, change] = useKeptFields('tools.search', {
+    query: '',
+    source: 'web',
+    time: '',
+    limit: '5',
+    read: false,
+  });
   const { query, source, time, limit, read } = asked;
   const call = useCall<SearchAnswer>(caller, (response) => response.json());
   const body = {
@@ -31,23 +37,16 @@ export function SearchView({ caller }: { caller: Caller }) {
       call={call}
       action="Search"
       disabled={query.trim() === ''}
-      onRun={() => call.run('/v1/tools/search', body)}
+      onRun={() => call.run('/v1/tools/search', () => body)}
       hint="The results are shown here."
       result={call.answer === null ? null : <Hits answer={call.answer} />}
     >
       <Field name="query" label="Query">
-        {(control) => (
-          <Input
-            {...control}
-            data-search
-            value={query}
-            onChange={(event) => setAsked({ ...asked, query: event.target.value })}
-          />
-        )}
+        {(control) => <Input {...control} data-search {...field('query')} />}
       </Field>
       <Field name="sources" label="Type">
         {(control) => (
-          <Select {...control} value={source} onChange={(event) => setAsked({ ...asked, source: event.target.value })}>
+          <Select {...control} {...field('source')}>
             <option value="web">Web pages</option>
             <option value="news">News</option>
             <option value="images">Images</option>
@@ -57,7 +56,7 @@ export function SearchView({ caller }: { caller: Caller }) {
       <div className="grid grid-cols-2 gap-3">
         <Field name="time_range" label="Published">
           {(control) => (
-            <Select {...control} value={time} onChange={(event) => setAsked({ ...asked, time: event.target.value })}>
+            <Select {...control} {...field('time')}>
               <option value="">Any time</option>
               <option value="day">The last day</option>
               <option value="week">The last week</option>
@@ -68,7 +67,7 @@ export function SearchView({ caller }: { caller: Caller }) {
         </Field>
         <Field name="limit" label="Max results">
           {(control) => (
-            <Select {...control} value={limit} onChange={(event) => setAsked({ ...asked, limit: event.target.value })}>
+            <Select {...control} {...field('limit')}>
               {limits.map((one) => (
                 <option key={one}>{one}</option>
               ))}
@@ -77,7 +76,7 @@ export function SearchView({ caller }: { caller: Caller }) {
         </Field>
       </div>
       <label className="inline-flex min-h-6 items-center gap-2 text-sm">
-        <input type="checkbox" checked={read} onChange={() => setAsked({ ...asked, read: !read })} />
+        <input type="checkbox" checked={read} onChange={() => change({ read: !read })} />
         Also scrape the results. Each page costs as much as a scrape
       </label>
     </Trial>

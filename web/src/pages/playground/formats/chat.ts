@@ -1,4 +1,5 @@
-import { type Json, moreOf, numberOf, type Settings, said, stopsOf, type Turn, toolsOf } from '../conversation.ts';
+import { numberOf } from '../../../parts/typed.ts';
+import { type Json, moreOf, type Settings, said, stopsOf, type Turn, toolsOf } from '../conversation.ts';
 import { type Format, failureOf, numberIn, objectOf, textOf } from './format.ts';
 
 export const chat: Format = {

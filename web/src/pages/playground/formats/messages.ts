@@ -1,4 +1,5 @@
-import { type AssistantTurn, type Json, moreOf, numberOf, said, stopsOf, type Turn, toolsOf } from '../conversation.ts';
+import { numberOf } from '../../../parts/typed.ts';
+import { type AssistantTurn, type Json, moreOf, said, stopsOf, type Turn, toolsOf } from '../conversation.ts';
 import { type Format, failureOf, numberIn, objectOf, textOf } from './format.ts';
 
 /** The format has no answer without a bound. */
