@@ -139,7 +139,8 @@ export function createSessions(parts: {
       const nowMs = clock.wallMs();
       if (nowMs - row.seenMs >= seenStepMs) {
         row.seenMs = nowMs;
-        await (await store()).seen(row.id, nowMs);
+        // Whoever mends a full disk must stay in.
+        await (await store()).seen(row.id, nowMs).catch(() => undefined);
       }
       return sessionOf(row, secret, who);
     },

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { PassThrough } from 'node:stream';
 import { after, test } from 'node:test';
 import { pino } from 'pino';
+import { systemClock } from '../../src/kernel/clock.ts';
 import { loggedIn, logIn } from '../browser-login.ts';
 import { adminKey, otherKey, overUpstreams, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
@@ -237,6 +240,17 @@ test('S37 no log line holds a cookie, a token or a key that was sent', async () 
   for (const canary of [secret, browser.csrf, adminKey, 'canary-of-a-login']) {
     assert.ok(!log.includes(canary), canary);
   }
+});
+
+test('a session goes on while its store cannot be written, as on a full disk', async (t) => {
+  const own = await startGateway(t, overUpstreams(upstream.url));
+  const admin = await loggedIn(own, { admin_key: adminKey });
+  const other = new DatabaseSync(join(own.dataDir, 'culvert.db'));
+  other.exec('BEGIN IMMEDIATE');
+  t.mock.method(systemClock, 'wallMs', () => Date.now() + 120_000);
+  const answer = await admin.fetch('/admin/v1/accounts');
+  other.close();
+  assert.equal(answer.status, 200, await answer.text());
 });
 
 test('a session is over with the key that it stands for', async (t) => {
