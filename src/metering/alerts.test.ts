@@ -62,6 +62,14 @@ test('what comes and goes is told as often as its quiet time allows, and its end
   assert.deepEqual(told.at(-1), '18 over since 9');
 });
 
+test('what a wrong clock told in the future keeps nothing quiet', () => {
+  const { told, lookAt } = watched();
+  lookAt(5_000, 'problem');
+  lookAt(5_002);
+  lookAt(3, 'problem');
+  assert.deepEqual(told.slice(2), ['3 problem']);
+});
+
 test('nothing is over before it can be said, and what is over is forgotten some day', () => {
   const { told, lookAt, rows } = watched();
   lookAt(1, 'problem');

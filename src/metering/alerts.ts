@@ -128,7 +128,8 @@ export function nextAlerts(
     const told = lasts ? before.told : 'none';
     const row: AlertRow = { name, severity, text, fix, sinceMs, seenMs: nowMs, told, toldMs: before?.toldMs ?? null };
     const isWorse = told !== 'none' && rank[severity] > rank[told];
-    const isQuiet = row.toldMs !== null && nowMs - row.toldMs < quietMs;
+    // One that was told in the future was told by a wrong clock.
+    const isQuiet = row.toldMs !== null && nowMs >= row.toldMs && nowMs - row.toldMs < quietMs;
     if (isWorse || (told === 'none' && !isQuiet)) {
       row.told = severity;
       row.toldMs = nowMs;
