@@ -75,9 +75,12 @@ export function ensureSecret(folder: DataFolder, mint: () => string): string {
   return kept;
 }
 
-/** Writes a file for its owner's eyes, whole or not at all: a crash must not leave half of one. */
+/**
+ * Writes a file for its owner's eyes, whole or not at all: a crash or a power cut must not leave half of one, nor the
+ * name of one whose bytes never reached the disk.
+ */
 export function replaceFile(file: string, text: string): void {
-  writeFileSync(`${file}.new`, text, { mode: 0o600 });
+  writeFileSync(`${file}.new`, text, { mode: 0o600, flush: true });
   renameSync(`${file}.new`, file);
 }
 
