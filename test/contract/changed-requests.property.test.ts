@@ -34,6 +34,11 @@ function holds({ status, text }: { status: number; text: string }, of: unknown):
 
 const user = (content: unknown) => [{ role: 'user', content }];
 const text = { type: 'text', text: 'hi' };
+/** No text can be made of it. */
+const wordless = { toString: 1 };
+const fetched = { type: 'web_fetch_tool_result', tool_use_id: 'srvtoolu_1', content: wordless };
+const failed = { type: 'web_fetch_tool_result', tool_use_id: 'srvtoolu_cv_1', content: { type: wordless } };
+const tools = [{ type: 'web_fetch_20250910', name: 'web_fetch' }];
 const found: [what: string, path: string, body: object][] = [
   ['a block named __proto__', '/v1/messages', { max_tokens: 9, messages: user([{ type: '__proto__' }, text]) }],
   ['a block named constructor', '/v1/messages', { max_tokens: 9, messages: user([{ type: 'constructor' }, text]) }],
@@ -48,6 +53,16 @@ const found: [what: string, path: string, body: object][] = [
     'an unknown item whose picture is none',
     '/v1/responses',
     { input: [{ type: 'new', content: [{ type: 'input_image', image_url: 5 }, { type: 'input_audio' }] }] },
+  ],
+  [
+    'a block without a word for its type',
+    '/v1/messages',
+    { max_tokens: 9, messages: user([{ type: wordless }, fetched, text]), tools },
+  ],
+  [
+    'a result of ours without a word for its fault',
+    '/v1/messages',
+    { max_tokens: 9, messages: [{ role: 'assistant', content: [failed] }, ...user('hi')] },
   ],
 ];
 
@@ -72,7 +87,7 @@ function placesIn(value: unknown, places: { holder: Holder; key: string }[] = []
 const odd = fc.oneof(
   fc.constantFrom<unknown>(null, true, 0, -1, 1.5, 1e308, 2 ** 53, '', ' ', 'x', '{', '[1]', '\ud83d', 'a'.repeat(300)),
   fc.constantFrom<unknown>('__proto__', 'constructor', 'toString', 'data:image/png;base64,', 'http://127.0.0.1:1/x'),
-  fc.constantFrom<unknown>([], {}, [null], [[]], [{}], text, { type: 'x' }, { type: null }, { length: -1 }),
+  fc.constantFrom<unknown>([], {}, [null], [[]], [{}], text, { type: 'x' }, { type: null }, { length: -1 }, wordless),
 );
 const change = fc.record({
   place: fc.nat(1_000),

@@ -85,6 +85,31 @@ for (const model of aliases) {
   });
 }
 
+test('beside a file, an id that is no word is refused, or passed on where nothing is known of it', async () => {
+  const wordless = { toString: 1 };
+  const part = { type: 'file', file: { file_id: ids['c.csv'] } };
+  const source = { type: 'file', file_id: ids['c.csv'] };
+  const input = { type: 'input_file', file_id: ids['c.csv'] };
+  const user = (...content: object[]) => [{ role: 'user', content }];
+  for (const [path, json] of [
+    ['chat/completions', { messages: user(part, { ...part, file: { file_id: wordless } }) }],
+    [
+      'messages',
+      {
+        max_tokens: 9,
+        messages: user({ type: 'document', source }, { type: 'image', source: { ...source, file_id: wordless } }),
+      },
+    ],
+    ['responses', { input: user(input, { ...input, file_id: wordless }) }],
+  ] as const) {
+    for (const model of aliases) {
+      const { status } = await gateway.fetch(`/v1/${path}`, { json: { model, ...json } });
+      assert.ok(status === 200 || status === 400, `${path} over ${model}: ${status}`);
+    }
+  }
+  upstream.clear();
+});
+
 test('a file in the result of a tool is sent too', async () => {
   const output = [{ type: 'input_file' as const, file_id: ids['c.csv'] }];
   const call = { type: 'function_call' as const, call_id: 'c1', name: 'read', arguments: '{}' };

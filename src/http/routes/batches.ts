@@ -76,6 +76,7 @@ async function begin(parts: BatchesRouteParts, { tenant, account, exchange, body
   if (typeof endpoint !== 'string' || !parts.endpoints.includes(endpoint)) {
     throw wrong('endpoint', `must be one of ${parts.endpoints.join(', ')}`);
   }
+  if (typeof window !== 'string') throw wrongWindow();
   const windowMs = windowOf(window);
   const metadata = body.metadata === undefined || body.metadata === null ? null : checkedMetadata(body.metadata);
   const outputKeptForMs = isObject(kept) ? expiryOf(kept, 'output_expires_after') : null;
@@ -88,7 +89,7 @@ async function begin(parts: BatchesRouteParts, { tenant, account, exchange, body
     throw wrong('input_file_id', 'must be a file that does not expire before the completion_window ends');
   }
   const owner = { tenant, account, keyId: exchange.principal!.keyId };
-  const asked = { format: 'openai', endpoint, inputFile, windowMs, window: String(window) } as const;
+  const asked = { format: 'openai', endpoint, inputFile, windowMs, window } as const;
   const batches = await parts.batches();
   return shownBatch(await batches.create(owner, { ...asked, metadata, headers: {}, outputKeptForMs }));
 }
@@ -100,11 +101,15 @@ function wrong(param: string, what: string): FailureError {
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 24 * 3_600_000 };
 const windowMsMax = 7 * 24 * 3_600_000;
 
-function windowOf(window: unknown): number {
-  const [, amount, unit] = /^(\d{1,6})([smhd])$/.exec(String(window)) ?? [];
+function windowOf(window: string): number {
+  const [, amount, unit] = /^(\d{1,6})([smhd])$/.exec(window) ?? [];
   const ms = amount === undefined ? Number.NaN : Number(amount) * unitMs[unit!]!;
   if (ms >= 1_000 && ms <= windowMsMax) return ms;
-  throw wrong('completion_window', 'must be a time from 1s to 7d, such as 24h');
+  throw wrongWindow();
+}
+
+function wrongWindow(): FailureError {
+  return wrong('completion_window', 'must be a time from 1s to 7d, such as 24h');
 }
 
 function shownBatch(batch: Batch): JsonObject {

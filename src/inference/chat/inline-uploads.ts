@@ -44,7 +44,7 @@ export async function withUploads(
     if (files.size === 0) return null;
     let bytes = 0;
     const body = inlineFiles(JSON.parse(raw.toString('utf8')) as JsonObject, (id) => {
-      const file = files.get(String(id));
+      const file = typeof id === 'string' ? files.get(id) : undefined;
       if (file === undefined) return undefined;
       // An id may stand in more places than those that are known to name files.
       bytes += file.bytes;

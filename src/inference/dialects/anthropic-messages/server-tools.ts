@@ -66,7 +66,8 @@ function* saidIn({ system, messages }: CallerBody): Said {
     }
     for (const block of content) {
       if (block.type === 'tool_result') yield ['client', block.content];
-      else if (/^web_(?:search|fetch)_tool_result$/.test(block.type)) yield ['server', block.content];
+      else if (block.type === 'web_search_tool_result' || block.type === 'web_fetch_tool_result')
+        yield ['server', block.content];
       else if (role !== 'assistant') yield ['user', block];
     }
   }
