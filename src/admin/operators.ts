@@ -114,7 +114,8 @@ export function operatorOperations(parts: AdminParts, records: Records): Operati
         await checkAccounts(body.accounts);
         const set = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
         const after: OperatorRow = { ...before, ...set };
-        await change([{ kind: 'update-operator', operator: after }], 'operator.update', operator.name, before, after);
+        const update: Change = { kind: 'update-operator', id: before.id, set };
+        await change([update], 'operator.update', operator.name, before, after);
         return shown(after);
       },
     }),
@@ -131,7 +132,8 @@ export function operatorOperations(parts: AdminParts, records: Records): Operati
         if (before.issuer !== null) refuse(byGroups(before));
         const { prefix, secret, hash } = mintOperatorKey();
         const after: OperatorRow = { ...before, prefix, hash };
-        await change([{ kind: 'update-operator', operator: after }], 'operator.rotate', operator.name, before, after);
+        const update: Change = { kind: 'update-operator', id: before.id, set: { prefix, hash } };
+        await change([update], 'operator.rotate', operator.name, before, after);
         return { ...shown(after), key: secret };
       },
     }),

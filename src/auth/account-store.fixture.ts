@@ -68,7 +68,12 @@ function applied(held: Stored, change: Change): Stored | 'exists' | 'absent' {
     case 'create-key':
       return keyTaken(held.keys, change.key) ? 'exists' : { ...held, keys: [...held.keys, change.key] };
     case 'replace-secrets':
-      return replaced<KeyRow>(held, 'keys', isLiving(change.id), { secrets: change.secrets });
+      return replaced<KeyRow>(
+        held,
+        'keys',
+        (row) => isLiving(change.id)(row) && row.secrets.some((one) => one.hash === change.was && one.untilMs === null),
+        { secrets: change.secrets },
+      );
     case 'revoke-key':
       return replaced<KeyRow>(held, 'keys', isLiving(change.id), { revokedMs: change.atMs });
     case 'put-plan': {
@@ -102,7 +107,7 @@ function applied(held: Stored, change: Change): Stored | 'exists' | 'absent' {
       if (held.operators.some(({ name }) => name === change.operator.name)) return 'exists';
       return { ...held, operators: [...held.operators, change.operator] };
     case 'update-operator':
-      return replaced<OperatorRow>(held, 'operators', ({ id }) => id === change.operator.id, change.operator);
+      return replaced<OperatorRow>(held, 'operators', ({ id }) => id === change.id, change.set);
     case 'delete-operator': {
       const operators = held.operators.filter(({ id }) => id !== change.id);
       return operators.length === held.operators.length ? 'absent' : { ...held, operators };

@@ -54,8 +54,8 @@ export type Change =
   /** `was`: only where it holds just that; null: whatever it holds. */
   | { kind: 'update-account'; id: string; set: Partial<AccountFacts>; was: AccountFacts | null }
   | { kind: 'create-key'; key: KeyRow }
-  /** Replaces all its secrets; only while it is not revoked. */
-  | { kind: 'replace-secrets'; id: string; secrets: readonly KeySecret[] }
+  /** Replaces all its secrets; only while it is not revoked, and this hash is that of its present one. */
+  | { kind: 'replace-secrets'; id: string; was: string; secrets: readonly KeySecret[] }
   | { kind: 'revoke-key'; id: string; atMs: number }
   /** `was`: only where it holds just that; null: whatever it holds, or where it is not there yet. */
   | { kind: 'put-plan'; plan: PlanRow; was: PlanRow['definition'] | null }
@@ -70,9 +70,12 @@ export type Change =
   | { kind: 'reseal-credential'; provider: string; id: string; sealed: string }
   /** `exists`: its name, its key or whom it stands for is another's. */
   | { kind: 'create-operator'; operator: OperatorRow }
-  | { kind: 'update-operator'; operator: OperatorRow }
+  | { kind: 'update-operator'; id: string; set: OperatorChange }
   /** Removes its sessions, too. */
   | { kind: 'delete-operator'; id: string };
+
+/** Whoever changes some of them leaves the others as they are by then. */
+export type OperatorChange = Partial<Pick<OperatorRow, 'name' | 'role' | 'accounts' | 'prefix' | 'hash'>>;
 
 /** The members of an account that can be changed. */
 export type AccountFacts = Pick<AccountRow, 'name' | 'plan' | 'status'>;

@@ -36,7 +36,8 @@ export async function rotateKey(
     );
   }
   const row: KeyRow = { ...key, secrets: [{ hash: minted.hash, untilMs: null }, ...before] };
-  const done = await store.apply([{ kind: 'replace-secrets', id: key.id, secrets: row.secrets }], {
+  const was = key.secrets.find(({ untilMs }) => untilMs === null)!.hash;
+  const done = await store.apply([{ kind: 'replace-secrets', id: key.id, was, secrets: row.secrets }], {
     atMs: nowMs,
     actor: change.actor,
     action: 'key.rotate',

@@ -71,7 +71,11 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): Step[] {
     }
     case 'replace-secrets':
       return [
-        must(living(queries, change.id).set({ id: change.id })),
+        must(
+          living(queries, change.id)
+            .set({ id: change.id })
+            .where((row) => row.exists(presentSecret(queries, change))),
+        ),
         may(queries.deleteFrom('api_key_secret').where('key_id', '=', change.id)),
         ...secretSteps(queries, change.id, change.secrets),
       ];
@@ -112,8 +116,9 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): Step[] {
     case 'create-operator':
       return [may(queries.insertInto('operator').values(operatorColumns(change.operator)))];
     case 'update-operator': {
-      const { operator } = change;
-      return [must(queries.updateTable('operator').set(operatorColumns(operator)).where('id', '=', operator.id))];
+      const { accounts, ...set } = change.set;
+      const columns = { id: change.id, ...set, ...(accounts !== undefined && { accounts: toJson(accounts) }) };
+      return [must(queries.updateTable('operator').set(columns).where('id', '=', change.id))];
     }
     case 'delete-operator':
       return [must(queries.deleteFrom('operator').where('id', '=', change.id))];
@@ -169,6 +174,11 @@ function credentialColumns({ createdMs, createdBy, ...row }: CredentialRow): Cre
 
 function living(queries: Kysely<AccountTables>, id: string) {
   return queries.updateTable('api_key').where('id', '=', id).where('revoked_ms', 'is', null);
+}
+
+function presentSecret(queries: Kysely<AccountTables>, { id, was }: Extract<Change, { kind: 'replace-secrets' }>) {
+  const secrets = queries.selectFrom('api_key_secret').select('hash');
+  return secrets.where('key_id', '=', id).where('hash', '=', was).where('until_ms', 'is', null);
 }
 
 function secretSteps(queries: Kysely<AccountTables>, id: string, secrets: readonly KeySecret[]): Step[] {

@@ -54,6 +54,16 @@ test('rotation keeps the id and lets old secrets work until the grace is over; b
   assert.equal(last.tenant, 'file/ci');
 });
 
+test('of two rotations at once one counts, so that no secret comes back that the other has ended', async (t) => {
+  const admin = await openAdmin(t, config);
+  const leaked = await admin.ok('POST', '/keys', { account: 'file', name: 'ci' });
+  const [ending, keeping] = await Promise.all(
+    ['0s', '24h'].map((grace) => admin.call('POST', `/keys/${leaked.id}/rotate`, { grace })),
+  );
+  assert.deepEqual([ending!.status, keeping!.status].sort(), [200, 409]);
+  assert.equal(enters(admin, leaked.key), ending!.status === 200 ? 401 : 200);
+});
+
 test('a key that would expire in a time that no date can name is refused, not taken for a failing store', async (t) => {
   const admin = await openAdmin(t, config);
   for (const expires of ['36501d', '99999999d', '999999999d']) {

@@ -62,6 +62,18 @@ test('a changed role counts at once for key and sessions; a new key and a remova
   assert.deepEqual((await admin.ok('GET', '/operators')).data, []);
 });
 
+test('a new key and a new role at once: neither takes the other back', async (t) => {
+  const admin = await openAdmin(t);
+  const { key, id } = await admin.ok('POST', '/operators', { name: 'Anna', role: 'owner' });
+  const [{ key: next }] = await Promise.all([
+    admin.ok('POST', `/operators/${id}/rotate`),
+    admin.ok('PATCH', `/operators/${id}`, { role: 'viewer' }),
+  ]);
+  assert.ok('kind' in admin.ring.authenticateAdmin(bearer(key)), 'the earlier key');
+  const operator = admin.ring.authenticateAdmin(bearer(next));
+  assert.equal('role' in operator && operator.role, 'viewer');
+});
+
 test('S7 only an owner of all accounts makes operators, so that nobody makes one who may more', async (t) => {
   const admin = await openAdmin(t, { accounts: { alpha: {} } });
   const body = { name: 'Eve', role: 'owner' };

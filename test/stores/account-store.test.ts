@@ -9,6 +9,7 @@ import {
   type KeptRow,
   type KeyRow,
   nothingStored,
+  type OperatorChange,
   type OperatorRow,
   type PlanRow,
 } from '../../src/auth/account-store.ts';
@@ -114,7 +115,7 @@ for (const driver of drivers) {
       createAccount(account),
       { kind: 'update-account', id: 'dev', set: { status: 'suspended' }, was: null },
       createKey(key),
-      { kind: 'replace-secrets', id: key.id, secrets: [{ hash: 'ff', untilMs: null }] },
+      { kind: 'replace-secrets', id: key.id, was: key.secrets[0]!.hash, secrets: [{ hash: 'ff', untilMs: null }] },
       { kind: 'put-plan', plan, was: null },
       { kind: 'delete-plan', name: 'pro' },
       { kind: 'revoke-key', id: key.id, atMs: 1_750_000_000_002 },
@@ -146,13 +147,14 @@ for (const driver of drivers) {
     const before = await accounts.load();
     const version = await accounts.version();
     const other: KeyRow = { ...key, id: 'other', name: 'other', secrets: [{ hash: '00', untilMs: null }] };
+    const next = [{ hash: '11', untilMs: null }];
     const refused: [string, 'exists' | 'absent', Change][] = [
       ['an account twice', 'exists', createAccount(account)],
       ['one identity twice', 'exists', createKey({ ...other, name: key.name })],
       ['one secret twice', 'exists', createKey({ ...other, secrets: key.secrets })],
       ['nobody', 'absent', { kind: 'update-account', id: 'nobody', set: { plan: 'x' }, was: null }],
       ['no such key', 'absent', { kind: 'revoke-key', id: 'nobody', atMs: 3 }],
-      ['no such key', 'absent', { kind: 'replace-secrets', id: 'nobody', secrets: [{ hash: '11', untilMs: null }] }],
+      ['no such key', 'absent', { kind: 'replace-secrets', id: 'nobody', was: key.secrets[0]!.hash, secrets: next }],
       ['no such plan', 'absent', { kind: 'delete-plan', name: 'nobody' }],
     ];
     for (const [why, answer, change] of refused) {
@@ -175,7 +177,8 @@ for (const driver of drivers) {
     assert.equal(await apply(accounts, revoke), 'done');
     assert.equal(await apply(accounts, revoke), 'absent', 'revoked once');
     const secrets = [{ hash: '22', untilMs: null }];
-    assert.equal(await apply(accounts, { kind: 'replace-secrets', id: key.id, secrets }), 'absent');
+    const was = key.secrets[0]!.hash;
+    assert.equal(await apply(accounts, { kind: 'replace-secrets', id: key.id, was, secrets }), 'absent');
     assert.equal(await apply(accounts, createKey({ ...key, id: 'next' })), 'exists');
     assert.equal(await apply(accounts, createKey({ ...key, id: 'next', secrets })), 'done');
     await accounts.close();
@@ -193,10 +196,13 @@ for (const driver of drivers) {
       { hash: 'ee'.repeat(32), untilMs: null },
       { hash: old, untilMs: 1_750_000_100_000 },
     ];
-    assert.equal(await apply(accounts, { kind: 'replace-secrets', id: key.id, secrets: overlap }), 'done');
+    const replace = (was: string, secrets: KeyRow['secrets']) =>
+      apply(accounts, { kind: 'replace-secrets', id: key.id, was, secrets });
+    assert.equal(await replace(old, overlap), 'done');
     assert.deepEqual((await accounts.load()).keys[0], { ...key, secrets: overlap });
     const next = [{ hash: 'dd'.repeat(32), untilMs: null }];
-    assert.equal(await apply(accounts, { kind: 'replace-secrets', id: key.id, secrets: next }), 'done');
+    assert.equal(await replace(old, next), 'absent', 'somebody else has rotated it since');
+    assert.equal(await replace(overlap[0]!.hash, next), 'done');
     assert.deepEqual((await accounts.load()).keys[0]?.secrets, next);
     await accounts.close();
   });
@@ -389,9 +395,14 @@ for (const driver of drivers) {
     ]) {
       assert.equal(await apply(accounts, { kind: 'create-operator', operator: taken }), 'exists');
     }
-    assert.equal(await apply(accounts, { kind: 'update-operator', operator: { ...anna, role: 'owner' } }), 'done');
-    assert.equal((await accounts.load()).operators[0]?.role, 'owner');
-    assert.equal(await apply(accounts, { kind: 'update-operator', operator: { ...anna, name: 'Bob' } }), 'exists');
+    const update = (set: OperatorChange) => apply(accounts, { kind: 'update-operator', id: anna.id, set });
+    assert.equal(await update({ role: 'owner', accounts: ['dev'] }), 'done');
+    assert.equal(await update({ prefix: 'sk-cv-op-new', hash: 'new' }), 'done');
+    const changed = { ...anna, role: 'owner', accounts: ['dev'], prefix: 'sk-cv-op-new', hash: 'new' };
+    assert.deepEqual((await accounts.load()).operators[0], changed, 'each change leaves the other');
+    assert.equal(await update({ accounts: null }), 'done');
+    assert.deepEqual((await accounts.load()).operators[0], { ...changed, accounts: null });
+    assert.equal(await update({ name: 'Bob' }), 'exists');
     const times = { createdMs: Date.now(), seenMs: Date.now(), endsMs: Date.now() + 60_000 };
     await sessions.open(
       { id: 'ses_1', hash: 'h', login: 'oidc', credential: null, operator: 'op_1', address: '', agent: '', ...times },

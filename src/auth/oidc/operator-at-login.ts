@@ -41,7 +41,9 @@ export async function operatorAtLogin(
     const change: Change =
       after === null
         ? { kind: 'delete-operator', id: before!.id }
-        : { kind: before === undefined ? 'create-operator' : 'update-operator', operator: after };
+        : before === undefined
+          ? { kind: 'create-operator', operator: after }
+          : { kind: 'update-operator', id: before.id, set: { name: after.name, ...rights } };
     const done = await store.apply([change], {
       atMs: clock.wallMs(),
       actor: (before ?? after)!.name,
