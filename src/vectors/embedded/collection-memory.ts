@@ -1,11 +1,13 @@
 import type { Filter } from '../filter/filter.ts';
+import type { KeyPath } from '../filter/key-path.ts';
 import type { VectorValue } from '../point.ts';
-import type { Columns } from './columns/columns.ts';
+import type { Columns, Pace } from './columns/columns.ts';
 import type { CodeImage } from './index/code-image.ts';
 import type { FieldIndex } from './index/field-index.ts';
 import { finish, type Steps } from './index/steps.ts';
 import type { EarlySearch, Ranked } from './index/vector-index.ts';
 import { IndexesUnderWay } from './indexes-under-way.ts';
+import { PartMissing } from './part-missing.ts';
 
 /** Effect of a write on a slot. An absent member stayed as it was. */
 export type Change =
@@ -25,7 +27,7 @@ export interface VectorChange {
  */
 export interface CollectionMemory {
   /**
-   * The best of the vectors of one name, '' being the unnamed one. Throws `IndexMissing` where making the index takes so
+   * The best of the vectors of one name, '' being the unnamed one. Throws `PartMissing` where making the index takes so
    * long that others must come in between.
    */
   search(name: string, query: VectorValue, k: number, options: { slots: Uint32Array | null; exact: boolean }): Ranked;
@@ -34,9 +36,13 @@ export interface CollectionMemory {
    * Throws errors of reading the rows, and ArenaFull.
    */
   make(name: string, usable?: () => void): Steps<void>;
-  /** Slots of the points that pass, ascending. */
-  select(filter: Filter): Uint32Array;
+  /** Columns of these keys. It includes writes between the steps, and begins at once. Throws errors of reading the rows. */
+  makeColumns(keys: readonly KeyPath[]): Steps<void>;
+  /** Slots of the points that pass, ascending. Throws `PartMissing` as `Columns` do. */
+  select(filter: Filter, pace?: Pace): Uint32Array;
   count(filter: Filter): number;
+  /** Throws where columns for the filter are missing. */
+  look(filter: Filter): void;
   /** The filter as the collection's text indexes understand it. */
   understood(filter: Filter): Filter;
   columns(): Columns;
@@ -60,17 +66,6 @@ export interface CollectionMemory {
   dropColumns(): void;
   close(): void;
   readonly isClosed: boolean;
-}
-
-/** A large index is not there: it is made first. */
-export class IndexMissing extends Error {
-  /** Name of its vector. */
-  readonly vector: string;
-
-  constructor(vector: string) {
-    super('the index is not made');
-    this.vector = vector;
-  }
 }
 
 /** How it is made; all throw what reading the rows throws. */
@@ -122,7 +117,7 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
   function indexOf(name: string): FieldIndex {
     const known = indexes.get(name);
     if (known !== undefined) return known;
-    if (source.isLarge(name)) throw new IndexMissing(name);
+    if (source.isLarge(name)) throw new PartMissing({ kind: 'index', vector: name });
     const made = finish(source.openIndex(memory, name, () => {}));
     indexes.set(name, made);
     return made;
@@ -144,8 +139,10 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
       indexes.set(name, made);
       source.used(memory, 'index');
     },
-    select: (filter) => memory.columns().select(memory.understood(filter)),
+    makeColumns: (keys) => memory.columns().make(keys),
+    select: (filter, pace) => memory.columns().select(memory.understood(filter), pace),
     count: (filter) => memory.columns().count(memory.understood(filter)),
+    look: (filter) => memory.columns().look(memory.understood(filter)),
     understood: (filter) => source.understood(filter),
     columns() {
       catchUp();

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { FailureError } from '../../kernel/failure.ts';
+import { readFilter } from '../filter/read-filter.ts';
 import { shardOf } from './shard-of.ts';
 import { alice, bob, everything, near, spec, temporaryStore, upsert } from './temporary-store.fixture.ts';
 
@@ -45,6 +46,38 @@ test('S10 another tenant of the account sees and touches nothing', async (t) => 
   await store.create(bob, spec('docs'));
   assert.equal(await store.count('bob', 'docs', null), 0);
   assert.equal(await store.count('alice', 'docs', null), 1);
+});
+
+test('S10 while columns for a first filter are made of many points, others are answered', async (t) => {
+  const { store } = temporaryStore(t);
+  for (const owner of [alice, bob]) await store.create(owner, spec('docs'));
+  const count = 12_000;
+  const payloadOf = (id: number) => ({
+    n: id % 3,
+    text: 'A sentence of the usual length, as points have it. '.repeat(9),
+  });
+  for (let id = 0; id < count; id += 1_000) {
+    const ids = Array.from({ length: 1_000 }, (_, i) => id + i);
+    await store.write('alice', 'docs', [
+      upsert(...ids.map((at): Parameters<typeof upsert>[0] => [at, [1, at], payloadOf(at)])),
+    ]);
+  }
+  await store.write('bob', 'docs', [upsert([1, [1, 0], { n: 1 }])]);
+  const filter = readFilter({ must: [{ key: 'n', match: { value: 1 } }] }, 'filter');
+  const answered: string[] = [];
+  const noted = async (who: string, call: Promise<unknown>) => {
+    await call;
+    answered.push(who);
+  };
+  const calls = [
+    noted('alice counts', store.count('alice', 'docs', filter)),
+    noted('alice deletes', store.write('alice', 'docs', [{ kind: 'delete', which: { filter } }])),
+    noted('bob counts', store.count('bob', 'docs', filter)),
+    noted('bob writes', store.write('bob', 'docs', [upsert([2, [1, 0]])])),
+  ];
+  await Promise.all(calls);
+  assert.deepEqual(answered.slice(0, 2).sort(), ['bob counts', 'bob writes']);
+  assert.equal(await store.count('alice', 'docs', null), (count * 2) / 3);
 });
 
 test('S13 names of tenants and collections never reach the file system', async (t) => {

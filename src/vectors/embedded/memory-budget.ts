@@ -90,7 +90,7 @@ export function createMemoryBudget(options: {
           createColumns(
             {
               count,
-              each: (visit) => points.eachRow(cid, visit),
+              each: (visit, part) => points.eachRow(cid, visit, part),
               row: (slot) => points.row(cid, slot),
               slotOf: (id) => points.slotOfId(cid, id),
               hasVector: (slot, name) => vectors.get(name)?.has(slot) ?? false,

@@ -6,6 +6,7 @@ import { readKeyPath } from '../filter/read-key-path.ts';
 import { collectionExists, payloadIndexesMax, tooManyPayloadIndexes } from '../refusals.ts';
 import type { AliasChange, Owner } from '../store.ts';
 import { changeAliases } from './change-aliases.ts';
+import type { OpenCollection } from './open-collection.ts';
 import { cidMax } from './point-row.ts';
 import type { ShardState } from './shard-state.ts';
 import { overloaded } from './storage-trouble.ts';
@@ -82,18 +83,8 @@ export function shardCollections(state: ShardState) {
     find: (tenant: string, name: string): CollectionSpec | null =>
       damage.guardTable(() => collections.find(tenant, name)?.spec ?? null),
 
-    inspect: (tenant: string, name: string): CollectionInfo =>
-      state.reading(tenant, name, ({ row, memory }) => ({
-        ...row.spec,
-        points: row.points,
-        indexed: memory.indexed,
-        payloadSchema: Object.fromEntries(
-          row.indexes.map(({ key, type, params }) => [
-            key,
-            { type, points: memory.count(hasKey(key)), ...(params !== undefined && { params }) },
-          ]),
-        ),
-      })),
+    inspect: (tenant: string, name: string): Promise<CollectionInfo> =>
+      state.withMemory(tenant, name, () => state.reading(tenant, name, infoOf)),
 
     configure: (tenant: string, name: string, change: SettingsChange): Promise<void> =>
       state.change(() => {
@@ -128,13 +119,19 @@ export function shardCollections(state: ShardState) {
   };
 }
 
+function infoOf({ row, memory }: OpenCollection): CollectionInfo {
+  // All columns that are missing are made at once.
+  if (row.indexes.length > 0) memory.look(hasKeys(row.indexes.map(({ key }) => key)));
+  const schema = row.indexes.map(({ key, type, params }) => {
+    const points = memory.count(hasKeys([key]));
+    return [key, { type, points, ...(params !== undefined && { params }) }] as const;
+  });
+  return { ...row.spec, points: row.points, indexed: memory.indexed, payloadSchema: Object.fromEntries(schema) };
+}
+
 const fullShard = 'This shard of the vector data is full: it can hold no more collections.';
 
-function hasKey(key: string): Filter {
-  return {
-    must: [],
-    should: [],
-    mustNot: [{ kind: 'is-empty', key: readKeyPath(key, 'field_name') }],
-    minShould: null,
-  };
+function hasKeys(keys: readonly string[]): Filter {
+  const mustNot = keys.map((key) => ({ kind: 'is-empty', key: readKeyPath(key, 'field_name') }) as const);
+  return { must: [], should: [], mustNot, minShould: null };
 }

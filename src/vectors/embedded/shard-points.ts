@@ -27,8 +27,17 @@ export function shardPoints(state: ShardState) {
   const { points } = tables;
   const { random, bounds, batches } = state.options;
   return {
-    write: (tenant: string, name: string, operations: readonly WriteOperation[]): Promise<number> =>
-      group.add(createWriteJob(state, tenant, name, operations)),
+    write(tenant: string, name: string, operations: readonly WriteOperation[]): Promise<number> {
+      const write = () => group.add(createWriteJob(state, tenant, name, operations));
+      const filters = operations.flatMap(filtersOf);
+      if (filters.length === 0) return write();
+      // In its transaction, nobody could come in between while columns are made.
+      const look = ({ memory }: OpenCollection) => filters.forEach(memory.look);
+      return state.withMemory(tenant, name, () => {
+        state.reading(tenant, name, look);
+        return write();
+      });
+    },
 
     retrieve: (tenant: string, name: string, ids: readonly PointId[], want: Want): StoredPoint[] =>
       state.reading(tenant, name, (open) => {
@@ -38,7 +47,7 @@ export function shardPoints(state: ShardState) {
       }),
 
     query: (tenant: string, name: string, queries: readonly PointQuery[]): Promise<readonly ScoredPoint[][]> =>
-      state.withIndexes(tenant, name, () =>
+      state.withMemory(tenant, name, () =>
         batches.run(tenant, queries, (query, budget) =>
           state.reading(tenant, name, (open) =>
             searchPoints(tables, open, query, { random, budget, lookUp: state.lookUpOf(tenant) }),
@@ -47,7 +56,7 @@ export function shardPoints(state: ShardState) {
       ),
 
     queryGroups: (tenant: string, name: string, query: GroupQuery): Promise<PointGroup[]> =>
-      state.withIndexes(tenant, name, () =>
+      state.withMemory(tenant, name, () =>
         state.reading(tenant, name, (open) =>
           searchGroups(tables, open, query, {
             random,
@@ -57,18 +66,30 @@ export function shardPoints(state: ShardState) {
         ),
       ),
 
-    scroll: (tenant: string, name: string, query: ScrollQuery): Page =>
-      state.reading(tenant, name, (open) => readScroll(tables, open, query, bounds)),
+    scroll: (tenant: string, name: string, query: ScrollQuery): Promise<Page> =>
+      state.withMemory(tenant, name, () =>
+        state.reading(tenant, name, (open) => readScroll(tables, open, query, bounds)),
+      ),
 
-    count: (tenant: string, name: string, filter: Filter | null): number =>
-      state.reading(tenant, name, ({ row, memory }) => (filter === null ? row.points : memory.count(filter))),
+    count: (tenant: string, name: string, filter: Filter | null): Promise<number> =>
+      state.withMemory(tenant, name, () =>
+        state.reading(tenant, name, ({ row, memory }) => (filter === null ? row.points : memory.count(filter))),
+      ),
 
-    facet: (tenant: string, name: string, { key, filter, limit }: FacetQuery): readonly FacetHit[] =>
-      state.reading(tenant, name, ({ memory }) => {
-        const slots = filter === null ? null : memory.select(filter);
-        return memory.columns().facet(readKeyPath(key, 'key'), slots, limit);
-      }),
+    facet: (tenant: string, name: string, { key, filter, limit }: FacetQuery): Promise<readonly FacetHit[]> =>
+      state.withMemory(tenant, name, () =>
+        state.reading(tenant, name, ({ memory }) => {
+          const slots = filter === null ? null : memory.select(filter);
+          return memory.columns().facet(readKeyPath(key, 'key'), slots, limit);
+        }),
+      ),
   };
+}
+
+function filtersOf(operation: WriteOperation): Filter[] {
+  const which = 'which' in operation && 'filter' in operation.which ? [operation.which.filter] : [];
+  const condition = 'updateFilter' in operation && operation.updateFilter !== undefined ? [operation.updateFilter] : [];
+  return [...which, ...condition];
 }
 
 /** One page; by `orderBy` there is no next one, as in Qdrant: `startFrom` goes on from the last value. */

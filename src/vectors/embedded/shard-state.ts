@@ -2,9 +2,9 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Random } from '../../kernel/random.ts';
 import { noCollection } from '../refusals.ts';
 import type { CallBounds } from './call-bounds.ts';
-import { IndexMissing } from './collection-memory.ts';
 import type { CollectionRow } from './collection-row.ts';
 import { type CollectionTable, openCollectionTable } from './collection-table.ts';
+import type { Pace } from './columns/columns.ts';
 import { createDamage, type Damage } from './damage.ts';
 import { openFieldTable } from './field-table.ts';
 import { createGroupCommit, type GroupCommit } from './group-commit.ts';
@@ -14,6 +14,7 @@ import { type ImageKey, IndexImages, imageKey } from './index-images.ts';
 import type { IndexMaking, Made } from './index-making.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import { createOpenCollections, type OpenCollection, type OpenCollections } from './open-collection.ts';
+import { type MemoryPart, PartMissing } from './part-missing.ts';
 import { openPointTable } from './point-table.ts';
 import type { QueryBatches } from './query-batches.ts';
 import type { RowWatch } from './row-watch.ts';
@@ -27,8 +28,9 @@ const purgedRows = 512;
 const keptRowsMin = 5_000;
 /** Bytes of an index for each byte of its image, at most: its bits may come on top. */
 const bytesOfImage = 1.25;
-/** How often a call makes an index that it needs. */
+/** How often a call makes an index that it needs, and any part of memory. */
 const triesMax = 4;
+const partsMax = 100;
 
 export interface ShardOptions {
   file: ShardFile;
@@ -92,18 +94,22 @@ export class ShardState {
   }
 
   /**
-   * What `attempt` gives, which reads that collection: where it finds an index missing, it is made in steps between other
-   * calls, and `attempt` is made again.
+   * What `attempt` gives, which reads that collection: where it finds an index or columns missing, they are made in steps
+   * between other calls, and `attempt` is made again.
    */
-  async withIndexes<T>(tenant: string, name: string, attempt: () => T | Promise<T>): Promise<T> {
-    for (let tries = 1; ; tries += 1) {
+  async withMemory<T>(tenant: string, name: string, attempt: () => T | Promise<T>): Promise<T> {
+    let tries = 0;
+    for (let parts = 1; ; parts += 1) {
       try {
         return await attempt();
       } catch (error) {
-        if (!(error instanceof IndexMissing)) throw error;
+        if (!(error instanceof PartMissing)) throw error;
         if (this.#closing) throw overloaded('The vector store is stopping. Retry it.');
-        if (tries === triesMax) throw overloaded(`Collection '${name}' is being indexed. Retry it.`);
-        const made = this.#make(tenant, name, error.vector, tries === triesMax - 1 ? 'now' : 'in-steps');
+        if (error.part.kind === 'index') tries += 1;
+        if (tries === triesMax || parts === partsMax) {
+          throw overloaded(`Collection '${name}' is being indexed. Retry it.`);
+        }
+        const made = this.#make(tenant, name, error.part, tries === triesMax - 1 ? 'now' : 'in-steps');
         await (tries === 1 ? made.usable : made.done);
       }
     }
@@ -171,7 +177,7 @@ export class ShardState {
         for (const vector of vectors.values()) {
           const image = this.images.look(imageKey(row, vector));
           if (image === null || image.bytes * bytesOfImage > this.options.budget.bytesFree) continue;
-          await this.#make(tenant, row.spec.name, vector.name, 'in-steps').done;
+          await this.#make(tenant, row.spec.name, { kind: 'index', vector: vector.name }, 'in-steps').done;
         }
       } catch {
         // The first search finds the same, and says so to its caller.
@@ -188,15 +194,17 @@ export class ShardState {
   }
 
   /** `now`: at once, because memory is so short that a new index is dropped again before it is used. */
-  #make(tenant: string, name: string, vector: string, pace: 'now' | 'in-steps'): Made {
+  #make(tenant: string, name: string, part: MemoryPart, pace: Pace): Made {
     const { file, making } = this.options;
     const open = this.reading(tenant, name, (open) => open);
     const { cid, row, memory } = open;
-    return making.run(tenant, `${file.number} ${cid} ${vector}`, () => {
+    return making.run(tenant, JSON.stringify([file.number, cid, part]), () => {
       let reached: 'more' | 'usable' = 'more';
-      const steps = this.#makeChecked(open, vector, () => {
+      const usable = () => {
         reached = 'usable';
-      });
+      };
+      const steps =
+        part.kind === 'index' ? this.#makeChecked(open, part.vector, usable) : memory.makeColumns(part.keys);
       const work = () =>
         file.reading(() => (pace === 'now' ? finish(steps) === undefined : steps.next().done === true));
       return {

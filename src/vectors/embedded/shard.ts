@@ -7,7 +7,7 @@ export type { ShardOptions } from './shard-state.ts';
 
 /**
  * The tenants of one file. Methods mean the same as those of `VectorStore`. They read in the caller's turn, except for
- * long batches of queries and those that wait for an index.
+ * long batches of queries and those that wait for an index or for columns.
  */
 export type Shard = ReturnType<typeof openShard>;
 

@@ -155,12 +155,12 @@ class PointWriter {
       { kind: 'has-id', ids: new Set(ids) },
       { kind: 'filter', filter },
     ] as const;
-    return new Set(this.#open.memory.select({ must, should: [], mustNot: [], minShould: null }));
+    return new Set(this.#open.memory.select({ must, should: [], mustNot: [], minShould: null }, 'now'));
   }
 
   /** Slots of a selection; ids that are unknown are left out, or refused. */
   #selected(which: Selection, unknown: 'left-out' | 'refused'): Iterable<number> {
-    if ('filter' in which) return this.#open.memory.select(which.filter);
+    if ('filter' in which) return this.#open.memory.select(which.filter, 'now');
     const found = new Set<number>();
     for (const id of which.ids) {
       const slot = this.#points.slotOfId(this.#open.cid, id);

@@ -1,146 +1,219 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { KeyPath } from '../../filter/key-path.ts';
+import type { Steps } from '../index/steps.ts';
+import { finish } from '../index/steps.ts';
+import { PartMissing } from '../part-missing.ts';
 import { type Column, createColumn } from './column.ts';
-import type { ColumnSource } from './columns.ts';
-import { addSlot, removeSlot, type SlotSet, wordsFor } from './slot-set.ts';
+import type { ColumnSource, Pace } from './columns.ts';
+import { createLiveSlots, type LiveSlots } from './live-slots.ts';
+import type { SlotSet } from './slot-set.ts';
 
 /** Columns kept; a filter with more keys reads rows for those beyond. */
 export const columnsMax = 64;
-/** Keys remembered as too large; beyond it all are tried again. */
-const refusedKeysMax = 1_024;
-
-/** The columns in memory, and which slots have a row. Nothing before the first `load`. */
-export interface ColumnCache {
-  readonly live: SlotSet;
-  readonly slotEnd: number;
-  readonly bytes: number;
-  /** Makes columns of these keys, in one pass over the rows, and gives them by the key's text; absent or null: too large. */
-  load(keys: readonly KeyPath[]): ReadonlyMap<string, Column | null>;
-  put(slot: number, payload: string | null): void;
-  remove(slot: number): void;
-  clear(): void;
+/** Keys remembered as too large, or as missed; beyond it all are tried again. */
+const rememberedKeysMax = 1_024;
+/** Rows that columns are made of in one turn, and in one step of more: some milliseconds. */
+export interface MakingSteps {
+  atOnceMax: number;
+  perStep: number;
 }
 
-export function createColumnCache(source: ColumnSource, bytesMax: number): ColumnCache {
-  /** By key text, in order of use. */
-  const columns = new Map<string, Column>();
-  /** Keys whose column did not fit: the rows there were, and the bytes there were for it. */
-  const refused = new Map<string, { rows: number; room: number }>();
-  let live: SlotSet | null = null;
-  let slotEnd = 0;
+export const makingSteps: MakingSteps = { atOnceMax: 4_096, perStep: 500 };
 
-  function addLive(slot: number): void {
-    live ??= new Uint32Array(0);
-    if (slot >= slotEnd) slotEnd = slot + 1;
-    if (wordsFor(slotEnd) > live.length) {
-      const larger = new Uint32Array(Math.max(wordsFor(slotEnd), live.length * 2));
-      larger.set(live);
-      live = larger;
-    }
-    addSlot(live, slot);
+/** Columns that are being made, with the writes meanwhile. */
+interface Build {
+  columns: Column[];
+  /** Null: known already. */
+  live: LiveSlots | null;
+  /** Bytes that the columns may take. */
+  room: number;
+}
+
+/** The columns in memory, and which slots have a row. Nothing before the first `load`. */
+export class ColumnCache {
+  readonly #source: ColumnSource;
+  readonly #bytesMax: number;
+  readonly #steps: MakingSteps;
+  /** By key text, in order of use. */
+  readonly #columns = new Map<string, Column>();
+  /** Keys whose column did not fit: the rows there were, and the bytes there were for it. */
+  readonly #refused = new Map<string, { rows: number; room: number }>();
+  readonly #builds = new Set<Build>();
+  /** Keys that a call found missing, until one finds them; '' for the slots alone. */
+  readonly #missed = new Set<string>();
+  #live: LiveSlots | null = null;
+
+  constructor(source: ColumnSource, bytesMax: number, steps: MakingSteps) {
+    this.#source = source;
+    this.#bytesMax = bytesMax;
+    this.#steps = steps;
   }
 
-  function columnBytes(): number {
+  get live(): SlotSet {
+    return this.#live?.set ?? new Uint32Array(0);
+  }
+
+  get slotEnd(): number {
+    return this.#live?.end ?? 0;
+  }
+
+  get bytes(): number {
     let bytes = 0;
-    for (const column of columns.values()) bytes += column.bytes;
+    for (const { columns, live } of this.#kept()) bytes += bytesOf(columns) + (live?.bytes ?? 0);
     return bytes;
   }
 
-  function evict(): void {
-    let bytes = columnBytes();
-    for (const [text, column] of columns) {
-      if (bytes <= bytesMax && columns.size <= columnsMax) return;
+  /**
+   * Columns of these keys by the key's text; absent or null: too large. Missing ones are made of one pass over the rows, or
+   * it throws `PartMissing`.
+   */
+  load(keys: readonly KeyPath[], pace: Pace): ReadonlyMap<string, Column | null> {
+    const { wanted, missing, room } = this.#look(keys);
+    if (missing.length > 0 || this.#live === null) {
+      if (pace === 'in-steps' && this.#isForLater(missing)) throw new PartMissing({ kind: 'columns', keys });
+      finish(this.#build(missing, room));
+    }
+    for (const text of wanted) this.#missed.delete(text);
+    this.#missed.delete('');
+    const found = new Map(wanted.map((text) => [text, this.#columns.get(text) ?? null]));
+    this.#evict();
+    return found;
+  }
+
+  /** What `load` would make. Begins at once; writes between the steps are included. */
+  make(keys: readonly KeyPath[]): Steps<void> {
+    const { missing, room } = this.#look(keys);
+    return missing.length > 0 || this.#live === null ? this.#build(missing, room) : nothing();
+  }
+
+  put(slot: number, payload: string | null): void {
+    let object: JsonObject | null | undefined;
+    for (const { columns, live } of this.#kept()) {
+      live?.add(slot);
+      for (const column of columns) {
+        object ??= parsed(payload);
+        column.put(slot, object);
+      }
+    }
+    if (object !== undefined) this.#evict();
+  }
+
+  remove(slot: number): void {
+    for (const { columns, live } of this.#kept()) {
+      live?.remove(slot);
+      for (const column of columns) column.put(slot, null);
+    }
+  }
+
+  clear(): void {
+    this.#columns.clear();
+    this.#refused.clear();
+    this.#builds.clear();
+    this.#live = null;
+  }
+
+  /** What follows the writes. */
+  *#kept(): Iterable<{ columns: Iterable<Column>; live: LiveSlots | null }> {
+    yield { columns: this.#columns.values(), live: this.#live };
+    yield* this.#builds;
+  }
+
+  /** Those of the keys that are worth a column and have none, and the bytes there are for them; the others are used now. */
+  #look(keys: readonly KeyPath[]): { wanted: readonly string[]; missing: KeyPath[]; room: number } {
+    const wanted = new Map(keys.slice(0, columnsMax).map((key) => [key.text, key]));
+    let room = this.#bytesMax;
+    for (const text of wanted.keys()) {
+      const column = this.#columns.get(text);
+      if (column === undefined) continue;
+      room -= column.bytes;
+      this.#columns.delete(text);
+      this.#columns.set(text, column);
+    }
+    const missing = [...wanted.values()].filter(
+      ({ text }) => !this.#columns.has(text) && this.#isWorthTrying(text, room),
+    );
+    return { wanted: [...wanted.keys()], missing, room };
+  }
+
+  /** Whether the caller is to come again: who misses them first, and whoever comes while some are made. */
+  #isForLater(missing: readonly KeyPath[]): boolean {
+    if (this.#source.count() <= this.#steps.atOnceMax) return false;
+    const names = missing.length > 0 ? missing.map(({ text }) => text) : [''];
+    const isFirst = names.some((name) => !this.#missed.has(name));
+    if (this.#missed.size >= rememberedKeysMax) this.#missed.clear();
+    for (const name of names) this.#missed.add(name);
+    return isFirst || this.#builds.size > 0;
+  }
+
+  /** One pass over the rows, in steps. When the columns become more than `room`, the largest is given up. */
+  #build(keys: readonly KeyPath[], room: number): Steps<void> {
+    const build = { columns: keys.map(createColumn), live: this.#live === null ? createLiveSlots() : null, room };
+    this.#builds.add(build);
+    return this.#pass(build);
+  }
+
+  *#pass(build: Build): Steps<void> {
+    try {
+      for (let from: number | null = 0; from !== null; yield) {
+        from = this.#source.each((slot, _id, payload) => this.#take(build, slot, payload), {
+          from,
+          limit: this.#steps.perStep,
+        });
+        // All was forgotten meanwhile.
+        if (!this.#builds.has(build)) return;
+      }
+      this.#live ??= build.live;
+      for (const column of build.columns) {
+        this.#refused.delete(column.key.text);
+        this.#columns.set(column.key.text, column);
+      }
+      this.#evict();
+    } finally {
+      this.#builds.delete(build);
+    }
+  }
+
+  #take(build: Build, slot: number, payload: string | null): void {
+    build.live?.add(slot);
+    if (payload === null || build.columns.length === 0) return;
+    const object = parsed(payload);
+    for (const column of build.columns) column.put(slot, object);
+    if (bytesOf(build.columns) <= build.room) return;
+    const largest = build.columns.reduce((a, b) => (b.bytes > a.bytes ? b : a));
+    this.#refuse(largest.key.text, build.room);
+    build.columns = build.columns.filter((column) => column !== largest);
+  }
+
+  #evict(): void {
+    let bytes = bytesOf(this.#columns.values());
+    for (const [text, column] of this.#columns) {
+      if (bytes <= this.#bytesMax && this.#columns.size <= columnsMax) return;
       bytes -= column.bytes;
-      columns.delete(text);
+      this.#columns.delete(text);
     }
   }
 
   /** False when it did not fit before, and neither are the rows half as many now nor is there more room. */
-  function worthTrying(text: string, room: number): boolean {
-    const before = refused.get(text);
-    return before === undefined || source.count() * 2 <= before.rows || room > before.room;
+  #isWorthTrying(text: string, room: number): boolean {
+    const before = this.#refused.get(text);
+    return before === undefined || this.#source.count() * 2 <= before.rows || room > before.room;
   }
 
-  function refuse(text: string, room: number): void {
-    if (refused.size >= refusedKeysMax) refused.clear();
-    refused.set(text, { rows: source.count(), room });
-    source.tooLarge(text);
+  #refuse(text: string, room: number): void {
+    if (this.#refused.size >= rememberedKeysMax) this.#refused.clear();
+    this.#refused.set(text, { rows: this.#source.count(), room });
+    this.#source.tooLarge(text);
   }
-
-  /** One pass over the rows. When the columns become more than `room`, the largest is given up. */
-  function build(keys: readonly KeyPath[], room: number): void {
-    let building = keys.map(createColumn);
-    const isFirst = live === null;
-    try {
-      source.each((slot, _id, payload) => {
-        if (isFirst) addLive(slot);
-        if (payload === null || building.length === 0) return;
-        const object = JSON.parse(payload) as JsonObject;
-        let bytes = 0;
-        for (const column of building) {
-          column.put(slot, object);
-          bytes += column.bytes;
-        }
-        if (bytes <= room) return;
-        const largest = building.reduce((a, b) => (b.bytes > a.bytes ? b : a));
-        refuse(largest.key.text, room);
-        building = building.filter((column) => column !== largest);
-      });
-    } catch (error) {
-      if (isFirst) live = null;
-      throw error;
-    }
-    for (const column of building) {
-      refused.delete(column.key.text);
-      columns.set(column.key.text, column);
-    }
-  }
-
-  return {
-    get live() {
-      return (live ?? new Uint32Array(0)).subarray(0, wordsFor(slotEnd));
-    },
-    get slotEnd() {
-      return slotEnd;
-    },
-    get bytes() {
-      return columnBytes() + (live?.byteLength ?? 0);
-    },
-    load(keys) {
-      const wanted = new Map(keys.slice(0, columnsMax).map((key) => [key.text, key]));
-      let room = bytesMax;
-      for (const text of wanted.keys()) room -= columns.get(text)?.bytes ?? 0;
-      const missing = [...wanted.values()].filter(({ text }) => !columns.has(text) && worthTrying(text, room));
-      if (missing.length > 0 || live === null) build(missing, room);
-      const found = new Map<string, Column | null>();
-      for (const text of wanted.keys()) {
-        const column = columns.get(text) ?? null;
-        found.set(text, column);
-        if (column === null) continue;
-        columns.delete(text);
-        columns.set(text, column);
-      }
-      evict();
-      return found;
-    },
-    put(slot, payload) {
-      if (live === null) return;
-      addLive(slot);
-      if (columns.size === 0) return;
-      const object = payload === null ? null : (JSON.parse(payload) as JsonObject);
-      for (const column of columns.values()) column.put(slot, object);
-      evict();
-    },
-    remove(slot) {
-      if (live === null) return;
-      if (slot < slotEnd) removeSlot(live, slot);
-      for (const column of columns.values()) column.put(slot, null);
-    },
-    clear() {
-      columns.clear();
-      refused.clear();
-      live = null;
-      slotEnd = 0;
-    },
-  };
 }
+
+function bytesOf(columns: Iterable<Column>): number {
+  let bytes = 0;
+  for (const column of columns) bytes += column.bytes;
+  return bytes;
+}
+
+function parsed(payload: string | null): JsonObject | null {
+  return payload === null ? null : (JSON.parse(payload) as JsonObject);
+}
+
+function* nothing(): Steps<void> {}

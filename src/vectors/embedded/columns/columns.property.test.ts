@@ -6,6 +6,8 @@ import { matches } from '../../filter/matches.ts';
 import { valuesAt } from '../../filter/reach.ts';
 import { readFilter } from '../../filter/read-filter.ts';
 import { readKeyPath } from '../../filter/read-key-path.ts';
+import { PartMissing } from '../part-missing.ts';
+import type { Columns } from './columns.ts';
 import { createColumns, scannedRowsMax } from './create-columns.ts';
 import { columnStringCharsMax } from './dictionary.ts';
 import { createRows, type Rows } from './rows.fixture.ts';
@@ -115,6 +117,8 @@ const filter = fc.oneof(
 
 /** A row's payload by its place among the variants; null removes it. */
 const change = fc.tuple(fc.nat(scannedRowsMax + 40), fc.option(fc.nat(39), { freq: 5 }));
+/** At once, or in steps. */
+const making = fc.constantFrom({ atOnceMax: 1_000, perStep: 1 }, { atOnceMax: 0, perStep: 90 });
 const bytesMax = fc.constantFrom(1e9, 1e9, 14_000, 0);
 
 function slotsThatMatch(rows: Rows, json: unknown): number[] {
@@ -128,27 +132,48 @@ function slotsThatMatch(rows: Rows, json: unknown): number[] {
     .map(({ slot }) => slot);
 }
 
+/** What a call gives once its columns are made, `between` the steps of which something happens. */
+function whole<T>(columns: Columns, call: () => T, between = () => {}): T {
+  for (;;) {
+    try {
+      return call();
+    } catch (error) {
+      if (!(error instanceof PartMissing) || error.part.kind !== 'columns') throw error;
+      for (const _ of columns.make(error.part.keys)) between();
+    }
+  }
+}
+
 test('columns select exactly the points that the filter means, whatever was written before and however little fits', () => {
   fc.assert(
     fc.property(
       fc.array(payload, { minLength: 40, maxLength: 40 }),
       fc.array(fc.tuple(filter, fc.array(change, { maxLength: 4 })), { minLength: 16, maxLength: 16 }),
       bytesMax,
-      (variants, steps, bytes) => {
+      making,
+      (variants, steps, bytes, pace) => {
         const rows = createRows();
-        const columns = createColumns(rows, bytes);
+        const columns = createColumns(rows, bytes, pace);
         const texts = variants.map((variant) => (variant === null ? null : JSON.stringify(variant)));
         for (let slot = 0; slot <= scannedRowsMax + 20; slot++) rows.put(slot, 400 - slot, texts[slot % 40]!);
         for (const [json, changes] of steps) {
-          const expected = slotsThatMatch(rows, json);
-          assert.deepEqual([...columns.select(readFilter(json, 'filter'))], expected, JSON.stringify(json));
-          assert.equal(columns.count(readFilter(json, 'filter')), expected.length);
-          for (const [slot, variant] of changes) {
+          const left = changes.values();
+          const change = () => {
+            const [slot, variant] = left.next().value ?? [-1, null];
             if (variant !== null) {
               rows.put(slot, 400 - slot, texts[variant]!);
               columns.put(slot, texts[variant]!);
             } else if (rows.remove(slot)) columns.remove(slot);
-          }
+          };
+          const wanted = readFilter(json, 'filter');
+          const found = [...whole(columns, () => columns.select(wanted), change)];
+          const expected = slotsThatMatch(rows, json);
+          assert.deepEqual(found, expected, JSON.stringify(json));
+          assert.equal(
+            whole(columns, () => columns.count(wanted)),
+            expected.length,
+          );
+          for (const _ of changes) change();
         }
       },
     ),

@@ -2,6 +2,8 @@ import type { Filter } from '../../filter/filter.ts';
 import type { KeyPath } from '../../filter/key-path.ts';
 import type { PointId } from '../../point.ts';
 import type { FacetHit } from '../../store.ts';
+import type { Steps } from '../index/steps.ts';
+import type { RowPart } from '../index/vector-index.ts';
 import type { RowWatch } from '../row-watch.ts';
 
 /** The rows on disk that columns are made of. */
@@ -12,8 +14,8 @@ export interface ColumnSource {
   slotOf(id: PointId): number | null;
   /** Throws when there is none. `payload`: JSON text of an object. */
   row(slot: number): { id: PointId; payload: string | null };
-  /** All rows. */
-  each(visit: (slot: number, id: PointId, payload: string | null) => void): void;
+  /** By slot, all or a part of them. Gives the slot that the next part begins at, null after the last one. */
+  each(visit: (slot: number, id: PointId, payload: string | null) => void, part?: RowPart): number | null;
   /** Whether its point has a vector of that name. */
   hasVector(slot: number, name: string): boolean;
   /** Slots of the points that have one. */
@@ -24,15 +26,25 @@ export interface ColumnSource {
   tooLarge(key: string): void;
 }
 
+/** Missing columns of many rows are made at once, or the call throws `PartMissing`, so that they are made in steps. */
+export type Pace = 'now' | 'in-steps';
+
 /**
- * Answers filters of one collection from columns in memory: one for a key path, made by the first call that uses it,
+ * Answers filters of one collection from columns in memory: one for a key path, made for the first call that uses it,
  * kept up to date by `put` and `remove`, given up when bytes are short. Other conditions are read from the rows, so
  * every answer is exactly that of `matches`. Small collections are read from their rows alone.
+ *
+ * Every method that reads throws `PartMissing` where columns are missing, and is called again when `make` has made them.
+ * Columns that were given up in between are made at once, so that a call needs no third attempt.
  */
 export interface Columns {
   /** Slots of the points that pass, ascending. */
-  select(filter: Filter): Uint32Array;
+  select(filter: Filter, pace?: Pace): Uint32Array;
   count(filter: Filter): number;
+  /** Throws where columns for the filter are missing. */
+  look(filter: Filter): void;
+  /** Columns of these keys. Writes between the steps are included. */
+  make(keys: readonly KeyPath[]): Steps<void>;
   /**
    * Values (strings, integers, booleans) with the points that have them, most first, then by value. `slots`: the points
    * that count; null: all. Throws a FailureError (501) when the values are more than memory is given for.

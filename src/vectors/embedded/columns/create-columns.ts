@@ -9,8 +9,8 @@ import { createOrderedRows, type OrderedRows } from '../../ordered-rows.ts';
 import type { PointId } from '../../point.ts';
 import { createValueCounts } from '../../value-counts.ts';
 import type { Column } from './column.ts';
-import { createColumnCache } from './column-cache.ts';
-import type { ColumnSource, Columns, OrderedSlot } from './columns.ts';
+import { ColumnCache, makingSteps } from './column-cache.ts';
+import type { ColumnSource, Columns, OrderedSlot, Pace } from './columns.ts';
 import { countCodes } from './count-values.ts';
 import { decide, keysOf } from './decide.ts';
 import { isLong, longCode } from './dictionary.ts';
@@ -21,8 +21,8 @@ import { isExact } from './verdict.ts';
 export const scannedRowsMax = 256;
 
 /** `bytesMax`: what all columns of this collection may take; the least recently used are given up beyond it. */
-export function createColumns(source: ColumnSource, bytesMax: number): Columns {
-  const cache = createColumnCache(source, bytesMax);
+export function createColumns(source: ColumnSource, bytesMax: number, steps = makingSteps): Columns {
+  const cache = new ColumnCache(source, bytesMax, steps);
 
   function isSmall(): boolean {
     if (source.count() > scannedRowsMax) return false;
@@ -30,8 +30,8 @@ export function createColumns(source: ColumnSource, bytesMax: number): Columns {
     return true;
   }
 
-  function passing(filter: Filter): SlotSet {
-    const columns = cache.load(keysOf(filter));
+  function passing(filter: Filter, pace: Pace): SlotSet {
+    const columns = cache.load(keysOf(filter), pace);
     const { live, slotEnd } = cache;
     const column = (key: KeyPath) => columns.get(key.text) ?? null;
     const { slotOf, withVector } = source;
@@ -73,7 +73,7 @@ export function createColumns(source: ColumnSource, bytesMax: number): Columns {
   }
 
   function columnOf(key: KeyPath): Column | null {
-    return isSmall() ? null : (cache.load([key]).get(key.text) ?? null);
+    return isSmall() ? null : (cache.load([key], 'in-steps').get(key.text) ?? null);
   }
 
   /** Every value of a key with its slot, from the rows. */
@@ -87,8 +87,12 @@ export function createColumns(source: ColumnSource, bytesMax: number): Columns {
   }
 
   return {
-    select: (filter) => (isSmall() ? scan(filter) : slotsOf(passing(filter))),
-    count: (filter) => (isSmall() ? scan(filter).length : sizeOf(passing(filter))),
+    select: (filter, pace = 'in-steps') => (isSmall() ? scan(filter) : slotsOf(passing(filter, pace))),
+    count: (filter) => (isSmall() ? scan(filter).length : sizeOf(passing(filter, 'in-steps'))),
+    look(filter) {
+      if (!isSmall()) cache.load(keysOf(filter), 'in-steps');
+    },
+    make: (keys) => cache.make(keys),
     facet(key, slots, limit) {
       const column = columnOf(key);
       const counts = createValueCounts(key, bytesMax);
@@ -124,9 +128,9 @@ export function createColumns(source: ColumnSource, bytesMax: number): Columns {
       return orderedSlots(rows);
     },
     groupValues: (key, slots) => Array.from(slots, (slot) => rowValues(source.row(slot).payload, key).filter(isGroup)),
-    put: cache.put,
-    remove: cache.remove,
-    clear: cache.clear,
+    put: (slot, payload) => cache.put(slot, payload),
+    remove: (slot) => cache.remove(slot),
+    clear: () => cache.clear(),
     get bytes() {
       return cache.bytes;
     },

@@ -35,9 +35,11 @@ export function createRows(): Rows {
       if (row === undefined) throw new Error(`no row ${slot}`);
       return row;
     },
-    each(visit) {
-      passes++;
-      for (const { slot, id, payload } of all()) visit(slot, id, payload);
+    each(visit, { from, limit } = { from: 0, limit: rows.size }) {
+      if (from === 0) passes++;
+      const part = all().filter(({ slot }) => slot >= from);
+      for (const { slot, id, payload } of part.slice(0, limit)) visit(slot, id, payload);
+      return part[limit]?.slot ?? null;
     },
     // Points in even slots have the vector 'even'.
     hasVector,
