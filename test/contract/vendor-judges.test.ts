@@ -89,6 +89,8 @@ const taken: [what: string, path: string, body: Record<string, unknown>][] = [
     { messages: hello, tools: [{ type: 'openrouter:web_search', engine: 'own' }] },
   ],
   ['an effort of the vendor’s own', '/v1/chat/completions', { messages: hello, reasoning_effort: 'default' }],
+  ['no limit, as LM Studio and llama.cpp spell it', '/v1/chat/completions', { messages: hello, max_tokens: -1 }],
+  ['no limit, as watsonx spells it', '/v1/chat/completions', { messages: hello, max_completion_tokens: 0 }],
   [
     'a schema without a name',
     '/v1/chat/completions',
@@ -149,6 +151,7 @@ test('what only a vendor may know is refused where it must be converted, naming 
     [{ tools: [{ type: 'openrouter:web_search' }] }, 'tools[0].type'],
     [{ reasoning_effort: 'default' }, 'reasoning_effort'],
     [{ temperature: 9 }, 'temperature'],
+    [{ max_tokens: -1 }, 'max_tokens'],
   ] as const) {
     const response = await gateway.fetch('/v1/chat/completions', {
       json: { model: 'claude', messages: hello, ...body },

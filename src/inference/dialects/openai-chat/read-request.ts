@@ -82,8 +82,14 @@ function needsOf(body: ChatRequest, bodyBytes: number): RequestNeeds {
     n: body.n ?? 1,
     stream: body.stream === true,
     inputTokensEstimate: estimatedInput(body, bodyBytes),
-    maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
+    maxOutputTokens: limitOf(body),
   };
+}
+
+/** Null where the request sets no limit, or leaves it to the model by 0 or -1. */
+function limitOf({ max_completion_tokens: current, max_tokens: old }: ChatRequest): number | null {
+  const limit = current ?? old ?? 0;
+  return limit > 0 ? limit : null;
 }
 
 function isFilled(list: JsonValue | undefined): boolean {

@@ -104,6 +104,8 @@ const responseFormat = byType(formatSend, "'text', 'json_object' or 'json_schema
 
 const penalty = numberIn(-2, 2);
 const tokenLimit = integerIn(1, Number.MAX_SAFE_INTEGER);
+/** 0 (watsonx) and -1 (LM Studio, llama.cpp) ask for as many tokens as the model may write. */
+const vendorsLimit = integerIn(-1, Number.MAX_SAFE_INTEGER);
 // The published bounds are those of a 64-bit integer, which a double only comes near to.
 const int64 = integerIn(-(2 ** 63), 2 ** 63);
 
@@ -227,8 +229,8 @@ export const requestFields = fieldTable<ChatRequest>({
   messages: [messages, 'read', turnsOf('content', 1)],
   stream: [boolean, 'read', boolean],
   stream_options: [streamOptions, 'read', streamOptions],
-  max_tokens: [tokenLimit, putMaxOutputTokens, tokenLimit],
-  max_completion_tokens: [tokenLimit, putMaxOutputTokens, tokenLimit],
+  max_tokens: [tokenLimit, putMaxOutputTokens, vendorsLimit],
+  max_completion_tokens: [tokenLimit, putMaxOutputTokens, vendorsLimit],
   temperature: [numberIn(0, 2), 'temperature'],
   top_p: [numberIn(0, 1), 'topP'],
   top_k: [anyJson, putTopK],
