@@ -43,6 +43,11 @@ const places = {
   before: stream(sse({ error: toolUseFailed })),
   after: stream(sse(text('Let me look.'), { error: toolUseFailed })),
   flagged: { status: 403, type: 'application/json', body: JSON.stringify({ error: flagged }) },
+  crowded: stream(
+    sse(text('Let me look.'), {
+      error: { message: 'Busy', code: 'server_is_overloaded', status_code: 503, shard: 7 },
+    }),
+  ),
   // As OpenRouter ends an answer at which its provider has had enough.
   limited: stream(sse(text('Let me look.'), { ...text(''), error: limited })),
   overloaded: stream(
@@ -124,27 +129,30 @@ test("F69 an error of a provider's own keeps its status, code and members in eve
 });
 
 test('F69 an error that breaks an answer off keeps its status, type and members in every format', async (t) => {
-  // How each format tells them: [limited, overloaded].
+  // How each format tells them: [limited, overloaded, crowded]. At other words Claude Code and Codex would give up.
   const told = {
     'openai-chat': [
       { type: 'rate_limit_error', code: 429 },
       { type: 'overloaded_error', code: 529 },
+      { type: 'overloaded_error', code: 'server_is_overloaded' },
     ],
     'anthropic-messages': [
-      { type: 'rate_limit_error', code: 429 },
+      { type: 'api_error', code: 429 },
       { type: 'overloaded_error', code: 529 },
+      { type: 'overloaded_error', code: 'server_is_overloaded' },
     ],
-    'openai-responses': [{ code: 'rate_limit_exceeded' }, { code: 'overloaded_error' }],
+    'openai-responses': [{ code: 'rate_limit_exceeded' }, { code: 'overloaded_error' }, { code: 'server_error' }],
     gemini: [
       { code: 429, status: 'RESOURCE_EXHAUSTED' },
       { code: 529, status: 'UNAVAILABLE' },
+      { code: 503, status: 'UNAVAILABLE' },
     ],
   } as const;
   for (const caller of callerIds) {
     // Of its own: a target rests after a 429.
     const gateway = await setup(t);
     const format = callerFormats[caller];
-    for (const [at, model] of (['limited', 'overloaded'] as const).entries()) {
+    for (const [at, model] of (['limited', 'overloaded', 'crowded'] as const).entries()) {
       const json = format.body(model, { say: 'Hi', maxTokens: 9 }, 'stream');
       const response = await gateway.fetch(format.path(model, 'stream'), { json });
       const said = await response.text();

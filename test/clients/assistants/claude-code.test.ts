@@ -33,10 +33,12 @@ for (const format of ['openai', 'anthropic'] as const) {
     const world = await overUpstream(t, format);
     const claude = assistant(t, 'claude');
     claude.write('.claude/settings.json', settingsIn('claude-code.md', 'json', world.gateway));
-    world.upstream.script('*', ['tokens=50;cut=40events']);
-    const { code, stdout, said } = await claude.run(['-p', 'say hi']);
-    assert.equal(code, 0, said);
-    assert.match(stdout, /Mock answer/);
+    for (const fault of ['cut=40events', 'error=12;code=rate_limit_error']) {
+      world.upstream.script('*', [`tokens=50;${fault}`]);
+      const { code, stdout, said } = await claude.run(['-p', 'say hi']);
+      assert.equal(code, 0, said);
+      assert.match(stdout, /Mock answer/);
+    }
     await abortedThrough(world, () => claude.begin(['-p', 'say hi']));
   });
 }

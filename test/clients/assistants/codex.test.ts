@@ -26,10 +26,12 @@ for (const format of ['openai', 'anthropic'] as const) {
     const world = await overUpstream(t, format);
     const codex = assistant(t, 'codex');
     codex.write('.codex/config.toml', settingsIn('codex.md', 'toml', world.gateway));
-    world.upstream.script('*', ['tokens=50;cut=12events']);
-    const { code, stdout, said } = await codex.run([...exec, 'say hi']);
-    assert.equal(code, 0, said);
-    assert.match(stdout, /Mock answer/);
+    for (const fault of ['cut=12events', 'error=12;code=server_is_overloaded']) {
+      world.upstream.script('*', [`tokens=50;${fault}`]);
+      const { code, stdout, said } = await codex.run([...exec, 'say hi']);
+      assert.equal(code, 0, said);
+      assert.match(stdout, /Mock answer/);
+    }
     await abortedThrough(world, () => codex.begin([...exec, 'say hi']));
   });
 }

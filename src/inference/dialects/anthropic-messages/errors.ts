@@ -20,13 +20,14 @@ export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
 }
 
 /**
- * The last frame of a broken stream. No message_stop follows: a cut answer must not look like a finished one. Claude
- * Code asks again for a type that Anthropic has, and gives up at any other once text has come.
+ * The last frame of a broken stream. No message_stop follows: a cut answer must not look like a finished one. Once text
+ * has come, Claude Code asks again for `api_error` and `overloaded_error` alone; `code` tells a 429 too.
  */
 export function errorFrame(failure: Failure, context: ErrorContext): string {
   const body = errorBody(failure, context);
   const error = body.error as JsonObject;
-  const known = error.type === 'upstream_error' ? { ...body, error: { ...error, type: 'api_error' } } : body;
+  const isLimit = failure.kind === 'upstreams-failed' && error.type === 'rate_limit_error';
+  const known = isLimit || error.type === 'upstream_error' ? { ...body, error: { ...error, type: 'api_error' } } : body;
   return `event: error\ndata: ${JSON.stringify(known)}\n\n`;
 }
 

@@ -89,6 +89,13 @@ export function errorFrame(failure: Failure, context: ErrorContext, mark?: Strea
 /** Waits up to this get a Retry-After (design §6); a client that learns that the quota is spent would not wait. */
 const shortWaitMs = 60_000;
 
+/** At these Codex ends the turn, where another provider may answer if it asks again. */
+const endsTurns: ReadonlySet<string> = new Set(['server_is_overloaded', 'slow_down']);
+
+function wordOfBreak(code: string | undefined): string | undefined {
+  return code !== undefined && endsTurns.has(code) ? undefined : code;
+}
+
 /** The string that clients act on: OpenAI's own words where it has one for the case. */
 function errorCode(failure: Failure, facts: FailureFacts): string {
   switch (failure.kind) {
@@ -114,7 +121,7 @@ function errorCode(failure: Failure, facts: FailureFacts): string {
     case 'forbidden':
       return 'permission_denied';
     case 'upstreams-failed':
-      return failure.said?.code ?? (facts.status === 429 ? 'rate_limit_exceeded' : 'server_error');
+      return wordOfBreak(failure.said?.code) ?? (facts.status === 429 ? 'rate_limit_exceeded' : 'server_error');
     case 'internal':
     case 'no-target':
     case 'overloaded':
