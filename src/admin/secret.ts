@@ -88,10 +88,10 @@ function resealed({ setup }: AdminParts, { kept, credentials }: KeptRows): { cha
     }
   }
   for (const row of credentials) {
-    const { provider, id } = row;
+    const { provider, id, sealed: was } = row;
     const secret = openCredential(sealer, row);
     if (secret === null) left.push(`${provider}#${id}`);
-    else changes.push({ kind: 'reseal-credential', provider, id, sealed: sealCredential(sealer, row, secret) });
+    else changes.push({ kind: 'reseal-credential', provider, id, was, sealed: sealCredential(sealer, row, secret) });
   }
   return { changes, left };
 }

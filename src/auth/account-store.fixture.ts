@@ -113,7 +113,12 @@ function applied(held: Stored, change: Change): Stored | 'exists' | 'absent' {
       return operators.length === held.operators.length ? 'absent' : { ...held, operators };
     }
     case 'reseal-credential':
-      return replaced<CredentialRow>(held, 'credentials', isCredential(change), { sealed: change.sealed });
+      return replaced<CredentialRow>(
+        held,
+        'credentials',
+        (row) => isCredential(change)(row) && row.sealed === change.was,
+        { sealed: change.sealed },
+      );
   }
 }
 

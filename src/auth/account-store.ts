@@ -66,8 +66,8 @@ export type Change =
   | { kind: 'delete-kept'; of: KeptRow['kind']; name: string; was: number }
   | { kind: 'create-credential'; credential: CredentialRow }
   | { kind: 'delete-credential'; provider: string; id: string }
-  /** The same plain text, sealed again. */
-  | { kind: 'reseal-credential'; provider: string; id: string; sealed: string }
+  /** The same plain text, sealed again; only while it is still sealed as it `was`. */
+  | { kind: 'reseal-credential'; provider: string; id: string; was: string; sealed: string }
   /** `exists`: its name, its key or whom it stands for is another's. */
   | { kind: 'create-operator'; operator: OperatorRow }
   | { kind: 'update-operator'; id: string; set: OperatorChange }

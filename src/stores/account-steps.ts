@@ -129,7 +129,8 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): Step[] {
             .updateTable('credential')
             .set({ sealed: change.sealed })
             .where('provider', '=', change.provider)
-            .where('id', '=', change.id),
+            .where('id', '=', change.id)
+            .where('sealed', '=', change.was),
         ),
       ];
   }

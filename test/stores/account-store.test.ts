@@ -272,8 +272,10 @@ for (const driver of drivers) {
     assert.equal(await apply(accounts, replace), 'absent', 'the second of two that knew version 1');
     const removal = (was: number): Change => ({ kind: 'delete-kept', of: 'provider', name: 'acme', was });
     assert.equal(await apply(accounts, removal(1)), 'absent');
-    const reseal = (id: string): Change => ({ kind: 'reseal-credential', provider: 'acme', id, sealed: 'BBBB' });
+    const { sealed: was } = (await accounts.load()).credentials[0]!;
+    const reseal = (id: string): Change => ({ kind: 'reseal-credential', provider: 'acme', id, was, sealed: 'BBBB' });
     assert.equal(await apply(accounts, reseal('k1')), 'done');
+    assert.equal(await apply(accounts, reseal('k1')), 'absent', 'somebody has replaced it since');
     assert.equal(await apply(accounts, reseal('k9')), 'absent');
     assert.equal((await accounts.load()).credentials[0]?.sealed, 'BBBB');
     assert.deepEqual(
