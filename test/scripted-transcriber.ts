@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { TestContext } from 'node:test';
+import { listening } from './listening.ts';
 
 /** A form as it reached an upstream. */
 export interface ReceivedForm {
@@ -40,14 +40,8 @@ export async function startTranscriber(t: Pick<TestContext, 'after'>): Promise<S
     forms.push(form);
     (script.shift() ?? json({ text: 'Hello there.' }))(response, form);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as { port: number };
-  return { url: `http://127.0.0.1:${port}`, forms, script: (...answers) => script.push(...answers) };
+  const url = await listening(t, server);
+  return { url, forms, script: (...answers) => script.push(...answers) };
 }
 
 const nothing: ReceivedForm = { path: '', headers: {}, fields: [], file: null, raw: Buffer.alloc(0) };

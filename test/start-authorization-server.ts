@@ -1,7 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listening } from './listening.ts';
 import { startMcpServer, type TestMcpOptions } from './start-mcp-server.ts';
 
 /* An OAuth 2.1 authorization server for MCP servers: codes with PKCE, dynamic registration, rotating refresh tokens. */
@@ -146,16 +145,10 @@ export async function startAuthorizationServer(t: { after(done: () => void): voi
         return json(404, {});
     }
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const url = await listening(t, server);
   const state: TestAuthorizationServer = {
-    url: `http://127.0.0.1:${port}`,
-    place: `127.0.0.1:${port}`,
+    url,
+    place: new URL(url).host,
     asked: [],
     registered: [],
     opened: [],

@@ -1,10 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { closedPort } from './start-process.ts';
 
 /** Needs of the servers of Debian's packages; the newest installed one. */
 const bin =
@@ -47,7 +48,7 @@ export async function startPostgres(t: Pick<TestContext, 'after'> | null): Promi
     ['-D', data, '-A', 'trust', '-U', 'culvert', '--no-sync', '-E', 'UTF8', '--locale=C'],
     { ...places, stdio: 'ignore' },
   );
-  const port = await freePort();
+  const port = await closedPort();
   let server = await launch();
   let databases = 0;
 
@@ -148,14 +149,4 @@ function idOf(flag: string): number {
   } catch {
     return 0;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }

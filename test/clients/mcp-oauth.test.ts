@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { listening } from '../listening.ts';
 import { startGateway } from '../start-gateway.ts';
 import { startMcpServer } from '../start-mcp-server.ts';
 
@@ -34,13 +33,8 @@ async function startIssuer(t: TestContext) {
     if (authorization !== right) return json(401, { error: 'invalid_client', error_description: 'no' });
     return json(200, { access_token: `token-${asked.length}`, token_type: 'bearer', expires_in: 3_600 });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  const url = await listening(t, server);
+  return { url, asked };
 }
 
 /** An MCP server that takes one token alone, and says where tokens are. */

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, type TestContext, test } from 'node:test';
+import { listening } from '../listening.ts';
 import { startGateway } from '../start-gateway.ts';
 
 /* Providers that count wrong: no caller pays for it, and the books stay whole. */
@@ -15,12 +14,7 @@ const server = createServer((request, response) => {
     response.end(answerAt(request.url!).replaceAll('"TOLD"', told));
   });
 });
-server.listen(0, '127.0.0.1');
-await once(server, 'listening');
-after(() => {
-  server.close();
-  server.closeAllConnections();
-});
+const url = await listening({ after }, server);
 
 function answerAt(url: string): string {
   if (url.includes('/embeddings'))
@@ -34,7 +28,7 @@ function answerAt(url: string): string {
   return '{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":"TOLD","completion_tokens":"TOLD","total_tokens":"TOLD"}}';
 }
 
-const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const base = url;
 const provider = (type: string, path = '/v1') => ({ type, base_url: base + path, api_key: 'k' });
 const target = (name: string) => [{ provider: name, model: 'm', stream: false, price: { input: 1, output: 1 } }];
 const gateway = await startGateway(

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, type TestContext, test } from 'node:test';
 import { createWebhookPost } from '../../src/inference/transport/post-webhook.ts';
 import { environmentProxies } from '../../src/inference/transport/proxy.ts';
@@ -12,6 +10,7 @@ import { createNoticeDelivery, type DeliveryParts, retryGapsMs } from '../../src
 import type { Notice } from '../../src/metering/notice-store.ts';
 import type { Plan } from '../../src/metering/plan.ts';
 import type { PlanBook } from '../../src/metering/plan-book.ts';
+import { listening } from '../listening.ts';
 import { memoryNoticeStore } from '../memory-notice-store.ts';
 import { overUpstreams, startGateway } from '../start-gateway.ts';
 import { temporaryFolder } from '../start-process.ts';
@@ -36,13 +35,8 @@ async function startReceiver(t: TestContext, answer: (response: ServerResponse, 
       answer(response, received.length - 1);
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, received };
+  const url = await listening(t, server);
+  return { url: `${url}/hook`, received };
 }
 
 const status = (code: number) => (response: ServerResponse) => void response.writeHead(code).end();

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { listening } from '../listening.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
 
 /* `/v1/ocr`: Mistral's format, hand-made from its reference. */
@@ -21,13 +20,9 @@ async function reader(t: TestContext, ...answers: (readonly [status: number, bod
     asked.push({ path: request.url!, authorization: String(request.headers.authorization), body });
     const [status, answer] = answers.shift() ?? [200, read];
     return response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  return { asked, base_url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` };
+  const url = await listening(t, server);
+  return { asked, base_url: `${url}/v1` };
 }
 
 const json = {

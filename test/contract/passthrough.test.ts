@@ -8,8 +8,8 @@ import {
   request,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
+import { listening } from '../listening.ts';
 import { rawExchange } from '../raw-exchange.ts';
 import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
 
@@ -58,13 +58,9 @@ const server = createServer(async (incoming, response) => {
     response.writeHead(201, { 'content-type': 'application/x-own', 'set-cookie': 'a=b', 'x-account': 'operators-own' });
     response.end(Buffer.from([0, 255, 1, 254]));
   }
-}).listen(0, '127.0.0.1');
-await once(server, 'listening');
-after(() => {
-  server.closeAllConnections();
-  server.close();
 });
-const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+const url = await listening({ after }, server);
+const base_url = `${url}/v1`;
 const provider = { type: 'openai', base_url, api_key: secret };
 const limitedKey = 'sk-cv-test-key-0003';
 const namedKey = 'sk-cv-test-key-0004';

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, type TestContext, test } from 'node:test';
 import { calcPrice } from '@pydantic/genai-prices';
 import { checkConfigText } from '../../src/config/check.ts';
 import { unpricedTargets } from '../../src/inference/models/unpriced.ts';
 import { previewSnapshot } from '../../src/main/preview.ts';
+import { listening } from '../listening.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
 
 /* USD of requests without a configured price: from the price list. */
@@ -21,13 +20,7 @@ const server = createServer((request, response) => {
     response.end(answerAt(request.url!));
   });
 });
-server.listen(0, '127.0.0.1');
-await once(server, 'listening');
-after(() => {
-  server.close();
-  server.closeAllConnections();
-});
-const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const base = await listening({ after }, server);
 
 function answerAt(url: string): string {
   if (url === '/data.json') return published;

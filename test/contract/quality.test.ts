@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, type TestContext, test } from 'node:test';
+import { listening } from '../listening.ts';
 import { startGateway } from '../start-gateway.ts';
 
 /* A cheap model answers, and a dearer one where a check of its answer fails. */
@@ -43,14 +42,8 @@ const server = createServer((request, response) => {
     return response.end('data: [DONE]\n\n');
   });
 });
-server.listen(0, '127.0.0.1');
-await once(server, 'listening');
-after(() => {
-  server.close();
-  server.closeAllConnections();
-});
+const base = await listening({ after }, server);
 
-const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 const targets = [
   { provider: 'up', model: 'cheap', priority: 1, price: { input: 1, output: 1 } },
   { provider: 'up', model: 'dear', priority: 2, price: { input: 10, output: 10 } },

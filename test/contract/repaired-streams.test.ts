@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
+import { listening } from '../listening.ts';
 import { overUpstreams, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
@@ -24,13 +24,8 @@ test('a stream ends with its end mark, though the upstream keeps the connection 
       `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
     response.write(`${chunk({ role: 'assistant', content: 'Hi' }, null)}${chunk({}, 'stop')}data: [DONE]\n\n`);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  const gateway = await startGateway(t, overUpstreams(`http://127.0.0.1:${port}`));
+  const url = await listening(t, server);
+  const gateway = await startGateway(t, overUpstreams(url));
   const body = { model: 'chat', stream: true, messages: [{ role: 'user', content: 'Hello' }] };
   const response = await gateway.fetch('/v1/chat/completions', { json: body, signal: AbortSignal.timeout(5_000) });
   assert.ok((await response.text()).endsWith('data: [DONE]\n\n'));

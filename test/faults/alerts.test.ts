@@ -7,6 +7,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { SMTPServer } from 'smtp-server';
 import type { AlertMessage } from '../../src/metering/alert-message.ts';
 import { webhookHeaders } from '../../src/metering/notice-message.ts';
+import { listening } from '../listening.ts';
 import { adminKey, overUpstreams, startGateway } from '../start-gateway.ts';
 import { closedPort, temporaryFolder } from '../start-process.ts';
 import { until } from '../start-redis.ts';
@@ -31,15 +32,10 @@ async function startHooks(t: TestContext) {
     posts.push({ path: request.url!, headers: request.headers, body: String(Buffer.concat(chunks)) });
     response.end('ok');
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  const url = await listening(t, server);
   const at = (path: string) => posts.filter((post) => post.path === path).map(({ body }) => JSON.parse(body));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     posts,
     slack: () => at('/slack').map(({ text }) => String(text)),
     alerts: () => at('/hook') as AlertMessage[],

@@ -3,7 +3,7 @@ import { after, describe, test } from 'node:test';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { disagreements, recordsOf } from './books-agree.ts';
-import { closedPort } from './dead-places.ts';
+import { closedPlace } from './dead-places.ts';
 import { answeredShare, type CallSeen, type Calls, openLoop } from './many-calls.ts';
 
 const seconds = 15;
@@ -25,7 +25,7 @@ type Alias = keyof typeof aliases;
 
 const upstream = await startUpstream();
 after(() => upstream.close());
-const closed = await closedPort();
+const closed = await closedPlace();
 const providerOf = (alias: string, index: number) => `${alias}-${index + 1}`;
 const keysOf = (alias: string) => ['a', 'b', 'c'].map((name) => `sk-cv-test-${alias}-${name}`);
 const targets = Object.entries(aliases).flatMap(([alias, { specs }]) =>

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { callerIds } from '../contract/dialect-matrix/formats.ts';
 import { callerFormats } from '../contract/dialect-matrix/rig.ts';
 import { serverEvents } from '../contract/dialect-matrix/server-events.ts';
 import { upstreamFormats } from '../contract/dialect-matrix/upstreams.ts';
+import { listening } from '../listening.ts';
 import { adminKey, startGateway, type TestGateway } from '../start-gateway.ts';
 import { type ContentCase, contentCases } from './content-answers.ts';
 import { explained } from './read-answer.ts';
@@ -117,12 +117,8 @@ async function answering(t: TestContext, cases: readonly ContentCase[]): Promise
         .end(JSON.stringify(one.whole!.body));
     });
   });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  const url = await listening(t, server);
+  return { url, asked };
 }
 
 async function lanes(gateway: TestGateway): Promise<Lane[]> {

@@ -12,11 +12,11 @@ import {
   writeSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
+import { listening } from '../listening.ts';
 import { adminKey, testKey } from '../start-gateway.ts';
 import { launch, runCommand, temporaryFolder } from '../start-process.ts';
 import { startGatewayProcess } from './gateway-process.ts';
@@ -241,12 +241,6 @@ async function startSite(t: Pick<TestContext, 'after'>) {
        <p><a href="/1">One</a> <a href="/2">Two</a></p></main></body></html>`,
     );
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, place: `127.0.0.1:${port}`, asked: () => asked };
+  const url = await listening(t, server);
+  return { url, place: new URL(url).host, asked: () => asked };
 }

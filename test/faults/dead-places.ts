@@ -1,15 +1,11 @@
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
+import { closedPort } from '../start-process.ts';
 
-/** A port that was open a moment ago: connections are refused. */
-export function closedPort(): Promise<string> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(`http://127.0.0.1:${port}`));
-    });
-  });
+/** A place where a port was open a moment ago: connections are refused. */
+export async function closedPlace(): Promise<string> {
+  return `http://127.0.0.1:${await closedPort()}`;
 }
 
 // A listener whose thread sleeps accepts nothing; once its queue is full, the kernel drops every further SYN.

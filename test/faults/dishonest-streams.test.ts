@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { type CallerId, callerIds, type UpstreamId, upstreamIds } from '../contract/dialect-matrix/formats.ts';
 import { callerFormats } from '../contract/dialect-matrix/rig.ts';
 import { upstreamFormats } from '../contract/dialect-matrix/upstreams.ts';
+import { listening } from '../listening.ts';
 import { startGateway, type TestGateway } from '../start-gateway.ts';
 import { explained } from './read-answer.ts';
 
@@ -195,12 +195,7 @@ async function start(
       answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(body);
     });
   });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = await listening(t, server);
   const { provider, model } = upstreamFormats[upstream];
   // Each caller has a provider of its own: what one does to its health is nothing to the next.
   const names = own.flatMap((_, index) => callerIds.map((caller) => `case-${index}-${caller}`));

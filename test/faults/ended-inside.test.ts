@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { listening } from '../listening.ts';
 import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
@@ -59,12 +59,7 @@ async function endingServer(t: TestContext, bytes: () => Buffer): Promise<string
       response.writeHead(200, { 'content-type': 'text/event-stream' }).end(bytes());
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return listening(t, server);
 }
 
 /** As clients read events: an event's data even when it is empty. */

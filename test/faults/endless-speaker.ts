@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { TestContext } from 'node:test';
+import { listening } from '../listening.ts';
 
 /** An upstream that speaks 1 KB of text at a time, as fast as it is read, and never ends. */
 export async function endlessSpeaker(t: TestContext, type: 'openai' | 'anthropic') {
@@ -25,12 +26,7 @@ export async function endlessSpeaker(t: TestContext, type: 'openai' | 'anthropic
     response.on('close', () => left());
     speak();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+  const url = await listening(t, server);
   return { url, closed, sentBytes: () => sentBytes };
 }
 

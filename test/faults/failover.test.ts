@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startGateway } from '../start-gateway.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
-import { blackHole, closedPort } from './dead-places.ts';
+import { blackHole, closedPlace } from './dead-places.ts';
 import { afterContent, beforeContent } from './fault-cases.ts';
 import { aliasOf, overCases, secondAnswer, type UpstreamType } from './over-cases.ts';
 import { explained, readStream } from './read-answer.ts';
@@ -102,7 +102,7 @@ async function start(t: TestContext, type: UpstreamType) {
     ),
     ...afterContent.map(({ name, spec }) => ({ name: `after ${name}`, spec: `${spec};tokens=40` })),
   ];
-  const [closed, hole] = [await closedPort(), await blackHole(t)];
+  const [closed, hole] = [await closedPlace(), await blackHole(t)];
   const extra = Object.fromEntries(
     ['whole', 'stream'].flatMap((form) => [
       [`${form} F1 refused`, closed],

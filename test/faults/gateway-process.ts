@@ -6,7 +6,7 @@ import { setTimeout as after } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { adminKey, noLimits, testKey } from '../start-gateway.ts';
 import { culvertBin, type Lifetime, temporaryFolder } from '../start-process.ts';
-import { closedPort } from './dead-places.ts';
+import { closedPlace } from './dead-places.ts';
 
 export interface GatewayProcess {
   url: string;
@@ -36,7 +36,7 @@ export async function startGatewayProcess(
   { under = [], log = null, graceMs = 1_000, at = null, bin = culvertBin }: GatewayProcessOptions = {},
 ): Promise<GatewayProcess> {
   const folder = temporaryFolder(t);
-  const url = at ?? (await closedPort());
+  const url = at ?? (await closedPlace());
   const file = join(folder, 'culvert.yaml');
   writeFileSync(
     file,

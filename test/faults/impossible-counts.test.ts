@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { callerIds, upstreamIds } from '../contract/dialect-matrix/formats.ts';
 import { callerFormats } from '../contract/dialect-matrix/rig.ts';
 import { upstreamFormats } from '../contract/dialect-matrix/upstreams.ts';
+import { listening } from '../listening.ts';
 import { startGateway } from '../start-gateway.ts';
 import { explained } from './read-answer.ts';
 
@@ -139,12 +139,7 @@ async function telling(
         .end(body.replaceAll('"TOLD"', told));
     });
   });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return listening(t, server);
 }
 
 function frame(event: object | string): string {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { overUpstreams, startGateway } from '../start-gateway.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
-import { closedPort } from './dead-places.ts';
+import { closedPlace } from './dead-places.ts';
 import { explained } from './read-answer.ts';
 
 const hello = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
@@ -13,7 +13,7 @@ interface ErrorBody {
 }
 
 test('F1 every provider dead: 502 in less than a second, naming each, nothing charged', async (t) => {
-  const gateway = await startGateway(t, overUpstreams(await closedPort(), await closedPort()));
+  const gateway = await startGateway(t, overUpstreams(await closedPlace(), await closedPlace()));
   const startedMs = performance.now();
   const response = await gateway.fetch(chatPath, { json: hello });
   const { error } = (await response.json()) as ErrorBody;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
+import { listening } from '../listening.ts';
 
 type Json = Record<string, unknown>;
 
@@ -190,12 +190,8 @@ export async function startObjectKeeper(t: Pick<TestContext, 'after'>): Promise<
       send(response, status, { error: { message: 'no', type: 'x', param: null, code: 'rate_limit_exceeded' } });
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  keeper.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = await listening(t, server);
+  keeper.url = url;
   return Object.assign(keeper, {
     refuse: (credential: string, status: number) => void refused.set(credential, status),
     forget: () => objects.clear(),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { listening } from '../listening.ts';
 import { otherKey, startGateway, type TestGateway, testKey } from '../start-gateway.ts';
 import { startObjectKeeper } from './object-keeper.ts';
 
@@ -49,12 +49,8 @@ async function startBrokenStreams(t: TestContext): Promise<{ url: string; hangs:
       if (!upstream.hangs) setTimeout(() => response.destroy(), 20);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  upstream.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = await listening(t, server);
+  upstream.url = url;
   return upstream;
 }
 

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { TestContext } from 'node:test';
+import { listening } from '../listening.ts';
 
 /** Answers `POST /<index>/…` with status 200 and the body given for that index, byte for byte. */
 export async function rawUpstream(
@@ -17,10 +18,5 @@ export async function rawUpstream(
       response.writeHead(200, { 'content-type': type, 'content-length': body.length }).end(body);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+  return listening(t, server);
 }

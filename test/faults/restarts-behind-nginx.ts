@@ -8,7 +8,7 @@ import { setTimeout as after } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { testKey } from '../start-gateway.ts';
 import { type Lifetime, temporaryFolder } from '../start-process.ts';
-import { closedPort } from './dead-places.ts';
+import { closedPlace } from './dead-places.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 
 export const nginxMissing: string | false =
@@ -85,7 +85,7 @@ function ask(agent: Agent, port: number): Promise<string> {
 /** With the file that deploy/ has, in front of these two. */
 async function startNginx(t: Lifetime, urls: readonly [string, string]): Promise<{ port: number; log: string }> {
   const folder = temporaryFolder(t);
-  const port = Number(new URL(await closedPort()).port);
+  const port = Number(new URL(await closedPlace()).port);
   const [one, two] = urls.map((url) => new URL(url).port) as [string, string];
   const file = join(folder, 'nginx.conf');
   const ours = new URL('../../deploy/nginx/', import.meta.url);

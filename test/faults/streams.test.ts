@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
+import { listening } from '../listening.ts';
 import { overUpstreams, startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { endlessSpeaker } from './endless-speaker.ts';
@@ -157,10 +158,5 @@ async function cuttingServer(t: TestContext, wire: Buffer): Promise<string> {
       setImmediate(() => setImmediate(() => response.end(wire.subarray(at))));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+  return listening(t, server);
 }

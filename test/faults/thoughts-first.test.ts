@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { callerFormats } from '../contract/dialect-matrix/rig.ts';
 import { serverEvents } from '../contract/dialect-matrix/server-events.ts';
+import { listening } from '../listening.ts';
 import { startGateway } from '../start-gateway.ts';
 
 const thought = 'Let me think.';
@@ -78,12 +78,7 @@ test('reasoning of services of OpenAI’s format is a thinking block before the 
         .end(answerOf(kind[1], streams));
     });
   });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = await listening(t, server);
   const target = (at: number) => ({ provider: `kind-${at}`, model: 'm' });
   const gateway = await startGateway(t, {
     providers: Object.fromEntries(

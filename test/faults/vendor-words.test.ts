@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { callerIds } from '../contract/dialect-matrix/formats.ts';
 import { callerFormats } from '../contract/dialect-matrix/rig.ts';
+import { listening } from '../listening.ts';
 import { startGateway } from '../start-gateway.ts';
 import { explained } from './read-answer.ts';
 
@@ -71,12 +71,7 @@ async function setup(t: TestContext) {
       response.writeHead(answer.status, { 'content-type': answer.type }).end(answer.body);
     });
   });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = await listening(t, server);
   const provider = (place: string) => ({
     type: types[place] ?? 'groq',
     base_url: `${url}/${place}/v1`,

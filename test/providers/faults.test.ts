@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, describe, type TestContext, test } from 'node:test';
 import { APIError } from 'openai';
+import { listening } from '../listening.ts';
 import { startGateway, type TestGateway } from '../start-gateway.ts';
 import { credentialOf, type EveryType, openEveryType, type Way, ways } from './every-type.ts';
 
@@ -174,14 +174,10 @@ for (const fault of ownFaults) {
       });
       response.end(JSON.stringify(answer));
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    t.after(() => {
-      server.closeAllConnections();
-      server.close();
-    });
+    const url = await listening(t, server);
     const gateway = await startGateway(t, {
       providers: {
-        up: { type, base_url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, api_key: 'k' },
+        up: { type, base_url: `${url}/v1`, api_key: 'k' },
       },
       models: { m: { targets: ['up/mock-ok'] } },
     });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import OpenAI, { toFile } from 'openai';
 import { png } from '../contract/image-world.ts';
 import { toneWav } from '../contract/speech-world.ts';
+import { listening } from '../listening.ts';
 import { adminKey, startGateway, testKey } from '../start-gateway.ts';
 
 /* Services that take a job and answer later: AssemblyAI and Black Forest Labs, whose every answer a test says. */
@@ -31,13 +31,8 @@ async function world(t: TestContext, script: (asked: Asked, origin: string) => R
     const reply = script(one, `http://${request.headers.host}`);
     if (reply === 'hang') return;
     response.writeHead(reply.status ?? 200, { 'content-type': 'application/json' }).end(JSON.stringify(reply.body));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = await listening(t, server);
   const gateway = await startGateway(t, {
     providers: {
       flux: { type: 'bfl', base_url: `${url}/v1`, api_key: 'k' },

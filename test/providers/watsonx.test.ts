@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
+import { listening } from '../listening.ts';
 import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
@@ -17,12 +17,8 @@ async function startIam(t: { after(end: () => void): void }, apikey: string) {
     response.writeHead(isKnown ? 200 : 400, { 'content-type': 'application/json' });
     response.end(JSON.stringify(isKnown ? { access_token: `token-${asked}`, expires_in: 3_600 } : refused));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked: () => asked };
+  const url = await listening(t, server);
+  return { url, asked: () => asked };
 }
 
 const json = { model: 'm', messages: [{ role: 'user', content: 'Hello' }] };

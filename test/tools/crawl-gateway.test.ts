@@ -10,6 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import Firecrawl from 'firecrawl';
 import { stringify } from 'yaml';
 import { openDatabase } from '../../src/stores/sqlite/database.ts';
+import { listening } from '../listening.ts';
 import { adminKey, otherKey, startGateway, type TestGateway, testKey } from '../start-gateway.ts';
 import { startProcess, temporaryFolder } from '../start-process.ts';
 
@@ -51,14 +52,7 @@ async function startSite(t: Pick<TestContext, 'after'>, pages = 8): Promise<Loca
       );
     })();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  site.place = `127.0.0.1:${port}`;
+  site.place = new URL(await listening(t, server)).host;
   site.url = `http://${site.place}`;
   return site;
 }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { listening } from '../listening.ts';
 import { adminKey, startGateway, type TestGateway } from '../start-gateway.ts';
 import { startAwkwardSite } from './awkward-site.ts';
 
@@ -54,13 +53,8 @@ async function startModel(t: TestContext, answers: readonly (string | number)[])
       JSON.stringify({ id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [choice], usage }),
     );
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` };
+  const url = await listening(t, server);
+  return { asked, url: `${url}/v1` };
 }
 
 async function startWith(t: TestContext, answers: readonly (string | number)[], config: object = {}) {

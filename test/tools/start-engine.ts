@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
+import { listening } from '../listening.ts';
 
 /** What the engine says to one call: `silent` never answers. */
 export type EngineSays = { status?: number; headers?: Record<string, string>; body: unknown } | 'silent';
@@ -41,12 +41,8 @@ export async function startEngine(t: Pick<TestContext, 'after'>, says: TestEngin
       response.end(typeof body === 'string' ? body : JSON.stringify(body));
     });
   });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  engine.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = await listening(t, server);
+  engine.url = url;
   return engine;
 }
 

@@ -1,9 +1,8 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
 import type { JsonObject } from '../../src/kernel/json.ts';
+import { listening } from '../listening.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
 
 /**
@@ -283,15 +282,10 @@ export async function startBatches(t: Pick<TestContext, 'after'>): Promise<Batch
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => response.destroy(error as Error));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  const url = await listening(t, server);
 
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     ...{ direct, batches, calls, files },
     hold() {
       isHeld = true;

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { JsonObject } from '../../src/kernel/json.ts';
+import { listening } from '../listening.ts';
 import { invoked } from './bedrock-models.ts';
 import { messageOf, testAwsKeys } from './start-aws.ts';
 import { type KnownKeys, signatureFault } from './verify-aws-signature.ts';
@@ -71,13 +71,9 @@ export async function startBedrock(t: Pick<TestContext, 'after'>, keys: KnownKey
       send(response, scripted ?? modelAnswer(operation, decodeURIComponent(model), body) ?? usual(operation));
     });
   });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  const url = await listening(t, server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     requests,
     script: (operation, answers) => void scripts.set(operation, [...answers]),
   };
