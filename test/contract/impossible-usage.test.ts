@@ -14,7 +14,7 @@ const server = createServer((request, response) => {
     response.end(answerAt(request.url!).replaceAll('"TOLD"', told));
   });
 });
-const url = await listening({ after }, server);
+const base = await listening({ after }, server);
 
 function answerAt(url: string): string {
   if (url.includes('/embeddings'))
@@ -28,7 +28,6 @@ function answerAt(url: string): string {
   return '{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":"TOLD","completion_tokens":"TOLD","total_tokens":"TOLD"}}';
 }
 
-const base = url;
 const provider = (type: string, path = '/v1') => ({ type, base_url: base + path, api_key: 'k' });
 const target = (name: string) => [{ provider: name, model: 'm', stream: false, price: { input: 1, output: 1 } }];
 const gateway = await startGateway(

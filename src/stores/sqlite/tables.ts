@@ -1,10 +1,10 @@
 import type { StatementSync } from 'node:sqlite';
 import type { Migration } from '../migration.ts';
 import type { SqlTables } from '../sql-tables.ts';
-import { openDatabase, type SqlValue } from './database.ts';
+import { type Database, openDatabase, type SqlValue } from './database.ts';
 import { createHousekeeper, createLateCheckpoint } from './housekeeper.ts';
 import { migrateKept } from './migrations.ts';
-import { transaction } from './transaction.ts';
+import { type TransactionOptions, transaction } from './transaction.ts';
 
 /** Longest wait of a start for another that migrates. */
 const migrationBusyTimeoutMs = 10_000;
@@ -33,6 +33,23 @@ export function openTables(options: {
   const log = createLateCheckpoint(database, housekeeper, (error) =>
     onTrouble(`${noun}: checkpoint failed: ${String(error)}`),
   );
+  const tables = tablesIn(database, patience);
+  return {
+    ...tables,
+    async write(steps) {
+      const changes = await tables.write(steps);
+      log.wrote(steps.reduce((sum, { values }) => sum + bytesOf(values), 0));
+      return changes;
+    },
+    async close() {
+      await housekeeper.close();
+      database.close();
+    },
+  };
+}
+
+/** The tables of an open database, for stores that both databases share. */
+export function tablesIn(database: Database, patience: Pick<TransactionOptions, 'waitMaxMs'> = {}): SqlTables {
   const prepared = new Map<string, StatementSync>();
   const statement = (sql: string): StatementSync => {
     let known = prepared.get(sql);
@@ -46,25 +63,16 @@ export function openTables(options: {
     prefix: '',
     rows: (sql, values) =>
       transaction(database, () => statement(sql).all(...(values as SqlValue[])), { ...patience, begin: 'ITSELF' }),
-    async write(steps) {
-      const changes = await transaction(
-        database,
-        () => {
-          const changed: number[] = [];
-          for (const { sql, values, needed } of steps) {
-            changed.push(Number(statement(sql).run(...(values as SqlValue[])).changes));
-            if (needed === true && changed.at(-1) === 0) break;
-          }
-          return changed;
-        },
-        { ...patience, begin: steps.length === 1 ? 'ITSELF' : 'IMMEDIATE' },
-      );
-      log.wrote(steps.reduce((sum, { values }) => sum + bytesOf(values), 0));
-      return changes;
-    },
-    async close() {
-      await housekeeper.close();
-      database.close();
+    write(steps) {
+      const work = () => {
+        const changed: number[] = [];
+        for (const { sql, values, needed } of steps) {
+          changed.push(Number(statement(sql).run(...(values as SqlValue[])).changes));
+          if (needed === true && changed.at(-1) === 0) break;
+        }
+        return changed;
+      };
+      return transaction(database, work, { ...patience, begin: steps.length === 1 ? 'ITSELF' : 'IMMEDIATE' });
     },
   };
 }
