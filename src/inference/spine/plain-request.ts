@@ -1,5 +1,6 @@
 import { openAiChatId } from '../dialects/openai-chat/wire.ts';
 import type { Alias } from '../models/model-table.ts';
+import { derivedTargets } from '../routing/derived-targets.ts';
 import type { RouteCandidate, RouteQuery, RoutingWishes } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import type { RequestFacts } from './request-body.ts';
@@ -27,21 +28,13 @@ export function plainQuery(
 
 /**
  * The same target as an endpoint without dialects sees it. Its health is its own there, since a model that does not draw
- * may well chat; `shared` is for an alias of the endpoint's own type. Kept, since health knows targets by identity.
+ * may well chat; `shared` is for an alias of the endpoint's own type.
  */
 export function plainTarget(target: Target, endpoint: string, health: 'own' | 'shared' = 'own'): Target {
-  let byEndpoint = seen.get(target);
-  if (byEndpoint === undefined) {
-    byEndpoint = new Map();
-    seen.set(target, byEndpoint);
-  }
-  let plain = byEndpoint.get(endpoint);
-  if (plain === undefined) {
+  return derived(target, `${endpoint} ${health}`, () => {
     const own = health === 'shared' ? {} : { healthId: `${target.id} (${endpoint})` };
-    plain = { ...target, dialect: openAiChatId, alsoSpeaks: [], ...own };
-    byEndpoint.set(endpoint, plain);
-  }
-  return plain;
+    return { ...target, dialect: openAiChatId, alsoSpeaks: [], ...own };
+  });
 }
 
-const seen = new WeakMap<Target, Map<string, Target>>();
+const derived = derivedTargets();

@@ -1,6 +1,7 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import { priceShare } from '../../neutral/price.ts';
+import { derivedTargets } from '../../routing/derived-targets.ts';
 import type { RouteCandidate } from '../../routing/route.ts';
 import type { Target } from '../../routing/target.ts';
 import type { Plan } from '../../spine/endpoint.ts';
@@ -42,31 +43,19 @@ function pinned<P extends Plan>(plan: P, targets: readonly RouteCandidate[]): P 
   return { ...plan, query: { ...plan.query, targets, attemptsMax: 1, hedge: { atMost: 0, after: null } } };
 }
 
-/**
- * As its batch API sees it, with this credential or with all of them; what it answers there is never streamed. Kept,
- * since health knows targets by identity.
- */
+/** As its batch API sees it, with this credential or with all of them; what it answers there is never streamed. */
 function batchTarget(target: Target, credential: string | null, share: number): Target {
-  const key = `${share} ${credential}`;
-  let made = seen.get(target);
-  if (made === undefined) {
-    made = new Map();
-    seen.set(target, made);
-  }
-  let kept = made.get(key);
-  if (kept === undefined) {
+  return derived(target, `${share} ${credential}`, () => {
     const { wholeByStream: _, ...whole } = target;
     const credentials = target.credentials.filter(({ id }) => credential === null || id === credential);
-    kept = {
+    return {
       ...whole,
       stream: false,
       healthId: `${target.id} (batch)`,
       price: target.price === null ? null : priceShare(target.price, share),
       credentials: credentials.map((one) => ({ ...one, rpm: null })),
     };
-    made.set(key, kept);
-  }
-  return kept;
+  });
 }
 
-const seen = new WeakMap<Target, Map<string, Target>>();
+const derived = derivedTargets();

@@ -1,0 +1,22 @@
+import type { Target } from './target.ts';
+
+/**
+ * Targets made of others, such as by one endpoint's own view of them. Each is made once by key, and kept as long as the one
+ * it is made of: health knows targets by identity.
+ */
+export function derivedTargets(): (target: Target, key: string, make: () => Target) => Target {
+  const kept = new WeakMap<Target, Map<string, Target>>();
+  return (target, key, make) => {
+    let byKey = kept.get(target);
+    if (byKey === undefined) {
+      byKey = new Map();
+      kept.set(target, byKey);
+    }
+    let derived = byKey.get(key);
+    if (derived === undefined) {
+      derived = make();
+      byKey.set(key, derived);
+    }
+    return derived;
+  };
+}
