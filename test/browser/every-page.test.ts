@@ -1,6 +1,7 @@
+import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { chromiumMissing } from '../chromium.ts';
-import { assertLooksRight, followTo, openPage } from './open-page.ts';
+import { assertLooksRight, assertTablesFit, followTo, openPage, settled } from './open-page.ts';
 import { type SeededGateway, startSeededGateway } from './seeded-gateway.ts';
 
 /** Every page by the name of its pictures; a path, or one that is made from the gateway's contents. */
@@ -32,6 +33,8 @@ const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string
   'settings-backup': '/dashboard/settings?tab=backup',
 };
 
+const lists = ['requests', 'usage', 'providers', 'models', 'mcp-servers', 'accounts', 'keys', 'plans'];
+
 const skip = chromiumMissing;
 const gateway = skip ? null! : await startSeededGateway({ after: after as never }, { days: 14, perDay: 120 });
 if (!skip) {
@@ -54,6 +57,48 @@ test('every page fits every screen, can be used by everybody, and runs without a
       await assertLooksRight(page, name);
     });
   }
+});
+
+test('tables fit windows of any width', { skip }, async (t) => {
+  const server = { name: 'tickets', url: 'https://tickets.example.org/a/long/path/to/its/mcp' };
+  await gateway.admin('/mcp-servers', { method: 'POST', body: server });
+  const page = await openPage(t, gateway, '/dashboard/requests');
+  for (const path of [...lists.map((name) => `/dashboard/${name}`), '/dashboard/settings?tab=audit']) {
+    await followTo(page, path);
+    await page.locator('main table').first().waitFor();
+    for (const width of [360, 640, 768, 940, 1024, 1160, 1280, 1510, 1920]) {
+      await page.setViewportSize({ width, height: 800 });
+      await settled(page);
+      await assertTablesFit(page, `${path} at ${width} px`);
+    }
+  }
+});
+
+test('a fact that can be copied stands on the line of its name', { skip }, async (t) => {
+  const page = await openPage(t, gateway, '/dashboard/models/smart');
+  const middle = async (text: string) => {
+    const { y, height } = (await page.locator('dl').getByText(text, { exact: true }).boundingBox())!;
+    return y + height / 2;
+  };
+  assert.ok(Math.abs((await middle('Name')) - (await middle('smart'))) < 2);
+});
+
+test('a chart of days names each day once', { skip }, async (t) => {
+  const page = await openPage(t, gateway, '/dashboard');
+  await page.addInitScript(`{
+    const { fillText } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+      (this.canvas.said ??= new Set()).add(text + ' at ' + Math.round(rest[0]));
+      return fillText.call(this, text, ...rest);
+    };
+  }`);
+  await page.goto('/dashboard/usage?group_by=model&from=7d');
+  await settled(page);
+  await page.locator('canvas').waitFor();
+  const said = await page.locator('canvas').evaluate((canvas) => [...(canvas as never as { said: string[] }).said]);
+  const days = said.map((label) => label.split(' at ')[0]!).filter((label) => /^\d+ \w{3}$/.test(label));
+  assert.ok(days.length > 5, said.join());
+  assert.deepEqual(days, [...new Set(days)]);
 });
 
 test('login fits every screen, and can be used by everybody', { skip }, async (t) => {

@@ -170,6 +170,16 @@ export async function assertFits(page: Page, what = page.url()): Promise<void> {
   assert.ok(excess <= 0, `${what} is ${excess} px wider than the window`);
 }
 
+/** Fails where a table must be scrolled sideways. */
+export async function assertTablesFit(page: Page, what = page.url()): Promise<void> {
+  const cut = await page.evaluate<string[]>(
+    `[...document.querySelectorAll('main section:has(> table)')]
+      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+      .map((table) => table.ariaLabel + ' by ' + (table.scrollWidth - table.clientWidth) + ' px')`,
+  );
+  assert.deepEqual(cut, [], `${what} has tables that one must scroll sideways`);
+}
+
 /** A picture for people to look at, in `CULVERT_SCREENSHOTS` or the system's temporary folder. */
 export async function shoot(page: Page, name: string): Promise<void> {
   mkdirSync(shots, { recursive: true });
@@ -186,6 +196,7 @@ export async function assertLooksRight(page: Page, name: string): Promise<void> 
     await page.emulateMedia({ colorScheme: scheme });
     await settled(page);
     await assertFits(page, name);
+    await assertTablesFit(page, name);
     // Colours differ by scheme, order and labels by size: two of the four are enough for both.
     if ((size === 'desktop') === (scheme === 'light')) await assertAccessible(page, `${name}, ${size}, ${scheme}`);
     await shoot(page, `${name}-${size}-${scheme}`);

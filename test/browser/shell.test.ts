@@ -60,6 +60,22 @@ suite('around every page', { skip }, () => {
     assert.ok(option!.y + option!.height <= list!.y + list!.height, 'it is not below the visible part');
   });
 
+  test('a dialog begins at its first field, and gives the focus back', async (t) => {
+    await gateway.admin('/operators', { method: 'POST', body: { name: 'Mia', role: 'viewer', accounts: null } });
+    const page = await openPage(t, gateway, '/dashboard/keys');
+    await page.getByRole('button', { name: 'New key' }).press('Enter');
+    await page.locator('[name=account]:focus').waitFor();
+    await page.keyboard.press('Escape');
+    await page.locator('button:focus', { hasText: 'New key' }).waitFor();
+    await page.goto('/dashboard/settings?tab=operators');
+    const menu = page.getByRole('button', { name: 'Actions for Mia' });
+    await menu.press('Enter');
+    await page.getByRole('menuitem', { name: 'Edit' }).press('Enter');
+    await page.locator('[name=name]:focus').waitFor();
+    await page.keyboard.press('Escape');
+    await page.locator('[aria-label="Actions for Mia"]:focus').waitFor();
+  });
+
   test('a request is found by its id from anywhere', async (t) => {
     const answer = await gateway.admin('/requests?limit=1');
     const [{ id }] = ((await answer.json()) as { data: [{ id: string }] }).data;

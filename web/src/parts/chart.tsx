@@ -92,6 +92,9 @@ function colourOf(colour: Series['colour']): string {
 
 const dayMs = 86_400_000;
 
+/** Steps between labels of days, in seconds: half a day's would say the same day twice. */
+const wholeDays = [1, 2, 3, 7, 14, 30, 90, 180, 365].map((days) => (days * dayMs) / 1_000);
+
 function timeLabel(atMs: number, stepMs: number): string {
   return stepMs >= dayMs ? day(atMs) : `${day(atMs)}, ${clock(atMs).slice(0, 5)}`;
 }
@@ -143,7 +146,13 @@ function optionsOf(element: HTMLElement, { series, kind, format, height, stepMs,
       y: { range: (_, __, high) => [0, high > 0 ? high * 1.05 : 1] },
     },
     axes: [
-      { ...axis, grid: { show: false }, size: 24, values: timesOf(stepMs) },
+      {
+        ...axis,
+        grid: { show: false },
+        size: 24,
+        values: timesOf(stepMs),
+        ...(stepMs >= dayMs && { incrs: wholeDays }),
+      },
       { ...axis, grid, size: 52, values: (_, splits) => splits.map((value) => format(value)) },
     ],
     series: [{}, ...lines],

@@ -1,12 +1,17 @@
 import { Check, Copy as CopyIcon } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { IconButton } from './button.tsx';
+import { IconButton, type IconButtonProps } from './button.tsx';
 import { classes } from './classes.ts';
 
 /** How long the tick is shown. */
 const tickMs = 1_500;
 
-export function Copy({ text, label = 'Copy', className }: { text: string; label?: string; className?: string }) {
+interface CopyProps extends Pick<IconButtonProps, 'size' | 'className'> {
+  text: string;
+  label?: string;
+}
+
+export function Copy({ text, label = 'Copy', ...rest }: CopyProps) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return;
@@ -16,7 +21,7 @@ export function Copy({ text, label = 'Copy', className }: { text: string; label?
   return (
     <IconButton
       label={copied ? 'Copied' : label}
-      className={className}
+      {...rest}
       onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
     >
       {copied ? <Check className="text-ok" /> : <CopyIcon />}
@@ -48,7 +53,7 @@ export function Id({ text }: { text: string }) {
   return (
     <span className="inline-flex max-w-full items-center gap-0.5 align-bottom">
       <code className="min-w-0 truncate font-mono text-xs">{text}</code>
-      <Copy text={text} className="size-5" />
+      <Copy text={text} size="line" />
     </span>
   );
 }

@@ -1,6 +1,6 @@
 import { X } from 'lucide-react';
 import { Dialog as Radix } from 'radix-ui';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { Button, IconButton } from './button.tsx';
 import { classes } from './classes.ts';
 import { ErrorNote } from './error-note.tsx';
@@ -18,6 +18,28 @@ export interface DialogProps {
 }
 
 /**
+ * What gives the focus back to whatever opened a dialog, when it closes: to the button of its menu for an item of one.
+ * Radix does so for triggers of its own only.
+ */
+export function useFocusBack(open: boolean): (event: Event) => void {
+  const [opener, setOpener] = useState<Element | null>(null);
+  if (open && opener === null) setOpener(openerNow());
+  return (event) => {
+    event.preventDefault();
+    setOpener(null);
+    if (opener instanceof HTMLElement) opener.focus();
+  };
+}
+
+function openerNow(): Element {
+  const focused = document.activeElement ?? document.body;
+  const menu = focused.closest('[role=menu]')?.getAttribute('aria-labelledby');
+  return (menu == null ? null : document.getElementById(menu)) ?? focused;
+}
+
+const typedInto = ':is(input:not([type=file], [type=checkbox]), select, textarea):enabled';
+
+/**
  * Without Radix's overlay, which writes a style element: the gateway's Content-Security-Policy refuses those. The page
  * behind needs no lock either, since it scrolls in a box of its own.
  */
@@ -30,12 +52,23 @@ export function Dialog({
   width = 'narrow',
   children,
 }: DialogProps) {
+  const body = useRef<HTMLDivElement>(null);
+  const giveBack = useFocusBack(open);
+  const goToField = (event: Event) => {
+    // Where nobody has a keyboard, the field would open one over half of the dialog.
+    const field = matchMedia('(pointer: coarse)').matches ? null : body.current?.querySelector<HTMLElement>(typedInto);
+    if (field == null) return;
+    event.preventDefault();
+    field.focus();
+  };
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
         <div className="fixed inset-0 z-40 bg-black/40" aria-hidden />
         <Radix.Content
           {...(description === undefined && { 'aria-describedby': undefined })}
+          onOpenAutoFocus={goToField}
+          onCloseAutoFocus={giveBack}
           className={classes(
             'fixed z-50 flex flex-col border border-line bg-raised outline-none',
             place === 'side'
@@ -57,7 +90,9 @@ export function Dialog({
               </IconButton>
             </Radix.Close>
           </header>
-          <div className="min-h-0 flex-1 overflow-y-auto p-4">{children}</div>
+          <div ref={body} className="min-h-0 flex-1 overflow-y-auto p-4">
+            {children}
+          </div>
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>

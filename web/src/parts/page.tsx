@@ -47,7 +47,7 @@ export function Back({
   label: string;
 }) {
   return (
-    <Link to={to as never} search={search as never} className={buttonClass('quiet', '-ml-3 px-2')}>
+    <Link to={to as never} search={search as never} className={buttonClass('quiet', '-ml-3')}>
       <ChevronLeft className="size-4" aria-hidden /> {label}
     </Link>
   );

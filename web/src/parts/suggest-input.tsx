@@ -55,7 +55,7 @@ export function FilterInput({ label, value = '', onValue, inputMode, from, field
     'aria-label': label,
     placeholder: label,
     inputMode,
-    className: 'w-[calc(50%-4px)] sm:w-32',
+    className: 'w-[calc(50%-4px)] sm:w-28',
     defaultValue: value,
     onChange({ target }: ChangeEvent<HTMLInputElement>) {
       const offered = [...(target.list?.options ?? [])].some((option) => option.value === target.value);

@@ -13,18 +13,18 @@ export interface Column<Row> {
   cell: (row: Row) => ReactNode;
   /** Figures stand right. */
   align?: 'right';
-  /** Width from which it is shown; without one, on a phone, too. */
+  /** Width of the table from which it is shown; without one, on a phone, too. */
   from?: 'sm' | 'md' | 'lg' | 'xl' | '2xl';
   /** Of the cell and its head, such as a width. */
   className?: string;
 }
 
 const shownFrom = {
-  sm: 'hidden sm:table-cell',
-  md: 'hidden md:table-cell',
-  lg: 'hidden lg:table-cell',
-  xl: 'hidden xl:table-cell',
-  '2xl': 'hidden 2xl:table-cell',
+  sm: 'hidden @xl:table-cell',
+  md: 'hidden @2xl:table-cell',
+  lg: 'hidden @4xl:table-cell',
+  xl: 'hidden @min-[62rem]:table-cell',
+  '2xl': 'hidden @min-[78rem]:table-cell',
 };
 
 interface TableProps<Row> {
@@ -49,7 +49,7 @@ export function Table<Row>({ label, columns, rows, keyOf, to, error, retry, empt
   const classOf = ({ align, from, className }: Column<Row>) =>
     classes(align === 'right' && 'whitespace-nowrap text-right', from !== undefined && shownFrom[from], className);
   return (
-    <div className="overflow-hidden rounded-lg border border-line bg-panel">
+    <div className="@container overflow-hidden rounded-lg border border-line bg-panel">
       {error != null && (
         <div className="p-3">
           <ErrorNote error={error} retry={retry} />
@@ -104,6 +104,16 @@ export function Table<Row>({ label, columns, rows, keyOf, to, error, retry, empt
         </section>
       )}
       {footer}
+    </div>
+  );
+}
+
+/** The first cell of a row: a name, and a line about it. */
+export function NameCell({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="min-w-0 max-w-[56cqw] @xl:max-w-72">
+      <div className="truncate font-medium">{name}</div>
+      <div className="truncate text-muted text-xs">{children}</div>
     </div>
   );
 }

@@ -2,6 +2,7 @@ import { CornerDownLeft, FileSearch, LogOut } from 'lucide-react';
 import { Dialog as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
 import { type Session, useLogOut } from '../api/session.ts';
+import { useFocusBack } from '../parts/dialog.tsx';
 import { Finder } from '../parts/finder.tsx';
 import { setTheme } from '../parts/theme.ts';
 import { themes } from './account-menu.tsx';
@@ -26,12 +27,14 @@ interface PaletteProps {
 
 /** ⌘K: go anywhere, find a request by its id, do what the menus do. */
 export function Palette({ open, onClose, ...rest }: PaletteProps) {
+  const giveBack = useFocusBack(open);
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
         <div className="fixed inset-0 z-40 bg-black/40" aria-hidden />
         <Radix.Content
           aria-describedby={undefined}
+          onCloseAutoFocus={giveBack}
           className="-translate-x-1/2 fixed top-[12dvh] left-1/2 z-50 w-[calc(100%-2rem)] max-w-lg overflow-hidden rounded-xl border border-line-strong bg-raised outline-none"
         >
           <Radix.Title className="sr-only">Search</Radix.Title>

@@ -35,7 +35,7 @@ export function KeysTable({ text, account, status, all }: KeysTableProps) {
       cell: (key) => (
         <span className="[overflow-wrap:anywhere]">
           <span className="font-medium">{key.name}</span>
-          {all && <span className="block text-muted text-xs sm:hidden">{key.account}</span>}
+          {all && <span className="block text-muted text-xs @xl:hidden">{key.account}</span>}
           <span className="ml-2 hidden whitespace-nowrap font-mono text-muted text-xs sm:inline">
             {key.prefix ?? ''}
           </span>

@@ -41,7 +41,7 @@ export function AddMcpServer({ onAdded }: { onAdded: () => void }) {
       }
     >
       <Field name="name" label="Name" hint="It stands before the names of its tools, as in tickets__search.">
-        {(control) => <Input {...control} autoFocus spellCheck={false} {...field('name')} />}
+        {(control) => <Input {...control} spellCheck={false} {...field('name')} />}
       </Field>
       <Field name="url" label="URL">
         {(control) => (

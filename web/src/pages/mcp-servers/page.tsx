@@ -7,19 +7,14 @@ import { Empty } from '../../parts/empty.tsx';
 import { Ago, Count, None } from '../../parts/figures.tsx';
 import { Source } from '../../parts/kept-entry.tsx';
 import { Page } from '../../parts/page.tsx';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { type Column, NameCell, PagedTable } from '../../parts/table.tsx';
 import { AddMcpServer } from './add-mcp-server.tsx';
 import { ServerStatus } from './server-status.tsx';
 
 const columns: readonly Column<McpServerReply>[] = [
   {
     head: 'Server',
-    cell: ({ name, url }) => (
-      <div className="min-w-0 max-w-[52vw] sm:max-w-72">
-        <div className="truncate font-medium">{name}</div>
-        <div className="truncate text-muted text-xs">{url ?? 'a program'}</div>
-      </div>
-    ),
+    cell: ({ name, url }) => <NameCell name={name}>{url ?? 'a program'}</NameCell>,
   },
   {
     head: 'State',

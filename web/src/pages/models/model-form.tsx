@@ -62,15 +62,7 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
       )}
       <div className="grid gap-4 sm:grid-cols-[1fr_10rem]">
         <Field name="id" label="Name" hint="The model that callers ask for. A * makes it a pattern.">
-          {(control) => (
-            <Input
-              {...control}
-              {...text('id')}
-              disabled={base !== null}
-              placeholder="smart"
-              autoFocus={base === null}
-            />
-          )}
+          {(control) => <Input {...control} {...text('id')} disabled={base !== null} placeholder="smart" />}
         </Field>
         <Field name="type" label="Type">
           {(control) => (

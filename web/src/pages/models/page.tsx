@@ -15,19 +15,14 @@ import { Source } from '../../parts/kept-entry.tsx';
 import { Page } from '../../parts/page.tsx';
 import { healthTones, Status } from '../../parts/status.tsx';
 import { FilterSelect } from '../../parts/suggest-input.tsx';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { type Column, NameCell, PagedTable } from '../../parts/table.tsx';
 import { modelTypes } from './model-draft.ts';
 import { ModelForm } from './model-form.tsx';
 
 const columns: readonly Column<ModelReply>[] = [
   {
     head: 'Model',
-    cell: ({ id, targets }) => (
-      <div className="min-w-0 max-w-[58vw] sm:max-w-80">
-        <div className="truncate font-medium">{id}</div>
-        <div className="truncate text-muted text-xs">{targets.map(({ target }) => target).join(', ')}</div>
-      </div>
-    ),
+    cell: ({ id, targets }) => <NameCell name={id}>{targets.map(({ target }) => target).join(', ')}</NameCell>,
   },
   { head: 'Type', from: 'sm', cell: ({ type }) => type },
   { head: 'State', cell: ({ status }) => <Status tone={healthTones[status]}>{status}</Status> },

@@ -34,9 +34,9 @@ export const Answer = memo(function Answer({ turn, onAgain, onTool }: AnswerProp
       {ending !== null && <EndingNote ending={ending} begun={text !== '' || calls.length > 0} onAgain={onAgain} />}
       {ending !== null && (
         <FactsLine facts={facts}>
-          {text !== '' && <Copy text={text} label="Copy the answer" className="size-7" />}
+          {text !== '' && <Copy text={text} label="Copy the answer" size="row" />}
           {onAgain !== null && (
-            <IconButton label="Regenerate" className="size-7" onClick={onAgain}>
+            <IconButton label="Regenerate" size="row" onClick={onAgain}>
               <RotateCw />
             </IconButton>
           )}

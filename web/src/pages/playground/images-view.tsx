@@ -109,7 +109,11 @@ function Pictures({ prompt, pictures }: Drawn) {
               <span className="min-w-0 flex-1 truncate" title={revised_prompt ?? prompt}>
                 {revised_prompt ?? prompt}
               </span>
-              <a href={source} download={`picture-${at + 1}.${type}`} className={buttonClass('quiet', 'h-7 px-2')}>
+              <a
+                href={source}
+                download={`picture-${at + 1}.${type}`}
+                className={buttonClass('quiet', undefined, 'row')}
+              >
                 <Download className="size-4" aria-hidden /> {type}
               </a>
             </div>

@@ -39,7 +39,7 @@ export function AddCredential({ provider, onAdded }: { provider: string; onAdded
       }
     >
       <Field name="api_key" label="API key">
-        {(control) => <Input {...control} type="password" autoComplete="off" autoFocus {...field('api_key')} />}
+        {(control) => <Input {...control} type="password" autoComplete="off" {...field('api_key')} />}
       </Field>
       <div className="grid gap-4 sm:grid-cols-3">
         <Field name="id" label="Name" hint="Shown in lists and health.">

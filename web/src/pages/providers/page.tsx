@@ -9,18 +9,13 @@ import { count, percent } from '../../parts/format.ts';
 import { Source } from '../../parts/kept-entry.tsx';
 import { Page } from '../../parts/page.tsx';
 import { healthTones, Status } from '../../parts/status.tsx';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { type Column, NameCell, PagedTable } from '../../parts/table.tsx';
 import { AddProvider } from './add-provider.tsx';
 
 const columns: readonly Column<ProviderReply>[] = [
   {
     head: 'Provider',
-    cell: ({ name, type, base_url }) => (
-      <div className="min-w-0 max-w-[52vw] sm:max-w-72">
-        <div className="truncate font-medium">{name}</div>
-        <div className="truncate text-muted text-xs">{base_url || type}</div>
-      </div>
-    ),
+    cell: ({ name, type, base_url }) => <NameCell name={name}>{base_url || type}</NameCell>,
   },
   { head: 'State', cell: ({ status }) => <Status tone={healthTones[status]}>{status}</Status> },
   { head: 'Source', from: 'sm', cell: (provider) => <Source of={provider} /> },

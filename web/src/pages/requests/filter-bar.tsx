@@ -65,7 +65,7 @@ export function FilterBar({ values, onValues }: FilterBarProps) {
         label="Request id"
         value={values.text ?? ''}
         onValue={(next) => onValues({ text: next })}
-        className="w-full sm:w-56"
+        className="w-full sm:w-48"
       />
       <Select
         aria-label="Outcome"

@@ -20,12 +20,12 @@ const columns: readonly Column<RequestRow>[] = [
   {
     head: 'Model',
     cell: ({ model, target, status, class: failure, account }) => (
-      <div className="min-w-0 max-w-[46vw] sm:max-w-72">
+      <div className="min-w-0 max-w-[28cqw] @min-[21rem]:max-w-[42cqw] @xl:max-w-40 @4xl:max-w-60">
         <div className="truncate font-medium">{model}</div>
-        <div className="flex items-center gap-1.5 truncate text-muted text-xs sm:hidden">
+        <div className="flex items-center gap-1.5 truncate text-muted text-xs @xl:hidden">
           <Outcome status={status} failure={failure} /> {account}
         </div>
-        <div className="hidden truncate text-muted text-xs sm:block">{target ?? wordsOf(failure)}</div>
+        <div className="hidden truncate text-muted text-xs @xl:block">{target ?? wordsOf(failure)}</div>
       </div>
     ),
   },
@@ -33,7 +33,7 @@ const columns: readonly Column<RequestRow>[] = [
     head: 'Account',
     from: 'sm',
     cell: ({ account, tenant, user }) => (
-      <div className="min-w-0 max-w-44">
+      <div className="min-w-0 max-w-28 @4xl:max-w-36">
         <div className="truncate">{tenant.startsWith(`${account}/`) ? tenant : account}</div>
         {user !== null && <div className="truncate text-muted text-xs">{user}</div>}
       </div>
@@ -41,7 +41,7 @@ const columns: readonly Column<RequestRow>[] = [
   },
   {
     head: 'Endpoint',
-    from: 'xl',
+    from: '2xl',
     cell: ({ endpoint, stream }) => (
       <>
         {endpoint}
@@ -53,7 +53,7 @@ const columns: readonly Column<RequestRow>[] = [
   { head: 'Attempts', from: '2xl', align: 'right', cell: ({ route }) => <Count value={route.attempts.length} /> },
   { head: 'Input', from: 'lg', align: 'right', cell: ({ usage }) => <Count value={usage.input_tokens} /> },
   { head: 'Output', from: 'lg', align: 'right', cell: ({ usage }) => <Count value={usage.output_tokens} /> },
-  { head: 'First token', from: 'lg', align: 'right', cell: ({ first_token_ms }) => <Span ms={first_token_ms} /> },
+  { head: 'First token', from: 'xl', align: 'right', cell: ({ first_token_ms }) => <Span ms={first_token_ms} /> },
   { head: 'Duration', from: 'md', align: 'right', cell: ({ ms }) => <Span ms={ms} /> },
   { head: 'Cost', align: 'right', cell: ({ cost_usd }) => <Money value={cost_usd} /> },
 ];

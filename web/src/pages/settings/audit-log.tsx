@@ -17,7 +17,7 @@ export function AuditLog() {
   const columns: Column<AuditRow>[] = [
     { head: 'Time', cell: ({ at }) => <Moment at={at} />, className: 'w-px' },
     { head: 'Operator', cell: ({ actor }) => actor },
-    { head: 'Action', cell: ({ action }) => <code className="font-mono text-xs">{action}</code> },
+    { head: 'Action', cell: ({ action }) => <Action name={action} /> },
     { head: 'Subject', from: 'sm', cell: ({ subject }) => <span className="[overflow-wrap:anywhere]">{subject}</span> },
     { head: 'Fields', from: 'lg', cell: (row) => <span className="text-muted">{changedFields(row).join(', ')}</span> },
     {
@@ -25,7 +25,7 @@ export function AuditLog() {
       align: 'right',
       className: 'w-px',
       cell: (row) => (
-        <Button look="quiet" className="h-6 px-2" onClick={() => setShown(row)}>
+        <Button look="quiet" size="row" onClick={() => setShown(row)}>
           Show
         </Button>
       ),
@@ -56,6 +56,18 @@ export function AuditLog() {
         </Dialog>
       )}
     </>
+  );
+}
+
+/** `operator.create`, which may go on below behind its area. */
+function Action({ name }: { name: string }) {
+  const dot = name.indexOf('.') + 1;
+  return (
+    <code className="font-mono text-xs">
+      {name.slice(0, dot)}
+      <wbr />
+      {name.slice(dot)}
+    </code>
   );
 }
 

@@ -31,7 +31,7 @@ export function InForce() {
     <>
       <div className="flex flex-wrap items-center gap-2">
         <SearchInput label="Find a setting" value={text} onValue={onText} className="w-full sm:w-72" />
-        <p className="min-w-0 flex-1 truncate text-muted">
+        <p className="min-w-0 flex-1 basis-64 text-muted [overflow-wrap:anywhere]">
           {data !== undefined &&
             `${data.file ?? 'There is no configuration file'}. Durations are in ms, sizes in bytes.`}
         </p>

@@ -47,7 +47,7 @@ export function Operators() {
       cell: (operator) => (
         <Menu
           trigger={
-            <IconButton label={`Actions for ${operator.name}`} className="size-7">
+            <IconButton label={`Actions for ${operator.name}`} size="row">
               <EllipsisVertical />
             </IconButton>
           }

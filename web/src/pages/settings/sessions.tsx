@@ -49,12 +49,7 @@ export function Sessions() {
       align: 'right',
       className: 'w-px',
       cell: (session) => (
-        <Button
-          look="quiet"
-          className="h-6 px-2"
-          icon={<LogOut className="size-3.5" />}
-          onClick={() => setEnding(session)}
-        >
+        <Button look="quiet" size="row" icon={<LogOut className="size-3.5" />} onClick={() => setEnding(session)}>
           Log out
         </Button>
       ),
