@@ -34,6 +34,7 @@ import { startTelemetry } from './telemetry.ts';
 import { createAliasWatch, measure, tellFinished, tellRefused } from './tell.ts';
 import { tracedPost } from './traced-ports.ts';
 import { openUpstreams } from './upstreams.ts';
+import { openVectors } from './vectors.ts';
 
 export interface GatewayOptions {
   config: Config;
@@ -124,6 +125,10 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
     clock,
   });
   opened(storage.stop);
+  // As early as it may: a thread that takes up kept indexes starts beside all that follows.
+  const onKept = (bytes: number) => storage.room.taken(bytes);
+  const vectors = await openVectors({ config, folder, stores, proxyOf, clock, starts: 'now', onKept, onTrouble });
+  opened(vectors.close);
   const recovered = await ledger.recover();
   if (recovered > 0)
     log.warn({ requests: recovered }, 'requests of a crashed process were charged with their estimates');
@@ -153,7 +158,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const finished = tellFinished(log, metrics, snapshot, aliases);
   const common = { ...upstreams, keptBodies, books, clock, plans, storage, sinks, notices, sendAlert };
   const { promise: listening, resolve: listens } = Promise.withResolvers<string>();
-  const shared = { ...common, listening, resolve, proxyOf, log, onTrouble, opened, traces };
+  const shared = { ...common, vectors, listening, resolve, proxyOf, log, onTrouble, opened, traces };
   const services = await openServices({ ...shared, files, objects, finished });
   const { server, routes, dashboard } = await openServer({ ...shared, options, services, callers, setup, metrics });
   measure(metrics, { ledger, aliases, sinks, room: storage.room, version: options.version });
@@ -171,16 +176,11 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   opened(sinks.stop);
   // A bucket that refuses is known before a caller needs it, and what a crash left in it goes.
   files.sweep().catch(() => undefined);
-  const sweeps = (nowMs: number) => [
-    stores.replies.sweep(nowMs),
-    objects.sweep(nowMs),
-    services.responses.sweep(nowMs),
-    files.sweep(),
-  ];
+  const swept = [stores.replies, objects, services.responses, files];
   const stopPruning = pruneByTime({
     prune(nowMs) {
       const beforeMs = nowMs - snapshot().config.storage.retention;
-      return [ledger.prune(beforeMs), stores.pages.prune(beforeMs), ...sweeps(nowMs)];
+      return [ledger.prune(beforeMs), stores.pages.prune(beforeMs), ...swept.map((one) => one.sweep(nowMs))];
     },
     clock,
     log,

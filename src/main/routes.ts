@@ -39,6 +39,7 @@ import type { Refusals } from '../metering/refusals.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { createVectorOperator } from '../vectors/operator.ts';
+import type { VectorWorkers } from '../vectors/workers.ts';
 import { openAlerts } from './alerts.ts';
 import { openBatches } from './batches.ts';
 import type { Books } from './books.ts';
@@ -56,7 +57,6 @@ import { createServerToolPorts } from './server-tools.ts';
 import { adminSetup, type Setup } from './setup.ts';
 import { boundedPages, type Storage } from './storage.ts';
 import { openTools } from './tools.ts';
-import { openVectors } from './vectors.ts';
 
 export interface RoutesParts {
   options: GatewayOptions;
@@ -72,6 +72,7 @@ export interface RoutesParts {
   /** Null: there is none. */
   dashboard: OpenedDashboard | null;
   metrics: Metrics;
+  vectors: VectorWorkers;
   refusals: Pick<Refusals, 'find'>;
   bodies: Room;
   resolve: ResolveAddresses;
@@ -90,15 +91,13 @@ export interface RoutesParts {
 
 /** Every route, with the vector store and the web tools behind them. */
 export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> {
-  const { options, services, books, callers, setup, metrics, resolve, onTrouble } = parts;
+  const { options, services, books, callers, setup, metrics, vectors, resolve, onTrouble } = parts;
   const { folder, stores, secrets } = books;
   const { config, version, log } = options;
   const { clock, snapshot, health, transport } = services;
   const ledger = { ...stores.ledger, find: findIn(stores.ledger, parts.refusals) };
   const { ring, plans } = callers;
 
-  const onKept = (bytes: number) => parts.storage.room.taken(bytes);
-  const vectors = opened(parts, await openVectors({ ...parts, config, folder, stores, clock, starts: 'now', onKept }));
   parts.storage.count({ vectors: vectors.keptBytes, uploads: services.spool.bytesOf });
   const background = opened(parts, createBackgroundRuns(services));
   const pageModel = createPageModel(services, ring);
