@@ -7,6 +7,7 @@ import { encodeG711 } from '../../src/inference/audio/g711.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { HeardEvents, type RealtimeEvent } from './heard-events.ts';
 
 /* `/v1/realtime` by transcription, chat and speech. */
 
@@ -30,37 +31,23 @@ const gateway = await startGateway(
   },
 );
 
-type Event = JsonObject & { type: string };
-
-class Caller {
-  readonly events: Event[] = [];
+class Caller extends HeardEvents {
   readonly realtime: OpenAIRealtimeWS;
   readonly closed: Promise<number>;
-  readonly #awaited: (() => void)[] = [];
 
   constructor(model: string, apiKey: string) {
+    super();
     const { hostname, port } = new URL(gateway.url);
     const createConnection = () => connect(Number(port), hostname);
     const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey });
     this.realtime = new OpenAIRealtimeWS({ model, options: { createConnection } as never }, client);
     this.realtime.on('error', () => undefined);
-    this.realtime.on('event', (event) => {
-      this.events.push(event as unknown as Event);
-      for (const look of this.#awaited.splice(0)) look();
-    });
+    this.realtime.on('event', (event) => this.hear(event as unknown as RealtimeEvent));
     this.closed = new Promise((resolve) => this.realtime.socket.once('close', resolve));
   }
 
   send(type: string, members: JsonObject = {}): void {
     this.realtime.send({ type, ...members } as never);
-  }
-
-  async heard(type: string, from = 0): Promise<Event> {
-    for (;;) {
-      const event = this.events.slice(from).find((one) => one.type === type);
-      if (event !== undefined) return event;
-      await new Promise<void>((resolve) => this.#awaited.push(resolve));
-    }
   }
 }
 

@@ -7,6 +7,7 @@ import { OpenAIRealtimeWS } from 'openai/realtime/ws';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { adminKey, startGateway, testKey } from '../start-gateway.ts';
 import { say, startGeminiLive } from '../upstream-formats/start-gemini-live.ts';
+import { HeardEvents, type RealtimeEvent } from './heard-events.ts';
 
 /* `/v1/realtime` over Gemini's Live API. */
 
@@ -19,35 +20,21 @@ const gateway = await startGateway(
   },
 );
 
-type Event = JsonObject & { type: string };
-
-class Caller {
-  readonly events: Event[] = [];
+class Caller extends HeardEvents {
   readonly realtime: OpenAIRealtimeWS;
-  readonly #awaited: (() => void)[] = [];
 
   constructor(headers: Record<string, string> = {}) {
+    super();
     const { hostname, port } = new URL(gateway.url);
     const createConnection = () => connect(Number(port), hostname);
     const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: testKey });
     this.realtime = new OpenAIRealtimeWS({ model: 'live', options: { createConnection, headers } as never }, client);
     this.realtime.on('error', () => undefined);
-    this.realtime.on('event', (event) => {
-      this.events.push(event as unknown as Event);
-      for (const look of this.#awaited.splice(0)) look();
-    });
+    this.realtime.on('event', (event) => this.hear(event as unknown as RealtimeEvent));
   }
 
-  send(event: Event): void {
+  send(event: RealtimeEvent): void {
     this.realtime.send(event as never);
-  }
-
-  async heard(type: string, from = 0): Promise<Event> {
-    for (;;) {
-      const event = this.events.slice(from).find((one) => one.type === type);
-      if (event !== undefined) return event;
-      await new Promise<void>((resolve) => this.#awaited.push(resolve));
-    }
   }
 
   types(): string[] {
@@ -64,7 +51,7 @@ async function open(session: JsonObject, headers: Record<string, string> = {}) {
   return { caller, live: await opening };
 }
 
-const userSays = (text: string): Event => ({
+const userSays = (text: string): RealtimeEvent => ({
   type: 'conversation.item.create',
   item: { type: 'message', role: 'user', content: [{ type: 'input_text', text }] },
 });
@@ -251,14 +238,14 @@ test('an interruption: the caller is told to stop playing, and the response ends
 
 test('what Gemini cannot do is an error event that names the field', async () => {
   const { caller } = await open({ type: 'realtime' });
-  const refused = async (event: Event, words: RegExp, param: string) => {
+  const refused = async (event: RealtimeEvent, words: RegExp, param: string) => {
     const from = caller.events.length;
     caller.send({ ...event, event_id: 'mine' });
     const { error } = (await caller.heard('error', from)) as unknown as { error: JsonObject };
     assert.match(String(error.message), words);
     assert.deepEqual([error.param, error.event_id], [param, 'mine']);
   };
-  const update = (session: JsonObject): Event => ({ type: 'session.update', session });
+  const update = (session: JsonObject): RealtimeEvent => ({ type: 'session.update', session });
   await refused(
     update({ audio: { input: { format: { type: 'audio/pcmu' } } } }),
     /must be PCM/,

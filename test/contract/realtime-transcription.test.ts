@@ -9,6 +9,7 @@ import type { JsonObject } from '../../src/kernel/json.ts';
 import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { startRealtime } from '../upstream-formats/start-realtime.ts';
+import { SocketCaller } from './heard-events.ts';
 
 /* Sessions of `/v1/realtime` that only transcribe, at a provider that holds them and by calls of a model. */
 
@@ -37,49 +38,14 @@ const gateway = await startGateway(
   },
 );
 
-type Event = JsonObject & { type: string };
-
-class Caller {
-  readonly events: Event[] = [];
-  readonly closed: Promise<number>;
-  readonly socket: WebSocket;
-  readonly #awaited: (() => void)[] = [];
-
-  constructor(socket: WebSocket) {
-    this.socket = socket;
-    this.closed = new Promise((resolve) => socket.once('close', resolve));
-    socket.on('message', (data) => {
-      this.events.push(JSON.parse(String(data)) as Event);
-      for (const look of this.#awaited.splice(0)) look();
-    });
-  }
-
-  send(type: string, members: JsonObject = {}): void {
-    this.socket.send(JSON.stringify({ type, ...members }));
-  }
-
-  async heard(type: string, from = 0): Promise<Event> {
-    for (;;) {
-      const event = this.events.slice(from).find((one) => one.type === type);
-      if (event !== undefined) return event;
-      await new Promise<void>((resolve) => this.#awaited.push(resolve));
-    }
-  }
-
-  async close(): Promise<void> {
-    this.socket.close();
-    await this.closed;
-  }
-}
-
 /** By OpenAI's SDK, which names no model before the session stands. */
-function bySdk(apiKey = testKey): Caller {
+function bySdk(apiKey = testKey): SocketCaller {
   const { hostname, port } = new URL(gateway.url);
   const createConnection = () => connect(Number(port), hostname);
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey });
   const realtime = new OpenAIRealtimeWS({ intent: 'transcription', options: { createConnection } as never }, client);
   realtime.on('error', () => undefined);
-  return new Caller(realtime.socket as unknown as WebSocket);
+  return new SocketCaller(realtime.socket as unknown as WebSocket);
 }
 
 const update = (model: string, input: JsonObject = {}): JsonObject => ({
@@ -161,7 +127,7 @@ test('a used-up plan ends a session whose provider finds the ends of speech itse
   await caller.heard(type);
   there.send({ type: 'input_audio_buffer.committed', item_id: 'item_b' });
   assert.match(JSON.stringify(await caller.heard('error')), /quota_exceeded/);
-  assert.equal(await caller.closed, 1008);
+  assert.equal((await caller.closed).code, 1008);
   for (;;) {
     const [row] = (await rowsOf('other')) as unknown as { usage: JsonObject; units: number }[];
     if (row === undefined) continue;
@@ -195,7 +161,7 @@ test('a client secret, or the address, may name the model; Azure is asked by its
     ],
   ] as const) {
     const opening = upstream.next();
-    const caller = new Caller(socket());
+    const caller = new SocketCaller(socket());
     await caller.heard('session.updated');
     const there = await opening;
     assert.equal(there.path, path);
@@ -258,12 +224,12 @@ test('a session that names no model, a wrong one or one that does not transcribe
   const from = caller.events.length;
   caller.send('session.update', update('nobody'));
   assert.match(JSON.stringify(await caller.heard('error', from)), /nobody/);
-  assert.equal(await caller.closed, 1008);
+  assert.equal((await caller.closed).code, 1008);
   const other = bySdk();
   await other.heard('session.created');
   other.send('session.update', update('chat'));
   assert.match(JSON.stringify(await other.heard('error')), /does not transcribe/);
-  assert.equal(await other.closed, 1008);
+  assert.equal((await other.closed).code, 1008);
   const left = bySdk();
   await once(left.socket, 'open');
   await left.close();

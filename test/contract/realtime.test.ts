@@ -5,6 +5,7 @@ import { WebSocket } from 'ws';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { adminKey, otherKey, startGateway, type TestGateway, testKey } from '../start-gateway.ts';
 import { type RealtimeSession, startRealtime } from '../upstream-formats/start-realtime.ts';
+import { SocketCaller } from './heard-events.ts';
 
 /* `/v1/realtime`: sessions over WebSockets. */
 
@@ -51,41 +52,6 @@ const config = {
 };
 const gateway = await startGateway({ after: after as never }, config);
 
-type Event = JsonObject & { type: string };
-
-/** A caller with all that it has been told. */
-class Caller {
-  readonly socket: WebSocket;
-  readonly events: Event[] = [];
-  readonly closed: Promise<{ code: number; reason: string }>;
-  readonly #awaited: (() => void)[] = [];
-
-  constructor(socket: WebSocket) {
-    this.socket = socket;
-    socket.on('error', () => undefined);
-    socket.on('message', (data) => {
-      this.events.push(JSON.parse(String(data)) as Event);
-      for (const look of this.#awaited.splice(0)) look();
-    });
-    this.closed = new Promise((resolve) =>
-      socket.once('close', (code, reason) => resolve({ code, reason: reason.toString() })),
-    );
-  }
-
-  send(type: string, members: JsonObject = {}): void {
-    this.socket.send(JSON.stringify({ type, ...members }));
-  }
-
-  /** The first event of a type, from the `from`th on. */
-  async heard(type: string, from = 0): Promise<Event> {
-    for (;;) {
-      const event = this.events.slice(from).find((one) => one.type === type);
-      if (event !== undefined) return event;
-      await new Promise<void>((resolve) => this.#awaited.push(resolve));
-    }
-  }
-}
-
 interface OpenOptions {
   query?: string;
   key?: string;
@@ -103,13 +69,13 @@ function ask(
   });
 }
 
-async function open(options: OpenOptions = {}, to = gateway): Promise<Caller & { id: string }> {
+async function open(options: OpenOptions = {}, to = gateway): Promise<SocketCaller & { id: string }> {
   const socket = ask(to, options);
   let id = '';
   socket.on('upgrade', ({ headers }) => {
     id = String(headers['x-culvert-request-id']);
   });
-  const caller = new Caller(socket);
+  const caller = new SocketCaller(socket);
   await Promise.race([once(socket, 'open'), refusalOf(socket).then((answer) => assert.fail(JSON.stringify(answer)))]);
   return Object.assign(caller, { id });
 }
@@ -334,7 +300,7 @@ test('a caller that leaves in the middle of a response has it cancelled, and wha
 });
 
 test('either end closes the other with its own code; a broken connection to the provider is told', async () => {
-  const ends = async (end: (session: RealtimeSession, caller: Caller) => void) => {
+  const ends = async (end: (session: RealtimeSession, caller: SocketCaller) => void) => {
     const opening = upstream.next();
     const caller = await open();
     const session = await opening;

@@ -1,35 +1,26 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
-import OpenAI from 'openai';
-import { startGateway, testKey } from '../start-gateway.ts';
-import { startUpstream } from '../start-upstream.ts';
+import type OpenAI from 'openai';
+import { openWorld } from './world.ts';
 
 /* `truncation` of Responses, where the model of another provider has a small context. */
 
-const t = { after: after as TestContext['after'] };
-const upstream = await startUpstream();
-t.after(() => upstream.close());
-const at = { base_url: `${upstream.url}/v1`, api_key: 'k' };
-const gateway = await startGateway(t, {
-  providers: {
-    chat: { type: 'openai', ...at },
-    claude: { type: 'anthropic', ...at },
-    native: { type: 'openai', ...at, dialects: ['openai-chat', 'openai-responses'] },
+const world = await openWorld(
+  { after: after as TestContext['after'] },
+  {
+    models: {
+      chat: { targets: ['chat/mock/ok'], context_window: 2_000 },
+      claude: { targets: ['claude/mock/ok'], context_window: 2_000 },
+      native: { targets: ['native/mock/ok'], context_window: 2_000 },
+      unknown: { targets: ['chat/some-model'] },
+    },
   },
-  models: {
-    chat: { targets: ['chat/mock/ok'], context_window: 2_000 },
-    claude: { targets: ['claude/mock/ok'], context_window: 2_000 },
-    native: { targets: ['native/mock/ok'], context_window: 2_000 },
-    unknown: { targets: ['chat/some-model'] },
-  },
-});
-const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: testKey, maxRetries: 0 });
+);
+const { gateway, upstream, client: openai } = world;
 const paths = { chat: '/v1/chat/completions', claude: '/v1/messages', native: '/v1/responses' } as const;
 
 function told(): string {
-  const { body } = upstream.requests().findLast(({ method }) => method === 'POST')!;
-  upstream.clear();
-  return JSON.stringify(body);
+  return JSON.stringify(world.sent().at(-1));
 }
 
 const turns = Array.from({ length: 12 }, (_, n): OpenAI.Responses.EasyInputMessage[] => [

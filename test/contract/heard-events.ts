@@ -1,0 +1,49 @@
+import type { WebSocket } from 'ws';
+import type { JsonObject } from '../../src/kernel/json.ts';
+
+export type RealtimeEvent = JsonObject & { type: string };
+
+/** What a caller of `/v1/realtime` hears, the oldest first. */
+export class HeardEvents {
+  readonly events: RealtimeEvent[] = [];
+  readonly #awaited: (() => void)[] = [];
+
+  hear(event: RealtimeEvent): void {
+    this.events.push(event);
+    for (const look of this.#awaited.splice(0)) look();
+  }
+
+  /** The first event of a type, from the `from`th on. */
+  async heard(type: string, from = 0): Promise<RealtimeEvent> {
+    for (;;) {
+      const event = this.events.slice(from).find((one) => one.type === type);
+      if (event !== undefined) return event;
+      await new Promise<void>((resolve) => this.#awaited.push(resolve));
+    }
+  }
+}
+
+/** A caller on a WebSocket. */
+export class SocketCaller extends HeardEvents {
+  readonly socket: WebSocket;
+  readonly closed: Promise<{ code: number; reason: string }>;
+
+  constructor(socket: WebSocket) {
+    super();
+    this.socket = socket;
+    socket.on('error', () => undefined);
+    socket.on('message', (data) => this.hear(JSON.parse(String(data)) as RealtimeEvent));
+    this.closed = new Promise((resolve) =>
+      socket.once('close', (code, reason) => resolve({ code, reason: reason.toString() })),
+    );
+  }
+
+  send(type: string, members: JsonObject = {}): void {
+    this.socket.send(JSON.stringify({ type, ...members }));
+  }
+
+  async close(): Promise<void> {
+    this.socket.close();
+    await this.closed;
+  }
+}
