@@ -87,13 +87,25 @@ function mayRead({ allowedDomains, blockedDomains }: WebFetchTool, url: URL): bo
   return allowedDomains.length === 0 || allowedDomains.some((domain) => isWithin(url, domain));
 }
 
-/** `example.com` stands for the hosts below it too, `example.com/blog` for what lies below that path. */
+/**
+ * `example.com` stands for the hosts below it too, `example.com/blog` for what lies below that path, and a `*` in a path
+ * for any text.
+ */
 function isWithin({ hostname, pathname }: URL, domain: string): boolean {
   const place = URL.parse(/^https?:\/\//i.test(domain) ? domain : `https://${domain}`);
-  const host = hostname.replace(/\.$/, '');
-  if (place === null || (host !== place.hostname && !host.endsWith(`.${place.hostname}`))) return false;
-  const path = place.pathname.replace(/\/$/, '');
-  return pathname === path || pathname.startsWith(`${path}/`);
+  if (place === null) return false;
+  const [host, wanted] = [hostname, place.hostname].map((name) => name.replace(/\.$/, ''));
+  if (host !== wanted && !host!.endsWith(`.${wanted}`)) return false;
+  const [start = '', ...others] = place.pathname.replace(/\/$/, '').split('*');
+  if (others.length === 0) return pathname === start || pathname.startsWith(`${start}/`);
+  if (!pathname.startsWith(start)) return false;
+  let at = start.length;
+  return others.every((piece, n) => {
+    const isLast = n === others.length - 1 && piece !== '';
+    const found = `${pathname}/`.indexOf(isLast ? `${piece}/` : piece, at);
+    at = found + piece.length;
+    return found >= 0;
+  });
 }
 
 function faultOf(failure: Failure): ServerToolFault | null {
