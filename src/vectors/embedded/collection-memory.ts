@@ -50,6 +50,8 @@ export interface CollectionMemory {
   holds(name: string): boolean;
   /** Image of the index of that name; null while there is none to keep, or it has pending changes. */
   image(name: string): CodeImage | null;
+  /** Image of the columns; null while there are none to keep, or they have pending changes. */
+  columnImage(): CodeImage | null;
   /** Vectors in memory. */
   readonly indexed: number;
   readonly columnBytes: number;
@@ -151,6 +153,7 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
       return columns;
     },
     image: (name) => (noted.length > 0 ? null : (indexes.get(name)?.image() ?? null)),
+    columnImage: () => (noted.length > 0 ? null : (columns?.image() ?? null)),
     holds: (name) => indexes.has(name),
     get indexed() {
       let count = 0;

@@ -115,6 +115,30 @@ test('kept indexes are taken up before anybody asks, as long as none gives its m
   assert.deepEqual(await indexed(cramped), [small.count, 0]);
 });
 
+test('columns are taken up as they were kept, without reading all payloads, and not after a write', async (t) => {
+  const { made, vectors, database, images } = await filled(t);
+  const other = 5;
+  await made.store.count('alice', 'codes', third);
+  await idsNear(made.store, vectors[0]!, { filter: third });
+  while (!existsSync(images) || !readdirSync(images).some((name) => name.endsWith('-columns'))) await pause(20);
+  await made.store.close();
+  const file = new DatabaseSync(database);
+  const { payload } = file.prepare('SELECT payload FROM point WHERE id = ?').get(other)!;
+  file.prepare('UPDATE point SET payload = ? WHERE id = ?').run('{"third":"damaged"}', other);
+  file.close();
+  const store = await made.reopen();
+  assert.equal(await store.count('alice', 'codes', third), small.count / 3);
+  await store.close();
+
+  const again = new DatabaseSync(database);
+  again.prepare('UPDATE point SET payload = ? WHERE id = ?').run(payload!, other);
+  again.close();
+  const sound = await made.reopen();
+  await sound.write('alice', 'codes', [{ kind: 'delete', which: { ids: [1, 4] } }]);
+  const reopened = await made.reopen();
+  assert.equal(await reopened.count('alice', 'codes', third), small.count / 3 - 2);
+});
+
 test('an image from before the last write is not used', async (t) => {
   const { made, make, vectors } = await filled(t);
   await idsNear(made.store, vectors[0]!);

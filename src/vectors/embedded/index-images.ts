@@ -21,7 +21,7 @@ import type { VectorRows } from './vector-rows.ts';
 /** The vectors of an image, and their state. */
 export interface ImageKey {
   cid: number;
-  /** Null: the unnamed vector. */
+  /** Null: the unnamed vector. `columnsFid`: no vector, but columns. */
   fid: number | null;
   size: number;
   distance: string;
@@ -33,6 +33,13 @@ export interface ImageKey {
 export function imageKey({ cid, seq }: CollectionRow, { fid, spec }: VectorRows): ImageKey {
   const { size, distance } = spec.kind === 'dense' ? spec : { size: 0, distance: spec.kind };
   return { cid, fid, size, distance, seq };
+}
+
+const columnsFid = -1;
+
+/** Name of the columns of a collection. */
+export function columnsKey({ cid, seq }: CollectionRow): ImageKey {
+  return { cid, fid: columnsFid, size: 0, distance: 'columns', seq };
 }
 
 /** Header before the rows, padded with blanks. */
@@ -107,7 +114,7 @@ export class IndexImages {
   /** Whether the kept image is as good as `image`. */
   has(key: ImageKey, image: CodeImage): boolean {
     const known = this.look(key);
-    return known !== null && (known.keep !== undefined || image.keep === undefined);
+    return known !== null && (known.keep === image.keep || image.keep === undefined);
   }
 
   /**
@@ -151,7 +158,7 @@ export class IndexImages {
   }
 
   #path({ cid, fid }: ImageKey): string {
-    return join(this.#folder, `${cid}-${fid ?? 0}`);
+    return join(this.#folder, `${cid}-${fid === columnsFid ? 'columns' : (fid ?? 0)}`);
   }
 
   #nonce({ cid, fid }: ImageKey): unknown {

@@ -5,7 +5,7 @@ import { createColumns } from './columns/create-columns.ts';
 import { ImageUnusable } from './index/code-image.ts';
 import { tierLimits } from './index/create-vector-index.ts';
 import { finish, type Steps } from './index/steps.ts';
-import { type IndexImages, imageKey } from './index-images.ts';
+import { columnsKey, type IndexImages, imageKey } from './index-images.ts';
 import { IndexMemory } from './index-memory.ts';
 import { LeastRecent } from './least-recent.ts';
 import { checkedPointsMax, checkRows, type OpenCollection } from './open-collection.ts';
@@ -95,6 +95,7 @@ export function createMemoryBudget(options: {
               slotOf: (id) => points.slotOfId(cid, id),
               hasVector: (slot, name) => vectors.get(name)?.has(slot) ?? false,
               withVector: (name) => vectors.get(name)?.slots() ?? [],
+              kept: () => images.open(columnsKey(now())),
               watch,
               tooLarge(key) {
                 if (!toldKey) options.tell(columnTooLarge(spec.name, key, columnBytesMax));

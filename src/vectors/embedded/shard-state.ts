@@ -10,7 +10,7 @@ import { openFieldTable } from './field-table.ts';
 import { createGroupCommit, type GroupCommit } from './group-commit.ts';
 import type { CodeImage } from './index/code-image.ts';
 import { finish, type Steps } from './index/steps.ts';
-import { type ImageKey, IndexImages, imageKey } from './index-images.ts';
+import { columnsKey, type ImageKey, IndexImages, imageKey } from './index-images.ts';
 import type { IndexMaking, Made } from './index-making.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import { createOpenCollections, type OpenCollection, type OpenCollections } from './open-collection.ts';
@@ -158,6 +158,9 @@ export class ShardState {
         const row = image === null || image.count < keptRowsMin ? null : this.#rowNow(cid);
         if (row !== null) yield { key: imageKey(row, vector), image: image!, place: `${cid} ${vector.name}` };
       }
+      const row = this.#rowNow(cid);
+      const image = row === null || row.points < keptRowsMin ? null : memory.columnImage();
+      if (image !== null) yield { key: columnsKey(row!), image, place: `${cid} columns` };
     }
   }
 
@@ -174,6 +177,10 @@ export class ShardState {
         if (row === null) continue;
         const { tenant } = row;
         const { vectors } = this.reading(tenant, row.spec.name, (open) => open);
+        // They are small, and filters wait for them.
+        if (this.images.look(columnsKey(row)) !== null) {
+          await this.#make(tenant, row.spec.name, { kind: 'columns', keys: [] }, 'in-steps').done;
+        }
         for (const vector of vectors.values()) {
           const image = this.images.look(imageKey(row, vector));
           if (image === null || image.bytes * bytesOfImage > this.options.budget.bytesFree) continue;
@@ -198,7 +205,9 @@ export class ShardState {
     const { file, making } = this.options;
     const open = this.reading(tenant, name, (open) => open);
     const { cid, row, memory } = open;
-    return making.run(tenant, JSON.stringify([file.number, cid, part]), () => {
+    // A filter does not wait for all of an index of which a part serves.
+    const line = part.kind === 'index' ? tenant : `${tenant}\0columns`;
+    return making.run(line, JSON.stringify([file.number, cid, part]), () => {
       let reached: 'more' | 'usable' = 'more';
       const usable = () => {
         reached = 'usable';

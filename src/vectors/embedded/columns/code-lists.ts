@@ -3,6 +3,13 @@ import { type SlotSet, wordsFor } from './slot-set.ts';
 /** About what a list of several codes takes beside them. */
 const listBytes = 120;
 
+/** As they are kept in a file. */
+export interface SavedLists {
+  entries: Int32Array;
+  lists: readonly (readonly number[])[];
+  free: readonly number[];
+}
+
 /** For each slot none, one or several different codes (positive integers below 2^31). */
 export interface CodeLists {
   readonly bytes: number;
@@ -12,14 +19,18 @@ export interface CodeLists {
   each(slot: number, visit: (code: number) => void): void;
   /** Slots with a code of at least this level, 1 or 2, in `hits` (by code; `hits[0]` must be 0). */
   select(hits: Uint8Array, level: number, slotEnd: number): SlotSet;
+  /** Views, good until the next change. */
+  save(): SavedLists;
 }
 
-export function createCodeLists(): CodeLists {
+/** `saved` is copied. */
+export function createCodeLists(saved?: SavedLists): CodeLists {
   /** A code, 0 for none, or below 0 the place of a list: -1 the first. */
-  let entries = new Int32Array(64);
-  const lists: (readonly number[])[] = [];
-  const free: number[] = [];
+  let entries = saved?.entries.slice() ?? new Int32Array(64);
+  const lists = [...(saved?.lists ?? [])];
+  const free = [...(saved?.free ?? [])];
   let listedBytes = 0;
+  for (const list of lists) if (list.length > 0) listedBytes += listBytes + 4 * list.length;
 
   function drop(entry: number): void {
     const at = -entry - 1;
@@ -72,6 +83,7 @@ export function createCodeLists(): CodeLists {
       }
       return set;
     },
+    save: () => ({ entries, lists, free }),
   };
 }
 

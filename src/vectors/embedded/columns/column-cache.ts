@@ -1,9 +1,11 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { KeyPath } from '../../filter/key-path.ts';
+import { type CodeImage, ImageUnusable } from '../index/code-image.ts';
 import type { Steps } from '../index/steps.ts';
 import { finish } from '../index/steps.ts';
 import { PartMissing } from '../part-missing.ts';
 import { type Column, createColumn } from './column.ts';
+import { columnImage, readColumns } from './column-image.ts';
 import type { ColumnSource, Pace } from './columns.ts';
 import { createLiveSlots, type LiveSlots } from './live-slots.ts';
 import type { SlotSet } from './slot-set.ts';
@@ -42,6 +44,8 @@ export class ColumnCache {
   /** Keys that a call found missing, until one finds them; '' for the slots alone. */
   readonly #missed = new Set<string>();
   #live: LiveSlots | null = null;
+  /** How often rows were put or removed: an image is of one state. */
+  #changes = 0;
 
   constructor(source: ColumnSource, bytesMax: number, steps: MakingSteps) {
     this.#source = source;
@@ -71,7 +75,7 @@ export class ColumnCache {
     const { wanted, missing, room } = this.#look(keys);
     if (missing.length > 0 || this.#live === null) {
       if (pace === 'in-steps' && this.#isForLater(missing)) throw new PartMissing({ kind: 'columns', keys });
-      finish(this.#build(missing, room));
+      finish(this.#pass(this.#begin(missing, room)));
     }
     for (const text of wanted) this.#missed.delete(text);
     this.#missed.delete('');
@@ -80,13 +84,19 @@ export class ColumnCache {
     return found;
   }
 
-  /** What `load` would make. Begins at once; writes between the steps are included. */
+  /** What `load` would make, of an image as far as there is one. Begins at once; writes between the steps are included. */
   make(keys: readonly KeyPath[]): Steps<void> {
     const { missing, room } = this.#look(keys);
-    return missing.length > 0 || this.#live === null ? this.#build(missing, room) : nothing();
+    return missing.length > 0 || this.#live === null ? this.#restored(this.#begin(missing, room)) : nothing();
+  }
+
+  image(): CodeImage | null {
+    const at = this.#changes;
+    return this.#live && columnImage(this.#live, [...this.#columns.values()], () => this.#changes === at);
   }
 
   put(slot: number, payload: string | null): void {
+    this.#changes += 1;
     let object: JsonObject | null | undefined;
     for (const { columns, live } of this.#kept()) {
       live?.add(slot);
@@ -99,6 +109,7 @@ export class ColumnCache {
   }
 
   remove(slot: number): void {
+    this.#changes += 1;
     for (const { columns, live } of this.#kept()) {
       live?.remove(slot);
       for (const column of columns) column.put(slot, null);
@@ -106,6 +117,7 @@ export class ColumnCache {
   }
 
   clear(): void {
+    this.#changes += 1;
     this.#columns.clear();
     this.#refused.clear();
     this.#builds.clear();
@@ -145,17 +157,48 @@ export class ColumnCache {
     return isFirst || this.#builds.size > 0;
   }
 
-  /** One pass over the rows, in steps. When the columns become more than `room`, the largest is given up. */
-  #build(keys: readonly KeyPath[], room: number): Steps<void> {
-    const build = { columns: keys.map(createColumn), live: this.#live === null ? createLiveSlots() : null, room };
+  #begin(keys: readonly KeyPath[], room: number): Build {
+    const columns = keys.map((key) => createColumn(key));
+    const build = { columns, live: this.#live === null ? createLiveSlots() : null, room };
     this.#builds.add(build);
-    return this.#pass(build);
+    return build;
   }
 
+  *#restored(build: Build): Steps<void> {
+    const image = this.#source.kept();
+    if (image !== null) {
+      try {
+        this.#take(readColumns(image), build);
+      } catch (error) {
+        if (!(error instanceof ImageUnusable)) throw error;
+      } finally {
+        image.close();
+      }
+      yield;
+      if (!this.#builds.has(build)) return;
+    }
+    if (build.columns.length > 0 || build.live !== null) yield* this.#pass(build);
+    else this.#builds.delete(build);
+  }
+
+  /** All that there are, and last those that are wanted. What the image has not is left in `build`. */
+  #take({ live, columns }: ReturnType<typeof readColumns>, build: Build): void {
+    this.#live ??= live;
+    build.live = null;
+    const wanted = new Set(build.columns.map(({ key }) => key.text));
+    const isWanted = ({ key }: Column) => wanted.has(key.text);
+    for (const column of [...columns.filter((one) => !isWanted(one)), ...columns.filter(isWanted)]) {
+      if (!this.#columns.has(column.key.text)) this.#columns.set(column.key.text, column);
+    }
+    build.columns = build.columns.filter(({ key }) => !this.#columns.has(key.text));
+    this.#evict();
+  }
+
+  /** One pass over the rows, in steps. When the columns become more than its room, the largest is given up. */
   *#pass(build: Build): Steps<void> {
     try {
       for (let from: number | null = 0; from !== null; yield) {
-        from = this.#source.each((slot, _id, payload) => this.#take(build, slot, payload), {
+        from = this.#source.each((slot, _id, payload) => this.#add(build, slot, payload), {
           from,
           limit: this.#steps.perStep,
         });
@@ -173,7 +216,7 @@ export class ColumnCache {
     }
   }
 
-  #take(build: Build, slot: number, payload: string | null): void {
+  #add(build: Build, slot: number, payload: string | null): void {
     build.live?.add(slot);
     if (payload === null || build.columns.length === 0) return;
     const object = parsed(payload);

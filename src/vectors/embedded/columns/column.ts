@@ -4,10 +4,17 @@ import type { KeyPath } from '../../filter/key-path.ts';
 import { inRange } from '../../filter/matches.ts';
 import { reach } from '../../filter/reach.ts';
 import { hitsOf, sure, unsure } from './code-hits.ts';
-import { createCodeLists } from './code-lists.ts';
-import { createDictionary, type Dictionary, isLong } from './dictionary.ts';
+import { createCodeLists, type SavedLists } from './code-lists.ts';
+import { createDictionary, type Dictionary, isLong, type SavedDictionary } from './dictionary.ts';
 import type { SlotSet } from './slot-set.ts';
 import { exactly, oneHolds, type Verdict } from './verdict.ts';
+
+/** A column as it is kept in a file. */
+export interface SavedColumn {
+  dictionary: SavedDictionary;
+  values: SavedLists;
+  shapes: SavedLists;
+}
 
 /** Values of one key path in every row. */
 export interface Column {
@@ -25,6 +32,8 @@ export interface Column {
   filled(slotEnd: number): SlotSet;
   /** Rows that reach an explicit null. */
   nulls(slotEnd: number): SlotSet;
+  /** Views, good until the next change. */
+  save(): SavedColumn;
 }
 
 /** Values of a key whose slots are kept, so that a search with the same filter need not go through all rows again. */
@@ -38,11 +47,12 @@ const arrayShape = 3;
 const countedElementsMax = 255;
 const shapeEnd = arrayShape + countedElementsMax + 2;
 
-export function createColumn(key: KeyPath): Column {
-  const dictionary = createDictionary();
+/** `saved` is copied. */
+export function createColumn(key: KeyPath, saved?: SavedColumn): Column {
+  const dictionary = createDictionary(saved?.dictionary);
   /** A row's values and their shapes: several when the path has `[]`. */
-  const values = createCodeLists();
-  const shapes = createCodeLists();
+  const values = createCodeLists(saved?.values);
+  const shapes = createCodeLists(saved?.shapes);
 
   /** Slots by code for those that were asked for, the least recently used first; of the rows as they are. */
   const asked = new Map<number, SlotSet>();
@@ -108,6 +118,7 @@ export function createColumn(key: KeyPath): Column {
     filled: (slotEnd) =>
       selectShapes((shape) => (shape === valueShape || shape > arrayShape ? sure : 0), sure, slotEnd),
     nulls: (slotEnd) => selectShapes((shape) => (shape === nullShape ? sure : 0), sure, slotEnd),
+    save: () => ({ dictionary: dictionary.save(), values: values.save(), shapes: shapes.save() }),
   };
 
   function passingCounts(tests: readonly Extract<FieldTest, { kind: 'values-count' }>[], slotEnd: number): Verdict {

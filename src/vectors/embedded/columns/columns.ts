@@ -2,6 +2,7 @@ import type { Filter } from '../../filter/filter.ts';
 import type { KeyPath } from '../../filter/key-path.ts';
 import type { PointId } from '../../point.ts';
 import type { FacetHit } from '../../store.ts';
+import type { CodeImage, KeptImage } from '../index/code-image.ts';
 import type { Steps } from '../index/steps.ts';
 import type { RowPart } from '../index/vector-index.ts';
 import type { RowWatch } from '../row-watch.ts';
@@ -20,6 +21,8 @@ export interface ColumnSource {
   hasVector(slot: number, name: string): boolean;
   /** Slots of the points that have one. */
   withVector(name: string): Iterable<number>;
+  /** Image of the columns of the present rows, which its reader closes; null when there is none. */
+  kept(): KeptImage | null;
   /** Told of rows that are gone through for one call. */
   watch: RowWatch;
   /** The column of a key does not fit: filters on it read rows. */
@@ -58,6 +61,8 @@ export interface Columns {
   put(slot: number, payload: string | null): void;
   /** A row was removed. */
   remove(slot: number): void;
+  /** Image of the columns, so that they need not be made anew; null when there are none worth it. */
+  image(): CodeImage | null;
   /** Forgets everything; columns are made again when they are asked for. After a write that was undone. */
   clear(): void;
   /** Rough bytes in memory. */

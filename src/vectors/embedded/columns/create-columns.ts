@@ -130,6 +130,7 @@ export function createColumns(source: ColumnSource, bytesMax: number, steps = ma
     groupValues: (key, slots) => Array.from(slots, (slot) => rowValues(source.row(slot).payload, key).filter(isGroup)),
     put: (slot, payload) => cache.put(slot, payload),
     remove: (slot) => cache.remove(slot),
+    image: () => cache.image(),
     clear: () => cache.clear(),
     get bytes() {
       return cache.bytes;

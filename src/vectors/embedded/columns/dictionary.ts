@@ -20,6 +20,14 @@ const distinctValuesMax = 8_000_000;
 /** About what one value takes in the map, the arrays and on the heap, without its characters. */
 const entryBytes = 112;
 
+/** As it is kept in a file. */
+export interface SavedDictionary {
+  /** By code; undefined for codes by kind and free ones. */
+  values: readonly (Scalar | GeoPoint | undefined)[];
+  /** Rows that have each. */
+  rows: Uint32Array;
+}
+
 /** The different values of a column, each with a number. */
 export interface Dictionary {
   /** Codes are below it. */
@@ -40,9 +48,12 @@ export interface Dictionary {
   number(code: number): number;
   /** Ms since 1970 of a string that is a time; NaN for any other. */
   time(code: number): number;
+  /** Views, good until the next change. */
+  save(): SavedDictionary;
 }
 
-export function createDictionary(): Dictionary {
+/** `saved` is copied. */
+export function createDictionary(saved?: SavedDictionary): Dictionary {
   const codes = new Map<Scalar, number>();
   const geoCodes = new Map<string, number>();
   const values: (Scalar | GeoPoint | undefined)[] = [undefined, undefined, undefined, undefined];
@@ -55,6 +66,22 @@ export function createDictionary(): Dictionary {
 
   function timeOf(value: Scalar | GeoPoint | undefined): number {
     return (typeof value === 'string' ? datetimeMs(value) : null) ?? Number.NaN;
+  }
+
+  if (saved !== undefined) {
+    rows = Uint32Array.from(saved.rows);
+    numbers = new Float64Array(rows.length).fill(Number.NaN);
+    for (let code = firstCode; code < saved.values.length; code++) {
+      const value = saved.values[code];
+      values[code] = value;
+      if (value === undefined) free.push(code);
+      else {
+        if (typeof value === 'object') geoCodes.set(geoName(value), code);
+        else codes.set(value, code);
+        if (typeof value === 'number') numbers[code] = value;
+        bytes += bytesOf(value);
+      }
+    }
   }
 
   function add(value: Scalar | GeoPoint): number {
@@ -121,6 +148,7 @@ export function createDictionary(): Dictionary {
       }
       return times[code]!;
     },
+    save: () => ({ values, rows }),
   };
 }
 

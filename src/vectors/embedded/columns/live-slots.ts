@@ -11,9 +11,10 @@ export interface LiveSlots {
   remove(slot: number): void;
 }
 
-export function createLiveSlots(): LiveSlots {
-  let words = new Uint32Array(0);
-  let end = 0;
+/** `saved`: a set, which is copied, and its `end`. */
+export function createLiveSlots(saved?: Pick<LiveSlots, 'set' | 'end'>): LiveSlots {
+  let words = saved?.set.slice() ?? new Uint32Array(0);
+  let end = saved?.end ?? 0;
   return {
     get set() {
       return words.subarray(0, wordsFor(end));

@@ -1,4 +1,5 @@
 import type { PointId } from '../../point.ts';
+import type { CodeImage, KeptImage } from '../index/code-image.ts';
 import { unwatched } from '../row-watch.ts';
 import type { ColumnSource } from './columns.ts';
 
@@ -10,6 +11,8 @@ export interface Rows extends ColumnSource {
   put(slot: number, id: PointId, payload: string | null): void;
   /** False when there was none. */
   remove(slot: number): boolean;
+  /** Gives this image until a row changes. */
+  keep(image: CodeImage | null): void;
   /** By slot. */
   all(): { slot: number; id: PointId; payload: string | null }[];
 }
@@ -18,6 +21,7 @@ export function createRows(): Rows {
   const rows = new Map<number, { slot: number; id: PointId; payload: string | null }>();
   let passes = 0;
   let reads = 0;
+  let kept: KeptImage | null = null;
   const hasVector = (slot: number, name: string) => name === '' || (name === 'even' && slot % 2 === 0);
   const all = () => [...rows.values()].sort((a, b) => a.slot - b.slot);
   return {
@@ -44,10 +48,26 @@ export function createRows(): Rows {
     // Points in even slots have the vector 'even'.
     hasVector,
     withVector: (name) => [...rows.keys()].filter((slot) => hasVector(slot, name)),
+    kept: () => kept,
+    keep(image) {
+      kept = image && keptInMemory(image);
+    },
     watch: unwatched,
     tooLarge() {},
-    put: (slot, id, payload) => void rows.set(slot, { slot, id, payload }),
-    remove: (slot) => rows.delete(slot),
+    put(slot, id, payload) {
+      kept = null;
+      rows.set(slot, { slot, id, payload });
+    },
+    remove(slot) {
+      kept = null;
+      return rows.delete(slot);
+    },
     all,
   };
+}
+
+function keptInMemory({ count, keep, parts }: CodeImage): KeptImage {
+  const runs = [...parts()].flatMap(({ runs }) => [...runs]);
+  const bytes = Buffer.concat(runs);
+  return { count, keep, bytes: bytes.length, begin() {}, read: (into) => void bytes.copy(into), end() {}, close() {} };
 }

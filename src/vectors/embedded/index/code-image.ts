@@ -1,16 +1,19 @@
 import type { Steps } from './steps.ts';
 
-/** Parts of an image, in this order. An image without bits has codes alone. */
-export type ImagePart = 'bits' | 'codes';
+/** Parts of an image, in this order. An image without bits has codes alone; columns have one of their own. */
+export type ImagePart = 'bits' | 'codes' | 'columns';
 
 /**
- * Rows of codes and of their bits as they lie in memory, so that they can be kept in a file and taken up again instead of
- * being made of all vectors.
+ * Rows of codes and of their bits as they lie in memory, or columns, so that they can be kept in a file and taken up again
+ * instead of being made of all points.
  */
 export interface CodeImage {
   readonly count: number;
   readonly bytes: number;
-  /** What the trial of the bits has shown (`BitTrial.keep`); undefined: it has not ended. A number: the image has bits. */
+  /**
+   * What the trial of the bits has shown (`BitTrial.keep`); undefined: it has not ended. A number: the image has bits. Of
+   * columns: which they are.
+   */
   readonly keep: number | null | undefined;
   /** False once the rows have changed, or are gone. */
   isCurrent(): boolean;
