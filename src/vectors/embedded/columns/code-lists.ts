@@ -1,19 +1,17 @@
 import { type SlotSet, wordsFor } from './slot-set.ts';
 
-/** About what a list of several codes takes beside them. */
-const listBytes = 120;
-
 /** As they are kept in a file. */
 export interface SavedLists {
   entries: Int32Array;
-  lists: readonly (readonly number[])[];
-  free: readonly number[];
+  pool: Int32Array;
+  poolEnd: number;
+  unused: number;
 }
 
 /** For each slot none, one or several different codes (positive integers below 2^31). */
 export interface CodeLists {
   readonly bytes: number;
-  /** Replaces what stood there. The array is kept. */
+  /** Replaces what stood there. */
   set(slot: number, codes: readonly number[]): void;
   /** Visits the codes of a slot, none for a slot that has none. */
   each(slot: number, visit: (code: number) => void): void;
@@ -23,32 +21,59 @@ export interface CodeLists {
   save(): SavedLists;
 }
 
+/** Unused numbers that are not worth a look at all slots. */
+const unusedMin = 4_096;
+
 /** `saved` is copied. */
 export function createCodeLists(saved?: SavedLists): CodeLists {
-  /** A code, 0 for none, or below 0 the place of a list: -1 the first. */
+  /** A code, 0 for none, or below 0 the place of several in the pool: −1 is its beginning. */
   let entries = saved?.entries.slice() ?? new Int32Array(64);
-  const lists = [...(saved?.lists ?? [])];
-  const free = [...(saved?.free ?? [])];
-  let listedBytes = 0;
-  for (const list of lists) if (list.length > 0) listedBytes += listBytes + 4 * list.length;
+  /** Lists one after another: how many codes, then these. */
+  let pool = saved?.pool.slice() ?? new Int32Array(0);
+  let poolEnd = saved?.poolEnd ?? 0;
+  /** Numbers of the pool that no slot has any more. */
+  let unused = saved?.unused ?? 0;
 
-  function drop(entry: number): void {
-    const at = -entry - 1;
-    listedBytes -= listBytes + 4 * lists[at]!.length;
-    lists[at] = [];
-    free.push(at);
+  function add(codes: Iterable<number>, length: number): number {
+    const at = poolEnd;
+    poolEnd += length + 1;
+    if (poolEnd > pool.length) {
+      const larger = new Int32Array(Math.max(poolEnd, Math.ceil(pool.length * 1.5)));
+      larger.set(pool);
+      pool = larger;
+    }
+    pool[at] = length;
+    let next = at;
+    for (const code of codes) pool[++next] = code;
+    return -at - 1;
   }
 
-  function keep(codes: readonly number[]): number {
-    const at = free.pop() ?? lists.length;
-    lists[at] = codes;
-    listedBytes += listBytes + 4 * codes.length;
-    return -at - 1;
+  /** Lists are only added at the end: now and then those that are left move together. */
+  function closeGaps(): void {
+    const before = pool;
+    pool = new Int32Array(poolEnd - unused);
+    poolEnd = 0;
+    unused = 0;
+    for (let slot = 0; slot < entries.length; slot++) {
+      const entry = entries[slot]!;
+      if (entry >= 0) continue;
+      const at = -entry - 1;
+      const length = before[at]!;
+      entries[slot] = add(before.subarray(at + 1, at + 1 + length), length);
+    }
+  }
+
+  function highest(entry: number, hits: Uint8Array): number {
+    const at = -entry - 1;
+    const end = at + pool[at]!;
+    let level = 0;
+    for (let i = at + 1; i <= end; i++) level = Math.max(level, hits[pool[i]!]!);
+    return level;
   }
 
   return {
     get bytes() {
-      return entries.byteLength + listedBytes;
+      return entries.byteLength + pool.byteLength;
     },
     set(slot, codes) {
       if (slot >= entries.length) {
@@ -58,13 +83,17 @@ export function createCodeLists(saved?: SavedLists): CodeLists {
         entries = larger;
       }
       const before = entries[slot]!;
-      if (before < 0) drop(before);
-      entries[slot] = codes.length > 1 ? keep(codes) : (codes[0] ?? 0);
+      if (before < 0) unused += pool[-before - 1]! + 1;
+      entries[slot] = codes.length > 1 ? add(codes, codes.length) : (codes[0] ?? 0);
+      if (unused > unusedMin && unused * 2 > poolEnd) closeGaps();
     },
     each(slot, visit) {
       const entry = entries[slot] ?? 0;
-      if (entry < 0) for (const code of lists[-entry - 1]!) visit(code);
-      else if (entry > 0) visit(entry);
+      if (entry > 0) visit(entry);
+      if (entry >= 0) return;
+      const at = -entry - 1;
+      const end = at + pool[at]!;
+      for (let i = at + 1; i <= end; i++) visit(pool[i]!);
     },
     select(hits, level, slotEnd) {
       const set = new Uint32Array(wordsFor(slotEnd));
@@ -76,19 +105,13 @@ export function createCodeLists(saved?: SavedLists): CodeLists {
         let bits = 0;
         for (let slot = base; slot < last; slot++) {
           const entry = entries[slot]!;
-          const most = entry >= 0 ? hits[entry]! : highest(lists[-entry - 1]!, hits);
+          const most = entry >= 0 ? hits[entry]! : highest(entry, hits);
           bits |= ((most + over) >> 1) << (slot & 31);
         }
         set[word] = bits;
       }
       return set;
     },
-    save: () => ({ entries, lists, free }),
+    save: () => ({ entries, pool, poolEnd, unused }),
   };
-}
-
-function highest(codes: readonly number[], hits: Uint8Array): number {
-  let level = 0;
-  for (const code of codes) level = Math.max(level, hits[code]!);
-  return level;
 }
