@@ -5,7 +5,7 @@ import type { Steps } from '../index/steps.ts';
 import { finish } from '../index/steps.ts';
 import { PartMissing } from '../part-missing.ts';
 import { type Column, createColumn } from './column.ts';
-import { columnImage, readColumns } from './column-image.ts';
+import { columnImage, type KeptColumns, readColumns } from './column-image.ts';
 import type { ColumnSource, Pace } from './columns.ts';
 import { createLiveSlots, type LiveSlots } from './live-slots.ts';
 import type { SlotSet } from './slot-set.ts';
@@ -165,24 +165,32 @@ export class ColumnCache {
   }
 
   *#restored(build: Build): Steps<void> {
-    const image = this.#source.kept();
-    if (image !== null) {
-      try {
-        this.#take(readColumns(image), build);
-      } catch (error) {
-        if (!(error instanceof ImageUnusable)) throw error;
-      } finally {
-        image.close();
-      }
-      yield;
-      if (!this.#builds.has(build)) return;
+    try {
+      yield* this.#takeUp(build);
+      // All may have been forgotten meanwhile.
+      if (this.#builds.has(build) && (build.columns.length > 0 || build.live !== null)) yield* this.#pass(build);
+    } finally {
+      this.#builds.delete(build);
     }
-    if (build.columns.length > 0 || build.live !== null) yield* this.#pass(build);
-    else this.#builds.delete(build);
+  }
+
+  /** From the image, if there is one and nothing is written meanwhile. */
+  *#takeUp(build: Build): Steps<void> {
+    const image = this.#source.kept();
+    if (image === null) return;
+    const at = this.#changes;
+    try {
+      const kept = yield* readColumns(image);
+      if (this.#changes === at) this.#take(kept, build);
+    } catch (error) {
+      if (!(error instanceof ImageUnusable)) throw error;
+    } finally {
+      image.close();
+    }
   }
 
   /** All that there are, and last those that are wanted. What the image has not is left in `build`. */
-  #take({ live, columns }: ReturnType<typeof readColumns>, build: Build): void {
+  #take({ live, columns }: KeptColumns, build: Build): void {
     this.#live ??= live;
     build.live = null;
     const wanted = new Set(build.columns.map(({ key }) => key.text));

@@ -1,64 +1,87 @@
 import { deserialize, serialize } from 'node:v8';
 import { crc32 } from 'node:zlib';
 import { readKeyPath } from '../../filter/read-key-path.ts';
-import { type CodeImage, ImageUnusable, type KeptImage } from '../index/code-image.ts';
+import { type CodeImage, fillRuns, ImageUnusable, type KeptImage } from '../index/code-image.ts';
+import type { Steps } from '../index/steps.ts';
 import { type Column, createColumn, type SavedColumn } from './column.ts';
 import { createLiveSlots, type LiveSlots } from './live-slots.ts';
 
-/** Columns that are larger, or have more different values, are made of the rows: others would wait for the reading of them. */
-const keptBytesMax = 8 * 1024 * 1024;
+/** Columns that are larger, or have more different values, are made of the rows: one is written, and taken up, at a time. */
+const keptBytesMax = 64 * 1024 * 1024;
 const keptValuesMax = 100_000;
-/** Of all columns of a collection. */
-const imageBytesMax = 24 * 1024 * 1024;
 
-/** The bytes of an image, by `node:v8`: its typed arrays are read without a look at their elements. */
-interface SavedColumns {
-  live: Pick<LiveSlots, 'set' | 'end'>;
-  columns: readonly { key: string; saved: SavedColumn }[];
+/** Pieces of an image, one after another: its bytes (u32) and these, by `node:v8`. The slots first, then each column. */
+type SavedLive = Pick<LiveSlots, 'set' | 'end'>;
+interface SavedKey {
+  key: string;
+  saved: SavedColumn;
 }
 
-/** Null when there is nothing to keep. `columns`: of those that do not fit, the ones that come first are left out. */
+export interface KeptColumns {
+  live: LiveSlots;
+  columns: readonly Column[];
+}
+
+/** Null when there is nothing to keep. */
 export function columnImage(
   live: LiveSlots,
   columns: readonly Column[],
   isCurrent: CodeImage['isCurrent'],
 ): CodeImage | null {
-  let bytes = 0;
-  const kept = columns.toReversed().filter((column) => {
-    if (column.bytes > keptBytesMax || column.dictionary.end > keptValuesMax) return false;
-    bytes += column.bytes;
-    return bytes <= imageBytesMax;
-  });
+  const kept = columns.filter(({ bytes, dictionary }) => bytes <= keptBytesMax && dictionary.end <= keptValuesMax);
   if (kept.length === 0) return null;
   const names = kept.map(({ key }) => key.text);
   return {
     count: kept.length,
-    bytes,
+    bytes: kept.reduce((sum, { bytes }) => sum + bytes, live.bytes),
     // Another choice of columns is another image.
     keep: crc32(names.sort().join('\0')),
     isCurrent,
     *parts() {
-      const saved = kept.map((column) => ({ key: column.key.text, saved: column.save() }));
-      const whole: SavedColumns = { live: { set: live.set, end: live.end }, columns: saved };
-      yield { part: 'columns', runs: [serialize(whole)] };
+      yield { part: 'columns', runs: pieces(live, kept) };
     },
   };
 }
 
+function* pieces(live: LiveSlots, columns: readonly Column[]): Iterable<Uint8Array> {
+  yield piece({ set: live.set, end: live.end } satisfies SavedLive);
+  for (const column of columns) yield piece({ key: column.key.text, saved: column.save() } satisfies SavedKey);
+}
+
+function piece(value: SavedLive | SavedKey): Uint8Array {
+  const bytes = serialize(value);
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(bytes.length);
+  return Buffer.concat([length, bytes]);
+}
+
 /** Throws `ImageUnusable`. */
-export function readColumns(image: KeptImage): { live: LiveSlots; columns: readonly Column[] } {
+export function* readColumns(image: KeptImage): Steps<KeptColumns> {
   const bytes = Buffer.allocUnsafeSlow(image.bytes);
   image.begin('columns', bytes.length);
-  image.read(bytes);
+  yield* fillRuns(image, stretches(bytes));
   image.end();
   try {
-    const { live, columns } = deserialize(bytes) as SavedColumns;
-    return {
-      live: createLiveSlots(live),
-      columns: columns.map(({ key, saved }) => createColumn(readKeyPath(key, 'key'), saved)),
-    };
+    const values: unknown[] = [];
+    for (let at = 0; at < bytes.length; yield) {
+      const end = at + 4 + bytes.readUInt32LE(at);
+      values.push(deserialize(bytes.subarray(at + 4, end)));
+      at = end;
+    }
+    const [live, ...saved] = values as [SavedLive, ...SavedKey[]];
+    const columns: Column[] = [];
+    for (const { key, saved: column } of saved) {
+      columns.push(createColumn(readKeyPath(key, 'key'), column));
+      yield;
+    }
+    return { live: createLiveSlots(live), columns };
   } catch (error) {
-    // Written by another version of Node.
+    // Written by another version of Node, or of this.
     throw new ImageUnusable(String(error));
   }
+}
+
+function* stretches(bytes: Uint8Array): Iterable<Uint8Array> {
+  const stretch = 1024 * 1024;
+  for (let at = 0; at < bytes.length; at += stretch) yield bytes.subarray(at, at + stretch);
 }
