@@ -37,7 +37,7 @@ overBothFormats('openai: each refusal is the class that its users catch, tried o
     ],
     [await refusal(clientOf(world, limitedKey), {}), OpenAI.PermissionDeniedError, 403, 'permission_error'],
     [await refusal(client, { model: 'nothing-like-it' }), OpenAI.NotFoundError, 404, 'not_found_error'],
-    [await refusal(client, { max_tokens: 0 }), OpenAI.BadRequestError, 400, 'invalid_request_error'],
+    [await refusal(client, { max_tokens: 0.5 }), OpenAI.BadRequestError, 400, 'invalid_request_error'],
   ] as const;
   for (const [{ error, requests }, expected, status, type] of rows) {
     assert.ok(error instanceof expected, `${status}: ${error.constructor.name}`);

@@ -231,6 +231,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'times.from',
     'times.to',
   ],
+  'src/stores/mcp-grant-store.ts': ['grant', 'login', 'set'],
   'src/stores/postgres/backup.ts': ['order', 'table'],
   'src/stores/postgres/boots.ts': ['column'],
   'src/stores/postgres/bulk-insert.ts': ['arrays', 'names', 'onConflict', 'table'],

@@ -85,8 +85,8 @@ for model in models:
     chat_tools(model)
     responses(model)
     responses_tools(model)
-    none = {"model": model, "messages": hello, "max_tokens": 0}
-    refused(f"{model} without output", openai.BadRequestError, "max_tokens", lambda: client.chat.completions.create(**none))
+    none = {"model": model, "messages": hello, "max_tokens": 0.5}
+    refused(f"{model} with half a token", openai.BadRequestError, "max_tokens", lambda: client.chat.completions.create(**none))
 equal("models", set(models) <= {model.id for model in client.models.list()}, True)
 ask_none = {"model": "nothing-like-it"}
 refused("none", openai.NotFoundError, "nothing-like-it", lambda: client.chat.completions.create(**ask_none, messages=hello))

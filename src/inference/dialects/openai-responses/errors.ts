@@ -89,11 +89,14 @@ export function errorFrame(failure: Failure, context: ErrorContext, mark?: Strea
 /** Waits up to this get a Retry-After (design §6); a client that learns that the quota is spent would not wait. */
 const shortWaitMs = 60_000;
 
-/** At these Codex ends the turn, where another provider may answer if it asks again. */
-const endsTurns: ReadonlySet<string> = new Set(['server_is_overloaded', 'slow_down']);
+/**
+ * Words for which OpenAI's own one stands: at the first two Codex ends the turn, where another provider may answer if it asks
+ * again, and the last is Anthropic's for any fault of a server.
+ */
+const replaced: ReadonlySet<string> = new Set(['server_is_overloaded', 'slow_down', 'api_error']);
 
 function wordOfBreak(code: string | undefined): string | undefined {
-  return code !== undefined && endsTurns.has(code) ? undefined : code;
+  return code !== undefined && replaced.has(code) ? undefined : code;
 }
 
 /** The string that clients act on: OpenAI's own words where it has one for the case. */
