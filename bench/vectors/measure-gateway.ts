@@ -3,13 +3,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { loadCore, proxyCore, residentMb, scratchFolder, startUpstream } from '../gateway/processes.ts';
 import { judged, type Row, told } from '../rows.ts';
 import { startChats } from './chat-thread.ts';
+import { measureSearches, searchOnce } from './measure-searches.ts';
 import { percentile } from './percentile.ts';
-import { batchPoints, createPoints, dimensions, payloadOf } from './points.ts';
-import { startWatchedGateway } from './watched-gateway.ts';
+import { batchPoints, createPoints, dimensions, type Points, payloadOf } from './points.ts';
+import { type RunningGateway, startWatchedGateway } from './watched-gateway.ts';
 
 const collection = '/v1/vectors/collections/bench';
-/** Searches that run at once. */
-const searchers = 8;
 /** Bodies that are sent again with other ids: writing them must not cost the load a core. */
 const preparedBodies = 10;
 
@@ -26,7 +25,7 @@ export async function measureGateway(count: number): Promise<Row[]> {
     const bodies = Array.from({ length: preparedBodies }, (_, at) =>
       prepareBody(points.batch(at * batchPoints, batchPoints)),
     );
-    const queries = points.queries(200);
+    const queries = points.queries(500);
     const alone = startChats(gateway.port);
     await pause(10_000);
     const idle = await alone.stop();
@@ -64,32 +63,30 @@ export async function measureGateway(count: number): Promise<Row[]> {
       judged('… event-loop delay max, ingest', [whileWriting.maxMs], { atMost: 50, unit: ' ms', digits: 1 }),
     );
 
-    const search = (query: Float32Array) =>
-      gateway.client.send('POST', `${collection}/points/search`, { vector: Array.from(query), limit: 10 });
-    await search(queries[0]!);
+    await gateway.client.send('DELETE', collection);
+    const sizes = { searched: count, small: Math.min(count, 10_000) };
+    for (const [name, size] of Object.entries(sizes)) await fill(gateway, points, name, size);
     await gateway.facts();
-    const single = await timed(queries, search);
-    const together = await flood(queries, search, 5_000);
+    for (const [name, size] of Object.entries(sizes)) {
+      rows.push(...(await measureSearches(gateway.port, { name, size }, queries)));
+    }
     const whileSearching = await gateway.facts();
     rows.push(
-      told(`search of ${count} over HTTP: p50 / p99, one at a time`, `${shown(single)} ms`),
-      told(`… ${searchers} at once`, `${together.toFixed(0)} searches/s`),
       judged('… event-loop delay p99, search', [whileSearching.p99Ms], { atMost: 15, unit: ' ms', digits: 1 }),
       judged('… event-loop delay max, search', [whileSearching.maxMs], { atMost: 50, unit: ' ms', digits: 1 }),
       told('… memory of the process', `${residentMb(gateway.pid).toFixed(0)} MB`),
     );
 
-    await gateway.stop();
-    const restartedMs = performance.now();
-    gateway = await start();
-    const upMs = performance.now() - restartedMs;
-    await gateway.client.send('POST', `${collection}/points/search`, { vector: Array.from(queries[0]!), limit: 10 });
-    rows.push(
-      told(
-        `start over ${count} points: up; first search answered`,
-        `${upMs.toFixed(0)} ms; ${(performance.now() - restartedMs).toFixed(0)} ms`,
-      ),
-    );
+    for (const filter of ['all', 'a tenth passes a filter'] as const) {
+      await gateway.stop();
+      const startedMs = performance.now();
+      gateway = await start();
+      const upMs = performance.now() - startedMs;
+      await searchOnce(gateway.port, 'searched', queries[0]!, filter);
+      const firstMs = performance.now() - startedMs;
+      const what = filter === 'all' ? `start over ${count} points: up; first search answered` : `… ${filter}`;
+      rows.push(told(what, `${upMs.toFixed(0)} ms; ${firstMs.toFixed(0)} ms`));
+    }
     return rows;
   } finally {
     await gateway.stop();
@@ -99,7 +96,7 @@ export async function measureGateway(count: number): Promise<Row[]> {
 }
 
 /** The call that writes these points under other ids each time. */
-function prepareBody(vectors: Float32Array): (firstId: number) => Buffer {
+function prepareBody(vectors: Float32Array, firstRow = 0): (firstId: number) => Buffer {
   const idDigits = 9;
   const first = 10 ** (idDigits - 1);
   const places: number[] = [];
@@ -114,7 +111,7 @@ function prepareBody(vectors: Float32Array): (firstId: number) => Buffer {
     add(`${row === 0 ? '' : ','}{"id":`);
     places.push(length);
     const vector = Array.from(vectors.subarray(row * dimensions, (row + 1) * dimensions), (value) => value.toFixed(6));
-    add(`${first},"vector":[${vector.join(',')}],"payload":${payloadOf(row)}}`);
+    add(`${first},"vector":[${vector.join(',')}],"payload":${payloadOf(firstRow + row)}}`);
   }
   add(']}');
   const body = Buffer.concat(parts);
@@ -124,35 +121,13 @@ function prepareBody(vectors: Float32Array): (firstId: number) => Buffer {
   };
 }
 
-async function timed(
-  queries: readonly Float32Array[],
-  search: (query: Float32Array) => Promise<unknown>,
-): Promise<number[]> {
-  const took: number[] = [];
-  for (const query of queries) {
-    const sentMs = performance.now();
-    await search(query);
-    took.push(performance.now() - sentMs);
+/** Points that differ, by calls that nobody times. */
+async function fill({ client }: RunningGateway, points: Points, name: string, size: number): Promise<void> {
+  await client.send('POST', '/v1/vectors/collections', { name, vector_size: dimensions, distance: 'Cosine' });
+  for (let from = 0; from < size; from += batchPoints) {
+    const body = prepareBody(points.batch(from, batchPoints), from);
+    await client.send('PUT', `/v1/vectors/collections/${name}/points`, body(from));
   }
-  return took;
-}
-
-/** Searches a second. */
-async function flood(
-  queries: readonly Float32Array[],
-  search: (query: Float32Array) => Promise<unknown>,
-  forMs: number,
-): Promise<number> {
-  const startedMs = performance.now();
-  let answered = 0;
-  const one = async (at: number) => {
-    for (let i = at; performance.now() - startedMs < forMs; i += searchers) {
-      await search(queries[i % queries.length]!);
-      answered++;
-    }
-  };
-  await Promise.all(Array.from({ length: searchers }, (_, at) => one(at)));
-  return (answered * 1_000) / (performance.now() - startedMs);
 }
 
 function shown(values: readonly number[]): string {

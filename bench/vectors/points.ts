@@ -4,6 +4,8 @@ export const dimensions = 1_024;
 export const batchPoints = 1_000;
 /** Every how many points one has a given `group`: a filter on it passes 1 %. */
 export const groups = 100;
+/** The same of `tenth`: a filter on it passes 10 %. */
+const tenths = 10;
 
 const clusters = 500;
 
@@ -65,7 +67,11 @@ export function createPoints(seed: number): Points {
 }
 
 export function payloadOf(id: number): string {
-  return JSON.stringify({ group: id % groups, text: `Text of the point ${id}, as long as a short sentence would be.` });
+  return JSON.stringify({
+    group: id % groups,
+    tenth: id % tenths,
+    text: `Text of the point ${id}, as long as a short sentence would be.`,
+  });
 }
 
 /** Ids of the best `k` by the plain sum in doubles, best first; `ids`: those that count. */

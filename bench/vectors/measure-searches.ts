@@ -1,0 +1,98 @@
+import { Connection } from '../gateway/load.ts';
+import { culvertHeaders } from '../gateway/processes.ts';
+import { type Row, told } from '../rows.ts';
+import { percentile } from './percentile.ts';
+
+/** Searches that run at once. */
+const searchers = 8;
+const floodMs = 5_000;
+const warmUpMs = 8_000;
+
+/** What a search looks at. */
+const filters = {
+  all: undefined,
+  'a tenth passes a filter': { must: [{ key: 'tenth', match: { value: 7 } }] },
+  'a hundredth passes a filter': { must: [{ key: 'group', match: { value: 42 } }] },
+};
+
+/**
+ * Searches of one collection over HTTP by callers that cost little: their requests are made before, their answers are
+ * only counted. Each way is warmed up first.
+ */
+export async function measureSearches(
+  port: number,
+  { name, size }: { name: string; size: number },
+  queries: readonly Float32Array[],
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const [which, filter] of Object.entries(filters)) {
+    const requests = queries.map((query) => searchRequest(name, query, filter));
+    await flood(port, requests, warmUpMs);
+    const single = await oneByOne(port, requests);
+    const together = await flood(port, requests, floodMs);
+    const what = which === 'all' ? `search of ${size} over HTTP` : `… ${which}`;
+    rows.push(
+      told(
+        `${what}: p50 / p99, one at a time; ${searchers} at once`,
+        `${percentile(single, 0.5).toFixed(2)} / ${percentile(single, 0.99).toFixed(2)} ms; ${together.toFixed(0)} searches/s`,
+      ),
+    );
+  }
+  return rows;
+}
+
+/** The first of a process, mostly. */
+export async function searchOnce(
+  port: number,
+  collection: string,
+  query: Float32Array,
+  which: keyof typeof filters,
+): Promise<void> {
+  await oneByOne(port, [searchRequest(collection, query, filters[which])]);
+}
+
+function searchRequest(collection: string, query: Float32Array, filter?: object): Buffer {
+  const body = JSON.stringify({ vector: Array.from(query), limit: 10, filter });
+  const headers = {
+    host: 'bench',
+    ...culvertHeaders,
+    'content-type': 'application/json',
+    'content-length': body.length,
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return Buffer.from(
+    `POST /v1/vectors/collections/${collection}/points/search HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`,
+  );
+}
+
+async function oneByOne(port: number, requests: readonly Buffer[]): Promise<number[]> {
+  const connection = new Connection(port);
+  const took: number[] = [];
+  for (const request of requests) {
+    const sentMs = performance.now();
+    await answered(connection, request);
+    took.push(performance.now() - sentMs);
+  }
+  connection.close();
+  return took;
+}
+
+/** Searches a second. */
+async function flood(port: number, requests: readonly Buffer[], forMs: number): Promise<number> {
+  const startedMs = performance.now();
+  let count = 0;
+  const one = async (at: number) => {
+    const connection = new Connection(port);
+    for (let i = at; performance.now() - startedMs < forMs; i += searchers, count++)
+      await answered(connection, requests[i % requests.length]!);
+    connection.close();
+  };
+  await Promise.all(Array.from({ length: searchers }, (_, at) => one(at)));
+  return (count * 1_000) / (performance.now() - startedMs);
+}
+
+function answered(connection: Connection, request: Buffer): Promise<void> {
+  return new Promise((resolve, reject) =>
+    connection.send(request, (outcome) => (outcome === 'ok' ? resolve() : reject(new Error('a search failed')))),
+  );
+}
