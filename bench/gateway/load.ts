@@ -62,7 +62,8 @@ function contentLength(chunk: Buffer, headEnd: number): number | null {
 
 export interface ClosedLoop {
   port: number;
-  request: Buffer;
+  /** Several are sent in turn. */
+  request: Buffer | readonly Buffer[];
   connections: number;
   /** Whichever comes first. */
   seconds: number;
@@ -72,7 +73,8 @@ export interface ClosedLoop {
 
 /** Every connection sends its next request as soon as it has its answer. */
 export async function closedLoop(order: ClosedLoop): Promise<LoadResult> {
-  const { port, request, connections, requestsMax = Number.POSITIVE_INFINITY, onCount } = order;
+  const { port, connections, requestsMax = Number.POSITIVE_INFINITY, onCount } = order;
+  const prepared = [order.request].flat();
   const endMs = performance.now() + order.seconds * 1_000;
   const startMs = performance.now();
   let sent = 0;
@@ -88,7 +90,7 @@ export async function closedLoop(order: ClosedLoop): Promise<LoadResult> {
             return resolve();
           }
           sent += 1;
-          connection.send(request, answered);
+          connection.send(prepared[sent % prepared.length]!, answered);
         };
         const answered = (outcome: 'ok' | 'failed') => {
           requests += 1;

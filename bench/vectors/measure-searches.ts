@@ -1,12 +1,12 @@
-import { Connection } from '../gateway/load.ts';
+import { Connection, closedLoop } from '../gateway/load.ts';
 import { culvertHeaders } from '../gateway/processes.ts';
 import { type Row, told } from '../rows.ts';
 import { percentile } from './percentile.ts';
 
 /** Searches that run at once. */
 const searchers = 8;
-const floodMs = 5_000;
-const warmUpMs = 8_000;
+const floodSeconds = 5;
+const warmUpSeconds = 8;
 
 /** What a search looks at. */
 const filters = {
@@ -27,9 +27,9 @@ export async function measureSearches(
   const rows: Row[] = [];
   for (const [which, filter] of Object.entries(filters)) {
     const requests = queries.map((query) => searchRequest(name, query, filter));
-    await flood(port, requests, warmUpMs);
+    await flood(port, requests, warmUpSeconds);
     const single = await oneByOne(port, requests);
-    const together = await flood(port, requests, floodMs);
+    const together = await flood(port, requests, floodSeconds);
     const what = which === 'all' ? `search of ${size} over HTTP` : `… ${which}`;
     rows.push(
       told(
@@ -78,17 +78,10 @@ async function oneByOne(port: number, requests: readonly Buffer[]): Promise<numb
 }
 
 /** Searches a second. */
-async function flood(port: number, requests: readonly Buffer[], forMs: number): Promise<number> {
-  const startedMs = performance.now();
-  let count = 0;
-  const one = async (at: number) => {
-    const connection = new Connection(port);
-    for (let i = at; performance.now() - startedMs < forMs; i += searchers, count++)
-      await answered(connection, requests[i % requests.length]!);
-    connection.close();
-  };
-  await Promise.all(Array.from({ length: searchers }, (_, at) => one(at)));
-  return (count * 1_000) / (performance.now() - startedMs);
+async function flood(port: number, request: readonly Buffer[], seconds: number): Promise<number> {
+  const { requests, errors, seconds: took } = await closedLoop({ port, request, connections: searchers, seconds });
+  if (errors > 0) throw new Error(`${errors} of ${requests} searches failed`);
+  return requests / took;
 }
 
 function answered(connection: Connection, request: Buffer): Promise<void> {

@@ -18,7 +18,7 @@ import {
 } from './worker-messages.ts';
 
 /**
- * The main thread wakes up six times for a search, and each time a thread with much less priority loses its core for
+ * The main thread wakes up several times for a search, and each time a thread with much less priority loses its core for
  * longer than that takes (docs/decisions/0034-vector-threads-yield-a-little.md).
  */
 const storeNiceness = 3;

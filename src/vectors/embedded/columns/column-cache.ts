@@ -1,8 +1,7 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { KeyPath } from '../../filter/key-path.ts';
 import { type CodeImage, ImageUnusable } from '../index/code-image.ts';
-import type { Steps } from '../index/steps.ts';
-import { finish } from '../index/steps.ts';
+import { finish, type Steps } from '../index/steps.ts';
 import { PartMissing } from '../part-missing.ts';
 import { type Column, createColumn } from './column.ts';
 import { columnImage, type KeptColumns, readColumns } from './column-image.ts';
@@ -75,7 +74,7 @@ export class ColumnCache {
     const { wanted, missing, room } = this.#look(keys);
     if (missing.length > 0 || this.#live === null) {
       if (pace === 'in-steps' && this.#isForLater(missing)) throw new PartMissing({ kind: 'columns', keys });
-      finish(this.#pass(this.#begin(missing, room)));
+      finish(this.#done(this.#begin(missing, room), 'rows'));
     }
     for (const text of wanted) this.#missed.delete(text);
     this.#missed.delete('');
@@ -87,7 +86,7 @@ export class ColumnCache {
   /** What `load` would make, of an image as far as there is one. Begins at once; writes between the steps are included. */
   make(keys: readonly KeyPath[]): Steps<void> {
     const { missing, room } = this.#look(keys);
-    return missing.length > 0 || this.#live === null ? this.#restored(this.#begin(missing, room)) : nothing();
+    return missing.length > 0 || this.#live === null ? this.#done(this.#begin(missing, room), 'image') : nothing();
   }
 
   image(): CodeImage | null {
@@ -164,9 +163,10 @@ export class ColumnCache {
     return build;
   }
 
-  *#restored(build: Build): Steps<void> {
+  /** `from`: what is looked at first. A write's own transaction may be ahead of the image, and takes the rows alone. */
+  *#done(build: Build, from: 'image' | 'rows'): Steps<void> {
     try {
-      yield* this.#takeUp(build);
+      if (from === 'image') yield* this.#takeUp(build);
       // All may have been forgotten meanwhile.
       if (this.#builds.has(build) && (build.columns.length > 0 || build.live !== null)) yield* this.#pass(build);
     } finally {
@@ -204,24 +204,18 @@ export class ColumnCache {
 
   /** One pass over the rows, in steps. When the columns become more than its room, the largest is given up. */
   *#pass(build: Build): Steps<void> {
-    try {
-      for (let from: number | null = 0; from !== null; yield) {
-        from = this.#source.each((slot, _id, payload) => this.#add(build, slot, payload), {
-          from,
-          limit: this.#steps.perStep,
-        });
-        // All was forgotten meanwhile.
-        if (!this.#builds.has(build)) return;
-      }
-      this.#live ??= build.live;
-      for (const column of build.columns) {
-        this.#refused.delete(column.key.text);
-        this.#columns.set(column.key.text, column);
-      }
-      this.#evict();
-    } finally {
-      this.#builds.delete(build);
+    for (let from: number | null = 0; from !== null; yield) {
+      const part = { from, limit: this.#steps.perStep };
+      from = this.#source.each((slot, _id, payload) => this.#add(build, slot, payload), part);
+      // All was forgotten meanwhile.
+      if (!this.#builds.has(build)) return;
     }
+    this.#live ??= build.live;
+    for (const column of build.columns) {
+      this.#refused.delete(column.key.text);
+      this.#columns.set(column.key.text, column);
+    }
+    this.#evict();
   }
 
   #add(build: Build, slot: number, payload: string | null): void {

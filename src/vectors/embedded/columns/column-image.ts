@@ -44,15 +44,16 @@ export function columnImage(
 }
 
 function* pieces(live: LiveSlots, columns: readonly Column[]): Iterable<Uint8Array> {
-  yield piece({ set: live.set, end: live.end } satisfies SavedLive);
-  for (const column of columns) yield piece({ key: column.key.text, saved: column.save() } satisfies SavedKey);
+  yield* piece({ set: live.set, end: live.end } satisfies SavedLive);
+  for (const column of columns) yield* piece({ key: column.key.text, saved: column.save() } satisfies SavedKey);
 }
 
-function piece(value: SavedLive | SavedKey): Uint8Array {
+function* piece(value: SavedLive | SavedKey): Iterable<Uint8Array> {
   const bytes = serialize(value);
   const length = Buffer.alloc(4);
   length.writeUInt32LE(bytes.length);
-  return Buffer.concat([length, bytes]);
+  yield length;
+  yield bytes;
 }
 
 /** Throws `ImageUnusable`. */
@@ -61,24 +62,22 @@ export function* readColumns(image: KeptImage): Steps<KeptColumns> {
   image.begin('columns', bytes.length);
   yield* fillRuns(image, stretches(bytes));
   image.end();
+  let live: LiveSlots | undefined;
+  const columns: Column[] = [];
   try {
-    const values: unknown[] = [];
     for (let at = 0; at < bytes.length; yield) {
       const end = at + 4 + bytes.readUInt32LE(at);
-      values.push(deserialize(bytes.subarray(at + 4, end)));
+      const value = deserialize(bytes.subarray(at + 4, end)) as SavedLive | SavedKey;
+      if ('key' in value) columns.push(createColumn(readKeyPath(value.key, 'key'), value.saved));
+      else live = createLiveSlots(value);
       at = end;
     }
-    const [live, ...saved] = values as [SavedLive, ...SavedKey[]];
-    const columns: Column[] = [];
-    for (const { key, saved: column } of saved) {
-      columns.push(createColumn(readKeyPath(key, 'key'), column));
-      yield;
-    }
-    return { live: createLiveSlots(live), columns };
   } catch (error) {
     // Written by another version of Node, or of this.
     throw new ImageUnusable(String(error));
   }
+  if (live === undefined) throw new ImageUnusable('it has no slots');
+  return { live, columns };
 }
 
 function* stretches(bytes: Uint8Array): Iterable<Uint8Array> {
