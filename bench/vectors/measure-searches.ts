@@ -52,7 +52,13 @@ export async function searchOnce(
 }
 
 function searchRequest(collection: string, query: Float32Array, filter?: object): Buffer {
-  const body = JSON.stringify({ vector: Array.from(query), limit: 10, filter });
+  const path = `/v1/vectors/collections/${collection}/points/search`;
+  return postOf(path, { vector: Array.from(query), limit: 10, filter });
+}
+
+/** A request as its bytes. */
+export function postOf(path: string, json: object): Buffer {
+  const body = JSON.stringify(json);
   const headers = {
     host: 'bench',
     ...culvertHeaders,
@@ -60,9 +66,7 @@ function searchRequest(collection: string, query: Float32Array, filter?: object)
     'content-length': body.length,
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  return Buffer.from(
-    `POST /v1/vectors/collections/${collection}/points/search HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`,
-  );
+  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
 }
 
 async function oneByOne(port: number, requests: readonly Buffer[]): Promise<number[]> {
@@ -84,7 +88,8 @@ async function flood(port: number, request: readonly Buffer[], seconds: number):
   return requests / took;
 }
 
-function answered(connection: Connection, request: Buffer): Promise<void> {
+/** Rejects unless it is a 2xx. */
+export function answered(connection: Connection, request: Buffer): Promise<void> {
   return new Promise((resolve, reject) =>
     connection.send(request, (outcome) => (outcome === 'ok' ? resolve() : reject(new Error('a search failed')))),
   );

@@ -9,6 +9,7 @@ import type { Engine } from './engine.ts';
 import { measureCollections } from './measure-collections.ts';
 import { measureFilter, measureIngest, measureLarge, measureSearch } from './measure-engines.ts';
 import { measureGateway } from './measure-gateway.ts';
+import { measureHybrid } from './measure-hybrid.ts';
 import { batchPoints, createPoints, type Points, payloadOf } from './points.ts';
 
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'));
@@ -99,6 +100,7 @@ const measurements: Record<string, () => Promise<Row[]>> = {
   large,
   collections,
   gateway: () => measureGateway(sizes.gateway),
+  hybrid: () => measureHybrid(sizes.gateway),
 };
 const byHand: Record<string, () => Promise<Row[]>> = { million };
 
