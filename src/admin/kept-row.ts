@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import type { KeptRow } from '../auth/account-store.ts';
 import { sealDefinition } from '../auth/kept-secrets.ts';
-import { redactPart, secretMark } from '../config/redact.ts';
-import { invalid } from '../kernel/failure.ts';
+import { redactPart } from '../config/redact.ts';
 import { type KeptRows, type Planned, withRow, writtenOf } from './kept.ts';
 import { type Members, patched } from './merge-patch.ts';
-import { refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 
 const knownVersion = z.coerce
@@ -78,15 +76,6 @@ export function removal(row: KeptRow, rows: KeptRows): Planned & { after: KeptRo
 
 function entryOf({ kind, name }: Pick<KeptRow, 'kind' | 'name'>, done: 'create' | 'update' | 'delete') {
   return { action: `${kind}.${done}`, subject: name };
-}
-
-/** Secrets that nobody may read must not be sent to an address that the changer chooses either. `member`: the address. */
-export function refuseUnreadHeaders(member: string, after: Members, patch: Members): void {
-  const given = (patch.headers ?? {}) as Members;
-  const unread = Object.keys(after.headers ?? {}).find((header) => (given[header] ?? secretMark) === secretMark);
-  if (unread === undefined) return;
-  const message = `${member}: the header ${unread} was given for another address. Send its value too, or null to remove it`;
-  refuse(invalid(member, message));
 }
 
 /** A change of something that belongs to a row: it gets its next version, with the author and the time. */

@@ -1,16 +1,16 @@
 import { z } from 'zod';
-import { secretMark } from '../config/redact.ts';
+import { mcpServerMarks } from '../auth/kept-secrets.ts';
 import { mcpServerName, mcpUrlServerSchema } from '../config/schema-mcp.ts';
-import { invalid } from '../kernel/failure.ts';
 import { listOf, noQuery, pageFields } from './fields.ts';
 import type { KeptRecords } from './kept.ts';
-import { creation, patching, patchSchema, refuseUnreadHeaders, removal, versionQuery } from './kept-row.ts';
+import { creation, patching, patchSchema, removal, versionQuery } from './kept-row.ts';
 import { mcpLoginOperations } from './mcp-logins.ts';
 import { nameOf, shownSchema, shownServer, shownServers } from './mcp-server-shown.ts';
 import type { Members } from './merge-patch.ts';
-import { jsonOperation, type Operation, refuse } from './operation.ts';
+import { jsonOperation, type Operation } from './operation.ts';
 import { inOrderOf, pageByText } from './page.ts';
 import type { AdminParts } from './parts.ts';
+import { movedAddresses, refuseUnreadSecrets } from './send-elsewhere.ts';
 
 const newServer = mcpUrlServerSchema.extend({
   name: mcpServerName.describe('It stands before the names of its tools.'),
@@ -109,17 +109,7 @@ export function mcpServerOperations(parts: AdminParts, kept: KeptRecords): Opera
   ];
 }
 
-/** Secrets that nobody may read must not be sent to an address that the changer chooses either. */
 function refuseToSendElsewhere(before: Members, after: Members, patch: Members): void {
-  const { oauth } = after as { oauth?: Members };
-  const issuerMoved = oauth?.issuer !== (before.oauth as Members | undefined)?.issuer;
-  if (oauth !== undefined && (issuerMoved || before.url !== after.url)) {
-    const { client_secret: sent = secretMark } = (patch.oauth ?? {}) as Members;
-    const { client_secret: given } = (before.oauth ?? {}) as Members;
-    if (given !== undefined && oauth.client_secret !== undefined && sent === secretMark) {
-      const message = 'oauth.client_secret: it was given for another address. Send its value too, or null for oauth';
-      refuse(invalid('oauth.client_secret', message));
-    }
-  }
-  if (before.url !== after.url) refuseUnreadHeaders('url', after, patch);
+  const marks = mcpServerMarks();
+  for (const member of movedAddresses(marks, before, after)) refuseUnreadSecrets(marks, member, before, after, patch);
 }

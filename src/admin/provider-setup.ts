@@ -1,27 +1,25 @@
 import type { z } from 'zod';
 import type { CredentialRow, KeptRow } from '../auth/account-store.ts';
-import { openDefinition } from '../auth/kept-secrets.ts';
+import { openDefinition, providerMarks } from '../auth/kept-secrets.ts';
 import { redactPart } from '../config/redact.ts';
 import { name } from '../config/scalars.ts';
 import { providerSchema } from '../config/schema-providers.ts';
 import { invalid } from '../kernel/failure.ts';
 import { noQuery } from './fields.ts';
 import { credentialsIn, type KeptRecords, type KeptRows, type Planned } from './kept.ts';
-import { creation, patching, patchSchema, refuseUnreadHeaders, removal, versionQuery } from './kept-row.ts';
+import { creation, patching, patchSchema, removal, versionQuery } from './kept-row.ts';
 import { refuseMachineTokens } from './machine-tokens.ts';
 import type { Members } from './merge-patch.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 import { credentialRow, type NewCredential } from './provider-credentials.ts';
 import { shownProvider, providerSchema as shownSchema } from './providers.ts';
+import { movedAddresses, refuseUnreadSecrets } from './send-elsewhere.ts';
 
 const newProvider = providerSchema.extend({
   name: name("a provider's name").describe('The name by which targets refer to it.'),
 });
 export type NewProvider = z.input<typeof newProvider>;
-
-/** Address that gets a provider's credentials. Whoever changes one of these could read them there. */
-const addressMembers = ['type', 'base_url', 'proxy', 'tls'] as const;
 
 /** `/providers`: made, changed and removed while Culvert runs. */
 export function providerSetupOperations(parts: AdminParts, kept: KeptRecords): Operation[] {
@@ -137,7 +135,9 @@ function refuseToSendElsewhere(
   patch: Members,
   { credentials, model }: { credentials: boolean; model: string | null },
 ): void {
-  const member = addressMembers.find((each) => JSON.stringify(before[each]) !== JSON.stringify(after[each]));
+  const marks = providerMarks();
+  const moved = movedAddresses(marks, before, after);
+  const [member] = moved;
   if (member === undefined) return;
   if (credentials) {
     const message = `${member}: the credentials were given for another address. Remove them, change this, and add them again`;
@@ -147,7 +147,7 @@ function refuseToSendElsewhere(
     const message = `${member}: the body of a target of the model ${model} was given for another address. Take the body out, change this, and add it again`;
     refuse(invalid(member, message));
   }
-  refuseUnreadHeaders(member, after, patch);
+  for (const address of moved) refuseUnreadSecrets(marks, address, before, after, patch);
 }
 
 /** A model whose target at this provider has a body, in which anything may be a secret; null: none has. */

@@ -1,9 +1,24 @@
+import { type DefinitionMarks, definitionMarks } from '../config/marked-members.ts';
 import { fragmentKey, type KeptFragment } from '../config/merge-kept.ts';
+import { mcpUrlServerSchema } from '../config/schema-mcp.ts';
+import { providerSchema } from '../config/schema-providers.ts';
 import type { Sealer } from '../kernel/seal.ts';
 import type { CredentialRow, KeptRow, Stored } from './account-store.ts';
 
-/** Members of a provider's or an MCP server's definition that may hold secrets. Credentials have rows of their own. */
-const secretMembers: ReadonlySet<string> = new Set(['headers', 'proxy', 'tls', 'oauth']);
+let ofProviders: DefinitionMarks | undefined;
+let ofMcpServers: DefinitionMarks | undefined;
+
+/** What the schema marks in the definition of a stored provider. */
+export function providerMarks(): DefinitionMarks {
+  ofProviders ??= definitionMarks(providerSchema);
+  return ofProviders;
+}
+
+/** The same for a stored MCP server. */
+export function mcpServerMarks(): DefinitionMarks {
+  ofMcpServers ??= definitionMarks(mcpUrlServerSchema);
+  return ofMcpServers;
+}
 
 /** A definition for the store: possible secrets are taken out and sealed. It has no `credentials` and no `api_key`. */
 export function sealDefinition(
@@ -11,7 +26,9 @@ export function sealDefinition(
   row: Pick<KeptRow, 'kind' | 'name'>,
   definition: Readonly<Record<string, unknown>>,
 ): Pick<KeptRow, 'definition' | 'sealed'> {
-  const isSecret = (member: string) => row.kind !== 'model' && secretMembers.has(member);
+  const secretMembers =
+    row.kind === 'model' ? null : (row.kind === 'mcp' ? mcpServerMarks() : providerMarks()).secretMembers;
+  const isSecret = (member: string) => secretMembers?.has(member) ?? false;
   const plain = Object.entries(definition).filter(([member]) => !isSecret(member));
   const secret = Object.entries(definition).filter(([member]) => isSecret(member));
   return {
@@ -51,7 +68,7 @@ export function openKept(sealer: Sealer, { kept, credentials }: Pick<Stored, 'ke
     const { kind, name } = row;
     const definition = openDefinition(sealer, row);
     if (definition === null) {
-      troubles.set(fragmentKey(row), `its headers, proxy or tls ${cannot}`);
+      troubles.set(fragmentKey(row), `what it keeps sealed, such as its headers, ${cannot}`);
       continue;
     }
     const own = kind === 'provider' ? credentials.filter(({ provider }) => provider === name) : [];

@@ -37,6 +37,21 @@ function roundTrip(text: string, kept: readonly KeptFragment[], env: Env, beside
   return { exported, file, inForce, again };
 }
 
+test('S36 what a target sends in its body, at any depth, is a variable too, in the file and in what is kept', () => {
+  const text = `providers: { up: { type: openai, api_key: k } }
+models:
+  fast: { targets: [ { provider: up, model: m, body: { token: body-canary-1, tools: [ { headers: { auth: body-canary-2 } } ] } } ] }
+`;
+  const body = { user: 'true', n: 1, extra_body: { list: ['body-canary-3'] } };
+  const kept: KeptFragment[] = [
+    { kind: 'model', name: 'smart', definition: { targets: [{ provider: 'up', model: 'm', body }] } },
+  ];
+  const { exported, inForce, again } = roundTrip(text, kept, {});
+  assertSame(again, inForce);
+  assert.ok(!exported.text.includes('body-canary'), exported.text);
+  assert.ok(exported.variables.has('CULVERT_MODELS_FAST_TARGETS_0_BODY_TOKEN'), [...exported.variables.keys()].join());
+});
+
 test('the operator’s own file stays as it was written, with what is kept below it and every secret as a variable', () => {
   const text = `# Ours.
 admin: { key: literal-admin-key }

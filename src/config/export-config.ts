@@ -3,7 +3,7 @@ import { providersInEnvironment } from '../inference/providers/catalog.ts';
 import type { Env } from './check.ts';
 import { type KeptFragment, tablePath } from './merge-kept.ts';
 import type { ConfigPath } from './problem.ts';
-import { holdsSecret, secretKeys } from './redact.ts';
+import { mayBeSecret } from './redact.ts';
 import { isMasked, maskReferences, restoreReferences } from './references.ts';
 import type { Config } from './schema.ts';
 import { accountsSchema, plansSchema } from './schema-plans.ts';
@@ -125,7 +125,6 @@ function hideSecrets(document: Document, node: unknown, path: ConfigPath, names:
   if (isMap(node)) {
     for (const pair of node.items) {
       const key = isScalar(pair.key) ? String(pair.key.value) : '';
-      if (key === 'body' && path[0] === 'models') continue;
       const hidden = hiddenOf(document, pair.value, [...path, key], names);
       if (hidden !== null) pair.value = hidden;
       else hideSecrets(document, pair.value, [...path, key], names);
@@ -149,15 +148,16 @@ function hiddenOf(document: Document, node: unknown, path: ConfigPath, names: Va
 }
 
 function isSecretAt(path: ConfigPath, value: string): boolean {
-  const keys = path.filter((step) => typeof step === 'string');
-  const key = keys.at(-1) ?? '';
-  return secretKeys.has(key) || keys.at(-2) === 'headers' || keys.at(-2) === 'env' || holdsSecret(key, value);
+  return mayBeSecret(
+    path.filter((step) => typeof step === 'string'),
+    value,
+  );
 }
 
 /** A kept value as a file has it: secrets as references, and what would be read as one escaped. */
 function writtenOf(value: unknown, path: ConfigPath, names: VariableNames): unknown {
   if (typeof value === 'string') {
-    if (value !== '' && !path.includes('body') && isSecretAt(path, value)) return names.reference(path, value);
+    if (value !== '' && isSecretAt(path, value)) return names.reference(path, value);
     return escaped(value) ?? names.reference(path, value);
   }
   if (Array.isArray(value)) {

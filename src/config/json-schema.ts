@@ -7,6 +7,12 @@ export interface JsonSchema {
   default?: unknown;
   /** Our keyword for the meaning of a text (duration, size, …), for the reference. */
   kind?: string;
+  /** Our keyword for what `marked-members` reads, where no `kind` says so. */
+  mark?: 'address' | 'headers' | 'body';
+  /** A URL in which a user name and a password may be. */
+  has_user?: boolean;
+  /** A URL whose path is a secret. */
+  secret_path?: boolean;
   pattern?: string;
   enum?: unknown[];
   const?: unknown;
@@ -41,7 +47,7 @@ const reference: JsonSchema = { type: 'string', pattern: '\\$\\{' };
 
 /** Wherever a plain value stands, a reference such as `${PORT}` may stand too. */
 function forEditors(schema: JsonSchema): JsonSchema {
-  const { kind: _kind, ...rest } = schema;
+  const { kind: _kind, mark: _mark, has_user: _hasUser, secret_path: _secretPath, ...rest } = schema;
   const result: JsonSchema = { ...rest };
   if (schema.properties !== undefined) result.properties = mapValues(schema.properties, forEditors);
   if (typeof schema.additionalProperties === 'object')

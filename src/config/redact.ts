@@ -1,29 +1,38 @@
-import type { Config } from './schema.ts';
+import { type MarkedMember, markedMembers } from './marked-members.ts';
+import { type Config, configSchema } from './schema.ts';
 
 /** Stands where a secret was. */
 export const secretMark = '(secret)';
 
-/** Keys that hold a secret wherever they stand, the fields of a target's `body` aside. */
-export const secretKeys: ReadonlySet<string> = new Set([
-  'key',
-  'api_key',
-  'secret',
-  'client_secret',
-  'secret_access_key',
-  'session_token',
-  'earlier_secrets',
-]);
-/** URLs in which a user name, a password or a token may stand. */
-const urlKeys: ReadonlySet<string> = new Set([
-  'database',
-  'state',
-  'webhook',
-  'slack',
-  'url',
-  'base_url',
-  'public_url',
-  'proxy',
-]);
+/** Names of members by what the schema says of them, wherever they stand. */
+interface MarkedNames {
+  secrets: ReadonlySet<string>;
+  /** Every value in them is secret. */
+  records: ReadonlySet<string>;
+  /** URLs in which a user name, a password or a token may stand. */
+  urls: ReadonlySet<string>;
+  /** Those of them whose path is a secret. */
+  secretPaths: ReadonlySet<string>;
+}
+
+let names: MarkedNames | undefined;
+
+/** Read from the schema at the first use: a start without it is faster. */
+function marked(): MarkedNames {
+  if (names !== undefined) return names;
+  const members = markedMembers(configSchema);
+  const named = (fits: (member: MarkedMember) => boolean) =>
+    new Set(members.filter(fits).map(({ path }) => path.findLast((step) => step !== '[]' && step !== '*')!));
+  names = {
+    secrets: named(({ mark, path }) => mark === 'secret' && path.at(-1) !== '*'),
+    records: named(
+      ({ mark, path }) => mark === 'headers' || mark === 'body' || (mark === 'secret' && path.at(-1) === '*'),
+    ),
+    urls: named(({ mark }) => mark === 'address'),
+    secretPaths: named(({ schema }) => schema.secret_path === true),
+  };
+  return names;
+}
 
 /**
  * The effective configuration for people: the same shape, secrets replaced by `(secret)`. Values of headers, of
@@ -40,36 +49,43 @@ export function redactPart(part: object): unknown {
 
 function redactValue(value: unknown, key: string): unknown {
   if (value === undefined || value === null) return value;
-  if ((key === 'headers' || key === 'env' || key === 'body') && typeof value === 'object') {
+  const { secrets, records, urls } = marked();
+  if (records.has(key) && typeof value === 'object') {
     return Object.fromEntries(Object.keys(value).map((name) => [name, secretMark]));
   }
-  if (Array.isArray(value)) return value.map((item) => redactValue(item, secretKeys.has(key) ? key : ''));
+  if (Array.isArray(value)) return value.map((item) => redactValue(item, secrets.has(key) ? key : ''));
   if (typeof value === 'object') {
     return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, redactValue(child, name)]));
   }
   if (typeof value !== 'string') return value;
-  if (secretKeys.has(key)) return secretMark;
-  return urlKeys.has(key) ? redactUrl(value, key) : value;
+  if (secrets.has(key)) return secretMark;
+  return urls.has(key) ? redactUrl(value, key) : value;
 }
 
-/** Whether the value of this key is an address that may hold a secret. */
-export function holdsSecret(key: string, value: string): boolean {
-  if (!urlKeys.has(key) || !URL.canParse(value)) return false;
+/**
+ * Whether a value at this path of a configuration may be a secret: a secret by the schema, anything in headers, `env`
+ * and a `body` at any depth, an address that holds a password or a token. `path`: names alone, without places in lists.
+ */
+export function mayBeSecret(path: readonly string[], value: string): boolean {
+  const { secrets, records } = marked();
+  const key = path.at(-1) ?? '';
+  return secrets.has(key) || path.slice(0, -1).some((name) => records.has(name)) || holdsSecret(key, value);
+}
+
+function holdsSecret(key: string, value: string): boolean {
+  const { urls, secretPaths } = marked();
+  if (!urls.has(key) || !URL.canParse(value)) return false;
   const { username, password, search } = new URL(value);
-  return pathIsSecret(key) || [username, password, search].some((part) => part !== '');
-}
-
-/** Chat services put the token of an incoming webhook into its path. */
-function pathIsSecret(key: string): boolean {
-  return key === 'webhook' || key === 'slack';
+  return secretPaths.has(key) || [username, password, search].some((part) => part !== '');
 }
 
 function redactUrl(text: string, key: string): string {
-  if (!URL.canParse(text)) return text;
+  // A word such as `sqlite`, or a region.
+  if (!text.includes('://') || !URL.canParse(text)) return text;
   const url = new URL(text);
   if (url.username !== '') url.username = 'user';
   if (url.password !== '') url.password = 'secret';
   if (url.search !== '') url.search = '?secret';
-  if (pathIsSecret(key)) url.pathname = '/secret';
+  if (marked().secretPaths.has(key)) url.pathname = '/secret';
   return url.href;
 }

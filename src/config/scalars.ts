@@ -126,12 +126,17 @@ export function httpUrl() {
     });
 }
 
+/** An incoming webhook: chat services put its secret into the path. */
+export function webhookUrl() {
+  return httpUrl().meta({ secret_path: true });
+}
+
 /** A forward proxy; a user and password may stand in it. */
 export function proxyUrl() {
   const example = 'expected a proxy such as http://proxy.internal:3128';
   return z
     .string({ error: example })
-    .meta({ pattern: '^[hH][tT][tT][pP][sS]?://', kind: 'url' })
+    .meta({ pattern: '^[hH][tT][tT][pP][sS]?://', kind: 'url', has_user: true })
     .refine((text) => {
       const url = URL.parse(text);
       return (url?.protocol === 'http:' || url?.protocol === 'https:') && url.pathname === '/' && url.search === '';

@@ -84,6 +84,7 @@ const targetObjectSchema = z.strictObject({
   body: z
     .record(z.string(), z.json())
     .default({})
+    .meta({ mark: 'body' })
     .describe("Top-level fields set in every request to it, over the caller's."),
   stream: z
     .boolean()

@@ -12,6 +12,7 @@ import {
   secret,
   size,
   webhookSecret,
+  webhookUrl,
 } from './scalars.ts';
 
 /**
@@ -120,7 +121,7 @@ export const planSchema = z.strictObject({
         .refine((shares) => new Set(shares).size === shares.length, 'holds a share twice')
         .default([0.8, 0.95, 1])
         .describe('Shares of a window at which a notice is sent.'),
-      webhook: httpUrl().describe('Where notices are posted.'),
+      webhook: webhookUrl().describe('Where notices are posted.'),
       secret: webhookSecret().describe(
         'Signs the notices (Standard Webhooks), ≥ 32 bytes; `whsec_` and base64 is decoded.',
       ),

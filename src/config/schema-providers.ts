@@ -108,6 +108,7 @@ const awsSchema = z
 export const providerSchema = z.strictObject({
   type: z
     .enum(catalog.map(({ id }) => id))
+    .meta({ mark: 'address' })
     .describe('What kind of service it is; fills in base URL, authentication and quirks.'),
   base_url: httpUrl().optional().describe("Where it is, if not at the type's own address. May be private."),
   api_key: secret().optional().describe('Its key, when there is one only.'),
@@ -129,6 +130,7 @@ export const providerSchema = z.strictObject({
   region: z
     .string()
     .regex(/^[a-z]{2}[a-z0-9-]{0,38}$/, 'expected a region such as us-east5')
+    .meta({ mark: 'address' })
     .optional()
     .describe(
       'Region of the service, for vertex, bedrock and sagemaker. Default for vertex: GOOGLE_CLOUD_LOCATION, else global; for the others: that of base_url, else AWS_REGION or AWS_DEFAULT_REGION.',

@@ -18,6 +18,7 @@ export function headersSchema(description: string) {
       z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'expected a value that an HTTP header can hold'),
     )
     .default({})
+    .meta({ mark: 'headers' })
     .describe(description);
 }
 
@@ -30,5 +31,6 @@ export function tlsSchema(readWhen: string) {
       key: secret().optional().describe('Private key of cert.'),
     })
     .optional()
+    .meta({ mark: 'address' })
     .describe(`Each is PEM, or the path of a PEM file, which is read ${readWhen}.`);
 }

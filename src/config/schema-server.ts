@@ -10,6 +10,7 @@ import {
   signingSecret,
   size,
   webhookSecret,
+  webhookUrl,
 } from './scalars.ts';
 import { headersSchema } from './schema-route.ts';
 
@@ -26,7 +27,8 @@ function storeUrl(form: RegExp, expected: string) {
     .regex(form, { error: expected, abort: true })
     .refine((text) => !text.includes('://') || isReadable(text), {
       error: `${expected}: this URL cannot be read; characters of a password that mean something in a URL are written as %40 for @, %2F for /, %23 for #, %3F for ?, %25 for %`,
-    });
+    })
+    .meta({ mark: 'address', has_user: true });
 }
 
 function isReadable(text: string): boolean {
@@ -137,6 +139,7 @@ export const s3Schema = z
     region: z
       .string()
       .regex(/^[\w-]{1,64}$/, 'expected a region such as eu-central-1')
+      .meta({ mark: 'address' })
       .optional()
       .describe('Default: `AWS_REGION`, else `us-east-1`.'),
     path_style: z
@@ -245,7 +248,7 @@ const sinkSchema = z
     s3: bucketUrl()
       .optional()
       .describe('`s3://BUCKET/FOLDER` gets an object for each batch. `storage.s3` says how the bucket is reached.'),
-    webhook: httpUrl().optional().describe('This URL gets each batch by POST.'),
+    webhook: webhookUrl().optional().describe('This URL gets each batch by POST.'),
     secret: webhookSecret().optional().describe('Signs what the webhook gets (Standard Webhooks), ≥ 32 bytes.'),
     folder: z.string().min(1).optional().describe('This folder on the machine gets a file for each batch.'),
     bodies: z
@@ -266,14 +269,14 @@ const sinkSchema = z
 const alertReceiverSchema = z
   .strictObject({
     name: name('a receiver').describe('Name of the receiver in the log, and in the queue of what waits for it.'),
-    slack: httpUrl().optional().describe('Incoming webhook of Slack, or of a service that takes its format.'),
+    slack: webhookUrl().optional().describe('Incoming webhook of Slack, or of a service that takes its format.'),
     email: z
       .array(z.email('expected an address such as ops@example.org'))
       .min(1)
       .max(50)
       .optional()
       .describe('Addresses that get the alerts by mail.'),
-    webhook: httpUrl().optional().describe('This URL gets the alerts as JSON, by POST.'),
+    webhook: webhookUrl().optional().describe('This URL gets the alerts as JSON, by POST.'),
     secret: webhookSecret().optional().describe('Signs what the webhook gets (Standard Webhooks), ≥ 32 bytes.'),
   })
   .refine(
@@ -296,6 +299,7 @@ const alertsSchema = z
           .string()
           .regex(/^smtps?:\/\/\S+$/, 'expected a URL such as smtps://user:password@mail.example.org')
           .refine(isReadable, 'this URL cannot be read; characters such as @ in a password are written as %40')
+          .meta({ mark: 'address', has_user: true })
           .describe('`smtps://` speaks TLS from the start, `smtp://` as soon as the server offers it.'),
         from: z
           .string()

@@ -79,11 +79,14 @@ function awsAuthorizerFor(service: string, config: ProviderConfig, token: string
 /** A key of the service instead of a signature, which not each service of AWS has; the environment's is for AWS alone. */
 function bearerFor(
   { auth, envKey }: Provider,
-  { aws, base_url: baseUrl }: ProviderConfig,
+  { aws, base_url: baseUrl, tls }: ProviderConfig,
   secret: string | null,
 ): string | null {
   if (auth === 'none' || secret !== null) return auth === 'none' ? null : secret;
-  const isAws = baseUrl === undefined || /^https:\/\/[^/]+\.amazonaws\.com(\.cn)?(:443)?(\/|$)/.test(baseUrl);
+  // With certificates of the operator's to trust, a proxy could pose as AWS.
+  const isAws =
+    tls === undefined &&
+    (baseUrl === undefined || /^https:\/\/[^/]+\.amazonaws\.com(\.cn)?(:443)?(\/|$)/.test(baseUrl));
   return (aws === undefined && isAws && envKey !== null && process.env[envKey]?.trim()) || null;
 }
 
