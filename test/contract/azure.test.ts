@@ -211,6 +211,17 @@ const ends = {
   late: { messages: 'end_turn', responses: undefined, gemini: 'STOP' },
 } as const;
 
+/** Google's own words: members of Azure's are none of its format. */
+function assertRated(answer: { candidates: Record<string, unknown>[]; promptFeedback?: object }): void {
+  const category = 'HARM_CATEGORY_HATE_SPEECH';
+  const [candidate] = answer.candidates;
+  assert.deepEqual(candidate!.safetyRatings, [{ category, probability: 'MEDIUM', blocked: true }]);
+  assert.deepEqual(answer.promptFeedback, {
+    safetyRatings: [{ category: 'HARM_CATEGORY_DANGEROUS_CONTENT', probability: 'LOW' }],
+  });
+  assert.doesNotMatch(JSON.stringify(answer), /filter_results/);
+}
+
 for (const model of ['broken-off', 'late'] as const) {
   test(`what the filter found in prompt and answer stands in answers of every format (${model})`, async () => {
     const found = { prompt_filter_results: promptFound, content_filter_results: answerFound };
@@ -227,9 +238,10 @@ for (const model of ['broken-off', 'late'] as const) {
     const response = JSON.parse(await asked('/v1/responses', { model, input: 'hi' }));
     assert.equal(response.incomplete_details?.reason, ends[model].responses);
     const contents = [{ role: 'user', parts: [{ text: 'hi' }] }];
-    const [candidate] = JSON.parse(await asked(`/v1beta/models/${model}:generateContent`, { contents })).candidates;
-    assert.equal(candidate.finishReason, ends[model].gemini);
-    for (const told of [whole, { ...chat, ...chat.choices[0] }, response, candidate]) {
+    const google = JSON.parse(await asked(`/v1beta/models/${model}:generateContent`, { contents }));
+    assert.equal(google.candidates[0].finishReason, ends[model].gemini);
+    assertRated(google);
+    for (const told of [whole, { ...chat, ...chat.choices[0] }, response]) {
       const { prompt_filter_results, content_filter_results } = told;
       assert.deepEqual({ prompt_filter_results, content_filter_results }, found);
     }
@@ -240,7 +252,11 @@ for (const model of ['broken-off', 'late'] as const) {
     ] as const) {
       const frames = (await asked(path, json)).split(/\r?\n/).filter((line) => line.startsWith('data: {'));
       const last = frames.map((line) => JSON.parse(line.slice(6))).findLast((one) => one.type !== 'message_stop');
-      const { prompt_filter_results, content_filter_results } = last.response ?? last.candidates?.[0] ?? last;
+      if (last.candidates !== undefined) {
+        assertRated(last);
+        continue;
+      }
+      const { prompt_filter_results, content_filter_results } = last.response ?? last;
       assert.deepEqual({ prompt_filter_results, content_filter_results }, found, path);
     }
   });

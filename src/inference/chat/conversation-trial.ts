@@ -77,7 +77,9 @@ export function conversationTrial<C extends Chunk>(
       inputTokensEstimate: facts.needs.inputTokensEstimate,
       reader: (contentType, onGiven) => {
         const { usageOf } = job.providers.get(attempt.target.provider)!.connection.provider;
-        return readerFor(facts, prepared, dialects[conversation.dialect], contentType, { onGiven, usageOf });
+        // A child is asked for one choice.
+        const choices = conversation.child === null ? facts.n : 1;
+        return readerFor(facts, prepared, dialects[conversation.dialect], contentType, { onGiven, usageOf, choices });
       },
     };
     const written = writtenFor === null ? taker : new EncodedAnswer(taker, writtenFor);
@@ -144,14 +146,14 @@ function readerFor(
   { answer, streamed, unwrapTool, stop, callersToolNames, upstreamDialect }: PreparedConversation,
   callers: CallerDialect & UpstreamDialect,
   contentType: string,
-  { onGiven, usageOf }: Pick<PassingOptions, 'onGiven' | 'usageOf'>,
+  { onGiven, usageOf, choices }: Pick<PassingOptions, 'onGiven' | 'usageOf' | 'choices'>,
 ): AnswerReader {
   // Some servers stream where a whole answer was asked for, and the other way round. Believe what came.
   const comesStreamed = contentType === '' ? streamed : isEventStream(contentType);
   const passes = answer === 'pass-through';
   const { inputTokensEstimate } = needs;
   if (passes && comesStreamed === stream) {
-    const options = { onGiven, inputTokensEstimate, usageOf, contentType };
+    const options = { onGiven, inputTokensEstimate, usageOf, choices, contentType };
     return stream
       ? new PassedStream(callers, includeUsage ? 'show' : 'hide', options)
       : new PassedWhole(callers, options);
@@ -159,7 +161,7 @@ function readerFor(
   if (passes && comesStreamed && callers.gatherWhole !== undefined) {
     return new GatheredStream(callers, callers.gatherWhole(), { onGiven, inputTokensEstimate, contentType });
   }
-  const options = { unwrapTool, stop, usageOf };
+  const options = { unwrapTool, stop, usageOf, choices };
   const source = comesStreamed
     ? new StreamedSource(upstreamDialect, options, contentType)
     : new WholeSource(upstreamDialect, options);

@@ -224,6 +224,8 @@ export interface DecodeOptions {
   stop?: readonly string[] | undefined;
   /** Where and how the vendor gives usage, when that is not the dialect's own way. */
   usageOf?: UsageOf | undefined;
+  /** Choices that were asked for; absent: one. */
+  choices?: number | undefined;
 }
 
 /** The member of a chunk or whole answer with the usage, in the dialect's own words; undefined: none. */

@@ -36,6 +36,7 @@ export interface PassingOptions {
   /** Stands where a provider tells counts that cannot be. */
   inputTokensEstimate?: number;
   usageOf?: DecodeOptions['usageOf'];
+  choices?: DecodeOptions['choices'];
   /** Of the answer: how its events are framed. Absent: server-sent events. */
   contentType?: string;
 }
@@ -64,12 +65,12 @@ export class PassedStream implements AnswerReader {
   constructor(
     dialect: ReadInPassing,
     usageChunk: 'show' | 'hide',
-    { onGiven, inputTokensEstimate = 0, usageOf, contentType = '' }: PassingOptions = {},
+    { onGiven, inputTokensEstimate = 0, usageOf, choices, contentType = '' }: PassingOptions = {},
   ) {
     this.#dialect = dialect;
     this.#unsaid = dialect.decodeStream === undefined ? null : [];
     this.#inputTokensEstimate = inputTokensEstimate;
-    this.#reader = dialect.readInPassing({ usageOf });
+    this.#reader = dialect.readInPassing({ usageOf, choices });
     this.#splitter = createSplitter(contentType, dialect);
     this.#usageChunk = usageChunk;
     this.#onGiven = onGiven;

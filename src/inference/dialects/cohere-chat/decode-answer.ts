@@ -2,6 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { tellsNoCount, toldCount, type Usage } from '../../neutral/usage.ts';
+import { ArgumentsText } from '../arguments-text.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
 import { isEndMark, parsedData, stringOr } from '../event-data.ts';
 import { faultInside } from '../fault-inside.ts';
@@ -28,6 +29,7 @@ class AnswerDecoder implements StreamDecoder {
   readonly #texts = new Map<number, TextBlock>();
   /** The call of each index on the wire; null: the call that carries structured output, undefined: one to be ignored. */
   readonly #calls = new Map<number, number | null | undefined>();
+  readonly #argumentsOf = new Map<number, ArgumentsText>();
   #events: NeutralEvent[] = [];
   #over = false;
   #started = false;
@@ -175,11 +177,14 @@ class AnswerDecoder implements StreamDecoder {
 
   #arguments(index: number, said: JsonValue | undefined): void {
     const call = this.#calls.get(index);
-    const argumentsJson = isObject(said) ? stringOr(said.arguments, '') : '';
-    if (call === undefined || argumentsJson === '') return;
+    const piece = isObject(said) ? stringOr(said.arguments, '') : '';
+    if (call === undefined || piece === '') return;
     // Of a call that carries structured output, the arguments are the answer's text.
-    if (call === null) this.#text(index, argumentsJson);
-    else this.#say({ type: 'tool-call-delta', choice: 0, call, argumentsJson });
+    if (call === null) return this.#text(index, piece);
+    const text = this.#argumentsOf.get(index) ?? new ArgumentsText();
+    this.#argumentsOf.set(index, text);
+    const argumentsJson = text.next(piece);
+    if (argumentsJson !== '') this.#say({ type: 'tool-call-delta', choice: 0, call, argumentsJson });
   }
 
   #citation(said: JsonObject): void {

@@ -10,6 +10,7 @@ import { parsedData, stringOr } from '../event-data.ts';
 import { faultOfError, readError } from './errors.ts';
 import { callersName } from './function-name.ts';
 import { readCitations, readGrounding } from './grounding.ts';
+import { PartialArguments } from './partial-arguments.ts';
 import { vendor } from './wire.ts';
 
 /**
@@ -27,6 +28,8 @@ export function decodeWhole(body: JsonObject): NeutralEvent[] {
 
 interface Candidate {
   calls: number;
+  /** A call whose arguments come in pieces. */
+  growing: { call: number; id: string; args: PartialArguments } | null;
   /** Text, a call or a refusal was told. */
   said: boolean;
   /** A thought was told and no proof of it yet. */
@@ -38,7 +41,16 @@ interface Candidate {
   /** Google's proof over the text: told behind its sources, since it closes the text in some formats. */
   textSignature: string;
   citations: JsonObject | null;
-  finished: boolean;
+  /** Its last `finishReason`; null: none yet. */
+  end: CandidateEnd | null;
+}
+
+interface CandidateEnd {
+  word: string;
+  /** For a reader who gets nothing else. */
+  why: string;
+  /** Its chunk has the usage. */
+  counted: boolean;
 }
 
 const candidatesMax = 16;
@@ -52,6 +64,7 @@ class AnswerDecoder implements StreamDecoder {
   #started = false;
   #malformed = 0;
   #idPrefix = 'call_';
+  #lastUsage: NeutralEvent | null = null;
 
   step({ data }: SseEvent): NeutralEvent[] {
     this.#events = [];
@@ -64,14 +77,22 @@ class AnswerDecoder implements StreamDecoder {
 
   /**
    * At the end of the bytes, which is the format's only end mark: `end` if every candidate has told why it stopped,
-   * else a fault.
+   * else a fault. The reasons wait for it, since some servers tell one with each chunk.
    */
   finish(): NeutralEvent[] {
     if (this.#over) return [];
     this.#over = true;
-    const unfinished = [...this.#candidates.values()].some((candidate) => !candidate.finished);
-    if (this.#candidates.size > 0 && !unfinished) return [{ type: 'end' }];
-    return [{ type: 'failed', fault: fault('truncated', 'the answer ended without a finishReason') }];
+    this.#events = [];
+    const candidates = [...this.#candidates];
+    if (candidates.length === 0 || candidates.some(([, { end }]) => end === null)) {
+      if (this.#lastUsage !== null) this.#say(this.#lastUsage);
+      this.#say({ type: 'failed', fault: fault('truncated', 'the answer ended without a finishReason') });
+      return this.#events;
+    }
+    for (const [choice, candidate] of candidates) this.#finishCandidate(candidate, choice, candidate.end!);
+    if (this.#lastUsage !== null) this.#say(this.#lastUsage);
+    this.#say({ type: 'end' });
+    return this.#events;
   }
 
   malformedLines(): number {
@@ -104,13 +125,19 @@ class AnswerDecoder implements StreamDecoder {
     if (this.#over) return true;
     if (blocked !== '' && this.#candidates.size === 0) {
       const why = `The provider blocked the prompt (${blocked.slice(0, 64)}).`;
-      this.#finishCandidate(this.#candidateAt(0)!, 0, 'content-filter', { why });
+      this.#candidateAt(0)!.end = { word: blocked, why, counted: false };
     }
-    if (usage !== null) this.#say({ type: 'usage', usage });
+    if (usage !== null) this.#count({ type: 'usage', usage });
     else if (tellsImpossible(data.usageMetadata)) {
-      this.#say({ type: 'usage', usage: { inputTokens: 0, outputTokens: 0 }, impossible: true });
+      this.#count({ type: 'usage', usage: { inputTokens: 0, outputTokens: 0 }, impossible: true });
     }
     return true;
+  }
+
+  /** Usage goes behind the reasons. */
+  #count(event: Extract<NeutralEvent, { type: 'usage' }>): void {
+    for (const { end } of this.#candidates.values()) if (end !== null) this.#lastUsage = event;
+    if (this.#lastUsage !== event) this.#say(event);
   }
 
   #start(data: JsonObject): void {
@@ -128,13 +155,14 @@ class AnswerDecoder implements StreamDecoder {
       if (this.#candidates.size >= candidatesMax) return null;
       candidate = {
         calls: 0,
+        growing: null,
         said: false,
         openThought: false,
         text: '',
         grounding: null,
         textSignature: '',
         citations: null,
-        finished: false,
+        end: null,
       };
       this.#candidates.set(choice, candidate);
     }
@@ -195,36 +223,57 @@ class AnswerDecoder implements StreamDecoder {
   }
 
   #readCall(called: JsonObject, signature: string, candidate: Candidate, choice: number): void {
+    const id = stringOr(called.id, '');
+    const name = stringOr(called.name, '');
+    const { growing } = candidate;
+    if (growing !== null && name === '' && (id === '' || growing.id === '' || id === growing.id)) {
+      return this.#growCall(called, candidate, choice);
+    }
+    this.#closeCall(candidate, choice);
     if (candidate.calls >= callsMax) return;
     this.#prove(signature, candidate, choice);
     const call = candidate.calls++;
     candidate.said = true;
-    const id = stringOr(called.id, '') || `${this.#idPrefix}${choice === 0 ? '' : `${choice}_`}${call}`;
-    const name = callersName(stringOr(called.name, ''));
     const proof = signature === '' ? {} : { signature, vendor };
-    this.#say({ type: 'tool-call-start', choice, call, id, name, ...proof });
+    const shownId = id || `${this.#idPrefix}${choice === 0 ? '' : `${choice}_`}${call}`;
+    this.#say({ type: 'tool-call-start', choice, call, id: shownId, name: callersName(name), ...proof });
+    if (called.willContinue === true || Array.isArray(called.partialArgs)) {
+      candidate.growing = { call, id, args: new PartialArguments() };
+      return this.#growCall(called, candidate, choice);
+    }
     const argumentsJson = isObject(called.args) ? JSON.stringify(called.args) : '{}';
     this.#say({ type: 'tool-call-delta', choice, call, argumentsJson });
+  }
+
+  #growCall(called: JsonObject, candidate: Candidate, choice: number): void {
+    const { call, args } = candidate.growing!;
+    args.add(called.partialArgs);
+    // No text yet, but a sign of life for those who time the answer.
+    if (called.willContinue === true) this.#say({ type: 'tool-call-delta', choice, call, argumentsJson: '' });
+    else this.#closeCall(candidate, choice);
+  }
+
+  /** Other formats want arguments as text from its start to its end, which pieces by place are not. */
+  #closeCall(candidate: Candidate, choice: number): void {
+    if (candidate.growing === null) return;
+    const { call, args } = candidate.growing;
+    candidate.growing = null;
+    this.#say({ type: 'tool-call-delta', choice, call, argumentsJson: args.json() });
   }
 
   /** `counted`: the same chunk has the usage. */
   #readCandidate(data: JsonObject, counted: boolean): void {
     const choice = typeof data.index === 'number' && Number.isSafeInteger(data.index) ? Math.max(0, data.index) : 0;
     const candidate = this.#candidateAt(choice);
-    if (candidate === null || candidate.finished) return;
+    if (candidate === null) return;
     const parts = isObject(data.content) ? data.content.parts : undefined;
     if (Array.isArray(parts)) for (const part of parts) if (isObject(part)) this.#readPart(part, candidate, choice);
     if (isObject(data.groundingMetadata)) candidate.grounding = data.groundingMetadata;
     if (isObject(data.citationMetadata)) candidate.citations = data.citationMetadata;
     const word = stringOr(data.finishReason, '');
-    const reason = finishReasonOf(word, candidate.calls);
-    if (reason === null) return;
-    this.#cite(candidate, choice);
-    const { textSignature, text } = candidate;
-    if (textSignature !== '' && text !== '')
-      this.#say({ type: 'text-signature', choice, signature: textSignature, vendor });
+    if (word === '' || word === 'FINISH_REASON_UNSPECIFIED') return;
     const why = `The provider withheld the answer (${word.slice(0, 64)})${messageOf(data.finishMessage)}.`;
-    this.#finishCandidate(candidate, choice, reason, { why, counted });
+    candidate.end = { word, why, counted };
   }
 
   /** Of a shown thought. */
@@ -245,13 +294,13 @@ class AnswerDecoder implements StreamDecoder {
     for (const citation of found) this.#say({ type: 'citation', choice, citation });
   }
 
-  #finishCandidate(
-    candidate: Candidate,
-    choice: number,
-    reason: FinishReason,
-    { why, counted = false }: { why: string; counted?: boolean },
-  ): void {
-    candidate.finished = true;
+  #finishCandidate(candidate: Candidate, choice: number, { word, why, counted }: CandidateEnd): void {
+    this.#closeCall(candidate, choice);
+    this.#cite(candidate, choice);
+    const { textSignature, text } = candidate;
+    if (textSignature !== '' && text !== '')
+      this.#say({ type: 'text-signature', choice, signature: textSignature, vendor });
+    const reason = finishReasonOf(word, candidate.calls);
     if (reason === 'content-filter' && !candidate.said) {
       this.#say({ type: 'refusal-delta', choice, text: why, ours: true });
     }
@@ -280,14 +329,11 @@ function secondsOf(value: JsonValue | undefined): number | null {
 }
 
 /**
- * Google's `finishReason` → neutral; null: the answer goes on. Every word but three means that something was withheld
+ * Google's `finishReason` → neutral. Every word but three means that something was withheld
  * (a call that is not JSON among them), so an unknown one counts as that: it must not look like a whole answer.
  */
-function finishReasonOf(word: string, toolCalls: number): FinishReason | null {
+function finishReasonOf(word: string, toolCalls: number): FinishReason {
   switch (word) {
-    case '':
-    case 'FINISH_REASON_UNSPECIFIED':
-      return null;
     case 'STOP':
       // OpenAI's clients run tools by the finish reason; Google has no word for it.
       return toolCalls > 0 ? 'tool-calls' : 'stop';

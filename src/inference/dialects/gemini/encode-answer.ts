@@ -6,6 +6,7 @@ import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
 import { sealSignature } from './decode-messages.ts';
 import { Grounding } from './grounding.ts';
+import { safetyRatings } from './safety-ratings.ts';
 import { vendor } from './wire.ts';
 
 /**
@@ -22,14 +23,14 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
       const content = { parts: [{ text: '' }], role: 'model' };
       out += chunk({ candidates: [{ content, index: choice, logprobsResult: { ...logprobsResult } }] });
     },
-    end(reasons, usageMetadata) {
+    end(reasons, beside) {
       const candidates = reasons.map(({ choice: index, word: finishReason, sources }) => ({
         content: { parts: [{ text: '' }], role: 'model' },
         finishReason,
         index,
         ...sources,
       }));
-      out += chunk({ candidates, usageMetadata });
+      out += chunk({ candidates, ...beside });
     },
   });
 
@@ -74,7 +75,7 @@ export function fold(head: AnswerHead): AnswerFold {
       before.chosenCandidates.push(...chosenCandidates);
       before.topCandidates.push(...topCandidates);
     },
-    end(reasons, usageMetadata) {
+    end(reasons, beside) {
       answer.candidates = reasons.map(({ choice: index, word: finishReason, sources }) => ({
         content: { parts: parts.get(index) ?? [{ text: '' }], role: 'model' },
         finishReason,
@@ -82,7 +83,7 @@ export function fold(head: AnswerHead): AnswerFold {
         ...sources,
         ...(logprobs.has(index) && { logprobsResult: { ...logprobs.get(index)! } }),
       }));
-      answer.usageMetadata = usageMetadata;
+      Object.assign(answer, beside);
     },
   });
   return { lost, add, result: () => ({ ...answer, ...identity }) };
@@ -92,8 +93,8 @@ export function fold(head: AnswerHead): AnswerFold {
 interface PartSink {
   part(choice: number, part: JsonObject): void;
   logprobs(choice: number, result: LogprobsResult): void;
-  /** Once: how every choice ends, in order, and the usage. */
-  end(ends: readonly CandidateEnd[], usage: JsonObject): void;
+  /** Once: how every choice ends, in order, and the members beside the candidates: usage, and what the prompt holds. */
+  end(ends: readonly CandidateEnd[], beside: JsonObject): void;
 }
 
 interface CandidateEnd {
@@ -218,14 +219,16 @@ function createAnswerParts(
       case 'finish':
         closeCall(event.choice);
         reasons.set(event.choice, event.reason);
-        if (event.filters !== undefined) sources.own(event.choice, event.filters);
+        if (event.filters !== undefined) sources.rate(event.choice, event.filters);
         return;
       case 'end': {
+        // A provider may say why it stopped before its last call.
+        for (const choice of [...open.keys()]) closeCall(choice);
         if (reasons.size === 0) reasons.set(0, 'stop');
         const words = [...reasons].sort(([a], [b]) => a - b);
         sink.end(
           words.map(([choice, reason]) => ({ choice, word: finishWords[reason], sources: sources.of(choice) })),
-          wireUsage(usage),
+          { usageMetadata: wireUsage(usage), ...sources.promptFeedback },
         );
         return;
       }
@@ -241,8 +244,10 @@ function proofOf(signature: string | undefined, signer: string | undefined): Jso
   return { thoughtSignature: signer === vendor ? signature : sealSignature({ vendor: signer, signature }) };
 }
 
-/** Sources of the candidates. */
+/** What the candidates rest on, and what a filter found in them. */
 class Sources {
+  /** The member of the answer; undefined: nothing is known of the prompt. */
+  promptFeedback: JsonObject | undefined = undefined;
   readonly #lost: Set<string>;
   /** By choice: what sources are said to be of. */
   readonly #texts: string[] = [];
@@ -268,6 +273,17 @@ class Sources {
 
   own(choice: number, members: JsonObject): void {
     this.#own.set(choice, { ...this.#own.get(choice), ...members });
+  }
+
+  /** What Azure's filter found, as Google says it: Azure's own members have no place in a candidate. */
+  rate(choice: number, { prompt_filter_results: ofPrompt, content_filter_results: found }: JsonObject): void {
+    const ofAnswer = safetyRatings([found ?? null]);
+    if (ofAnswer.ratings.length > 0) this.own(choice, { safetyRatings: ofAnswer.ratings });
+    if (ofAnswer.lost) this.#lost.add('content_filter_results');
+    const prompts = Array.isArray(ofPrompt) ? ofPrompt.filter(isObject) : [];
+    const asked = safetyRatings(prompts.map(({ content_filter_results: one = null }) => one));
+    if (asked.ratings.length > 0) this.promptFeedback = { promptFeedback: { safetyRatings: asked.ratings } };
+    if (asked.lost) this.#lost.add('prompt_filter_results');
   }
 
   of(choice: number): JsonObject | undefined {

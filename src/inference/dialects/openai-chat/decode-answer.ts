@@ -1,41 +1,44 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { type FinishReason, isContent, type NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
-import { producedPicture } from '../../neutral/produced-media.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder, UsageOf } from '../dialect.ts';
 import { parsedData } from '../event-data.ts';
 import { faultInside } from '../fault-inside.ts';
-import { pagesBeside, readAnnotation } from './citations.ts';
+import { pagesBeside } from './citations.ts';
 import { classOfError, readError } from './errors.ts';
-import { thoughtIn } from './read-thought.ts';
+import { type DeltaState, readDelta } from './read-delta.ts';
 import { neutralUsage } from './read-usage.ts';
 import { ToolCallReader } from './tool-call-reader.ts';
 
 /**
  * Chunks of `text/event-stream` as events. `[DONE]` ends the answer, and so does a clean end of the bytes once every
- * choice has its finish reason, because several providers leave `[DONE]` out; any other end is a truncation.
+ * choice has its finish reason, because several providers leave `[DONE]` out; any other end is a truncation. Together
+ * says `finish_reason` after each of several calls, and Azure's filter may find something after it: so the reasons are
+ * given at the end, behind all content.
  */
 export function decodeStream(options?: DecodeOptions): StreamDecoder {
-  return new ChunkDecoder(options?.usageOf);
+  return new ChunkDecoder(options);
 }
 
 class ChunkDecoder implements StreamDecoder {
   readonly #reader: ChunkReader;
   #closed = false;
   #malformed = 0;
-  /** Reasons that wait for the end, and the usage behind them. */
-  #held: NeutralEvent[] = [];
+  /** How each choice ends, by its index. */
+  readonly #finishes = new Map<number, FinishEvent>();
+  /** Usage behind them. */
+  #usage: NeutralEvent[] = [];
 
-  constructor(usageOf: UsageOf | undefined) {
-    this.#reader = new ChunkReader(usageOf);
+  constructor(options: DecodeOptions | undefined) {
+    this.#reader = new ChunkReader(options?.usageOf, options?.choices);
   }
 
   step({ data }: SseEvent): NeutralEvent[] {
     const events: NeutralEvent[] = [];
     if (this.#closed || data === '') return events;
     if (data === '[DONE]') {
-      this.#reader.finishCounted(events);
-      return [...events, ...this.finish()];
+      this.#reader.finishMarked(events);
+      return [...this.#now(events), ...this.finish()];
     }
     const chunk = parsedData(data);
     // A server that fails in the middle may put a bare word or a page of HTML on the line; `[DONE]` among blanks is harmless.
@@ -45,27 +48,31 @@ class ChunkDecoder implements StreamDecoder {
     return this.#now(events);
   }
 
-  /** What Azure's asynchronous filter finds may come after the reason. */
+  /** Those that do not wait for the end. */
   #now(events: NeutralEvent[]): NeutralEvent[] {
-    const waits = (event: NeutralEvent) =>
-      (event.type === 'finish' && event.filters !== undefined) || (event.type === 'usage' && this.#held.length > 0);
-    return events.filter((event) => !(waits(event) && this.#held.push(event)));
-  }
-
-  #atEnd(): NeutralEvent[] {
-    return this.#held
-      .splice(0)
-      .map((event) => (event.type === 'finish' ? { ...event, ...this.#reader.filtersOf(event.choice) } : event));
+    if (this.#finishes.size === 0 && !events.some(({ type }) => type === 'finish')) return events;
+    return events.filter((event) => {
+      if (event.type === 'finish') this.#finishes.set(event.choice, event);
+      else if (event.type === 'usage' && this.#finishes.size > 0) this.#usage = [event];
+      else return true;
+      return false;
+    });
   }
 
   finish(): NeutralEvent[] {
     if (this.#closed) return [];
     this.#closed = true;
-    if (this.#reader.isComplete()) return [...this.#atEnd(), { type: 'end' }];
+    if (this.#reader.isComplete()) {
+      const finishes = [...this.#finishes.values()].map((event) => ({
+        ...event,
+        ...this.#reader.filtersOf(event.choice),
+      }));
+      return [...finishes, ...this.#usage, { type: 'end' }];
+    }
     const cut = this.#reader.hasStarted()
       ? fault('truncated', 'the stream ended before the answer was finished')
       : fault('malformed', 'the stream ended without an answer');
-    return [{ type: 'failed', fault: cut }];
+    return [...this.#usage, { type: 'failed', fault: cut }];
   }
 
   malformedLines(): number {
@@ -121,11 +128,15 @@ export const usual: UsageOf = (body) => body.usage;
 /** OpenAI's own bound on `n`. */
 const choicesMax = 128;
 
-interface Choice {
-  toolCalls: ToolCallReader;
-  /** It told the pages that it rests on. */
-  cited: boolean;
+type FinishEvent = Extract<NeutralEvent, { type: 'finish' }>;
+
+interface Choice extends DeltaState {
+  /** Its last finish reason; null: none yet. */
+  finish: Pick<FinishEvent, 'reason' | 'stopSequence'> | null;
+  /** It has a finish reason, and no content has come since. */
   finished: boolean;
+  /** Pieces of calls that could not be placed, as far as they are counted. */
+  skipped: number;
   /** What Azure's filter found in it so far, by category. */
   filtered: JsonObject;
 }
@@ -137,16 +148,20 @@ export class ChunkReader {
   /** Chunks that could not be read. */
   skipped = 0;
   readonly #usageOf: UsageOf;
+  readonly #choicesAsked: number;
   readonly #choices = new Map<number, Choice>();
   #started = false;
   /** What Azure's filter found in the prompt; undefined: nothing was told. */
   #promptFiltered: JsonValue[] | undefined;
   /** What was used has been told, and nothing was said since. */
   #counted = false;
+  /** `[DONE]` has come. */
+  #marked = false;
 
-  /** `usageOf`: the vendor's form of usage. */
-  constructor(usageOf: UsageOf = usual) {
+  /** `usageOf`: the vendor's form of usage. `choicesAsked`: `n` of the request. */
+  constructor(usageOf: UsageOf = usual, choicesAsked = 1) {
     this.#usageOf = usageOf;
+    this.#choicesAsked = choicesAsked;
   }
 
   /** Appends the events of `chunk`. */
@@ -172,10 +187,10 @@ export class ChunkReader {
     if (usage !== null) events.push({ type: 'usage', usage });
   }
 
-  /** Whether at least one choice began, and every one that did has its finish reason. */
+  /** Whether every choice that was asked for, and every one that began, has its finish reason behind its content. */
   isComplete(): boolean {
     for (const choice of this.#choices.values()) if (!choice.finished) return false;
-    return this.#choices.size > 0;
+    return this.#choices.size > 0 && (this.#marked || this.#choices.size >= this.#choicesAsked);
   }
 
   hasStarted(): boolean {
@@ -183,19 +198,27 @@ export class ChunkReader {
   }
 
   /**
-   * At `[DONE]`: Snowflake tells no finish reason, nor does OpenRouter of some models' calls. An answer that was counted
-   * after its last word, and whose calls are whole, was not cut.
+   * At `[DONE]`: it ends an answer whose choices have each said a reason, though content came after it, or though there
+   * are fewer than were asked for. Snowflake tells no finish reason, nor does OpenRouter of some models' calls: an answer
+   * that was counted after its last word, and whose calls are whole, was not cut.
    */
-  finishCounted(events: NeutralEvent[]): void {
-    if (!this.#counted) return;
-    for (const { toolCalls } of this.#choices.values()) if (!toolCalls.areWhole()) return;
-    this.finishAll(events);
+  finishMarked(events: NeutralEvent[]): void {
+    this.#marked = true;
+    const counted = this.#counted && [...this.#choices.values()].every(({ toolCalls }) => toolCalls.areWhole());
+    if (counted || this.allSaidReason()) this.finishAll(events);
+  }
+
+  /** Whether every choice that began has said a finish reason, whatever came behind it. */
+  allSaidReason(): boolean {
+    return [...this.#choices.values()].every(({ finish }) => finish !== null);
   }
 
   /** Marks what never got a finish reason as stopped: a whole answer cannot have been cut. */
   finishAll(events: NeutralEvent[]): void {
     for (const [index, choice] of this.#choices) {
-      if (!choice.finished) this.#finish(choice, index, 'stop', undefined, events);
+      if (choice.finished) continue;
+      const { reason, stopSequence } = choice.finish ?? { reason: 'stop', stopSequence: null };
+      this.#finish(choice, index, reason === 'stop-sequence' ? 'stop' : reason, stopSequence, events);
     }
   }
 
@@ -224,7 +247,9 @@ export class ChunkReader {
     if (!Number.isInteger(index) || index < 0 || index >= choicesMax) return this.#skip();
     const choice = this.#choiceAt(index, chunk.id);
     const said = value.delta ?? value.message;
+    const before = events.length;
     if (isObject(said)) readDelta(said, index, choice, events);
+    if (choice.finished && events.slice(before).some(isContent)) choice.finished = false;
     if (isObject(value.content_filter_results)) Object.assign(choice.filtered, value.content_filter_results);
     if (isObject(value.logprobs)) events.push({ type: 'logprobs', choice: index, logprobs: value.logprobs });
     const word = value.finish_reason;
@@ -233,6 +258,7 @@ export class ChunkReader {
     if (reason !== null) {
       if (!choice.cited) {
         for (const citation of pagesBeside(chunk)) events.push({ type: 'citation', choice: index, citation });
+        choice.cited = true;
       }
       this.#finish(choice, index, reason, value.stop_reason, events);
       return null;
@@ -251,7 +277,9 @@ export class ChunkReader {
       choice = {
         toolCalls: new ToolCallReader(index, `call_${salt}_${index}_`),
         cited: false,
+        finish: null,
         finished: false,
+        skipped: 0,
         filtered: {},
       };
       this.#choices.set(index, choice);
@@ -267,15 +295,18 @@ export class ChunkReader {
     events: NeutralEvent[],
   ): void {
     choice.finished = true;
-    this.skipped += choice.toolCalls.unfinished();
+    const unplaced = choice.toolCalls.unfinished();
+    this.skipped += unplaced - choice.skipped;
+    choice.skipped = unplaced;
     const told = this.filtersOf(index);
     // Several servers, and OpenAI itself for a forced tool, say `stop` after a tool call.
-    if (reason === 'stop' && choice.toolCalls.announced > 0) {
-      events.push({ type: 'finish', choice: index, reason: 'tool-calls', stopSequence: null, ...told });
-    } else if (reason === 'stop' && typeof stopReason === 'string') {
-      // vLLM names the stop string that matched.
-      events.push({ type: 'finish', choice: index, reason: 'stop-sequence', stopSequence: stopReason, ...told });
-    } else events.push({ type: 'finish', choice: index, reason, stopSequence: null, ...told });
+    if (reason === 'stop' && choice.toolCalls.announced > 0)
+      choice.finish = { reason: 'tool-calls', stopSequence: null };
+    // vLLM names the stop string that matched.
+    else if (reason === 'stop' && typeof stopReason === 'string')
+      choice.finish = { reason: 'stop-sequence', stopSequence: stopReason };
+    else choice.finish = { reason, stopSequence: null };
+    events.push({ type: 'finish', choice: index, ...choice.finish, ...told });
   }
 
   /** What Azure's filter has found so far, the prompt's with the first choice. */
@@ -285,60 +316,6 @@ export class ChunkReader {
     if (index === 0 && this.#promptFiltered !== undefined) filters.prompt_filter_results = this.#promptFiltered;
     if (Object.keys(filtered).length > 0) filters.content_filter_results = filtered;
     return Object.keys(filters).length > 0 ? { filters } : undefined;
-  }
-}
-
-function readDelta(delta: JsonObject, choice: number, state: Choice, events: NeutralEvent[]): void {
-  const reasoning = thoughtIn(delta);
-  if (reasoning !== '') events.push({ type: 'reasoning-delta', choice, text: reasoning });
-  const { content } = delta;
-  if (typeof content === 'string') {
-    if (content !== '') events.push({ type: 'text-delta', choice, text: content });
-  } else if (Array.isArray(content)) readParts(content, choice, events);
-  if (typeof delta.refusal === 'string' && delta.refusal !== '') {
-    events.push({ type: 'refusal-delta', choice, text: delta.refusal });
-  }
-  if (isObject(delta.audio)) events.push({ type: 'audio-delta', choice, audio: delta.audio });
-  // Before the pictures, which end the text in other formats.
-  if (Array.isArray(delta.annotations)) {
-    state.cited ||= delta.annotations.length > 0;
-    for (const one of delta.annotations) if (isObject(one)) events.push(readAnnotation(one, choice));
-  }
-  if (Array.isArray(delta.images)) readPictures(delta.images, choice, events);
-  if (Array.isArray(delta.tool_calls)) {
-    for (const call of delta.tool_calls) if (isObject(call)) state.toolCalls.read(call, events);
-  }
-  // The older form: one call, no id, no index.
-  if (isObject(delta.function_call)) state.toolCalls.read({ index: 0, function: delta.function_call }, events);
-}
-
-/** Pictures as OpenRouter and others tell them, in `images` or among the parts of the content. */
-function readPictures(pictures: readonly JsonValue[], choice: number, events: NeutralEvent[]): void {
-  for (const one of pictures) {
-    const said = isObject(one) ? (one.image_url ?? one.url) : one;
-    const url = isObject(said) ? said.url : said;
-    if (typeof url === 'string' && url !== '') {
-      events.push({ type: 'media', choice, media: producedPicture(url) });
-    }
-  }
-}
-
-/** Mistral's reasoning models send content as parts, `thinking` among them. */
-function readParts(parts: readonly JsonValue[], choice: number, events: NeutralEvent[]): void {
-  for (const part of parts) {
-    if (!isObject(part)) continue;
-    if (part.type === 'text' && typeof part.text === 'string' && part.text !== '') {
-      events.push({ type: 'text-delta', choice, text: part.text });
-    } else if (part.type === 'refusal' && typeof part.refusal === 'string' && part.refusal !== '') {
-      events.push({ type: 'refusal-delta', choice, text: part.refusal });
-    } else if (part.type === 'image_url') readPictures([part], choice, events);
-    else if (part.type === 'thinking') {
-      const thoughts = Array.isArray(part.thinking) ? part.thinking : [part.thinking];
-      for (const thought of thoughts) {
-        const text = isObject(thought) ? thought.text : thought;
-        if (typeof text === 'string' && text !== '') events.push({ type: 'reasoning-delta', choice, text });
-      }
-    }
   }
 }
 

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
+import { argumentsOrEmpty } from '../arguments-text.ts';
 import { described, type JsonSchema } from '../described-check.ts';
 import {
   arrayOf,
@@ -237,7 +238,7 @@ function assistantParts(message: ChatMessage, content: NeutralPart[]): NeutralPa
       type: 'tool-call',
       id: legacyCallId(legacy.name),
       name: legacy.name,
-      argumentsJson: legacy.arguments || '{}',
+      argumentsJson: argumentsOrEmpty(legacy.arguments),
     });
   }
   return parts;
@@ -262,7 +263,7 @@ function toolCall(call: ChatToolCall): NeutralPart {
     type: 'tool-call',
     id: call.id,
     name: called.name,
-    argumentsJson: called.arguments.trim() === '' ? '{}' : called.arguments,
+    argumentsJson: argumentsOrEmpty(called.arguments),
     ...signatureIn(call),
     ...cacheOf(call),
   };

@@ -20,9 +20,9 @@ const usageChunk: PassingVerdict = { content: false, fault: null, usageOnly: tru
  * Watches chunks that are forwarded as bytes. Until the first content every chunk is parsed; after it only those
  * that hold anything but text of the first choice: usage, a finish reason, an error, another choice.
  */
-export function readInPassing({ usageOf = usual }: DecodeOptions = {}): PassingReader {
+export function readInPassing({ usageOf = usual, choices }: DecodeOptions = {}): PassingReader {
   const finder = new TextFinder();
-  const seen = new SeenInPassing(usageOf);
+  const seen = new SeenInPassing(usageOf, choices);
   let sawContent = false;
 
   function parse(data: string): PassingVerdict {
@@ -33,6 +33,7 @@ export function readInPassing({ usageOf = usual }: DecodeOptions = {}): PassingR
     seen.readChunk(chunk, events);
     let content = false;
     let counted = false;
+    let finished: string | null = null;
     let found: Fault | null = null;
     for (const event of events) {
       if (event.type === 'usage') {
@@ -40,13 +41,14 @@ export function readInPassing({ usageOf = usual }: DecodeOptions = {}): PassingR
         counted = true;
       } else if (event.type === 'failed') found = event.fault;
       else if (event.type === 'start') seen.answeredAs = event.model;
-      else if (event.type === 'finish') seen.finishReason = event.reason;
+      else if (event.type === 'finish') finished = event.reason;
       else if (isContent(event)) {
         content = true;
         seen.characters +=
           event.type === 'tool-call-delta' ? event.argumentsJson.length : 'text' in event ? event.text.length : 0;
       }
     }
+    if (finished !== null) seen.finish(finished);
     if (content) sawContent = true;
     else if (counted) seen.countedAt = seen.characters;
     if (found !== null) return fails(found);
@@ -61,8 +63,7 @@ export function readInPassing({ usageOf = usual }: DecodeOptions = {}): PassingR
 
   function end(): PassingVerdict {
     if (!seen.hasStarted()) return fails(fault('malformed', 'the stream ended without an answer'));
-    if (!seen.isComplete() && !seen.isCounted())
-      return fails(fault('truncated', 'the stream ended before the answer was finished'));
+    if (!seen.isWholeWhenMarked()) return fails(fault('truncated', 'the stream ended before the answer was finished'));
     seen.ended = true;
     return nothing;
   }
@@ -110,9 +111,13 @@ class SeenInPassing implements PassingFacts {
   /** Tracks the choices that began and finished in parsed chunks; a whole answer needs none. */
   #reader: ChunkReader | null = null;
   readonly #usageOf: UsageOf;
+  readonly #choices: number | undefined;
+  /** `characters` when the last choice so far finished. */
+  #finishedAt = -1;
 
-  constructor(usageOf: UsageOf) {
+  constructor(usageOf: UsageOf, choices: number | undefined) {
     this.#usageOf = usageOf;
+    this.#choices = choices;
   }
 
   /** Chunks repeat the id of what they continue. */
@@ -124,21 +129,28 @@ class SeenInPassing implements PassingFacts {
   }
 
   readChunk(chunk: JsonObject, events: NeutralEvent[]): void {
-    this.#reader ??= new ChunkReader(this.#usageOf);
+    this.#reader ??= new ChunkReader(this.#usageOf, this.#choices);
     this.#reader.read(chunk, events);
+  }
+
+  /** Content of the chunk that was read is counted. */
+  finish(reason: string): void {
+    this.finishReason = reason;
+    this.#finishedAt = this.characters;
   }
 
   hasStarted(): boolean {
     return this.#reader?.hasStarted() ?? false;
   }
 
-  /** The usage has come, and no content since: at `[DONE]` it was not cut (`ChunkReader.finishCounted`). */
-  isCounted(): boolean {
-    return this.countedAt === this.characters;
+  /** At `[DONE]`: every choice has said a reason, or the usage has come and no content since. */
+  isWholeWhenMarked(): boolean {
+    return (this.#reader?.allSaidReason() ?? false) || this.countedAt === this.characters;
   }
 
+  /** At the end of the bytes: no text came behind the last reason. */
   isComplete(): boolean {
-    return !this.failed && (this.#reader?.isComplete() ?? false);
+    return !this.failed && this.#finishedAt === this.characters && (this.#reader?.isComplete() ?? false);
   }
 
   get terminal(): boolean {
@@ -215,10 +227,17 @@ class TextFinder {
     return length === 0 || data.indexOf(']', this.#contentAt + length) < 0 ? -1 : length;
   }
 
-  /** Other choices are parsed, so that it is known which began; so are chunks that spell the index otherwise. */
+  /**
+   * Other choices are parsed, so that it is known which began; so are chunks that spell the index otherwise. Calls have
+   * an index too: the first one is the choice's if it stands before the only `delta`, or if there is no other.
+   */
   #isFirstChoice(data: string): boolean {
-    if (!data.startsWith('"index":0', this.#indexAt)) this.#indexAt = data.indexOf('"index":0');
-    return this.#indexAt >= 0;
+    if (!data.startsWith('"index":0', this.#indexAt)) this.#indexAt = data.indexOf('"index":');
+    const at = this.#indexAt;
+    if (!data.startsWith('"index":0', at)) return false;
+    if (data.indexOf('"index":', at + 8) < 0) return true;
+    const deltaAt = data.indexOf('"delta"');
+    return deltaAt > at && data.lastIndexOf('"delta"') === deltaAt;
   }
 }
 

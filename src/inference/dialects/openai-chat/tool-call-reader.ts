@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
+import { ArgumentsText } from '../arguments-text.ts';
 
 /** Beyond any model's parallel calls; further ones are skipped and counted. */
 const callsMax = 256;
@@ -12,6 +13,7 @@ interface Call {
   held: string;
   /** How the arguments end so far. */
   lastPiece: string;
+  text: ArgumentsText;
 }
 
 /**
@@ -46,7 +48,8 @@ export class ToolCallReader {
     this.#last = call;
     if (call.id === '') call.id = id;
     const choice = this.#choice;
-    const text = argumentsText(called.arguments ?? called.input);
+    const text =
+      called.arguments === undefined ? argumentsText(called.input) : call.text.next(argumentsText(called.arguments));
     if (text !== '') call.lastPiece = text;
     if (call.place < 0) {
       call.held += text;
@@ -80,7 +83,7 @@ export class ToolCallReader {
     if (existing && !another) return existing;
     if (this.#known >= callsMax) return null;
     this.#known += 1;
-    const call: Call = { place: -1, id, held: '', lastPiece: '' };
+    const call: Call = { place: -1, id, held: '', lastPiece: '', text: new ArgumentsText() };
     if (index !== null) this.#byIndex.set(index, call);
     if (id !== '') this.#byId.set(id, call);
     return call;

@@ -2,6 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
+import { ArgumentsText } from '../arguments-text.ts';
 import { cuttingDecoder, cutWhole } from '../cut-at-stop.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
 import { parsedData } from '../event-data.ts';
@@ -53,6 +54,8 @@ interface Item {
   /** Sources told of a message while it grew. */
   citations: number;
   done: boolean;
+  /** Arguments of a function. */
+  text: ArgumentsText;
 }
 
 /** Beyond any answer's items; further ones are skipped. */
@@ -157,7 +160,15 @@ class AnswerDecoder implements StreamDecoder {
     if (known !== undefined) return known;
     if (this.#items.size >= itemsMax) return null;
     const type = typeof wire.type === 'string' ? wire.type : '';
-    const item: Item = { type, shown: 'nothing', thoughtForm: null, call: -1, citations: 0, done: false };
+    const item: Item = {
+      type,
+      shown: 'nothing',
+      thoughtForm: null,
+      call: -1,
+      citations: 0,
+      done: false,
+      text: new ArgumentsText(),
+    };
     this.#items.set(index, item);
     if (type === 'reasoning') {
       if (this.#lastThought) this.#say({ type: 'part-end', choice: 0 });
@@ -180,8 +191,8 @@ class AnswerDecoder implements StreamDecoder {
   #argumentsDelta(item: Item, text: string): void {
     if (text === '' || item.done) return;
     item.shown = 'something';
-    const argumentsJson = item.type === 'custom_tool_call' ? JSON.stringify(text).slice(1, -1) : text;
-    this.#say({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson });
+    const argumentsJson = item.type === 'custom_tool_call' ? JSON.stringify(text).slice(1, -1) : item.text.next(text);
+    if (argumentsJson !== '') this.#say({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson });
   }
 
   #thoughtDelta(item: Item, form: 'summary' | 'text', text: string): void {

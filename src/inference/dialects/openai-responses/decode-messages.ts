@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
+import { argumentsOrEmpty } from '../arguments-text.ts';
 import { unpackThought } from './kept-thought.ts';
 import { type ContentPart, type InputItem, isOwnStep, openAiResponsesId } from './wire.ts';
 
@@ -72,7 +73,7 @@ function assistantParts(item: InputItem): NeutralPart[] | null {
           type: 'tool-call',
           id: item.call_id!,
           name: item.name!,
-          argumentsJson: item.arguments!.trim() === '' ? '{}' : item.arguments!,
+          argumentsJson: argumentsOrEmpty(item.arguments!),
         },
       ];
     case 'custom_tool_call':

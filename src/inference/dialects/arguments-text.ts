@@ -1,0 +1,25 @@
+/**
+ * Pieces of one call's arguments as they may go on. Cohere's models write `null` for a tool without parameters, where
+ * every other format has an object: a text that can still become `null` waits, and `null` alone is no arguments.
+ */
+export class ArgumentsText {
+  #waiting: string | null = '';
+
+  /** Text to pass on now; '' for none. */
+  next(piece: string): string {
+    if (this.#waiting === null) return piece;
+    const text = this.#waiting + piece;
+    if ('null'.startsWith(text.trim())) {
+      this.#waiting = text;
+      return '';
+    }
+    this.#waiting = null;
+    return text;
+  }
+}
+
+/** A call's whole arguments, as a client sends them back: those of no text, or of `null`, are an empty object. */
+export function argumentsOrEmpty(json: string): string {
+  const text = json.trim();
+  return text === '' || text === 'null' ? '{}' : json;
+}

@@ -1,0 +1,68 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { NeutralEvent } from '../../neutral/event.ts';
+import { producedPicture } from '../../neutral/produced-media.ts';
+import { readAnnotation } from './citations.ts';
+import { thoughtIn } from './read-thought.ts';
+import type { ToolCallReader } from './tool-call-reader.ts';
+
+/** A choice as far as its deltas change it. */
+export interface DeltaState {
+  toolCalls: ToolCallReader;
+  /** It told the pages that it rests on. */
+  cited: boolean;
+}
+
+/** Appends the events of a `delta`, or of the `message` of a whole answer. */
+export function readDelta(delta: JsonObject, choice: number, state: DeltaState, events: NeutralEvent[]): void {
+  const reasoning = thoughtIn(delta);
+  if (reasoning !== '') events.push({ type: 'reasoning-delta', choice, text: reasoning });
+  const { content } = delta;
+  if (typeof content === 'string') {
+    if (content !== '') events.push({ type: 'text-delta', choice, text: content });
+  } else if (Array.isArray(content)) readParts(content, choice, events);
+  if (typeof delta.refusal === 'string' && delta.refusal !== '') {
+    events.push({ type: 'refusal-delta', choice, text: delta.refusal });
+  }
+  if (isObject(delta.audio)) events.push({ type: 'audio-delta', choice, audio: delta.audio });
+  // Before the pictures, which end the text in other formats.
+  if (Array.isArray(delta.annotations)) {
+    state.cited ||= delta.annotations.length > 0;
+    for (const one of delta.annotations) if (isObject(one)) events.push(readAnnotation(one, choice));
+  }
+  if (Array.isArray(delta.images)) readPictures(delta.images, choice, events);
+  if (Array.isArray(delta.tool_calls)) {
+    for (const call of delta.tool_calls) if (isObject(call)) state.toolCalls.read(call, events);
+  }
+  // The older form: one call, no id, no index.
+  if (isObject(delta.function_call)) state.toolCalls.read({ index: 0, function: delta.function_call }, events);
+}
+
+/** Pictures as OpenRouter and others tell them, in `images` or among the parts of the content. */
+function readPictures(pictures: readonly JsonValue[], choice: number, events: NeutralEvent[]): void {
+  for (const one of pictures) {
+    const said = isObject(one) ? (one.image_url ?? one.url) : one;
+    const url = isObject(said) ? said.url : said;
+    if (typeof url === 'string' && url !== '') {
+      events.push({ type: 'media', choice, media: producedPicture(url) });
+    }
+  }
+}
+
+/** Mistral's reasoning models send content as parts, `thinking` among them. */
+function readParts(parts: readonly JsonValue[], choice: number, events: NeutralEvent[]): void {
+  for (const part of parts) {
+    if (!isObject(part)) continue;
+    if (part.type === 'text' && typeof part.text === 'string' && part.text !== '') {
+      events.push({ type: 'text-delta', choice, text: part.text });
+    } else if (part.type === 'refusal' && typeof part.refusal === 'string' && part.refusal !== '') {
+      events.push({ type: 'refusal-delta', choice, text: part.refusal });
+    } else if (part.type === 'image_url') readPictures([part], choice, events);
+    else if (part.type === 'thinking') {
+      const thoughts = Array.isArray(part.thinking) ? part.thinking : [part.thinking];
+      for (const thought of thoughts) {
+        const text = isObject(thought) ? thought.text : thought;
+        if (typeof text === 'string' && text !== '') events.push({ type: 'reasoning-delta', choice, text });
+      }
+    }
+  }
+}
