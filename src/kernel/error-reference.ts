@@ -147,7 +147,8 @@ const providerErrors = {
     remedy: 'Change the request as the message says. `code` has the word of the provider, where it has one.',
   },
   'context-length-exceeded': {
-    cause: 'The prompt has more tokens than the model takes.',
+    cause:
+      'The prompt has more tokens than the model takes. Culvert asked every target whose context is larger or unknown.',
     remedy:
       'Shorten the conversation, or use a model with a larger context. Clients that compact by themselves recognise this error.',
   },

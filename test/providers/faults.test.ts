@@ -135,7 +135,7 @@ const ownFaults: readonly OwnFault[] = [
     type: 'dashscope',
     status: 400,
     body: openAiError('Range of input length should be [1, 6000]', 'invalid_parameter_error'),
-    class: 'caller_fault',
+    class: 'too_long',
     code: 'context_length_exceeded',
   },
   {

@@ -129,8 +129,8 @@ export function simulate(scenario: Scenario, seed: number): Simulation {
     at(atMs + ending.afterMs, () => {
       running.delete(attempt);
       request.route.ended(attempt, { class: ending.class, retryAfterMs: ending.retryAfterMs ?? null }, now());
-      // A refusal for a missing ability is not an attempt.
-      if (ending.class === 'not_capable') request.attempts--;
+      // Neither a missing ability nor a lack of room is an attempt.
+      if (ending.class === 'not_capable' || ending.class === 'too_long') request.attempts--;
       if (ending.class === 'ok') finish(request, 'ok', null);
       else goOn(request);
     });

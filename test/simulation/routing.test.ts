@@ -326,6 +326,7 @@ test('whatever upstreams do, every request ends, within its attempts, and nothin
     'deadline',
     'gateway_fault',
     'not_capable',
+    'too_long',
   ];
   forEachSeed(40, (seed) => {
     const targets = [

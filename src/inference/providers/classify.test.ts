@@ -20,7 +20,7 @@ function check(type: string, rows: readonly Row[]): void {
 const everywhere: readonly Row[] = [
   [400, { message: 'temperature must be at most 2', param: 'temperature' }, 'caller_fault'],
   [409, null, 'caller_fault'],
-  [413, null, 'caller_fault'],
+  [413, null, 'too_long'],
   [415, null, 'caller_fault'],
   [422, { message: 'Extra inputs are not permitted' }, 'caller_fault'],
   [401, null, 'bad_credential'],
@@ -54,7 +54,7 @@ const byProvider: Readonly<Record<string, readonly Row[]>> = {
       'region_blocked',
     ],
     [400, { code: 'FAILED_PRECONDITION', message: 'Please enable billing on your project.' }, 'quota_exhausted'],
-    [400, { code: 'INVALID_ARGUMENT', message: 'The input token count exceeds the maximum' }, 'caller_fault'],
+    [400, { code: 'INVALID_ARGUMENT', message: 'The input token count exceeds the maximum' }, 'too_long'],
     [403, { code: 'PERMISSION_DENIED', message: 'You do not have permission to access the File x' }, 'caller_fault'],
     [403, { code: 'SERVICE_DISABLED', message: 'Generative Language API has not been used' }, 'bad_credential'],
     [404, { code: 'NOT_FOUND', message: 'models/x is not found for API version v1beta' }, 'model_unavailable'],
@@ -75,7 +75,7 @@ const byProvider: Readonly<Record<string, readonly Row[]>> = {
   openai: [
     [429, { code: 'insufficient_quota', message: 'You exceeded your current quota' }, 'quota_exhausted'],
     [429, { code: 'rate_limit_exceeded' }, 'rate_limited'],
-    [400, { code: 'context_length_exceeded' }, 'caller_fault'],
+    [400, { code: 'context_length_exceeded' }, 'too_long'],
     [400, { code: 'content_policy_violation' }, 'caller_fault'],
     [401, { code: 'invalid_api_key' }, 'bad_credential'],
     [
@@ -94,6 +94,9 @@ const byProvider: Readonly<Record<string, readonly Row[]>> = {
     [200, { code: 'server_error' }, 'transient'],
     [200, { message: 'something odd' }, 'malformed'],
     [400, { code: 'constructor' }, 'caller_fault'],
+    // The words are the caller's.
+    [400, { message: "Tool 'model x not found' has no description" }, 'caller_fault'],
+    [400, { message: 'The file for this model was not found', param: 'file_id' }, 'caller_fault'],
   ],
   'azure-openai': [
     [
@@ -127,19 +130,15 @@ const byProvider: Readonly<Record<string, readonly Row[]>> = {
       { code: 'invalid_request_error', message: 'Your credit balance is too low to access the API' },
       'quota_exhausted',
     ],
-    [
-      400,
-      { code: 'invalid_request_error', message: 'prompt is too long: 205000 tokens > 200000 maximum' },
-      'caller_fault',
-    ],
+    [400, { code: 'invalid_request_error', message: 'prompt is too long: 205000 tokens > 200000 maximum' }, 'too_long'],
     [401, { code: 'authentication_error' }, 'bad_credential'],
     [403, { code: 'permission_error' }, 'bad_credential'],
     [404, { code: 'not_found_error', message: 'model: claude-x' }, 'model_unavailable'],
-    [413, { code: 'request_too_large' }, 'caller_fault'],
+    [413, { code: 'request_too_large' }, 'too_long'],
   ],
   groq: [
     [400, { code: 'model_decommissioned', message: 'The model has been decommissioned' }, 'model_unavailable'],
-    [413, { code: 'rate_limit_exceeded', message: 'Request too large for model on tokens per minute' }, 'rate_limited'],
+    [413, { code: 'rate_limit_exceeded', message: 'Request too large for model on tokens per minute' }, 'too_long'],
     [498, null, 'rate_limited'],
     [404, { code: 'model_not_found' }, 'model_unavailable'],
   ],
@@ -167,7 +166,7 @@ const byProvider: Readonly<Record<string, readonly Row[]>> = {
     [429, { message: 'Your team has used all available credits' }, 'quota_exhausted'],
   ],
   together: [
-    [403, { message: 'Input token count + max_tokens parameter must be less than the context length' }, 'caller_fault'],
+    [403, { message: 'Input token count + max_tokens parameter must be less than the context length' }, 'too_long'],
     [400, { message: 'Unable to access non-serverless model x' }, 'model_unavailable'],
   ],
   fireworks: [[412, { message: 'Account is suspended, check your billing' }, 'quota_exhausted']],
@@ -179,15 +178,45 @@ const byProvider: Readonly<Record<string, readonly Row[]>> = {
   ollama: [[404, { message: "model 'qwen' not found, try pulling it first" }, 'model_unavailable']],
   lmstudio: [[400, { message: 'No models loaded. Please load a model' }, 'model_unavailable']],
   llamacpp: [
-    [
-      400,
-      { code: 'exceed_context_size_error', message: 'the request exceeds the available context size' },
-      'caller_fault',
-    ],
+    [400, { code: 'exceed_context_size_error', message: 'the request exceeds the available context size' }, 'too_long'],
     [503, { code: 'unavailable_error', message: 'Loading model' }, 'transient'],
   ],
   vllm: [[404, { code: 'NotFoundError', message: 'The model `x` does not exist.' }, 'model_unavailable']],
 };
+
+/** Said by any vendor, to whom another one's error may be passed on: whichever format its service speaks. */
+const passedOn: readonly Row[] = [
+  [
+    400,
+    { code: 'invalid_request_error', message: 'The model `x` does not exist', param: 'model' },
+    'model_unavailable',
+  ],
+  [400, { code: 'invalid_model', message: 'Invalid model: x' }, 'model_unavailable'],
+  [400, { message: "Invalid model 'x'. Permitted models are in the documentation." }, 'model_unavailable'],
+  [400, { code: 'ValidationException', message: 'The provided model identifier is invalid.' }, 'model_unavailable'],
+  [400, { message: "model 'x' not found, try pulling it first" }, 'model_unavailable'],
+  [400, { message: 'x/y is not a valid model ID' }, 'model_unavailable'],
+  [400, { message: 'Model Not Exist' }, 'model_unavailable'],
+  [422, { code: 'DeploymentNotFound', message: 'The API deployment does not exist' }, 'model_unavailable'],
+  [404, { message: 'Publisher Model `projects/p/models/x` was not found' }, 'model_unavailable'],
+  [400, { message: 'This model does not support image input' }, 'caller_fault'],
+  [403, { message: 'provider said insufficient_quota' }, 'quota_exhausted'],
+  [400, { message: 'prompt is too long: 9000 tokens > 8192 maximum' }, 'too_long'],
+  [500, { message: 'the request exceeds the available context size' }, 'too_long'],
+  [503, { message: 'the request exceeds the available context size' }, 'transient'],
+];
+
+const spent: readonly Row[] = [
+  [429, { code: 'insufficient_quota', message: 'You exceeded your current quota' }, 'quota_exhausted'],
+  [429, { message: 'insufficient_quota: You exceeded your current quota' }, 'quota_exhausted'],
+];
+
+describe("another vendor's error, passed on by every provider", () => {
+  for (const { id } of catalog) {
+    // DashScope says so of its tokens per minute.
+    test(id, () => check(id, id === 'dashscope' ? passedOn : [...passedOn, ...spent]));
+  }
+});
 
 describe('errors of one provider', () => {
   for (const [type, rows] of Object.entries(byProvider)) test(type, () => check(type, rows));

@@ -5,10 +5,11 @@ import { classOfGeminiError } from '../dialects/gemini/errors.ts';
 import { classOfError } from '../dialects/openai-chat/errors.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
 import type { Classify, ErrorRule, Provider } from './provider.ts';
+import { tooLongIn } from './too-long.ts';
 
 /**
- * The class of an upstream's error: the provider's own rules first, in order, then what its dialect means by it.
- * Called off the hot path only.
+ * The class of an upstream's error: the provider's own rules first, in order, then what its dialect means by it, and
+ * last what the words of any vendor say. Called off the hot path only.
  */
 export const classifyError: Classify = (provider, status, error, dialect): FaultClass => {
   // Of what a service speaks beside its own format, only whole families of models have that format's errors; AWS's are
@@ -16,18 +17,57 @@ export const classifyError: Classify = (provider, status, error, dialect): Fault
   const own = provider.families === undefined || dialect === undefined || provider.dialect === 'bedrock-converse';
   const asked = own ? provider.dialect : dialect;
   const classOf = asked === 'openai-responses' ? classOfError : classOfDialect[asked];
-  return ruledClass(provider, status, error) ?? classOf(status, error);
+  return ruledClass(provider, status, error) ?? classInWords(provider, classOf(status, error), status, error);
 };
 
+type ErrorWords = Pick<UpstreamError, 'code' | 'message'> & Partial<Pick<UpstreamError, 'param'>>;
+
 /** What the provider's own rules say; null: nothing. They hold for an error inside an answer too, by its own status. */
-export function ruledClass(
-  provider: Provider,
-  status: number,
-  error: Pick<UpstreamError, 'code' | 'message'> | null,
-): FaultClass | null {
-  for (const rule of provider.errors) if (matches(rule, status, error)) return rule.class;
-  return null;
+export function ruledClass(provider: Provider, status: number, error: ErrorWords | null): FaultClass | null {
+  return classBy(provider.errors, status, error);
 }
+
+/**
+ * `found`, or what the words say better, whoever's they are: any service may stand before another and pass its error
+ * on. `status` null: the error had none.
+ */
+export function classInWords(
+  provider: Provider,
+  found: FaultClass,
+  status: number | null,
+  error: ErrorWords | null,
+): FaultClass {
+  const rules = ofAnyVendor[found];
+  if (rules === undefined) return found;
+  // A server that fails at a long prompt says so with a 500.
+  const mayBeTooLong = found !== 'transient' || status === 500;
+  if (error !== null && mayBeTooLong && tooLongIn(provider, error) !== null) return 'too_long';
+  // What a message quotes may be the caller's words.
+  const words = error === null ? null : { ...error, message: error.message.replace(quoted, '') };
+  return classBy(rules, status ?? 400, words) ?? found;
+}
+
+const quoted = /(?<!\w)(['"`])[^'"`\n]{1,200}\1(?!\w)/g;
+
+/** That a model is not there. */
+const noSuchModel =
+  /\b(?:no such|unknown|invalid|unrecognized|unsupported|not found the) model\b|\b(?:model|deployment|model (?:id|identifier|name)|foundation model)\b[^.;{}]{0,120}?\b(?:not found|(?:does|do|did) ?n[o']t exist|not exist|was not found|is invalid|is not valid|not available|not deployed|not served|has been (?:deprecated|decommissioned|retired|removed|shut down))\b|\bnot a valid model\b|\bno endpoints found\b|\b(?:deploymentnotfound|model_?not_?found\w*|invalid_?model\w*|unknown_?model\w*|model_?not_?available|model_?not_?supported|model_?decommissioned)\b/i;
+
+const spentQuota = /\binsufficient_(?:user_)?quota\b|\bbilling_hard_limit_reached\b/i;
+
+/** What a class may be in truth. */
+const ofAnyVendor: Partial<Record<FaultClass, readonly ErrorRule[]>> = {
+  caller_fault: [
+    { status: 413, class: 'too_long' },
+    { code: spentQuota, class: 'quota_exhausted' },
+    { status: 400, code: noSuchModel, param: 'model', class: 'model_unavailable' },
+    { status: 422, code: noSuchModel, param: 'model', class: 'model_unavailable' },
+  ],
+  bad_credential: [{ code: spentQuota, class: 'quota_exhausted' }],
+  rate_limited: [{ code: spentQuota, class: 'quota_exhausted' }],
+  transient: [],
+  malformed: [],
+};
 
 const classOfDialect = {
   'openai-chat': classOfError,
@@ -40,10 +80,17 @@ const classOfDialect = {
 // Patterns run over words of the upstream's choosing: a bounded piece of them says it all.
 const matchedCharsMax = 2_000;
 
-function matches(rule: ErrorRule, status: number, error: Pick<UpstreamError, 'code' | 'message'> | null): boolean {
+function classBy(rules: readonly ErrorRule[], status: number, error: ErrorWords | null): FaultClass | null {
+  for (const rule of rules) if (matches(rule, status, error)) return rule.class;
+  return null;
+}
+
+function matches(rule: ErrorRule, status: number, error: ErrorWords | null): boolean {
   if (rule.status !== undefined && rule.status !== status) return false;
   if (rule.code === undefined) return true;
   if (error === null) return false;
+  // An error that blames nothing may mean it too.
+  if (rule.param !== undefined && error.param != null && error.param !== rule.param) return false;
   if (typeof rule.code === 'string') return rule.code === error.code;
   return rule.code.test(`${error.code} ${error.message}`.slice(0, matchedCharsMax));
 }

@@ -254,6 +254,8 @@ export interface ErrorRule {
   status?: number;
   /** Equal to the error's code or type, or a pattern over code and message. */
   code?: string | RegExp;
+  /** Field that the error blames. */
+  param?: string;
   class: FaultClass;
 }
 

@@ -15,6 +15,20 @@ const wordings = {
   mistral: 'Prompt contains 130001 tokens and 0 draft tokens, too large for model with 128000 maximum context length',
   cohere: 'too many tokens: total number of tokens in the prompt cannot exceed 128000 - received 130001.',
   'llama.cpp': 'the request (130001 tokens) exceeds the available context size (128000 tokens), try increasing it',
+  fireworks: 'The prompt is too long: 130001, model maximum context length: 128000',
+  cerebras: 'Please reduce the length of the messages. Current length is 130001 while limit is 128000',
+  moonshot: 'Invalid request: Your request exceeded model token limit: 128000 (requested: 130001)',
+  groq: 'Request too large for model `m` in organization `o` on tokens per minute (TPM): Limit 128000, Requested 130001, please reduce',
+  lmstudio:
+    'Trying to keep the first 130001 tokens when context the overflows. However, the model is loaded with context length of only 128000 tokens, which is not enough.',
+  sglang: "The input (130001 tokens) is longer than the model's context length (128000 tokens).",
+  tgi: 'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 128000. Given: 130001 `inputs` tokens and 9 `max_new_tokens`',
+  watsonx: 'the number of input tokens 130001 cannot exceed the total tokens limit 128000 for this model',
+  copilot: 'prompt token count of 130001 exceeds the limit of 128000',
+  bedrock: 'Too many input tokens. Max input tokens: 128000, request input token count: 130001',
+  vertex: 'the input token count is 130001 but model only supports up to 128000',
+  openrouter:
+    "This endpoint's maximum context length is 128000 tokens. However, you requested about 130001 tokens (1 of text input).",
 };
 
 const openai = providerTypes.get('openai')!;

@@ -20,7 +20,9 @@ export function tooLongIn(
   for (const other of providerTypes.values()) {
     if (found?.sent != null) break;
     const understood = saidBy(other, said);
-    found = understood?.sent != null ? understood : (found ?? understood);
+    if (found === null || understood?.sent != null || (found.most === null && understood?.most != null)) {
+      found = understood ?? found;
+    }
   }
   return found;
 }

@@ -1,5 +1,6 @@
 import { waitForTargetMaxMs } from '../../kernel/limits.ts';
 import type { Random } from '../../kernel/random.ts';
+import type { TooLong } from '../neutral/outcome.ts';
 import { dialectFor, tierOf, unmetNeed, unmetSize } from './capability.ts';
 import { effects } from './effects.ts';
 import type { Health } from './health.ts';
@@ -32,6 +33,7 @@ import {
   upstreamLimits,
 } from './survey.ts';
 import type { Target } from './target.ts';
+import { leaveOutNoLarger } from './too-long.ts';
 
 export interface RouteDeps {
   health: Health;
@@ -150,6 +152,8 @@ class LiveRoute implements Route {
   /** An answer is held back for a better one: each target is asked once. */
   #climbs = false;
   #waited: 'not yet' | 'just now' | 'before' = 'not yet';
+  /** The prompt does not fit somewhere: that is the answer, unless a target with more room gives a better one. */
+  #tooLong = false;
   /** A caller fault of a target that got the request converted: a target that reads it unchanged is asked once. */
   #secondOpinion: 'none' | 'wanted' | 'asked' = 'none';
   #over: ExhaustedReason | null = null;
@@ -245,6 +249,7 @@ class LiveRoute implements Route {
       choice.repeatHope *= effect.repeatHope;
       if (!effect.ofCredential && !probe) choice.spent = true;
     }
+    if (end.class === 'too_long') return this.#needsMoreRoom(choice, end.tooLong);
     const converted = dialectFor(target, callerDialect) !== callerDialect;
     if (end.class !== 'caller_fault') {
       if (this.#secondOpinion === 'asked') this.#over = 'caller-fault';
@@ -253,6 +258,13 @@ class LiveRoute implements Route {
     } else {
       this.#over = 'caller-fault';
     }
+  }
+
+  /** Each target that may have more room is asked once, however many attempts that takes. */
+  #needsMoreRoom(refused: Choice, tooLong: TooLong | undefined): void {
+    this.#tooLong = true;
+    leaveOutNoLarger(this.#choices, refused, tooLong);
+    if (this.#query.fallback === 'allowed') this.#attemptsMax++;
   }
 
   /** As if it had been filtered; for something that its dialect cannot express, with all targets of that dialect. */
@@ -351,7 +363,7 @@ class LiveRoute implements Route {
   }
 
   #waitOrGiveUp(nowMs: number): RouteStep {
-    if (this.#choices.every((choice) => choice.unfit !== null)) {
+    if (!this.#tooLong && this.#choices.every((choice) => choice.unfit !== null)) {
       const unmet = unmetNeeds(this.#choices);
       return { kind: 'exhausted', soonestMs: null, reason: 'no-capable-target', unmet, limitedBy: null };
     }
@@ -363,7 +375,8 @@ class LiveRoute implements Route {
     return this.#exhausted('unavailable', nowMs);
   }
 
-  #exhausted(reason: ExhaustedReason, nowMs: number): RouteStep {
+  #exhausted(why: ExhaustedReason, nowMs: number): RouteStep {
+    const reason = this.#tooLong ? 'caller-fault' : why;
     const waitMs = reason === 'caller-fault' ? null : soonestMs(this.#choices, nowMs);
     const limitedBy = waitMs === null ? null : upstreamLimits(this.#choices, this.#query.tenant, nowMs);
     return { kind: 'exhausted', soonestMs: waitMs, reason, unmet: [], limitedBy };

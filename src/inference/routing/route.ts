@@ -1,5 +1,5 @@
 import type { Loss } from '../neutral/loss.ts';
-import type { OutcomeClass } from '../neutral/outcome.ts';
+import type { OutcomeClass, TooLong } from '../neutral/outcome.ts';
 import type { RequestNeeds } from '../neutral/request.ts';
 import type { Usage, UsageSource } from '../neutral/usage.ts';
 import type { Lane } from './lane.ts';
@@ -106,7 +106,7 @@ export type ExhaustedReason =
   | 'no-capable-target'
   | 'unavailable'
   | 'attempts-spent'
-  /** The first `caller_fault` among the attempts is the answer, whatever its second opinion ended with. */
+  /** The first `caller_fault` or `too_long` among the attempts is the answer, whatever others ended with. */
   | 'caller-fault'
   | 'retry-budget';
 
@@ -136,6 +136,8 @@ export interface AttemptEnd {
   unmet?: string;
   /** For `rate_limited`: the upstream's message. */
   words?: string;
+  /** For `too_long`: the sizes that the upstream named. */
+  tooLong?: TooLong;
 }
 
 /** Why a candidate was or was not taken; words for people. */

@@ -1,7 +1,7 @@
 import type { UpstreamDialect, UpstreamError } from '../dialects/dialect.ts';
 import { codeForCallers } from '../dialects/fault-inside.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
-import { classifyError, ruledClass } from '../providers/classify.ts';
+import { classInWords, classifyError, ruledClass } from '../providers/classify.ts';
 import type { ProviderConnection } from '../providers/connection.ts';
 import { scrub } from '../providers/scrub.ts';
 import { scrubMembers } from '../providers/scrub-members.ts';
@@ -64,7 +64,7 @@ export function statusFault(
         : `answered ${status}: ${scrub(error.message, connection)}`,
     param: error?.param ?? null,
     ...(error !== null && codeForCallers.test(error.code) && { code: error.code }),
-    ...(error !== null && faultClass === 'caller_fault' && lengthOf(error, connection)),
+    ...(error !== null && faultClass === 'too_long' && lengthOf(error, connection)),
     ...(error?.members !== undefined && { members: scrubMembers(error.members, connection) }),
     // The headers' word, or else the body's.
     retryAfterMs: toldMs ?? (error?.retryAfterMs === undefined ? null : coolingMs(error.retryAfterMs)),
@@ -73,14 +73,16 @@ export function statusFault(
 
 /** A fault that was found inside an answer: by the provider's own rules too, and in words that callers may see. */
 export function faultInAnswer(found: Fault, connection: ProviderConnection): Fault {
-  const { code = '', status, message, members } = found;
-  const ruled = status === null ? null : ruledClass(connection.provider, status, { code, message });
-  const faultClass = ruled ?? found.class;
+  const { code = '', status, message, members, param = null } = found;
+  const { provider } = connection;
+  const said = { code, message, param };
+  const ruled = status === null ? null : ruledClass(provider, status, said);
+  const faultClass = ruled ?? classInWords(provider, found.class, status, said);
   return {
     ...found,
     class: faultClass,
     message: scrub(message, connection),
-    ...(faultClass === 'caller_fault' && lengthOf({ code, message }, connection)),
+    ...(faultClass === 'too_long' && lengthOf(said, connection)),
     ...(members !== undefined && { members: scrubMembers(members, connection) }),
   };
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { type Fault, fault } from '../neutral/outcome.ts';
+import { type Fault, fault, type OutcomeClass } from '../neutral/outcome.ts';
 import { answerKindOf } from '../routing/lane.ts';
 import type { AttemptEnd, HedgeReason, Route, RouteAttempt } from '../routing/route.ts';
 import type { Overdue, SilenceWatch } from '../routing/silence.ts';
@@ -18,6 +18,8 @@ export class Contest<C> implements Overdue, AnswerContest<C> {
   readonly #silence: SilenceWatch;
   readonly #makeTrial: MakeTrial<C>;
   readonly #running: Answer<C>[] = [];
+  /** The first attempt that found fault with the request itself, or with its length; null: none. */
+  refusal: Fault | null = null;
   #winner: Answer<C> | null = null;
   /** Why it was made elsewhere as well, the last time. */
   #hedgedFor: HedgeReason | null = null;
@@ -120,6 +122,7 @@ export class Contest<C> implements Overdue, AnswerContest<C> {
       return this.#crash(answer, error);
     }
     if (this.#decided) return;
+    if (outcome !== null && isRefusal(outcome.class)) this.refusal ??= outcome;
     if (this.#winner === answer || outcome === null || this.#running.length === 0 || endsRequest(outcome)) {
       this.#decided = true;
       this.#dropOthers();
@@ -195,7 +198,13 @@ const limitWordsMax = 500;
 export function attemptEndOf(fault: Fault): AttemptEnd {
   const end = { class: fault.class, retryAfterMs: fault.retryAfterMs ?? null, status: fault.status ?? null };
   if (fault.class === 'rate_limited') return { ...end, words: fault.message.slice(0, limitWordsMax) };
+  if (fault.tooLong !== undefined) return { ...end, tooLong: fault.tooLong };
   return fault.class === 'not_capable' ? { ...end, unmet: fault.message } : end;
+}
+
+/** The request itself was found wanting, or too long: should nobody else answer, its words are the caller's. */
+export function isRefusal(outcome: OutcomeClass): boolean {
+  return outcome === 'caller_fault' || outcome === 'too_long';
 }
 
 const answered: AttemptEnd = Object.freeze({ class: 'ok', retryAfterMs: null, status: null });

@@ -6,7 +6,7 @@ import { incapable } from '../routing/capability.ts';
 import { createRoute } from '../routing/create-route.ts';
 import type { AttemptRecord, Route, RouteAttempt, RouteStep, UpstreamLimit } from '../routing/route.ts';
 import { Answer, refusalHeaders } from './answer.ts';
-import { Contest } from './contest.ts';
+import { Contest, isRefusal } from './contest.ts';
 import type { ContestParts, Job, MakeTrial } from './job.ts';
 
 /**
@@ -21,8 +21,8 @@ export async function runAttempts<C>(
 ): Promise<void> {
   const { client, progress } = job;
   const { clock } = parts;
-  /** The first one is the answer, whatever a second opinion ends with. */
-  let callerFault: Fault | null = null;
+  /** The first one is the answer, whatever a second opinion or a larger context ends with. */
+  let refusal: Fault | null = null;
   let unencodable: Failure | null = null;
   const unable: string[] = [];
   try {
@@ -34,14 +34,15 @@ export async function runAttempts<C>(
         const failure =
           progress.attempts.length === 0 && unencodable !== null
             ? await remedied(job, saidOf(unencodable, unable))
-            : exhausted(step, job, callerFault);
+            : exhausted(step, job, refusal);
         if (job.lastResort !== undefined && failure.kind !== 'upstream-refused') return await job.lastResort();
         return end(job, failure);
       }
       const delayMs = step.kind === 'wait' ? step.ms : step.delayMs;
       if (delayMs > 0 && !(await pause(parts, job, delayMs))) {
         if (step.kind === 'attempt') giveBack(route, step.attempt, 'cancelled', clock);
-        return client.gone ? left(job) : end(job, failed(job));
+        if (client.gone) return left(job);
+        return end(job, refusal === null ? failed(job) : refusedBy(job, refusal));
       }
       if (step.kind === 'wait') continue;
 
@@ -63,6 +64,7 @@ export async function runAttempts<C>(
           return left(job);
         }
         fault = await contest.run(answer, trial);
+        refusal ??= contest.refusal;
       } catch (error) {
         // A fault of ours: the target is not blamed, and the caller gets a 500 unless it says what it is.
         giveBack(route, step.attempt, 'cancelled', clock);
@@ -76,9 +78,9 @@ export async function runAttempts<C>(
       if (progress.delivered === 'nothing' && fault.class === 'deadline' && job.heldBack !== undefined)
         return await job.heldBack();
       if (progress.delivered !== 'nothing' || fault.class === 'deadline') {
-        return end(job, fault.class === 'caller_fault' ? refusedBy(job, fault) : failed(job, fault));
+        const last = progress.delivered === 'nothing' ? refusal : isRefusal(fault.class) ? fault : null;
+        return end(job, last === null ? failed(job, fault) : refusedBy(job, last));
       }
-      if (fault.class === 'caller_fault') callerFault ??= fault;
     }
   } finally {
     const told = route.verdicts();
@@ -121,13 +123,9 @@ function end<C>(job: Job<C>, failure: Failure): void {
   sink.end({ failure, headers: refusalHeaders(job), mark: progress.mark });
 }
 
-function exhausted<C>(
-  step: Extract<RouteStep, { kind: 'exhausted' }>,
-  job: Job<C>,
-  callerFault: Fault | null,
-): Failure {
+function exhausted<C>(step: Extract<RouteStep, { kind: 'exhausted' }>, job: Job<C>, refusal: Fault | null): Failure {
   const { attempts } = job.progress;
-  if (step.reason === 'caller-fault' && callerFault !== null) return refusedBy(job, callerFault);
+  if (step.reason === 'caller-fault' && refusal !== null) return refusedBy(job, refusal);
   if (step.reason === 'no-capable-target') return incapable(job.query.alias, step.unmet);
   const last = attempts.at(-1);
   if (last?.message != null && attempts.every(isCrowded)) return { kind: 'overloaded', message: last.message };
@@ -172,12 +170,10 @@ function ownWords<C>({ progress }: Job<C>): string {
 }
 
 function refusedBy<C>(job: Job<C>, fault: Fault): Failure {
-  const provider = job.progress.attempts.find((attempt) => attempt.class === 'caller_fault')?.provider ?? 'upstream';
-  const status =
-    fault.status !== null && fault.status >= 400 && fault.status < 500 && fault.status !== 422 ? fault.status : 400;
+  const provider = job.progress.attempts.find((attempt) => isRefusal(attempt.class))?.provider ?? 'upstream';
   return {
     kind: 'upstream-refused',
-    status,
+    status: statusForCaller(fault),
     message: fault.message,
     provider,
     param: fault.param ?? null,
@@ -185,6 +181,12 @@ function refusedBy<C>(job: Job<C>, fault: Fault): Failure {
     ...(fault.tooLong !== undefined && { tooLong: fault.tooLong }),
     ...(fault.members !== undefined && { members: fault.members }),
   };
+}
+
+/** Some say with another status that a prompt is too long. */
+function statusForCaller({ class: outcome, status }: Fault): number {
+  if (outcome === 'too_long') return status === 413 ? 413 : 400;
+  return status !== null && status >= 400 && status < 500 && status !== 422 ? status : 400;
 }
 
 /** `last`: what ended the answer. */

@@ -100,7 +100,7 @@ const classByCode: ReadonlyMap<string, FaultClass> = new Map([
   ['billing_error', 'quota_exhausted'],
   ['enforced_spend_limit_reached', 'quota_exhausted'],
   ['authentication_error', 'bad_credential'],
-  ['request_too_large', 'caller_fault'],
+  ['request_too_large', 'too_long'],
   ['conflict_error', 'caller_fault'],
 ]);
 

@@ -140,7 +140,7 @@ const byCode: ReadonlyMap<string, FaultClass> = new Map<string, FaultClass>([
   ['model_permission_blocked', 'model_unavailable'],
   ['deploymentnotfound', 'model_unavailable'],
   ['unsupported_country_region_territory', 'region_blocked'],
-  ['context_length_exceeded', 'caller_fault'],
+  ['context_length_exceeded', 'too_long'],
   ['string_above_max_length', 'caller_fault'],
   ['content_policy_violation', 'caller_fault'],
   ['content_filter', 'caller_fault'],

@@ -29,5 +29,8 @@ export const anthropic: Provider = {
   },
   // Its own errors are the dialect's.
   errors: [],
-  tooLong: [/prompt is too long(?:: (?<sent>\d+) tokens > (?<most>\d+) maximum)?/i],
+  tooLong: [
+    /prompt is too long(?:: (?<sent>\d+) tokens > (?<most>\d+) maximum)?/i,
+    /exceed context limit: \d+ \+ \d+ > \d+/i,
+  ],
 };

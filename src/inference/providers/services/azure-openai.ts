@@ -98,6 +98,11 @@ export const azureOpenAi = openAiLike({
     transcriptions: '/openai/v1/realtime?intent=transcription',
     calls: { path: '/openai/v1/realtime/calls', socket: '/openai/v1/realtime' },
   },
+  tooLong: [
+    // GitHub Models and Copilot are its neighbours.
+    /body too large for .{1,100}? model\. max size: (?<most>\d+) tokens/i,
+    /prompt token count of (?<sent>\d+) exceeds the limit of (?<most>\d+)/i,
+  ],
   errors: [
     { status: 400, code: 'content_filter', class: 'caller_fault' },
     { status: 404, code: 'DeploymentNotFound', class: 'model_unavailable' },

@@ -66,6 +66,7 @@ export const bedrock: Provider = {
   errors: [{ status: 424, class: 'transient' }],
   tooLong: [
     /prompt is too long(?:: (?<sent>\d+) tokens > (?<most>\d+) maximum)?/i,
+    /max input tokens: (?<most>\d+), request input token count: (?<sent>\d+)/i,
     /input is too long|too many input tokens|exceeds? the maximum (?:context|number of (?:input )?tokens)/i,
   ],
   chatPath: (model, { answer, dialect }) =>

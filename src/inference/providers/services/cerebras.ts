@@ -7,6 +7,7 @@ export const cerebras = openAiLike({
   baseUrl: 'https://api.cerebras.ai/v1',
   envKey: 'CEREBRAS_API_KEY',
   forwards: { completions: '/completions' },
+  tooLong: [/current length is (?<sent>\d+) while limit is (?<most>\d+)/i],
   quirks: {
     omit: ['frequency_penalty', 'presence_penalty', 'logit_bias', 'parallel_tool_calls', 'service_tier'],
     nativeN: false,

@@ -11,5 +11,6 @@ export const fireworks = openAiLike({
   forwards: { completions: '/completions' },
   embeds: { ...openAiEmbeddings, dimensions: 'asked' },
   images: imagesOfFireworks,
+  tooLong: [/prompt is too long: (?<sent>\d+), model maximum context length: (?<most>\d+)/i],
   errors: [{ status: 412, code: /suspended|spending limit|billing/i, class: 'quota_exhausted' }],
 });

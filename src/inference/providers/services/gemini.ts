@@ -32,6 +32,8 @@ export const geminiInputType: InputTypeFacts = {
 
 export const geminiTooLong: readonly RegExp[] = [
   /input token count \(?(?<sent>\d+)\)? exceeds the maximum number of tokens allowed \(?(?<most>\d+)\)?/i,
+  /input token count exceeds the maximum number of tokens allowed \(?(?<most>\d+)/i,
+  /input token count is (?<sent>\d+) but (?:the )?model only supports up to (?<most>\d+)/i,
   /input token count exceeds the maximum/i,
 ];
 

@@ -63,7 +63,8 @@ export const groq = openAiLike({
   errors: [
     // "Flex tier capacity exceeded": the only custom status of the API.
     { status: 498, class: 'rate_limited' },
-    { status: 413, code: 'rate_limit_exceeded', class: 'rate_limited' },
+    // More tokens than a minute allows: no wait helps.
+    { status: 413, class: 'too_long' },
     { status: 400, code: 'model_decommissioned', class: 'model_unavailable' },
     { status: 403, code: /model_permission_blocked/, class: 'model_unavailable' },
   ],

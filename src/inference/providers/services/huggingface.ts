@@ -10,5 +10,9 @@ export const huggingface = openAiLike({
   title: 'Hugging Face',
   baseUrl: 'https://router.huggingface.co/v1',
   speaksToo: ['openai-responses', 'anthropic-messages'],
+  tooLong: [
+    // Text Generation Inference.
+    /`inputs`.{0,40}must (?:be <=|have less than) (?<most>\d+)(?: tokens)?\. Given: (?<sent>\d+)/i,
+  ],
   quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
 });

@@ -10,13 +10,13 @@ export const llamacpp = openAiLike({
   embeds: { ...openAiEmbeddings, takesTokens: true, encoding: 'asked' },
   quirks: { nativeN: false },
   errors: [
-    { status: 400, code: 'exceed_context_size_error', class: 'caller_fault' },
+    { code: 'exceed_context_size_error', class: 'too_long' },
     // The model wrote a call that is no JSON (github.com/ggml-org/llama.cpp/issues/22072).
     { status: 500, code: /failed to parse tool call/i, class: 'caller_fault' },
     { status: 503, code: 'unavailable_error', class: 'transient' },
   ],
   tooLong: [
     /request \((?<sent>\d+) tokens\) exceeds the available context size \((?<most>\d+) tokens\)/i,
-    /\bexceed_context_size_error\b|exceeds the available context size/i,
+    /\bexceed_context_size_error\b|exceeds the available context size|input is too large to process/i,
   ],
 });

@@ -10,7 +10,9 @@ export const lmstudio = openAiLike({
   forwards: { completions: '/completions' },
   embeds: openAiEmbeddings,
   quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false, logprobs: false, jsonObject: false },
-  errors: [
-    { status: 400, code: /failed to load model|no models? loaded|model .*not found/i, class: 'model_unavailable' },
+  tooLong: [
+    /keep the first (?<sent>\d+) tokens when context.*?context length of only (?<most>\d+)/is,
+    /tokens to keep from the initial prompt is greater than the context length/i,
   ],
+  errors: [{ status: 400, code: /failed to load model|no models? loaded/i, class: 'model_unavailable' }],
 });

@@ -11,5 +11,6 @@ export const moonshot = openAiLike({
   envKey: 'MOONSHOT_API_KEY',
   speaksToo: ['openai-responses', 'anthropic-messages'],
   paths: { messages: { fromOrigin: '/anthropic/v1/messages' } },
+  tooLong: [/exceeded model token limit: (?<most>\d+)(?: \(requested: (?<sent>\d+)\))?/i],
   quirks: { rename: { max_completion_tokens: 'max_tokens' } },
 });

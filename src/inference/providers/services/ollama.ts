@@ -16,7 +16,7 @@ export const ollama = openAiLike({
     dimensions: 'asked',
   },
   quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
-  tooLong: [/prompt too long; exceeded max context length/i],
+  tooLong: [/prompt too long; exceeded max context length|input length exceeds/i],
   errors: [
     { status: 404, code: /model .*not found|try pulling/i, class: 'model_unavailable' },
     // The model wrote a call that is no JSON; another request is answered (github.com/ollama/ollama/issues/17638).

@@ -61,10 +61,13 @@ export const openai = openAiLike({
   speechElsewhere: { voices: [unknownVoices], voiceList: '/audio/voices' },
   tooLong: [
     // vLLM, DeepSeek and OpenRouter took over the words.
-    /maximum context length (?:is|of) (?<most>\d+) tokens.*?(?:resulted in|requested|contains|has)(?: about)?(?: at least)? (?<sent>\d+)/is,
+    /maximum context length (?:is|of) (?<most>\d+) tokens.*?(?:resulted in|requested|contains|has)(?: about)?(?: at least)?(?: a total of)? (?<sent>\d+)/is,
+    // More than the tokens of a minute: no wait helps.
+    /request too large for .{1,200}? tokens per min.{1,80}?limit:? (?<most>\d+), requested:? (?<sent>\d+)/is,
     /\bcontext_(?:length|window)_exceeded\b|maximum context length/i,
     /context[ _](?:length|window)[^.]*exceed|exceeds?[^.]*(?:context (?:length|window|size)|maximum context)/i,
     /reduce the length of (?:the|your) (?:messages|input|prompt)|input is too long/i,
+    /invalid '(?:messages|input)[^']{0,80}': string too long/i,
   ],
   errors: [
     // Said of the key's project: another target may have the model.

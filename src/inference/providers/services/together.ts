@@ -15,9 +15,10 @@ export const together = openAiLike({
   speech: { ...openAiSpeech, outputs: ['mp3', 'wav'], speed: 'not taken', instructions: 'not taken' },
   transcription: openAiTranscription,
   quirks: { rename: { max_completion_tokens: 'max_tokens' } },
+  tooLong: [/input token count \+ `?max_(?:new_)?tokens`?[^.]{0,40} must be (?:less|at most|<)/i],
   errors: [
     // Documented: 403 says that input and max_tokens together exceed the context.
-    { status: 403, code: /token|context/i, class: 'caller_fault' },
+    { status: 403, code: /token|context/i, class: 'too_long' },
     { status: 402, class: 'quota_exhausted' },
     { status: 400, code: /non-serverless model|unable to access model/i, class: 'model_unavailable' },
   ],

@@ -10,5 +10,9 @@ export const vllm = openAiLike({
   embeds: { ...openAiEmbeddings, batch: 256, takesTokens: true, dimensions: 'asked', encoding: 'asked' },
   // Its times are those of segments.
   transcription: { ...openAiTranscription, timestamps: 'segments' },
+  tooLong: [
+    /prompt \(length (?<sent>\d+)\) is longer than the maximum model length of (?<most>\d+)/i,
+    /input length \((?<sent>\d+)\) exceeds model's maximum context length \((?<most>\d+)\)/i,
+  ],
   errors: [{ status: 404, code: 'NotFoundError', class: 'model_unavailable' }],
 });

@@ -12,4 +12,5 @@ export const watsonx = openAiLike({
   paths: { responses: null, messages: null },
   forwards: { completions: '/completions' },
   embeds: openAiEmbeddings,
+  tooLong: [/number of input tokens (?<sent>\d+) cannot exceed the total tokens limit (?<most>\d+)/i],
 });

@@ -12,6 +12,7 @@ export const zai = openAiLike({
   speaksToo: ['anthropic-messages'],
   paths: { responses: null, messages: { fromOrigin: '/api/anthropic/v1/messages' } },
   quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false, jsonSchema: false },
+  tooLong: [/prompt exceeds max(?:imum)? length/i],
   errors: [
     { status: 429, code: /balance|recharge|arrears/i, class: 'quota_exhausted' },
     { status: 429, code: /violation|locked|anomaly/i, class: 'bad_credential' },
