@@ -1,11 +1,12 @@
 import net, { type LookupFunction, type Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
+import type { Lookup } from './lookup.ts';
 import type { ForwardProxy } from './proxy.ts';
 import { ConnectFailure, codeOf } from './transport-error.ts';
 import { askForTunnel } from './tunnel.ts';
 
 export interface ConnectOptions {
-  lookup: LookupFunction;
+  lookup: LookupFunction & Partial<Pick<Lookup, 'failedAt'>>;
   /** Certificates to trust beside the system's, PEM; undefined: those only. */
   ca?: string | Buffer | undefined;
   /** Client certificate for an origin that asks for one, PEM. */
@@ -58,23 +59,57 @@ function straight(origin: URL, options: Certificates & Pick<ConnectOptions, 'loo
   };
   const secure = origin.protocol === 'https:' ? createSecure(origin, options) : null;
 
-  return (timeoutMs, connected) => {
+  const open = (timeoutMs: number, connected: TriedAt): Socket => {
     const socket = secure === null ? net.connect(target) : secure(target);
     let tcpStands = false;
     const stop = after(timeoutMs, () => socket.destroy(new ConnectFailure('connect-timeout', 'ETIMEDOUT')));
-    const onError = (error: Error): void => connected(failureOf(error, tcpStands), null);
+    const onError = (error: Error): void => connected(failureOf(error, tcpStands), null, addressesIn(error));
     socket.once('connect', () => {
       tcpStands = true;
     });
     socket.once(secure === null ? 'connect' : 'secureConnect', () => {
       stop();
-      connected(null, socket);
+      connected(null, socket, []);
       // Not before: a socket without any listener for its errors would end the process.
       socket.off('error', onError);
     });
     socket.once('error', onError);
     socket.once('close', stop);
     return socket;
+  };
+  const { failedAt } = options.lookup;
+  return failedAt === undefined || net.isIP(target.host) !== 0 ? open : orWhereItMoved(open, target.host, failedAt);
+}
+
+/** As `Connected`, with the addresses that refused. */
+type TriedAt = (error: ConnectFailure | null, socket: Socket | null, refusedAt: readonly string[]) => void;
+
+/** Where a name has moved, the address that was known refuses: the new one is tried at once. */
+function orWhereItMoved(
+  open: (timeoutMs: number, connected: TriedAt) => Opening,
+  host: string,
+  failedAt: Lookup['failedAt'],
+): Connect {
+  return (timeoutMs, connected) => {
+    const untilMs = performance.now() + timeoutMs;
+    let state: 'opening' | 'over' = 'opening';
+    let current = open(timeoutMs, (error, socket, refusedAt) => {
+      if (error === null || error.kind === 'dns') return connected(error, socket);
+      const asked = failedAt(host, refusedAt);
+      if (refusedAt.length === 0) return connected(error, null);
+      void asked.then((moved) => {
+        const leftMs = untilMs - performance.now();
+        if (state === 'over') return;
+        if (moved && leftMs > 0) current = open(leftMs, connected);
+        else connected(error, null);
+      });
+    });
+    return {
+      destroy() {
+        state = 'over';
+        current.destroy();
+      },
+    };
   };
 }
 
@@ -167,6 +202,14 @@ function hostOf({ hostname }: URL): string {
 function portOf({ port, protocol }: URL): number {
   if (port !== '') return Number(port);
   return protocol === 'https:' ? 443 : 80;
+}
+
+/** Where the connection was refused; none where nobody says. */
+function addressesIn(error: Error): string[] {
+  const errors: unknown[] = error instanceof AggregateError ? error.errors : [error];
+  return errors.flatMap((one) =>
+    one instanceof Error && 'address' in one && typeof one.address === 'string' ? [one.address] : [],
+  );
 }
 
 function failureOf(error: Error, tcpStands: boolean): ConnectFailure {

@@ -166,3 +166,36 @@ test('2,000 names do not fill the memory: the oldest is asked anew', async () =>
   await ask(lookup, 'n0.test');
   assert.equal(script.asked, 1);
 });
+
+test('F78 an address that refuses is asked for again, once a second, and its neighbours wait for nothing', async () => {
+  const { time, script, lookup } = scripted();
+  assert.equal(await lookup.failedAt('api.test', ['192.0.2.1']), false);
+  assert.equal(script.asked, 0, 'it was never asked for');
+  await ask(lookup, 'api.test');
+  time.advance(1_000);
+  assert.equal(await lookup.failedAt('api.test', ['192.0.2.1']), false);
+  assert.equal(await lookup.failedAt('api.test', ['192.0.2.1']), false);
+  assert.equal(script.asked, 2);
+  script.answer = async () => ({ addresses: [b], ttlMs: 30_000 });
+  time.advance(1_000);
+  assert.deepEqual(
+    await Promise.all(['192.0.2.1', '192.0.2.1'].map((address) => lookup.failedAt('api.test', [address]))),
+    [true, true],
+  );
+  assert.equal(script.asked, 3);
+  // A connection that was begun before has only now failed.
+  assert.equal(await lookup.failedAt('api.test', ['192.0.2.1']), true);
+  assert.deepEqual(await ask(lookup, 'api.test'), [b]);
+  assert.equal(script.asked, 3);
+});
+
+test('F78 nobody waits long for name servers that hang, and the known address stays', async () => {
+  const { time, script, lookup } = scripted();
+  await ask(lookup, 'api.test');
+  time.advance(1_000);
+  script.answer = hang;
+  const asked = lookup.failedAt('api.test', ['192.0.2.1']);
+  time.advance(300);
+  assert.equal(await asked, false);
+  assert.deepEqual(await ask(lookup, 'api.test'), [a]);
+});

@@ -11,13 +11,28 @@ const staleMaxMs = 5 * 60_000;
 const queryTimeoutMs = 2_000;
 /** Between two queries of a name that fails, while its last good address serves. */
 const retryFailedMs = 5_000;
+/** Between two queries of a name whose addresses refuse connections. */
+const askAgainMs = 1_000;
+/** How long a refused connection waits for the answer of such a query. */
+const askAgainWaitMs = 300;
 const namesMax = 1_024;
+
+/** A lookup that learns where a name does not answer. */
+export interface Lookup extends LookupFunction {
+  /**
+   * Connections to these addresses of the name failed (none: nobody knows to which). The name is asked for again, at
+   * most once a second. True when it has another address now.
+   */
+  failedAt(hostname: string, addresses: readonly string[]): Promise<boolean>;
+}
 
 interface KnownName {
   addresses: readonly Address[];
   /** On the monotonic clock. */
   freshUntilMs: number;
   staleUntilMs: number;
+  /** The last query ended then. */
+  askedAtMs: number;
   /** The last query failed: answer with the known address, and ask in the background. */
   failing: boolean;
 }
@@ -27,7 +42,7 @@ interface KnownName {
  * name servers fail or hang. Simultaneous lookups of one name share one query. A name that hangs fails after 2 s with a
  * `ConnectFailure` of kind `dns` and holds up no other name.
  */
-export function createLookup(options: { resolve?: ResolveName; time?: Time } = {}): LookupFunction {
+export function createLookup(options: { resolve?: ResolveName; time?: Time } = {}): Lookup {
   const resolve = options.resolve ?? createSystemResolver();
   const time = options.time ?? systemTime;
   const known = new Map<string, KnownName>();
@@ -42,6 +57,7 @@ export function createLookup(options: { resolve?: ResolveName; time?: Time } = {
         addresses,
         freshUntilMs: nowMs + Math.min(Math.max(ttlMs, ttlMinMs), ttlMaxMs),
         staleUntilMs: nowMs + staleMaxMs,
+        askedAtMs: nowMs,
         failing: false,
       });
       return addresses;
@@ -64,7 +80,8 @@ export function createLookup(options: { resolve?: ResolveName; time?: Time } = {
     const name = known.get(hostname);
     if (name === undefined) return;
     name.failing = true;
-    name.freshUntilMs = time.monotonicMs() + retryFailedMs;
+    name.askedAtMs = time.monotonicMs();
+    name.freshUntilMs = name.askedAtMs + retryFailedMs;
   }
 
   /** Starts a query or joins the one that runs; for those who wait it fails after `queryTimeoutMs`. */
@@ -105,7 +122,28 @@ export function createLookup(options: { resolve?: ResolveName; time?: Time } = {
     return name !== undefined && time.monotonicMs() < name.staleUntilMs ? name.addresses : undefined;
   }
 
-  return (hostname, { all }, callback) => {
+  function hasOther(hostname: string, addresses: readonly string[]): boolean {
+    if (addresses.length === 0) return false;
+    return known.get(hostname)?.addresses.some(({ address }) => !addresses.includes(address)) === true;
+  }
+
+  async function failedAt(hostname: string, addresses: readonly string[]): Promise<boolean> {
+    const name = known.get(hostname);
+    if (name === undefined) return false;
+    if (hasOther(hostname, addresses)) return true;
+    if (time.monotonicMs() - name.askedAtMs < askAgainMs && !queries.has(hostname)) return false;
+    await new Promise<void>((done) => {
+      const alarm = time.after(askAgainWaitMs, done);
+      const end = () => {
+        time.cancel(alarm);
+        done();
+      };
+      ask(hostname).then(end, end);
+    });
+    return hasOther(hostname, addresses);
+  }
+
+  const lookup: LookupFunction = (hostname, { all }, callback) => {
     const answer = (addresses: readonly Address[]): void => {
       const [first] = addresses;
       if (all) callback(null, [...addresses]);
@@ -122,4 +160,5 @@ export function createLookup(options: { resolve?: ResolveName; time?: Time } = {
       else callback(error, '');
     });
   };
+  return Object.assign(lookup, { failedAt });
 }

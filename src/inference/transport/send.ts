@@ -1,4 +1,3 @@
-import type { LookupFunction } from 'node:net';
 import type { Client } from 'undici';
 import { upstreamBodyBytesMax } from '../../kernel/limits.ts';
 import { type Connect, type ConnectOptions, createConnect } from './connect.ts';
@@ -20,7 +19,7 @@ import {
 
 export interface TransportOptions {
   /** How names become addresses; default: our own cache before the system's name servers. */
-  lookup?: LookupFunction;
+  lookup?: ConnectOptions['lookup'];
   /** PEM certificates to trust beside the built-in ones. */
   ca?: string | Buffer;
   /** The proxies of the environment; default: none. */
@@ -180,7 +179,7 @@ function refuse(observer: UpstreamObserver, host: ExchangeHost): UpstreamCall {
 class Pools {
   private readonly options: TransportOptions;
   private readonly time: Time;
-  private readonly lookup: LookupFunction;
+  private readonly lookup: ConnectOptions['lookup'];
   private readonly originsMax: number;
   private readonly pools = new Map<string, ConnectionPool>();
   private requests = 0;
