@@ -64,8 +64,14 @@ export interface UpstreamsFailed {
   begun?: true;
   /** What the provider's own error said that broke it off: a 429 or 5xx, its word, and further members, without secrets. */
   said?: { status?: number; code?: string; members?: JsonObject };
-  /** Every attempt failed because these providers refused the operator's credential: no retry helps. */
-  refusedCredentials?: readonly string[];
+  /** Each attempt failed for something that the operator must mend, and no other target is left: no retry helps. */
+  lasting?: readonly LastingCause[];
+}
+
+/** What the operator must mend at a provider: it refuses the credential, or the account, the model or the place. */
+export interface LastingCause {
+  provider: string;
+  cause: 'credential' | 'quota' | 'model' | 'region';
 }
 
 /** A page that a web tool was sent to and cannot give. */
@@ -222,7 +228,7 @@ export function factsOf(failure: Failure, nowMs: number): FailureFacts {
 }
 
 function isRetryable(failure: Failure, status: number): boolean {
-  if (failure.kind === 'upstreams-failed') return failure.refusedCredentials === undefined;
+  if (failure.kind === 'upstreams-failed') return failure.lasting === undefined;
   return status === 502 || status === 503 || (failure.kind === 'conflict' && failure.retryAfterMs !== undefined);
 }
 
@@ -234,7 +240,7 @@ function retryAfterOf(failure: Failure, nowMs: number): number | null {
     case 'upstreams-limited':
       return failure.retryAfterMs;
     case 'upstreams-failed':
-      return failure.refusedCredentials === undefined ? 1_000 : null;
+      return failure.lasting === undefined ? 1_000 : null;
     case 'quota-unavailable':
     case 'overloaded':
       return 1_000;
@@ -277,13 +283,24 @@ function whatFailed({ model, begun }: UpstreamsFailed): string {
     : `All upstream providers failed for model '${model}'`;
 }
 
-function whatHelps({ refusedCredentials }: UpstreamsFailed): string {
-  if (refusedCredentials === undefined) return 'This is transient: retry the request.';
-  const [first, ...more] = refusedCredentials;
-  const whose =
-    more.length === 0 ? `the credential of provider ${first}` : `credentials of ${refusedCredentials.join(', ')}`;
-  return `A retry does not help: the operator must change ${whose}.`;
+function whatHelps({ lasting }: UpstreamsFailed): string {
+  if (lasting === undefined) return 'This is transient: retry the request.';
+  const causes = [...new Set(lasting.map(({ cause }) => cause))];
+  const mends = causes.map((cause) => {
+    const providers = [...new Set(lasting.filter((one) => one.cause === cause).map(({ provider }) => provider))];
+    const [one, many] = mendOf[cause];
+    return providers.length === 1 ? `${one} ${providers[0]}` : `${many} ${providers.join(', ')}`;
+  });
+  return `A retry does not help: the operator must ${mends.join(', and ')}.`;
 }
+
+/** For one provider, and for more. */
+const mendOf: Readonly<Record<LastingCause['cause'], readonly [one: string, many: string]>> = {
+  credential: ['change the credential of provider', 'change credentials of'],
+  quota: ['raise the quota or the credit at provider', 'raise quotas or credits at'],
+  model: ['name a model that this credential can use at provider', 'name models that these credentials can use at'],
+  region: ['use another region of provider', 'use other regions of'],
+};
 
 const listedModelsMax = 50;
 

@@ -32,3 +32,44 @@ test('a credential that its provider refuses is told as what it is: no retry hel
   assert.match(message, /This is transient: retry the request\.$/);
   assert.equal(retry, 'true');
 });
+
+test('what only the operator can mend is told as that: no model of that name, and no quota', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const provider = { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'k' };
+  const gateway = await startGateway(t, {
+    providers: { gone: provider, poor: provider, limited: provider },
+    models: {
+      gone: { targets: ['gone/mock'] },
+      poor: { targets: ['poor/mock'] },
+      both: { targets: ['gone/mock', 'poor/mock'] },
+      later: { targets: ['gone/mock', 'limited/mock'] },
+    },
+  });
+  await gateway.modelsKnown;
+  const failing = async (model: string) => {
+    const answer = await gateway.fetch('/v1/chat/completions', { json: { model, messages } });
+    const { error } = (await answer.json()) as { error: { message: string } };
+    return { status: answer.status, retry: answer.headers.get('x-should-retry'), message: error.message };
+  };
+  const noModel = 'status=400;message=Invalid model: mock;code=invalid_model';
+  const noQuota = 'status=429;message=You exceeded your current quota;code=insufficient_quota';
+  for (const [model, specs, words] of [
+    ['gone', [noModel], /must name a model that this credential can use at provider gone\.$/],
+    ['poor', [noQuota], /must raise the quota or the credit at provider poor\.$/],
+    ['both', [noModel, noModel], /A retry does not help: the operator must /],
+  ] as const) {
+    upstream.clear();
+    upstream.script('*', specs);
+    const { status, retry, message } = await failing(model);
+    assert.deepEqual([status, retry], [502, 'false'], message);
+    assert.match(message, words);
+  }
+  // One that is only limited for a while may answer then.
+  upstream.clear();
+  upstream.script('*', ['status=429;retry-after=40', `always ${noModel}`]);
+  for (let turn = 0; turn < 2; turn++) {
+    const { retry, message } = await failing('later');
+    assert.equal(retry, 'true', message);
+  }
+});

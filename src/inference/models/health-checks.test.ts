@@ -34,7 +34,7 @@ function setUp(t: TestContext, list: (secret: string) => { status: number; ids: 
       const answer = list(secret);
       queueMicrotask(() => {
         if (answer === null) return observer.failed({ kind: 'reset', message: 'reset' });
-        observer.headers(answer.status, { get: () => undefined });
+        observer.headers(answer.status, { get: () => undefined, names: () => [] });
         observer.data(Buffer.from(JSON.stringify({ object: 'list', data: answer.ids.map((id) => ({ id })) })));
         observer.ended();
       });

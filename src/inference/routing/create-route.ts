@@ -4,7 +4,7 @@ import type { TooLong } from '../neutral/outcome.ts';
 import { dialectFor, tierOf, unmetNeed, unmetSize } from './capability.ts';
 import { effects } from './effects.ts';
 import type { Health } from './health.ts';
-import { answerKindOf, type Lane, type LaneState, standingOf } from './lane.ts';
+import { answerKindOf, isAtRest, type Lane, type LaneState, standingOf } from './lane.ts';
 import { affinityOf, hashText, type Pickable, pick } from './pick.ts';
 import { preferredOf } from './prefer.ts';
 import type { RetryBudget } from './rolling-counts.ts';
@@ -229,6 +229,10 @@ class LiveRoute implements Route {
       const why = picked ?? unfit ?? (blocked === null ? 'not needed' : blockedWords(blocked, this.#deps.health));
       return { target: target.id, verdict: why };
     });
+  }
+
+  untried(): boolean {
+    return this.#choices.some(({ unfit, tries, lanes }) => unfit === null && tries === 0 && !lanes.every(isAtRest));
   }
 
   /** What an attempt without an answer leaves to do. */

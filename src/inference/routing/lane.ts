@@ -116,6 +116,11 @@ export function isUnreachable({ state: { breaker } }: Lane): boolean {
   return (breaker.at === 'open' || breaker.at === 'probing') && breaker.why === 'unreachable';
 }
 
+/** Whether its credential or model is of no use until the operator has mended it. */
+export function isAtRest({ state: { breaker } }: Lane): boolean {
+  return (breaker.at === 'open' || breaker.at === 'probing') && isRest(breaker.why);
+}
+
 /** The part that its weight is worth, above 0 and at most 1: its success share, squared, and its ramp. */
 export function healthOf(state: LaneState, nowMs: number): number {
   const share = state.share.at(nowMs);

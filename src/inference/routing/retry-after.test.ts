@@ -5,7 +5,7 @@ import { coolingMs, retryAfterMs } from './retry-after.ts';
 const wallMs = Date.parse('2026-07-01T12:00:00Z');
 
 function waitOf(headers: Record<string, string>): number | null {
-  return retryAfterMs({ get: (name) => headers[name] }, wallMs);
+  return retryAfterMs({ get: (name) => headers[name], names: () => Object.keys(headers) }, wallMs);
 }
 
 const cases: [what: string, headers: Record<string, string>, ms: number | null][] = [
@@ -46,6 +46,18 @@ const cases: [what: string, headers: Record<string, string>, ms: number | null][
       'anthropic-ratelimit-requests-remaining': '12',
     },
     40_000,
+  ],
+  ['of the IETF', { 'ratelimit-reset': '12' }, 12_000],
+  ['of the IETF, newer', { ratelimit: '"minute";r=0;t=12, "day";r=7;t=90' }, 12_000],
+  ['of the IETF, older', { ratelimit: 'limit=9, remaining=0, reset=12' }, 12_000],
+  ['with the limit behind', { 'x-ratelimit-reset-input-tokens': '12s' }, 12_000],
+  ['with the limit before', { 'x-ratelimitbysize-reset': '12' }, 12_000],
+  ['spelt apart', { 'x-rate-limit-reset': '12' }, 12_000],
+  ['of Claude plans', { 'anthropic-ratelimit-unified-reset': String(wallMs / 1_000 + 12) }, 12_000],
+  [
+    'the exhausted one, however it is spelt',
+    { 'x-ratelimitbysize-reset': '12', 'x-ratelimitbysize-remaining': '0', 'ratelimit-reset': '90' },
+    12_000,
   ],
   ['never above 5 min', { 'retry-after': '86400' }, 300_000],
   ['negative', { 'retry-after': '-5' }, null],

@@ -1,47 +1,70 @@
 /** Headers of an upstream's answer; names are lower case. */
 export interface HeaderSource {
   get(name: string): string | undefined;
+  names(): Iterable<string>;
 }
 
 /** Longest header value looked at: dates and durations are shorter, anything else is noise. */
 const valueCharsMax = 64;
 
-/** Pairs of "resets when" and "is anything left", as OpenAI and those like it, then Anthropic, name them. */
-const limits = [
-  ['x-ratelimit-reset-requests', 'x-ratelimit-remaining-requests'],
-  ['x-ratelimit-reset-tokens', 'x-ratelimit-remaining-tokens'],
-  ['x-ratelimit-reset', 'x-ratelimit-remaining'],
-  // Cerebras and SambaNova.
-  ['x-ratelimit-reset-tokens-minute', 'x-ratelimit-remaining-tokens-minute'],
-  ['x-ratelimit-reset-requests-day', 'x-ratelimit-remaining-requests-day'],
-  ['anthropic-ratelimit-requests-reset', 'anthropic-ratelimit-requests-remaining'],
-  ['anthropic-ratelimit-tokens-reset', 'anthropic-ratelimit-tokens-remaining'],
-  ['anthropic-ratelimit-input-tokens-reset', 'anthropic-ratelimit-input-tokens-remaining'],
-  ['anthropic-ratelimit-output-tokens-reset', 'anthropic-ratelimit-output-tokens-remaining'],
-] as const;
+/** Headers of an answer that are looked at. */
+const namesMax = 100;
 
 /**
  * Ms that an upstream asks us to wait, clamped to 1 s … 5 min; null when it says nothing readable. `wallMs` is
- * wall-clock time. An explicit wait (`retry-after-ms`, then Retry-After: seconds or an HTTP-date, RFC 9110 §10.2.3)
- * wins over reset times. Among those, exhausted limits count, or else all; the latest wins.
+ * wall-clock time, `bodyMs` the wait that its body names. An explicit wait (`retry-after-ms`, then Retry-After: seconds
+ * or an HTTP-date, RFC 9110 §10.2.3) wins over the body's, and that one over reset times. Among those, exhausted limits
+ * count, or else all; the latest wins.
  */
-export function retryAfterMs(headers: HeaderSource, wallMs: number): number | null {
+export function retryAfterMs(headers: HeaderSource, wallMs: number, bodyMs: number | null = null): number | null {
   const asked = millisecondsIn(headers.get('retry-after-ms')) ?? waitIn(headers.get('retry-after'), wallMs);
-  const waitMs = asked ?? latestResetMs(headers, wallMs);
+  const waitMs = asked ?? bodyMs ?? latestResetMs(headers, wallMs);
   return waitMs === null ? null : coolingMs(waitMs);
 }
 
+/**
+ * `x-ratelimit-reset-requests`, `anthropic-ratelimit-tokens-reset`, `ratelimit-reset`: vendors order the words as they
+ * like. The same name with `remaining` says whether anything is left. `ratelimit` is the IETF's, of one or more limits.
+ */
 function latestResetMs(headers: HeaderSource, wallMs: number): number | null {
   let spentMs: number | null = null;
   let anyMs: number | null = null;
-  for (const [reset, remaining] of limits) {
-    const waitMs = waitIn(headers.get(reset), wallMs);
-    if (waitMs === null) continue;
-    anyMs = Math.max(anyMs ?? 0, waitMs);
-    if (headers.get(remaining)?.trim() === '0') spentMs = Math.max(spentMs ?? 0, waitMs);
+  for (const name of [...headers.names()].slice(0, namesMax)) {
+    if (!/rate-?limit/.test(name)) continue;
+    for (const { waitMs, isSpent } of resetsIn(name, headers, wallMs)) {
+      anyMs = Math.max(anyMs ?? 0, waitMs);
+      if (isSpent) spentMs = Math.max(spentMs ?? 0, waitMs);
+    }
   }
   return spentMs ?? anyMs;
 }
+
+interface Reset {
+  waitMs: number;
+  /** Nothing is left until then. */
+  isSpent: boolean;
+}
+
+function resetsIn(name: string, headers: HeaderSource, wallMs: number): Reset[] {
+  if (name === 'ratelimit') return structuredResets(headers.get(name) ?? '');
+  if (!name.includes('reset')) return [];
+  const waitMs = waitIn(headers.get(name), wallMs);
+  if (waitMs === null) return [];
+  return [{ waitMs, isSpent: headers.get(name.replace('reset', 'remaining'))?.trim() === '0' }];
+}
+
+/** `"minute";r=0;t=30, "day";r=7;t=900`, or as drafts before the eighth had it: `limit=9, remaining=0, reset=30`. */
+function structuredResets(value: string): Reset[] {
+  const text = value.slice(0, structuredCharsMax);
+  const limits = /\bt=/.test(text) ? text.split(',') : [text];
+  return limits.flatMap((limit) => {
+    const seconds = /\b(?:t|reset)=(\d{1,9})\b/.exec(limit)?.[1];
+    if (seconds === undefined) return [];
+    return [{ waitMs: Number(seconds) * 1_000, isSpent: /\b(?:r|remaining)=0\b/.test(limit) }];
+  });
+}
+
+const structuredCharsMax = 1_000;
 
 function millisecondsIn(value: string | undefined): number | null {
   const text = value?.trim();
@@ -54,7 +77,7 @@ const epochSecondsMin = 1e9;
 const epochMsMin = 1e12;
 
 /** Seconds, epoch seconds or ms, a duration such as `6m0s`, or a date, as ms from now; never below 0. */
-function waitIn(value: string | undefined, wallMs: number): number | null {
+export function waitIn(value: string | undefined, wallMs: number): number | null {
   const text = value?.trim();
   if (text === undefined || text === '' || text.length > valueCharsMax) return null;
   if (decimal.test(text)) {

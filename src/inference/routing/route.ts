@@ -66,6 +66,8 @@ export interface Route {
   /** At first content or a whole answer: feeds PeakEWMA. */
   firstToken(attempt: RouteAttempt, nowMs: number): void;
   verdicts(): readonly Verdict[];
+  /** Some capable target was not asked that may answer later. */
+  untried(): boolean;
 }
 
 /** Why a request is also asked elsewhere: its target says nothing at all, or this answer takes longer than usual. */

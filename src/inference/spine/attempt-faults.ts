@@ -6,6 +6,7 @@ import type { ProviderConnection } from '../providers/connection.ts';
 import { scrub } from '../providers/scrub.ts';
 import { scrubMembers } from '../providers/scrub-members.ts';
 import { tooLongIn } from '../providers/too-long.ts';
+import { type SaidInBody, waitInBody } from '../routing/body-wait.ts';
 import { coolingMs, retryAfterMs } from '../routing/retry-after.ts';
 import type { ExpiredTimer } from '../transport/timers.ts';
 import type { TransportError, UpstreamHeaders } from '../transport/upstream-call.ts';
@@ -53,7 +54,6 @@ export function statusFault(
 ): Fault {
   const error = dialect.readError(readJson(body));
   const status = error?.status ?? answered;
-  const toldMs = headers === null ? null : retryAfterMs(headers, nowMs);
   const faultClass = classifyError(connection.provider, status, error, dialect.id);
   return {
     class: faultClass,
@@ -66,13 +66,22 @@ export function statusFault(
     ...(error !== null && codeForCallers.test(error.code) && { code: error.code }),
     ...(error !== null && faultClass === 'too_long' && lengthOf(error, connection)),
     ...(error?.members !== undefined && { members: scrubMembers(error.members, connection) }),
-    // The headers' word, or else the body's.
-    retryAfterMs: toldMs ?? (error?.retryAfterMs === undefined ? null : coolingMs(error.retryAfterMs)),
+    retryAfterMs: waitTold(headers, error, nowMs),
   };
 }
 
-/** A fault that was found inside an answer: by the provider's own rules too, and in words that callers may see. */
-export function faultInAnswer(found: Fault, connection: ProviderConnection): Fault {
+/** Ms that the answer asks to wait, within those of a cooling; null: it does not say. */
+function waitTold(headers: UpstreamHeaders | null, error: UpstreamError | null, nowMs: number): number | null {
+  const bodyMs = error === null ? null : waitInBody(error, nowMs);
+  if (headers !== null) return retryAfterMs(headers, nowMs, bodyMs);
+  return bodyMs === null ? null : coolingMs(bodyMs);
+}
+
+/**
+ * A fault that was found inside an answer: by the provider's own rules too, and in words that callers may see. `nowMs`:
+ * wall-clock time.
+ */
+export function faultInAnswer(found: Fault, connection: ProviderConnection, nowMs: number): Fault {
   const { code = '', status, message, members, param = null } = found;
   const { provider } = connection;
   const said = { code, message, param };
@@ -83,8 +92,13 @@ export function faultInAnswer(found: Fault, connection: ProviderConnection): Fau
     class: faultClass,
     message: scrub(message, connection),
     ...(faultClass === 'too_long' && lengthOf(said, connection)),
+    ...(faultClass === 'rate_limited' && { retryAfterMs: found.retryAfterMs ?? waitInBody(bodyOf(found), nowMs) }),
     ...(members !== undefined && { members: scrubMembers(members, connection) }),
   };
+}
+
+function bodyOf({ message, members }: Fault): SaidInBody {
+  return { message, ...(members !== undefined && { members }) };
 }
 
 function lengthOf(

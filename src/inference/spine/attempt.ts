@@ -246,7 +246,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
 
   /** A fault found inside a 200: its words come from the upstream too. */
   #answerFault(found: Fault): Fault {
-    return faultInAnswer(found, this.#provider.connection);
+    return faultInAnswer(found, this.#provider.connection, this.#parts.clock.wallMs());
   }
 
   /** An error of our own must end this request, not the transport or timer that called us, nor the process. */

@@ -132,7 +132,10 @@ function callOf(observer: UpstreamObserver): Call {
   function begin(): void {
     if (begun) return;
     begun = true;
-    observer.headers(200, { get: (name) => (name === 'content-type' ? 'text/event-stream' : undefined) });
+    observer.headers(200, {
+      names: () => [],
+      get: (name) => (name === 'content-type' ? 'text/event-stream' : undefined),
+    });
   }
   return {
     aborted: false,
@@ -146,7 +149,10 @@ function callOf(observer: UpstreamObserver): Call {
       observer.ended();
     },
     refuse(status, message) {
-      observer.headers(status, { get: (name) => (name === 'content-type' ? 'application/json' : undefined) });
+      observer.headers(status, {
+        names: () => [],
+        get: (name) => (name === 'content-type' ? 'application/json' : undefined),
+      });
       observer.data(Buffer.from(JSON.stringify({ error: { message } })));
       observer.ended();
     },

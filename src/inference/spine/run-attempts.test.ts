@@ -55,6 +55,7 @@ function routeOnce(ended: (outcome: string) => void): Route {
     ended: (_, end) => ended(end.class),
     hedge: () => null,
     firstToken() {},
+    untried: () => false,
     verdicts: () => [],
   };
 }

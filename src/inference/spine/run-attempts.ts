@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, FailureError, statusOf, type UpstreamsFailed } from '../../kernel/failure.ts';
+import { type Failure, FailureError, type LastingCause, statusOf, type UpstreamsFailed } from '../../kernel/failure.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
-import type { Fault } from '../neutral/outcome.ts';
+import type { Fault, OutcomeClass } from '../neutral/outcome.ts';
 import { incapable } from '../routing/capability.ts';
 import { createRoute } from '../routing/create-route.ts';
 import type { AttemptRecord, Route, RouteAttempt, RouteStep, UpstreamLimit } from '../routing/route.ts';
@@ -34,7 +34,7 @@ export async function runAttempts<C>(
         const failure =
           progress.attempts.length === 0 && unencodable !== null
             ? await remedied(job, saidOf(unencodable, unable))
-            : exhausted(step, job, refusal);
+            : exhausted(step, job, route, refusal);
         if (job.lastResort !== undefined && failure.kind !== 'upstream-refused') return await job.lastResort();
         return end(job, failure);
       }
@@ -123,14 +123,19 @@ function end<C>(job: Job<C>, failure: Failure): void {
   sink.end({ failure, headers: refusalHeaders(job), mark: progress.mark });
 }
 
-function exhausted<C>(step: Extract<RouteStep, { kind: 'exhausted' }>, job: Job<C>, refusal: Fault | null): Failure {
+function exhausted<C>(
+  step: Extract<RouteStep, { kind: 'exhausted' }>,
+  job: Job<C>,
+  route: Route,
+  refusal: Fault | null,
+): Failure {
   const { attempts } = job.progress;
   if (step.reason === 'caller-fault' && refusal !== null) return refusedBy(job, refusal);
   if (step.reason === 'no-capable-target') return incapable(job.query.alias, step.unmet);
   const last = attempts.at(-1);
   if (last?.message != null && attempts.every(isCrowded)) return { kind: 'overloaded', message: last.message };
   const limited = attempts.every((attempt) => attempt.class === 'rate_limited');
-  if (!limited || step.soonestMs === null) return failed(job);
+  if (!limited || step.soonestMs === null) return failed(job, null, route.untried() ? 'some' : 'none');
   const { limitedBy } = step;
   // A wait for this machine's own engines is not a limit of a provider.
   if (limitedBy !== null && !limitedBy.some(({ provider }) => provider === engineProvider)) {
@@ -189,10 +194,25 @@ function statusForCaller({ class: outcome, status }: Fault): number {
   return status !== null && status >= 400 && status < 500 && status !== 422 ? status : 400;
 }
 
-/** `last`: what ended the answer. */
-function failed<C>(job: Job<C>, last: Fault | null = null): Failure {
+/** Attempts that end so will end so again, until the operator has done something. */
+const lastingCauses: Partial<Record<OutcomeClass, LastingCause['cause']>> = {
+  bad_credential: 'credential',
+  quota_exhausted: 'quota',
+  model_unavailable: 'model',
+  region_blocked: 'region',
+};
+
+function lastingIn(attempts: readonly AttemptRecord[]): Pick<UpstreamsFailed, 'lasting'> {
+  const lasting = attempts.flatMap(({ provider, class: outcome }) => {
+    const cause = lastingCauses[outcome];
+    return cause === undefined ? [] : [{ provider, cause }];
+  });
+  return lasting.length > 0 && lasting.length === attempts.length ? { lasting } : {};
+}
+
+/** `last`: what ended the answer. `rest`: whether targets are left that a later try may reach. */
+function failed<C>(job: Job<C>, last: Fault | null = null, rest: 'none' | 'some' = 'none'): Failure {
   const { attempts } = job.progress;
-  const isRefused = attempts.length > 0 && attempts.every((attempt) => attempt.class === 'bad_credential');
   return {
     kind: 'upstreams-failed',
     model: job.query.alias,
@@ -200,7 +220,7 @@ function failed<C>(job: Job<C>, last: Fault | null = null): Failure {
       provider: attempt.provider,
       reason: attempt.message ?? attempt.class,
     })),
-    ...(isRefused && { refusedCredentials: [...new Set(attempts.map(({ provider }) => provider))] }),
+    ...(rest === 'none' && lastingIn(attempts)),
     ...(job.progress.delivered !== 'nothing' && { begun: true, ...(last !== null && saidIn(last)) }),
   };
 }

@@ -222,6 +222,10 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
+  names(): Iterable<string> {
+    return Object.keys(this.answerHeaders);
+  }
+
   // From the decompressor.
 
   data(chunk: Buffer): void {

@@ -76,6 +76,8 @@ export interface UpstreamObserver {
 
 export interface UpstreamHeaders {
   get(name: string): string | undefined;
+  /** Lower case. */
+  names(): Iterable<string>;
 }
 
 export interface UpstreamCall {

@@ -127,5 +127,10 @@ async function refusalIn(answer: IncomingMessage): Promise<WebSocketOutcome> {
     const value = answer.headers[name];
     return Array.isArray(value) ? value.join(', ') : value;
   };
-  return { kind: 'refused', status: answer.statusCode ?? 0, headers: { get }, body: Buffer.concat(pieces) };
+  return {
+    kind: 'refused',
+    status: answer.statusCode ?? 0,
+    headers: { get, names: () => Object.keys(answer.headers) },
+    body: Buffer.concat(pieces),
+  };
 }

@@ -32,7 +32,7 @@ export function wholeAnswer(
     const chunks: Buffer[] = [];
     let bytes = 0;
     let status = 0;
-    let headers: UpstreamHeaders = { get: () => undefined };
+    let headers: UpstreamHeaders = { get: () => undefined, names: () => [] };
     const end = (why: NoAnswer): void => {
       deadline.removeEventListener('abort', late);
       call.abort();

@@ -157,6 +157,6 @@ function failureOf(tried: readonly Tried[], step: Extract<RouteStep, { kind: 'ex
     return { kind: 'upstream-refused', status: 400, message, provider: first.engine.name, param: null };
   }
   const isRefused = first !== undefined && tried.every(({ fault: one }) => one.class === 'bad_credential');
-  const refusedCredentials = isRefused ? { refusedCredentials: [...new Set(attempts.map((one) => one.provider))] } : {};
-  return { kind: 'upstreams-failed', model: 'search', attempts, ...refusedCredentials };
+  const lasting = attempts.map(({ provider }) => ({ provider, cause: 'credential' as const }));
+  return { kind: 'upstreams-failed', model: 'search', attempts, ...(isRefused && { lasting }) };
 }

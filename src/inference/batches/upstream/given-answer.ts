@@ -56,7 +56,10 @@ function answering(transport: Transport, body: Buffer): Transport {
       let isLeft = false;
       setImmediate(() => {
         if (!isLeft)
-          observer.headers(200, { get: (name) => (name === 'content-type' ? 'application/json' : undefined) });
+          observer.headers(200, {
+            names: () => [],
+            get: (name) => (name === 'content-type' ? 'application/json' : undefined),
+          });
         if (!isLeft) observer.data(body);
         if (!isLeft) observer.ended();
       });
