@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import type { OutcomeClass } from '../../src/inference/neutral/outcome.ts';
 import { createRoute } from '../../src/inference/routing/create-route.ts';
 import { createHealth, type Health } from '../../src/inference/routing/health.ts';
+import { answerKindOf } from '../../src/inference/routing/lane.ts';
 import { createRetryBudget } from '../../src/inference/routing/rolling-counts.ts';
-import type { Route, RouteAttempt, RouteQuery } from '../../src/inference/routing/route.ts';
+import type { AttemptEnd, Route, RouteAttempt, RouteQuery } from '../../src/inference/routing/route.ts';
+import { createSilenceWatch, type Seen, type Watched } from '../../src/inference/routing/silence.ts';
 import { fakeClock } from '../../src/kernel/clock.ts';
 import { type Random, seededRandom } from '../../src/kernel/random.ts';
 
@@ -14,6 +16,8 @@ export interface Ending {
   afterMs: number;
   /** Null: no content before the end. */
   firstTokenMs?: number | null;
+  /** From dispatch to its last chunk; null: chunks come until the end. */
+  quietAfterMs?: number | null;
   retryAfterMs?: number;
 }
 
@@ -29,6 +33,8 @@ export interface RequestSeen {
   tenant: string;
   atMs: number;
   endedMs: number;
+  /** From its arrival to its first content; null: none came. */
+  firstTokenMs: number | null;
   result: 'ok' | 'failed';
   attempts: number;
   /** The route's last word when it gave up. */
@@ -47,6 +53,8 @@ export interface Scenario {
   /** Requests come at random, this many a second on average. */
   requestsPerSecond: number;
   durationMs: number;
+  /** The silence watch looks at running attempts, four times a second. */
+  watched?: boolean;
   /** The caller; default: the query's tenant. `sinceMs` counts from the start of the run. */
   tenantOf?(sinceMs: number, random: Random): string;
   upstream(attempt: RouteAttempt, sinceMs: number, random: Random, tenant: string): Ending;
@@ -65,6 +73,8 @@ export function simulate(scenario: Scenario, seed: number): Simulation {
   const calls: CallSeen[] = [];
   const requests: RequestSeen[] = [];
   const running = new Set<RouteAttempt>();
+  const spoken = new WeakSet<RouteAttempt>();
+  const watch = createSilenceWatch(health);
   const agenda: { atMs: number; run: () => void }[] = [];
 
   function at(atMs: number, run: () => void): void {
@@ -79,7 +89,7 @@ export function simulate(scenario: Scenario, seed: number): Simulation {
     const atMs = now();
     const tenant = scenario.tenantOf?.(atMs - startMs, random) ?? scenario.query.tenant;
     const route = createRoute({ ...scenario.query, tenant }, { ...deps, nowMs: atMs });
-    goOn({ route, tenant, atMs, attempts: 0 });
+    goOn({ route, tenant, atMs, attempts: 0, firstTokenMs: null, answeredBy: null, live: new Set() });
     const nextMs = atMs - Math.log(1 - random.next()) * (1_000 / scenario.requestsPerSecond);
     if (nextMs < startMs + scenario.durationMs) at(nextMs, arrive);
   }
@@ -89,6 +99,15 @@ export function simulate(scenario: Scenario, seed: number): Simulation {
     tenant: string;
     atMs: number;
     attempts: number;
+    firstTokenMs: number | null;
+    answeredBy: Live | null;
+    live: Set<Live>;
+  }
+
+  /** One upstream call that runs. */
+  interface Live extends Watched {
+    attempt: RouteAttempt;
+    seen: Seen | null;
   }
 
   function finish(request: Running, result: 'ok' | 'failed', reason: string | null): void {
@@ -96,6 +115,7 @@ export function simulate(scenario: Scenario, seed: number): Simulation {
       tenant: request.tenant,
       atMs: request.atMs - startMs,
       endedMs: now() - startMs,
+      firstTokenMs: request.firstTokenMs,
       result,
       attempts: request.attempts,
       reason,
@@ -113,10 +133,72 @@ export function simulate(scenario: Scenario, seed: number): Simulation {
       at(now() + step.ms, () => goOn(request));
       return;
     }
+    begins(request, step.attempt);
+    at(now() + step.delayMs, () => dispatch(request, step.attempt));
+  }
+
+  function begins(request: Running, attempt: RouteAttempt): void {
     request.attempts++;
     assert.ok(request.attempts <= scenario.query.attemptsMax, `attempt ${request.attempts}`);
-    running.add(step.attempt);
-    at(now() + step.delayMs, () => dispatch(request, step.attempt));
+    running.add(attempt);
+  }
+
+  /** As the silence watch sees it: a chunk every 50 ms from its first content to the instant at which it falls quiet. */
+  function liveOf(request: Running, attempt: RouteAttempt, ending: Ending): Live {
+    const atMs = now();
+    const { firstTokenMs = null, quietAfterMs, afterMs } = ending;
+    const live: Live = {
+      attempt,
+      seen: null,
+      paused: false,
+      get awaiting() {
+        return request.answeredBy !== live;
+      },
+      get signs() {
+        const spokenMs = Math.min(now() - atMs, quietAfterMs ?? afterMs) - (firstTokenMs ?? Number.POSITIVE_INFINITY);
+        return spokenMs < 0 ? 0 : 1 + Math.floor(spokenMs / 50);
+      },
+    };
+    request.live.add(live);
+    if (!scenario.watched) return live;
+    live.seen = watch.began({
+      lane: attempt.lane,
+      kind: answerKindOf(scenario.query.needs),
+      startedMs: atMs,
+      probe: attempt.probe,
+      hedgeAfter: scenario.query.hedge.after,
+      attempt: live,
+      told: {
+        overdue(reason) {
+          if (request.answeredBy !== null) return true;
+          const beside = request.route.hedge(reason, now());
+          if (beside === null) return false;
+          begins(request, beside);
+          dispatch(request, beside);
+          return true;
+        },
+        stalled: () => request.route.stalled(attempt, now()),
+      },
+    });
+    return live;
+  }
+
+  function ended(request: Running, live: Live, end: AttemptEnd): void {
+    running.delete(live.attempt);
+    request.live.delete(live);
+    if (live.seen !== null) watch.ended(live.seen);
+    request.route.ended(live.attempt, end, now());
+  }
+
+  function answers(request: Running, live: Live): void {
+    if (request.answeredBy !== null) return;
+    request.answeredBy = live;
+    request.firstTokenMs = now() - request.atMs;
+    spoken.add(live.attempt);
+    request.route.firstToken(live.attempt, now());
+    for (const other of request.live) {
+      if (other !== live) ended(request, other, { class: 'cancelled', retryAfterMs: null, lost: true });
+    }
   }
 
   function dispatch(request: Running, attempt: RouteAttempt): void {
@@ -125,25 +207,32 @@ export function simulate(scenario: Scenario, seed: number): Simulation {
     const { target, credential, probe } = attempt;
     calls.push({ target: target.id, credential: credential.id, atMs: atMs - startMs, probe, class: ending.class });
     const firstTokenMs = ending.firstTokenMs ?? null;
-    if (firstTokenMs !== null) at(atMs + firstTokenMs, () => request.route.firstToken(attempt, now()));
+    const live = liveOf(request, attempt, ending);
+    if (firstTokenMs !== null) {
+      at(atMs + firstTokenMs, () => {
+        if (request.live.has(live)) answers(request, live);
+      });
+    }
     at(atMs + ending.afterMs, () => {
-      running.delete(attempt);
-      request.route.ended(attempt, { class: ending.class, retryAfterMs: ending.retryAfterMs ?? null }, now());
+      if (!request.live.has(live)) return;
+      ended(request, live, { class: ending.class, retryAfterMs: ending.retryAfterMs ?? null });
       // Neither a missing ability nor a lack of room is an attempt.
       if (ending.class === 'not_capable' || ending.class === 'too_long') request.attempts--;
       if (ending.class === 'ok') finish(request, 'ok', null);
-      else goOn(request);
+      else if (request.answeredBy === live) finish(request, 'failed', 'broke off');
+      else if (request.live.size === 0) goOn(request);
     });
   }
 
   function check(): void {
     const probes = new Set<string>();
     const inFlight = new Map<string, number>();
-    for (const { target, credential, probe } of running) {
+    for (const attempt of running) {
+      const { target, credential, probe } = attempt;
       const lane = `${target.id} ${credential.id}`;
       inFlight.set(lane, (inFlight.get(lane) ?? 0) + 1);
-      // A probe whose first content has come is over; the scenarios' probes show content only as they end.
-      if (!probe) continue;
+      // A probe that has shown content may go on for long: another one may begin then.
+      if (!probe || spoken.has(attempt)) continue;
       assert.ok(!probes.has(lane), `two probes at once of ${lane}`);
       probes.add(lane);
     }
@@ -156,7 +245,13 @@ export function simulate(scenario: Scenario, seed: number): Simulation {
     }
   }
 
+  function look(): void {
+    watch.look(now());
+    if (now() < startMs + scenario.durationMs || running.size > 0) at(now() + 250, look);
+  }
+
   at(startMs, arrive);
+  if (scenario.watched) at(startMs, look);
   let steps = 0;
   while (agenda.length > 0) {
     const { atMs, run } = agenda.pop()!;

@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { afterEvent, type BreakerEvent, type BreakerState, closed, isDue, isRamping, rampShare } from './breaker.ts';
+import {
+  afterEvent,
+  type BreakerEvent,
+  type BreakerState,
+  closed,
+  isDue,
+  isRamping,
+  type OpenReason,
+  rampShare,
+} from './breaker.ts';
 
 const owner = {};
-const opened = (why: 'failing' | 'bad credential' | 'silent' | 'unreachable' = 'failing'): BreakerEvent => ({
+const opened = (why: OpenReason = 'failing'): BreakerEvent => ({
   type: 'opened',
   why,
 });
@@ -83,11 +92,21 @@ test('an answered health check or request brings it back by the same ramp', () =
   assert.equal(afterEvent(closed, { type: 'answered' }, 0), closed);
 });
 
-test('what fails again while it comes back stays out for longer; once it is back, for 1 s', () => {
+test('what fails again within ten minutes stays out for longer; later, for 1 s', () => {
   const probing = afterEvent(afterEvent(closed, opened(), 0), probeBegan(), 1_000);
   const ramp = afterEvent(probing, { type: 'probe-passed' }, 1_000);
   assert.equal(openOf(afterEvent(ramp, opened(), 10_999)).untilMs, 12_999);
-  assert.equal(openOf(afterEvent(ramp, opened(), 11_000)).untilMs, 12_000);
+  assert.equal(openOf(afterEvent(ramp, opened(), 600_999)).untilMs, 602_999);
+  assert.equal(openOf(afterEvent(ramp, opened(), 601_000)).untilMs, 602_000);
+});
+
+test('F71 a probe of broken streams waits longer, and one that has shown content holds the place for 10 s', () => {
+  const open = afterEvent(closed, opened('streams break off'), 0);
+  assert.equal(openOf(open).untilMs, 4_000);
+  assert.equal(openOf(afterEvent(afterEvent(closed, opened(), 0), opened('streams break off'), 0)).untilMs, 1_000);
+  const spoke = afterEvent(afterEvent(open, probeBegan(600_000), 4_000), { type: 'probe-spoke' }, 4_200);
+  assert.equal(isDue(spoke, 14_199), false);
+  assert.equal(isDue(spoke, 14_200), true);
 });
 
 test('a probe that ends without telling anything frees the slot at once and keeps its step', () => {
@@ -105,7 +124,7 @@ test('a probe whose end is never told loses its slot', () => {
   assert.equal(isDue(probing, 10_000), true);
   const other = {};
   const taken = afterEvent(probing, { type: 'probe-began', owner: other, lostAtMs: 90_000 }, 10_000);
-  assert.deepEqual(taken, { at: 'probing', why: 'failing', step: 0, owner: other, lostAtMs: 90_000 });
+  assert.deepEqual(taken, { at: 'probing', why: 'failing', step: 0, sinceMs: 0, owner: other, lostAtMs: 90_000 });
 });
 
 test('failures of what is asked all the same do not keep it closed out for longer', () => {

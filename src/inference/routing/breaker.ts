@@ -3,6 +3,8 @@ export type OpenReason =
   /** Its connections fail: refused, DNS, TLS. */
   | 'unreachable'
   | 'failing'
+  /** Its streams stall or break after their first content. */
+  | 'streams break off'
   /** It takes requests and says nothing. */
   | 'silent'
   | 'health check failed'
@@ -15,19 +17,26 @@ export type OpenReason =
 const failureStepsMs = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000];
 const restStepsMs = [5_000, 30_000, 300_000];
 
+/** Its probes cost their callers the answer, so the first one waits longer: the first step that it uses. */
+const brokenStepMin = 2;
+
 /** A ramp's parts of a target's share, each for a quarter of `rampMs`. */
 const rampShares = [0.1, 0.25, 0.5, 0.75];
 const rampMs = 10_000;
+/** Steps count on from an opening that ended so lately. */
+const stepsKeptMs = 600_000;
+/** A probe that has shown content may stream for minutes: another request may probe after that time. */
+const probeSpokeMs = 10_000;
 
 /**
  * Times are monotonic ms. `step` counts how often it was opened in a row. `open` past `untilMs` is due a probe: one
- * real request, or a cheap call. `owner` is the attempt that probes; its slot is free again at `lostAtMs`, should its
- * end never be reported. After a passed probe the lane comes back by a ramp.
+ * real request, or a cheap call. `owner` is the attempt that probes; its slot is free again at `lostAtMs`. A probe has
+ * passed when its answer has ended well; then the lane comes back by a ramp.
  */
 export type BreakerState =
   | { at: 'closed' }
   | { at: 'open'; why: OpenReason; step: number; sinceMs: number; untilMs: number }
-  | { at: 'probing'; why: OpenReason; step: number; owner: object; lostAtMs: number }
+  | { at: 'probing'; why: OpenReason; step: number; sinceMs: number; owner: object; lostAtMs: number }
   | { at: 'ramp'; why: OpenReason; step: number; sinceMs: number };
 
 export type BreakerEvent =
@@ -36,6 +45,8 @@ export type BreakerEvent =
   /** A health check, a list of models or a request that began while it was open was answered. */
   | { type: 'answered' }
   | { type: 'probe-began'; owner: object; lostAtMs: number }
+  /** It has shown its first content. */
+  | { type: 'probe-spoke' }
   | { type: 'probe-passed' }
   | { type: 'probe-failed'; why: OpenReason }
   /** The probe ended without telling anything: the next request may probe. */
@@ -52,8 +63,17 @@ export function afterEvent(state: BreakerState, event: BreakerEvent, nowMs: numb
       return state.at === 'open' || state.at === 'probing' ? ramp(state, nowMs) : state;
     case 'probe-began':
       return (state.at === 'open' || state.at === 'probing') && isDue(state, nowMs)
-        ? { at: 'probing', why: state.why, step: state.step, owner: event.owner, lostAtMs: event.lostAtMs }
+        ? {
+            at: 'probing',
+            why: state.why,
+            step: state.step,
+            sinceMs: state.sinceMs,
+            owner: event.owner,
+            lostAtMs: event.lostAtMs,
+          }
         : state;
+    case 'probe-spoke':
+      return state.at === 'probing' ? { ...state, lostAtMs: Math.min(state.lostAtMs, nowMs + probeSpokeMs) } : state;
     case 'probe-passed':
       return state.at === 'probing' ? ramp(state, nowMs) : state;
     case 'probe-failed':
@@ -89,11 +109,12 @@ export function isRest(why: OpenReason): boolean {
   );
 }
 
-/** A later deadline wins over an earlier one; what reopens while it comes back stays closed for longer. */
+/** A later deadline wins over an earlier one; what opens again within ten minutes stays closed for longer. */
 function opened(state: BreakerState, why: OpenReason, forMs: number | undefined, nowMs: number): BreakerState {
   // Failures of requests that are sent nevertheless, with nothing better to ask, say nothing new.
   if (state.at === 'open' && forMs === undefined && isRest(state.why) === isRest(why)) return state;
-  const step = isRamping(state, nowMs) || state.at === 'probing' ? nextStep(state, why) : 0;
+  const isLately = state.at === 'ramp' && nowMs < state.sinceMs + stepsKeptMs;
+  const step = isLately || state.at === 'probing' ? nextStep(state, why) : firstStep(why);
   const next =
     forMs === undefined
       ? openAt(why, step, nowMs)
@@ -108,7 +129,12 @@ function openAt(why: OpenReason, step: number, nowMs: number): Extract<BreakerSt
 
 /** Steps go on within failures and within rests. */
 function nextStep(state: BreakerState, why: OpenReason): number {
-  return state.at === 'closed' || isRest(state.why) !== isRest(why) ? 0 : state.step + 1;
+  const isFirst = state.at === 'closed' || isRest(state.why) !== isRest(why);
+  return isFirst ? firstStep(why) : Math.max(firstStep(why), state.step + 1);
+}
+
+function firstStep(why: OpenReason): number {
+  return why === 'streams break off' ? brokenStepMin : 0;
 }
 
 function ramp(state: { why: OpenReason; step: number }, nowMs: number): BreakerState {

@@ -224,6 +224,13 @@ class LiveRoute implements Route {
     this.#deps.health.firstToken(attempt.lane, attempt, answerKindOf(this.#query.needs), tookMs, nowMs);
   }
 
+  stalled(attempt: LiveAttempt, nowMs: number): void {
+    if (attempt.at === 'ended') return;
+    const { choice, lane } = attempt;
+    this.#deps.health.stalled(lane, attempt, { tenant: this.#query.tenant, repeated: choice.blamed }, nowMs);
+    choice.blamed = true;
+  }
+
   verdicts(): readonly Verdict[] {
     return this.#choices.map(({ target, picked, unfit, blocked }) => {
       const why = picked ?? unfit ?? (blocked === null ? 'not needed' : blockedWords(blocked, this.#deps.health));

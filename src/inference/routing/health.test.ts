@@ -186,19 +186,6 @@ test('failures older than a minute do not count', () => {
   assert.equal(health.snapshot(now())[0]!.failed, 1);
 });
 
-test('the first content of a probe is its success: a stream may last for minutes', () => {
-  const { clock, health, now, open, standing } = setUp();
-  const lane = laneOf(health, targetOf('a/m'));
-  open(lane);
-  clock.advance(1_000);
-  const probe = {};
-  health.began(lane, probe, 600_000, now());
-  health.firstToken(lane, probe, 'stream', 200, now());
-  assert.equal(standing(lane), 'ready');
-  health.ended(lane, probe, endOf('ok', { afterMs: 9_000, content: 'seen' }), now());
-  assert.equal(standing(lane), 'ready');
-});
-
 for (const neutral of [
   'caller_fault',
   'rate_limited',

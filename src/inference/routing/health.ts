@@ -25,6 +25,8 @@ export const lanesMax = 4_096;
 const probeLostSlackMs = 5_000;
 /** Requests in a row whose connection failed: as good as dead. */
 const unreachableInRowMax = 3;
+/** Answers in a row that broke after their first content, which costs each caller the answer; while it comes back, one. */
+const brokenInRowMax = 3;
 /** This many requests must have ended before a target is as good as dead; fewer while it comes back. */
 const deadRequestsMin = 10;
 const rampRequestsMin = 3;
@@ -38,10 +40,15 @@ export interface Health {
   lanes(target: Target): readonly Lane[];
   /** An attempt is about to be dispatched. `probe` when it tests an open lane; `attempt` is the probe's owner. */
   began(lane: Lane, attempt: object, totalTimeoutMs: number, nowMs: number): 'request' | 'probe';
-  /** First content after `firstTokenMs`. A probe has passed with it: a stream may last for minutes. */
+  /** First content after `firstTokenMs`. */
   firstToken(lane: Lane, attempt: object, kind: AnswerKind, firstTokenMs: number, nowMs: number): void;
   /** Exactly once for each `began`. */
   ended(lane: Lane, attempt: object, end: LaneEnd, nowMs: number): void;
+  /**
+   * An answer has stopped after its first content for far longer than usual: it counts as failed before any timeout.
+   * `repeated`: as in `LaneEnd`.
+   */
+  stalled(lane: Lane, attempt: object, seen: { tenant: string; repeated: boolean }, nowMs: number): void;
   /** Requests are in flight, and nothing was heard of any for longer than usual. */
   fellSilent(lane: Lane, nowMs: number): void;
   /** An active health check, or a list of models, of the target's provider; a failed check opens it for `forMs`. */
@@ -133,7 +140,7 @@ class LiveHealth implements Health {
     state.usual[kind] ??= new UsualTime();
     state.usual[kind].observe(firstTokenMs, nowMs);
     if (state.breaker.at !== 'closed' && isOwner(state.breaker, attempt))
-      comesBack(state, { type: 'probe-passed' }, nowMs);
+      state.breaker = afterEvent(state.breaker, { type: 'probe-spoke' }, nowMs);
   }
 
   ended({ state }: Lane, attempt: object, end: LaneEnd, nowMs: number): void {
@@ -149,6 +156,16 @@ class LiveHealth implements Health {
     if (effect.health === 'ok') succeeded(state, end, owns, nowMs);
     else if (effect.health === 'failed') failed(state, end, owns, nowMs);
     else saidNothingOfHealth(state, end, effect.rest, owns, nowMs);
+  }
+
+  stalled({ state }: Lane, attempt: object, seen: { tenant: string; repeated: boolean }, nowMs: number): void {
+    if (!seen.repeated) state.share.failed(seen.tenant, nowMs);
+    broke(state, seen, nowMs);
+    const why = 'streams break off';
+    if (isOwner(state.breaker, attempt))
+      state.breaker = afterEvent(state.breaker, { type: 'probe-failed', why }, nowMs);
+    else if (isAsGoodAsDead(state, why, nowMs))
+      state.breaker = afterEvent(state.breaker, { type: 'opened', why }, nowMs);
   }
 
   fellSilent({ state }: Lane, nowMs: number): void {
@@ -240,15 +257,17 @@ class LiveHealth implements Health {
 function succeeded(state: LaneState, end: LaneEnd, owns: boolean, nowMs: number): void {
   const { breaker } = state;
   state.unreachableInRow = 0;
+  state.brokenInRow = 0;
   // An attempt that began before it was opened says nothing of now.
   if (owns) comesBack(state, { type: 'probe-passed' }, nowMs);
-  else if (breaker.at === 'open' && nowMs - end.afterMs >= breaker.sinceMs)
+  else if ((breaker.at === 'open' || breaker.at === 'probing') && nowMs - end.afterMs >= breaker.sinceMs)
     comesBack(state, { type: 'answered' }, nowMs);
   state.share.succeeded(end.tenant, nowMs);
 }
 
 function failed(state: LaneState, end: LaneEnd, owns: boolean, nowMs: number): void {
   const unreachable = end.class === 'unreachable';
+  const broken = end.content === 'seen';
   if (unreachable) state.unreachableAtMs = nowMs;
   else state.unreachableInRow = 0;
   state.share.missed(nowMs);
@@ -256,10 +275,15 @@ function failed(state: LaneState, end: LaneEnd, owns: boolean, nowMs: number): v
     state.share.failed(end.tenant, nowMs);
     if (unreachable) state.unreachableInRow++;
   }
-  const why = unreachable ? 'unreachable' : 'failing';
+  if (broken) broke(state, { tenant: end.tenant, repeated: end.repeated === true }, nowMs);
+  const why = unreachable ? 'unreachable' : broken ? 'streams break off' : 'failing';
   if (owns) state.breaker = afterEvent(state.breaker, { type: 'probe-failed', why }, nowMs);
-  else if (isAsGoodAsDead(state, unreachable, nowMs))
-    state.breaker = afterEvent(state.breaker, { type: 'opened', why }, nowMs);
+  else if (isAsGoodAsDead(state, why, nowMs)) state.breaker = afterEvent(state.breaker, { type: 'opened', why }, nowMs);
+}
+
+/** An answer broke after its first content. What follows a tenant says nothing of the target. */
+function broke(state: LaneState, { tenant, repeated }: { tenant: string; repeated: boolean }, nowMs: number): void {
+  if (!repeated && !state.share.followsTenant(tenant, nowMs)) state.brokenInRow++;
 }
 
 function saidNothingOfHealth(
@@ -289,10 +313,10 @@ function saidNothingOfHealth(
   }
 }
 
-function isAsGoodAsDead(state: LaneState, unreachable: boolean, nowMs: number): boolean {
-  if (unreachable && state.unreachableInRow >= unreachableInRowMax) return true;
+function isAsGoodAsDead(state: LaneState, why: OpenReason, nowMs: number): boolean {
+  if (state.unreachableInRow >= unreachableInRowMax || state.brokenInRow >= brokenInRowMax) return true;
   if (!isRamping(state.breaker, nowMs)) return state.share.isDead(deadRequestsMin, nowMs);
-  return unreachable || state.share.isDead(rampRequestsMin, nowMs);
+  return why === 'unreachable' || state.brokenInRow > 0 || state.share.isDead(rampRequestsMin, nowMs);
 }
 
 /** By a ramp, and with a fresh start: the failures that opened it would open it again at the next one. */
@@ -302,11 +326,13 @@ function comesBack(state: LaneState, event: { type: 'probe-passed' | 'answered' 
   if (state.breaker === before) return;
   state.share.clear();
   state.unreachableInRow = 0;
+  state.brokenInRow = 0;
 }
 
-/** A check knows that the service answers: not that it answers this, nor whom. */
+/** A check knows that the service answers: not that it answers this, nor whom, nor to the end. */
 function isReopenedByCheck(breaker: BreakerState): boolean {
-  return (breaker.at === 'open' || breaker.at === 'probing') && breaker.why !== 'silent' && !isRest(breaker.why);
+  if (breaker.at !== 'open' && breaker.at !== 'probing') return false;
+  return breaker.why !== 'silent' && breaker.why !== 'streams break off' && !isRest(breaker.why);
 }
 
 function lookAt(state: LaneState, why: OpenReason, nowMs: number): RestLook {

@@ -24,6 +24,10 @@ export interface LaneState {
   /** Requests whose connection failed, without one in between that was answered; the instant of the last. */
   unreachableInRow: number;
   unreachableAtMs: number;
+  /** Answers that stalled or broke after their first content, without one in between that ended well. */
+  brokenInRow: number;
+  /** The longest silence within each of its streams; made at the first sample. */
+  gaps: UsualTime | null;
   readonly firstToken: PeakEwma;
   /** By kind of answer; made at the first sample. */
   readonly usual: Partial<Record<AnswerKind, UsualTime>>;
@@ -72,6 +76,8 @@ export function newLaneState(targetId: string, credentialId: string, of: Credent
     share: new SuccessShare(),
     unreachableInRow: 0,
     unreachableAtMs: Number.NEGATIVE_INFINITY,
+    brokenInRow: 0,
+    gaps: null,
     firstToken: new PeakEwma(),
     usual: {},
     heardAtMs: Number.NEGATIVE_INFINITY,

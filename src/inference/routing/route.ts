@@ -65,6 +65,8 @@ export interface Route {
   ended(attempt: RouteAttempt, end: AttemptEnd, nowMs: number): void;
   /** At first content or a whole answer: feeds PeakEWMA. */
   firstToken(attempt: RouteAttempt, nowMs: number): void;
+  /** Its answer has stopped after its first content, for far longer than usual at its target; it may still go on. */
+  stalled(attempt: RouteAttempt, nowMs: number): void;
   verdicts(): readonly Verdict[];
   /** Some capable target was not asked that may answer later. */
   untried(): boolean;

@@ -9,7 +9,8 @@ import type { HedgeReason } from './route.ts';
 import { createSilenceWatch, type Seen, type SilenceEntry } from './silence.ts';
 
 interface Waits extends SilenceEntry {
-  attempt: { signs: number; awaiting: boolean };
+  attempt: { signs: number; awaiting: boolean; paused: boolean };
+  stalls: number;
   reasons: HedgeReason[];
   seen?: Seen;
 }
@@ -40,11 +41,15 @@ function setUp() {
       startedMs: now(),
       probe: false,
       hedgeAfter: null,
-      attempt: { signs: 0, awaiting: true },
+      attempt: { signs: 0, awaiting: true, paused: false },
+      stalls: 0,
       told: {
         overdue(reason) {
           reasons.push(reason);
           return asks;
+        },
+        stalled() {
+          entry.stalls++;
         },
       },
       reasons,
@@ -237,4 +242,72 @@ test('after a pause of our own nothing is blamed: bytes may be waiting to be rea
   stream.attempt.signs++;
   lookFor(9_000);
   assert.deepEqual([why(), stream.reasons], [null, []]);
+});
+
+/** So many streams that end well, whose content pauses for `gapMs` at most. */
+function flow({ clock, watch, now, wait }: ReturnType<typeof setUp>, count: number, gapMs: number): void {
+  for (let i = 0; i < count; i++) {
+    const stream = wait();
+    stream.attempt.awaiting = false;
+    for (let at = 0; at < 2 * gapMs; at += 250) {
+      clock.advance(250);
+      if (at % gapMs === 0) stream.attempt.signs++;
+      watch.look(now());
+    }
+    watch.ended(stream.seen!);
+  }
+}
+
+test('F71 a stream that stops after its first content has stalled after four times the usual gap, said once', () => {
+  const set = setUp();
+  flow(set, 20, 1_000);
+  const stream = set.wait();
+  stream.attempt.awaiting = false;
+  set.lookFor(4_000);
+  assert.equal(stream.stalls, 0);
+  set.lookFor(2_000);
+  assert.equal(stream.stalls, 1);
+  set.lookFor(20_000);
+  assert.equal(stream.stalls, 1);
+});
+
+test('F71 however fast it usually is, 1.5 s of silence are no stall; 2 s while nothing is known', () => {
+  const set = setUp();
+  const cold = set.wait();
+  cold.attempt.awaiting = false;
+  // The first look finds it open.
+  set.lookFor(2_250);
+  assert.equal(cold.stalls, 0);
+  set.lookFor(250);
+  assert.equal(cold.stalls, 1);
+  flow(set, 20, 250);
+  const known = set.wait();
+  known.attempt.awaiting = false;
+  set.lookFor(1_750);
+  assert.equal(known.stalls, 0);
+  set.lookFor(250);
+  assert.equal(known.stalls, 1);
+});
+
+test('F71 what had only paused makes its target known at once', () => {
+  const set = setUp();
+  const pausing = set.wait();
+  pausing.attempt.awaiting = false;
+  set.lookFor(5_000);
+  assert.equal(pausing.stalls, 1);
+  pausing.attempt.signs++;
+  set.lookFor(15_000);
+  assert.equal(pausing.stalls, 1, 'it may pause four times as long');
+});
+
+test('F71 the silence of a stream that a slow reader holds back is no stall', () => {
+  const set = setUp();
+  const stream = set.wait();
+  stream.attempt.awaiting = false;
+  stream.attempt.paused = true;
+  set.lookFor(60_000);
+  assert.equal(stream.stalls, 0);
+  stream.attempt.paused = false;
+  set.lookFor(2_000);
+  assert.equal(stream.stalls, 0, 'counted from when it could go on');
 });

@@ -1,5 +1,5 @@
 import type { Health } from './health.ts';
-import type { AnswerKind, Lane } from './lane.ts';
+import { type AnswerKind, type Lane, UsualTime } from './lane.ts';
 import type { HedgeReason } from './route.ts';
 
 /** While it is not known how long a target usually takes. */
@@ -12,6 +12,15 @@ const probePatienceMs = 500;
 const usualShare = 0.99;
 /** Samples by which a configured percentile is known. */
 const percentileSamplesMin = 100;
+/** A stream has stalled after so many times the longest silence that is usual within its target's streams. */
+const stalledFactor = 4;
+/** A stream is never said to have stalled sooner; later while its target is not known. */
+const stalledMinMs = 1_500;
+const stalledUnknownMinMs = 2_000;
+/** So many streams of all targets tell enough for one that is not known: nobody waits for twenty in an outage. */
+const allSamplesMin = 5;
+/** A stream that ends so soon had no silence worth the name. */
+const shortStreamMs = 500;
 /** A look that comes so late tells of our own loop: bytes may be waiting to be read. */
 const lateLookMs = 1_500;
 
@@ -21,11 +30,16 @@ export interface Watched {
   readonly signs: number;
   /** Its answer is not the client's yet. */
   readonly awaiting: boolean;
+  /** A slow reader holds it back, so that its silence says nothing. */
+  readonly paused: boolean;
 }
 
-/** Told when its attempt should be made elsewhere as well; true when that was done. */
-export interface Overdue {
+/** Hears of an attempt's silence. */
+export interface Overdue<W extends Watched = Watched> {
+  /** It should be made elsewhere as well; true when that was done. */
   overdue(reason: HedgeReason): boolean;
+  /** Its answer has stopped after the first content. */
+  stalled(attempt: W): void;
 }
 
 /** One attempt that runs. */
@@ -56,13 +70,19 @@ export interface Seen {
   signs: number;
   /** It was made elsewhere as well. */
   asked: boolean;
+  /** Its answer has stopped after the first content. */
+  stalled: boolean;
+  /** After its first content: the last look that found new signs (-1: none yet), and the longest silence, in ms. */
+  spokeAtMs: number;
+  longestGapMs: number;
   /** Its place among those that are watched. */
   at: number;
 }
 
 /**
  * A target is suspect when requests are in flight and none has shown anything for longer than usual there. Its requests
- * are sent elsewhere after that target's usual time for such an answer; whole answers of others, too, as `slow`.
+ * are sent elsewhere after that target's usual time for such an answer; whole answers of others, too, as `slow`. A
+ * stream that stops after its first content counts against its target long before its timeout.
  */
 export function createSilenceWatch(health: Health): SilenceWatch {
   // The first `count` places. Not a Map: each table that one leaves behind holds the requests that stood in it, which
@@ -70,6 +90,8 @@ export function createSilenceWatch(health: Health): SilenceWatch {
   const places: (Seen | null)[] = [];
   let count = 0;
   let lookedAtMs = Number.NEGATIVE_INFINITY;
+  /** The longest silence within each stream of all targets: what a target that is not known is judged by. */
+  const gaps = new UsualTime();
 
   function listen(nowMs: number): void {
     for (let at = 0; at < count; at++) {
@@ -78,17 +100,44 @@ export function createSilenceWatch(health: Health): SilenceWatch {
       if (signs === seen.signs) continue;
       seen.signs = signs;
       seen.entry.lane.state.heardAtMs = nowMs;
+      if (seen.spokeAtMs >= 0) spoke(seen, nowMs);
     }
+  }
+
+  function spoke(seen: Seen, nowMs: number): void {
+    const gapMs = nowMs - seen.spokeAtMs;
+    seen.spokeAtMs = nowMs;
+    if (gapMs > seen.longestGapMs) seen.longestGapMs = gapMs;
+    // It had only paused: that is known at once, not at its end.
+    if (seen.stalled) observeGap(seen, nowMs);
+    seen.stalled = false;
+  }
+
+  function observeGap({ entry: { lane }, longestGapMs }: Seen, nowMs: number): void {
+    lane.state.gaps ??= new UsualTime();
+    lane.state.gaps.observe(longestGapMs, nowMs);
+    gaps.observe(longestGapMs, nowMs);
+  }
+
+  function watchOpen(seen: Seen, nowMs: number): void {
+    if (seen.spokeAtMs < 0 || seen.entry.attempt.paused) seen.spokeAtMs = nowMs;
+    if (seen.stalled || nowMs - seen.spokeAtMs <= stalledAfterMs(seen.entry.lane.state.gaps, gaps, nowMs)) return;
+    seen.stalled = true;
+    seen.entry.told.stalled(seen.entry.attempt);
   }
 
   return {
     began(entry) {
-      const seen = { entry, signs: 0, asked: false, at: count };
+      const seen = { entry, signs: 0, asked: false, stalled: false, spokeAtMs: -1, longestGapMs: 0, at: count };
       places[count] = seen;
       count += 1;
       return seen;
     },
-    ended({ at }) {
+    ended(seen) {
+      const { at, entry } = seen;
+      // One that no look found open was too short for a gap, or was put together for a whole answer.
+      const wasSeen = seen.spokeAtMs >= 0 || lookedAtMs - entry.startedMs < shortStreamMs;
+      if (entry.kind === 'stream' && !seen.stalled && !entry.attempt.awaiting && wasSeen) observeGap(seen, lookedAtMs);
       count -= 1;
       const last = places[count]!;
       places[at] = last;
@@ -103,7 +152,11 @@ export function createSilenceWatch(health: Health): SilenceWatch {
       // Of a copy: overdue ones begin elsewhere, and others end for it.
       for (const seen of places.slice(0, count) as Seen[]) {
         const { entry } = seen;
-        if (places[seen.at] !== seen || !entry.attempt.awaiting) continue;
+        if (places[seen.at] !== seen) continue;
+        if (!entry.attempt.awaiting) {
+          if (entry.kind === 'stream') watchOpen(seen, nowMs);
+          continue;
+        }
         const { state } = entry.lane;
         const usualMs = usualOf(entry, usualShare, nowMs);
         const silentMs = nowMs - Math.max(entry.startedMs, state.heardAtMs);
@@ -115,6 +168,15 @@ export function createSilenceWatch(health: Health): SilenceWatch {
       }
     },
   };
+}
+
+/** How long a stream may be quiet after its first content, by the usual silence of its target's streams and of all. */
+function stalledAfterMs(own: UsualTime | null, all: UsualTime, nowMs: number): number {
+  const ownMs = own?.percentileMs(usualShare, nowMs) ?? null;
+  if (ownMs !== null) return Math.max(stalledMinMs, stalledFactor * ownMs);
+  const someMs = own?.percentileMs(usualShare, nowMs, 1) ?? 0;
+  const allMs = all.percentileMs(usualShare, nowMs, allSamplesMin) ?? 0;
+  return Math.max(stalledUnknownMinMs, stalledFactor * Math.max(someMs, allMs));
 }
 
 function overdueReason(entry: SilenceEntry, usualMs: number | null, nowMs: number): HedgeReason | null {

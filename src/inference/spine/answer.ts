@@ -68,6 +68,10 @@ export class Answer<C = Bytes> implements Watched {
     return !this.begun;
   }
 
+  get paused(): boolean {
+    return this.trial?.paused ?? true;
+  }
+
   /** The maker of the answer has begun. */
   noteFirst(): void {
     if (this.firstTokenMs !== null) return;

@@ -27,6 +27,7 @@ export type AttemptJob = Pick<Job, 'deadlineMs' | 'providers' | 'callerHeaders' 
 export class Attempt implements Trial, UpstreamObserver, AttemptSource {
   status: number | null = null;
   bytes = 0;
+  paused = false;
   readonly #parts: AttemptParts;
   readonly #job: AttemptJob;
   readonly #attempt: RouteAttempt;
@@ -81,6 +82,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
   }
 
   resume(): void {
+    this.paused = false;
     this.#timers?.resume();
     this.#call?.resume();
   }
@@ -223,6 +225,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
       }
     }
     if (this.#sink.chunk(out) === 'behind') {
+      this.paused = true;
       this.#call?.pause();
       this.#timers?.pause();
     }

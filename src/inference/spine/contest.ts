@@ -11,7 +11,7 @@ import type { Trial } from './trial.ts';
  * One attempt, and others beside it at other targets while it stays silent. The first that has content is the client's,
  * the others are stopped then; a failure decides only when nothing else runs.
  */
-export class Contest<C> implements Overdue, AnswerContest<C> {
+export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
   readonly clock: Clock;
   readonly job: Job<C>;
   readonly route: Route;
@@ -59,6 +59,10 @@ export class Contest<C> implements Overdue, AnswerContest<C> {
     this.#hedgedFor = reason;
     void this.#join(attempt, reason);
     return true;
+  }
+
+  stalled(answer: Answer<C>): void {
+    this.route.stalled(answer.attempt, this.clock.monotonicMs());
   }
 
   async #join(attempt: RouteAttempt, reason: HedgeReason): Promise<void> {

@@ -56,6 +56,7 @@ function routeOnce(ended: (outcome: string) => void): Route {
     hedge: () => null,
     firstToken() {},
     untried: () => false,
+    stalled() {},
     verdicts: () => [],
   };
 }
@@ -103,7 +104,11 @@ test('F56 an error of ours before anything is sent ends that request, and leaves
   assert.equal(timersRunning(), timersBefore);
 });
 
-const unwatched: SilenceWatch = { began: (entry) => ({ entry, signs: 0, asked: false, at: 0 }), ended() {}, look() {} };
+const unwatched: SilenceWatch = {
+  began: (entry) => ({ entry, signs: 0, asked: false, stalled: false, spokeAtMs: -1, longestGapMs: 0, at: 0 }),
+  ended() {},
+  look() {},
+};
 
 function timersRunning(): number {
   return process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;

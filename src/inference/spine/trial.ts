@@ -5,6 +5,8 @@ import type { Usage, UsageSource } from '../neutral/usage.ts';
 export interface Trial {
   /** Grows with every sign of life of the upstream: head, bytes. */
   readonly signs: number;
+  /** A slow reader holds its stream back; absent: its silence after the first content says nothing. */
+  readonly paused?: boolean;
   /**
    * Kind of its first content, which decides how long silence is usual: a stream shows signs soon. Null: silence says
    * nothing, as for models of this process and for work that takes minutes.
