@@ -75,10 +75,10 @@ export async function startGateway(
     ...(parts.pagesFolder !== undefined && { pagesFolder: parts.pagesFolder }),
   });
   let closed = false;
-  const close = async (graceMs: number) => {
+  const close = async (graceMs: number, delayMs = 0) => {
     if (closed) return;
     closed = true;
-    await gateway.close(graceMs);
+    await gateway.close(graceMs, delayMs);
     rmSync(dataDir, { recursive: true, force: true });
   };
   t.after(() => close(0));

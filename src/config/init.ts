@@ -19,7 +19,8 @@ server:
   host: \${CULVERT_HOST:-127.0.0.1}   # 0.0.0.0 lets other machines in; at least one key must exist then
   port: \${PORT:-4141}
   # body_limit: 32mb         # largest JSON request
-  # shutdown_grace: 30s      # how long running streams may go on after SIGTERM
+  # drain_delay: 5s          # after SIGTERM serve as before, until a load balancer has seen /readyz answer 503
+  # shutdown_grace: 30s      # then running streams may go on for so long
   # cors_origins: [https://app.example.org]
 
 admin:

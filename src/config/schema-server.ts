@@ -102,9 +102,14 @@ export const serverSchema = z
       .describe(
         'Connections that one address may have; trusted proxies as many as there are. Default: 2000, and no limit for loopback.',
       ),
+    drain_delay: duration({ max: '10m' })
+      .prefault('0s')
+      .describe(
+        'How long all requests are still served after SIGTERM, while /readyz answers 503. A load balancer that asks /readyz needs it to notice.',
+      ),
     shutdown_grace: duration({ max: '1h' })
       .prefault('30s')
-      .describe('How long running streams may go on after SIGTERM.'),
+      .describe('How long running streams may go on after SIGTERM and the drain delay.'),
   })
   .describe('Where Culvert listens and what it takes from callers.');
 

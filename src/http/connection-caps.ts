@@ -28,8 +28,8 @@ export interface CapParts {
 export interface ConnectionCaps {
   /** Connections that callers may have, or null where the system tells no limit. */
   readonly max: number | null;
-  /** Connections on which nothing has come yet. */
-  silent(): Socket[];
+  /** All connections that are open. */
+  open(): Iterable<Socket>;
 }
 
 /**
@@ -86,7 +86,7 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
     }
     dropped += 1;
   });
-  return { max, silent: () => [...open].filter(({ bytesRead }) => bytesRead === 0) };
+  return { max, open: () => open };
 }
 
 /** Half of the descriptors that are left: a connection may need one for its upstream. */

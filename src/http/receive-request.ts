@@ -62,8 +62,11 @@ const noParams: Exchange['params'] = {};
 
 /** The way of a request from node to the handler of its route: looked over, routed, its caller known and admitted. */
 export class Reception {
-  /** `draining`: health checks shall connect again, to another server if there is one. `closed`: everybody shall. */
-  state: 'open' | 'draining' | 'closed' = 'open';
+  /**
+   * From `unready` on health checks shall connect again, to another server if there is one. `draining`: no WebSocket is
+   * opened. `closed`: everybody shall connect again.
+   */
+  state: 'open' | 'unready' | 'draining' | 'closed' = 'open';
   /** Requests whose handlers run. */
   running = 0;
   /** Called when none does any more. */
@@ -107,6 +110,11 @@ export class Reception {
     return true;
   }
 
+  /** Whether a connection is a WebSocket, or may become one. */
+  isUpgraded(socket: Duplex): boolean {
+    return this.upgraded.has(socket);
+  }
+
   /** Cuts sessions over WebSockets that have not come to their end. */
   cutSessions(): void {
     this.ending.cut();
@@ -115,6 +123,8 @@ export class Reception {
 
   private receive(request: IncomingMessage, response: ServerResponse, upgrade: Upgrade | null = null): void {
     const { parts } = this;
+    // It crossed the end of its connection. No answer can leave, so nothing is begun for it.
+    if (this.state === 'closed' && request.socket.writableEnded) return void request.socket.destroy();
     const atMs = parts.clock.wallMs();
     const url = request.url ?? '/';
     const queryAt = url.indexOf('?');
@@ -159,7 +169,8 @@ export class Reception {
     const { route } = exchange;
     if (route === null) return this.refuseUnrouted(exchange, method, path);
     if (this.state !== 'open' && (this.state === 'closed' || route.auth === 'none')) response.shouldKeepAlive = false;
-    if (upgrade !== null && this.state !== 'open') return this.refuse(exchange, shuttingDown);
+    if (upgrade !== null && (this.state === 'draining' || this.state === 'closed'))
+      return this.refuse(exchange, shuttingDown);
     const { traces } = parts;
     if (traces !== null && route.auth === 'key') {
       const { atMs, startedMs } = exchange;

@@ -1,30 +1,34 @@
 import type { Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Clock } from '../kernel/clock.ts';
+import { acceptQueueLength } from './accept-queue.ts';
 
-/** A turn of the loop that took no longer had nothing to do: whatever connected before it has been accepted. */
+/** Where the system does not say how many wait: a turn of the loop that took no longer had nothing to do. */
 const idleTurnMs = 0.1;
-/** Without an idle turn for this long it is closed nevertheless. */
-const waitMaxMs = 1_000;
 
 /**
  * Closes the port at an instant at which no connection waits to be accepted: the system resets waiting ones, with the
  * requests that they have sent. Connections that come meanwhile are accepted and served right after, so that the loop
- * only accepts. Open connections stay. Resolves when the port is closed; `closed` when the last connection is.
+ * only accepts. Open connections stay. Callers that connect without a pause cannot put it off beyond `waitMaxMs`.
+ * Resolves when the port is closed; `closed` when the last connection is.
  */
-export function stopListening(server: Server, clock: Pick<Clock, 'monotonicMs'>): Promise<{ closed: Promise<void> }> {
+export function stopListening(
+  server: Server,
+  clock: Pick<Clock, 'monotonicMs'>,
+  waitMaxMs: number,
+): Promise<{ closed: Promise<void> }> {
   const serve = server.listeners('connection') as ((socket: Socket) => void)[];
   const accepted: Socket[] = [];
   server.removeAllListeners('connection');
   server.on('connection', (socket) => accepted.push(socket));
   return new Promise((resolve) => {
     const byMs = clock.monotonicMs() + waitMaxMs;
-    let before = { accepted: 0, atMs: clock.monotonicMs() };
+    let before = { accepted: -1, atMs: 0 };
 
-    /** Runs right after the loop has accepted what there was. */
+    /** Runs right after the loop has accepted what it does in a turn. */
     function look(): void {
       const nowMs = clock.monotonicMs();
-      const idle = accepted.length === before.accepted && nowMs - before.atMs <= idleTurnMs;
+      const idle = accepted.length === before.accepted && noneWaits(nowMs - before.atMs);
       before = { accepted: accepted.length, atMs: nowMs };
       if (!idle && nowMs < byMs) {
         setImmediate(look);
@@ -36,5 +40,10 @@ export function stopListening(server: Server, clock: Pick<Clock, 'monotonicMs'>)
       resolve({ closed });
     }
     setImmediate(look);
+
+    function noneWaits(turnMs: number): boolean {
+      const waiting = acceptQueueLength(server);
+      return waiting === null ? turnMs <= idleTurnMs : waiting === 0;
+    }
   });
 }

@@ -78,8 +78,11 @@ export interface Gateway {
   useLocals(locals: readonly LocalServer[]): Promise<void>;
   /** Resolves when the first look at every provider's list of models is done. */
   modelsKnown: Promise<void>;
-  /** `/readyz` says no, running streams get `graceMs`, everything is settled, flushed and closed. */
-  close(graceMs: number): Promise<void>;
+  /**
+   * `/readyz` says no, and all callers are served for `delayMs` (default: 0). Then the port closes, running streams get
+   * `graceMs`, everything is settled, flushed and closed.
+   */
+  close(graceMs: number, delayMs?: number): Promise<void>;
 }
 
 /** How soon an unreachable model is reported. */
@@ -201,11 +204,11 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
       await setup.declare(next);
     },
     useLocals: upstreams.useLocals,
-    async close(graceMs) {
+    async close(graceMs, delayMs = 0) {
       upstreams.stopLooking();
       stopPruning();
-      const untilMs = clock.monotonicMs() + graceMs;
-      await server.drain(graceMs);
+      const untilMs = clock.monotonicMs() + delayMs + graceMs;
+      await server.drain({ delayMs, graceMs });
       await closeAll();
       await closeTelemetry(untilMs - clock.monotonicMs());
     },

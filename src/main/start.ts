@@ -130,14 +130,15 @@ function untilStopped(
       }
       stopping = true;
       firstSignalMs = performance.now();
-      const graceMs = reloads.current.server.shutdown_grace;
-      log.info(`${signal}: running requests finish, within at most ${graceMs / 1_000} s`);
+      const { shutdown_grace: graceMs, drain_delay: delayMs } = reloads.current.server;
+      const first = delayMs > 0 ? `all requests are served for ${delayMs / 1_000} s, then ` : '';
+      log.info(`${signal}: ${first}running requests finish, within at most ${graceMs / 1_000} s`);
       flush();
       reloads.close();
       // Idle threads do not keep the process, so it would end (with 13) before it hears that the last one is gone.
-      const alive = setInterval(() => undefined, graceMs + 1_000);
+      const alive = setInterval(() => undefined, delayMs + graceMs + 1_000);
       gateway
-        .close(graceMs)
+        .close(graceMs, delayMs)
         .then(
           () => {
             flush();

@@ -38,7 +38,7 @@ async function serve(t: { after(fn: () => unknown): void }) {
     onUnexpected: (error) => unexpected.push(error),
   });
   const { host, port } = await server.listen('127.0.0.1', 0);
-  t.after(() => server.drain(0));
+  t.after(() => server.drain({ delayMs: 0, graceMs: 0 }));
   const url = `http://${host}:${port}`;
   const call = (method: string, path: string, init: RequestInit = {}, key: string | null = adminKey) =>
     fetch(url + path, {

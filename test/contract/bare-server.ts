@@ -69,6 +69,6 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
     onUnexpected: (error) => unexpected.push(error),
   });
   const { host, port } = await server.listen('127.0.0.1', 0);
-  t.after(() => server.drain(0));
+  t.after(() => server.drain({ delayMs: 0, graceMs: 0 }));
   return { url: `http://${host}:${port}`, unexpected, handled: () => handled };
 }
