@@ -242,7 +242,7 @@ test('whoever has an answer finds it again, and whoever was refused finds the ke
   assert.deepEqual(order, ['kept', 'answered', 'freed', 'refused']);
 });
 
-test('a reply that cannot be kept at once reaches its caller and is kept when it can', async () => {
+test('F75 a reply that cannot be kept at once reaches its caller when it is kept, and not before', async () => {
   const store = memoryReplyStore();
   let fails = 5;
   const keep: ReplyStore['keep'] = async (...row) => {
@@ -251,18 +251,34 @@ test('a reply that cannot be kept at once reaches its caller and is kept when it
   };
   const { send, runs, troubles } = setUp({ ...store, keep });
   assert('status' in (await send()));
-  conflictOf(await send());
-  while (fails > -1) await new Promise((resolve) => setImmediate(resolve));
+  assert.ok(fails < 0);
   const again = await send();
   assert('body' in again && again.body === 'answer 1');
   assert.equal(runs(), 1);
   assert.deepEqual(troubles, []);
 });
 
+test('F75 a caller whose reply is not kept in time gets 503, and a repeat the reply once it is kept', async () => {
+  const store = memoryReplyStore();
+  let fails = 50;
+  const keep: ReplyStore['keep'] = async (...row) => {
+    if (fails-- > 0) throw new Error('database is locked');
+    return store.keep(...row);
+  };
+  const { send, runs } = setUp({ ...store, keep });
+  const first = await send();
+  assert('failure' in first && first.failure.kind === 'quota-unavailable');
+  conflictOf(await send());
+  while (fails > -1) await new Promise((resolve) => setImmediate(resolve));
+  const again = await send();
+  assert('body' in again && again.body === 'answer 1');
+  assert.equal(runs(), 1);
+});
+
 test('a reply that never can be kept stays a 409, and the operator hears of it', async () => {
   const store = memoryReplyStore();
   const { send, runs, troubles } = setUp({ ...store, keep: () => Promise.reject(new Error('disk full')) });
-  assert('status' in (await send()));
+  assert('failure' in (await send()));
   while (troubles.length === 0) await new Promise((resolve) => setImmediate(resolve));
   assert.match(troubles[0]!, /req_1 .*disk full/);
   conflictOf(await send());

@@ -7,6 +7,7 @@ import { offLoopBodyBytes } from '../../kernel/limits.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { ReplyStore, ReplyTaken } from '../../metering/reply-store.ts';
 import { KeptAnswer, type Outcome } from './kept-answer.ts';
+import { PatientWrites } from './patient-writes.ts';
 import { type HeaderList, refuse, type Sink, sendWhole } from './sink.ts';
 
 /**
@@ -16,8 +17,9 @@ import { type HeaderList, refuse, type Sink, sendWhole } from './sink.ts';
 export interface Idempotency {
   /**
    * Runs `run` unless an earlier request of this key did, and ends the answer in every case. The run's client never
-   * leaves, so that it comes to its end for the retry which the key announces; its answer goes on once it is kept. Only
-   * what delivered something (2xx) is kept; after a refusal or failure the key is free again. Rejects when `run` does.
+   * leaves, so that it comes to its end for the retry which the key announces; its answer goes on once it is kept, or
+   * 503 instead of it: after a crash nobody has an answer to a key that would run again. Only what delivered something
+   * (2xx) is kept; after a refusal or failure the key is free again. Rejects when `run` does.
    */
   once(request: KeyedRequest, run: (kept: KeptAnswer) => Promise<void>): Promise<void>;
 }
@@ -53,12 +55,8 @@ export interface IdempotencyParts {
 const keepForMs = 24 * 3_600_000;
 /** Bytes of a reply's body. Larger ones are not kept, and a repeat is told so. */
 const replyBytesMax = 1024 * 1024;
-/** A look-up fails after this time; a reply that takes longer to keep is kept while the caller has the answer. */
+/** A look-up fails after this time. A key that takes longer to free is freed while the caller has its refusal. */
 const storeWaitMs = 250;
-const retryIntervalMs = 1_000;
-const retriesMax = 30;
-/** Replies and keys that wait to be written at one time; at 1 MB each this is the most memory they take. */
-const waitingMax = 64;
 
 /** The request's key; null without one. Costs one look at the headers for everybody else. */
 export function readIdempotencyKey(headers: IncomingHttpHeaders): string | null | Failure {
@@ -71,7 +69,7 @@ export function readIdempotencyKey(headers: IncomingHttpHeaders): string | null 
 export function createIdempotency(parts: IdempotencyParts): Idempotency {
   const { store, sealer, bootId, clock, onTrouble } = parts;
   const pause = parts.pause ?? ((ms: number) => rest(ms, undefined, { ref: false }));
-  let waiting = 0;
+  const writes = new PatientWrites({ clock, pause, onTrouble });
 
   async function take(request: KeyedRequest, scope: string): Promise<ReplyTaken | Failure> {
     const { key, requestId } = request;
@@ -93,39 +91,20 @@ export function createIdempotency(parts: IdempotencyParts): Idempotency {
 
   /** Resolves once written, or after `storeWaitMs`; goes on trying for a while in any case. Never rejects. */
   function write(step: () => Promise<void>, requestId: string): Promise<unknown> {
-    return Promise.race([writeAtLast(step, requestId), pause(storeWaitMs)]);
+    return Promise.race([writes.written(step, requestId), pause(storeWaitMs)]);
   }
 
-  async function writeAtLast(step: () => Promise<void>, requestId: string): Promise<void> {
-    waiting++;
-    try {
-      for (let tries = 0; ; tries++) {
-        try {
-          return await step();
-        } catch (error) {
-          if (tries < retriesMax && waiting <= waitingMax) {
-            await pause(retryIntervalMs);
-            continue;
-          }
-          onTrouble(`the Idempotency-Key of ${requestId} could not be stored: ${String(error)}`);
-          return;
-        }
-      }
-    } finally {
-      waiting--;
-    }
-  }
-
-  async function keep(request: KeyedRequest, scope: string, outcome: Outcome | null): Promise<void> {
+  /** Resolves to whether the answer may go out. */
+  async function keep(request: KeyedRequest, scope: string, outcome: Outcome | null): Promise<boolean> {
     const { key, requestId } = request;
     if (outcome?.kind !== 'answered' || outcome.status < 200 || outcome.status > 299) {
       await write(() => store.release(scope, key, requestId), requestId);
-      return;
+      return true;
     }
     const { status, body } = outcome;
     const fits = body.length <= replyBytesMax && (await parts.mayKeep(request.tenant, body.length));
     const sealed = fits ? sealer.seal(packReply(outcome), contextOf(scope, requestId)) : null;
-    await write(() => store.keep(scope, key, requestId, { status, sealed }), requestId);
+    return writes.written(() => store.keep(scope, key, requestId, { status, sealed }), requestId);
   }
 
   function repeat(request: KeyedRequest, scope: string, taken: Exclude<ReplyTaken, { kind: 'taken' }>): void {
@@ -169,14 +148,16 @@ export function createIdempotency(parts: IdempotencyParts): Idempotency {
       if (taken.kind !== 'taken') return repeat(request, scope, taken);
 
       const kept = new KeptAnswer();
+      let mayGo = true;
       try {
         await run(kept);
       } finally {
         // Before the answer: a caller that has seen one finds it again, and one that was refused finds the key free.
-        await keep(request, scope, kept.outcome);
+        mayGo = await keep(request, scope, kept.outcome);
       }
       const { outcome } = kept;
       if (outcome === null) throw new Error('a request ended without an answer');
+      if (!mayGo) return refuse(sink, notKept, request.headers);
       if (outcome.kind === 'answered') sendWhole(sink, outcome.headers, outcome.body, outcome.status);
       else refuse(sink, outcome.failure, outcome.headers);
     },
@@ -188,6 +169,12 @@ const inFlightRetryMs = 1_000;
 const unavailable: Failure = {
   kind: 'quota-unavailable',
   message: 'The Idempotency-Key cannot be checked right now, so the request did not run. Retry shortly.',
+};
+
+const notKept: Failure = {
+  kind: 'quota-unavailable',
+  message:
+    'The request ran, but its answer cannot be recorded for its Idempotency-Key right now. Retry it with the same key: you get that answer once it is recorded, and 409 until then.',
 };
 
 function contextOf(scope: string, requestId: string): string {

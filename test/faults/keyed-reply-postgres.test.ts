@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { setTimeout as after } from 'node:timers/promises';
+import { overUpstreams, testKey } from '../start-gateway.ts';
+import { postgresMissing, startPostgres } from '../start-postgres.ts';
+import { temporaryFolder } from '../start-process.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { startGatewayProcess } from './gateway-process.ts';
+
+test('F75 kill -9 right after a keyed answer, with PostgreSQL gone while the upstream ran: the key is a replay, and nothing runs or is charged again', {
+  skip: postgresMissing,
+}, async (t) => {
+  const postgres = await startPostgres(t);
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const database = postgres.newDatabase();
+  const config = {
+    ...overUpstreams(upstream.url),
+    storage: { data_dir: temporaryFolder(t), database, secret: 'a secret of thirty-two bytes or more' },
+  };
+  const first = await startGatewayProcess(t, config);
+  upstream.script('/v1/chat/completions', ['delay=1500ms']);
+  let answered = false;
+  const asked = keyed(first.url).then((answer) => {
+    answered = true;
+    return answer;
+  });
+  await upstream.when(({ method }) => method === 'POST');
+  await postgres.stop('SIGKILL');
+  await upstream.when(({ method, ended_ms }) => method === 'POST' && ended_ms !== null);
+  // Longer than the 250 ms after which the answer went out unrecorded.
+  await after(1_000);
+  assert.equal(answered, false, 'no answer goes out before it is recorded');
+  await postgres.restart();
+  const answer = await asked;
+  first.process.kill('SIGKILL');
+  await once(first.process, 'exit');
+  assert.equal(answer.status, 200);
+
+  const { url } = await startGatewayProcess(t, config);
+  const again = await keyed(url);
+  assert.equal(again.status, 200);
+  assert.equal(again.text, answer.text);
+  assert.ok(again.replayOf !== null);
+  assert.equal(upstream.requests().filter(({ method }) => method === 'POST').length, 1);
+});
+
+async function keyed(url: string) {
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${testKey}`,
+      'content-type': 'application/json',
+      'idempotency-key': 'order-17',
+    },
+    body: JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: 'Hello' }] }),
+  });
+  const text = await response.text();
+  return { status: response.status, text, replayOf: response.headers.get('x-culvert-idempotent-replay') };
+}
