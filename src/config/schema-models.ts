@@ -166,6 +166,12 @@ export const modelSchema = z.strictObject({
     .describe(
       'Checks of each answer. One that fails makes the next target answer, such as a dearer one with a higher priority; the last answer is given as it is. Streams are held back until they pass.',
     ),
+  on_filter: z
+    .enum(['answer', 'next'])
+    .optional()
+    .describe(
+      'What a content filter refuses before the first content, a prompt or an answer: `next` asks the next target, `answer` gives the refusal. If all refuse, the caller gets the refusal. Default: answer.',
+    ),
   cost: milliMultiple(z.number().min(0).max(costUnitsMax))
     .default(1)
     .describe("Units a request costs, times the endpoint's cost."),

@@ -50,7 +50,14 @@ export function tellFinished(
 }
 
 /** Classes of attempts that say nothing bad of their target. */
-const isNoFailure: ReadonlySet<string> = new Set(['ok', 'cancelled', 'not_capable', 'low_quality', 'too_long']);
+const isNoFailure: ReadonlySet<string> = new Set([
+  'ok',
+  'cancelled',
+  'not_capable',
+  'low_quality',
+  'too_long',
+  'filtered',
+]);
 
 /** How long refusals without a line of their own are gathered into one. */
 const gatherMs = 1_000;

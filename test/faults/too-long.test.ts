@@ -128,6 +128,28 @@ test('F72 a target that is known to have no more room is not asked, and more tar
   assert.deepEqual([alone.status, asked.length], [400, 1]);
 });
 
+test('F72 the context that a refusal names is learnt: the next prompt of that size goes elsewhere first', async (t) => {
+  const says = wordings.openai!;
+  const { gateway, asked } = await started(t, { small: { window: 1_000, says }, large: { window: 100_000, says } });
+  for (const model of ['next', 'fallback']) assert.equal((await chat(gateway, model, longText)).status, 200);
+  assert.deepEqual(asked.splice(0), ['small', 'large', 'large']);
+  // What fits goes on to the first.
+  assert.equal((await chat(gateway, 'next', 'word'.repeat(100))).status, 200);
+  assert.deepEqual(asked.splice(0), ['small']);
+});
+
+test('F72 a message whose numbers do not fit the prompt keeps nobody away', async (t) => {
+  const wrong: Wording = (_, most) => wordings.openai!(90_000, Math.floor(most / 100));
+  const { gateway, asked } = await started(t, {
+    small: { window: 1_000, says: wrong },
+    large: { window: 100_000, says: wrong },
+  });
+  assert.equal((await chat(gateway, 'next', longText)).status, 200);
+  assert.deepEqual(asked.splice(0), ['small', 'large']);
+  assert.equal((await chat(gateway, 'next', 'word'.repeat(900))).status, 200);
+  assert.deepEqual(asked.splice(0), ['small']);
+});
+
 async function chat(gateway: TestGateway, model: string, content: string, stream = false) {
   const json = { model, stream, messages: [{ role: 'user', content }] };
   const response = await gateway.fetch('/v1/chat/completions', { json });

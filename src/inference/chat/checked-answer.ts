@@ -1,7 +1,7 @@
 import type { QualityConfig } from '../../config/schema.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { StreamMark } from '../dialects/dialect.ts';
-import type { FinishReason, NeutralEvent } from '../neutral/event.ts';
+import { type FinishReason, isContent, type NeutralEvent } from '../neutral/event.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { usdOf } from '../neutral/price.ts';
@@ -13,7 +13,10 @@ import type { SchemaCheck } from './schema-check.ts';
 
 /** What an answer is checked for, and by whom. */
 export interface QualityCheck {
-  quality: QualityConfig;
+  /** Undefined: it is only looked at for `onFilter`. */
+  quality: QualityConfig | undefined;
+  /** `next`: an answer that is filtered before its first content makes the next target answer. */
+  onFilter: 'next' | undefined;
   facts: Pick<ConversationFacts, 'needs'>;
   /** That the answer must meet; undefined: none. */
   schema: JsonObject | undefined;
@@ -36,6 +39,7 @@ export class CheckedAnswer<C> implements AttemptSink {
   /** Null: what comes goes on at once. */
   #held: (readonly NeutralEvent[])[] | null = [];
   #text = '';
+  #hasContent = false;
   #refused = false;
   #calls = false;
   #finish: FinishReason | null = null;
@@ -62,7 +66,8 @@ export class CheckedAnswer<C> implements AttemptSink {
     const events = chunk as readonly NeutralEvent[];
     this.#held.push(events);
     for (const event of events) this.#look(event);
-    if (this.#text.length > heldCharsMax) this.#goOn();
+    const isDecided = this.#check.quality === undefined && this.#hasContent;
+    if (isDecided || this.#text.length > heldCharsMax) this.#goOn();
     return 'ready';
   }
 
@@ -89,6 +94,7 @@ export class CheckedAnswer<C> implements AttemptSink {
   }
 
   #look(event: NeutralEvent): void {
+    if (event.type !== 'refusal-delta' && isContent(event)) this.#hasContent = true;
     if (event.type === 'text-delta') this.#text += event.text;
     else if (event.type === 'refusal-delta') this.#refused = true;
     else if (event.type === 'tool-call-start') this.#calls = true;
@@ -107,9 +113,12 @@ export class CheckedAnswer<C> implements AttemptSink {
 
   /** The first check that it fails, in words; null: it passes. */
   async #lacking(): Promise<string | null> {
-    const { quality, schema, schemas, tenant } = this.#check;
+    const { quality, onFilter, schema, schemas, tenant } = this.#check;
+    const isRefusal = this.#refused || this.#finish === 'content-filter';
+    if (isRefusal && onFilter === 'next' && !this.#hasContent) return 'it is a refusal';
+    if (quality === undefined) return null;
     const { checks, min_chars: charsMin = 0 } = quality;
-    if (checks.includes('refusal') && (this.#refused || this.#finish === 'content-filter')) return 'it is a refusal';
+    if (isRefusal && checks.includes('refusal')) return 'it is a refusal';
     if (checks.includes('length') && this.#isCut()) return 'the length that the model can write cuts it';
     if (this.#calls) return null;
     const chars = this.#text.trim().length;

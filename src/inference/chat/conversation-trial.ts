@@ -117,7 +117,7 @@ export function prepareFor(
     child,
     items,
     ...(turn !== undefined && runsToolsFor?.(target) === true && { turn }),
-    ...(check?.quality.checks.includes('schema') && { schema: 'wanted' as const }),
+    ...(check?.quality?.checks.includes('schema') && { schema: 'wanted' as const }),
   };
   const encoded = body.encode(order);
   return encoded instanceof Promise ? encoded.then(prepared) : prepared(encoded);

@@ -198,7 +198,7 @@ function trialsOf(
   const { tools } = plan;
   const { n, stream, includeUsage, echo, references, answerGives } = request.facts;
   const { tenant } = call.principal;
-  const { quality } = plan.alias;
+  const { quality, onFilter } = plan.alias;
   const head: AnswerHead = {
     fallbackId: idPrefixes[endpoint.id as ConversationEndpoint] + call.requestId.slice(4),
     model: plan.alias.id,
@@ -212,8 +212,8 @@ function trialsOf(
     dialect: dialect.id,
     providers: snapshot.providers,
     child: null,
-    ...(quality !== undefined &&
-      n === 1 && { check: { quality, facts: request.facts, schemas: services.schemas, tenant } }),
+    ...((quality !== undefined || onFilter !== undefined) &&
+      n === 1 && { check: { quality, onFilter, facts: request.facts, schemas: services.schemas, tenant } }),
     items: references && services.items.find(tenant, references),
     betas: betasIn(job.callerHeaders),
     media(client = call.client) {
@@ -328,5 +328,6 @@ export function routeQueryOf(
     callerDialect: call.dialect,
     hedge: alias.hedge,
     ...(alias.prefer !== undefined && { prefer: alias.prefer }),
+    ...(alias.onFilter !== undefined && { onFilter: alias.onFilter }),
   };
 }

@@ -56,6 +56,7 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       attempts: model.attempts,
       hedge: hedgeOf(model),
       ...(model.prefer !== undefined && { prefer: model.prefer }),
+      ...(model.on_filter === 'next' && { onFilter: model.on_filter }),
       ...(model.quality !== undefined && { quality: model.quality }),
       ownedBy: own[0]?.provider ?? 'culvert',
       createdS: parts.nowS,

@@ -34,6 +34,8 @@ export interface Alias {
   hedge: HedgePolicy;
   /** Absent: weights and load decide among targets of one priority. */
   prefer?: Preference;
+  /** Absent: what a content filter refuses is refused. */
+  onFilter?: 'next';
   /** Absent: no answer is checked. */
   quality?: QualityConfig;
   ownedBy: string;

@@ -28,6 +28,8 @@ export interface TooLong {
 /** The taxonomy of design §8: what routing, breakers and cooldowns act on. An attempt ends in exactly one class. */
 export type FaultClass =
   | 'caller_fault'
+  /** A content filter refused the prompt. Where its model says so (`on_filter`), the next target is asked. */
+  | 'filtered'
   /** The prompt does not fit there. Another target may have more room. */
   | 'too_long'
   | 'rate_limited'

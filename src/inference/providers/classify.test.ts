@@ -76,7 +76,7 @@ const byProvider: Readonly<Record<string, readonly Row[]>> = {
     [429, { code: 'insufficient_quota', message: 'You exceeded your current quota' }, 'quota_exhausted'],
     [429, { code: 'rate_limit_exceeded' }, 'rate_limited'],
     [400, { code: 'context_length_exceeded' }, 'too_long'],
-    [400, { code: 'content_policy_violation' }, 'caller_fault'],
+    [400, { code: 'content_policy_violation' }, 'filtered'],
     [401, { code: 'invalid_api_key' }, 'bad_credential'],
     [
       403,
@@ -105,7 +105,7 @@ const byProvider: Readonly<Record<string, readonly Row[]>> = {
         code: 'content_filter',
         message: 'The response was filtered due to the prompt triggering Azure OpenAI’s content management policy',
       },
-      'caller_fault',
+      'filtered',
     ],
     [
       404,
@@ -150,7 +150,7 @@ const byProvider: Readonly<Record<string, readonly Row[]>> = {
   ],
   openrouter: [
     [402, { code: '402', message: 'Insufficient credits' }, 'quota_exhausted'],
-    [403, { code: '403', message: 'Your input was flagged by moderation' }, 'caller_fault'],
+    [403, { code: '403', message: 'Your input was flagged by moderation' }, 'filtered'],
     [403, { code: '403', message: 'Key disabled' }, 'bad_credential'],
     [404, { code: '404', message: 'No endpoints found for x/y.' }, 'model_unavailable'],
     [400, { code: '400', message: 'x/y is not a valid model ID' }, 'model_unavailable'],
@@ -173,7 +173,7 @@ const byProvider: Readonly<Record<string, readonly Row[]>> = {
   nvidia: [[404, { message: "Function 'abc': Not found for account" }, 'model_unavailable']],
   cohere: [
     [429, { message: 'You are using a Trial key, which is limited to 1000 API calls / month' }, 'quota_exhausted'],
-    [498, { message: 'blocked output' }, 'caller_fault'],
+    [498, { message: 'blocked output' }, 'filtered'],
   ],
   ollama: [[404, { message: "model 'qwen' not found, try pulling it first" }, 'model_unavailable']],
   lmstudio: [[400, { message: 'No models loaded. Please load a model' }, 'model_unavailable']],
@@ -201,6 +201,9 @@ const passedOn: readonly Row[] = [
   [404, { message: 'Publisher Model `projects/p/models/x` was not found' }, 'model_unavailable'],
   [400, { message: 'This model does not support image input' }, 'caller_fault'],
   [403, { message: 'provider said insufficient_quota' }, 'quota_exhausted'],
+  [400, { message: 'Output blocked by content filtering policy' }, 'filtered'],
+  [400, { code: 'data_inspection_failed', message: 'Input data may contain inappropriate content.' }, 'filtered'],
+  [403, { message: 'Content violates usage guidelines.' }, 'filtered'],
   [400, { message: 'prompt is too long: 9000 tokens > 8192 maximum' }, 'too_long'],
   [500, { message: 'the request exceeds the available context size' }, 'too_long'],
   [503, { message: 'the request exceeds the available context size' }, 'transient'],

@@ -53,17 +53,25 @@ const quoted = /(?<!\w)(['"`])[^'"`\n]{1,200}\1(?!\w)/g;
 const noSuchModel =
   /\b(?:no such|unknown|invalid|unrecognized|unsupported|not found the) model\b|\b(?:model|deployment|model (?:id|identifier|name)|foundation model)\b[^.;{}]{0,120}?\b(?:not found|(?:does|do|did) ?n[o']t exist|not exist|was not found|is invalid|is not valid|not available|not deployed|not served|has been (?:deprecated|decommissioned|retired|removed|shut down))\b|\bnot a valid model\b|\bno endpoints found\b|\b(?:deploymentnotfound|model_?not_?found\w*|invalid_?model\w*|unknown_?model\w*|model_?not_?available|model_?not_?supported|model_?decommissioned)\b/i;
 
+/** That a content filter refused it. */
+const filtered =
+  /\bcontent[ _-]?(?:filter|(?:management )?polic|moderation|safety)|\b(?:moderation_blocked|data_?inspection_?failed|sensitive_words?_detected|prohibited_content)\b|blocked by (?:our |the )?(?:content|safety|moderation)|safety system|\bflagged (?:as|by|for)\b|\bguardrail|(?:inappropriate|sensitive|harmful) content|violates? (?:our |the )?(?:usage|safety|content)/i;
+
 const spentQuota = /\binsufficient_(?:user_)?quota\b|\bbilling_hard_limit_reached\b/i;
 
 /** What a class may be in truth. */
 const ofAnyVendor: Partial<Record<FaultClass, readonly ErrorRule[]>> = {
   caller_fault: [
     { status: 413, class: 'too_long' },
+    { code: filtered, class: 'filtered' },
     { code: spentQuota, class: 'quota_exhausted' },
     { status: 400, code: noSuchModel, param: 'model', class: 'model_unavailable' },
     { status: 422, code: noSuchModel, param: 'model', class: 'model_unavailable' },
   ],
-  bad_credential: [{ code: spentQuota, class: 'quota_exhausted' }],
+  bad_credential: [
+    { status: 403, code: filtered, class: 'filtered' },
+    { code: spentQuota, class: 'quota_exhausted' },
+  ],
   rate_limited: [{ code: spentQuota, class: 'quota_exhausted' }],
   transient: [],
   malformed: [],

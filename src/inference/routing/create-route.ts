@@ -1,6 +1,7 @@
 import { waitForTargetMaxMs } from '../../kernel/limits.ts';
 import type { Random } from '../../kernel/random.ts';
 import type { TooLong } from '../neutral/outcome.ts';
+import { backoffMs } from './backoff.ts';
 import { dialectFor, tierOf, unmetNeed, unmetSize } from './capability.ts';
 import { effects } from './effects.ts';
 import type { Health } from './health.ts';
@@ -33,7 +34,7 @@ import {
   upstreamLimits,
 } from './survey.ts';
 import type { Target } from './target.ts';
-import { leaveOutNoLarger } from './too-long.ts';
+import { forgetOutgrown, learnRoom, leaveOutNoLarger, noRoomTier } from './too-long.ts';
 
 export interface RouteDeps {
   health: Health;
@@ -96,8 +97,10 @@ export class Choice implements Pickable {
       const need = unmetNeed(target, query.needs) ?? (sizes === 'judged' ? unmetSize(target, query.needs) : null);
       if (need !== null) this.cannot(need);
     }
-    this.tier = this.unfit === null ? tierOf(candidate, query.needs) : Number.POSITIVE_INFINITY;
     this.lanes = this.unfit === null ? health.lanes(candidate.target) : noLanes;
+    const tier = this.unfit === null ? tierOf(candidate, query.needs) : Number.POSITIVE_INFINITY;
+    const room = this.lanes[0]?.state.room ?? null;
+    this.tier = room !== null && query.needs.inputTokensEstimate > room.tokens ? tier + noRoomTier : tier;
   }
 
   cannot(need: string): void {
@@ -152,8 +155,8 @@ class LiveRoute implements Route {
   /** An answer is held back for a better one: each target is asked once. */
   #climbs = false;
   #waited: 'not yet' | 'just now' | 'before' = 'not yet';
-  /** The prompt does not fit somewhere: that is the answer, unless a target with more room gives a better one. */
-  #tooLong = false;
+  /** A target refused the prompt for its length or content: that is the answer, unless another gives a better one. */
+  #refused = false;
   /** A caller fault of a target that got the request converted: a target that reads it unchanged is asked once. */
   #secondOpinion: 'none' | 'wanted' | 'asked' = 'none';
   #over: ExhaustedReason | null = null;
@@ -197,6 +200,7 @@ class LiveRoute implements Route {
     if (attempt.at === 'ended') return;
     attempt.at = 'ended';
     const { choice, lane, content } = attempt;
+    if (end.class === 'ok' && lane.state.room !== null) forgetOutgrown(choice.lanes, this.#query.needs);
     this.#deps.health.ended(
       lane,
       attempt,
@@ -260,9 +264,12 @@ class LiveRoute implements Route {
       choice.repeatHope *= effect.repeatHope;
       if (!effect.ofCredential && !probe) choice.spent = true;
     }
-    if (end.class === 'too_long') return this.#needsMoreRoom(choice, end.tooLong);
+    if (end.class === 'too_long') return this.#needsMoreRoom(choice, end.tooLong, nowMs);
     const converted = dialectFor(target, callerDialect) !== callerDialect;
-    if (end.class !== 'caller_fault') {
+    if (end.class === 'filtered' && this.#query.onFilter === 'next') {
+      this.#refused = true;
+      choice.unfit = 'it refused the content';
+    } else if (end.class !== 'caller_fault' && end.class !== 'filtered') {
       if (this.#secondOpinion === 'asked') this.#over = 'caller-fault';
     } else if (converted && (end.status ?? 400) === 400 && this.#secondOpinion === 'none') {
       this.#secondOpinion = 'wanted';
@@ -272,9 +279,10 @@ class LiveRoute implements Route {
   }
 
   /** Each target that may have more room is asked once, however many attempts that takes. */
-  #needsMoreRoom(refused: Choice, tooLong: TooLong | undefined): void {
-    this.#tooLong = true;
+  #needsMoreRoom(refused: Choice, tooLong: TooLong | undefined, nowMs: number): void {
+    this.#refused = true;
     leaveOutNoLarger(this.#choices, refused, tooLong);
+    learnRoom(refused.lanes, this.#query.needs, tooLong, nowMs);
     if (this.#query.fallback === 'allowed') this.#attemptsMax++;
   }
 
@@ -374,7 +382,7 @@ class LiveRoute implements Route {
   }
 
   #waitOrGiveUp(nowMs: number): RouteStep {
-    if (!this.#tooLong && this.#choices.every((choice) => choice.unfit !== null)) {
+    if (!this.#refused && this.#choices.every((choice) => choice.unfit !== null)) {
       const unmet = unmetNeeds(this.#choices);
       return { kind: 'exhausted', soonestMs: null, reason: 'no-capable-target', unmet, limitedBy: null };
     }
@@ -387,18 +395,9 @@ class LiveRoute implements Route {
   }
 
   #exhausted(why: ExhaustedReason, nowMs: number): RouteStep {
-    const reason = this.#tooLong ? 'caller-fault' : why;
+    const reason = this.#refused ? 'caller-fault' : why;
     const waitMs = reason === 'caller-fault' ? null : soonestMs(this.#choices, nowMs);
     const limitedBy = waitMs === null ? null : upstreamLimits(this.#choices, this.#query.tenant, nowMs);
     return { kind: 'exhausted', soonestMs: waitMs, reason, unmet: [], limitedBy };
   }
-}
-
-const firstMs = 100;
-const capMs = 2_000;
-
-/** Pause before a target is asked again: 100 ms doubling to 2 s, of which a random half to whole is waited. */
-function backoffMs(repeats: number, random: Random): number {
-  const wholeMs = Math.min(capMs, firstMs * 2 ** repeats);
-  return Math.round(wholeMs * (0.5 + random.next() / 2));
 }

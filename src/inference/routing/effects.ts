@@ -23,6 +23,7 @@ const silent: EndEffect = { ...failed, heard: false, repeatHope: 0.1 };
 export const effects: Readonly<Record<OutcomeClass, EndEffect>> = {
   ok: { ...neutral, health: 'ok' },
   caller_fault: neutral,
+  filtered: neutral,
   too_long: neutral,
   rate_limited: { ...neutral, ofCredential: true },
   quota_exhausted: { ...neutral, ofCredential: true, rest: 'quota exhausted' },

@@ -191,7 +191,8 @@ class LiveHealth implements Health {
   dueLooks(nowMs: number): RestLook[] {
     const looks: RestLook[] = [];
     for (const state of this.#states.values()) {
-      const { breaker } = state;
+      const { breaker, room } = state;
+      if (room !== null && room.untilMs <= nowMs) state.room = null;
       if (breaker.at === 'closed' || !isDue(breaker, nowMs) || !isRest(breaker.why)) continue;
       looks.push(lookAt(state, breaker.why, nowMs));
     }

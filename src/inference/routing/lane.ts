@@ -31,12 +31,22 @@ export interface LaneState {
   readonly firstToken: PeakEwma;
   /** By kind of answer; made at the first sample. */
   readonly usual: Partial<Record<AnswerKind, UsualTime>>;
+  /** What its model was found to hold; null: nothing is known beside the configuration. */
+  room: LearntRoom | null;
   /** The last sign of life: head, bytes or end of any attempt. */
   heardAtMs: number;
   inFlight: number;
   /** Number of those in flight without any content yet. */
   awaiting: number;
   readonly ofCredential: CredentialState;
+}
+
+/** The context of a model, as an upstream named it when a prompt did not fit. */
+export interface LearntRoom {
+  /** By our estimate of the same prompt. */
+  tokens: number;
+  /** On the monotonic clock: somebody may have given the model more room since. */
+  untilMs: number;
 }
 
 /** Shared by all models of the credential's provider. */
@@ -80,6 +90,7 @@ export function newLaneState(targetId: string, credentialId: string, of: Credent
     gaps: null,
     firstToken: new PeakEwma(),
     usual: {},
+    room: null,
     heardAtMs: Number.NEGATIVE_INFINITY,
     inFlight: 0,
     awaiting: 0,

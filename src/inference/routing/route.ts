@@ -23,6 +23,8 @@ export interface RouteQuery {
   hedge: HedgePolicy;
   /** By what equals are chosen before their weights; absent: by weight and load alone. */
   prefer?: Preference;
+  /** `next`: what a content filter refuses goes to the next target; absent: the refusal is the answer. */
+  onFilter?: 'next';
 }
 
 /** Routing wishes of a caller, in headers (design §6). */

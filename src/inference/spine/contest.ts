@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { type Fault, fault, type OutcomeClass } from '../neutral/outcome.ts';
 import { answerKindOf } from '../routing/lane.ts';
-import type { AttemptEnd, HedgeReason, Route, RouteAttempt } from '../routing/route.ts';
+import type { AttemptEnd, HedgeReason, Route, RouteAttempt, RouteQuery } from '../routing/route.ts';
 import type { Overdue, SilenceWatch } from '../routing/silence.ts';
 import { Answer, type AnswerContest, answeredElsewhere } from './answer.ts';
 import { type ContestParts, type Job, type MakeTrial, recordAttempt } from './job.ts';
@@ -127,7 +127,12 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
     }
     if (this.#decided) return;
     if (outcome !== null && isRefusal(outcome.class)) this.refusal ??= outcome;
-    if (this.#winner === answer || outcome === null || this.#running.length === 0 || endsRequest(outcome)) {
+    if (
+      this.#winner === answer ||
+      outcome === null ||
+      this.#running.length === 0 ||
+      endsRequest(outcome, this.job.query)
+    ) {
       this.#decided = true;
       this.#dropOthers();
       this.#resolve(outcome);
@@ -206,14 +211,15 @@ export function attemptEndOf(fault: Fault): AttemptEnd {
   return fault.class === 'not_capable' ? { ...end, unmet: fault.message } : end;
 }
 
-/** The request itself was found wanting, or too long: should nobody else answer, its words are the caller's. */
+/** The request itself was found wanting, too long, or not to be answered for its content: should nobody else answer, its words are the caller's. */
 export function isRefusal(outcome: OutcomeClass): boolean {
-  return outcome === 'caller_fault' || outcome === 'too_long';
+  return outcome === 'caller_fault' || outcome === 'too_long' || outcome === 'filtered';
 }
 
 const answered: AttemptEnd = Object.freeze({ class: 'ok', retryAfterMs: null, status: null });
 
 /** Nobody else could answer it better, or nobody waits any more. */
-function endsRequest({ class: outcome }: Fault): boolean {
+function endsRequest({ class: outcome }: Fault, { onFilter }: Pick<RouteQuery, 'onFilter'>): boolean {
+  if (outcome === 'filtered') return onFilter !== 'next';
   return outcome === 'caller_fault' || outcome === 'cancelled' || outcome === 'deadline';
 }

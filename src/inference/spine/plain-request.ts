@@ -23,6 +23,7 @@ export function plainQuery(
     callerDialect: openAiChatId,
     hedge: alias.hedge,
     ...(alias.prefer !== undefined && { prefer: alias.prefer }),
+    ...(alias.onFilter !== undefined && { onFilter: alias.onFilter }),
   };
 }
 

@@ -189,7 +189,7 @@ export class TranscriptionTrial implements Trial {
 }
 
 /** Faults that say nothing of the target: it cannot have the file in another form. */
-const ofTheFile: ReadonlySet<Fault['class']> = new Set(['caller_fault', 'gateway_fault', 'not_capable']);
+const ofTheFile: ReadonlySet<Fault['class']> = new Set(['caller_fault', 'filtered', 'gateway_fault', 'not_capable']);
 
 /** Sound that cannot be read is its sender's fault; trouble of our own says nothing against a target. */
 function faultOfConversion(error: unknown): Fault {

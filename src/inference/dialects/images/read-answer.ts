@@ -9,7 +9,7 @@ export function malformed(message: string): Fault {
 
 /** The provider refuses to draw this prompt: another try gives the same. */
 export function refusedContent(reason: string): Fault {
-  return fault('caller_fault', `refused the request for its content (${reason.slice(0, 200)})`);
+  return fault('filtered', `refused the request for its content (${reason.slice(0, 200)})`);
 }
 
 const urlCharsMax = 8_192;

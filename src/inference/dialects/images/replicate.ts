@@ -28,7 +28,7 @@ export const replicateImages: ImageFormat = {
     if (status === 'failed' || status === 'canceled') {
       const said = typeof error === 'string' ? error.slice(0, 500) : '';
       return /nsfw|sensitive|safety/i.test(said)
-        ? fault('caller_fault', `refused the request for its content (${said})`)
+        ? fault('filtered', `refused the request for its content (${said})`)
         : fault('transient', `the prediction ${status}: ${said}`);
     }
     const images = (Array.isArray(output) ? output : [output]).flatMap((one): DecodedImage[] => {

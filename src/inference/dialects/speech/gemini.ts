@@ -44,7 +44,7 @@ export function readGeminiSound(event: JsonValue): GeminiSound | Fault {
   if (!isObject(event)) return fault('malformed', 'sent an event that is not an object');
   const [candidate] = Array.isArray(event.candidates) ? event.candidates : [];
   const blocked = isObject(event.promptFeedback) ? event.promptFeedback.blockReason : undefined;
-  if (typeof blocked === 'string') return fault('caller_fault', `refused the text: ${blocked}`, 400);
+  if (typeof blocked === 'string') return fault('filtered', `refused the text: ${blocked}`, 400);
   const parts = isObject(candidate) && isObject(candidate.content) ? candidate.content.parts : undefined;
   const pieces: Buffer[] = [];
   let rateHz: number | null = null;

@@ -40,7 +40,7 @@ export const geminiTranscription: TranscriptionDialect = {
     const error = readError(body);
     if (error !== null && body.candidates === undefined) return fault('malformed', error.message);
     const blocked = isObject(body.promptFeedback) ? body.promptFeedback.blockReason : undefined;
-    if (typeof blocked === 'string') return fault('caller_fault', `refused the audio: ${blocked}`, 400);
+    if (typeof blocked === 'string') return fault('filtered', `refused the audio: ${blocked}`, 400);
     const [candidate] = Array.isArray(body.candidates) ? body.candidates : [];
     const finish = isObject(candidate) ? candidate.finishReason : undefined;
     if (finish !== 'STOP') {

@@ -104,7 +104,7 @@ export const azureOpenAi = openAiLike({
     /prompt token count of (?<sent>\d+) exceeds the limit of (?<most>\d+)/i,
   ],
   errors: [
-    { status: 400, code: 'content_filter', class: 'caller_fault' },
+    { status: 400, code: 'content_filter', class: 'filtered' },
     { status: 404, code: 'DeploymentNotFound', class: 'model_unavailable' },
     // The subscription's monthly quota; a plain 429 without the word is the per-minute limit.
     { status: 403, code: /quota|spending limit/i, class: 'quota_exhausted' },

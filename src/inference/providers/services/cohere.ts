@@ -35,6 +35,6 @@ export const cohere: Provider = {
   errors: [
     { status: 402, class: 'quota_exhausted' },
     { status: 429, code: /trial key|monthly/i, class: 'quota_exhausted' },
-    { status: 498, class: 'caller_fault' },
+    { status: 498, class: 'filtered' },
   ],
 };

@@ -15,7 +15,7 @@ export const openrouter = openAiLike({
   embeds: { ...openAiEmbeddings, dimensions: 'asked', encoding: 'asked', takesUser: true },
   quirks: { nativeN: false },
   errors: [
-    { status: 403, code: /moderation|flagged|guardrail/i, class: 'caller_fault' },
+    { status: 403, code: /moderation|flagged|guardrail/i, class: 'filtered' },
     { status: 400, code: /not a valid model|no endpoints found/i, class: 'model_unavailable' },
     { status: 404, code: /no endpoints found|no allowed providers/i, class: 'model_unavailable' },
   ],

@@ -12,6 +12,6 @@ export const stability = openAiLike({
   images: imagesOfStability,
   errors: [
     { status: 402, class: 'quota_exhausted' },
-    { status: 403, code: /content moderation|flagged/i, class: 'caller_fault' },
+    { status: 403, code: /content moderation|flagged/i, class: 'filtered' },
   ],
 });
