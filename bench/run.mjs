@@ -3,6 +3,7 @@
 // node bench/run.mjs gateway [row…]     one of them, with its own arguments
 // node bench/run.mjs regress A B        what a request costs at commit B against commit A
 // node bench/run.mjs pages FOLDER       how well the main content of labelled pages is found
+// node bench/run.mjs start                a newcomer's first start, packages from the registry included
 // node bench/run.mjs peers              other gateways beside this one (bench/peers/run.ts says how to install them)
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -29,7 +30,12 @@ const subjects = {
   telemetry: 'telemetry/run.ts',
 };
 /** With arguments of their own: run by name alone. */
-const byHand = { regress: 'regress/run.ts', pages: 'pages/run.ts', peers: 'peers/run.ts' };
+const byHand = {
+  regress: 'regress/run.ts',
+  pages: 'pages/run.ts',
+  peers: 'peers/run.ts',
+  start: 'start/run.ts',
+};
 const [first, ...rest] = process.argv.slice(2);
 const flagsOnly = first === undefined || first.startsWith('--');
 if (!flagsOnly && !(first in subjects) && !(first in byHand)) {

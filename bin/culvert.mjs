@@ -2,7 +2,7 @@
 // The only file that knows about Node versions: everything behind it runs on Node 24 or newer.
 // Plain JavaScript for Node 18+, since an older Node must be able to read it and say what is wrong.
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -36,7 +36,13 @@ if (major < 24) {
   // So that stacks name the sources' files and lines, which the bundle has not.
   if (entry.endsWith('.js')) module.setSourceMapsSupport(true, { nodeModules: true });
   const { main } = await import(pathToFileURL(entry).href);
-  await main(process.argv.slice(2), { flushCompileCache: () => module.flushCompileCache?.() });
+  await main(process.argv.slice(2), {
+    flushCompileCache() {
+      module.flushCompileCache?.();
+      // scripts/run.mjs waits for it with what has time until the server has started.
+      if (process.env.CULVERT_STARTED_FILE) writeFileSync(process.env.CULVERT_STARTED_FILE, '');
+    },
+  });
 }
 
 /** The bundle where there is nothing else, as in the package; in a clone only while it is what the sources say. */

@@ -4,7 +4,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import './setup.mjs';
+import { setUp } from './setup.mjs';
+
+setUp('all');
 
 const bundled = join(dirname(dirname(fileURLToPath(import.meta.url))), 'node_modules', '.bin', 'node');
 const run = spawnSync(existsSync(bundled) ? bundled : process.execPath, process.argv.slice(2), { stdio: 'inherit' });

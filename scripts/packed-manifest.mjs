@@ -13,7 +13,8 @@ const kept = join(root, 'node_modules', '.cache', 'culvert', 'package.json');
  * proof of provenance must find in the package.
  */
 export function packedManifest(text, env) {
-  const { dependencies, devDependencies, optionalDependencies, overrides, scripts, ...rest } = JSON.parse(text);
+  const { dependencies, devDependencies, optionalDependencies, overrides, scripts, workspaces, ...rest } =
+    JSON.parse(text);
   if (dependencies === undefined)
     throw new Error(`package.json is what an earlier pack, which failed, left behind; ${kept} is what it was.`);
   const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: name } = env;

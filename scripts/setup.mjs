@@ -1,26 +1,51 @@
-// Brings node_modules up to the lockfile before `npm start`, `npm test` and `npm run check`, and with `--web` the built
-// dashboard up to its sources; does nothing when they are there already. Called by the scripts themselves, not by npm's pre-scripts, which a user's `ignore-scripts` turns off.
-// No package runs a script at install. Plain JavaScript for Node 18+: it runs before the repository's own Node 24 is installed.
+// Brings node_modules up to the lockfile before the repository's commands run: only what the command needs, since a first
+// start should not wait for test tools. Called by the scripts themselves, not by npm's pre-scripts, which a user's
+// `ignore-scripts` turns off. No package runs a script at install. Plain JavaScript for Node 18+: it runs before the
+// repository's own Node 24 is installed.
+//
+//   node scripts/setup.mjs [start|web|all]
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { webStamp, webStampFile } from './web-stamp.mjs';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, 'node_modules');
 const stampFile = join(modules, '.culvert-setup');
-const stamp = createHash('sha256')
-  .update(readFileSync(join(root, 'package-lock.json')))
-  .digest('hex');
-const installed = existsSync(stampFile) ? readFileSync(stampFile, 'utf8') : null;
+/** Outside of node_modules, which `npm ci` empties. */
+const lockFolder = join(tmpdir(), `culvert-setup-${createHash('sha256').update(root).digest('hex').slice(0, 16)}`);
 
-if (installed !== stamp) {
+/** Each level has the packages of those before it: a start, the dashboard's build, tests and benchmarks. */
+const levels = {
+  start: ['--omit=dev'],
+  web: ['--workspace=web', '--include-workspace-root'],
+  all: [],
+};
+const order = Object.keys(levels);
+
+/** Where this level is not installed, installs it and says so. Exits the process where npm cannot. */
+export function setUp(level) {
+  const lockfile = createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex');
+  if (!isInstalled(lockfile, level)) alone(() => isInstalled(lockfile, level) || install(lockfile, level));
+  checkNode();
+}
+
+function isInstalled(lockfile, level) {
+  if (!existsSync(stampFile)) return false;
+  const [of, has = 'all'] = readFileSync(stampFile, 'utf8').trim().split(' ');
+  return of === lockfile && order.indexOf(has) >= order.indexOf(level);
+}
+
+function install(lockfile, level) {
   // `ci` empties node_modules first; under an installed tree (a gateway may be running from it, and it may be a link to
   // that of another clone) change only what differs. npm writes its own lockfile there at the end of an installation.
-  const args = existsSync(join(modules, '.package-lock.json')) ? ['install', '--no-save'] : ['ci'];
-  console.error(`Installing packages (npm ${args.join(' ')}); once per lockfile, about ten seconds…`);
+  const command = existsSync(join(modules, '.package-lock.json')) ? ['install', '--no-save'] : ['ci'];
+  const args = [...command, ...levels[level]];
+  console.error(`Installing packages (npm ${args.join(' ')}); once per lockfile, some seconds…`);
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   const run = spawnSync(npm, [...args, '--ignore-scripts', '--loglevel=error', '--no-audit', '--no-fund'], {
     cwd: root,
@@ -31,38 +56,76 @@ if (installed !== stamp) {
     console.error(
       'The packages could not be installed. Check the network and npm’s registry setting, then run the command again.',
     );
+    rmSync(lockFolder, { recursive: true, force: true });
     process.exit(run.status ?? 1);
   }
   mkdirSync(modules, { recursive: true });
-  writeFileSync(stampFile, stamp);
+  writeFileSync(stampFile, `${lockfile} ${level}`);
 }
 
-// The packaged Node is linked for glibc; where it cannot run (musl), the system's own Node must do.
-const bundled = join(modules, '.bin', 'node');
-if (existsSync(bundled)) {
+/** Two installations into one folder would break it: a start builds the dashboard while somebody may run the tests. */
+function alone(work) {
+  const owner = join(lockFolder, 'pid');
+  for (let waited = false; ; waited = true) {
+    try {
+      mkdirSync(lockFolder);
+      break;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    }
+    if (!isAlive(owner)) {
+      rmSync(lockFolder, { recursive: true, force: true });
+      continue;
+    }
+    if (!waited) console.error('Another command installs packages; this one waits for it…');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+  }
+  writeFileSync(owner, String(process.pid));
   try {
-    execFileSync(bundled, ['-v'], { stdio: 'ignore' });
-  } catch {
-    rmSync(bundled, { force: true });
+    work();
+  } finally {
+    rmSync(lockFolder, { recursive: true, force: true });
   }
-}
-if (!existsSync(bundled) && Number(process.versions.node.split('.')[0]) < 24) {
-  console.error(
-    `Culvert needs Node 24 or newer, and none came with the packages for ${process.platform}-${process.arch}. Install Node 24 (https://nodejs.org) and run the command again.`,
-  );
-  process.exit(1);
 }
 
-// Everything but the dashboard works without it: a build that fails stops nobody.
-if (process.argv[2] === '--web' && existsSync(join(modules, 'vite'))) {
-  const built = join(root, 'web', 'dist', webStampFile);
-  if (!existsSync(built) || readFileSync(built, 'utf8') !== webStamp(root)) {
-    console.error('Building the dashboard; once per change of it, a few seconds…');
-    const node = existsSync(bundled) ? bundled : process.execPath;
-    const run = spawnSync(node, [join(root, 'scripts', 'build-web.mjs')], {
-      cwd: root,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    if (run.status !== 0) console.error(`${run.stderr}\nThe dashboard could not be built; Culvert starts without it.`);
+/** The file may not have been written yet by who has just made the folder. */
+function isAlive(owner) {
+  for (let looks = 0; looks < 5; looks += 1) {
+    try {
+      process.kill(Number(readFileSync(owner, 'utf8')), 0);
+      return true;
+    } catch (error) {
+      if (error.code === 'EPERM') return true;
+      if (error.code === 'ESRCH') return false;
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
   }
+  return false;
+}
+
+/** The packaged Node is linked for glibc; where it cannot run (musl), the system's own Node must do. */
+function checkNode() {
+  const bundled = join(modules, '.bin', 'node');
+  if (existsSync(bundled)) {
+    try {
+      execFileSync(bundled, ['-v'], { stdio: 'ignore' });
+    } catch {
+      rmSync(bundled, { force: true });
+    }
+  }
+  if (!existsSync(bundled) && Number(process.versions.node.split('.')[0]) < 24) {
+    console.error(
+      `Culvert needs Node 24 or newer, and none came with the packages for ${process.platform}-${process.arch}. Install Node 24 (https://nodejs.org) and run the command again.`,
+    );
+    process.exit(1);
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const [, , level = 'all'] = process.argv;
+  if (!(level in levels)) {
+    console.error(`No such level: ${level}. Levels: ${order.join(', ')}.`);
+    process.exit(2);
+  }
+  setUp(level);
 }

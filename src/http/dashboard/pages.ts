@@ -1,13 +1,19 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { sendWhole } from '../../inference/spine/sink.ts';
 import type { Exchange } from '../exchange.ts';
-import { builtPages, fileAt, filePattern, pageHeaders, types } from '../static-files.ts';
+import { builtPages, fileAt, filePattern, installation, pageHeaders, types } from '../static-files.ts';
 
-const notBuilt = `The pages of the dashboard are not built. In a clone, this builds them:
+const howToBuild = `In a clone, this builds them:
 
     npm run build:web
 
 Then load this page again.
 `;
+const notBuilt = `The pages of the dashboard are not built. ${howToBuild}`;
+const beingBuilt = `The dashboard is being built. This page shows it in about a minute. Everything else works already.
+`;
+const lookAgainSeconds = '3';
 
 /** `folder` null: that of this installation. */
 export function createPages(folder: string | null): (exchange: Exchange) => Promise<void> {
@@ -29,7 +35,24 @@ export function createPages(folder: string | null): (exchange: Exchange) => Prom
     if (isAsset)
       return sendWhole(exchange.client, plain, 'This file is not there any more. Load the page again.\n', 404);
     const page = await fileAt(root, 'index.html', exchange);
-    if (page === null) return sendWhole(exchange.client, plain, notBuilt, 503);
+    if (page === null) {
+      const looksAgain = ['retry-after', lookAgainSeconds, 'refresh', lookAgainSeconds];
+      return (await isBeingBuilt())
+        ? sendWhole(exchange.client, [...plain, ...looksAgain], beingBuilt, 503)
+        : sendWhole(exchange.client, plain, notBuilt, 503);
+    }
     sendWhole(exchange.client, [...unkept, ...page.headers], page.bytes);
   };
+}
+
+/** Whether `npm start` builds the pages right now: scripts/build-web-meanwhile.mjs writes its process into this file. */
+async function isBeingBuilt(): Promise<boolean> {
+  const progress = join(installation(), 'node_modules', '.cache', 'culvert', 'dashboard-build.json');
+  try {
+    const { pid } = JSON.parse(await readFile(progress, 'utf8'));
+    return typeof pid === 'number' && process.kill(pid, 0);
+  } catch {
+    // No build has begun, the last one failed, or its process is gone.
+    return false;
+  }
 }
