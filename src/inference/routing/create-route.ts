@@ -7,7 +7,6 @@ import { effects } from './effects.ts';
 import type { Health } from './health.ts';
 import { answerKindOf, isAtRest, type Lane, type LaneState, standingOf } from './lane.ts';
 import { affinityOf, hashText, type Pickable, pick } from './pick.ts';
-import { preferredOf } from './prefer.ts';
 import type { RetryBudget } from './rolling-counts.ts';
 import type {
   AttemptEnd,
@@ -26,6 +25,7 @@ import {
   type Draw,
   isHopeful,
   leastBad,
+  preferredChoices,
   type Survey,
   type SurveyScope,
   soonestMs,
@@ -122,17 +122,6 @@ export function choicesOf(query: RouteQuery, health: Health): readonly Choice[] 
   const choices = query.targets.map((candidate) => new Choice(candidate, query, health));
   for (const { unfit } of choices) if (unfit === null) return choices;
   return query.targets.map((candidate) => new Choice(candidate, query, health, 'not judged'));
-}
-
-/** Of those that are ready, what the alias prefers among them. */
-export function preferredChoices(
-  ready: readonly Choice[],
-  { prefer: by, needs }: RouteQuery,
-  affinity: number | null,
-  health: Health,
-  nowMs: number,
-): readonly Choice[] {
-  return by === undefined ? ready : preferredOf(ready, { by, needs, atMs: health.wallMs(nowMs), nowMs }, affinity);
 }
 
 /** An attempt as its route keeps it. */

@@ -1,9 +1,9 @@
 import { seededRandom } from '../../kernel/random.ts';
-import { type Choice, choicesOf, preferredChoices } from './create-route.ts';
+import { type Choice, choicesOf } from './create-route.ts';
 import type { Health } from './health.ts';
 import { preferredWords } from './prefer.ts';
 import type { RouteQuery, Verdict } from './route.ts';
-import { blockedWords, leastBad, reopenLeastBad, surveyOnce, unmetNeeds } from './survey.ts';
+import { blockedWords, leastBad, preferredChoices, reopenLeastBad, surveyOnce, unmetNeeds } from './survey.ts';
 
 /** What would happen to a request, without sending it. */
 export interface Explanation {

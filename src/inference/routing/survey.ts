@@ -15,6 +15,7 @@ import {
   triableAtMs,
 } from './lane.ts';
 import { pick } from './pick.ts';
+import { preferredOf } from './prefer.ts';
 import type { RouteQuery, UpstreamLimit } from './route.ts';
 
 /** Tells equals apart. */
@@ -156,6 +157,17 @@ function closedOutHope({ lanes }: Choice, nowMs: number): number | null {
     if (isClosedOut(lane, standing)) best = Math.max(best ?? 0, hopeOf(lane.state, 'lately', nowMs));
   }
   return best;
+}
+
+/** Of those that are ready, what the alias prefers among them. */
+export function preferredChoices(
+  ready: readonly Choice[],
+  { prefer: by, needs }: RouteQuery,
+  affinity: number | null,
+  health: Health,
+  nowMs: number,
+): readonly Choice[] {
+  return by === undefined ? ready : preferredOf(ready, { by, needs, atMs: health.wallMs(nowMs), nowMs }, affinity);
 }
 
 /**
