@@ -13,7 +13,7 @@ import type { AdminParts } from './parts.ts';
 import { movedAddresses, refuseUnreadSecrets } from './send-elsewhere.ts';
 
 const newServer = mcpUrlServerSchema.extend({
-  name: mcpServerName.describe('It stands before the names of its tools.'),
+  name: mcpServerName.describe('The names of its tools begin with it.'),
 });
 
 /** `/mcp-servers`: MCP servers elsewhere. Those that are programs stand in the file alone. */
@@ -96,7 +96,7 @@ export function mcpServerOperations(parts: AdminParts, kept: KeptRecords): Opera
       method: 'POST',
       path: '/mcp-servers/{name}/test',
       area: 'providers',
-      summary: 'Asks an MCP server for its lists now, and returns how it stands.',
+      summary: 'Asks an MCP server for its lists now, and returns its state.',
       query: noQuery,
       body: null,
       reply: shownSchema,

@@ -23,7 +23,7 @@ export function patched(before: Members, patch: Members, at = ''): Record<string
 function withSecrets(before: unknown, value: unknown, at: string): unknown {
   if (value === secretMark) {
     if (before !== undefined) return before;
-    return refuse(invalid(at, `${at}: no value is kept that ${secretMark} could stand for; send the value itself`));
+    return refuse(invalid(at, `${at}: there is no kept value for ${secretMark}; send the value itself`));
   }
   if (Array.isArray(value)) {
     const items = Array.isArray(before) ? before : [];

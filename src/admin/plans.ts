@@ -27,7 +27,7 @@ const planReply = z.object({
     .describe(
       'Plans of the configuration are changed there. built-in: the `default` plan that exists without being written.',
     ),
-  default: z.boolean().describe('Whether accounts without a plan of their own have this one.'),
+  default: z.boolean().describe('Whether accounts without a plan have this one.'),
   accounts: z.int().describe('Number of accounts that have it.'),
   updated_at: timeField.nullable(),
   version: contentVersionField,

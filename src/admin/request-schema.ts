@@ -26,7 +26,7 @@ const routeSchema = z.looseObject({
         message: z.string().nullable().describe('What the upstream said.'),
       }),
     )
-    .describe('In the order of their ends; some may have run beside each other.'),
+    .describe('In the order of their ends; some may have run concurrently.'),
   losses: z
     .array(z.object({ field: z.string(), why: z.string() }))
     .optional()

@@ -60,7 +60,7 @@ export function addUpkeepCommands(program: Command, run: Run, parts: CliParts): 
     .argument('<url>', 'server to measure, with or without /v1')
     .option(...keyOption)
     .option('--model <model>', 'model to ask (default: the first listed that chats)')
-    .option('--concurrency <number>', 'number of requests at one time', whole(1, 1_000), 10)
+    .option('--concurrency <number>', 'number of concurrent requests', whole(1, 1_000), 10)
     .option('--requests <number>', 'number of requests (default: 1000)', whole(1, 1_000_000))
     .option('--duration <time>', 'duration such as 30s, instead of --requests; at most 1h')
     .option('--stream', 'ask for streams, and measure the time to first token')

@@ -23,7 +23,7 @@ export function checkModels(config: Config, implicitProviders: readonly string[]
         problems.push({ path, message: `there is no such provider${didYouMean(target.provider, providers)}` });
       }
       if (target.model.includes('*') && !alias.includes('*')) {
-        problems.push({ path, message: 'a * in a target needs a * in the alias, because it stands for the match' });
+        problems.push({ path, message: 'a * in a target needs a * in the alias, because it repeats the match' });
       }
     });
     problems.push(...checkFallbacks(config, alias, model), ...checkSpaces(config, alias, model));
@@ -36,7 +36,7 @@ function checkFallbacks(config: Config, alias: string, model: ModelConfig): Path
   model.fallbacks.forEach((fallback, index) => {
     const path = ['models', alias, 'fallbacks', index];
     if (fallback.includes('*') && !alias.includes('*')) {
-      problems.push({ path, message: 'a * in a fallback needs a * in the alias, because it stands for the match' });
+      problems.push({ path, message: 'a * in a fallback needs a * in the alias, because it repeats the match' });
       return;
     }
     const found = aliasFor(config.models, fallback);

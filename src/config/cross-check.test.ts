@@ -66,7 +66,7 @@ test('a fallback names an alias or matches a pattern, and never leads back', () 
   );
   assert.deepEqual(
     errorsOf(models('  a: { targets: [local/q], fallbacks: ["b-*"] }\n  "b-*": { targets: ["local/*"] }')),
-    ['models.a.fallbacks[0]: a * in a fallback needs a * in the alias, because it stands for the match'],
+    ['models.a.fallbacks[0]: a * in a fallback needs a * in the alias, because it repeats the match'],
   );
   assert.deepEqual(errorsOf(models('  a: { targets: [local/q], fallbacks: [a] }')), [
     'models.a.fallbacks[0]: this fallback leads back to the model itself',
@@ -89,7 +89,7 @@ test('a fallback names an alias or matches a pattern, and never leads back', () 
 test('a * in a target needs one in the alias', () => {
   assert.deepEqual(
     errorsOf(`${providers}models: { a: { targets: ["local/q-*"] }, "b-*": { targets: ["local/q-*"] } }`),
-    ['models.a.targets[0]: a * in a target needs a * in the alias, because it stands for the match'],
+    ['models.a.targets[0]: a * in a target needs a * in the alias, because it repeats the match'],
   );
 });
 
@@ -215,7 +215,7 @@ keys:
   - { key: sk-cv-44444444, account: dev, name: tablet, plan: pro }
   - { key: sk-cv-55555555, account: ops, name: laptop, plan: pro }`),
     [
-      'keys[1]: keys[0] has the same account and name; give this key a name of its own',
+      'keys[1]: keys[0] has the same account and name; give this key another name',
       'keys[2].key: keys[0].key is the same secret',
       'keys[3].key: admin.key is the same secret',
       'keys[4].plan: its account has another plan; a plan belongs to the account',

@@ -121,7 +121,7 @@ function checkKeys(config: Config): PathProblem[] {
     else
       problems.push({
         path: ['keys', index],
-        message: `keys[${twin}] has the same account and name; give this key a name of its own`,
+        message: `keys[${twin}] has the same account and name; give this key another name`,
       });
 
     const secret = key.key ?? key.sha256!;

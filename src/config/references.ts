@@ -98,7 +98,7 @@ export function expand(text: string, references: readonly Reference[], sources: 
 // biome-ignore-start lint/suspicious/noTemplateCurlyInString: these are the references' own words
 function readReference(inner: string): Reference {
   const invalid = (name: string): Reference => ({ kind: 'invalid', name, fallback: undefined });
-  if (inner.includes('${')) return invalid('a reference cannot stand inside another');
+  if (inner.includes('${')) return invalid('a reference cannot be inside another');
   if (inner.startsWith('file:')) {
     const path = inner.slice('file:'.length).trim();
     return path === ''

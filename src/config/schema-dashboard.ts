@@ -20,7 +20,7 @@ const claim = z.string().min(1).max(200);
 const rolesSchema = z
   .array(
     z.strictObject({
-      group: z.string().min(1).max(256).describe('As the claim holds it; `*` is whoever logs in.'),
+      group: z.string().min(1).max(256).describe('As the claim holds it; `*` is everyone who logs in.'),
       role: z.enum(['owner', 'admin', 'viewer', 'billing']).describe('What its members may do.'),
       accounts: z
         .array(z.string().min(1).max(64))
@@ -33,7 +33,7 @@ const rolesSchema = z
   .min(1)
   .max(1_000)
   .describe(
-    'What members of a group may. The first line that fits says which role; accounts of all lines with that role add up. Whom no line fits is refused.',
+    'What members of a group may. The first line that fits says which role; accounts of all lines with that role add up. Users who match no line are denied.',
   );
 
 const oidcSchema = z
@@ -49,7 +49,7 @@ const oidcSchema = z
       .max(50)
       .default(['openid', 'profile', 'email'])
       .refine((scopes) => scopes.includes('openid'), 'expected openid among the scopes')
-      .describe('Asked for at each login. Some providers give groups for a scope of their own alone.'),
+      .describe('Asked for at each login. Some providers give groups for a separate scope alone.'),
     groups_claim: claim
       .default('groups')
       .describe('Claim of the ID token, or of userinfo, that lists the groups of a person.'),

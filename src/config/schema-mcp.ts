@@ -60,13 +60,13 @@ const oftenSet = {
     .strictObject({
       allow: globs()
         .optional()
-        .describe('Tools and prompts that are offered; * stands for any characters. Default: all.'),
+        .describe('Tools and prompts that are offered; * matches any characters. Default: all.'),
       deny: globs().default([]).describe('Those of them that are not.'),
     })
     .prefault({})
     .describe('Which of its tools and prompts are offered.'),
   timeout: duration({ min: '10ms', max: '1h' }).prefault('60s').describe('Longest time of a call.'),
-  max_bytes: size({ max: '64mb' }).prefault('4mb').describe('Most bytes of an answer, decoded.'),
+  max_bytes: size({ max: '64mb' }).prefault('4mb').describe('Maximum size of an answer after decompression.'),
 };
 
 /** A server that is set up while Culvert runs: none that is a program. */
@@ -87,10 +87,10 @@ export const mcpServerSchema = z
     env: z
       .record(z.string().min(1).max(200), secret(0))
       .default({})
-      .describe('Variables of the program, beside PATH, HOME and a few more. It gets none of Culvert’s own.'),
+      .describe('Variables of the program, in addition to PATH, HOME and a few more. It gets none of Culvert’s own.'),
     processes: positiveInt(100)
       .default(8)
-      .describe('Most processes of the program at one time. Each key that calls it has one of its own.'),
+      .describe('Most concurrent processes of the program. Each key that calls it has its own.'),
     ...oftenSet,
   })
   .refine(({ url, command }) => (url === undefined) !== (command === undefined), {

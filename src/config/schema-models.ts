@@ -115,7 +115,7 @@ export const targetSchema = z.union(
 export const modelSchema = z.strictObject({
   type: z.enum(modelTypes).default('chat').describe('What it is for.'),
   listed_as: z.enum(modelTypes).optional().describe('model_type in the model list. Default: its type.'),
-  tier: name('a tier').optional().describe('Group of models with limits of its own (see tiers).'),
+  tier: name('a tier').optional().describe('Group of models with separate limits (see tiers).'),
   targets: z
     .array(targetSchema)
     .min(1, 'expected at least one target')

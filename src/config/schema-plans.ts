@@ -79,14 +79,14 @@ export const planSchema = z.strictObject({
     .describe('Units (a request is one) in rolling windows. Omitted or off: unlimited.'),
   rpm: perMinute('Requests in any 60 seconds. Omitted: 60; only off disables it.').default(60),
   tpm: perMinute('Tokens in any 60 seconds. Omitted or off: unlimited.').optional(),
-  concurrency: perMinute('Requests at one time. Omitted or off: unlimited.').optional(),
+  concurrency: perMinute('Concurrent requests. Omitted or off: unlimited.').optional(),
   models: orOff(globs().min(1, 'expected at least one model; off allows all'), 'a list of model names')
     .optional()
-    .describe('Models it may use; * stands for any characters. Omitted or off: all.'),
+    .describe('Models it may use; * matches any characters. Omitted or off: all.'),
   mcp: orOff(globs(), 'a list of names of MCP servers or tools')
     .optional()
     .describe(
-      'MCP servers (`NAME`) and their tools and prompts (`NAME__TOOL`) it may use; * stands for any characters. Omitted or off: all.',
+      'MCP servers (`NAME`) and their tools and prompts (`NAME__TOOL`) it may use; * matches any characters. Omitted or off: all.',
     ),
   tier_limits: orOff(
     z.record(name('a tier'), tierLimit("Omitted: the tier's own; off: none.")),
@@ -141,7 +141,7 @@ export const keyLimitsSchema = z
         'MCP servers (`NAME`) and their tools and prompts (`NAME__TOOL`) it may use. Default: all of the plan.',
       ),
   })
-  .describe("Tighter limits of one key, beside its plan's.");
+  .describe("Tighter limits of one key, in addition to its plan's.");
 
 type PlanWritten = z.output<typeof planSchema>;
 
@@ -217,7 +217,7 @@ const declaredKeyFields = z.strictObject({
     .describe('With the account, its identity: it owns vector data, whatever the secret.'),
   plan: name("a plan's name").optional().describe("Shorthand for the account's plan."),
   expires: instant().optional().describe('When it stops working: a date (its first instant, UTC) or a time.'),
-  models: globs().optional().describe('Models it may use; * stands for any characters. Default: all of the plan.'),
+  models: globs().optional().describe('Models it may use; * matches any characters. Default: all of the plan.'),
   ips: z.array(network()).max(1_000).default([]).describe('Addresses it may be used from. Empty: any.'),
   limits: keyLimitsSchema.optional(),
 });

@@ -6,7 +6,7 @@ import { headersSchema, proxySchema, tlsSchema } from './schema-route.ts';
 /** Timeouts of one level. An omitted one comes from the level below (target, alias, provider, built-in). */
 export const timeoutsSchema = z
   .strictObject({
-    connect: duration({ min: '1ms', max: '5m' }).optional().describe('Until the connection stands. Built-in: 3s.'),
+    connect: duration({ min: '1ms', max: '5m' }).optional().describe('Until the connection is established. Built-in: 3s.'),
     first_token: duration({ min: '1ms', max: '24h' })
       .optional()
       .describe('Until the first content of a streamed answer. Built-in: 30s.'),
@@ -142,7 +142,7 @@ export const providerSchema = z.strictObject({
     .boolean()
     .optional()
     .describe(
-      'true: every model that it lists can be called beside the aliases, as provider/model. Default: true where `models` names none.',
+      'true: every model that it lists can be called in addition to the aliases, as provider/model. Default: true where `models` names none.',
     ),
   passthrough: z
     .boolean()
@@ -172,18 +172,18 @@ export const providerSchema = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'What it speaks: callers of one of these are asked through byte for byte, others in the first. Default: what its type speaks; type openai with a base_url of its own: openai-chat only.',
+      'What it speaks: callers of one of these are asked through byte for byte, others in the first. Default: what its type speaks; type openai with a base_url: openai-chat only.',
     ),
   server_tools: z
     .array(z.enum(['web_search', 'web_fetch', 'file_search', 'mcp']))
     .optional()
     .describe(
-      'Tools that it runs by itself for callers of its formats; Culvert runs the others. Default: what its type does.',
+      'Tools that it runs for callers of its formats; Culvert runs the others. Default: what its type does.',
     ),
   prices: name("a provider's id in the price list")
     .optional()
     .describe(
-      'Whose prices of the price list are its, such as openai for a proxy in front of OpenAI. Default: told by its type and base_url.',
+      'Whose prices of the price list are its, such as openai for a proxy in front of OpenAI. Default: derived from its type and base_url.',
     ),
   batches: z
     .strictObject({
@@ -203,7 +203,7 @@ export const providerSchema = z.strictObject({
     .boolean()
     .optional()
     .describe(
-      "Whether it is told of the trace that a request belongs to (`traceparent`), as a service of your own should be. Default: where one of its keys is a Culvert's (`sk-cv-…`).",
+      "Whether requests to it continue the trace of the caller (`traceparent`), which suits a service of yours. Default: where one of its keys is a Culvert's (`sk-cv-…`).",
     ),
   shared_objects: z
     .array(z.string().min(1).max(200))

@@ -26,7 +26,7 @@ export function headersSchema(description: string) {
 export function tlsSchema(readWhen: string) {
   return z
     .strictObject({
-      ca: pem().optional().describe("Certificates to trust beside the system's."),
+      ca: pem().optional().describe("Certificates to trust in addition to the system's."),
       cert: pem().optional().describe('Client certificate, with those between it and its root.'),
       key: secret().optional().describe('Private key of cert.'),
     })

@@ -230,7 +230,7 @@ export const batchesSchema = z
       .enum(['auto', 'never'])
       .default('auto')
       .describe(
-        "auto: lines whose model runs at providers with a batch API of their own go there, for less, where the batch has a day or more. never: Culvert asks for each line itself. A provider's `batches` narrows or widens it.",
+        "auto: lines whose model runs at providers with a batch API go there, for less, where the batch has a day or more. never: Culvert asks for each line itself. A provider's `batches` narrows or widens it.",
       ),
   })
   .describe('How batches run (`/v1/batches`, `/v1/messages/batches`).');
@@ -297,7 +297,7 @@ const alertsSchema = z
       .max(20)
       .refine((list) => new Set(list.map((one) => one.name)).size === list.length, 'two receivers have the same name')
       .default([])
-      .describe('Who is told when something goes wrong, and when it is over.'),
+      .describe('Who is notified when something goes wrong, and when it is over.'),
     smtp: z
       .strictObject({
         url: z
@@ -383,7 +383,7 @@ export const telemetrySchema = z
           })
           .default(false)
           .describe(
-            'Keys (`account/name`) whose messages and answers stand in the spans of their conversations: up to 64 KB of each, without credentials. Default: none.',
+            'Keys (`account/name`) whose messages and answers are in the spans of their conversations: up to 64 KB of each, without credentials. Default: none.',
           ),
       })
       .prefault({})

@@ -70,14 +70,14 @@ export const toolsSchema = z
             'Where Chromium has no sandbox (the server runs as root), render pages too for which no call asked it.',
           ),
         chromium: z.string().min(1).optional().describe('Path of the Chromium binary; default: the usual places.'),
-        max_bytes: size({ max: '1gb' }).prefault('10mb').describe('Most bytes of a page, decoded.'),
+        max_bytes: size({ max: '1gb' }).prefault('10mb').describe('Maximum size of a page after decompression.'),
       })
       .prefault({})
       .describe('Scraping of single pages.'),
     crawl: z
       .strictObject({
         max_pages: positiveInt(1_000_000).default(1_000).describe('Most pages of one crawl.'),
-        max_concurrency: positiveInt(16).default(10).describe('Most pages of one crawl that are read at one time.'),
+        max_concurrency: positiveInt(16).default(10).describe('Most pages of one crawl that are read concurrently.'),
         delay: duration({ max: '1h' }).prefault('500ms').describe('Least pause between two pages of one host.'),
         retention: duration({ min: '1h' }).prefault('7d').describe('How long results are kept.'),
       })

@@ -56,7 +56,7 @@ export const configSchema = z.strictObject({
     .enum(['auto', 'off', 'on'])
     .default('auto')
     .describe(
-      'Labelled stand-in answers for capabilities without any provider. auto: only when listening on loopback.',
+      'Labelled simulated answers for capabilities without any provider. auto: only when listening on loopback.',
     ),
   autodetect: z
     .enum(['ask', 'on', 'off'])

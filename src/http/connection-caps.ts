@@ -71,7 +71,7 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
     const configured = parts.perAddress();
     if (own < (configured ?? perAddressDefault) || parts.isTrusted(address)) return null;
     if (configured === undefined && loopback.has(address)) return null;
-    return `Your address has ${own} connections to this server, as many as one address may have (server.connections_per_address). Use fewer at one time.`;
+    return `Your address has ${own} connections to this server, as many as one address may have (server.connections_per_address). Use fewer concurrently.`;
   }
 
   server.removeListener('connection', attach);

@@ -266,7 +266,7 @@ export class Reception {
   /** In the words of the route that was probably meant, if there is one. */
   private refuseUnrouted(exchange: Exchange, method: string, path: string): void {
     if (!isEncoded(path)) {
-      const message = 'The path is not percent-encoded UTF-8. Write a % that stands for itself as %25.';
+      const message = 'The path is not percent-encoded UTF-8. Write a literal % as %25.';
       return this.refuse(exchange, { kind: 'not-found', message });
     }
     const shown = path.slice(0, 200);

@@ -54,14 +54,14 @@ const requestErrors = {
   },
   conflict: {
     cause:
-      'Something with this name exists already, somebody else changed it in the meantime, or a request with the same `Idempotency-Key` still runs or had another body.',
+      'Something with this name exists already, another change came in the meantime, or a request with the same `Idempotency-Key` still runs or had another body.',
     remedy:
       'Read what is there now and decide again. For an `Idempotency-Key`, wait for `Retry-After` and repeat the same body, or use a new key for a new body.',
   },
   'body-too-large': {
     cause: 'The request body is larger than the server takes on this path.',
     remedy:
-      'Send less at one time, or let the operator raise `server.body_limit` (JSON) or `server.upload_limit` (files).',
+      'Send less concurrently, or let the operator raise `server.body_limit` (JSON) or `server.upload_limit` (files).',
   },
   'unsupported-media-type': {
     cause: 'The `Content-Type` of the request is missing or is one that this path does not read.',
@@ -88,7 +88,7 @@ const requestErrors = {
 
 const limitErrors = {
   'quota-exceeded': {
-    cause: 'A limit that has no entry of its own is reached. `limit` names it.',
+    cause: 'A limit without a separate entry is reached. `limit` names it.',
     remedy: 'Wait until `resets_at`, where it is given, or ask the operator for a larger limit.',
   },
   'limit-window': {
@@ -106,7 +106,7 @@ const limitErrors = {
     remedy: 'Ask less often, and keep what `GET /v1/models` and `GET /v1/usage` answer for some seconds.',
   },
   'limit-concurrency': {
-    cause: 'As many requests of the account run at one time as its plan allows.',
+    cause: 'As many requests of the account run concurrently as its plan allows.',
     remedy:
       'Wait until one of them has ended, and send fewer in parallel. An operator raises `plans.NAME.concurrency`.',
   },
@@ -150,7 +150,7 @@ const providerErrors = {
     cause:
       'The prompt has more tokens than the model takes. Culvert asked every target whose context is larger or unknown.',
     remedy:
-      'Shorten the conversation, or use a model with a larger context. Clients that compact by themselves recognise this error.',
+      'Shorten the conversation, or use a model with a larger context. Clients that compact automatically recognise this error.',
   },
   'upstreams-failed': {
     cause:
@@ -193,7 +193,7 @@ const pageErrors = {
     remedy: 'Send the request again with a larger `timeout`, in milliseconds.',
   },
   page_unreachable: {
-    cause: 'The name has no address, the connection failed, or the site answered with an error of its own.',
+    cause: 'The name has no address, the connection failed, or the site answered with an error.',
     remedy: 'Open the address in a browser. If it works there, try again later: the site may refuse this server.',
   },
   page_too_large: {

@@ -99,7 +99,7 @@ export async function previewSnapshot(
 
 function enginesOf(dataDir: string, env: NodeJS.ProcessEnv): Engines {
   const decode = (): never => {
-    throw new Error('a preview hears nothing');
+    throw new Error('a preview decodes no sound');
   };
   return createLocalEngines({ dataDir, clock: systemClock, decode, searchPath: env.PATH ?? '' }).look();
 }

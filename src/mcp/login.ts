@@ -198,7 +198,7 @@ async function clientOf(
     if (before.client.redirectUri === redirectUri) return before.client;
   }
   if (metadata.registration_endpoint === undefined) {
-    const message = `The authorization server of '${name}' registers no clients by itself. Register one there with the redirect address ${redirectUri}, and set oauth.client_id.`;
+    const message = `The authorization server of '${name}' offers no registration of clients. Register one there with the redirect address ${redirectUri}, and set oauth.client_id.`;
     throw new FailureError({ kind: 'conflict', message });
   }
   const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];

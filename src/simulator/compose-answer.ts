@@ -55,7 +55,7 @@ export interface AnswerStamp {
   createdS: number;
 }
 
-const reasoningText = 'The user wants an answer, and no model stands behind this one, so a plain sentence will do.';
+const reasoningText = 'The user wants an answer, and there is no model here, so a plain sentence will do.';
 
 export function composeAnswer(prompt: Prompt, spec: FaultSpec, voice: Voice, stamp: AnswerStamp): Answer {
   const choices: Choice[] = [];

@@ -56,7 +56,7 @@ test('§9 a path is never said to be another spelling of itself', async () => {
     assert.equal(broken.status, 404, path);
     assert.equal(
       ((await broken.json()) as ErrorBody).error.message,
-      'The path is not percent-encoded UTF-8. Write a % that stands for itself as %25.',
+      'The path is not percent-encoded UTF-8. Write a literal % as %25.',
     );
   }
   for (const name of ['%25', 'x'.repeat(5_000)]) {

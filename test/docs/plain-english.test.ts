@@ -5,7 +5,8 @@ import { messagesOf } from './messages.ts';
 import { judge, passiveShareMax, type Sentence, sentencesOf } from './plain-english.ts';
 import { pages } from './snippets.ts';
 
-const documents = [...pages, 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
+const changelog = 'CHANGELOG.md';
+const documents = [...pages, 'ARCHITECTURE.md', 'CONTRIBUTING.md', changelog];
 
 function findingsOf(page: string): string[] {
   const judged = sentencesOf(page).map((sentence) => ({ ...sentence, ...judge(sentence) }));
@@ -13,7 +14,8 @@ function findingsOf(page: string): string[] {
   const share = whole.filter(({ passive }) => passive).length / Math.max(10, whole.length);
   return [
     ...judged
-      .filter(({ fault }) => fault !== null)
+      // Its entries keep the words that they were written in.
+      .filter(({ fault }) => fault !== null && !(page === changelog && fault.startsWith('a word of ours')))
       .map(({ line, fault, text }) => `${page}:${line}: ${fault}: ${text}`),
     ...(share > passiveShareMax ? [`${page}: ${Math.round(share * 100)} % of its sentences are passive`] : []),
   ];
@@ -39,8 +41,9 @@ test('messages of the server and of commands are in plain English too', () => {
 test('the rules find what they are for', () => {
   const faultOf = (text: string, place: Sentence['place'] = 'prose') => judge({ line: 1, text, place }).fault;
   assert.equal(faultOf('An unknown voice returns 400 with the list of voices.'), null);
-  assert.equal(faultOf('What stands in the file is checked.'), 'a clause in place of the subject');
+  assert.equal(faultOf('What is in the file is checked.'), 'a clause in place of the subject');
   assert.equal(faultOf('Free are models and usage.'), 'the verb before its subject');
+  assert.equal(faultOf('The caller is told.'), "a word of ours, 'told'");
   assert.equal(faultOf('Failures until the first sound.'), 'no verb');
   assert.equal(faultOf(`A ${'very '.repeat(30)}long cell`, 'cell'), '33 words');
   assert.equal(judge({ line: 1, text: 'The key was revoked by Anna.', place: 'prose' }).passive, true);

@@ -79,6 +79,10 @@ const clauseAsSubject = /^(?:What|Who|Whom|Whose|Which|Whoever|Whatever|Whicheve
 const turnedRound =
   /^(?:(?:Free|Never|Also|Not)|(?:Beside|Behind|Above|Below|Within|Among)(?: (?:it|them|that|this|these))?) (?:are|is|stands?|lies?|goes|go|comes?|has|have)\b/;
 
+/** Words of a private language, which a reader of the field would not write there. */
+const ownWords =
+  /\b(?:told|whoever|of (?:its|their) own|beside|by (?:itself|themselves)|somebody|stands?|lies|hears?|wins|at one (?:time|instant)|by words|wishes)\b/i;
+
 /** Verbs that are taken for nouns otherwise. */
 const verbs =
   /\b(?:answers|changes|costs|counts?|embeds|holds?|leads|links|logs|pays|returns?|runs|skips|takes?|works)\b|^(?:Correct|Retry|Set)\b/;
@@ -92,7 +96,8 @@ export interface Judged {
 export function judge({ text, place }: Sentence): Judged {
   // Names in a cell are a list.
   const words = wordsIn(place === 'cell' ? text.replace(/\bCode\b/g, '') : text);
-  const long = words > wordsMax ? `${words} words` : null;
+  const [ownWord] = ownWords.exec(text) ?? [];
+  const long = words > wordsMax ? `${words} words` : ownWord === undefined ? null : `a word of ours, '${ownWord}'`;
   if (place === 'cell' || !text.endsWith('.') || words < 3) return { fault: long, passive: false };
   const read = nlp(text);
   return { fault: long ?? oddity(text, read.has('#Verb') || verbs.test(text)), passive: read.has('#Passive') };

@@ -14,7 +14,7 @@ export function declareKept(models: Command, run: Run, parts: CliParts): void {
       .requiredOption('--targets <targets>', 'where it runs, in order: provider/model,…', listOf('openai/gpt-4o'))
       .option('--fallbacks <models>', 'other models, which are tried after all targets', listOf('fast,cheap'))
       .addOption(new Option('--type <type>', 'its type').choices(types))
-      .option('--tier <tier>', 'group of models with limits of its own')
+      .option('--tier <tier>', 'group of models with separate limits')
       .option('--cost <units>', 'units that a request costs', Number),
     'culvert models add smart --targets openai/gpt-4o,anthropic/claude-sonnet-4-5',
   ).action((id, options) => run(addModel(id, options, parts)));

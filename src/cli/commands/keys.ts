@@ -25,7 +25,7 @@ export function declare(keys: Command, run: Run, parts: CliParts): void {
       .option('--expires <date>', 'a date such as 2027-01-01, or a time from now such as 90d (default: never)')
       .option(
         '--models <list>',
-        'models it may use, separated by commas; * stands for any characters',
+        'models it may use, separated by commas; * matches any characters',
         listOf('smart,claude-*'),
       )
       .option(

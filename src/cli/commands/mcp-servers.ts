@@ -20,10 +20,10 @@ export function declare(servers: Command, run: Run, parts: CliParts): void {
     servers
       .command('add')
       .description('store an MCP server with a URL; every replica offers its tools at once')
-      .argument('<name>', 'what stands before the names of its tools')
+      .argument('<name>', 'name of the server, with which the names of its tools begin')
       .argument('<address>', 'its URL')
       .option('--token-env <variable>', 'variable whose value is sent as `Authorization: Bearer …`')
-      .option('--allow <tools>', 'tools that are offered; * stands for any characters', listOf('search,read_*'))
+      .option('--allow <tools>', 'tools that are offered; * matches any characters', listOf('search,read_*'))
       .option('--deny <tools>', 'tools that are not offered', listOf('delete_*')),
     'culvert mcp-servers add tickets https://tickets.example.org/mcp',
   ).action((name, address, options) => run(add(name, address, options, parts)));

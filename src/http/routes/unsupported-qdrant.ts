@@ -2,7 +2,7 @@ import type { Failure } from '../../kernel/failure.ts';
 import type { UnsupportedCall } from './unsupported-call.ts';
 
 const snapshots = 'Snapshots are not supported. `culvert vectors export` and `import` move data.';
-const shards = 'Collections have no shards of their own. Leave shard keys out.';
+const shards = 'Collections have no shards. Leave shard keys out.';
 const cluster = 'There is no Qdrant cluster to manage behind this API. GET /readyz says whether the server is ready.';
 const telemetry = "Qdrant's telemetry is not supported. GET /metrics (admin key) has the metrics of the gateway.";
 const health =

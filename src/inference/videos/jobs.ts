@@ -75,7 +75,7 @@ async function givenBackIfFailed({ giveBack }: Asking, tenant: string, jobs: rea
 export async function deleteVideo(asking: Asking, tenant: string, id: string): Promise<JsonObject> {
   const home = await videoHome(asking, tenant, id);
   if (home.facts.format === 'openai') return ask(asking, home, { method: 'DELETE', path: jobPath(home, id) }, id);
-  const message = `${home.connection.name} cannot delete videos; Google removes them by itself.`;
+  const message = `${home.connection.name} cannot delete videos; Google removes them on its side.`;
   throw new FailureError(invalid('video_id', message));
 }
 
@@ -108,7 +108,7 @@ export async function videoContent(
 function contentAt(video: VeoVideo, { connection, headers }: VideoHome): VideoContent {
   if ('base64' in video) return { kind: 'bytes', bytes: Buffer.from(video.base64, 'base64'), type: video.mediaType };
   if ('bucket' in video) {
-    const message = `The video lies in the operator's bucket: ${connection.name} was told to keep it there.`;
+    const message = `The video lies in the operator's bucket: ${connection.name} has the setting to keep it there.`;
     throw new FailureError(invalid('video_id', message));
   }
   const url = URL.parse(video.uri);

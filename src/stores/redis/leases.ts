@@ -76,7 +76,7 @@ export function createLeases(link: () => Link): Leases {
     giveBack: (account, scopes, requestId) =>
       giveBack(scopes.map((scope) => ({ key: placesKey(account, scope), requestId }))),
     async takeAgain(run) {
-      if (!(await renew(run))) throw new Error('running requests could not be told');
+      if (!(await renew(run))) throw new Error('the leases of running requests could not be renewed');
     },
     onReady() {
       const places = owed;

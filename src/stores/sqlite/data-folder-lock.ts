@@ -35,7 +35,7 @@ export function lockDataFolder(folder: DataFolder, url: string): LockResult {
     return {
       kind: 'held',
       owner,
-      message: `${who} is using ${folder.path}. Stop it, or give this server a data folder of its own (storage.data_dir, or CULVERT_DATA_DIR).`,
+      message: `${who} is using ${folder.path}. Stop it, or give this server another data folder (storage.data_dir, or CULVERT_DATA_DIR).`,
     };
   }
   const file = folder.lockFile;

@@ -41,7 +41,7 @@ export const searxng: SearchEngine = {
     return {
       // Not a refused credential, which would rest for minutes: the operator corrects it now, and tries.
       class: 'transient',
-      message: 'it refuses JSON: search.formats in its settings.yml lacks json (add it beside html and restart)',
+      message: 'it refuses JSON: search.formats in its settings.yml lacks json (add it after html and restart)',
     };
   },
 };

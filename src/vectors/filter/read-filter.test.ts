@@ -119,7 +119,7 @@ const wrong: [unknown, string][] = [
   [{ must: [{}] }, 'filter.must[0]: expected a condition, got an empty object'],
   [
     { must: [{ match: { value: 1 } }] },
-    "filter.must[0]: 'match' needs a 'key' beside it, the path of the payload field",
+    "filter.must[0]: 'match' needs a 'key' next to it, the path of the payload field",
   ],
   [
     { must: [{ key }] },
@@ -174,7 +174,7 @@ const wrong: [unknown, string][] = [
   ],
   [
     { must: { nested: { key, filter: { must: { has_id: [1] } } } } },
-    'filter.must.nested.filter.must.has_id: a nested object has no id: put has_id beside the nested condition',
+    'filter.must.nested.filter.must.has_id: a nested object has no id: put has_id next to the nested condition',
   ],
   [{ must: { nested: { key } } }, 'filter.must.nested.filter: expected an object, got nothing'],
   [{ min_should: { conditions: [] } }, 'filter.min_should.conditions: expected an array of at least one condition'],

@@ -78,7 +78,7 @@ function readCondition(json: unknown, at: string, budget: FilterBudget): Conditi
     if (kind in object) return readOnly(object, kind, at, budget);
   }
   const fieldKey = Object.keys(object).find((key) => !filterKeys.includes(key));
-  if (fieldKey !== undefined) refuse(at, `'${fieldKey}' needs a 'key' beside it, the path of the payload field`);
+  if (fieldKey !== undefined) refuse(at, `'${fieldKey}' needs a 'key' next to it, the path of the payload field`);
   if (Object.keys(object).length === 0) refuse(at, 'expected a condition, got an empty object');
   return { kind: 'filter', filter: readInner(object, at, budget) };
 }
@@ -108,14 +108,14 @@ function readOnly(
 }
 
 function readHasId(json: unknown, at: string, budget: FilterBudget): Condition {
-  if (budget.nested) refuse(at, 'a nested object has no id: put has_id beside the nested condition');
+  if (budget.nested) refuse(at, 'a nested object has no id: put has_id next to the nested condition');
   if (!Array.isArray(json)) refuse(at, `expected an array of point ids, got ${kindOf(json)}`);
   takeValues(json.length, at, budget);
   return { kind: 'has-id', ids: new Set(json.map((id, i) => readPointId(id, `${at}[${i}]`))) };
 }
 
 function readHasVector(json: unknown, at: string, budget: FilterBudget): Condition {
-  if (budget.nested) refuse(at, 'a nested object has no vector: put has_vector beside the nested condition');
+  if (budget.nested) refuse(at, 'a nested object has no vector: put has_vector next to the nested condition');
   if (typeof json !== 'string') refuse(at, `expected the name of a vector, got ${kindOf(json)}`);
   return { kind: 'has-vector', name: json };
 }

@@ -35,7 +35,7 @@ export function readRerank(value: JsonValue, { limit }: Pick<PointQuery, 'limit'
     textKey: readTextKey(key ?? 'text'),
     top: optional(top) ? null : readWhole(top, 'rerank.top_n', 1, rerankPointsMax),
   };
-  if (read.query === null) refuse('rerank.query', 'is missing, because the query has no text of its own or several');
+  if (read.query === null) refuse('rerank.query', 'is missing, because the query has no single text');
   if (limit > rerankPointsMax) refuse('limit', `at most ${rerankPointsMax} points a call are reranked, got ${limit}`);
   return { ...read, query: read.query };
 }

@@ -56,7 +56,7 @@ for (const [spec, body, message] of [
   [
     plainSpec,
     { points: [{ id: 1, vector: { text: 'a' } }] },
-    "400 points[0].vector.text: name the embedding model in 'model': the collection 'plain' has none of its own",
+    "400 points[0].vector.text: name the embedding model in 'model': the collection 'plain' has none",
   ],
   [
     plainSpec,
@@ -106,7 +106,7 @@ test("a collection without a model takes the call's", () => {
   assert.deepEqual(texts, { model: 'beta', purpose: 'query', texts: ['what?'] });
   assert.equal(
     refusalOf(() => readFor(plainSpec, 'search-points', { text: 'what?' })),
-    "400 text: name the embedding model in 'model': the collection 'plain' has none of its own",
+    "400 text: name the embedding model in 'model': the collection 'plain' has none",
   );
 });
 

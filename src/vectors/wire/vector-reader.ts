@@ -233,7 +233,7 @@ export class VectorReader {
     if (own !== null && explicit !== null) this.#checkOwn(own, explicit);
     const model = explicit?.model ?? own;
     if (model === null) {
-      refuse(at, `name the embedding model in 'model': the collection ${quoted(this.#spec.name)} has none of its own`);
+      refuse(at, `name the embedding model in 'model': the collection ${quoted(this.#spec.name)} has none`);
     }
     if (this.#used !== null && this.#used !== model) refuseTwoModels(explicit?.at ?? at, this.#used, model);
     this.#used = model;

@@ -109,6 +109,6 @@ export function streamOf(body: JsonObject): { stream: boolean; includeUsage: boo
   }
   if (options === undefined || options === null) return { stream: stream === true, includeUsage: false };
   if (!isObject(options)) return asFailure(complain('stream_options', options, 'an object'));
-  if (stream !== true) return invalid('stream_options', "'stream_options' needs 'stream': true beside it.");
+  if (stream !== true) return invalid('stream_options', "'stream_options' needs 'stream': true.");
   return { stream: true, includeUsage: options.include_usage === true };
 }

@@ -40,7 +40,7 @@ export function AddMcpServer({ onAdded }: { onAdded: () => void }) {
         </Button>
       }
     >
-      <Field name="name" label="Name" hint="It stands before the names of its tools, as in tickets__search.">
+      <Field name="name" label="Name" hint="The names of its tools begin with it, as in tickets__search.">
         {(control) => <Input {...control} spellCheck={false} {...field('name')} />}
       </Field>
       <Field name="url" label="URL">
