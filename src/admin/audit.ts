@@ -43,9 +43,7 @@ export function auditOperations(parts: AdminParts, records: Records): Operation[
       query: z.strictObject({
         ...pageFields,
         actor: filter('Only what this operator did.'),
-        action: filter(
-          'Only this action, such as plan.update. A first word such as plan matches all of its actions.',
-        ),
+        action: filter('Only this action, such as plan.update. A first word such as plan matches all of its actions.'),
         subject: filter('Only changes of the entry with this id.'),
         since: pastInstant('Only changes from this time on.').optional(),
         until: pastInstant('Only changes before this time.').optional(),

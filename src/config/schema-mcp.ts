@@ -58,9 +58,7 @@ const oftenSet = {
   oauth: oauthSchema.optional(),
   tools: z
     .strictObject({
-      allow: globs()
-        .optional()
-        .describe('Tools and prompts that are offered; * matches any characters. Default: all.'),
+      allow: globs().optional().describe('Tools and prompts that are offered; * matches any characters. Default: all.'),
       deny: globs().default([]).describe('Those of them that are not.'),
     })
     .prefault({})

@@ -6,7 +6,9 @@ import { headersSchema, proxySchema, tlsSchema } from './schema-route.ts';
 /** Timeouts of one level. An omitted one comes from the level below (target, alias, provider, built-in). */
 export const timeoutsSchema = z
   .strictObject({
-    connect: duration({ min: '1ms', max: '5m' }).optional().describe('Until the connection is established. Built-in: 3s.'),
+    connect: duration({ min: '1ms', max: '5m' })
+      .optional()
+      .describe('Until the connection is established. Built-in: 3s.'),
     first_token: duration({ min: '1ms', max: '24h' })
       .optional()
       .describe('Until the first content of a streamed answer. Built-in: 30s.'),
@@ -177,9 +179,7 @@ export const providerSchema = z.strictObject({
   server_tools: z
     .array(z.enum(['web_search', 'web_fetch', 'file_search', 'mcp']))
     .optional()
-    .describe(
-      'Tools that it runs for callers of its formats; Culvert runs the others. Default: what its type does.',
-    ),
+    .describe('Tools that it runs for callers of its formats; Culvert runs the others. Default: what its type does.'),
   prices: name("a provider's id in the price list")
     .optional()
     .describe(

@@ -274,7 +274,10 @@ test('where nobody can log in, the answer says why', async (t) => {
   issuer.mode.registers = false;
   const none = await admin(gateway, 'POST', '/mcp-servers/own/login');
   assert.equal(none.status_code, 409);
-  assert.match(none.error!.message, /offers no registration of clients.*\/mcp\/oauth\/callback, and set oauth\.client_id/);
+  assert.match(
+    none.error!.message,
+    /offers no registration of clients.*\/mcp\/oauth\/callback, and set oauth\.client_id/,
+  );
   issuer.mode.registers = 'nobody';
   const refused = await admin(gateway, 'POST', '/mcp-servers/own/login');
   assert.match(refused.error!.message, /registers no client for http.*\/callback .*and set oauth\.client_id/);

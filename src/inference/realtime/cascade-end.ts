@@ -293,7 +293,8 @@ export class CascadeEnd implements SessionEnd {
   }
 }
 
-const noSound = 'There is no sound to commit. Append some first. With turn detection, Culvert commits it automatically.';
+const noSound =
+  'There is no sound to commit. Append some first. With turn detection, Culvert commits it automatically.';
 
 const endsSession: ReadonlySet<Failure['kind']> = new Set(['quota-exceeded', 'unauthenticated', 'forbidden']);
 

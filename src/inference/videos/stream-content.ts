@@ -43,7 +43,10 @@ export async function sendVideo(
       ...proof,
     };
   }
-  client.end({ failure: { kind: 'overloaded', message: 'The address of the video is one that Culvert does not fetch.' }, headers });
+  client.end({
+    failure: { kind: 'overloaded', message: 'The address of the video is one that Culvert does not fetch.' },
+    headers,
+  });
 }
 
 /** Where it leads; null: the client has its answer. */
