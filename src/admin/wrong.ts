@@ -1,3 +1,4 @@
+import { setTimeout as rest } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Operator } from '../auth/operator.ts';
 import type { LaneSnapshot } from '../inference/routing/health-snapshot.ts';
@@ -45,6 +46,7 @@ interface Trouble extends Finding {
 type Found = Finding & { account: string | null; alert?: string };
 
 const keptMs = 5_000;
+const storedMaxMs = 5_000;
 const fullShare = 0.9;
 /** Budgets are reported sooner than other limits. */
 const spentShare = 0.8;
@@ -61,11 +63,11 @@ const monthMs = 30 * 86_400_000;
 export function createTroubleWatch(parts: AdminParts, records: Records): TroubleWatch {
   let known: { atMs: number; found: Promise<Found[]> } | null = null;
 
-  async function look(): Promise<Found[]> {
+  async function look(stored: (troubles: Promise<Trouble[]>) => Promise<Trouble[]>): Promise<Found[]> {
     const [looked, ofAccounts, ofRequests] = await Promise.all([
       parts.findings(),
-      accountTroubles(parts, records),
-      requestTroubles(parts),
+      stored(accountTroubles(parts, records)),
+      stored(requestTroubles(parts)),
     ]);
     const ofUpstreams = [...providerTroubles(parts), ...modelTroubles(parts), ...keptTroubles(parts)];
     const troubles = [...ofUpstreams, ...ofAccounts, ...ofRequests];
@@ -75,7 +77,7 @@ export function createTroubleWatch(parts: AdminParts, records: Records): Trouble
   }
 
   function lookNow(): Promise<Found[]> {
-    const found = look();
+    const found = look((troubles) => troubles);
     known = { atMs: parts.clock.monotonicMs(), found };
     found.catch(() => {
       known = null;
@@ -95,7 +97,7 @@ export function createTroubleWatch(parts: AdminParts, records: Records): Trouble
         .sort((a, b) => (a.severity === b.severity ? 0 : a.severity === 'problem' ? -1 : 1));
     },
     async alerts() {
-      return (await lookNow()).flatMap((found): SeenAlert[] => {
+      return (await look(orNone)).flatMap((found): SeenAlert[] => {
         const { state, fix } = found;
         const name = alertOf(found);
         return state === 'ok' || name === null ? [] : [{ name, severity: state, text: sentenceOf(found), fix }];
@@ -104,6 +106,12 @@ export function createTroubleWatch(parts: AdminParts, records: Records): Trouble
     findings: async (operator) =>
       visible(await lookNow(), operator.accounts, operator).map(({ account: _, alert: __, ...finding }) => finding),
   };
+}
+
+/** Without the database, problems of accounts are unknown; an alert about the rest does not wait for it. */
+function orNone(troubles: Promise<Trouble[]>): Promise<Trouble[]> {
+  const known = troubles.catch(() => []);
+  return Promise.race([known, rest(storedMaxMs, [], { ref: false })]);
 }
 
 function visible(found: readonly Found[], scope: AccountScope, operator: Operator): Found[] {

@@ -21,11 +21,13 @@ export function openAlerts(parts: {
   config: () => Config;
   clock: Clock;
   notices: Pick<Notices, 'deliver'>;
+  sendAlert: SendAlert;
   onTrouble(message: string): void;
   opened(close: () => Promise<void> | void): void;
 }): void {
   const alerts = createAlerts({
     ...parts,
+    send: parts.sendAlert,
     onQueued: parts.notices.deliver,
     look: async () => (await parts.admin()).alerts(),
     settings() {

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AlertRow } from './alert-store.ts';
-import { nextAlerts, type SeenAlert } from './alerts.ts';
+import { fakeClock } from '../kernel/clock.ts';
+import type { AlertMessage } from './alert-message.ts';
+import type { AlertRow, AlertStore } from './alert-store.ts';
+import { createAlertTurns, nextAlerts, type SeenAlert } from './alerts.ts';
+import type { Notice } from './notice-store.ts';
 
 const minuteMs = 60_000;
 const quietMs = 15 * minuteMs;
@@ -90,4 +93,62 @@ test('nothing is over before it can be said, and what is over is forgotten some 
   assert.deepEqual(rows(), ['provider a']);
   lookAt(3 * 24 * 60);
   assert.deepEqual(rows(), []);
+});
+
+test('F74 without the database each new alert is sent once, and again when it did not arrive, with its id; its end waits', async () => {
+  const clock = fakeClock(1_000_000);
+  let rows: AlertRow[] = [];
+  let down = false;
+  let arrives = true;
+  const sent: Notice[] = [];
+  const queued: Notice[] = [];
+  const store: AlertStore = {
+    async change(step) {
+      if (down) throw new Error('PostgreSQL cannot be reached');
+      const { write, forget, notices } = step(rows);
+      const written = new Set([...write.map(({ name }) => name), ...forget]);
+      rows = [...rows.filter(({ name }) => !written.has(name)), ...write];
+      queued.push(...notices);
+      return notices.length;
+    },
+  };
+  const process = () =>
+    createAlertTurns({
+      store,
+      look: async () => [],
+      settings: () => ({ receivers: ['hook'], everyMs: 1_000, quietMs: 60_000 }),
+      clock,
+      async send(_, notice) {
+        sent.push(notice);
+        if (!arrives) throw new Error('refused');
+        return 'sent';
+      },
+      onQueued: () => undefined,
+      onTrouble: () => undefined,
+    });
+  const [one, other] = [process(), process()];
+  const turns = async (count: number) => {
+    for (let at = 0; at < count; at++) {
+      for (const turn of [one, other]) await turn().catch(() => undefined);
+      clock.advance(1_000);
+    }
+  };
+  await turns(6);
+  down = true;
+  arrives = false;
+  await turns(2);
+  arrives = true;
+  await turns(20);
+  // Each process tries twice in vain, and then once more.
+  assert.equal(sent.length, 6);
+  assert.equal(new Set(sent.map(({ id }) => id)).size, 2);
+  assert.deepEqual(queued, []);
+  down = false;
+  await turns(20);
+  assert.equal(sent.length, 6);
+  const messages = queued.map(({ body }) => JSON.parse(body) as AlertMessage);
+  assert.deepEqual(
+    messages.map(({ data }) => [data.raised.length, data.resolved.map(({ name }) => name)]),
+    [[0, ['database']]],
+  );
 });

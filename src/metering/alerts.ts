@@ -1,6 +1,8 @@
 import type { Clock } from '../kernel/clock.ts';
+import { createAlertMemory } from './alert-memory.ts';
 import { alertNotice } from './alert-message.ts';
 import type { AlertRow, AlertStore } from './alert-store.ts';
+import type { SendAlert } from './notice-delivery.ts';
 
 /** Something that is wrong, which an operator is to be called for. */
 export interface SeenAlert {
@@ -20,7 +22,10 @@ export interface AlertSettings {
   quietMs: number;
 }
 
-/** Checks for problems and reports each once, whichever process sees it first; and reports its end once. */
+/**
+ * Checks for problems and reports each once, whichever process sees it first; and reports its end once. While the
+ * database cannot be used, each process reports what it sees itself; ends wait until the database is back.
+ */
 export interface Alerts {
   start(): void;
   /** Resolves when no look is under way. */
@@ -32,6 +37,8 @@ export interface AlertParts {
   look(): Promise<readonly SeenAlert[]>;
   settings(): AlertSettings;
   clock: Clock;
+  /** Sends a report that could not be queued. */
+  send: SendAlert;
   /** Notices were queued. */
   onQueued(): void;
   onTrouble(message: string): void;
@@ -44,29 +51,12 @@ const forgottenMs = 2 * 86_400_000;
 const idleMs = 15_000;
 
 export function createAlerts(parts: AlertParts): Alerts {
-  const { store, clock, onQueued, onTrouble } = parts;
+  const { onTrouble } = parts;
+  const turn = createAlertTurns(parts);
   let timer: NodeJS.Timeout | null = null;
   let stopped = false;
   let running = Promise.resolve();
   let inTrouble = false;
-  /** A process that has only just begun does not know the lasting problems. */
-  let looks = 0;
-
-  async function turn(): Promise<void> {
-    const settings = parts.settings();
-    if (settings.receivers.length === 0) return;
-    const seen = await parts.look();
-    looks += 1;
-    const nowMs = clock.wallMs();
-    const overMs = looks > looksUntilOver ? nowMs - settings.everyMs * looksUntilOver : null;
-    const queued = await store.change((rows) => {
-      const { write, forget, raised, resolved } = nextAlerts(rows, seen, { nowMs, overMs, quietMs: settings.quietMs });
-      const told = raised.length + resolved.length > 0;
-      const notices = told ? settings.receivers.map((to) => alertNotice(to, { raised, resolved }, nowMs)) : [];
-      return { write, forget, notices };
-    });
-    if (queued > 0) onQueued();
-  }
 
   async function run(): Promise<void> {
     try {
@@ -95,6 +85,53 @@ export function createAlerts(parts: AlertParts): Alerts {
       await running;
     },
   };
+}
+
+/** One look, and what it reports. Rejects when the database cannot be used; the reports went out from memory then. */
+export function createAlertTurns(parts: AlertParts): () => Promise<void> {
+  const { store, clock, onQueued } = parts;
+  /** A process that has only just begun, or was alone for a while, does not know the lasting problems. */
+  let looks = 0;
+  const memory = createAlertMemory(parts);
+
+  async function share(seen: readonly SeenAlert[], settings: AlertSettings): Promise<void> {
+    const { receivers, quietMs, everyMs } = settings;
+    const nowMs = clock.wallMs();
+    const overMs = looks > looksUntilOver ? nowMs - everyMs * looksUntilOver : null;
+    let known: AlertRow[] = [];
+    const queued = await store.change((shared) => {
+      const { rows, unshared } = memory.joined(shared);
+      const { write, forget, raised, resolved } = nextAlerts(rows, seen, { nowMs, overMs, quietMs });
+      const told = raised.length + resolved.length > 0;
+      const notices = told ? receivers.map((to) => alertNotice(to, { raised, resolved }, nowMs)) : [];
+      const written = byName([...unshared, ...write]);
+      known = [...byName([...rows, ...written.values()]).values()].filter(({ name }) => !forget.includes(name));
+      return { write: [...written.values()], forget, notices };
+    });
+    memory.shared(known);
+    if (queued > 0) onQueued();
+  }
+
+  return async () => {
+    const settings = parts.settings();
+    if (settings.receivers.length === 0) return;
+    const seen = await parts.look();
+    looks += 1;
+    try {
+      await share(seen, settings);
+    } catch (error) {
+      looks = 0;
+      memory.report(seen, settings);
+      throw error;
+    } finally {
+      await memory.deliver();
+    }
+  };
+}
+
+/** The last one of each name. */
+function byName(rows: readonly AlertRow[]): Map<string, AlertRow> {
+  return new Map(rows.map((row) => [row.name, row]));
 }
 
 export interface AlertChange {

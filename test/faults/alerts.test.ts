@@ -9,6 +9,7 @@ import type { AlertMessage } from '../../src/metering/alert-message.ts';
 import { webhookHeaders } from '../../src/metering/notice-message.ts';
 import { listening } from '../listening.ts';
 import { adminKey, overUpstreams, startGateway } from '../start-gateway.ts';
+import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { closedPort, temporaryFolder } from '../start-process.ts';
 import { until } from '../start-redis.ts';
 import { startUpstream } from '../start-upstream.ts';
@@ -262,5 +263,30 @@ describe('alerts', { concurrency: true }, () => {
         .filter(({ name }) => name === 'provider up1').length,
       1,
     );
+  });
+
+  test('F74 PostgreSQL is gone: every request is 503, one alert arrives from memory, and its end once it is back', {
+    skip: postgresMissing,
+  }, async (t) => {
+    const [hooks, upstream, postgres] = [await startHooks(t), await startUpstream(), await startPostgres(t)];
+    t.after(() => upstream.close());
+    const database = postgres.newDatabase();
+    const to = [{ name: 'hook', webhook: `${hooks.url}/hook`, secret }];
+    const gateway = await startGateway(t, {
+      ...overUpstreams(upstream.url),
+      storage: { database, secret },
+      telemetry: { alerts: { every: '1s', to } },
+    });
+    assert.equal((await ask(gateway.url)).status, 200);
+    const named = (kind: 'raised' | 'resolved') =>
+      hooks.alerts().flatMap(({ data }) => data[kind].filter(({ name }) => name === 'database'));
+    await postgres.stop('SIGKILL');
+    await until('the alert arrived', () => named('raised').length > 0, 60_000);
+    assert.equal((await ask(gateway.url)).status, 503);
+    await postgres.restart();
+    await until('its end arrived', () => named('resolved').length > 0, 60_000);
+    assert.equal(named('raised').length, 1);
+    assert.equal(named('resolved').length, 1);
+    for (const { headers } of hooks.posts) assert.match(String(headers['webhook-id']), /^msg_/);
   });
 });
