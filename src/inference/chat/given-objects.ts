@@ -29,6 +29,9 @@ const trimEvery = 10_000;
 const waitingMax = 20_000;
 const writtenAtOnce = 500;
 const retryAfterMs = 1_000;
+/** An answer waits this long for its ids to be written. Then it goes out: its caller has paid for them. */
+const recordWaitMaxMs = 10_000;
+const recordLookMs = 50;
 
 /** Ids that providers gave to tenants: written by and by, and found from the moment at which they were given. */
 export class GivenObjects {
@@ -63,6 +66,17 @@ export class GivenObjects {
     }
     while (this.#waiting.size > waitingMax) this.#makeRoom();
     if (!this.#resting) void this.#write();
+  }
+
+  /** Resolves when these ids are written, or `recordWaitMaxMs` are over. Never rejects. */
+  async recorded(tenant: string, ids: readonly string[]): Promise<void> {
+    const { clock } = this.#parts;
+    const byMs = clock.monotonicMs() + recordWaitMaxMs;
+    const keys = ids.map((id) => keyOf({ idHash: hashOf(id), tenant }));
+    while (keys.some((key) => this.#waiting.has(key)) && clock.monotonicMs() < byMs) {
+      const tried = this.#resting || this.#writing === null ? this.#pause(recordLookMs) : this.#writing;
+      await Promise.race([tried, this.#pause(recordWaitMaxMs)]);
+    }
   }
 
   /** All that is known of these ids, whoever was given them; `wanted`: those of them that are worth a second look. */

@@ -18,6 +18,11 @@ export interface ProviderObjects {
   /** Remembers ids that an attempt's answer gave to a tenant. Never throws: what cannot be written is tried again. */
   give(tenant: string, attempt: GivingAttempt, ids: readonly string[]): void;
   /**
+   * Resolves when these ids are written, so that they outlive this process: before their answer goes out. After ten
+   * seconds without the database it resolves too. Never rejects.
+   */
+  recorded(tenant: string, ids: readonly string[]): Promise<void>;
+  /**
    * Who may answer a request that names these ids. 404 for an id that the tenant was never given, 503 when nobody can
    * tell.
    */
@@ -55,6 +60,7 @@ export function createProviderObjects(parts: GivenObjectsParts): ProviderObjects
   return {
     ready: () => objects.ready(),
     give: (tenant, attempt, ids) => objects.give(tenant, attempt, ids),
+    recorded: (tenant, ids) => objects.recorded(tenant, ids),
     async bind(asked) {
       try {
         return await bind(objects, asked);

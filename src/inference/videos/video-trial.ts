@@ -47,8 +47,12 @@ export class VideoTrial extends SplitTrial {
     }
     this.#job = 'job' in started ? started.job : this.#ofOperation(started.operation);
     const id = this.#job.id as string;
-    this.#services.objects.give(this.job.tenant, this.attempt, [id]);
-    await this.#services.giveBack.paidBy(this.job.tenant, id, this.job.requestId);
+    const { objects, giveBack } = this.#services;
+    objects.give(this.job.tenant, this.attempt, [id]);
+    await Promise.all([
+      objects.recorded(this.job.tenant, [id]),
+      giveBack.paidBy(this.job.tenant, id, this.job.requestId),
+    ]);
     this.took({ inputTokens: 0, outputTokens: 0, videoSeconds: this.#asked.request.seconds }, true);
     return false;
   }
