@@ -1,6 +1,6 @@
 import type { Operator } from '../auth/operator.ts';
 import type { Failure } from '../kernel/failure.ts';
-import type { SeenAlert } from '../metering/alerts.ts';
+import type { SeenAlert } from '../metering/next-alerts.ts';
 
 /**
  * The admin API without a wire (design §16): the HTTP routes under /admin/v1 call it, and the CLI calls it in its own

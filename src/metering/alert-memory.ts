@@ -1,6 +1,8 @@
+import type { Clock } from '../kernel/clock.ts';
 import { alertNotice } from './alert-message.ts';
 import type { AlertRow } from './alert-store.ts';
-import { type AlertParts, type AlertSettings, nextAlerts, type SeenAlert } from './alerts.ts';
+import { nextAlerts, type SeenAlert } from './next-alerts.ts';
+import type { SendAlert } from './notice-delivery.ts';
 import type { Notice } from './notice-store.ts';
 
 /** What one process knows of alerts, and reports, while the database cannot be used. */
@@ -10,9 +12,15 @@ export interface AlertMemory {
   /** The rows of the database with what was reported from here since; `unshared`: the latter alone. */
   joined(rows: readonly AlertRow[]): { rows: AlertRow[]; unshared: AlertRow[] };
   /** Reports what is new, and that the database is away. */
-  report(seen: readonly SeenAlert[], settings: AlertSettings): void;
+  report(seen: readonly SeenAlert[], settings: { receivers: readonly string[]; quietMs: number }): void;
   /** Sends what was reported. What does not arrive is sent again at the next call, with the same id. Never rejects. */
   deliver(): Promise<void>;
+}
+
+interface AlertMemoryParts {
+  send: SendAlert;
+  clock: Clock;
+  onTrouble(message: string): void;
 }
 
 /** Alerts of one process; beyond it the rest is not reported. */
@@ -27,7 +35,7 @@ const databaseAway: SeenAlert = {
   fix: 'Look at the database and its disk. The log of Culvert says why, and "culvert doctor" too.',
 };
 
-export function createAlertMemory({ send, clock, onTrouble }: Pick<AlertParts, 'send' | 'clock' | 'onTrouble'>) {
+export function createAlertMemory({ send, clock, onTrouble }: AlertMemoryParts) {
   /** By name, as of the last commit. */
   let known = new Map<string, AlertRow>();
   let unshared = new Map<string, AlertRow>();

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { fakeClock } from '../kernel/clock.ts';
 import type { AlertMessage } from './alert-message.ts';
 import type { AlertRow, AlertStore } from './alert-store.ts';
-import { createAlertTurns, nextAlerts, type SeenAlert } from './alerts.ts';
+import { createAlertTurns } from './alerts.ts';
+import { nextAlerts, type SeenAlert } from './next-alerts.ts';
 import type { Notice } from './notice-store.ts';
 
 const minuteMs = 60_000;

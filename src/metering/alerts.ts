@@ -2,17 +2,8 @@ import type { Clock } from '../kernel/clock.ts';
 import { createAlertMemory } from './alert-memory.ts';
 import { alertNotice } from './alert-message.ts';
 import type { AlertRow, AlertStore } from './alert-store.ts';
+import { nextAlerts, type SeenAlert } from './next-alerts.ts';
 import type { SendAlert } from './notice-delivery.ts';
-
-/** Something that is wrong, which an operator is to be called for. */
-export interface SeenAlert {
-  /** The same as long as it lasts, such as `provider openai`. */
-  name: string;
-  severity: 'warning' | 'problem';
-  /** A sentence, with the amounts of this moment. */
-  text: string;
-  fix: string | null;
-}
 
 export interface AlertSettings {
   /** Names of the receivers. While it is empty, nothing is checked. */
@@ -46,8 +37,6 @@ export interface AlertParts {
 
 /** A problem that this many looks did not find is over: other processes may see what this one does not. */
 const looksUntilOver = 4;
-/** Rows of ended problems are kept this long for their `quietMs`. */
-const forgottenMs = 2 * 86_400_000;
 const idleMs = 15_000;
 
 export function createAlerts(parts: AlertParts): Alerts {
@@ -132,55 +121,4 @@ export function createAlertTurns(parts: AlertParts): () => Promise<void> {
 /** The last one of each name. */
 function byName(rows: readonly AlertRow[]): Map<string, AlertRow> {
   return new Map(rows.map((row) => [row.name, row]));
-}
-
-export interface AlertChange {
-  /** Rows that are new or changed. */
-  write: AlertRow[];
-  /** Names of rows that say nothing any more. */
-  forget: string[];
-  raised: AlertRow[];
-  resolved: AlertRow[];
-}
-
-const rank = { none: 0, warning: 1, problem: 2 } as const;
-
-/**
- * Changes of a look. `overMs`: problems that nobody has seen since then are over; null while that is unknown. An alert
- * that comes again within `quietMs` of its last report waits. A warning that becomes a problem is reported at once, and
- * so is its end.
- */
-export function nextAlerts(
-  rows: readonly AlertRow[],
-  seen: readonly SeenAlert[],
-  { nowMs, overMs, quietMs }: { nowMs: number; overMs: number | null; quietMs: number },
-): AlertChange {
-  const change: AlertChange = { write: [], forget: [], raised: [], resolved: [] };
-  const known = new Map(rows.map((row) => [row.name, row]));
-  for (const { name, severity, text, fix } of new Map(seen.map((one) => [one.name, one])).values()) {
-    const before = known.get(name);
-    known.delete(name);
-    const lasts = before !== undefined && before.severity !== 'none';
-    const sinceMs = lasts ? before.sinceMs : nowMs;
-    const told = lasts ? before.told : 'none';
-    const row: AlertRow = { name, severity, text, fix, sinceMs, seenMs: nowMs, told, toldMs: before?.toldMs ?? null };
-    const isWorse = told !== 'none' && rank[severity] > rank[told];
-    // One that was told in the future was told by a wrong clock.
-    const isQuiet = row.toldMs !== null && nowMs >= row.toldMs && nowMs - row.toldMs < quietMs;
-    if (isWorse || (told === 'none' && !isQuiet)) {
-      row.told = severity;
-      row.toldMs = nowMs;
-      change.raised.push(row);
-    }
-    change.write.push(row);
-  }
-  for (const row of known.values()) {
-    if (row.severity === 'none') {
-      if (nowMs - row.seenMs > forgottenMs) change.forget.push(row.name);
-    } else if (overMs !== null && row.seenMs < overMs) {
-      if (row.told !== 'none') change.resolved.push(row);
-      change.write.push({ ...row, severity: 'none', told: 'none' });
-    }
-  }
-  return change;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { alertNotice, receiverOf } from '../../src/metering/alert-message.ts';
 import type { AlertRow } from '../../src/metering/alert-store.ts';
-import { nextAlerts } from '../../src/metering/alerts.ts';
+import { nextAlerts } from '../../src/metering/next-alerts.ts';
 import { drivers } from './drivers.ts';
 
 const nowMs = 1_750_000_000_000;
