@@ -11,9 +11,9 @@ import { carriedDialects } from './catalog.ts';
 import {
   type CredentialHeaders,
   joinHeaders,
+  mayBeSecretHeader,
   printable,
   readOperatorHeaders,
-  secretHeader,
 } from './credential-headers.ts';
 import type { BatchFacts, ModelFamily, PathAt, Provider } from './provider.ts';
 
@@ -170,7 +170,7 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
   };
   const known = [
     ...secrets.filter((secret) => secret !== ''),
-    ...[...extra.headers].filter(([header]) => secretHeader.test(header)).map(([, value]) => value),
+    ...[...extra.headers].filter(([header, value]) => mayBeSecretHeader(header, value)).map(([, value]) => value),
   ];
   return { ok: true, connection: withHidden(parts, known) };
 }

@@ -60,8 +60,17 @@ export function readOperatorHeaders(headers: Readonly<Record<string, string>>): 
   return { ok: true, headers: read };
 }
 
-/** Names of headers that may hold a secret. */
+/** Names of headers that hold a secret. */
 export const secretHeader = /auth|key|token|secret|cookie|credential/;
+const publicHeader = /^(anthropic-(beta|version)|openai-beta|(http-)?referer|user-agent|x-title|accept.*)$/;
+/** A long word without spaces may be a secret whatever its header is called. A shorter one may be a word of any text. */
+const secretCharsMin = 16;
+
+/** Whether the operator's header may hold a secret. */
+export function mayBeSecretHeader(name: string, value: string): boolean {
+  if (secretHeader.test(name)) return true;
+  return value.length >= secretCharsMin && !publicHeader.test(name) && !/\s|:\/\//.test(value);
+}
 
 /** Everything that calls with this secret share; null for a service without keys. The operator's headers win. */
 export function joinHeaders(

@@ -28,6 +28,13 @@ export function scrub(message: string, known: ScrubKnown): string {
   return text.length <= scrubbedCharsMax ? text : `${text.slice(0, scrubbedCharsMax - 1)}…`.toWellFormed();
 }
 
+/** A word of an upstream, such as an error code or the name of a parameter; null: a secret or an address may be in it. */
+export function scrubbedWord(word: string, known: ScrubKnown): string | null {
+  // A path of members (`input.io`) is no address: only its steps are looked at.
+  const steps = word.replaceAll('.', ' ').replace(/ {2,}/g, ' ').trim();
+  return withoutKnown(word, known) === word && scrub(steps, known) === steps ? word : null;
+}
+
 /** A text without the values of `known`, otherwise unchanged. */
 export function withoutKnown(text: string, known: ScrubKnown): string {
   return withoutHosts(withoutSecrets(text, known), known).toWellFormed();

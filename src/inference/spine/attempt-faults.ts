@@ -3,7 +3,7 @@ import { codeForCallers } from '../dialects/fault-inside.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { classInWords, classifyError, ruledClass } from '../providers/classify.ts';
 import type { ProviderConnection } from '../providers/connection.ts';
-import { scrub } from '../providers/scrub.ts';
+import { scrub, scrubbedWord } from '../providers/scrub.ts';
 import { scrubMembers } from '../providers/scrub-members.ts';
 import { tooLongIn } from '../providers/too-long.ts';
 import { type SaidInBody, waitInBody } from '../routing/body-wait.ts';
@@ -62,8 +62,7 @@ export function statusFault(
       error === null || error.message === ''
         ? `answered ${status}`
         : `answered ${status}: ${scrub(error.message, connection)}`,
-    param: error?.param ?? null,
-    ...(error !== null && codeForCallers.test(error.code) && { code: error.code }),
+    ...wordsOf(error ?? {}, connection),
     ...(error !== null && faultClass === 'too_long' && lengthOf(error, connection)),
     ...(error?.members !== undefined && { members: scrubMembers(error.members, connection) }),
     retryAfterMs: waitTold(headers, error, nowMs),
@@ -82,23 +81,44 @@ function waitTold(headers: UpstreamHeaders | null, error: UpstreamError | null, 
  * wall-clock time.
  */
 export function faultInAnswer(found: Fault, connection: ProviderConnection, nowMs: number): Fault {
-  const { code = '', status, message, members, param = null } = found;
+  const { code = '', status, message, param = null } = found;
   const { provider } = connection;
   const said = { code, message, param };
   const ruled = status === null ? null : ruledClass(provider, status, said);
   const faultClass = ruled ?? classInWords(provider, found.class, status, said);
   return {
-    ...found,
+    ...scrubbedFault(found, connection),
     class: faultClass,
-    message: scrub(message, connection),
     ...(faultClass === 'too_long' && lengthOf(said, connection)),
     ...(faultClass === 'rate_limited' && { retryAfterMs: found.retryAfterMs ?? waitInBody(bodyOf(found), nowMs) }),
+  };
+}
+
+/** A fault in words that callers may see. */
+export function scrubbedFault(found: Fault, connection: ProviderConnection): Fault {
+  const { code: _code, param: _param, members, ...rest } = found;
+  return {
+    ...rest,
+    ...wordsOf(found, connection),
+    message: scrub(found.message, connection),
     ...(members !== undefined && { members: scrubMembers(members, connection) }),
   };
 }
 
 function bodyOf({ message, members }: Fault): SaidInBody {
   return { message, ...(members !== undefined && { members }) };
+}
+
+/** The short words of an error, which may repeat a credential as its message may (S36). */
+function wordsOf(
+  { code, param }: { code?: string; param?: string | null },
+  connection: ProviderConnection,
+): Pick<Fault, 'code' | 'param'> {
+  const callersCode = code !== undefined && codeForCallers.test(code) ? scrubbedWord(code, connection) : null;
+  return {
+    param: param === undefined || param === null ? null : scrubbedWord(param, connection),
+    ...(callersCode !== null && { code: callersCode }),
+  };
 }
 
 function lengthOf(

@@ -4,6 +4,7 @@ import { sumOf, type Usage } from '../neutral/usage.ts';
 import type { RouteAttempt } from '../routing/route.ts';
 import { type Answer, answeredElsewhere } from './answer.ts';
 import { Attempt } from './attempt.ts';
+import { scrubbedFault } from './attempt-faults.ts';
 import type { AttemptParts, Job, PreparedBody } from './job.ts';
 import type { AnswerForm, AttemptSink, Bytes, Pace } from './sink.ts';
 import type { AttemptSeen, Trial } from './trial.ts';
@@ -134,7 +135,9 @@ export abstract class SplitTrial implements Trial {
   /** The first one counts; the calls beside it are stopped. */
   protected fail(reason: Fault): void {
     if (this.#failed !== null) return;
-    this.#failed = reason;
+    const connection = this.job.providers.get(this.attempt.target.provider)?.connection;
+    // What a codec read in an answer is in the upstream's words.
+    this.#failed = connection === undefined ? reason : scrubbedFault(reason, connection);
     this.#status = reason.status ?? this.#status;
     for (const call of this.#calls) call.stop(fault('cancelled', 'stopped'));
     this.stopBeside();

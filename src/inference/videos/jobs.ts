@@ -5,6 +5,7 @@ import { readVeoOperation, type VeoVideo } from '../dialects/videos/veo.ts';
 import type { ProviderConnection } from '../providers/connection.ts';
 import type { CredentialHeaders } from '../providers/credential-headers.ts';
 import { encodeGet, type UpstreamAddress } from '../providers/encode.ts';
+import { scrubMembers } from '../providers/scrub-members.ts';
 import { type WholeRequest, wholeAnswer } from '../transport/whole-answer.ts';
 import { type VideoServices, videoNotFound } from './services.ts';
 
@@ -63,7 +64,12 @@ export async function videoAt(asking: Asking, tenant: string, id: string): Promi
   if (home.facts.format !== 'openai') return (await operationAt(asking, home, tenant, id)).job;
   const job = await ask(asking, home, { method: 'GET', path: jobPath(home, id) }, id);
   await givenBackIfFailed(asking, tenant, [job]);
-  return job;
+  return shownJob(job, home.connection);
+}
+
+/** Why a video failed, in words that callers may see. */
+function shownJob(job: JsonObject, connection: ProviderConnection): JsonObject {
+  return isObject(job.error) ? { ...job, error: scrubMembers(job.error, connection) } : job;
 }
 
 /** A video that failed after its request had been charged costs nothing. */
@@ -131,7 +137,7 @@ async function operationAt(asking: Asking, home: VideoHome, tenant: string, id: 
       : ({ method: 'POST', path: below, body: JSON.stringify(body) } as const);
   const read = readVeoOperation(await ask(asking, home, request, id), id, operation);
   await givenBackIfFailed(asking, tenant, [read.job]);
-  return read;
+  return { ...read, job: shownJob(read.job, home.connection) };
 }
 
 /** Pages of a provider's list that are looked through for a caller's own videos, and how long one is. */
@@ -178,7 +184,7 @@ async function listedVideos(asking: Asking, home: VideoHome): Promise<JsonObject
     if (status >= 500) throw new FailureError(unanswered(home.connection, `answered ${status}`));
     const list = status === 200 && isObject(json) ? json : {};
     const data = Array.isArray(list.data) ? list.data.filter(isObject) : [];
-    rows.push(...data);
+    rows.push(...data.map((job) => shownJob(job, home.connection)));
     if (list.has_more !== true || data.length === 0) break;
   }
   return rows;
