@@ -16,8 +16,10 @@ import type { Room } from '../kernel/sharing/room.ts';
 import type { Trace, Traces } from '../kernel/trace.ts';
 import type { Admission } from '../metering/admission.ts';
 import type { Refusal } from '../metering/refusal.ts';
+import type { SharedTally } from '../metering/tally.ts';
 import { createClientAddress } from './client-address.ts';
 import { applyCors } from './cors.ts';
+import { createLoginThrottle, type LoginThrottle } from './dashboard/login-throttle.ts';
 import type { SessionDoor } from './dashboard/session-door.ts';
 import { ResponseDelivery, writeFailure } from './delivery.ts';
 import type { Exchange, Route, Upgrade } from './exchange.ts';
@@ -31,6 +33,8 @@ export interface ReceptionParts {
   keys: Pick<KeyRing, 'authenticate' | 'authenticateAdmin'>;
   /** For browsers, which send a cookie instead of a key; null: there is no dashboard. */
   sessions: SessionDoor | null;
+  /** Counts wrong admin keys on all replicas; null: there is one process. */
+  tally: SharedTally | null;
   admission: Admission;
   /** Room for bodies in memory. */
   bodies: Room;
@@ -78,12 +82,14 @@ export class Reception {
   readonly ending = new Ending();
   /** Connections that are WebSockets, or may become one. */
   private readonly upgraded = new Set<Duplex>();
+  private readonly adminKeys: LoginThrottle;
   private readonly router = createRouter({ maxParamLength: pathPartCharsMax });
   private readonly clientAddress: ReturnType<typeof createClientAddress>;
   private readonly pipelined = new Pipelined((request, response) => this.receive(request, response));
 
   constructor(parts: ReceptionParts) {
     this.parts = parts;
+    this.adminKeys = createLoginThrottle(parts.clock, parts.tally, 'admin-keys');
     this.clientAddress = createClientAddress(() => parts.snapshot().config.server.trusted_proxies);
     for (const route of parts.routes) this.router.on(route.method, route.path, () => undefined, route);
   }
@@ -192,7 +198,9 @@ export class Reception {
       if (route.auth === 'admin') {
         let who: Operator | Failure = keys.authenticateAdmin(request.headers);
         if (who === noKeySent && sessions !== null) who = await sessions.operator(exchange);
-        if ('kind' in who) return this.refuse(exchange, who);
+        if ('kind' in who) {
+          return this.refuse(exchange, route.endpoint === 'admin' ? await this.wrongAdminKey(request, who) : who);
+        }
         exchange.operator = who;
       } else if (route.auth === 'key') {
         this.lastCallMs = exchange.startedMs;
@@ -228,6 +236,18 @@ export class Reception {
     } finally {
       if (exchange.trace !== null) this.endTrace(exchange.trace, exchange, route);
     }
+  }
+
+  /**
+   * The answer to a key that opens nothing here: after some of one address, that it comes too often. A right key always
+   * passes, or whoever shares an operator's address could lock them out; at 16 characters and more, none is guessed so.
+   */
+  private async wrongAdminKey(request: IncomingMessage, failure: Failure): Promise<Failure> {
+    if (failure.kind !== 'unauthenticated' || failure === noKeySent) return failure;
+    const attempt = await this.adminKeys.attempt(this.clientAddress(request));
+    if ('kind' in attempt) return attempt;
+    attempt.failed();
+    return failure;
   }
 
   private endTrace(trace: Trace, exchange: Exchange, route: Route): void {

@@ -247,6 +247,7 @@ async function openServer(
     clock,
     keys: callers.ring,
     sessions: dashboard?.door ?? null,
+    tally: stores.tally,
     admission,
     bodies,
     routes,

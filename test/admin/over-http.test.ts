@@ -21,6 +21,7 @@ async function serve(t: { after(fn: () => unknown): void }) {
   const unexpected: unknown[] = [];
   const server = createGatewayServer({
     traces: null,
+    tally: null,
     clock: admin.clock,
     admission: {
       admit: () => assert.fail('nothing here is metered'),

@@ -26,6 +26,7 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
   let handled = 0;
   const server = createGatewayServer({
     traces: null,
+    tally: null,
     clock: parts.clock ?? systemClock,
     admission: {
       admit: () =>

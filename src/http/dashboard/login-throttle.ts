@@ -30,23 +30,34 @@ function neighbourhood(address: string | null): string {
     .join(':');
 }
 
+/** A login that is being looked at. It counts as failed until it has passed, so that many at once are few. */
+export interface LoginAttempt {
+  failed(): void;
+  passed(): void;
+}
+
 /** Keeps out for a while an address that failed to log in too often, at any replica. */
 export interface LoginThrottle {
   /** Null: they may try. `address` null is one address like any other. */
   refusal(address: string | null): Promise<Failure | null>;
-  failed(address: string | null): void;
+  /** Begins an attempt, or says why it is not looked at. Call it when nothing more has to come, and end what it gives. */
+  attempt(address: string | null): Promise<LoginAttempt | Failure>;
 }
 
 const bounds = [failuresMax, failuresOfAllMax] as const;
 
-/**
- * `tally`: what replicas have counted together; null: there is one process. `logins`: the name of their count there, so
- * that failures of one kind of login close no other.
- */
+/** Kinds of logins, which close no other: their name in the counts of all replicas, and their words. */
+const tooMany = {
+  logins: 'Too many logins failed.',
+  'mcp-logins': 'Too many logins failed.',
+  'admin-keys': 'Too many requests came with a key that does not open this. A right key goes on to work.',
+} as const;
+
+/** `tally`: what replicas have counted together; null: there is one process. */
 export function createLoginThrottle(
   clock: Clock,
   tally: SharedTally | null,
-  logins: 'logins' | 'mcp-logins',
+  logins: keyof typeof tooMany,
 ): LoginThrottle {
   const namesOf = (address: string | null) => [`${logins}:${neighbourhood(address)}`, logins];
   const byAddress = new Map<string, Failures>();
@@ -65,31 +76,60 @@ export function createLoginThrottle(
     });
   }
 
+  /** Both counts with one more; they are given back to where they were taken. */
+  function count(address: string | null): readonly Failures[] {
+    const nowMs = clock.monotonicMs();
+    all = current(all, nowMs);
+    const key = neighbourhood(address);
+    const own = current(byAddress.get(key), nowMs);
+    byAddress.delete(key);
+    byAddress.set(key, own);
+    if (byAddress.size > addressesMax) byAddress.delete(byAddress.keys().next().value!);
+    const counts = [own, all];
+    for (const one of counts) one.count += 1;
+    return counts;
+  }
+
+  function refused(waitMs: number): Failure {
+    return {
+      kind: 'quota-exceeded',
+      limit: 'logins',
+      window: null,
+      used: failuresMax,
+      allowed: failuresMax,
+      freeAtMs: clock.wallMs() + waitMs,
+      message: `${tooMany[logins]} Try again in ${Math.ceil(waitMs / 1_000)} s.`,
+    };
+  }
+
+  async function shared(address: string | null): Promise<number> {
+    return waitOf((await tally?.read(namesOf(address))) ?? []);
+  }
+
   return {
     async refusal(address) {
-      const waitMs = waitOf(counted(address)) || waitOf((await tally?.read(namesOf(address))) ?? []);
-      if (waitMs === 0) return null;
-      return {
-        kind: 'quota-exceeded',
-        limit: 'logins',
-        window: null,
-        used: failuresMax,
-        allowed: failuresMax,
-        freeAtMs: clock.wallMs() + waitMs,
-        message: `Too many logins failed. Try again in ${Math.ceil(waitMs / 1_000)} s.`,
-      };
+      const waitMs = waitOf(counted(address)) || (await shared(address));
+      return waitMs === 0 ? null : refused(waitMs);
     },
-    failed(address) {
-      const nowMs = clock.monotonicMs();
-      all = current(all, nowMs);
-      all.count += 1;
-      const key = neighbourhood(address);
-      const own = current(byAddress.get(key), nowMs);
-      own.count += 1;
-      byAddress.delete(key);
-      byAddress.set(key, own);
-      if (byAddress.size > addressesMax) byAddress.delete(byAddress.keys().next().value!);
-      void tally?.add(namesOf(address), windowMs);
+    async attempt(address) {
+      const ownMs = waitOf(counted(address));
+      if (ownMs > 0) return refused(ownMs);
+      // Before anything is awaited: those that come meanwhile must see it.
+      const counts = count(address);
+      const giveBack = () => {
+        for (const one of counts) one.count -= 1;
+      };
+      const sharedMs = tally === null ? 0 : await shared(address);
+      if (sharedMs > 0) {
+        giveBack();
+        return refused(sharedMs);
+      }
+      return {
+        passed: giveBack,
+        failed() {
+          void tally?.add(namesOf(address), windowMs);
+        },
+      };
     },
   };
 }

@@ -117,11 +117,14 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
       keep(exchange, '', 0);
       const again = 'This login did not begin in this browser, or it took too long. Begin again.';
       if (kept === null) return failed(exchange, 400, again);
+      const attempt = await throttle.attempt(address);
+      if ('kind' in attempt) return failed(exchange, 429, 'Too many logins failed. Try again in a minute.');
       try {
         const base = linkBaseOf(exchange.request, server());
         const identity = await login(config).finish(`${base}${callbackPath}?${exchange.search}`, kept);
         const operator = await operatorAtLogin(identity, config.roles, parts);
         await parts.refresh();
+        attempt.passed();
         if (operator === null) {
           const who = `${identity.name || identity.subject} is in none of the groups that may use this dashboard.`;
           return sendPage(exchange, 403, who, endSessionUrl(exchange));
@@ -130,9 +133,11 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
         if ('kind' in opened) return failed(exchange, 403, 'This operator was removed.');
         sendTo(exchange, kept.to);
       } catch (error) {
-        if (error instanceof FailureError)
+        if (error instanceof FailureError) {
+          attempt.passed();
           return failed(exchange, 503, 'The operator cannot be stored now. Try again.', error);
-        throttle.failed(address);
+        }
+        attempt.failed();
         failed(exchange, 401, 'The OpenID provider did not confirm this login. Begin again.', error);
       }
     },

@@ -107,11 +107,14 @@ export function createSignIn(parts: SignInParts): SignIn {
       const presented = await presentedIn(exchange);
       if (presented === null) return;
       if ('kind' in presented) return deny(presented);
+      const attempt = await throttle.attempt(address);
+      if ('kind' in attempt) return deny(attempt);
       const proof = await proofOf(presented, address);
       if ('kind' in proof) {
-        throttle.failed(address);
+        attempt.failed();
         return deny(proof);
       }
+      attempt.passed();
       const session = await open(exchange, proof, address);
       if ('kind' in session) return deny(session);
       writeJson(exchange, 200, { session: shown(session, parts.version) }, noStore);

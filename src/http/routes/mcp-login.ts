@@ -31,21 +31,24 @@ export function mcpLoginRoute({ finish, addressOf, clock, tally }: McpLoginParts
     summary: 'Ends the login of an operator at an MCP server, whose authorization server sends the browser here.',
     async handle(exchange) {
       const address = addressOf(exchange.request);
-      if ((await throttle.refusal(address)) !== null) {
+      const attempt = await throttle.attempt(address);
+      if ('kind' in attempt) {
         return answer(exchange, 429, 'Too many logins failed. Try again in a minute.');
       }
       try {
         const finished = await finish(new URLSearchParams(exchange.search));
         if (finished !== null) {
+          attempt.passed();
           return answer(
             exchange,
             200,
             `Culvert is logged in at the MCP server '${finished.server}'. You may close this page.`,
           );
         }
-        throttle.failed(address);
+        attempt.failed();
         answer(exchange, 400, 'This login took too long, or it has already been used. Begin again.');
       } catch (error) {
+        attempt.passed();
         if (!(error instanceof FailureError)) throw error;
         answer(exchange, statusOf(error.failure), factsOf(error.failure, clock.wallMs()).message);
       }
