@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import { type Failure, FailureError, invalid } from '../kernel/failure.ts';
+import type { StorageHold } from '../metering/storage-hold.ts';
 import type { Spool, SpooledFile } from '../net/spool.ts';
 import { nextBodyTurn, turnBytesMax } from './body-turns.ts';
 import type { Exchange } from './exchange.ts';
@@ -31,6 +32,8 @@ export interface MultipartBounds {
   /** Bound of the whole body. */
   bodyBytes: number;
   files: number;
+  /** For files that are kept: their bytes count against the account's storage as they come. */
+  hold?: Pick<StorageHold, 'grow'>;
 }
 
 /** Fields and files together; the forms that clients send have a dozen. */
@@ -162,6 +165,8 @@ function receive(
       if (settled) return;
       receivedBytes += chunk.length;
       if (receivedBytes > bounds.bodyBytes) return settle({ kind: 'body-too-large', limitBytes: bounds.bodyBytes });
+      const full = bounds.hold?.grow(chunk.length) ?? null;
+      if (full !== null) return settle(full);
       pace.came(chunk.length);
       turnBytes += chunk.length;
       if (!parser.write(chunk)) request.pause();

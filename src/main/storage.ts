@@ -42,7 +42,7 @@ export function openStorage(options: {
     book: {
       ...book,
       add(account, kind, bytes) {
-        room.taken(bytes);
+        if (bytes > 0) room.taken(bytes);
         book.add(account, kind, bytes);
       },
     },

@@ -1,5 +1,6 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Failure, QuotaExceeded } from '../kernel/failure.ts';
+import { createStorageHolds, type StorageHold } from './storage-hold.ts';
 
 /** What an account keeps on this server. */
 export type StorageKind = 'vectors' | 'pages' | 'crawls' | 'pictures' | 'replies' | 'responses' | 'files' | 'uploads';
@@ -34,6 +35,9 @@ export interface StorageParts {
 export interface StorageBook {
   /** Null when the account may keep more: else 429 of its plan, or 503 of the disk. Never rejects. */
   mayKeep(account: string): Promise<Failure | null>;
+  /** For bytes that come slowly, when others of the account do too. What `mayKeep` refuses, else a hold. Never rejects. */
+  hold(account: string): Promise<StorageHold | Failure>;
+  /** `bytes` below 0: so many were removed. */
   add(account: string, kind: MeasuredKind | 'pictures', bytes: number): void;
   usage(account: string): Promise<StorageUsage>;
 }
@@ -63,6 +67,8 @@ export function createStorageBook(parts: StorageParts): StorageBook {
   let measuring: Promise<void> | null = null;
   /** Bytes by account, by the minute in which they were kept: at most 61 of them. */
   const pictures = new Map<number, Map<string, number>>();
+
+  const holds = createStorageHolds();
 
   async function measureNow(): Promise<void> {
     const startMs = clock.monotonicMs();
@@ -96,18 +102,24 @@ export function createStorageBook(parts: StorageParts): StorageBook {
     return bytes;
   }
 
-  async function kindsOf(account: string): Promise<Partial<Record<StorageKind, number>>> {
+  /** What is known without asking anybody. */
+  function measuredOf(account: string) {
     const of = measured.get(account);
-    const all = {
-      vectors: (await parts.vectors(account)) ?? 0,
+    return {
       pages: of?.get('pages') ?? 0,
       crawls: of?.get('crawls') ?? 0,
       pictures: picturesOf(account),
       replies: of?.get('replies') ?? 0,
       responses: of?.get('responses') ?? 0,
       files: of?.get('files') ?? 0,
-      uploads: parts.uploads(account),
     };
+  }
+
+  async function kindsOf(account: string): Promise<Partial<Record<StorageKind, number>>> {
+    const vectors = (await parts.vectors(account)) ?? 0;
+    // Some of what is on its way waits on disk, and is one of these uploads.
+    const uploads = Math.max(parts.uploads(account), holds.bytes(account));
+    const all = { vectors, ...measuredOf(account), uploads };
     return Object.fromEntries(Object.entries(all).filter(([, bytes]) => bytes > 0));
   }
 
@@ -120,16 +132,32 @@ export function createStorageBook(parts: StorageParts): StorageBook {
     return { usedBytes, allowedBytes: parts.allowed(account), kinds };
   }
 
+  async function mayKeep(account: string): Promise<Failure | null> {
+    const full = parts.room();
+    if (full !== null || parts.allowed(account) === null) return full;
+    if (!isOver(await usage(account))) return null;
+    // Deletions since the last measurement no longer count.
+    await renewed(refusalMeasureMs);
+    const now = await usage(account);
+    return isOver(now) ? storageFull(now) : null;
+  }
+
   return {
     usage,
-    async mayKeep(account) {
-      const full = parts.room();
-      if (full !== null || parts.allowed(account) === null) return full;
-      if (!isOver(await usage(account))) return null;
-      // Deletions since the last measurement no longer count.
-      await renewed(refusalMeasureMs);
-      const now = await usage(account);
-      return isOver(now) ? storageFull(now) : null;
+    mayKeep,
+    async hold(account) {
+      const full = await mayKeep(account);
+      if (full !== null) return full;
+      // Deletions of other replicas do not count any more.
+      if (parts.allowed(account) !== null) await renewed(refusalMeasureMs);
+      const vectors = parts.allowed(account) === null ? 0 : ((await parts.vectors(account)) ?? 0);
+      return holds.open(account, (uploads) => {
+        const allowedBytes = parts.allowed(account);
+        const kinds = { ...measuredOf(account), vectors, uploads };
+        const usedBytes = Object.values(kinds).reduce((sum, bytes) => sum + bytes, 0);
+        const isFull = allowedBytes !== null && usedBytes > allowedBytes;
+        return parts.room() ?? (isFull ? storageFull({ usedBytes, allowedBytes, kinds }) : null);
+      });
     },
     add(account, kind, bytes) {
       if (kind !== 'pictures') return addTo(measured, account, kind, bytes);
@@ -149,7 +177,7 @@ function addTo(
 ): void {
   const of = totals.get(account) ?? new Map<MeasuredKind, number>();
   totals.set(account, of);
-  of.set(kind, (of.get(kind) ?? 0) + bytes);
+  of.set(kind, Math.max(0, (of.get(kind) ?? 0) + bytes));
 }
 
 function isOver({ usedBytes, allowedBytes }: StorageUsage): boolean {
@@ -169,7 +197,9 @@ const waysOut: Readonly<Record<StorageKind, string>> = {
 
 function storageFull({ usedBytes, allowedBytes, kinds }: StorageUsage): QuotaExceeded {
   const allowed = allowedBytes ?? 0;
-  const largest = Object.entries(kinds).toSorted(([, one], [, other]) => other - one) as [StorageKind, number][];
+  const largest = Object.entries(kinds)
+    .filter(([, bytes]) => bytes > 0)
+    .toSorted(([, one], [, other]) => other - one) as [StorageKind, number][];
   const shown = largest.map(([kind, bytes]) => `${kind} ${bytes}`).join(', ');
   const [kind] = largest[0] ?? ['vectors' as const];
   return {

@@ -95,10 +95,10 @@ test('files count as storage, and an account that keeps too much is refused', as
   const plans = { default: { windows: 'off', rpm: 'off', storage: '1mb' } };
   const { url, fetch } = await startGateway(t, { plans });
   const client = openAi(url, testKey);
-  await client.files.create({ file: await toFile(randomBytes(1_200_000), 'x'), purpose: 'user_data' });
+  await client.files.create({ file: await toFile(randomBytes(1_000_000), 'x'), purpose: 'user_data' });
   const usage = (await (await fetch('/v1/usage')).json()) as { storage: { files: number } };
-  assert.equal(usage.storage.files, 1_200_000);
-  const refused = client.files.create({ file: await toFile(Buffer.from('x'), 'x'), purpose: 'user_data' });
+  assert.equal(usage.storage.files, 1_000_000);
+  const refused = client.files.create({ file: await toFile(randomBytes(100_000), 'x'), purpose: 'user_data' });
   await assert.rejects(refused, { status: 429 });
 });
 

@@ -7,6 +7,7 @@ import { refuse } from '../../inference/spine/sink.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { readerStallTimeoutMs } from '../../kernel/limits.ts';
+import type { StorageHold } from '../../metering/storage-hold.ts';
 import { identityHeaders } from '../delivery.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { type FormField, type Multipart, readMultipart } from '../read-multipart.ts';
@@ -138,16 +139,26 @@ export async function sendFile(exchange: Exchange, files: StoredFiles, file: Sto
 }
 
 async function upload({ services, files }: FilesParts, exchange: Exchange): Promise<void> {
-  const { account, tenant } = exchange.principal!;
+  const { account } = exchange.principal!;
   const headers = exchange.admitted?.headers ?? [];
-  const full = await services.storage.mayKeep(account);
-  if (full !== null) return refuse(exchange.client, full, headers);
-  const form = await readMultipart(exchange, services.spool, { bodyBytes: formBytesMax, files: 1 });
+  const hold = await services.storage.hold(account);
+  if ('kind' in hold) return refuse(exchange.client, hold, headers);
+  try {
+    await uploadHeld({ services, files }, exchange, hold);
+  } finally {
+    hold.release();
+  }
+}
+
+async function uploadHeld({ services, files }: FilesParts, exchange: Exchange, hold: StorageHold): Promise<void> {
+  const { tenant } = exchange.principal!;
+  const headers = exchange.admitted?.headers ?? [];
+  const form = await readMultipart(exchange, services.spool, { bodyBytes: formBytesMax, files: 1, hold });
   if (form === null) return;
   if ('kind' in form) return refuse(exchange.client, form, headers);
   try {
     const { content, ...facts } = readUpload(form);
-    const file = await (await files()).create(tenant, facts, content.read());
+    const file = await (await files()).create(tenant, { ...facts, hold }, content.read());
     // Before its answer: the caller's next request may need its place.
     await form.release();
     writeJson(exchange, 200, shownFile(file), headers);

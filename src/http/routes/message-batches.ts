@@ -11,6 +11,7 @@ import type { Services } from '../../inference/endpoints/services.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
+import type { StorageHold } from '../../metering/storage-hold.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { jsonPieces } from '../json-pieces.ts';
 import { linkBaseOf } from '../link-base.ts';
@@ -127,13 +128,13 @@ export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
 async function begin(parts: MessageBatchesParts, exchange: Exchange, base: string): Promise<void> {
   const { account, tenant, keyId } = exchange.principal!;
   const answerHeaders = exchange.admitted?.headers ?? [];
+  const hold = await parts.services.storage.hold(account);
+  if ('kind' in hold) return refuse(exchange.client, hold, answerHeaders);
   try {
-    const full = await parts.services.storage.mayKeep(account);
-    if (full !== null) throw new FailureError(full);
     const pieces = jsonPieces(exchange, bodyBytesMax);
     const files = await parts.files();
-    const facts = { purpose: ownPurpose, name: 'requests', keptForMs: 2 * windowMs };
-    const { id } = await files.create(tenant, facts, linesIn(pieces));
+    const facts = { purpose: ownPurpose, name: 'requests', keptForMs: 2 * windowMs, hold };
+    const { id } = await files.create(tenant, facts, held(linesIn(pieces), hold));
     const headers: Record<string, string> = {};
     for (const name of keptHeaders) {
       const value = exchange.request.headers[name];
@@ -147,6 +148,16 @@ async function begin(parts: MessageBatchesParts, exchange: Exchange, base: strin
   } catch (error) {
     if (!(error instanceof FailureError)) throw error;
     refuse(exchange.client, error.failure, answerHeaders);
+  } finally {
+    hold.release();
+  }
+}
+
+async function* held(pieces: AsyncIterable<Buffer>, hold: StorageHold): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) {
+    const full = hold.grow(piece.length);
+    if (full !== null) throw new FailureError(full);
+    yield piece;
   }
 }
 

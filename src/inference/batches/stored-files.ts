@@ -3,6 +3,7 @@ import { FailureError } from '../../kernel/failure.ts';
 import { newSortedId } from '../../kernel/ids.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { BatchStore, FileRow, ListedFiles } from '../../metering/batch-store.ts';
+import type { StorageHold } from '../../metering/storage-hold.ts';
 import type { FileContents } from './file-contents.ts';
 
 /** Files of tenants, opened and sealed on their way from and to the store. None of them is ever whole in memory. */
@@ -29,6 +30,8 @@ export interface NewFile {
   name: string;
   /** Null: as long as files are kept. */
   keptForMs: number | null;
+  /** Holds its bytes while they come; each part is given over as it is kept. */
+  hold?: StorageHold;
 }
 
 export interface StoredFile extends Omit<FileRow, 'facts'> {
@@ -50,7 +53,7 @@ export interface StoredFilesParts {
   sealer: Sealer;
   clock: Clock;
   retentionMs(): number;
-  /** Told of what is kept, for the account's storage. */
+  /** Told of what is kept, for the account's storage; below 0: of what is removed. */
   onKept(tenant: string, bytes: number): void;
 }
 
@@ -71,7 +74,7 @@ export function createStoredFiles({ store, contents, sealer, clock, ...parts }: 
       await store.completeFile(written.id);
       return written;
     },
-    async write(tenant, { purpose, name, keptForMs }, content) {
+    async write(tenant, { purpose, name, keptForMs, hold }, content) {
       const createdMs = clock.wallMs();
       const id = newSortedId('file-', createdMs);
       const row = {
@@ -85,16 +88,22 @@ export function createStoredFiles({ store, contents, sealer, clock, ...parts }: 
       };
       await store.putFile(row);
       let seq = 0;
+      let keptBytes = 0;
       try {
         for await (const chunk of inChunks(content)) {
           row.bytes += chunk.length;
           await store.growFile(id, row.bytes);
           await contents.put(id, seq, sealer.seal(chunk, contextOf(row, seq)));
+          keptBytes += chunk.length;
           parts.onKept(tenant, chunk.length);
+          hold?.kept(chunk.length);
           seq += 1;
         }
       } catch (error) {
-        await removed(row).catch(() => undefined);
+        await removed(row).then(
+          () => parts.onKept(tenant, -keptBytes),
+          () => undefined,
+        );
         throw error;
       }
       return opened(row);
@@ -111,6 +120,7 @@ export function createStoredFiles({ store, contents, sealer, clock, ...parts }: 
       if (row === null) return false;
       if (await store.isRead(id)) throw new FailureError({ kind: 'conflict', message: isRead(id) });
       await removed(row);
+      parts.onKept(tenant, -row.bytes);
       return true;
     },
     discard: removed,
