@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { costUnitsMax, milliMultiple, name, percentage, positiveInt } from './scalars.ts';
+import { costUnitsMax, duration, milliMultiple, name, percentage, positiveInt } from './scalars.ts';
 import { timeoutsSchema } from './schema-providers.ts';
 
 const modelTypes = ['chat', 'embedding', 'speech', 'transcription', 'image', 'video', 'rerank'] as const;
@@ -75,6 +75,11 @@ const targetObjectSchema = z.strictObject({
   model: modelName.describe("The model's id at that provider. In a pattern alias, * is what the alias's * matched."),
   priority: z.int().min(1).max(100).default(1).describe('1 is tried first; higher ones only when all below failed.'),
   weight: z.number().min(0.001).max(1_000).default(1).describe('Share of requests among targets of one priority.'),
+  max_first_token: duration({ min: '1ms', max: '24h' })
+    .optional()
+    .describe(
+      'Longest first token of its streams. One that takes longer is also asked elsewhere; while that is usual, other targets go first, of higher priorities too.',
+    ),
   price: priceSchema.optional(),
   context_window: positiveInt()
     .optional()

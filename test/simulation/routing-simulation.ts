@@ -55,6 +55,8 @@ export interface Scenario {
   durationMs: number;
   /** The silence watch looks at running attempts, four times a second. */
   watched?: boolean;
+  /** A request's overall time, by which attempts beside it begin; 10 min by default. */
+  totalMs?: number;
   /** The caller; default: the query's tenant. `sinceMs` counts from the start of the run. */
   tenantOf?(sinceMs: number, random: Random): string;
   upstream(attempt: RouteAttempt, sinceMs: number, random: Random, tenant: string): Ending;
@@ -167,6 +169,8 @@ export function simulate(scenario: Scenario, seed: number): Simulation {
       startedMs: atMs,
       probe: attempt.probe,
       hedgeAfter: scenario.query.hedge.after,
+      halfwayMs: atMs + (scenario.totalMs ?? 600_000) / 2,
+      maxFirstTokenMs: attempt.target.maxFirstTokenMs ?? null,
       attempt: live,
       told: {
         overdue(reason) {

@@ -57,7 +57,7 @@ export async function explainChat(question: ChatQuestion): Promise<ExplainedRequ
 }
 
 function hedgedWhen({ after }: HedgePolicy, stream: boolean): HedgeReason[] {
-  return stream && after === null ? ['silent'] : ['silent', 'slow'];
+  return stream && after === null ? ['silent', 'late'] : ['silent', 'slow', 'late'];
 }
 
 async function wouldSend(

@@ -38,6 +38,7 @@ export function targetOf(
     model: source.model,
     priority: source.priority ?? 1,
     weight: source.weight ?? 1,
+    ...(source.max_first_token !== undefined && { maxFirstTokenMs: source.max_first_token }),
     dialect,
     alsoSpeaks,
     credentials: credentialsOf(connection.credentials.keys(), config),

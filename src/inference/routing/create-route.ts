@@ -2,11 +2,12 @@ import { waitForTargetMaxMs } from '../../kernel/limits.ts';
 import type { Random } from '../../kernel/random.ts';
 import type { TooLong } from '../neutral/outcome.ts';
 import { backoffMs } from './backoff.ts';
-import { dialectFor, tierOf, unmetNeed, unmetSize } from './capability.ts';
+import { dialectFor } from './capability.ts';
+import { type Choice, choicesOf } from './choice.ts';
 import { effects } from './effects.ts';
 import type { Health } from './health.ts';
-import { answerKindOf, isAtRest, type Lane, type LaneState, standingOf } from './lane.ts';
-import { affinityOf, hashText, type Pickable, pick } from './pick.ts';
+import { answerKindOf, isAtRest, type Lane, standingOf } from './lane.ts';
+import { affinityOf, pick } from './pick.ts';
 import type { RetryBudget } from './rolling-counts.ts';
 import type {
   AttemptEnd,
@@ -14,13 +15,11 @@ import type {
   HedgeReason,
   Route,
   RouteAttempt,
-  RouteCandidate,
   RouteQuery,
   RouteStep,
   Verdict,
 } from './route.ts';
 import {
-  type Blocked,
   blockedWords,
   type Draw,
   isHopeful,
@@ -33,8 +32,7 @@ import {
   unmetNeeds,
   upstreamLimits,
 } from './survey.ts';
-import type { Target } from './target.ts';
-import { forgetOutgrown, learnRoom, leaveOutNoLarger, noRoomTier } from './too-long.ts';
+import { forgetOutgrown, learnRoom, leaveOutNoLarger } from './too-long.ts';
 
 export interface RouteDeps {
   health: Health;
@@ -51,77 +49,6 @@ const followingAttemptsMax = 2;
 export function createRoute(query: RouteQuery, deps: RouteDeps): Route {
   deps.retryBudget.requested(query.alias, deps.nowMs);
   return new LiveRoute(query, deps);
-}
-
-const noLanes: readonly Lane[] = [];
-
-/** One candidate as one request sees it. */
-export class Choice implements Pickable {
-  readonly target: Target;
-  readonly lanes: readonly Lane[];
-  /** Lower is tried first; equal ones are picked among. */
-  readonly tier: number;
-  /** Why it is out, in words; null when it is not. */
-  unfit: string | null = null;
-  /** The missing ability of a target that is out for it. */
-  unmet: string | null = null;
-  readonly weight: number;
-  /** The lane it would use, as of the last survey. */
-  lane: Lane | null = null;
-  tried: Lane[] | null = null;
-  /** Attempts without an answer. */
-  tries = 0;
-  /** The rest of its hope after them, 0 to 1. */
-  repeatHope = 1;
-  /** Attempts that run. */
-  running = 0;
-  /** Tried, and another credential would not help: only repeated when nothing else remains. */
-  spent = false;
-  /** One failure was counted against it. */
-  blamed = false;
-  /** Closed, but asked nevertheless: more than half of the targets would be closed. */
-  reopened = false;
-  /** Words for its last attempt; null before one. */
-  picked: 'picked' | 'picked as a probe' | 'picked as a hedge' | 'picked as the least bad' | null = null;
-  /** If no lane was ready at the last survey: the one that is back first. */
-  blocked: Blocked | null = null;
-
-  /** `sizes` says whether a context that is too small by our estimate keeps it out. */
-  constructor(candidate: RouteCandidate, query: RouteQuery, health: Health, sizes: 'judged' | 'not judged' = 'judged') {
-    this.target = candidate.target;
-    this.weight = candidate.target.weight;
-    if (candidate.rank > 0 && query.fallback === 'off') {
-      this.unfit = 'not allowed: no fallback wanted';
-    } else {
-      const { target } = candidate;
-      const need = unmetNeed(target, query.needs) ?? (sizes === 'judged' ? unmetSize(target, query.needs) : null);
-      if (need !== null) this.cannot(need);
-    }
-    this.lanes = this.unfit === null ? health.lanes(candidate.target) : noLanes;
-    const tier = this.unfit === null ? tierOf(candidate, query.needs) : Number.POSITIVE_INFINITY;
-    const room = this.lanes[0]?.state.room ?? null;
-    this.tier = room !== null && query.needs.inputTokensEstimate > room.tokens ? tier + noRoomTier : tier;
-  }
-
-  cannot(need: string): void {
-    this.unmet = need;
-    this.unfit = `not capable: ${need}`;
-  }
-
-  get key(): number {
-    return hashText(this.target.id);
-  }
-
-  get state(): LaneState {
-    return this.lane!.state;
-  }
-}
-
-/** The candidates as one request sees them: where an estimate would keep out the last ones, they judge it themselves. */
-export function choicesOf(query: RouteQuery, health: Health): readonly Choice[] {
-  const choices = query.targets.map((candidate) => new Choice(candidate, query, health));
-  for (const { unfit } of choices) if (unfit === null) return choices;
-  return query.targets.map((candidate) => new Choice(candidate, query, health, 'not judged'));
 }
 
 /** An attempt as its route keeps it. */
@@ -180,8 +107,10 @@ class LiveRoute implements Route {
     const { ready } = this.#survey('fresh', nowMs);
     if (ready.length === 0) return null;
     const { alias, hedge } = this.#query;
-    if (reason === 'slow' && !this.#deps.retryBudget.takeHedge(alias, hedge.atMost, nowMs)) return null;
     const choice = this.#pick(ready, nowMs);
+    // Where the other one is slow as well, asking both helps few.
+    const isLimited = reason === 'slow' || (reason === 'late' && choice.lane!.pace?.isBehind(nowMs) === true);
+    if (isLimited && !this.#deps.retryBudget.takeHedge(alias, hedge.atMost, nowMs)) return null;
     return this.#begin(choice, choice.lane!, 'picked as a hedge', 0, nowMs);
   }
 
@@ -205,6 +134,9 @@ class LiveRoute implements Route {
       },
       nowMs,
     );
+    // It was at least that slow.
+    if (content === 'none' && end.lost === true && this.#query.needs.stream)
+      lane.pace?.observe(nowMs - attempt.startedMs, nowMs);
     choice.running--;
     if (end.class === 'ok' || end.class === 'cancelled' || end.class === 'deadline') this.#over = 'attempts-spent';
     else this.#failed(attempt, end, nowMs);
@@ -214,7 +146,9 @@ class LiveRoute implements Route {
     if (attempt.at === 'ended' || attempt.content === 'seen') return;
     attempt.content = 'seen';
     const tookMs = Math.max(0, nowMs - attempt.startedMs);
-    this.#deps.health.firstToken(attempt.lane, attempt, answerKindOf(this.#query.needs), tookMs, nowMs);
+    const kind = answerKindOf(this.#query.needs);
+    this.#deps.health.firstToken(attempt.lane, attempt, kind, tookMs, nowMs);
+    if (kind === 'stream') attempt.lane.pace?.observe(tookMs, nowMs);
   }
 
   stalled(attempt: LiveAttempt, nowMs: number): void {
@@ -359,6 +293,7 @@ class LiveRoute implements Route {
       content: 'none',
       at: 'running',
     };
+    lane.pace?.asked(nowMs);
     choice.running++;
     choice.picked = as;
     if (this.#deps.health.began(lane, attempt, target.timeouts.totalMs + delayMs, nowMs) === 'probe') {

@@ -1,5 +1,5 @@
 import { seededRandom } from '../../kernel/random.ts';
-import { type Choice, choicesOf } from './create-route.ts';
+import { type Choice, choicesOf } from './choice.ts';
 import type { Health } from './health.ts';
 import { preferredWords } from './prefer.ts';
 import type { RouteQuery, Verdict } from './route.ts';

@@ -12,6 +12,7 @@ import {
   newMinuteCount,
   UsualTime,
 } from './lane.ts';
+import { FirstTokenPace } from './pace.ts';
 import { hashText } from './pick.ts';
 import { coolingMs } from './retry-after.ts';
 import type { Target } from './target.ts';
@@ -113,6 +114,7 @@ class LiveHealth implements Health {
         credential,
         weight: credential.weight,
         key: hashText(credential.id),
+        pace: target.maxFirstTokenMs === undefined ? null : new FirstTokenPace(target.maxFirstTokenMs),
       }));
       this.#views.set(target, view);
     }

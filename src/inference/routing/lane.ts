@@ -1,5 +1,6 @@
 import type { RequestNeeds } from '../neutral/request.ts';
 import { type BreakerState, closed, isDue, isRest, rampShare } from './breaker.ts';
+import type { FirstTokenPace } from './pace.ts';
 import { RollingCount, SuccessShare } from './rolling-counts.ts';
 import type { Credential } from './target.ts';
 
@@ -14,6 +15,8 @@ export interface Lane {
   readonly weight: number;
   /** Hash of the credential's id, for affinity. */
   readonly key: number;
+  /** By its target's `max_first_token`; null or absent: it has none. */
+  readonly pace?: FirstTokenPace | null;
 }
 
 export interface LaneState {

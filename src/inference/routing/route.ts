@@ -74,8 +74,11 @@ export interface Route {
   untried(): boolean;
 }
 
-/** Why a request is also asked elsewhere: its target says nothing at all, or this answer takes longer than usual. */
-export type HedgeReason = 'silent' | 'slow';
+/**
+ * Why a request is also asked elsewhere: its target says nothing at all, or this answer takes longer than usual; `late`:
+ * longer than its target's `max_first_token`, or half of the request's time is gone.
+ */
+export type HedgeReason = 'silent' | 'slow' | 'late';
 
 /** The next step. */
 export type RouteStep =

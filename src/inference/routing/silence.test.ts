@@ -41,6 +41,8 @@ function setUp() {
       startedMs: now(),
       probe: false,
       hedgeAfter: null,
+      halfwayMs: now() + 300_000,
+      maxFirstTokenMs: null,
       attempt: { signs: 0, awaiting: true, paused: false },
       stalls: 0,
       told: {
@@ -310,4 +312,17 @@ test('F71 the silence of a stream that a slow reader holds back is no stall', ()
   stream.attempt.paused = false;
   set.lookFor(2_000);
   assert.equal(stream.stalls, 0, 'counted from when it could go on');
+});
+
+test('F73 half of its time is gone, or its first token takes longer than its maximum: it is also asked elsewhere', () => {
+  const { now, lookFor, wait, usually } = setUp();
+  usually(20, 100, 'whole');
+  usually(20, 60_000);
+  const whole = wait('whole', { asks: false, halfwayMs: now() + 1_000 });
+  const capped = wait('stream', { maxFirstTokenMs: 500 });
+  const stream = wait();
+  lookFor(750);
+  assert.deepEqual([whole.reasons, capped.reasons, stream.reasons], [[], ['late'], []]);
+  lookFor(250);
+  assert.deepEqual(whole.reasons, ['late']);
 });

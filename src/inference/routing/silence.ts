@@ -51,6 +51,10 @@ export interface SilenceEntry {
   readonly probe: boolean;
   /** As in the hedge policy. */
   readonly hedgeAfter: number | null;
+  /** Monotonic ms at which half of the time is gone that its request had left when it began. */
+  readonly halfwayMs: number;
+  /** Its target's; null: none. */
+  readonly maxFirstTokenMs: number | null;
   readonly attempt: Watched;
   readonly told: Overdue;
 }
@@ -161,7 +165,7 @@ export function createSilenceWatch(health: Health): SilenceWatch {
         const usualMs = usualOf(entry, usualShare, nowMs);
         const silentMs = nowMs - Math.max(entry.startedMs, state.heardAtMs);
         const silent = isSilent(entry);
-        if (!silent && silentMs > (usualMs ?? unknownSilenceMs)) health.fellSilent(entry.lane, nowMs);
+        if (!silent && silentMs > (usualMs ?? unknownSilenceOf(entry))) health.fellSilent(entry.lane, nowMs);
         if (seen.asked) continue;
         const reason = overdueReason(entry, usualMs, nowMs);
         if (reason !== null) seen.asked = entry.told.overdue(reason);
@@ -183,12 +187,21 @@ function overdueReason(entry: SilenceEntry, usualMs: number | null, nowMs: numbe
   const waitedMs = nowMs - entry.startedMs;
   if (isSilent(entry)) {
     const patienceMs = entry.probe ? probePatienceMs : (usualMs ?? unknownPatienceMs(entry.kind));
-    return waitedMs > patienceMs ? 'silent' : null;
+    if (waitedMs > patienceMs) return 'silent';
   }
+  // The last moment at which another one still has as much time as this one had.
+  if (nowMs >= entry.halfwayMs) return 'late';
+  if (isSilent(entry)) return null;
+  if (entry.kind === 'stream' && entry.maxFirstTokenMs !== null && waitedMs > entry.maxFirstTokenMs) return 'late';
   if (entry.kind !== 'stream') return waitedMs > (usualMs ?? unknownWholeMs) ? 'slow' : null;
   if (entry.hedgeAfter === null) return null;
   const slowMs = entry.lane.state.usual.stream?.percentileMs(entry.hedgeAfter, nowMs, percentileSamplesMin);
   return slowMs != null && waitedMs > slowMs ? 'slow' : null;
+}
+
+/** A target that used up half of a request's time and showed nothing is suspect, however little is known of it. */
+function unknownSilenceOf({ startedMs, halfwayMs }: SilenceEntry): number {
+  return Math.max(stalledMinMs, Math.min(unknownSilenceMs, halfwayMs - startedMs));
 }
 
 function unknownPatienceMs(kind: AnswerKind): number {

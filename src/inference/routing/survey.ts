@@ -1,6 +1,6 @@
 import type { Random } from '../../kernel/random.ts';
 import { dialectFor } from './capability.ts';
-import type { Choice } from './create-route.ts';
+import type { Choice } from './choice.ts';
 import type { Health } from './health.ts';
 import {
   backAtMs,
@@ -43,6 +43,8 @@ export type SurveyScope = 'first' | 'fresh' | 'own-dialect';
 /** What fails more often than not comes after what does not, whatever its priority: above every tier. */
 const failingShare = 0.5;
 const failingTier = 1e12;
+/** What is slower than its `max_first_token` comes after what is not, before what has no room or fails. */
+const lateTier = 1e10;
 
 /** Choices that could be asked now. */
 export interface Survey {
@@ -83,7 +85,7 @@ export function surveyOnce(
     if (choice.unfit !== null || choice.tier > found.tier || choice.spent || choice.running > 0) continue;
     if (scope === 'own-dialect' && dialectFor(choice.target, query.callerDialect) !== query.callerDialect) continue;
     if (!findLane(choice, scope, found, draw, nowMs)) continue;
-    const tier = hopeOf(choice.state, 'lately', nowMs) < failingShare ? choice.tier + failingTier : choice.tier;
+    const tier = choice.tier + tiersBehind(choice.lane!, nowMs);
     if (tier > found.tier) continue;
     if (tier < found.tier) {
       found.tier = tier;
@@ -93,6 +95,11 @@ export function surveyOnce(
   }
   if (found.dueTier > found.tier) found.due = null;
   return found;
+}
+
+function tiersBehind({ state, pace }: Lane, nowMs: number): number {
+  if (hopeOf(state, 'lately', nowMs) < failingShare) return failingTier;
+  return pace?.isBehind(nowMs) === true ? lateTier : 0;
 }
 
 /** Sets the choice's lane if one is ready; else notes the reason, and a lane that is due. */

@@ -22,6 +22,8 @@ export interface Target {
   credentials: readonly Credential[];
   capabilities: Capabilities;
   timeouts: Timeouts;
+  /** While its first tokens usually take longer, others are asked first; absent: however long they take. */
+  maxFirstTokenMs?: number;
   /** Tokens; null when unknown, which never filters. */
   contextWindow: number | null;
   maxOutputTokens: number | null;

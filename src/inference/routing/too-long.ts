@@ -1,6 +1,6 @@
 import type { TooLong } from '../neutral/outcome.ts';
 import type { RequestNeeds } from '../neutral/request.ts';
-import type { Choice } from './create-route.ts';
+import type { Choice } from './choice.ts';
 import type { Lane } from './lane.ts';
 
 /**

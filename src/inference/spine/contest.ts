@@ -93,13 +93,16 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
     answer.trial = trial;
     this.#running.push(answer);
     const { attempt } = answer;
-    const { stream, query } = this.job;
+    const { stream, query, deadlineMs } = this.job;
     if (trial.shows !== null) {
+      const nowMs = this.clock.monotonicMs();
       answer.seen = this.#silence.began({
         lane: attempt.lane,
         // An answer made from a stream shows its first signs as soon as a stream does.
         kind: trial.shows === 'stream' ? 'stream' : answerKindOf(query.needs),
-        startedMs: this.clock.monotonicMs(),
+        startedMs: nowMs,
+        halfwayMs: nowMs + (deadlineMs - nowMs) / 2,
+        maxFirstTokenMs: stream ? (attempt.target.maxFirstTokenMs ?? null) : null,
         probe: attempt.probe,
         hedgeAfter: stream ? query.hedge.after : null,
         attempt: answer,

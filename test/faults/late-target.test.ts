@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { adminKey, startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { recordsOf } from './books-agree.ts';
+import { answeredShare, type Calls, openLoop } from './many-calls.ts';
+
+const upstream = await startUpstream();
+after(() => upstream.close());
+const names = ['slow', 'silent'] as const;
+const gateway = await startGateway(
+  { after: after as never },
+  {
+    providers: Object.fromEntries(
+      names.flatMap((alias) =>
+        [1, 2].map((index) => [
+          `${alias}-${index}`,
+          { type: 'openai', base_url: `${upstream.url}/v1`, api_key: `key-of-${alias}-${index}` },
+        ]),
+      ),
+    ),
+    models: {
+      slow: {
+        targets: [
+          { provider: 'slow-1', model: 'mock/delay=50ms', max_first_token: '1s' },
+          { provider: 'slow-2', model: 'mock/delay=50ms', priority: 2 },
+        ],
+      },
+      silent: {
+        timeouts: { total: '6s' },
+        targets: [
+          { provider: 'silent-1', model: 'mock/hang' },
+          { provider: 'silent-2', model: 'mock/ok', priority: 2 },
+        ],
+      },
+    },
+    keys: names.map((alias) => ({ key: `sk-cv-test-late-${alias}`, account: alias, name: alias })),
+  },
+);
+
+test('F73 the first priority becomes slower than its max_first_token: the next one is asked, and then first', async () => {
+  const before = await load('slow', 'stream', 10);
+  assert.equal(answeredShare(before), 1);
+  assert.deepEqual([callsTo('slow', 1), callsTo('slow', 2)], [10, 0]);
+  upstream.script('/v1/chat/completions key-of-slow-1', ['always delay=20s']);
+  const seen = await load('slow', 'stream', 40);
+  assert.equal(answeredShare(seen), 1);
+  assert.ok(
+    seen.every(({ ms }) => ms < 15_000),
+    'nobody waits for the slow one',
+  );
+  const asked = callsTo('slow', 1) - 10;
+  assert.ok(asked < 30, `${asked} of 40 were sent to the slow one`);
+});
+
+test('F73 a whole answer that waits at a silent target: the next is asked when half of the time is gone', async () => {
+  const [seen] = await load('silent', 'whole', 1);
+  assert.equal(seen!.status, 200);
+  const [record] = await recordsOf({ url: gateway.url, adminKey, account: 'silent' });
+  const [lost, won] = record!.route.attempts.toSorted((a, b) => a.provider.localeCompare(b.provider));
+  assert.deepEqual([lost!.class, won!.class], ['cancelled', 'ok']);
+});
+
+function load(model: (typeof names)[number], form: Calls['form'], count: number) {
+  const keys = [`sk-cv-test-late-${model}`];
+  return openLoop({ url: gateway.url, model, keys, form, count, patienceMs: 30_000 }, 5);
+}
+
+function callsTo(alias: string, index: number): number {
+  const authorization = `Bearer key-of-${alias}-${index}`;
+  return upstream
+    .requests()
+    .filter(({ method, headers }) => method === 'POST' && headers.authorization === authorization).length;
+}
