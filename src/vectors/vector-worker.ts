@@ -3,9 +3,10 @@ import { systemClock } from '../kernel/clock.ts';
 import { type Failure, FailureError } from '../kernel/failure.ts';
 import { freeMemory } from '../kernel/free-memory.ts';
 import { yieldToMainThread } from '../kernel/priority.ts';
+import { createWorkTurns } from '../kernel/sharing/work-turns.ts';
 import type { EmbeddedStore } from './embedded/embedded-store.ts';
 import type { Embedded } from './engine.ts';
-import type { VectorStore } from './store.ts';
+import type { Owner, VectorStore } from './store.ts';
 import { withLanguages } from './text/languages.ts';
 import { type PreparedCall, prepareCall, type UnrankedAnswer } from './wire/prepare-call.ts';
 import {
@@ -26,9 +27,11 @@ const storeNiceness = 3;
 /** A thread that reads vector calls, does them on its store and writes their answers. */
 const { driver, limits } = workerData as WorkerData;
 const port = parentPort!;
-const prepared = new Map<number, PreparedCall>();
+/** Turns of the tenants at this thread. */
+const turns = createWorkTurns(systemClock);
+const prepared = new Map<number, PreparedCall & { tenant: string }>();
 /** Calls that ran and wait for the order of their points. */
-const unranked = new Map<number, UnrankedAnswer>();
+const unranked = new Map<number, UnrankedAnswer & { tenant: string }>();
 /** Asked of the main thread, which knows what the other threads have. */
 const places = new Map<number, (failure: Failure | null) => void>();
 let lastPlace = 0;
@@ -67,7 +70,7 @@ async function openStore(): Promise<VectorStore & Partial<Pick<EmbeddedStore, 't
     return createQdrantStore({ url, apiKey, way, registry, clock: systemClock, limits, onTrouble: tell });
   }
   const { createEmbeddedStore } = await import('./embedded/embedded-store.ts');
-  return createEmbeddedStore({ ...driver, limit: { take, give, kept }, tell });
+  return createEmbeddedStore({ ...driver, limit: { take, give, kept }, tell, turns });
 }
 
 /** A language of a text index in the store is loaded on demand; a call that throws has done nothing. */
@@ -110,6 +113,9 @@ async function receive(message: ToWorker): Promise<void> {
       return;
     default:
       try {
+        const tenant = tenantOf(message);
+        const waits = tenant === null ? null : turns.begin(tenant);
+        if (waits !== null) await waits;
         const { result, transfer } = await answer(message);
         send({ kind: 'done', id: message.id, result }, transfer);
       } catch (error) {
@@ -120,18 +126,37 @@ async function receive(message: ToWorker): Promise<void> {
 
 type Asked = Exclude<ToWorker, { kind: 'place' | 'drop' }>;
 
+/** Null: of the operator, or about what is not there any more. */
+function tenantOf(message: Asked): string | null {
+  switch (message.kind) {
+    case 'prepare':
+      return message.call.owner.tenant;
+    case 'run':
+      return prepared.get(message.prepared)?.tenant ?? null;
+    case 'rank':
+      return unranked.get(message.prepared)?.tenant ?? null;
+    case 'store': {
+      const [of] = message.args as [(string | Owner)?];
+      return typeof of === 'object' ? of.tenant : (of ?? null);
+    }
+    case 'close':
+      return null;
+  }
+}
+
 async function answer(message: Asked): Promise<{ result: unknown; transfer: ArrayBuffer[] }> {
   switch (message.kind) {
     case 'prepare': {
+      const { tenant } = message.call.owner;
       const call = await prepareCall(store, message.call, { limits, clock: systemClock });
       freeMemory(message.call.body.buffer);
       const { texts, rerank, effect } = call;
       const needs = { texts, rerank, effect };
       if (message.atOnce && effect === 'reads' && texts === null && rerank === null) {
-        const ran = await run(message.prepared, call, null).catch(failureOf);
+        const ran = await run(message.prepared, { ...call, tenant }, null).catch(failureOf);
         return { result: { ...needs, ran } satisfies PreparedReply, transfer: memoryOf(ran) };
       }
-      prepared.set(message.prepared, call);
+      prepared.set(message.prepared, { ...call, tenant });
       return { result: { ...needs, ran: null } satisfies PreparedReply, transfer: [] };
     }
     case 'run': {
@@ -149,6 +174,7 @@ async function answer(message: Asked): Promise<{ result: unknown; transfer: Arra
     case 'close': {
       // The thread ends at this answer: answers to earlier messages must have been sent.
       const before = [...receiving];
+      if (driver.kind === 'qdrant') await turns.drained();
       await store.close();
       await Promise.all(before);
       return { result: null, transfer: [] };
@@ -156,10 +182,14 @@ async function answer(message: Asked): Promise<{ result: unknown; transfer: Arra
   }
 }
 
-async function run(number: number, call: PreparedCall, embedded: Embedded | null): Promise<RunReply> {
+async function run(
+  number: number,
+  call: PreparedCall & { tenant: string },
+  embedded: Embedded | null,
+): Promise<RunReply> {
   const answer = await call.run(embedded);
   if (answer instanceof Uint8Array) return own(answer);
-  unranked.set(number, answer);
+  unranked.set(number, { ...answer, tenant: call.tenant });
   return answer.found;
 }
 

@@ -5,6 +5,7 @@ import { readFilter } from '../filter/read-filter.ts';
 import { pagesOf } from '../move-tenant.ts';
 import { payloadCharsMax } from '../refusals.ts';
 import { callBounds } from './call-bounds.ts';
+import { finish } from './index/steps.ts';
 import { scoreByExamples } from './recommend-points.ts';
 import { alice, everything, near, spec, temporaryStore, upsert } from './temporary-store.fixture.ts';
 
@@ -104,7 +105,7 @@ test('holding many points against many examples is refused before it is begun', 
   const examples = { positive: new Array(10).fill(example), negative: [] };
   const options = { k: 1, slots: null, leaveOut: new Set<number>() };
   assert.throws(
-    () => scoreByExamples(used, examples, 'best_score', options),
+    () => finish(scoreByExamples(used, examples, 'best_score', options)),
     refused(/strategy: points × examples × vector size is at most 10000000000/),
   );
 });

@@ -28,9 +28,14 @@ export interface VectorChange {
 export interface CollectionMemory {
   /**
    * The best of the vectors of one name, '' being the unnamed one. Throws `PartMissing` where making the index takes so
-   * long that others must come in between.
+   * long that others must come in between. No row may change between the steps.
    */
-  search(name: string, query: VectorValue, k: number, options: { slots: Uint32Array | null; exact: boolean }): Ranked;
+  search(
+    name: string,
+    query: VectorValue,
+    k: number,
+    options: { slots: Uint32Array | null; exact: boolean },
+  ): Steps<Ranked>;
   /**
    * Makes that index. It includes writes between the steps. `usable` is called when a part of it answers most searches.
    * Throws errors of reading the rows, and ArenaFull.
@@ -40,6 +45,8 @@ export interface CollectionMemory {
   makeColumns(keys: readonly KeyPath[]): Steps<void>;
   /** Slots of the points that pass, ascending. Throws `PartMissing` as `Columns` do. */
   select(filter: Filter, pace?: Pace): Uint32Array;
+  /** The same in steps, between which no row may change. */
+  selecting(filter: Filter): Steps<Uint32Array>;
   count(filter: Filter): number;
   /** Throws where columns for the filter are missing. */
   look(filter: Filter): void;
@@ -126,13 +133,13 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
   }
 
   const memory: CollectionMemory = {
-    search(name, query, k, options) {
+    *search(name, query, k, options) {
       catchUp();
       const found = options.exact || indexes.has(name) ? null : underWay.search(name, query, k, options.slots);
       if (found !== null) return found;
       const index = indexOf(name);
       source.used(memory, 'index');
-      return index.search(query, k, options);
+      return yield* index.search(query, k, options);
     },
     *make(name, usable = () => {}) {
       if (indexes.has(name)) return;
@@ -143,6 +150,7 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
     },
     makeColumns: (keys) => memory.columns().make(keys),
     select: (filter, pace) => memory.columns().select(memory.understood(filter), pace),
+    selecting: (filter) => memory.columns().selecting(memory.understood(filter)),
     count: (filter) => memory.columns().count(memory.understood(filter)),
     look: (filter) => memory.columns().look(memory.understood(filter)),
     understood: (filter) => source.understood(filter),

@@ -1,5 +1,6 @@
 import type { VectorValue } from '../point.ts';
 import type { ContextPair } from '../store.ts';
+import type { Steps } from './index/steps.ts';
 import type { Ranked } from './index/vector-index.ts';
 import { asCompared, type Likeness, likeness } from './likeness.ts';
 import type { OpenCollection } from './open-collection.ts';
@@ -45,7 +46,7 @@ export function discover(
   target: VectorValue,
   { pairs }: ResolvedContext,
   candidates: Candidates,
-): Ranked {
+): Steps<Ranked> {
   const alike = likeness(used.spec);
   const wanted = asCompared(used.spec, target);
   return scoreEach(used, 1 + pairs.length * 2, candidates, (vector) => {
@@ -58,7 +59,7 @@ export function discover(
 const contextMargin = 1.1920929e-7;
 
 /** Qdrant's context search: 0 for a point in the better half of every pair. */
-export function scoreByContext(used: VectorRows, { pairs }: ResolvedContext, candidates: Candidates): Ranked {
+export function scoreByContext(used: VectorRows, { pairs }: ResolvedContext, candidates: Candidates): Steps<Ranked> {
   const alike = likeness(used.spec);
   return scoreEach(used, pairs.length * 2, candidates, (vector) => {
     let sum = 0;

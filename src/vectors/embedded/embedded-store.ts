@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../kernel/clock.ts';
 import { type Random, systemRandom } from '../../kernel/random.ts';
+import { createWorkTurns, type WorkTurns } from '../../kernel/sharing/work-turns.ts';
 import { moveTenant } from '../move-tenant.ts';
 import type { TenantSummary, VectorStore } from '../store.ts';
 import { type CallBounds, callBounds } from './call-bounds.ts';
@@ -29,6 +30,8 @@ export interface EmbeddedOptions {
   /** Of each shard. */
   wal?: WalBounds;
   clock?: Pick<Clock, 'monotonicMs'>;
+  /** Turns at the thread, which all its calls take. Default: the store's alone. */
+  turns?: WorkTurns;
   /** Of each call. */
   bounds?: CallBounds;
   /** How often indexes are looked at that may be kept on the disk; default: 10 s. Null: none is kept, nor at its end. */
@@ -65,7 +68,8 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   const bounds = options.bounds ?? callBounds;
   const watch = createRowWatch(clock, bounds.rowsMs);
   const budget = createMemoryBudget({ bytesMax: options.memoryBytes, tell, watch });
-  const batches = createQueryBatches(clock, bounds);
+  const turns = options.turns ?? createWorkTurns(clock);
+  const batches = createQueryBatches(clock, bounds, turns);
   const making = new IndexMaking(clock);
   const shards = new OpenShards({
     folder,
@@ -78,6 +82,7 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     bounds,
     batches,
     making,
+    turns,
     watch,
     kept: limit.kept,
   });
@@ -149,6 +154,7 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     },
     async close() {
       batches.close();
+      await turns.drained();
       if (keeping !== null) {
         clearInterval(keeping);
         const untilMs = clock.monotonicMs() + lastImagesMs;

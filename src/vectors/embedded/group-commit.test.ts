@@ -6,7 +6,7 @@ import { createGroupCommit, type Job } from './group-commit.ts';
 import type { ShardFile } from './shard-file.ts';
 
 /** A disk whose next commits fail with these result codes, and what became of the jobs. */
-function over(codes: (number | null)[]) {
+function over(codes: (number | null)[], isHeld?: (tenant: string) => boolean) {
   const told: string[] = [];
   const events: string[] = [];
   const shard = {
@@ -19,8 +19,14 @@ function over(codes: (number | null)[]) {
     checkpoint() {},
   } as unknown as ShardFile;
   const clock = fakeClock();
-  const group = createGroupCommit(shard, { onIdle() {}, tell: (message) => told.push(message), clock });
-  const job = (name: string, points = 1): Job<string> => ({
+  const group = createGroupCommit(shard, {
+    onIdle() {},
+    ...(isHeld !== undefined && { isHeld }),
+    tell: (message) => told.push(message),
+    clock,
+  });
+  const job = (name: string, points = 1, tenant: string | null = null): Job<string> => ({
+    tenant,
     points,
     run: () => name,
     committed: () => events.push(`${name} committed`),
@@ -71,4 +77,27 @@ test('a group takes 1,024 points, or one larger call by itself', async () => {
     group.add(job('d', 1)),
   ]);
   assert.equal(group.commits(), 3);
+});
+
+test('a group takes the calls of tenants by turns', async () => {
+  const { group, job, events } = over([]);
+  const all = [
+    ...['a', 'b', 'c'].map((name) => group.add(job(`busy ${name}`, 500, 'busy'))),
+    group.add(job('quiet', 1, 'quiet')),
+  ];
+  await all.at(-1);
+  assert.deepEqual(events, ['busy a committed', 'quiet committed', 'busy b committed']);
+  await Promise.all(all);
+});
+
+test('calls of a tenant whose collections are being read wait, in their order, and those of others do not', async () => {
+  const held = new Set(['reading']);
+  const { group, job, events } = over([], (tenant) => held.has(tenant));
+  const waiting = [group.add(job('first', 1, 'reading')), group.add(job('second', 1, 'reading'))];
+  await group.add(job('other', 1, 'other'));
+  assert.deepEqual(events, ['other committed']);
+  held.clear();
+  group.commitHeld();
+  assert.deepEqual(events, ['other committed', 'first committed', 'second committed']);
+  await Promise.all(waiting);
 });

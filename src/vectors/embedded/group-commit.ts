@@ -2,14 +2,20 @@ import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { ShardFile } from './shard-file.ts';
 import { notWritable, overloaded, storageTrouble } from './storage-trouble.ts';
+import { type WaitingJob, WaitingJobs } from './waiting-jobs.ts';
 
-/** Points one transaction takes, unless a single call has more: bounds how long the thread is held. */
+/**
+ * Points one transaction takes, unless a single call has more: bounds how long the thread is held. The calls of tenants
+ * are taken by turns.
+ */
 const groupPointsMax = 1_024;
 /** Calls that may wait for their turn; further ones are refused with 503. */
 const waitingMax = 4_096;
 
 /** A change of the file. All of it runs within one turn of the loop. */
 export interface Job<T> {
+  /** Whose collections it changes; null for none. */
+  tenant: string | null;
   /** How much of a group it fills. */
   points: number;
   /** Inside the transaction. An error rolls back this job alone. */
@@ -27,17 +33,15 @@ export interface GroupCommit {
   commits(): number;
   /** Whether nothing waits. */
   idle(): boolean;
+  /** Commits what was held back, once its tenant is not held any more. */
+  commitHeld(): void;
   /** Runs all that waits. */
   flush(): void;
 }
 
-interface Waiting {
-  job: Job<unknown>;
-  resolve(value: unknown): void;
-  reject(error: unknown): void;
-}
-
 export interface GroupCommitOptions {
+  /** Whether this tenant's collections must stay as they are for now: its jobs are held back. Default: never. */
+  isHeld?(tenant: string): boolean;
   /** Nothing waits any more. */
   onIdle(): void;
   /** For the operator: writes fail, or pass again. */
@@ -52,8 +56,9 @@ const quietMs = 10_000;
  * Group commit: whatever is queued when the previous commit has returned goes into one transaction and one fsync. There
  * is no timer: calls that come in while the disk is waited for are the next group.
  */
-export function createGroupCommit(shard: ShardFile, { onIdle, tell, clock }: GroupCommitOptions): GroupCommit {
-  const waiting: Waiting[] = [];
+export function createGroupCommit(shard: ShardFile, options: GroupCommitOptions): GroupCommit {
+  const { onIdle, tell, clock, isHeld = () => false } = options;
+  const waiting = new WaitingJobs(groupPointsMax, isHeld);
   let scheduled = false;
   let commits = 0;
   let failing = false;
@@ -66,26 +71,17 @@ export function createGroupCommit(shard: ShardFile, { onIdle, tell, clock }: Gro
     scheduled = true;
     setImmediate(() => {
       scheduled = false;
-      commitGroup(takeGroup());
-      if (waiting.length > 0) schedule();
+      commitGroup(waiting.takeGroup('free'));
+      if (waiting.count > 0) schedule();
       else onIdle();
     });
   }
 
-  function takeGroup(): Waiting[] {
-    let points = 0;
-    let taken = 0;
-    while (taken < waiting.length && (taken === 0 || points + waiting[taken]!.job.points <= groupPointsMax)) {
-      points += waiting[taken++]!.job.points;
-    }
-    return waiting.splice(0, taken);
-  }
-
-  function commitGroup(group: readonly Waiting[]): void {
+  function commitGroup(group: readonly WaitingJob[]): void {
     if (group.length === 0) return;
-    const ran: Waiting[] = [];
+    const ran: WaitingJob[] = [];
     const values: unknown[] = [];
-    const refused = new Map<Waiting, unknown>();
+    const refused = new Map<WaitingJob, unknown>();
     try {
       shard.exec('BEGIN IMMEDIATE');
       for (const entry of group) {
@@ -122,9 +118,9 @@ export function createGroupCommit(shard: ShardFile, { onIdle, tell, clock }: Gro
   /** The whole group is rolled back; those that were refused by themselves keep their own reason. */
   function fail(
     error: unknown,
-    group: readonly Waiting[],
-    ran: readonly Waiting[],
-    refused: ReadonlyMap<Waiting, unknown>,
+    group: readonly WaitingJob[],
+    ran: readonly WaitingJob[],
+    refused: ReadonlyMap<WaitingJob, unknown>,
   ) {
     for (const entry of ran.toReversed()) entry.job.undone();
     try {
@@ -155,18 +151,21 @@ export function createGroupCommit(shard: ShardFile, { onIdle, tell, clock }: Gro
       }
       const full = shard.logFull();
       if (full !== null) return Promise.reject(overloaded(`Vectors cannot be written now: ${full}. Retry shortly.`));
-      if (waiting.length >= waitingMax) {
+      if (waiting.count >= waitingMax) {
         return Promise.reject(overloaded(`Too many vector writes wait (${waitingMax}). Retry shortly.`));
       }
       return new Promise<T>((resolve, reject) => {
-        waiting.push({ job, resolve: resolve as (value: unknown) => void, reject });
+        waiting.add({ job, resolve: resolve as (value: unknown) => void, reject });
         schedule();
       });
     },
     commits: () => commits,
-    idle: () => waiting.length === 0,
+    idle: () => waiting.count === 0,
+    commitHeld() {
+      if (waiting.holdsBack) commitGroup(waiting.takeGroup('free'));
+    },
     flush() {
-      while (waiting.length > 0) commitGroup(takeGroup());
+      while (waiting.count > 0) commitGroup(waiting.takeGroup('all'));
     },
   };
 }

@@ -2,21 +2,24 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeClock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
+import { createWorkTurns } from '../../kernel/sharing/work-turns.ts';
 import { callBounds } from './call-bounds.ts';
+import type { Steps } from './index/steps.ts';
 import { createQueryBatches } from './query-batches.ts';
 
 /** Queries are the ms that they take. */
 function batches() {
   const clock = fakeClock(0);
-  const runner = createQueryBatches(clock, callBounds);
+  const runner = createQueryBatches(clock, callBounds, createWorkTurns(clock));
   const order: string[] = [];
   return {
     order,
     close: runner.close,
     run: (tenant: string, queries: readonly number[], label = tenant) =>
-      runner.run(tenant, queries, (ms) => {
+      runner.run(tenant, queries, function* (ms): Steps<number> {
         clock.advance(ms);
         order.push(label);
+        yield;
         return ms;
       }),
   };

@@ -1,31 +1,39 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
+import type { WorkTurns } from '../../kernel/sharing/work-turns.ts';
 import { type AnswerBudget, createAnswerBudget } from './answer-budget.ts';
 import type { CallBounds } from './call-bounds.ts';
+import type { Steps } from './index/steps.ts';
 import { overloaded } from './storage-trouble.ts';
 
-/** Queries of one batch are done in one turn of the thread until this much has passed; then others come in between. */
-const turnMs = 20;
+/** A batch that takes no longer is done before other calls of its tenant. */
+const shortBatchMs = 20;
 /** Time that all queries of a batch may take of the thread, without the turns of others. */
 const batchWorkMs = 60_000;
 
-/** Batches of more than one turn that run at once, because their results take memory; one tenant may have one. */
+/** Batches of more than that time that run at once, because their results take memory; one tenant may have one. */
 const longMax = 2;
 
-/** The queries of calls, so that no call keeps the thread from the others for longer than one query takes. */
+/** The queries of calls, in the turns of their tenants, so that no call keeps the thread from those of others. */
 export interface QueryBatches {
-  /** Rejects with an error of `one`, or a FailureError: 400 for a batch that takes too long. */
+  /**
+   * `one` begins a query. Between its steps no other call of the tenant runs; others come in between the queries of a
+   * long batch. Rejects with an error of `one`, or a FailureError: 400 for a batch that takes too long.
+   */
   run<Query, Found>(
     tenant: string,
     queries: readonly Query[],
-    one: (query: Query, budget: AnswerBudget) => Found,
+    one: (query: Query, budget: AnswerBudget) => Steps<Found>,
   ): Promise<readonly Found[]>;
-  /** Batches that have not ended are refused (503) at their next query. */
+  /** Queries that have not ended are refused (503) at their next step. */
   close(): void;
 }
 
-export function createQueryBatches(clock: Pick<Clock, 'monotonicMs'>, bounds: CallBounds): QueryBatches {
+export function createQueryBatches(
+  clock: Pick<Clock, 'monotonicMs'>,
+  bounds: CallBounds,
+  turns: WorkTurns,
+): QueryBatches {
   let closed = false;
   /** Tenants whose long batch is under way. */
   const running = new Set<string>();
@@ -56,49 +64,80 @@ export function createQueryBatches(clock: Pick<Clock, 'monotonicMs'>, bounds: Ca
     }
   }
 
-  /** All in this turn; null when that takes too long, and no result of it is kept. */
-  function inOneTurn<Query, Found>(
+  /** The result of a query, with the time that it took; null when that is more than it may take. */
+  async function inSteps<Found>(
+    tenant: string,
+    steps: Steps<Found>,
+    workMaxMs: number,
+  ): Promise<{ found: Found; workMs: number } | null> {
+    let workMs = 0;
+    let startMs = clock.monotonicMs();
+    try {
+      for (;;) {
+        if (closed) throw overloaded('The vector store is stopping. Retry it.');
+        const step = steps.next();
+        const nowMs = clock.monotonicMs();
+        if (step.done) return { found: step.value, workMs: workMs + nowMs - startMs };
+        if (!turns.isOver()) continue;
+        workMs += nowMs - startMs;
+        if (workMs > workMaxMs) return null;
+        await turns.suspend(tenant);
+        startMs = clock.monotonicMs();
+      }
+    } finally {
+      // Ends what it reads where it did not come to its end.
+      steps.return(undefined as never);
+    }
+  }
+
+  /** All before other calls of the tenant; null when that takes too long, and no result of it is kept. */
+  async function inOneGo<Query, Found>(
+    tenant: string,
     queries: readonly Query[],
-    one: (query: Query, budget: AnswerBudget) => Found,
-  ): Found[] | null {
+    one: (query: Query, budget: AnswerBudget) => Steps<Found>,
+  ): Promise<Found[] | null> {
     const budget = createAnswerBudget(bounds);
-    const endMs = clock.monotonicMs() + turnMs;
+    let leftMs = queries.length === 1 ? Number.POSITIVE_INFINITY : shortBatchMs;
     const found: Found[] = [];
     for (const query of queries) {
-      if (found.length > 0 && clock.monotonicMs() >= endMs) return null;
-      found.push(one(query, budget));
+      if (leftMs <= 0) return null;
+      if (found.length > 0 && turns.isOver()) await turns.suspend(tenant);
+      const result = await inSteps(tenant, one(query, budget), leftMs);
+      if (result === null) return null;
+      found.push(result.found);
+      leftMs -= result.workMs;
     }
     return found;
   }
 
   async function inTurns<Query, Found>(
+    tenant: string,
     queries: readonly Query[],
-    one: (query: Query, budget: AnswerBudget) => Found,
+    one: (query: Query, budget: AnswerBudget) => Steps<Found>,
   ): Promise<Found[]> {
     const budget = createAnswerBudget(bounds);
     const found: Found[] = [];
     let workMs = 0;
-    let startMs = clock.monotonicMs();
     for (const query of queries) {
-      const spentMs = clock.monotonicMs() - startMs;
-      if (workMs + spentMs >= batchWorkMs) {
+      if (workMs >= batchWorkMs) {
         const message = `searches: ${found.length} of ${queries.length} took ${batchWorkMs / 1_000} s, the longest time of a call. Send fewer at once.`;
         throw new FailureError(invalid('searches', message));
       }
-      if (spentMs >= turnMs) {
-        workMs += spentMs;
-        await nextTurn();
-        startMs = clock.monotonicMs();
-      }
-      if (closed) throw overloaded('The vector store is stopping. Retry it.');
-      found.push(one(query, budget));
+      const waits = turns.goOn(tenant);
+      if (waits !== null) await waits;
+      const result = await inSteps(tenant, one(query, budget), Number.POSITIVE_INFINITY);
+      found.push(result!.found);
+      workMs += result!.workMs;
     }
     return found;
   }
 
   return {
     async run(tenant, queries, one) {
-      return inOneTurn(queries, one) ?? long(tenant, () => inTurns(queries, one));
+      const waits = turns.goOn(tenant);
+      if (waits !== null) await waits;
+      const found = await inOneGo(tenant, queries, one);
+      return found ?? long(tenant, () => inTurns(tenant, queries, one));
     },
     close() {
       closed = true;

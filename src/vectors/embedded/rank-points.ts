@@ -8,6 +8,7 @@ import { averageOf } from './average-vector.ts';
 import { discover, resolveContext, scoreByContext } from './discover-points.ts';
 import { diversified } from './diversify.ts';
 import { fuse } from './fuse-results.ts';
+import type { Steps } from './index/steps.ts';
 import type { Ranked } from './index/vector-index.ts';
 import type { OpenCollection } from './open-collection.ts';
 import { idOrder, orderByValue, sampleSlots } from './order-points.ts';
@@ -24,36 +25,43 @@ export interface RankParts {
 }
 
 /** What an order is made of: all that pass, null being everything, or what the prefetches found. */
-export function slotsAmong(parts: RankParts, { prefetch = [], filter }: Prefetch): Uint32Array | null {
+export function* slotsAmong(parts: RankParts, { prefetch = [], filter }: Prefetch): Steps<Uint32Array | null> {
   const filters = filter === null ? [] : [filter];
-  if (prefetch.length > 0) return unionOf(prefetch.map((one) => rank(parts, one, one.limit, filters)));
-  return filter === null ? null : parts.open.memory.select(filter);
+  if (prefetch.length > 0) return unionOf(yield* rankAll(parts, prefetch, filters));
+  return filter === null ? null : yield* parts.open.memory.selecting(filter);
 }
 
 /**
  * The best `k` results of a query, best first and none worse than its threshold; points that it names are left out.
- * `outer`: filters of the searches around it. Throws a FailureError when it does not fit the collection.
+ * `outer`: filters of the searches around it. Throws a FailureError when it does not fit the collection. In steps,
+ * between which the collection may not change.
  */
-export function rank(parts: RankParts, query: Prefetch, k: number, outer: readonly Filter[] = []): Ranked {
+export function* rank(parts: RankParts, query: Prefetch, k: number, outer: readonly Filter[] = []): Steps<Ranked> {
   const filters = query.filter === null ? outer : [...outer, query.filter];
   const { prefetch = [], target } = query;
   if (prefetch.length === 0) {
     if (target.kind === 'fusion' || target.kind === 'formula') {
       refuse('query', `a ${target.kind} needs a prefetch, because it works on its results`);
     }
-    const slots = filters.length === 0 ? null : parts.open.memory.select(allOf(filters));
-    return passing(rankAmong(parts, query, k, slots), query, parts.open);
+    const slots = filters.length === 0 ? null : yield* parts.open.memory.selecting(allOf(filters));
+    return passing(yield* rankAmong(parts, query, k, slots), query, parts.open);
   }
   if (target.kind === 'all') refuse('query', 'is missing: say how the results of the prefetch are ranked');
-  const sources = prefetch.map((one) => rank(parts, one, one.limit, filters));
-  return passing(rankSources(parts, query, k, sources), query, parts.open);
+  const sources = yield* rankAll(parts, prefetch, filters);
+  return passing(yield* rankSources(parts, query, k, sources), query, parts.open);
 }
 
-function rankSources(parts: RankParts, query: Prefetch, k: number, sources: readonly Ranked[]): Ranked {
+function* rankAll(parts: RankParts, queries: readonly Prefetch[], filters: readonly Filter[]): Steps<Ranked[]> {
+  const found: Ranked[] = [];
+  for (const one of queries) found.push(yield* rank(parts, one, one.limit, filters));
+  return found;
+}
+
+function* rankSources(parts: RankParts, query: Prefetch, k: number, sources: readonly Ranked[]): Steps<Ranked> {
   const { target } = query;
   if (target.kind === 'fusion') return fuse(sources, target.method, k);
   if (target.kind === 'formula') return scoreByFormula(parts.tables, parts.open, target.formula, sources, k);
-  return rankAmong(parts, query, k, unionOf(sources));
+  return yield* rankAmong(parts, query, k, unionOf(sources));
 }
 
 function allOf(filters: readonly Filter[]): Filter {
@@ -68,7 +76,7 @@ function unionOf(sources: readonly Ranked[]): Uint32Array {
   return Uint32Array.from(all).sort();
 }
 
-function rankAmong(parts: RankParts, query: Prefetch, k: number, slots: Uint32Array | null): Ranked {
+function* rankAmong(parts: RankParts, query: Prefetch, k: number, slots: Uint32Array | null): Steps<Ranked> {
   const { open, random } = parts;
   const { points } = parts.tables;
   const { target } = query;
@@ -83,18 +91,18 @@ function rankAmong(parts: RankParts, query: Prefetch, k: number, slots: Uint32Ar
     case 'formula':
       return withoutScores([]);
     default:
-      return rankByVectors(parts, target, query, { k, slots });
+      return yield* rankByVectors(parts, target, query, { k, slots });
   }
 }
 
 type VectorTarget = Extract<Target, { kind: 'nearest' | 'recommend' | 'discover' | 'context' }>;
 
-function rankByVectors(
+function* rankByVectors(
   { tables: { points }, open }: RankParts,
   target: VectorTarget,
   { using, exact }: Prefetch,
   among: Pick<Candidates, 'k' | 'slots'>,
-): Ranked {
+): Steps<Ranked> {
   const used = vectorsUsed(open, using);
   const find = (vector: VectorValue, k: number, leaveOut: ReadonlySet<number>) =>
     nearest(open, used, vector, { k, slots: among.slots, leaveOut }, exact);
@@ -102,27 +110,27 @@ function rankByVectors(
     case 'nearest': {
       const { vector, slot } = resolveInput(points, open, used, target.vector, 'query');
       const leaveOut = new Set(slot === null ? [] : [slot]);
-      if (target.mmr === null) return find(vector, among.k, leaveOut);
+      if (target.mmr === null) return yield* find(vector, among.k, leaveOut);
       const { candidates, diversity } = target.mmr;
-      const ranked = find(vector, Math.min(candidates, open.row.points), leaveOut);
+      const ranked = yield* find(vector, Math.min(candidates, open.row.points), leaveOut);
       return diversified(used, vector, ranked, { limit: among.k, diversity });
     }
     case 'recommend': {
       const examples = resolveExamples(points, open, used, target);
       const named = [...examples.positive, ...examples.negative].map(({ slot }) => slot);
       const leaveOut = new Set(named.filter((slot) => slot !== null));
-      if (target.strategy === 'average_vector') return find(averageOf(examples), among.k, leaveOut);
-      return scoreByExamples(used, examples, target.strategy, { ...among, leaveOut });
+      if (target.strategy === 'average_vector') return yield* find(averageOf(examples), among.k, leaveOut);
+      return yield* scoreByExamples(used, examples, target.strategy, { ...among, leaveOut });
     }
     case 'discover': {
       const { vector, slot } = resolveInput(points, open, used, target.target, 'target');
       const context = resolveContext(points, open, used, target.context);
       const leaveOut = new Set(slot === null ? context.named : [...context.named, slot]);
-      return discover(used, vector, context, { ...among, leaveOut });
+      return yield* discover(used, vector, context, { ...among, leaveOut });
     }
     case 'context': {
       const context = resolveContext(points, open, used, target.context);
-      return scoreByContext(used, context, { ...among, leaveOut: new Set(context.named) });
+      return yield* scoreByContext(used, context, { ...among, leaveOut: new Set(context.named) });
     }
   }
 }
@@ -134,15 +142,15 @@ function withoutScores(slots: readonly number[]): Ranked {
   return { slots: Uint32Array.from(slots), scores: new Float64Array(slots.length).fill(unscored) };
 }
 
-function nearest(
+function* nearest(
   open: OpenCollection,
   used: VectorRows,
   vector: VectorValue,
   { k, slots, leaveOut }: Candidates,
   exact: boolean,
-): Ranked {
+): Steps<Ranked> {
   if (k === 0 || slots?.length === 0) return withoutScores([]);
-  const ranked = open.memory.search(used.name, vector, k + leaveOut.size, { slots, exact });
+  const ranked = yield* open.memory.search(used.name, vector, k + leaveOut.size, { slots, exact });
   if (leaveOut.size === 0) return ranked;
   const kept = [...ranked.slots.keys()].filter((i) => !leaveOut.has(ranked.slots[i]!)).slice(0, k);
   return {

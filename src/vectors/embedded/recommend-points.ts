@@ -1,6 +1,7 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import type { RecommendStrategy, Target } from '../store.ts';
 import type { Examples } from './average-vector.ts';
+import type { Steps } from './index/steps.ts';
 import type { Ranked } from './index/vector-index.ts';
 import { asCompared, likeness } from './likeness.ts';
 import type { OpenCollection } from './open-collection.ts';
@@ -36,7 +37,7 @@ export function scoreByExamples(
   examples: Examples,
   strategy: Exclude<RecommendStrategy, 'average_vector'>,
   candidates: Candidates,
-): Ranked {
+): Steps<Ranked> {
   const alike = likeness(used.spec);
   const positive = examples.positive.map(({ vector }) => asCompared(used.spec, vector));
   const negative = examples.negative.map(({ vector }) => asCompared(used.spec, vector));

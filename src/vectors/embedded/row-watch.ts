@@ -8,20 +8,31 @@ import { FailureError, invalid } from '../../kernel/failure.ts';
 export interface RowWatch {
   /** A call begins. */
   begin(): void;
+  /** Others come in between; the function that it gives goes on with the call. */
+  pause(): () => void;
   /** It goes through rows: to be called at each. Throws a FailureError (400) when all of them together took too long. */
   start(): () => void;
 }
 
 export function createRowWatch(clock: Pick<Clock, 'monotonicMs'>, rowsMs: number): RowWatch {
   let spentMs = 0;
+  /** Grows while other calls ran, which counts for none that goes on. */
+  let pausedMs = 0;
   return {
     begin() {
       spentMs = 0;
     },
-    start() {
-      let lastMs = clock.monotonicMs();
+    pause() {
+      const [heldMs, sinceMs] = [spentMs, clock.monotonicMs() - pausedMs];
       return () => {
-        const nowMs = clock.monotonicMs();
+        spentMs = heldMs;
+        pausedMs = clock.monotonicMs() - sinceMs;
+      };
+    },
+    start() {
+      let lastMs = clock.monotonicMs() - pausedMs;
+      return () => {
+        const nowMs = clock.monotonicMs() - pausedMs;
         spentMs += nowMs - lastMs;
         lastMs = nowMs;
         if (spentMs > rowsMs) throw new FailureError(tooLong(rowsMs));
@@ -31,7 +42,7 @@ export function createRowWatch(clock: Pick<Clock, 'monotonicMs'>, rowsMs: number
 }
 
 /** Of rows in memory, in tests. */
-export const unwatched: RowWatch = { begin() {}, start: () => () => {} };
+export const unwatched: RowWatch = { begin() {}, pause: () => () => {}, start: () => () => {} };
 
 function tooLong(rowsMs: number) {
   const message = `Every point had to be read, which took more than ${rowsMs / 1_000} s, the longest time of a call. Add a condition on a key with few values, which leaves fewer points, or raise vectors.memory.`;

@@ -1,6 +1,7 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import type { VectorSpec } from '../collection.ts';
 import type { VectorValue } from '../point.ts';
+import { eachInSteps, partsInSteps, type Steps } from './index/steps.ts';
 import { createTopK } from './index/top-k.ts';
 import type { Ranked } from './index/vector-index.ts';
 import type { VectorRows } from './vector-rows.ts';
@@ -9,6 +10,10 @@ import type { VectorRows } from './vector-rows.ts';
 const examplesMax = 128;
 /** Multiplications for comparing every point with every example, about ten seconds of the thread. */
 const examplesWorkMax = 10_000_000_000;
+/** Multiplications of one step: some milliseconds of the thread. */
+const stepWork = 2_000_000;
+/** Rows that one step reads, however small they are. */
+const stepRowsMax = 64;
 /** Assumed size of a sparse vector in such sums. */
 const sparseSize = 256;
 
@@ -28,13 +33,16 @@ export function boundExamples(count: number, param: string, at: string): void {
   if (count > examplesMax) throw new FailureError(invalid(param, `${at}: at most ${examplesMax} examples`));
 }
 
-/** Every vector of that name, or of the candidates', by the score of `scoreOf`; more is better. */
-export function scoreEach(
+/**
+ * Every vector of that name, or of the candidates', by the score of `scoreOf`; more is better. In steps, between which no
+ * row may change.
+ */
+export function* scoreEach(
   used: VectorRows,
   examples: number,
   { k, slots, leaveOut }: Candidates,
   scoreOf: (vector: VectorValue) => number,
-): Ranked {
+): Steps<Ranked> {
   const { spec } = used;
   const held = slots?.length ?? used.count();
   if (held * examples * comparedSize(spec) > examplesWorkMax) {
@@ -45,12 +53,16 @@ export function scoreEach(
   const offer = (slot: number, vector: VectorValue) => {
     if (!leaveOut.has(slot)) top.offer(Math.fround(scoreOf(vector)), slot);
   };
-  if (slots === null) used.each(offer);
+  const perStep = Math.min(
+    stepRowsMax,
+    Math.max(1, Math.floor(stepWork / (Math.max(1, examples) * comparedSize(spec)))),
+  );
+  if (slots === null) yield* partsInSteps(perStep, (part) => used.each(offer, part));
   else {
-    for (const slot of slots) {
+    yield* eachInSteps(slots, perStep, (slot) => {
       const vector = used.look(slot);
       if (vector !== null) offer(slot, vector);
-    }
+    });
   }
   const { keys, ids } = top.drain();
   return { slots: ids, scores: keys };

@@ -5,7 +5,8 @@ import type { Distance } from '../collection.ts';
 import { readFilter } from '../filter/read-filter.ts';
 import type { ScoredPoint } from '../point.ts';
 import type { GroupQuery, PointQuery, Target } from '../store.ts';
-import { alice, ask, near, spec, temporaryStore, upsert } from './temporary-store.fixture.ts';
+import { callBounds } from './call-bounds.ts';
+import { alice, ask, bob, near, spec, temporaryStore, upsert } from './temporary-store.fixture.ts';
 
 const v = (...components: number[]) => Float32Array.from(components);
 
@@ -174,4 +175,32 @@ test('pages of a filter go in order of ids, integers before UUIDs, each point on
     } while (offset !== null);
     assert.deepEqual(seen, expected);
   }
+});
+
+test('an exact search that others come between finds what was there when it began', async (t) => {
+  let nowMs = 0;
+  // Each look at the clock is a turn later, so that a search suspends at each of its steps.
+  const clock = { monotonicMs: () => (nowMs += 10) };
+  const { store } = temporaryStore(t, { clock, bounds: { ...callBounds, rowsMs: Number.POSITIVE_INFINITY } });
+  // So few that all searches read their rows.
+  const count = 250;
+  const points = Array.from({ length: count }, (_, id): [number, number[]] => [id, [1, id]]);
+  for (const owner of [alice, bob]) {
+    await store.create(owner, spec('docs', 2, { distance: 'Manhattan' }));
+    await store.write(owner.tenant, 'docs', [upsert(...points)]);
+  }
+  const order: string[] = [];
+  const exact = store.query('alice', 'docs', [near([1, count], { exact: true, limit: 1 })]).then(([found]) => {
+    order.push('search');
+    return found![0]!.id;
+  });
+  const removed = store
+    .write('alice', 'docs', [{ kind: 'delete', which: { ids: [count - 1] } }])
+    .then(() => order.push('own write'));
+  const other = store.write('bob', 'docs', [upsert([count, [1, count]])]).then(() => order.push('write of another'));
+  assert.equal(await exact, count - 1);
+  await Promise.all([removed, other]);
+  assert.equal(order[0], 'write of another', order.join());
+  const [now] = await store.query('alice', 'docs', [near([1, count], { exact: true, limit: 1 })]);
+  assert.equal(now![0]!.id, count - 2);
 });

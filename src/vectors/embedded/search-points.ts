@@ -4,6 +4,7 @@ import { firstLook, groupPoints, nextLook } from '../group-points.ts';
 import type { ScoredPoint } from '../point.ts';
 import type { GroupQuery, PointGroup, PointQuery } from '../store.ts';
 import type { AnswerBudget } from './answer-budget.ts';
+import type { Steps } from './index/steps.ts';
 import type { OpenCollection } from './open-collection.ts';
 import { orderByValue } from './order-points.ts';
 import { rank, slotsAmong, unscored } from './rank-points.ts';
@@ -17,40 +18,43 @@ export interface SearchParts extends Lookups {
   budget: AnswerBudget;
 }
 
-/** Best first. Throws a FailureError when it does not fit the collection. */
-export function searchPoints(
+/** Best first, in steps, between which the collection may not change. Throws a FailureError when it does not fit. */
+export function* searchPoints(
   tables: VectorTables,
   collection: OpenCollection,
   query: PointQuery,
   { random, budget, lookUp }: SearchParts,
-): ScoredPoint[] {
+): Steps<ScoredPoint[]> {
   const open = { ...collection, lookUp };
   const { target, offset, limit } = query;
   const read = pointReader(tables, open, query.want, budget);
   if (target.kind === 'order-by') {
-    const slots = slotsAmong({ tables, open, random }, query);
+    const slots = yield* slotsAmong({ tables, open, random }, query);
     const ordered = orderByValue(open, target.order, slots, offset + limit).slice(offset);
     return ordered.map(({ slot, value }) => ({ ...read(slot), score: unscored, orderValue: value }));
   }
   const k = Math.min(offset + limit, open.row.points);
-  const { slots, scores } = rank({ tables, open, random }, query, k);
+  const { slots, scores } = yield* rank({ tables, open, random }, query, k);
   return Array.from(slots.subarray(offset, k), (slot, i) => ({ ...read(slot), score: scores[offset + i]! }));
 }
 
-/** Groups by their best point. A point with several values of the key is in several groups; one without is in none. */
-export function searchGroups(
+/**
+ * Groups by their best point, in steps as `searchPoints`. A point with several values of the key is in several groups;
+ * one without is in none.
+ */
+export function* searchGroups(
   tables: VectorTables,
   collection: OpenCollection,
   query: GroupQuery,
   { random, budget, lookUp }: SearchParts,
-): PointGroup[] {
+): Steps<PointGroup[]> {
   const open = { ...collection, lookUp };
   const key = readKeyPath(query.groupBy, 'group_by');
-  const all = query.filter === null ? open.row.points : open.memory.select(query.filter).length;
+  const all = query.filter === null ? open.row.points : (yield* open.memory.selecting(query.filter)).length;
   const read = pointReader(tables, open, query.want, budget);
   for (let limit = query.groups * query.groupSize * firstLook; ; limit *= nextLook) {
     const k = Math.min(limit, all);
-    const ranked = rank({ tables, open, random }, { ...query, limit: k }, k);
+    const ranked = yield* rank({ tables, open, random }, { ...query, limit: k }, k);
     const values = open.memory.columns().groupValues(key, ranked.slots);
     const { groups, whole } = groupPoints(values, query);
     if (!whole && limit < all) continue;

@@ -37,6 +37,7 @@ export function shardCollections(state: ShardState) {
     create(owner: Owner, spec: CollectionSpec): Promise<void> {
       let cid = -1;
       return group.add<void>({
+        tenant: owner.tenant,
         points: 1,
         run: () =>
           damage.guardTable(() => {
@@ -61,6 +62,7 @@ export function shardCollections(state: ShardState) {
       let cid = -1;
       let gone = { account: '', bytes: 0 };
       return state.change(
+        tenant,
         () => {
           const row = collections.find(tenant, name);
           // By its own name alone: deleting an alias must not delete its collection.
@@ -87,7 +89,7 @@ export function shardCollections(state: ShardState) {
       state.withMemory(tenant, name, () => state.reading(tenant, name, infoOf)),
 
     configure: (tenant: string, name: string, change: SettingsChange): Promise<void> =>
-      state.change(() => {
+      state.change(tenant, () => {
         const row = state.rowOf(tenant, name);
         const { settings: before, ...spec } = row.spec;
         const settings = changedSettings(before, change);
@@ -101,7 +103,7 @@ export function shardCollections(state: ShardState) {
       type: PayloadType | null,
       params?: JsonObject,
     ): Promise<number> =>
-      state.change(() => {
+      state.change(tenant, () => {
         const row = state.rowOf(tenant, name);
         const others = row.indexes.filter((one) => one.key !== key);
         const indexes = type === null ? others : [...others, { key, type, ...(params !== undefined && { params }) }];
@@ -115,7 +117,7 @@ export function shardCollections(state: ShardState) {
       damage.guardTable(() => collections.aliases(tenant, name === null ? null : state.rowOf(tenant, name).cid)),
 
     changeAliases: (tenant: string, changes: readonly AliasChange[]): Promise<void> =>
-      state.change(() => changeAliases(collections, tenant, changes)),
+      state.change(tenant, () => changeAliases(collections, tenant, changes)),
   };
 }
 

@@ -49,22 +49,21 @@ export function shardPoints(state: ShardState) {
     query: (tenant: string, name: string, queries: readonly PointQuery[]): Promise<readonly ScoredPoint[][]> =>
       state.withMemory(tenant, name, () =>
         batches.run(tenant, queries, (query, budget) =>
-          state.reading(tenant, name, (open) =>
+          state.readingInSteps(tenant, name, (open) =>
             searchPoints(tables, open, query, { random, budget, lookUp: state.lookUpOf(tenant) }),
           ),
         ),
       ),
 
     queryGroups: (tenant: string, name: string, query: GroupQuery): Promise<PointGroup[]> =>
-      state.withMemory(tenant, name, () =>
-        state.reading(tenant, name, (open) =>
-          searchGroups(tables, open, query, {
-            random,
-            budget: createAnswerBudget(bounds),
-            lookUp: state.lookUpOf(tenant),
-          }),
-        ),
-      ),
+      state.withMemory(tenant, name, async () => {
+        const [groups] = await batches.run(tenant, [query], (one, budget) =>
+          state.readingInSteps(tenant, name, (open) =>
+            searchGroups(tables, open, one, { random, budget, lookUp: state.lookUpOf(tenant) }),
+          ),
+        );
+        return groups!;
+      }),
 
     scroll: (tenant: string, name: string, query: ScrollQuery): Promise<Page> =>
       state.withMemory(tenant, name, () =>

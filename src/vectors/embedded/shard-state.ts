@@ -1,5 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Random } from '../../kernel/random.ts';
+import type { WorkTurns } from '../../kernel/sharing/work-turns.ts';
 import { noCollection } from '../refusals.ts';
 import type { CallBounds } from './call-bounds.ts';
 import type { CollectionRow } from './collection-row.ts';
@@ -42,6 +43,8 @@ export interface ShardOptions {
   /** Of all shards of the thread. */
   batches: QueryBatches;
   making: IndexMaking;
+  /** Those of the thread. */
+  turns: Pick<WorkTurns, 'isOver' | 'isSuspended'>;
   watch: RowWatch;
   /** Bytes that an account keeps more, or less, once that is durable. */
   kept(account: string, bytes: number): void;
@@ -74,7 +77,12 @@ export class ShardState {
       isKept: (row, vector) => this.images.look(imageKey(row, vector)) !== null,
     });
     this.damage = createDamage(tell);
-    this.group = createGroupCommit(file, { onIdle: () => this.#purgeSome(), tell, clock });
+    this.group = createGroupCommit(file, {
+      onIdle: () => this.#purgeSome(),
+      isHeld: options.turns.isSuspended,
+      tell,
+      clock,
+    });
     setImmediate(() => this.#purgeSome());
   }
 
@@ -91,6 +99,39 @@ export class ShardState {
       const row = this.rowOf(tenant, name);
       return this.damage.guard(row, () => read(this.opened.open(row)));
     });
+  }
+
+  /**
+   * The same in steps, each of which is a reading that lasts until the turn is over. No step may run while the collection
+   * changes: writes of a tenant whose reading is suspended are held back until it has ended.
+   */
+  *readingInSteps<T>(tenant: string, name: string, read: (open: OpenCollection) => Steps<T>): Steps<T> {
+    const { file, watch, turns } = this.options;
+    watch.begin();
+    const { row, open, steps } = file.reading(() => {
+      const row = this.rowOf(tenant, name);
+      const open = this.damage.guard(row, () => this.opened.open(row));
+      return { row, open, steps: read(open) };
+    });
+    const untilOver = () => {
+      for (;;) {
+        const step = steps.next();
+        if (step.done || turns.isOver()) return step;
+      }
+    };
+    open.pins += 1;
+    try {
+      for (;;) {
+        const step = file.reading(() => this.damage.guard(row, untilOver));
+        if (step.done) return step.value;
+        const goOn = watch.pause();
+        yield;
+        goOn();
+      }
+    } finally {
+      open.pins -= 1;
+      this.group.commitHeld();
+    }
   }
 
   /**
@@ -123,9 +164,10 @@ export class ShardState {
     };
   }
 
-  /** A change of tables alone, without points. */
-  change<T>(run: () => T, done: () => void = () => {}): Promise<T> {
-    return this.group.add({ points: 1, run: () => this.damage.guardTable(run), committed: done, undone() {} });
+  /** A change of tables alone, without points. `tenant`: whose collections it is about; null for none. */
+  change<T>(tenant: string | null, run: () => T, done: () => void = () => {}): Promise<T> {
+    const work = () => this.damage.guardTable(run);
+    return this.group.add({ tenant, points: 1, run: work, committed: done, undone() {} });
   }
 
   /** Keeps images of large indexes whose collections have not been written since the last call of this. Never throws. */
@@ -166,7 +208,9 @@ export class ShardState {
 
   async #keep(key: ImageKey, image: CodeImage, isOver: () => boolean): Promise<void> {
     const { isCurrent } = image;
-    await this.images.save(key, { ...image, isCurrent: () => isCurrent() && !isOver() }, (work) => this.change(work));
+    await this.images.save(key, { ...image, isCurrent: () => isCurrent() && !isOver() }, (work) =>
+      this.change(null, work),
+    );
   }
 
   /** Makes the indexes that an image is kept of, as long as no other must give its memory back for them. Never throws. */
@@ -258,7 +302,7 @@ export class ShardState {
     if (cid === undefined) return;
     const doomed = cid;
     const { points, fields } = this.tables;
-    this.change(() => {
+    this.change(null, () => {
       const gone = points.purge(doomed, purgedRows) || fields.purge(doomed, purgedRows);
       if (gone > 0) return;
       this.collections.forget(doomed);

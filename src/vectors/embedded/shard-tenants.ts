@@ -22,23 +22,28 @@ export function shardTenants(state: ShardState) {
           kept(to.account, bytes);
         }
       };
-      return state.change(() => {
-        const rows = collections.list(from);
-        const before = collections.tenants().filter(({ tenant }) => tenant === from);
-        refuseNamesake(rows, collections.list(to.tenant));
-        for (const row of rows) {
-          moved.push({ account: row.account, bytes: collections.bytes(row.cid) });
-          collections.setOwner(row, to);
-        }
-        collections.moveAliases(from, to.tenant);
-        return { collections: rows.length, from: before };
-      }, tellMoved);
+      return state.change(
+        from,
+        () => {
+          const rows = collections.list(from);
+          const before = collections.tenants().filter(({ tenant }) => tenant === from);
+          refuseNamesake(rows, collections.list(to.tenant));
+          for (const row of rows) {
+            moved.push({ account: row.account, bytes: collections.bytes(row.cid) });
+            collections.setOwner(row, to);
+          }
+          collections.moveAliases(from, to.tenant);
+          return { collections: rows.length, from: before };
+        },
+        tellMoved,
+      );
     },
 
     /** The accounts that had them, one for each collection. */
     purge(tenant: string): Promise<string[]> {
       let rows: { cid: number; account: string; bytes: number }[] = [];
       return state.change(
+        tenant,
         () => {
           rows = collections.list(tenant).map(({ cid, account }) => ({ cid, account, bytes: collections.bytes(cid) }));
           for (const { cid } of rows) collections.drop(cid);

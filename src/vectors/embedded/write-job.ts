@@ -21,6 +21,7 @@ export function createWriteJob(
   let added = 0;
   let account = '';
   return {
+    tenant,
     points: pointsOf(operations),
     run() {
       const row = state.rowOf(tenant, name);

@@ -43,6 +43,8 @@ export type Pace = 'now' | 'in-steps';
 export interface Columns {
   /** Slots of the points that pass, ascending. */
   select(filter: Filter, pace?: Pace): Uint32Array;
+  /** The same in steps, between which no row may change. */
+  selecting(filter: Filter): Steps<Uint32Array>;
   count(filter: Filter): number;
   /** Throws where columns for the filter are missing. */
   look(filter: Filter): void;

@@ -8,6 +8,7 @@ import { microseconds, orderNumber } from '../../order-number.ts';
 import { createOrderedRows, type OrderedRows } from '../../ordered-rows.ts';
 import type { PointId } from '../../point.ts';
 import { createValueCounts } from '../../value-counts.ts';
+import { eachInSteps, finish, partsInSteps, type Steps, scannedPerStep } from '../index/steps.ts';
 import type { Column } from './column.ts';
 import { ColumnCache, makingSteps } from './column-cache.ts';
 import type { ColumnSource, Columns, OrderedSlot, Pace } from './columns.ts';
@@ -30,7 +31,7 @@ export function createColumns(source: ColumnSource, bytesMax: number, steps = ma
     return true;
   }
 
-  function passing(filter: Filter, pace: Pace): SlotSet {
+  function* passing(filter: Filter, pace: Pace): Steps<SlotSet> {
     const columns = cache.load(keysOf(filter), pace);
     const { live, slotEnd } = cache;
     const column = (key: KeyPath) => columns.get(key.text) ?? null;
@@ -38,27 +39,30 @@ export function createColumns(source: ColumnSource, bytesMax: number, steps = ma
     const verdict = decide(filter, { live, slotEnd, column, slotOf, withVector });
     if (isExact(verdict)) return verdict.sure;
     const passed = verdict.sure.slice();
-    visitRows(without(verdict.possible, verdict.sure), (slot, id, payload) => {
+    yield* visitRows(without(verdict.possible, verdict.sure), (slot, id, payload) => {
       if (matches(filter, { id, payload, hasVector: (name) => source.hasVector(slot, name) })) addSlot(passed, slot);
     });
     return passed;
   }
 
   /** Rows of a set, parsed: one by one when they are few, else in one pass over all. */
-  function visitRows(set: SlotSet, visit: (slot: number, id: PointId, payload: JsonObject | null) => void): void {
+  function* visitRows(
+    set: SlotSet,
+    visit: (slot: number, id: PointId, payload: JsonObject | null) => void,
+  ): Steps<void> {
     const rowRead = source.watch.start();
     if (sizeOf(set) * 4 > source.count()) {
-      source.each((slot, id, payload) => {
+      const row = (slot: number, id: PointId, payload: string | null) => {
         rowRead();
         if (hasSlot(set, slot)) visit(slot, id, parsed(payload));
-      });
-      return;
+      };
+      return yield* partsInSteps(scannedPerStep, (part) => source.each(row, part));
     }
-    for (const slot of slotsOf(set)) {
+    yield* eachInSteps(slotsOf(set), scannedPerStep, (slot) => {
       rowRead();
       const { id, payload } = source.row(slot);
       visit(slot, id, parsed(payload));
-    }
+    });
   }
 
   function scan(filter: Filter): Uint32Array {
@@ -87,8 +91,11 @@ export function createColumns(source: ColumnSource, bytesMax: number, steps = ma
   }
 
   return {
-    select: (filter, pace = 'in-steps') => (isSmall() ? scan(filter) : slotsOf(passing(filter, pace))),
-    count: (filter) => (isSmall() ? scan(filter).length : sizeOf(passing(filter, 'in-steps'))),
+    select: (filter, pace = 'in-steps') => (isSmall() ? scan(filter) : slotsOf(finish(passing(filter, pace)))),
+    *selecting(filter) {
+      return isSmall() ? scan(filter) : slotsOf(yield* passing(filter, 'in-steps'));
+    },
+    count: (filter) => (isSmall() ? scan(filter).length : sizeOf(finish(passing(filter, 'in-steps')))),
     look(filter) {
       if (!isSmall()) cache.load(keysOf(filter), 'in-steps');
     },

@@ -1,6 +1,6 @@
 import { type Arena, ArenaFull } from './arena.ts';
 import { CodeTier } from './code-tier.ts';
-import { scanRows } from './disk-index.ts';
+import { scanInSteps } from './disk-index.ts';
 import { comparable } from './exact-score.ts';
 import { createFloatTier, type FloatTier } from './float-tier.ts';
 import { finish, type Steps } from './steps.ts';
@@ -123,10 +123,10 @@ export function* makeVectorIndex(options: IndexOptions, arena: Arena): Steps<Vec
     remove(slot) {
       if (tier?.remove(slot)) shrink(slot);
     },
-    search(query, k, { slots, exact }) {
+    *search(query, k, { slots, exact }) {
       const wanted = comparable(distance, query);
       if (k === 0) return { slots: new Uint32Array(), scores: new Float64Array() };
-      if (tier === null || (exact && tier.kind === 'codes')) return scanRows(options, wanted, k, slots);
+      if (tier === null || (exact && tier.kind === 'codes')) return yield* scanInSteps(options, wanted, k, slots);
       return tier.search(wanted, k, slots);
     },
     image: () => tier?.image?.() ?? null,

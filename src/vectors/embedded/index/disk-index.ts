@@ -1,4 +1,5 @@
 import { comparable, exactScore, ranked } from './exact-score.ts';
+import { eachInSteps, finish, partsInSteps, type Steps, scannedPerStep } from './steps.ts';
 import { createTopK } from './top-k.ts';
 import type { IndexOptions, Ranked, VectorIndex } from './vector-index.ts';
 
@@ -12,19 +13,27 @@ export function createDiskIndex(options: IndexOptions): VectorIndex {
     bytes: 0,
     put() {},
     remove() {},
-    search: (query, k, { slots }) => scanRows(options, query, k, slots),
+    search: (query, k, { slots }) => scanInSteps(options, query, k, slots),
     image: () => null,
     close() {},
   };
 }
 
-/** The best `k` of the rows in `slots`, or of all, by their stored f32. Throws when a slot has no row. */
-export function scanRows(
+/** The same as `scanInSteps` at once, for few slots. */
+export function scanRows(options: IndexOptions, query: Float32Array, k: number, slots: Uint32Array): Ranked {
+  return finish(scanInSteps(options, query, k, slots));
+}
+
+/**
+ * The best `k` of the rows in `slots`, or of all, by their stored f32. Throws when a slot has no row. No row may change
+ * between the steps.
+ */
+export function* scanInSteps(
   { distance, rows }: IndexOptions,
   query: Float32Array,
   k: number,
   slots: Uint32Array | null,
-): Ranked {
+): Steps<Ranked> {
   const { score, sign } = exactScore(distance);
   const wanted = comparable(distance, query);
   const top = createTopK(Math.min(k, slots === null ? rows.count() : slots.length));
@@ -33,12 +42,12 @@ export function scanRows(
     rowRead();
     top.offer(score(wanted, vector) * sign, slot);
   };
-  if (slots === null) rows.each(offer);
+  if (slots === null) yield* partsInSteps(scannedPerStep, (part) => rows.each(offer, part));
   else {
-    for (const slot of slots) {
+    yield* eachInSteps(slots, scannedPerStep, (slot) => {
       const vector = rows.vector(slot);
       if (vector !== null) offer(slot, vector);
-    }
+    });
   }
   return ranked(top, sign);
 }

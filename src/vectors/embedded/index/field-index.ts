@@ -1,5 +1,6 @@
 import type { VectorValue } from '../../point.ts';
 import type { CodeImage } from './code-image.ts';
+import type { Steps } from './steps.ts';
 import type { Ranked, VectorIndex } from './vector-index.ts';
 
 /** The index of a collection's vectors of one name, whatever kind they are of. See `VectorIndex`. */
@@ -12,7 +13,8 @@ export interface FieldIndex {
   /** `before`: what stood in the slot; null for nothing. */
   put(slot: number, value: VectorValue, before: VectorValue | null): void;
   remove(slot: number, before: VectorValue | null): void;
-  search(query: VectorValue, k: number, options: { slots: Uint32Array | null; exact: boolean }): Ranked;
+  /** As that of `VectorIndex`. */
+  search(query: VectorValue, k: number, options: { slots: Uint32Array | null; exact: boolean }): Steps<Ranked>;
   /** Null: it has none worth keeping. */
   image(): CodeImage | null;
   close(): void;

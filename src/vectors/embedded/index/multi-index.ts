@@ -4,17 +4,22 @@ import { asCompared, likeness } from '../likeness.ts';
 import type { RowWatch } from '../row-watch.ts';
 import { ranked } from './exact-score.ts';
 import type { FieldIndex } from './field-index.ts';
+import { eachInSteps, partsInSteps } from './steps.ts';
 import { createTopK } from './top-k.ts';
+import type { RowPart } from './vector-index.ts';
 
 export interface MultiOptions {
   spec: Extract<VectorSpec, { kind: 'multi' }>;
   rows: {
     count(): number;
     value(slot: number): VectorValue | null;
-    each(visit: (slot: number, value: VectorValue) => void): void;
+    each(visit: (slot: number, value: VectorValue) => void, part?: RowPart): number | null;
     watch: RowWatch;
   };
 }
+
+/** Of up to a hundred vectors each, so that a step takes some milliseconds. */
+const multiPerStep = 4;
 
 /** Multivectors take no memory: every search reads the rows that it is about, and is exact. */
 export function createMultiIndex({ spec, rows }: MultiOptions): FieldIndex {
@@ -27,7 +32,7 @@ export function createMultiIndex({ spec, rows }: MultiOptions): FieldIndex {
     heapBytes: 0,
     put() {},
     remove() {},
-    search(query, k, { slots }) {
+    *search(query, k, { slots }) {
       const wanted = asCompared(spec, query);
       const top = createTopK(Math.min(k, slots?.length ?? rows.count()));
       const rowRead = rows.watch.start();
@@ -35,12 +40,12 @@ export function createMultiIndex({ spec, rows }: MultiOptions): FieldIndex {
         rowRead();
         top.offer(alike(wanted, value), slot);
       };
-      if (slots === null) rows.each(offer);
+      if (slots === null) yield* partsInSteps(multiPerStep, (part) => rows.each(offer, part));
       else {
-        for (const slot of slots) {
+        yield* eachInSteps(slots, multiPerStep, (slot) => {
           const value = rows.value(slot);
           if (value !== null) offer(slot, value);
-        }
+        });
       }
       const found = ranked(top, 1);
       return { slots: found.slots, scores: found.scores.map((sum) => shownScore(spec, sum)) };

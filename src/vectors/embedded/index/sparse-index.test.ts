@@ -5,6 +5,7 @@ import type { SparseVector, VectorValue } from '../../point.ts';
 import { unwatched } from '../row-watch.ts';
 import { createSparseIndex, scannedSparseMax } from './sparse-index.ts';
 import { inverseFrequency, sparseDot } from './sparse-score.ts';
+import { finish } from './steps.ts';
 
 /** Rows in a map, with the index over them. */
 function world(modifier: 'none' | 'idf', room: (bytes: number) => boolean = () => true) {
@@ -19,6 +20,7 @@ function world(modifier: 'none' | 'idf', room: (bytes: number) => boolean = () =
       value: (slot) => held.get(slot) ?? null,
       each(visit: (slot: number, value: VectorValue) => void) {
         for (const [slot, value] of held) visit(slot, value);
+        return null;
       },
       watch: unwatched,
     },
@@ -73,7 +75,7 @@ for (const modifier of ['none', 'idf'] as const) {
             for (const query of queries) {
               for (const slots of [null, new Set([1, 2, 3, 50, 51, 300, 1_999])]) {
                 const asked = slots === null ? null : Uint32Array.from(slots);
-                const found = index.search(query, 12, { slots: asked, exact: false });
+                const found = finish(index.search(query, 12, { slots: asked, exact: false }));
                 const expected = plain(query, 12, slots);
                 assert.deepEqual(
                   [...found.slots],
@@ -102,23 +104,23 @@ test('of scores that are the same as f32 the smaller slot comes first', () => {
   for (let slot = 1; slot <= scannedSparseMax; slot += 1) put(slot, of(0.5));
   put(300, of(1, 1e-9));
   put(0, of(1, -1e-9));
-  assert.deepEqual([...index.search(of(1, 1), 1, { slots: null, exact: false }).slots], [0]);
+  assert.deepEqual([...finish(index.search(of(1, 1), 1, { slots: null, exact: false })).slots], [0]);
 });
 
 test('few vectors are searched without memory, and those that have no room from their rows, which is told once', () => {
   const value = { indices: Uint32Array.from([1, 5]), values: Float32Array.from([1, 2]) };
   const few = world('idf');
   for (let slot = 0; slot < scannedSparseMax; slot++) few.put(slot, value);
-  assert.equal(few.index.search(value, 3, { slots: null, exact: false }).slots.length, 3);
+  assert.equal(finish(few.index.search(value, 3, { slots: null, exact: false })).slots.length, 3);
   assert.equal(few.index.bytes, 0);
   few.put(scannedSparseMax, value);
-  few.index.search(value, 3, { slots: null, exact: false });
+  finish(few.index.search(value, 3, { slots: null, exact: false }));
   assert.ok(few.index.bytes > 0);
 
   const many = world('idf', () => false);
   for (let slot = 0; slot < 2_000; slot++) many.put(slot, value);
-  const found = many.index.search(value, 3, { slots: null, exact: false });
+  const found = finish(many.index.search(value, 3, { slots: null, exact: false }));
   assert.deepEqual([...found.slots], [0, 1, 2]);
-  many.index.search(value, 3, { slots: null, exact: false });
+  finish(many.index.search(value, 3, { slots: null, exact: false }));
   assert.deepEqual([many.told.length, many.index.bytes], [1, 0]);
 });

@@ -5,8 +5,9 @@ import type { FieldIndex } from './field-index.ts';
 import { createPostings } from './postings.ts';
 import { createSlotMap } from './slot-map.ts';
 import { sparseDot, weighed } from './sparse-score.ts';
+import { eachInSteps, partsInSteps, type Steps, scannedPerStep } from './steps.ts';
 import { createTopK } from './top-k.ts';
-import type { Ranked } from './vector-index.ts';
+import type { Ranked, RowPart } from './vector-index.ts';
 
 /** Up to here the rows are read for each search: many small collections take no memory. */
 export const scannedSparseMax = 256;
@@ -16,7 +17,7 @@ export interface SparseOptions {
   rows: {
     count(): number;
     value(slot: number): VectorValue | null;
-    each(visit: (slot: number, value: VectorValue) => void): void;
+    each(visit: (slot: number, value: VectorValue) => void, part?: RowPart): number | null;
     watch: RowWatch;
   };
   /** Bytes that it may take; beyond them it reads rows. Asked when it is made and whenever it has grown much. */
@@ -51,18 +52,19 @@ export function createSparseIndex(options: SparseOptions): FieldIndex {
     inverted = made;
   }
 
-  function scan(query: SparseVector, k: number, slots: Uint32Array | null): Ranked {
+  function* scan(query: SparseVector, k: number, slots: Uint32Array | null): Steps<Ranked> {
     const rowRead = rows.watch.start();
     let wanted = query;
     if (modifier === 'idf') {
       const frequencies = new Map<number, number>(Array.from(query.indices, (index) => [index, 0]));
-      rows.each((_, value) => {
+      const count = (_: number, value: VectorValue) => {
         rowRead();
         for (const index of (value as SparseVector).indices) {
           const frequency = frequencies.get(index);
           if (frequency !== undefined) frequencies.set(index, frequency + 1);
         }
-      });
+      };
+      yield* partsInSteps(scannedPerStep, (part) => rows.each(count, part));
       wanted = weighed(query, rows.count(), (index) => frequencies.get(index)!);
     }
     const top = createTopK(Math.min(k, slots?.length ?? rows.count()));
@@ -71,12 +73,12 @@ export function createSparseIndex(options: SparseOptions): FieldIndex {
       const score = sparseDot(wanted, value as SparseVector);
       if (score !== null) top.offer(Math.fround(score), slot);
     };
-    if (slots === null) rows.each(offer);
+    if (slots === null) yield* partsInSteps(scannedPerStep, (part) => rows.each(offer, part));
     else {
-      for (const slot of slots) {
+      yield* eachInSteps(slots, scannedPerStep, (slot) => {
         const value = rows.value(slot);
         if (value !== null) offer(slot, value);
-      }
+      });
     }
     return ranked(top, 1);
   }
@@ -102,10 +104,10 @@ export function createSparseIndex(options: SparseOptions): FieldIndex {
     remove(slot, before) {
       inverted?.remove(slot, before as SparseVector | null);
     },
-    search(query, k, { slots }) {
+    *search(query, k, { slots }) {
       const wanted = query as SparseVector;
       if (inverted === null && !refused && rows.count() > scannedSparseMax) make();
-      if (inverted === null) return scan(wanted, k, slots);
+      if (inverted === null) return yield* scan(wanted, k, slots);
       const held = inverted;
       const weights = modifier === 'idf' ? weighed(wanted, held.count, held.frequency) : wanted;
       return held.search(weights, k, slots);

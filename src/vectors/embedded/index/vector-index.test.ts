@@ -7,6 +7,7 @@ import { distances } from '../../collection.ts';
 import { type Arena, ArenaFull, createArena } from './arena.ts';
 import { createVectorIndex, tierLimits } from './create-vector-index.ts';
 import { createDiskIndex } from './disk-index.ts';
+import { finish } from './steps.ts';
 
 const all = { slots: null, exact: false };
 
@@ -24,13 +25,16 @@ for (const distance of distances) {
       assert.equal(index.count, count);
       for (const k of [1, 10, 100]) {
         const query = next().map((component) => component * 3);
-        assertSame(index.search(query, k, all), rows.bruteForce(distance, query, k));
+        assertSame(finish(index.search(query, k, all)), rows.bruteForce(distance, query, k));
         rows.reads = 0;
-        assertSame(index.search(query, k, { slots: null, exact: true }), rows.bruteForce(distance, query, k));
+        assertSame(finish(index.search(query, k, { slots: null, exact: true })), rows.bruteForce(distance, query, k));
         assert.equal(rows.reads, 0, 'all rows are gone through, none picked');
         for (const step of [2, 7, 97]) {
           const slots = Uint32Array.from(rows.slots().filter((slot) => slot % step === 0));
-          assertSame(index.search(query, k, { slots, exact: false }), rows.bruteForce(distance, query, k, slots));
+          assertSame(
+            finish(index.search(query, k, { slots, exact: false })),
+            rows.bruteForce(distance, query, k, slots),
+          );
         }
       }
       index.close();
@@ -49,7 +53,7 @@ for (const distance of distances) {
       rows.set(slot, distance === 'Cosine' ? normalised(near) : near);
     }
     const index = createVectorIndex({ distance, size, rows }, createArena({ bytesMax: 2 ** 26 }))!;
-    const found = index.search(base, 20, all);
+    const found = finish(index.search(base, 20, all));
     const expected = rows.bruteForce(distance, base, 20);
     if (distance === 'Dot') return assertSame(found, expected);
     // 867 equal ones: by slot.
@@ -84,7 +88,7 @@ test('points come, change and go, and the index always finds what looking at eac
         }
         assert.equal(index.count, rows.count());
         const query = next();
-        assertSame(index.search(query, 5, all), rows.bruteForce(distance, query, 5));
+        assertSame(finish(index.search(query, 5, all)), rows.bruteForce(distance, query, 5));
       }
       index.close();
       assert.ok(arena.bytesUsed <= 65_536, 'only the shared room is left');
@@ -99,7 +103,7 @@ test('rows that are written as a group before the index hears of the first of th
   for (let slot = 250; slot < 2_300; slot += 1) index.put(slot, rows.vector(slot));
   assert.equal(index.count, 2_300);
   const query = next();
-  assertSame(index.search(query, 10, all), rows.bruteForce('Cosine', query, 10));
+  assertSame(finish(index.search(query, 10, all)), rows.bruteForce('Cosine', query, 10));
 });
 
 test('small collections take no memory, larger ones a byte a component', () => {
@@ -120,7 +124,7 @@ test('small collections take no memory, larger ones a byte a component', () => {
     if (slot === 1_000) assert.ok(index.bytes / index.count >= size * 4, 'floats again');
   }
   assert.equal(index.bytes, 0);
-  assert.equal(index.search(next(), 1_000, all).slots.length, 100);
+  assert.equal(finish(index.search(next(), 1_000, all)).slots.length, 100);
 });
 
 test('rows that their codes tell apart surely are not read: hardly more than are answered', () => {
@@ -131,7 +135,7 @@ test('rows that their codes tell apart surely are not read: hardly more than are
     const query = next();
     for (const which of [null, slots]) {
       rows.reads = 0;
-      const found = index.search(query, 10, { slots: which, exact: false });
+      const found = finish(index.search(query, 10, { slots: which, exact: false }));
       reads += rows.reads;
       assertSame(found, rows.bruteForce('Cosine', query, 10, which ?? undefined));
     }
@@ -155,7 +159,7 @@ test('memory that was of another collection leaves no trace', () => {
       for (let slot = 0; slot < count; slot += 1) own.set(slot, distance === 'Cosine' ? normalised(make()) : make());
       const next = createVectorIndex({ distance, size, rows: own }, arena)!;
       const query = make();
-      assertSame(next.search(query, 10, all), own.bruteForce(distance, query, 10));
+      assertSame(finish(next.search(query, 10, all)), own.bruteForce(distance, query, 10));
       next.close();
     }
   }
@@ -175,7 +179,7 @@ test('without room there is no index, and nothing is kept of the attempt', () =>
   assert.ok(arena.bytesUsed <= 65_536, 'only the shared room is left');
   const query = rows.vector(5);
   const onDisk = createDiskIndex({ distance: 'Cosine', size: 256, rows });
-  assertSame(onDisk.search(query, 10, all), rows.bruteForce('Cosine', query, 10));
+  assertSame(finish(onDisk.search(query, 10, all)), rows.bruteForce('Cosine', query, 10));
 });
 
 test('a put that does not fit any more throws ArenaFull, and closing gives everything back', () => {
@@ -192,12 +196,12 @@ test('a put that does not fit any more throws ArenaFull, and closing gives every
 test('nothing is found for no results, in an empty collection, and more is not given than there is', () => {
   const { index, next } = filled('Dot', 40, 300, 2);
   for (const { index } of [filled('Dot', 40, 300, 2), filled('Dot', 40, 2_100, 2)]) {
-    assert.equal(index.search(next(), 0, all).slots.length, 0);
+    assert.equal(finish(index.search(next(), 0, all)).slots.length, 0);
   }
-  assert.equal(index.search(next(), 5_000, all).slots.length, 300);
-  assert.equal(index.search(next(), 10, { slots: new Uint32Array(), exact: false }).slots.length, 0);
+  assert.equal(finish(index.search(next(), 5_000, all)).slots.length, 300);
+  assert.equal(finish(index.search(next(), 10, { slots: new Uint32Array(), exact: false })).slots.length, 0);
   const empty = filled('Dot', 40, 0, 2);
-  assert.equal(empty.index.search(next(), 10, all).slots.length, 0);
+  assert.equal(finish(empty.index.search(next(), 10, all)).slots.length, 0);
 });
 
 test('a query of zeros and vectors at the end of what f32 can hold are ranked without NaN', () => {
@@ -208,7 +212,7 @@ test('a query of zeros and vectors at the end of what f32 can hold are ranked wi
       rows.set(8, new Float32Array(48));
       const index = createVectorIndex({ distance, size: 48, rows }, arena)!;
       for (const query of [new Float32Array(48), new Float32Array(48).fill(1)]) {
-        const { scores, slots } = index.search(query, 10, all);
+        const { scores, slots } = finish(index.search(query, 10, all));
         assert.equal(slots.length, 10);
         assert.ok(scores.every((score) => !Number.isNaN(score)));
       }

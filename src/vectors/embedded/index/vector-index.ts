@@ -1,6 +1,7 @@
 import type { Distance } from '../../collection.ts';
 import type { RowWatch } from '../row-watch.ts';
 import type { CodeImage, KeptImage } from './code-image.ts';
+import type { Steps } from './steps.ts';
 
 /**
  * The index of one collection, derived from its rows and kept up to date by the thread that owns them; in memory as far
@@ -16,9 +17,10 @@ export interface VectorIndex {
   remove(slot: number): void;
   /**
    * The best `k`, best first; equal scores by slot. `slots`: ascending, the only rows that count; null: all. `exact`:
-   * f32 over every row that counts. Scores as Qdrant's (see ScoredPoint).
+   * f32 over every row that counts. Scores as Qdrant's (see ScoredPoint). In steps where it reads many rows, between
+   * which none may change.
    */
-  search(query: Float32Array, k: number, options: { slots: Uint32Array | null; exact: boolean }): Ranked;
+  search(query: Float32Array, k: number, options: { slots: Uint32Array | null; exact: boolean }): Steps<Ranked>;
   /** An image, so that it need not be made anew; null when making it takes no time. */
   image(): CodeImage | null;
   /** Gives the arena its memory back; the index cannot be used again. */
