@@ -1,26 +1,44 @@
 import { createWorkThread, type WorkThreadOptions } from './work-thread.ts';
 
-/** A thread that does one thing at a time. It is ended with what takes too long, and after a minute without anything. */
+/**
+ * A thread that does one thing at a time. It is ended with what takes too long, and after a minute without anything.
+ * Loading its code is no work: an order that comes meanwhile may get null, while the thread loads on for the next.
+ */
 export interface TimedThread {
-  /** One after the other. Null: it took too long, or the thread was lost or is closed. */
+  /** One after the other. Null: it took too long, or the thread was lost, is closed or has not loaded in time. */
   run<T>(order: object, transfer?: ArrayBuffer[]): Promise<T | null>;
   close(): Promise<void>;
 }
 
+/** The thread's code posts a message without an `id` when it has loaded. */
 export interface TimedThreadOptions extends Pick<WorkThreadOptions, 'resourceLimits'> {
-  /** From the order, or from the message without an `id` by which the thread says that it has it in hand. */
+  /** From the order, or from a message without an `id` by which the thread says that it has it in hand. */
   workMaxMs: number;
   /** Until such a message. Default: as `workMaxMs`. */
   startMaxMs?: number;
+  /** How long an order waits for the thread to load. Default: as `startMaxMs`. */
+  loadWaitMs?: number;
+  /** How long it may load before it is ended and loaded again. */
+  loadMaxMs?: number;
 }
 
 const idleMs = 60_000;
+/** Loading takes a second on a busy machine, and much longer on one that has no processor left. */
+const usualLoadMaxMs = 120_000;
+/** Pause after a thread that did not load; twice as long after each further one. */
+const againAfterMs = 1_000;
+const againAfterMaxMs = 60_000;
 
 /** `entry` is the thread's own file: it answers as a `WorkThread` does. `name` is for messages. */
 export function createTimedThread(entry: URL, name: string, options: TimedThreadOptions): TimedThread {
-  const { workMaxMs, startMaxMs = workMaxMs, ...limits } = options;
-  const thread = createWorkThread(entry, name, { ...limits, onTold: () => rearm(workMaxMs, thread.kill) });
+  const { workMaxMs, startMaxMs = workMaxMs, loadWaitMs = startMaxMs, loadMaxMs, ...limits } = options;
+  const thread = createWorkThread(entry, name, { ...limits, onTold, onLost });
   let timer: NodeJS.Timeout | undefined;
+  let loading: PromiseWithResolvers<boolean> | null = null;
+  let isLoaded = false;
+  let failures = 0;
+  let notBeforeMs = 0;
+  let closed = false;
 
   function rearm(ms: number, done: () => void): void {
     clearTimeout(timer);
@@ -28,14 +46,51 @@ export function createTimedThread(entry: URL, name: string, options: TimedThread
     timer.unref();
   }
 
+  function onTold(): void {
+    if (isLoaded) return rearm(workMaxMs, thread.kill);
+    isLoaded = true;
+    failures = 0;
+    rearm(idleMs, thread.letGo);
+    loading?.resolve(true);
+  }
+
+  function onLost(): void {
+    clearTimeout(timer);
+    if (loading !== null && !isLoaded) {
+      notBeforeMs = performance.now() + Math.min(againAfterMaxMs, againAfterMs * 2 ** failures);
+      failures += 1;
+      loading.resolve(false);
+    }
+    loading = null;
+    isLoaded = false;
+  }
+
+  /** Whether it has loaded in time. */
+  async function load(): Promise<boolean> {
+    if (isLoaded) return true;
+    if (loading === null) {
+      if (closed || performance.now() < notBeforeMs) return false;
+      loading = Promise.withResolvers();
+      thread.start();
+      rearm(loadMaxMs ?? usualLoadMaxMs, thread.kill);
+    }
+    const late = Promise.withResolvers<boolean>();
+    const waiting = setTimeout(() => late.resolve(false), loadWaitMs);
+    const inTime = await Promise.race([loading.promise, late.promise]);
+    clearTimeout(waiting);
+    return inTime;
+  }
+
   return {
     async run<T>(order: object, transfer: ArrayBuffer[] = []): Promise<T | null> {
+      if (!isLoaded && !(await load())) return null;
       rearm(startMaxMs, thread.kill);
       const result = await thread.ask<T>((id) => ({ message: { ...order, id }, transfer })).catch(() => null);
-      rearm(idleMs, thread.letGo);
+      if (isLoaded) rearm(idleMs, thread.letGo);
       return result;
     },
     async close() {
+      closed = true;
       await thread.close();
       clearTimeout(timer);
     },

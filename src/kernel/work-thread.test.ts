@@ -10,7 +10,11 @@ const code = `
     if (say === 'crash') process.exit(1);
     if (say !== 'never') parentPort.postMessage({ id, result: say });
   });`;
-const entry = new URL(`data:text/javascript,${encodeURIComponent(code)}`);
+const entryOf = (text: string) => new URL(`data:text/javascript,${encodeURIComponent(text)}`);
+const entry = entryOf(code);
+/** Says that it has loaded, at once or late. */
+const loads = entryOf(`${code} parentPort.postMessage({});`);
+const loadsLate = entryOf(`${code} setTimeout(() => parentPort.postMessage({}), 400);`);
 const ask = (thread: WorkThread, say: string) => thread.ask<string>((id) => ({ message: { id, say }, transfer: [] }));
 
 test('orders that wait at a close reject, and so do later ones', async () => {
@@ -40,10 +44,29 @@ test('a crash fails the orders of its thread alone', async (t) => {
 });
 
 test('what takes too long is ended with its thread, and the next order gets another', async (t) => {
-  const thread = createTimedThread(entry, 'echo', { workMaxMs: 50, startMaxMs: 50 });
-  const patient = createTimedThread(entry, 'echo', { workMaxMs: 60_000 });
+  const thread = createTimedThread(loads, 'echo', { workMaxMs: 50, loadWaitMs: 60_000 });
+  const patient = createTimedThread(loads, 'echo', { workMaxMs: 60_000 });
   t.after(() => Promise.all([thread.close(), patient.close()]));
   assert.equal(await thread.run({ say: 'never' }), null);
   assert.equal(await patient.run({ say: 'crash' }), null);
   assert.equal(await patient.run({ say: 'again' }), 'again');
+});
+
+test('a thread that loads longer than its work may take loads on, and answers the orders after that', async (t) => {
+  const thread = createTimedThread(loadsLate, 'echo', { workMaxMs: 20_000, loadWaitMs: 100 });
+  t.after(() => thread.close());
+  const answers: (string | null)[] = [];
+  while (answers.at(-1) !== 'late') answers.push(await thread.run<string>({ say: 'late' }));
+  // Each of the first ones waited for 100 ms of the same load; a thread that was ended would never have loaded.
+  assert.equal(answers[0], null);
+});
+
+test('a thread that does not load is ended and loaded again after a pause', async (t) => {
+  const thread = createTimedThread(entry, 'echo', { workMaxMs: 20_000, loadMaxMs: 50 });
+  t.after(() => thread.close());
+  assert.equal(await thread.run({ say: 'a' }), null);
+  const startedMs = performance.now();
+  assert.equal(await thread.run({ say: 'a' }), null);
+  // It was not loaded again at once.
+  assert.ok(performance.now() - startedMs < 1_000);
 });

@@ -10,6 +10,8 @@ interface Waiting {
 export interface WorkThread {
   /** Sends `order(id)`; the thread answers once, with `{ id, result }` or `{ id, error }`. Rejects when it cannot. */
   ask<T>(order: (id: number) => { message: object; transfer: ArrayBuffer[] }): Promise<T>;
+  /** Starts the thread before its first order; nothing happens where it runs, or when it is closed. */
+  start(): void;
   /** Without an answer; nothing happens where no thread runs. */
   tell(message: object): void;
   /** Ends the thread unless something is asked; the next order starts another one. */
@@ -25,11 +27,13 @@ export interface WorkThreadOptions {
   resourceLimits?: ResourceLimits;
   /** Told of messages that answer no order. */
   onTold?(): void;
+  /** The thread has ended, or is being ended; what it was asked has been rejected. */
+  onLost?(): void;
 }
 
 /** `entry` is the thread's own file; `name` is for messages. */
 export function createWorkThread(entry: URL, name: string, options: WorkThreadOptions = {}): WorkThread {
-  const { onTold, ...workerOptions } = options;
+  const { onTold, onLost, ...workerOptions } = options;
   const waiting = new Map<number, Waiting>();
   let worker: Worker | null = null;
   let lastId = 0;
@@ -39,7 +43,11 @@ export function createWorkThread(entry: URL, name: string, options: WorkThreadOp
     if (worker !== null) return worker;
     const started = withLargeYoungGeneration(() => new Worker(entry, workerOptions));
     started.on('message', (message: { id?: number; result?: never; error?: string }) => {
-      if (message.id === undefined) return onTold?.();
+      if (message.id === undefined) {
+        // One that is being ended says nothing of its successor.
+        if (worker === started) onTold?.();
+        return;
+      }
       const order = waiting.get(message.id);
       waiting.delete(message.id);
       if (waiting.size === 0) started.unref();
@@ -63,6 +71,7 @@ export function createWorkThread(entry: URL, name: string, options: WorkThreadOp
     worker = null;
     for (const order of waiting.values()) order.reject(error);
     waiting.clear();
+    if (gone !== null) onLost?.();
     return gone;
   }
 
@@ -82,6 +91,9 @@ export function createWorkThread(entry: URL, name: string, options: WorkThreadOp
         thread.ref();
         thread.postMessage(message, transfer);
       });
+    },
+    start() {
+      if (!closed) running();
     },
     tell: (message) => worker?.postMessage(message),
     letGo() {

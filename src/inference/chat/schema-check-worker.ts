@@ -16,6 +16,8 @@ parentPort!.on('message', ({ id, text, schema }: SchemaOrder) => {
     parentPort!.postMessage({ id, error: String(error) });
   }
 });
+// It has loaded.
+parentPort!.postMessage({});
 
 /** Why the text does not meet the schema; '' when it does. */
 function lacking(text: string, schema: JsonObject): string {

@@ -25,3 +25,5 @@ parentPort!.on('message', ({ id, raw, dialect }: CountOrder) => {
     parentPort!.postMessage({ id, error: String(error) });
   }
 });
+// It has loaded.
+parentPort!.postMessage({});

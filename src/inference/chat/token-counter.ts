@@ -9,7 +9,7 @@ const threadsMax = 2;
 /** Claude Code asks for 25 at once, of 30 KB each. Beyond either bound a caller gets no count. One tenant has half. */
 const waitingMax = 512;
 const waitingBytesMax = 64 * 1024 * 1024;
-/** Time for waiting, and again for counting: loading the tables takes a second on a busy machine. */
+/** Time for waiting, again for the tables to be loaded, and again for counting. Tables that come later serve the next body. */
 const timeoutMs = 5_000;
 
 /** Counts the tokens of request bodies with a tokenizer in threads of its own, which start at the first body. */

@@ -27,6 +27,8 @@ parentPort?.on('message', (job: CrawlThreadJob) => {
   parentPort?.postMessage({});
   parentPort?.postMessage({ id: job.id, result: answerTo(job) });
 });
+// It has loaded.
+parentPort?.postMessage({});
 
 function answerTo(job: CrawlThreadJob): CrawlWork[CrawlJobName]['answer'] {
   switch (job.job) {
