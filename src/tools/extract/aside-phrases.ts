@@ -15,7 +15,7 @@ export const buttons: ReadonlySet<string> = phrases(`
   below, copy link, email, enlarge image, follow, follow us, gallery, get short url, home, learn more, leave a comment,
   loading, log in, media playback is unsupported on your device, menu, mute, pause, photos, pin, pin it, play, post
   comment, print, read more, search, share, share on facebook, share on twitter, share this, sign in, sign up, skip to
-  content, story continues below, subscribe, tweet, video, view all, view gallery`);
+  content, bild anzeigen, externer inhalt, pinnen, teilen, drucken, kommentieren, reklama, quellen ausblenden, story continues below, subscribe, tweet, video, view all, view gallery`);
 
 /** Words of a date and its time; numbers occur among them. */
 export const dateWords: ReadonlySet<string> = phrases(`

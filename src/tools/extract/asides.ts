@@ -19,6 +19,7 @@ export function asidesIn(blocks: readonly TextBlock[]): TextBlock[] {
       underLabel ||
       isButton(block) ||
       isTeaser(block) ||
+      isCredit(block) ||
       isCall(block, at < first || at > last) ||
       ((at < first || at > last) && isDate(block)) ||
       isRepeated(block, blocks.slice(Math.max(0, at - nearBlocks), at))
@@ -36,9 +37,13 @@ function isLink({ size, linkSize }: TextBlock): boolean {
 
 function isTeaserLabel({ words, linkSize, size }: TextBlock): boolean {
   if (words.length > 6) return false;
-  if (teaserLabels.has(words.join(' '))) return true;
+  const text = words.join(' ');
+  if (teaserLabels.has(text) || labelStart.test(text)) return true;
   return words[0] === 'more' && /^(?:from|in|on)$/.test(words[1] ?? '') && words.length <= 5 && linkSize < size;
 }
+
+const labelStart =
+  /^(?:auch interessant|(?:auch )?(?:das )?könnte (?:sie|dich|ihnen)|ähnliche (?:artikel|beiträge|nachrichten|themen|seiten)|(?:weitere?|mehr) (?:artikel|beiträge|informationen|infos|themen|meldungen|nachrichten|news|links|tipps|aus|zu|zum|zur|über|auf)\b|weiter(?:führende|lesen)|zum weiterlesen|zum thema$|verwandte|passend(?:e|er)? (?:dazu|artikel|themen)|schon gelesen|lesen sie|lies auch|lesetipps?|(?:unsere )?(?:empfehlungen|empfohlene)|top themen|aktuelle (?:artikel|beiträge|nachrichten|themen|meldungen|news)|meistgelesen|neueste|zobacz|czytaj|przeczytaj|polecamy|polecane|veja (?:também|mais)|leia|lea (?:también|además)|ver también|te puede|(?:à|a) lire|lire (?:aussi|la suite|plus)|voir aussi|dans la même|sur le même|articles? (?:similaires|liés)|leggi|potrebbe interessarti|related|similar (?:posts|articles)|more (?:stories|news|articles)|you (?:may|might) (?:also )?like|recommended|read (?:more|next|also)|lust auf mehr)/u;
 
 function isButton({ words }: TextBlock): boolean {
   return words.length <= 8 && buttons.has(words.filter((word) => !/^\d+$/.test(word)).join(' '));
@@ -53,7 +58,7 @@ function isTeaser(block: TextBlock): boolean {
 }
 
 const teaserStart =
-  /^\(?(?:related|read more|see more|see also|also see|also read|also|read also|read next|more|watch|don.t miss|leggi anche|lire aussi|lea también|leia também|lesen sie auch|lees ook|читайте также)\b.{0,20}:/iu;
+  /^[(*+»>\s]*(?:vea también|ver también|mire|puedes ver|lea además|te puede interesar|czytaj (?:też|także|więcej)|zobacz (?:też|także)|przeczytaj|veja também|veja mais|mehr zum thema|mehr dazu|weiterlesen|auch interessant|à lire|voir aussi|related|read more|see more|see also|also see|also read|also|read also|read next|more|watch|don.t miss|leggi anche|lire aussi|lea también|leia também|lesen sie auch|lees ook|читайте также)\b.{0,20}:/iu;
 
 /** Within the text, a longer one may be part of it. */
 function isCall({ element, size, text }: TextBlock, outside: boolean): boolean {
@@ -61,8 +66,17 @@ function isCall({ element, size, text }: TextBlock, outside: boolean): boolean {
   return calls.test(text.trim());
 }
 
+/** Names of photographers and agencies, where no caption is. */
+const creditStart =
+  /^\(?(?:fotos?|bild(?:er|nachweis|quelle)?|photos?|images?|credits?|titelbild|beitragsbild|photo credit|image credit|crédits? photos?|crédito|fuente|fonte|fot\.|quelle|source)\s?[:©]/iu;
+const creditSizeMax = 100;
+
+function isCredit({ size, text }: TextBlock): boolean {
+  return size <= creditSizeMax && creditStart.test(text.trim());
+}
+
 const calls =
-  /^(?:(?:please )?(?:subscribe to|sign up (?:for|to)|follow (?:us|me|our) |click here to |get the .{1,30} app|like this (?:story|article)|share your thoughts|tell us what you think|want more stories|already a subscriber|copyright|©|ⓒ|\(c\) \d{4}|first published:|filed under|posted in|tags?:|was this (?:article|page) helpful|join the (?:discussion|conversation)))|all rights reserved\.?$|subject to copyright|무단전재/iu;
+  /^(?:(?:please )?(?:subscribe to|sign up (?:for|to)|follow (?:us|me|our) |click here to |get the .{1,30} app|like this (?:story|article)|share your thoughts|tell us what you think|want more stories|already a subscriber|copyright|©|ⓒ|\(c\) \d{4}|first published:|filed under|posted in|tags?:|was this (?:article|page) helpful|if you (?:enjoyed|like[d]?) (?:this|reading)|do you want to be informed|for the latest (?:stories|news)|get the latest|subscribe now|support (?:us|our)|become a (?:member|subscriber)|this (?:article|post|content) is the copyrighted|this post (?:contains|may contain) (?:affiliate|references)|abonnier(?:e|en sie)|unterstütze? |gefällt (?:dir|ihnen) |möchten sie den artikel|den artikel .{0,40}teilen|artikel teilen|teilen mit|jetzt (?:anmelden|abonnieren|spenden)|melden sie sich|melde dich|folge(?:n sie)? uns|kommentare sind geschlossen|alle angaben ohne gewähr|für links auf dieser seite|\\*?(?:werbung|anzeige)[.:,]|materiał chroniony|suscríbete|síguenos|hazte (?:miembro|socio)|inscreva-se|siga-nos|assine |abonnez-vous|inscrivez-vous|suivez-nous|iscriviti|join the (?:discussion|conversation)))|all rights reserved\.?$|subject to copyright|무단전재/iu;
 
 /** One that stands alone at the head or the end of a page, with its year or a word that says what of. */
 function isDate({ words }: TextBlock): boolean {

@@ -1,5 +1,6 @@
 import { Readability } from '@mozilla/readability';
 import { DefuddleClass } from 'defuddle/node';
+import { namedContentOf } from './named-content.ts';
 import { withoutUnread } from './page-blocks.ts';
 import { bodyOf, type PageDocument, type PageElement } from './page-document.ts';
 import { type SeenWords, seenWords } from './seen-words.ts';
@@ -54,6 +55,24 @@ export function byReadability(document: PageDocument): Reading | null {
     if (element.closest('pre, code') === null) element.removeAttribute('class');
   }
   return readingOf(root);
+}
+
+/** By what the parts of the page are called. */
+export function byNames(document: PageDocument): Reading | null {
+  // It takes apart the document that it reads.
+  const root = namedContentOf(document.cloneNode(true));
+  return root && readingOf(root);
+}
+
+/** Sites that Defuddle has rules for: its look at any other page takes longer than all of the rest. */
+const defuddlesHosts =
+  /(?:^|\.)(?:x|twitter|reddit|youtube|bilibili|github|linkedin|threads|medium|substack|nytimes|leetcode|chatgpt|grok)\.com$|(?:^|\.)(?:youtu\.be|news\.ycombinator\.com|claude\.ai|gemini\.google\.com|threads\.net|bsky\.app|wiki\.c2\.com|wikipedia\.org|lwn\.net)$/;
+/** Posts of Mastodon, threads of Discourse. */
+const defuddlesPaths = /\/@[^/]+\/\d+|\/t\/[^/]+\/\d+/;
+
+export function isDefuddlesSite(url: string): boolean {
+  const parsed = URL.parse(url);
+  return parsed !== null && (defuddlesHosts.test(parsed.hostname) || defuddlesPaths.test(parsed.pathname));
 }
 
 function readingOf(root: PageElement): Reading | null {

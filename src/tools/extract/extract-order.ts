@@ -36,8 +36,10 @@ export type SelectorField = 'includeTags' | 'excludeTags' | 'formats';
 export type ExtractOutcome =
   | { kind: 'extracted'; extracted: Extracted }
   | { kind: 'wrong'; field: SelectorField; message: string }
-  /** `killed`: it took too long, or all the memory of its thread. In words about the page. */
+  /** `killed`: it took too much of the processor, or all the memory of its thread. In words about the page. */
   | { kind: 'unfit'; why: string; killed: boolean }
+  /** The caller's time was over while a thread was at it: this says nothing about the page. */
+  | { kind: 'late' }
   | { kind: 'busy'; failure: Failure }
   /** `begun`: a thread was at it. */
   | { kind: 'aborted'; begun: boolean };

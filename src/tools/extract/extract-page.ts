@@ -34,7 +34,7 @@ type Read = Omit<Extracted, 'rawHtml' | 'warnings'>;
 function readPage({ kind, url, way, wishes }: ExtractOrder, text: string): Read | { unfit: string } {
   if (kind === 'json') return readJson(text);
   if (kind === 'text' || kind === 'pdf') return readText(text);
-  if (way === 'plain') return plainHtml(text, url);
+  if (way === 'plain') return plainHtml(text, url, wishes.onlyMainContent && wishes.includeTags === null);
   if (text.length > documentCharsMax) return { unfit: `it has more than ${documentCharsMax} characters` };
   const scan = scanHtml(text);
   if (!scan.fit) return { unfit: scan.why };

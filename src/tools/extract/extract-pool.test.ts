@@ -9,7 +9,7 @@ const pool = newPool(60_000);
 const hasty: ExtractPool[] = [];
 after(() => Promise.all([pool, ...hasty].map((one) => one.close())));
 
-/** A pool that gives a page a millisecond. */
+/** A pool that gives a page a millisecond of the processor. */
 function hastyPool(): ExtractPool {
   const made = newPool(1);
   hasty.push(made);
@@ -45,8 +45,38 @@ test('pages are read one after another by a thread that stays', async () => {
 test('F59 a page that takes too long is killed with its thread, and the next one is read by another', async () => {
   const killed = await hastyPool().extract('a', order(slow), 60_000, never);
   assert.deepEqual(killed, { kind: 'unfit', why: 'it takes too long to read', killed: true });
-  assert.equal((await pool.extract('a', order(slow), 1, never)).kind, 'unfit');
+  assert.deepEqual(await pool.extract('a', order(slow), 1, never), { kind: 'late' });
   assert.equal((await pool.extract('a', order('<p>next'), 60_000, never)).kind, 'extracted');
+});
+
+test('F80 a thread that gets nothing of a busy machine is waited for, and its page comes whole', async () => {
+  const page = `<nav><a href="/a">Elsewhere</a></nav><article><h1>Title</h1>${'<p>A sentence of the article.</p>'.repeat(9)}</article>`;
+  let looks = 0;
+  const starved = createExtractPool({
+    ...{ threads: 1, killMs: 1, onTrouble: () => undefined },
+    async cpuMsOf() {
+      looks += 1;
+      return 0;
+    },
+  });
+  hasty.push(starved);
+  // By the clock each takes far longer than its millisecond: it is looked at, and left alone.
+  const long = `<article>${'<p>a, b, c</p>'.repeat(3_000)}</article>`;
+  for (const html of [long, page]) {
+    const outcome = await starved.extract('a', order(html), 600_000, never);
+    assert.equal(outcome.kind, 'extracted');
+    if (html === page && outcome.kind === 'extracted') assert.doesNotMatch(outcome.extracted.text, /Elsewhere/);
+  }
+  assert.ok(looks > 2, `${looks} looks`);
+});
+
+test('F80 a page whose time is over is late: nothing of it is given, and nothing is said about it', async () => {
+  const starved = createExtractPool({
+    ...{ threads: 1, killMs: 60_000, onTrouble: () => undefined },
+    cpuMsOf: async () => 0,
+  });
+  hasty.push(starved);
+  assert.deepEqual(await starved.extract('a', order(slow), 1, never), { kind: 'late' });
 });
 
 test('F59 a page that holds its thread for long leaves the next one another', async () => {

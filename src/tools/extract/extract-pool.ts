@@ -1,13 +1,15 @@
+import type { Worker } from 'node:worker_threads';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import { createTurns, type Turn } from '../../kernel/sharing/turns.ts';
 import type { ExtractOrder, ExtractOutcome } from './extract-order.ts';
-import { ExtractThread } from './extract-thread.ts';
+import { ExtractThread, workerCpuMs } from './extract-thread.ts';
 
 /** Threads that read pages; each is killed when a page takes too long in it. */
 export interface ExtractPool {
   /**
-   * Never rejects. `timeoutMs` counts from the moment when a thread begins; a page that has waited as long for a
-   * thread, and for the end of one more page, is `busy`. Tenants with waiting pages get threads in turn.
+   * Never rejects. `timeoutMs` counts from the moment when a thread begins: a page that is not read by then is `late`.
+   * A page that has waited as long for a thread, and for the end of one more page, is `busy`. Tenants with waiting pages
+   * get threads in turn.
    */
   extract(
     tenant: string,
@@ -21,8 +23,10 @@ export interface ExtractPool {
 export interface ExtractPoolOptions {
   /** At work at one time; more where pages hold theirs for long, up to twice as many and one. */
   threads: number;
-  /** A page that takes longer is given up, with its thread. */
+  /** Of the processor: a page that takes more is given up as `unfit`, with its thread. */
   killMs: number;
+  /** Default: the operating system's count. */
+  cpuMsOf?: (thread: Worker) => Promise<number>;
   /** For the operator's log: a fault of ours. */
   onTrouble(message: string): void;
 }
@@ -31,7 +35,8 @@ export interface ExtractPoolOptions {
 const waitingMax = 512;
 const waitingBytesMax = 128 * 1024 * 1024;
 
-export function createExtractPool({ threads: threadsMax, killMs, onTrouble }: ExtractPoolOptions): ExtractPool {
+export function createExtractPool(options: ExtractPoolOptions): ExtractPool {
+  const { threads: threadsMax, killMs, cpuMsOf = workerCpuMs, onTrouble } = options;
   const threads = new Set<ExtractThread>();
   /** Each has its turn, and takes the next thread that is ready. */
   const takers: ((thread: ExtractThread) => void)[] = [];
@@ -67,6 +72,7 @@ export function createExtractPool({ threads: threadsMax, killMs, onTrouble }: Ex
         serve();
       },
       onTrouble,
+      cpuMsOf,
     });
     threads.add(thread);
   }
@@ -112,7 +118,7 @@ export function createExtractPool({ threads: threadsMax, killMs, onTrouble }: Ex
       try {
         turn = await turns.take(tenant, waiting, order.body.byteLength);
         const thread = await freeThread(waiting);
-        if (!gone.aborted) return await thread.run(tenant, order, Math.min(killMs, timeoutMs), gone);
+        if (!gone.aborted) return await thread.run(tenant, order, { cpuMs: killMs, timeoutMs }, gone);
         thread.rest(nobody);
         return nobody;
       } catch (error) {

@@ -9,6 +9,9 @@ const slowMs = 250;
 const lateMs = 1_000;
 /** A thread takes some 40 MB: unused, it is let go. */
 const idleMs = 60_000;
+const leastLookMs = 20;
+/** A busy machine lets a thread wait for its first moment. */
+const leastAnswerMs = 5_000;
 
 export interface ExtractThreadEvents {
   /** It waits for a page. */
@@ -19,6 +22,16 @@ export interface ExtractThreadEvents {
   onPace(): void;
   /** For the operator's log: a fault of ours. */
   onTrouble(message: string): void;
+  /** What it has used of the processor since its start. */
+  cpuMsOf(worker: Worker): Promise<number>;
+}
+
+/** What a page may take. A busy machine gives a thread little of the processor in a second: only `cpuMs` judges pages. */
+export interface PageBounds {
+  /** Of the processor. A page that takes more is `unfit`. */
+  cpuMs: number;
+  /** By the clock. A page that takes longer is `late`. */
+  timeoutMs: number;
 }
 
 interface Job {
@@ -33,8 +46,10 @@ export class ExtractThread {
   readonly #events: ExtractThreadEvents;
   #job: Job | null = null;
   #pace: 'quick' | 'slow' | 'late' = 'quick';
-  /** Timer for the job's end, or the idle thread's. */
+  /** Timer for the job's last moment, or the idle thread's. */
   #timer: NodeJS.Timeout | null = null;
+  /** Runs until a look at what the job has used of the processor. */
+  #lookTimer: NodeJS.Timeout | null = null;
   /** Runs until its job is slow, then until it is late. */
   #paceTimer: NodeJS.Timeout | null = null;
   #lastId = 0;
@@ -78,7 +93,12 @@ export class ExtractThread {
   }
 
   /** For a thread that is `taken`. Never rejects. */
-  run(tenant: string, order: Omit<ExtractOrder, 'id'>, killMs: number, signal: AbortSignal): Promise<ExtractOutcome> {
+  run(
+    tenant: string,
+    order: Omit<ExtractOrder, 'id'>,
+    { cpuMs, timeoutMs }: PageBounds,
+    signal: AbortSignal,
+  ): Promise<ExtractOutcome> {
     return new Promise((resolve) => {
       // A page that nobody waits for is not read to its end.
       const leave = () => this.lose('');
@@ -91,7 +111,10 @@ export class ExtractThread {
         },
       };
       this.#worker.ref();
-      this.#timer = setTimeout(() => this.lose('it takes too long to read'), Math.max(1, killMs));
+      this.#timer = setTimeout(() => this.#end({ kind: 'late' }), Math.max(1, timeoutMs));
+      const before = this.#events.cpuMsOf(this.#worker);
+      before.catch(() => undefined);
+      this.#lookAfter(cpuMs, this.#job, before, cpuMs);
       this.#paceTimer = setTimeout(() => this.#becomeSlow(), slowMs);
       signal.addEventListener('abort', leave, { once: true });
       // Copied, not moved: the plain way may need it again.
@@ -110,12 +133,36 @@ export class ExtractThread {
 
   /** Ends it with its job; `why`: in words about the page. */
   lose(why: string): void {
+    this.#end({ kind: 'unfit', why, killed: true });
+  }
+
+  #end(outcome: ExtractOutcome): void {
     if (this.#lost) return;
     this.#lost = true;
     const job = this.#takeJob();
     void this.#worker.terminate();
-    job?.settle({ kind: 'unfit', why, killed: true });
+    job?.settle(outcome);
     this.#events.onLost(this);
+  }
+
+  /** Ends `job` when it has used `cpuMs` since `before`; a machine that is busy gives it longer by the clock. */
+  #lookAfter(ms: number, job: Job, before: Promise<number>, cpuMs: number): void {
+    this.#lookTimer = setTimeout(async () => {
+      const tooLong = () => {
+        if (this.#job === job) this.lose('it takes too long to read');
+      };
+      // A thread that does not even answer hangs in code that nothing interrupts.
+      this.#lookTimer = setTimeout(tooLong, Math.max(leastAnswerMs, cpuMs));
+      try {
+        const usedMs = (await this.#events.cpuMsOf(this.#worker)) - (await before);
+        if (this.#job !== job) return;
+        clearTimeout(this.#lookTimer);
+        if (usedMs >= cpuMs) tooLong();
+        else this.#lookAfter(Math.max(leastLookMs, cpuMs - usedMs), job, before, cpuMs);
+      } catch {
+        // The thread has ended, and its job with it.
+      }
+    }, ms);
   }
 
   /** As `lose`; resolves when it is gone. */
@@ -128,6 +175,7 @@ export class ExtractThread {
   #takeJob(): Job | null {
     if (this.#timer !== null) clearTimeout(this.#timer);
     if (this.#paceTimer !== null) clearTimeout(this.#paceTimer);
+    if (this.#lookTimer !== null) clearTimeout(this.#lookTimer);
     const job = this.#job;
     this.#job = null;
     this.#pace = 'quick';
@@ -142,6 +190,12 @@ export class ExtractThread {
       this.#events.onPace();
     }, lateMs - slowMs);
   }
+}
+
+/** As the operating system counts it. */
+export async function workerCpuMs(worker: Worker): Promise<number> {
+  const { user, system } = await worker.cpuUsage();
+  return (user + system) / 1_000;
 }
 
 function outcomeOf(reply: ExtractReply): ExtractOutcome {

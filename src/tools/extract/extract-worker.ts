@@ -3,7 +3,10 @@ import { yieldToMainThread } from '../../kernel/priority.ts';
 import type { ExtractOrder, ExtractReply } from './extract-order.ts';
 import { extractPage } from './extract-page.ts';
 
-yieldToMainThread();
+/** Callers wait for their page: with 10 more, the threads of another program on the machine leave it next to nothing. */
+const pageNiceness = 3;
+
+yieldToMainThread(pageNiceness);
 
 const reply = (message: ExtractReply | { ready: true }) => parentPort!.postMessage(message);
 

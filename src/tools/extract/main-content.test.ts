@@ -51,3 +51,47 @@ test('headings, code and cells stay however short they are', () => {
 
 test('a page without a letter has no main content', () =>
   assert.equal(textOf('<html><body><p>…</p></body></html>'), ''));
+
+test('a first paragraph above the article stays with it, its comments and the caption of a picture do not', () => {
+  const text =
+    textOf(`<html><body><header class="page-head"><h1>Title</h1><p>${sentence(40)} ${sentence(41)}</p></header>
+    <div class="article-body">${prose(5)}<figure><img src="/a.jpg"><figcaption>The quay, seen from the tower</figcaption></figure></div>
+    <div id="comments"><h3>3 comments</h3>${[50, 51, 52].map((seed) => `<div class="comment"><b>user${seed}</b><p>${sentence(seed)} I saw it ${seed} times.</p></div>`).join('')}</div></body></html>`);
+  assert.match(text, new RegExp(sentence(40).slice(0, 40)));
+  assert.doesNotMatch(text, /I saw it|seen from the tower/);
+});
+
+test('a part with most of the text stays, however it is called', () => {
+  const text = textOf(`<html><body><div class="sidebar-layout widget"><div class="modal">${prose(6)}</div></div>
+    <div class="sidebar">${[70, 71].map((seed) => `<p><a href="/${seed}">Read about ${seed}</a></p>`).join('')}</div></body></html>`);
+  assert.match(text, new RegExp(sentence(0).slice(0, 40)));
+  assert.doesNotMatch(text, /Read about/);
+});
+
+test('a page with an element between its head and its body is read', () =>
+  assert.match(
+    textOf(`<html><head><title>t</title></head><div id="top"></div><body><article>${prose(6)}</article></body></html>`),
+    new RegExp(sentence(0).slice(0, 40)),
+  ));
+
+test('F80 the choice between two readings depends on the page alone', () => {
+  const html = `<html><body><nav><a href="/a">Elsewhere</a></nav><article>${prose(6)}</article></body></html>`;
+  const first = textOf(html);
+  const { now } = Date;
+  const performanceNow = performance.now;
+  try {
+    // A machine on which each look at the clock is an hour later.
+    let lateMs = 0;
+    const laterMs = () => {
+      lateMs += 3_600_000;
+      return lateMs;
+    };
+    Date.now = () => now() + laterMs();
+    performance.now = () => performanceNow.call(performance) + laterMs();
+    assert.equal(textOf(html), first);
+  } finally {
+    Date.now = now;
+    performance.now = performanceNow;
+  }
+  assert.doesNotMatch(first, /Elsewhere/);
+});

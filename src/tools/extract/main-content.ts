@@ -1,33 +1,47 @@
 import { asidesIn } from './asides.ts';
-import { byDefuddle, byReadability, type Reading } from './content-readings.ts';
+import { byDefuddle, byNames, byReadability, isDefuddlesSite, type Reading } from './content-readings.ts';
 import type { PageDocument, PageElement } from './page-document.ts';
 import { removeBlocks } from './remove-blocks.ts';
 import { shareSeen, wasSeen } from './seen-words.ts';
-import { isForm, textBlocksOf } from './text-blocks.ts';
+import { isForm, type TextBlock, textBlocksOf } from './text-blocks.ts';
 
-/** Two extractors that agree on less have found different things: neither can judge the other. */
+/** Two readings that agree on less have found different things: neither can judge the other. */
 const leastAgreed = 0.5;
-/**
- * Above this size, content that only one extractor has found is main content; below it, it is likelier a caption of the
- * frame.
- */
-const loneSizeMax = 200;
+/** Above this size, content that only one reading has found is main content; below it, likelier a label of the frame. */
+const loneSizeMax = 80;
+/** A reading by names that has less of Readability's has taken a part for a frame. */
+const leastOfWide = 0.7;
+/** One that has so many times more may have taken teasers for the article, where Readability has found one. */
+const mostOfWide = 2;
+const articleSize = 500;
+/** Of an article: a list of links has more in them. */
+const linksShareMax = 0.3;
+/** Of what only one reading has found: teasers have more in links. */
+const teaserLinksShare = 0.15;
+/** Smaller content is worth another look. */
+const scrapSize = 100;
 
 /**
  * The main content of a page, in a document of its own; null when nothing looks like it. `chars`: of the whole page.
- * Two extractors read it, one is believed, and short blocks that the other left out are removed.
+ * It is read in two ways, one is believed, and short blocks that the other left out are removed. What they do depends
+ * on the page alone, never on the time that it takes.
  */
 export function mainContentOf(document: PageDocument, chars: number, url: string): PageElement | null {
-  const formed = orNull(() => byDefuddle(document, chars, url));
-  if (formed?.certain) return formed.root;
+  const known = isDefuddlesSite(url) ? orNull(() => byDefuddle(document, chars, url)) : null;
+  if (known?.certain) return known.root;
   const wide = orNull(() => byReadability(document));
-  const chosen = formed === null || wide === null ? (formed ?? wide) : chosenOf(formed, wide);
+  const named = orNull(() => byNames(document));
+  let chosen = named === null || wide === null ? (named ?? wide) : chosenOf(named, wide);
+  if (chosen === null || chosen.size < scrapSize) {
+    const other = known ?? orNull(() => byDefuddle(document, chars, url));
+    if (other !== null && other.size > 2 * (chosen?.size ?? 0)) chosen = other;
+  }
   if (chosen === null) return null;
   removeBlocks(chosen.root, asidesIn(textBlocksOf(chosen.root)));
   return chosen.root;
 }
 
-/** A fault of one extractor leaves the page to the other. */
+/** A fault of one reader leaves the page to the others. */
 function orNull<T>(read: () => T): T | null {
   try {
     return read();
@@ -36,19 +50,24 @@ function orNull<T>(read: () => T): T | null {
   }
 }
 
-function chosenOf(formed: Reading, wide: Reading): Reading {
-  if (isScrap(wide, formed)) return formed;
-  if (shareSeen(wide.blocks, formed.seen) < leastAgreed) return wide;
-  const lone = wide.blocks.filter(
-    (block) => block.size <= loneSizeMax && !isForm(block) && !wasSeen(formed.seen, block.words),
+function chosenOf(named: Reading, wide: Reading): Reading {
+  const isShort = named.size < leastOfWide * wide.size && linkShareOf(wide.blocks) < linksShareMax;
+  const isLong = named.size > mostOfWide * wide.size && wide.size >= articleSize && hasTeasers(named, wide);
+  const [chosen, other] = isShort || isLong ? [wide, named] : [named, wide];
+  if (shareSeen(chosen.blocks, other.seen) < leastAgreed) return chosen;
+  const lone = chosen.blocks.filter(
+    (block) => block.size <= loneSizeMax && !isForm(block) && !wasSeen(other.seen, block.words),
   );
-  removeBlocks(wide.root, lone);
-  return wide;
+  removeBlocks(chosen.root, lone);
+  return chosen;
 }
 
-/** Readability skips what a script would show; it is left with a word or two, Defuddle looks again. */
-function isScrap(wide: Reading, formed: Reading): boolean {
-  if (wide.size >= 400 || wide.size >= formed.size / 3) return false;
-  const linked = formed.blocks.reduce((all, { linkSize }) => all + linkSize, 0);
-  return linked < 0.3 * formed.size;
+/** Whether what the other has not found leads elsewhere. */
+function hasTeasers({ blocks }: Reading, other: Reading): boolean {
+  return linkShareOf(blocks.filter(({ words }) => !wasSeen(other.seen, words))) > teaserLinksShare;
+}
+
+function linkShareOf(blocks: readonly TextBlock[]): number {
+  const size = blocks.reduce((sum, block) => sum + block.size, 0);
+  return size === 0 ? 0 : blocks.reduce((sum, { linkSize }) => sum + linkSize, 0) / size;
 }

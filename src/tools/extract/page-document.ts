@@ -11,6 +11,7 @@ export interface PageElement extends PageNode {
   readonly localName: string;
   innerHTML: string;
   readonly parentNode: PageNode | null;
+  readonly nextElementSibling: PageElement | null;
   readonly attributes: Iterable<{ name: string; value: string }>;
   getAttribute(name: string): string | null;
   setAttribute(name: string, value: string): void;
@@ -20,6 +21,7 @@ export interface PageElement extends PageNode {
   closest(selector: string): PageElement | null;
   matches(selector: string): boolean;
   append(child: PageNode): void;
+  prepend(child: PageNode): void;
   remove(): void;
   removeChild(child: PageNode): void;
   replaceWith(node: PageNode): void;
@@ -51,11 +53,24 @@ export function isText(node: PageNode): boolean {
 /** A document that always has a body with all of the page in it. Scanned first: see scan-html. */
 export function documentOf(html: string): PageDocument {
   const { document } = parseHTML(withBody(html)) as unknown as { document: PageDocument & Record<string, unknown> };
+  keepBodyNextToHead(document);
   // The main-content extractors ask for it; nothing is laid out here.
   document.styleSheets ??= [];
   const view = document.defaultView as Record<string, unknown> | null;
   if (view !== null && view.getComputedStyle === undefined) view.getComputedStyle = () => ({ display: '' });
   return document;
+}
+
+/** Some pages write elements between head and body, or around the body; linkedom then makes a second, empty one. */
+function keepBodyNextToHead(document: PageDocument): void {
+  const head = document.querySelector('head');
+  const body = document.querySelector('body');
+  if (head === null || body === null || head.nextElementSibling === body) return;
+  const { documentElement } = document;
+  const others = [...documentElement.childNodes].filter((node) => node !== head && isElement(node));
+  body.remove();
+  for (const node of others) if (node !== body) body.append(node);
+  documentElement.append(body);
 }
 
 /** A document of this body alone. */

@@ -13,8 +13,15 @@ const blocks = new Set(
   ).split(' '),
 );
 
-/** Text, title and links of a page in one pass, without building a document: linear in time and flat in memory. */
-export function plainHtml(html: string, url: string): Omit<Extracted, 'rawHtml' | 'warnings'> {
+/** Left out of the main content: navigation has no text of the page in it. */
+const frames = new Set(['nav', 'footer', 'aside']);
+
+/**
+ * Text, title and links of a page in one pass, without building a document: linear in time and flat in memory.
+ * `onlyMain`: without what its elements call navigation, footers and asides.
+ */
+export function plainHtml(html: string, url: string, onlyMain = false): Omit<Extracted, 'rawHtml' | 'warnings'> {
+  const frameStarts: number[] = [];
   const parts: string[] = [];
   const links = new Set<string>();
   let chars = 0;
@@ -25,13 +32,19 @@ export function plainHtml(html: string, url: string): Omit<Extracted, 'rawHtml' 
     onopentag(name, attributes) {
       if (name === 'title' && title === null) inTitle = true;
       if (hidden.has(name)) hiddenDepth += 1;
+      if (onlyMain && frames.has(name)) frameStarts.push(parts.length);
       if (blocks.has(name)) parts.push('\n');
       if (name === 'a' && attributes.href !== undefined && links.size < linksMax) {
         const link = absoluteLink(attributes.href, url);
         if (link !== null) links.add(link);
       }
     },
-    onclosetag(name) {
+    onclosetag(name, isImplied) {
+      if (onlyMain && frames.has(name)) {
+        const from = frameStarts.pop()!;
+        // One that nobody closes may hold the rest of the page.
+        if (!isImplied) parts.length = from;
+      }
       if (name === 'title') inTitle = false;
       if (hidden.has(name)) hiddenDepth -= 1;
       if (blocks.has(name)) parts.push('\n');

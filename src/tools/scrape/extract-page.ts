@@ -67,7 +67,7 @@ export async function extractPage(
   let worked = workedOf(outcome);
   if (outcome.kind === 'unfit' && (kind === 'html' || kind === 'xml') && way === 'document') {
     if (endMs <= clock.monotonicMs()) return refused('page_timeout', tooSlowMessage, worked);
-    warnings.push(`The page is given as plain text: ${outcome.why}.`);
+    warnings.push(`The page is given as plain text, and may hold parts around its main content: ${outcome.why}.`);
     outcome = await pool.extract(tenant, { ...job, way: 'plain' }, leftMs(), signal);
     worked ??= workedOf(outcome);
   }
@@ -87,6 +87,8 @@ export async function extractPage(
       );
     case 'busy':
       return outcome.failure;
+    case 'late':
+      return refused('page_timeout', tooSlowMessage, worked);
     case 'aborted':
       return worked === undefined ? left : leftAtWork;
   }
@@ -94,7 +96,10 @@ export async function extractPage(
 
 /** A page that failed after it had kept a thread busy is paid. */
 function workedOf(outcome: ExtractOutcome): 'worked' | undefined {
-  const worked = (outcome.kind === 'unfit' && outcome.killed) || (outcome.kind === 'aborted' && outcome.begun);
+  const worked =
+    (outcome.kind === 'unfit' && outcome.killed) ||
+    (outcome.kind === 'aborted' && outcome.begun) ||
+    outcome.kind === 'late';
   return worked ? 'worked' : undefined;
 }
 
