@@ -177,6 +177,12 @@ export const modelSchema = z.strictObject({
     .describe(
       'What a content filter refuses before the first content, a prompt or an answer: `next` asks the next target, `answer` gives the refusal. If all refuse, the caller gets the refusal. Default: answer.',
     ),
+  answer_model: z
+    .enum(['asked', 'upstream'])
+    .optional()
+    .describe(
+      "`model` of its answers: the name that was asked for, or the provider's id, which the header x-culvert-model always has. Default: asked in Messages, upstream elsewhere.",
+    ),
   cost: milliMultiple(z.number().min(0).max(costUnitsMax))
     .default(1)
     .describe("Units a request costs, times the endpoint's cost."),

@@ -42,6 +42,9 @@ const config = {
     banana: { type: 'image', targets: ['google/gemini-2.5-flash-image', { provider: 'two', model: 'x', priority: 2 }] },
     imagen: { type: 'image', targets: ['google/imagen-4.0-generate-001'] },
     flux: { type: 'image', targets: ['flux/flux-1'] },
+    'gpt-image-1': { type: 'image', targets: ['one/pic-1'] },
+    'one/gpt-image-1': { type: 'image', targets: ['one/pic-1'] },
+    'chatgpt-image-latest': { type: 'image', targets: ['one/pic-1'] },
     'flux-first': { type: 'image', targets: ['flux/flux-1', { provider: 'one', model: 'pic-1', priority: 2 }] },
     claude: { targets: ['claude/some'] },
   },
@@ -94,6 +97,19 @@ test('§4.7 "when response_format is b64_json, b64_json"', async () => {
   const answer = await draw({ model: 'pic', prompt: 'A lighthouse', response_format: 'b64_json' });
   assert.deepEqual(answer.data, [{ b64_json: png(0).toString('base64') }]);
   assert.equal(first.calls[0]!.body.response_format, 'b64_json');
+});
+
+test("models named gpt-image answer OpenAI's SDK in base64 unless it asks for a link; others give links", async () => {
+  const openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+  const drawn = async (model: string, form?: 'url') => {
+    const { data } = await openai.images.generate({ model, prompt: 'x', ...(form && { response_format: form }) });
+    return Object.keys(data![0]!);
+  };
+  for (const model of ['gpt-image-1', 'one/gpt-image-1', 'chatgpt-image-latest']) {
+    assert.deepEqual(await drawn(model), ['b64_json'], model);
+    assert.deepEqual(await drawn(model, 'url'), ['url'], model);
+  }
+  assert.deepEqual(await drawn('pic'), ['url']);
 });
 
 test('design §6: the link opens for HEAD too, and for nobody who changed it', async () => {

@@ -1,6 +1,6 @@
 import type { GivenObject } from '../../auth/provider-object-store.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import { type NamedObject, objectNotFound } from '../dialects/named-objects.ts';
+import { type NamedObject, objectNotFound, threadField } from '../dialects/named-objects.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 
 /** One id of a request, with what is known of it. */
@@ -84,6 +84,7 @@ function withCredentials(
 }
 
 function outOfReach(field: string, earlier: string | null, model: string): Failure {
+  if (field === threadField) return objectNotFound(field);
   const message =
     earlier === null || earlier === field
       ? `The objects that '${field}' names are at a provider that does not serve the model '${model}'. Use the model that they came from.`

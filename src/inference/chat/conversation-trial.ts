@@ -44,6 +44,8 @@ export interface Conversation {
   runsToolsFor?(target: Target): boolean;
   /** The caller's `anthropic-beta`; absent: none. */
   betas?: string | undefined;
+  /** Name that its answer gives the model; absent: the provider's. */
+  answerModel?: string | undefined;
   media(client?: Client): RequestMedia;
 }
 
@@ -79,7 +81,9 @@ export function conversationTrial<C extends Chunk>(
         const { usageOf } = job.providers.get(attempt.target.provider)!.connection.provider;
         // A child is asked for one choice.
         const choices = conversation.child === null ? facts.n : 1;
-        return readerFor(facts, prepared, dialects[conversation.dialect], contentType, { onGiven, usageOf, choices });
+        const { dialect, answerModel: name } = conversation;
+        const answerModel = name === undefined ? undefined : { dialect, name };
+        return readerFor(facts, prepared, dialects[dialect], contentType, { onGiven, usageOf, choices, answerModel });
       },
     };
     const written = writtenFor === null ? taker : new EncodedAnswer(taker, writtenFor);
@@ -146,20 +150,20 @@ function readerFor(
   { answer, streamed, unwrapTool, stop, callersToolNames, upstreamDialect }: PreparedConversation,
   callers: CallerDialect & UpstreamDialect,
   contentType: string,
-  { onGiven, usageOf, choices }: Pick<PassingOptions, 'onGiven' | 'usageOf' | 'choices'>,
+  { onGiven, usageOf, choices, answerModel }: Pick<PassingOptions, 'onGiven' | 'usageOf' | 'choices' | 'answerModel'>,
 ): AnswerReader {
   // Some servers stream where a whole answer was asked for, and the other way round. Believe what came.
   const comesStreamed = contentType === '' ? streamed : isEventStream(contentType);
   const passes = answer === 'pass-through';
   const { inputTokensEstimate } = needs;
   if (passes && comesStreamed === stream) {
-    const options = { onGiven, inputTokensEstimate, usageOf, choices, contentType };
+    const options = { onGiven, inputTokensEstimate, usageOf, choices, answerModel, contentType };
     return stream
       ? new PassedStream(callers, includeUsage ? 'show' : 'hide', options)
       : new PassedWhole(callers, options);
   }
   if (passes && comesStreamed && callers.gatherWhole !== undefined) {
-    return new GatheredStream(callers, callers.gatherWhole(), { onGiven, inputTokensEstimate, contentType });
+    return new GatheredStream(callers, callers.gatherWhole(), { onGiven, inputTokensEstimate, answerModel, contentType });
   }
   const options = { unwrapTool, stop, usageOf, choices };
   const source = comesStreamed

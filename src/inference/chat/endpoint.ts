@@ -199,11 +199,15 @@ function trialsOf(
   const { n, stream, includeUsage, echo, references, answerGives } = request.facts;
   const { tenant } = call.principal;
   const { quality, onFilter } = plan.alias;
+  // Claude Code leaves thoughts out of its history where the answer's model is not the one that it asked.
+  const namedAs = plan.alias.answerModel ?? (dialect.id === 'anthropic-messages' ? 'asked' : 'upstream');
+  const answerModel = namedAs === 'asked' ? request.facts.model : undefined;
   const head: AnswerHead = {
     fallbackId: idPrefixes[endpoint.id as ConversationEndpoint] + call.requestId.slice(4),
     model: plan.alias.id,
     createdS: Math.floor(call.atMs / 1_000),
     includeUsage,
+    answerModel,
     ...(echo !== undefined && { echo }),
   };
   let media: RequestMedia | null = null;
@@ -216,6 +220,7 @@ function trialsOf(
       n === 1 && { check: { quality, onFilter, facts: request.facts, schemas: services.schemas, tenant } }),
     items: references && services.items.find(tenant, references),
     betas: betasIn(job.callerHeaders),
+    answerModel,
     media(client = call.client) {
       media ??= createRequestMedia(services.media, {
         leftMs: () => job.deadlineMs - services.clock.monotonicMs(),

@@ -140,6 +140,8 @@ export interface AnswerHead {
   fallbackId: string;
   /** Model name to show if the upstream gave none. */
   model: string;
+  /** Model name to show whatever the upstream gave; absent: its own. */
+  answerModel?: string | undefined;
   createdS: number;
   includeUsage: boolean;
   /** The request's `CallerRequest.echo`. */

@@ -209,8 +209,20 @@ function membersIn(value: JsonValue): number {
   return members;
 }
 
+/** Where a Messages request names the answer that it continues. */
+export const threadField = 'thread.previous_message_id';
+
+/** Anthropic's clients then send the whole conversation. */
+const threadNotFound: Failure = {
+  kind: 'not-found',
+  param: threadField,
+  code: 'thread_not_found',
+  message: `The answer that '${threadField}' names has no thread here: a provider of another format answered it, or its provider keeps it no more. Send the whole conversation with "thread": {"type": "create"}.`,
+};
+
 /** The same words for another tenant's id and for an unknown one. */
 export function objectNotFound(field: string): Failure {
+  if (field === threadField) return threadNotFound;
   return {
     kind: 'not-found',
     param: field,

@@ -57,6 +57,7 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       hedge: hedgeOf(model),
       ...(model.prefer !== undefined && { prefer: model.prefer }),
       ...(model.on_filter === 'next' && { onFilter: model.on_filter }),
+      ...(model.answer_model !== undefined && { answerModel: model.answer_model }),
       ...(model.quality !== undefined && { quality: model.quality }),
       ownedBy: own[0]?.provider ?? 'culvert',
       createdS: parts.nowS,

@@ -36,6 +36,8 @@ export interface Alias {
   prefer?: Preference;
   /** Absent: what a content filter refuses is refused. */
   onFilter?: 'next';
+  /** What its answers call their model; absent: as the format has it. */
+  answerModel?: 'asked' | 'upstream';
   /** Absent: no answer is checked. */
   quality?: QualityConfig;
   ownedBy: string;

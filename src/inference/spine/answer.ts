@@ -249,6 +249,10 @@ export interface WrittenFor {
   keep?: (items: readonly JsonObject[]) => void;
 }
 
+function withModel<E extends { model: string | null }>(event: E, { answerModel }: AnswerHead): E {
+  return answerModel === undefined ? event : { ...event, model: answerModel };
+}
+
 /** Writes events in the client's dialect, for the sink after it; bytes pass unchanged. */
 export class EncodedAnswer implements AttemptSink {
   readonly #next: AttemptSink;
@@ -274,13 +278,13 @@ export class EncodedAnswer implements AttemptSink {
     const { dialect, head, stream } = this.#client;
     if (!stream) {
       this.#fold ??= dialect.fold(head);
-      for (const event of chunk) this.#fold.add(event);
+      for (const event of chunk) this.#fold.add(event.type === 'start' ? withModel(event, head) : event);
       return 'ready';
     }
     this.#encoder ??= dialect.encodeStream(head);
     let written = '';
     for (const event of chunk) {
-      const frames = this.#encoder.step(event);
+      const frames = this.#encoder.step(event.type === 'start' ? withModel(event, head) : event);
       if (event.type === 'end') {
         this.#lose(this.#encoder);
         // Before its last frame is out: the next request may name them at once.

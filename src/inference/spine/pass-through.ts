@@ -1,4 +1,5 @@
 import { isObject } from '../../kernel/json.ts';
+import { type AnswerModel, eventWithModel, wholeWithModel } from '../dialects/answer-model.ts';
 import type {
   CallerDialect,
   DecodeOptions,
@@ -37,6 +38,8 @@ export interface PassingOptions {
   inputTokensEstimate?: number;
   usageOf?: DecodeOptions['usageOf'];
   choices?: DecodeOptions['choices'];
+  /** Name that the answer gives its model; absent: the provider's own. */
+  answerModel?: AnswerModel | undefined;
   /** Of the answer: how its events are framed. Absent: server-sent events. */
   contentType?: string;
 }
@@ -58,6 +61,8 @@ export class PassedStream implements AnswerReader {
   readonly #dialect: ReadInPassing;
   readonly #onGiven: OnGiven | undefined;
   readonly #inputTokensEstimate: number;
+  /** Null once no event can hold it any more. */
+  #answerModel: AnswerModel | null;
   #given = 0;
   /** Events before the first content; null once it has come, and when nobody could read them. */
   #unsaid: SseEvent[] | null;
@@ -65,11 +70,12 @@ export class PassedStream implements AnswerReader {
   constructor(
     dialect: ReadInPassing,
     usageChunk: 'show' | 'hide',
-    { onGiven, inputTokensEstimate = 0, usageOf, choices, contentType = '' }: PassingOptions = {},
+    { onGiven, inputTokensEstimate = 0, usageOf, choices, answerModel, contentType = '' }: PassingOptions = {},
   ) {
     this.#dialect = dialect;
     this.#unsaid = dialect.decodeStream === undefined ? null : [];
     this.#inputTokensEstimate = inputTokensEstimate;
+    this.#answerModel = answerModel ?? null;
     this.#reader = dialect.readInPassing({ usageOf, choices });
     this.#splitter = createSplitter(contentType, dialect);
     this.#usageChunk = usageChunk;
@@ -144,13 +150,19 @@ export class PassedStream implements AnswerReader {
     return saysNothing([...this.#unsaid.flatMap((event) => decoder.step(event)), ...decoder.finish()]);
   }
 
+  /** The event with the name that its model has for the caller; null: unchanged. */
+  #named({ data }: SplitEvent, answerModel: AnswerModel): string | null {
+    const named = eventWithModel(data, answerModel);
+    if (named.last) this.#answerModel = null;
+    return named.data;
+  }
+
   /** The event with our own counts, when its own are impossible; null: unchanged. */
-  #corrected({ event, data }: SplitEvent): Buffer | null {
+  #corrected({ data }: SseEvent): string | null {
     if (!data.includes('"usage') || !mayTellImpossibleCounts(data)) return null;
     const told = parsedData(data);
     const own = { input: this.#inputTokensEstimate, output: this.outputTokensSeen };
-    if (!correctCounts(told, own)) return null;
-    return Buffer.from(`${event === '' ? '' : `event: ${event}\n`}data: ${JSON.stringify(told)}\n\n`);
+    return correctCounts(told, own) ? JSON.stringify(told) : null;
   }
 
   /** One slice per run of shown events: usually the whole chunk, uncopied. */
@@ -177,11 +189,13 @@ export class PassedStream implements AnswerReader {
         runStart = -1;
         continue;
       }
-      const corrected = verdict.content && verdict.usageBeside !== true ? null : this.#corrected(event);
-      if (corrected !== null) {
+      const named = this.#answerModel === null ? null : this.#named(event, this.#answerModel);
+      const alone = verdict.content && verdict.usageBeside !== true;
+      const changed = (alone ? null : this.#corrected(named === null ? event : { ...event, data: named })) ?? named;
+      if (changed !== null) {
         if (runStart !== -1) out = join(out, this.#splitter.bytes.subarray(runStart, runEnd));
         runStart = -1;
-        out = join(out, corrected);
+        out = join(out, Buffer.from(`${event.event === '' ? '' : `event: ${event.event}\n`}data: ${changed}\n\n`));
         continue;
       }
       if (runStart === -1) runStart = event.start;
@@ -204,8 +218,10 @@ export class PassedWhole implements AnswerReader {
   readonly #dialect: ReadInPassing;
   readonly #onGiven: OnGiven | undefined;
   readonly #inputTokensEstimate: number;
+  readonly #answerModel: AnswerModel | undefined;
 
-  constructor(dialect: ReadInPassing, { onGiven, inputTokensEstimate = 0, usageOf }: PassingOptions = {}) {
+  constructor(dialect: ReadInPassing, { onGiven, inputTokensEstimate = 0, usageOf, answerModel }: PassingOptions = {}) {
+    this.#answerModel = answerModel;
     this.#dialect = dialect;
     this.#reader = dialect.readInPassing({ usageOf });
     this.#onGiven = onGiven;
@@ -244,7 +260,8 @@ export class PassedWhole implements AnswerReader {
     const { given } = this.#reader.seen;
     if (given !== undefined && given.length > 0) this.#onGiven?.(given);
     const own = { input: this.#inputTokensEstimate, output: this.outputTokensSeen };
-    return correctCounts(parsed.value, own) ? Buffer.from(JSON.stringify(parsed.value)) : bytes;
+    const named = this.#answerModel === undefined ? bytes : wholeWithModel(bytes, parsed.value, this.#answerModel);
+    return correctCounts(parsed.value, own) ? Buffer.from(JSON.stringify(parsed.value)) : named;
   }
 
   #isEmpty(answer: unknown): boolean {

@@ -12,9 +12,12 @@ import { membersOf, errorBody as openAiErrorBody } from '../openai-chat/errors.t
 export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
   const { error } = openAiErrorBody(failure, context) as { error: JsonObject };
   const message = promptTooLong(failure, error.message as string);
+  if (message !== null) error.message = message;
+  // Anthropic's SDK reads the word for what to do from here.
+  if (failure.kind === 'not-found' && failure.code !== undefined) error.details = { error_code: failure.code };
   return {
     type: 'error',
-    error: message === null ? error : { ...error, message },
+    error,
     request_id: context.requestId,
   };
 }
@@ -102,6 +105,12 @@ const classByCode: ReadonlyMap<string, FaultClass> = new Map([
   ['authentication_error', 'bad_credential'],
   ['request_too_large', 'too_long'],
   ['conflict_error', 'caller_fault'],
+  // Clients replay the conversation, or go on without a thread.
+  ['thread_not_found', 'caller_fault'],
+  ['thread_already_continued', 'caller_fault'],
+  ['thread_continue_in_flight', 'caller_fault'],
+  ['thread_fingerprint_mismatch', 'caller_fault'],
+  ['thread_unsupported_request', 'caller_fault'],
 ]);
 
 /**

@@ -104,7 +104,7 @@ function requestOf(body: JsonObject, size: ImageSize | null): ImageRequest {
     moderation: word('moderation'),
     outputFormat: word('output_format') as ImageOutput | null,
     outputCompression: number('output_compression'),
-    answerForm: body.response_format === 'b64_json' || body.stream === true ? 'b64_json' : 'url',
+    answerForm: answerFormOf(body),
     stream: body.stream === true ? { partialImages: number('partial_images') ?? 0 } : null,
     inputFidelity: word('input_fidelity'),
     user: typeof body.user === 'string' ? cleanUser(body.user) : null,
@@ -114,6 +114,15 @@ function requestOf(body: JsonObject, size: ImageSize | null): ImageRequest {
       ),
     ),
   };
+}
+
+/** OpenAI's models of these names know base64 alone, so its clients read that and ask for nothing. */
+const givesBase64 = /(^|\/)(gpt-image|chatgpt-image)/;
+
+function answerFormOf({ response_format: asked, stream, model }: JsonObject): ImageRequest['answerForm'] {
+  if (stream === true) return 'b64_json';
+  if (asked === 'url' || asked === 'b64_json') return asked;
+  return givesBase64.test(model as string) ? 'b64_json' : 'url';
 }
 
 /** `<w>x<h>` or `auto`, which is the model's own. */
