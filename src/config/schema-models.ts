@@ -2,7 +2,18 @@ import { z } from 'zod';
 import { costUnitsMax, duration, milliMultiple, name, percentage, positiveInt } from './scalars.ts';
 import { timeoutsSchema } from './schema-providers.ts';
 
-const modelTypes = ['chat', 'embedding', 'speech', 'transcription', 'image', 'video', 'rerank'] as const;
+const modelTypes = [
+  'chat',
+  'embedding',
+  'speech',
+  'transcription',
+  'image',
+  'video',
+  'rerank',
+  'moderation',
+  'ocr',
+  'realtime',
+] as const;
 
 export const modelName = z
   .string({ error: 'expected a model name' })

@@ -8,6 +8,7 @@ import type { RequestBody } from '../inference/spine/request-body.ts';
 import { serve } from '../inference/spine/serve.ts';
 import { refuse } from '../inference/spine/sink.ts';
 import { type Failure, invalid } from '../kernel/failure.ts';
+import { forDeployment, formForDeployment } from './deployment.ts';
 import type { Exchange, Route } from './exchange.ts';
 import { isNamed, LoggedSink } from './log-bodies.ts';
 import { readJsonBody } from './read-body.ts';
@@ -36,7 +37,8 @@ export function bodyHandler<I extends object, R extends RequestBody, P extends P
     const body = await readJsonBody(exchange, server.body_limit);
     if (body === null) return;
     if (!Buffer.isBuffer(body)) return refuse(call.sink, body, call.admitted.headers);
-    const input = inputOf(exchange, body);
+    const { deployment } = exchange.params;
+    const input = inputOf(exchange, deployment === undefined ? body : forDeployment(body, deployment));
     if ('kind' in input) return refuse(call.sink, input, call.admitted.headers);
     const { bodies } = telemetry.log;
     const shown = bodies === false ? call : logged(services, exchange, call, body, bodies);
@@ -63,7 +65,8 @@ export function uploadHandler<I extends object, R extends RequestBody, P extends
     if ('kind' in form) return refuse(call.sink, form, call.admitted.headers);
     const { bodies } = telemetry.log;
     try {
-      const input = inputOf(exchange, form);
+      const { deployment } = exchange.params;
+      const input = inputOf(exchange, deployment === undefined ? form : formForDeployment(form, deployment));
       if ('kind' in input) return refuse(call.sink, input, call.admitted.headers);
       await serve(services, endpoint, bodies === false ? call : logged(services, exchange, call, null, bodies), input);
     } finally {

@@ -24,6 +24,7 @@ import type { SessionDoor } from './dashboard/session-door.ts';
 import { ResponseDelivery, writeFailure } from './delivery.ts';
 import type { Exchange, Route, Upgrade } from './exchange.ts';
 import { nearestRoute } from './nearest-route.ts';
+import { otherBaseOf } from './other-base.ts';
 import { Pipelined } from './pipelined.ts';
 import { withProtocolKey } from './web-socket.ts';
 
@@ -64,6 +65,13 @@ const pathPartCharsMax = 4_096;
 const methodsTried = ['GET', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE'] as const;
 const noParams: Exchange['params'] = {};
 
+interface FoundRoute {
+  route: Route;
+  params: Exchange['params'];
+  /** Of the route's own base. */
+  path: string;
+}
+
 /** The way of a request from node to the handler of its route: looked over, routed, its caller known and admitted. */
 export class Reception {
   /**
@@ -102,8 +110,8 @@ export class Reception {
 
   /** Handles a request for a WebSocket; false where none can be opened. */
   onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
-    const route = this.find('GET', (request.url ?? '/').split('?', 1)[0]!)?.store as Route | undefined;
-    if (route?.webSocket !== true) return false;
+    const found = this.find('GET', (request.url ?? '/').split('?', 1)[0]!);
+    if (found?.route.webSocket !== true) return false;
     const response = new ServerResponseOfNode(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket as Socket);
@@ -146,10 +154,10 @@ export class Reception {
       requestId: newRequestId(atMs),
       clientRequestId: typeof clientId === 'string' && saneId.test(clientId) ? clientId : null,
       publicUrl: public_url,
-      path,
+      path: found?.path ?? path,
       search: queryAt === -1 ? '' : url.slice(queryAt + 1),
       params: found?.params ?? noParams,
-      route: (found?.store as Route | undefined) ?? null,
+      route: found?.route ?? null,
       atMs,
       startedMs: parts.clock.monotonicMs(),
       principal: null,
@@ -186,8 +194,19 @@ export class Reception {
   }
 
   /** A GET route answers HEAD too, as RFC 9110 §9.1 demands; node leaves the body out. */
-  private find(method: string, path: string) {
-    return this.router.find(method as 'GET', path) ?? (method === 'HEAD' ? this.router.find('GET', path) : null);
+  private find(method: string, path: string): FoundRoute | null {
+    const found = this.router.find(method as 'GET', path) ?? (method === 'HEAD' ? this.router.find('GET', path) : null);
+    return found === null ? this.findBelow(method, path) : { route: found.store as Route, params: found.params, path };
+  }
+
+  /** The route below the base URL of another server's clients, for endpoints that need a key. */
+  private findBelow(method: string, path: string): FoundRoute | null {
+    const other = otherBaseOf(path);
+    const found = other === null ? null : this.router.find(method as 'GET', other.path);
+    if (other === null || found === null || (found.store as Route).auth !== 'key') return null;
+    const { deployment } = other;
+    const params = deployment === undefined ? found.params : { ...found.params, deployment };
+    return { route: found.store as Route, params, path: other.path };
   }
 
   /** The order of refusal of design §6: key, account, requests per minute; the rest is the handler's. Never rejects. */

@@ -6,7 +6,7 @@ import type { Exchange } from './exchange.ts';
 export function writeJson(
   { client }: Pick<Exchange, 'client'>,
   status: number,
-  body: JsonObject,
+  body: JsonObject | string,
   headers: readonly string[] = [],
 ): void {
   sendWhole(client, headers, JSON.stringify(body), status);

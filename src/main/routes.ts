@@ -8,6 +8,7 @@ import { embeddingsRoute } from '../http/routes/embeddings.ts';
 import { firecrawlAccountRoutes } from '../http/routes/firecrawl-account.ts';
 import { forwardedRoutes } from '../http/routes/forwarded.ts';
 import { geminiRoutes } from '../http/routes/gemini.ts';
+import { healthRoutes } from '../http/routes/health.ts';
 import { imageRoutes } from '../http/routes/images.ts';
 import { messagesRoutes } from '../http/routes/messages.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
@@ -189,6 +190,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     openApiRoute({ admin: async () => (await adminApi()).openApi(), routes: () => all }),
     ...(parts.dashboard?.routes ?? []),
     ...docsRoutes(options.pagesFolder ?? null),
+    ...healthRoutes({ services, draining: parts.draining, storeTrouble }),
     ...statusRoutes({ services, version, dashboard: parts.dashboard !== null, draining: parts.draining, storeTrouble }),
     ...(config.telemetry.prometheus ? [metricsRoute(() => metrics.render())] : []),
   ];

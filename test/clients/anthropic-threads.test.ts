@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
-import { startGateway, otherKey } from '../start-gateway.ts';
+import { otherKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
 /* Threads of Anthropic's SDK: the server holds the conversation. Models of other formats hold none, so it is replayed. */

@@ -163,7 +163,12 @@ function readerFor(
       : new PassedWhole(callers, options);
   }
   if (passes && comesStreamed && callers.gatherWhole !== undefined) {
-    return new GatheredStream(callers, callers.gatherWhole(), { onGiven, inputTokensEstimate, answerModel, contentType });
+    return new GatheredStream(callers, callers.gatherWhole(), {
+      onGiven,
+      inputTokensEstimate,
+      answerModel,
+      contentType,
+    });
   }
   const options = { unwrapTool, stop, usageOf, choices };
   const source = comesStreamed

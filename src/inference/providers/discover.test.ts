@@ -53,6 +53,8 @@ const lists: Readonly<Record<string, { path: string; body: unknown; models: Disc
       { id: 'gpt-4o-mini-tts', type: 'speech' },
       { id: 'dall-e-3', type: 'image' },
       { id: 'gpt-image-1', type: 'image' },
+      { id: 'omni-moderation-latest', type: 'moderation' },
+      { id: 'gpt-4o-realtime-preview', type: 'realtime' },
       { id: 'sora-2', type: 'video' },
     ],
   },
@@ -130,11 +132,14 @@ const lists: Readonly<Record<string, { path: string; body: unknown; models: Disc
         },
         { id: 'mistral-embed', capabilities: { completion_chat: false }, max_context_length: 8_192 },
         { id: 'mistral-moderation-latest', capabilities: { completion_chat: false, classification: true } },
+        { id: 'mistral-ocr-latest', capabilities: { completion_chat: false, ocr: true } },
       ],
     },
     models: [
       { id: 'mistral-small-latest', type: 'chat', contextWindow: 131_072 },
       { id: 'mistral-embed', type: 'embedding', contextWindow: 8_192 },
+      { id: 'mistral-moderation-latest', type: 'moderation' },
+      { id: 'mistral-ocr-latest', type: 'ocr' },
     ],
   },
   openrouter: {

@@ -262,7 +262,17 @@ export interface ErrorRule {
 /** A model of a list; an absent fact was not given. Sizes in tokens. */
 export interface DiscoveredModel {
   id: string;
-  type: 'chat' | 'embedding' | 'speech' | 'transcription' | 'image' | 'video' | 'rerank';
+  type:
+    | 'chat'
+    | 'embedding'
+    | 'speech'
+    | 'transcription'
+    | 'image'
+    | 'video'
+    | 'rerank'
+    | 'moderation'
+    | 'ocr'
+    | 'realtime';
   contextWindow?: number;
   maxOutputTokens?: number;
   /** Length of its vectors. */

@@ -99,6 +99,7 @@ const typeByWord: Readonly<Record<string, ModelType | null>> = {
   audio: 'speech',
   transcribe: 'transcription',
   transcription: 'transcription',
+  // Together's, which chat.
   moderation: null,
   classify: null,
   video: 'video',
@@ -119,12 +120,15 @@ const typeById: readonly (readonly [RegExp, ModelType | null])[] = [
   [/tts\b|\btts|kokoro|orpheus|playai|\bpiper\b|chatterbox|\bspeech\b/, 'speech'],
   [/\bsora\b|\bveo\b/, 'video'],
   [/dall-e|\bimage\b|\bimagen|flux|stable-?diffusion|sdxl|\bsd3|recraft/, 'image'],
-  [/moderation|llama-?guard|prompt-guard|shieldgemma|realtime|davinci|babbage|-ocr|^ocr|-search-api/, null],
+  [/moderation/, 'moderation'],
+  [/realtime/, 'realtime'],
+  [/-ocr\b|^ocr\b/, 'ocr'],
+  [/llama-?guard|prompt-guard|shieldgemma|davinci|babbage|-search-api/, null],
 ];
 
 /**
  * What a listed model is for: the list's own word if it has one, else a guess by its name, else chat.
- * Null for kinds that no endpoint here serves (moderation, video, realtime), which are left out.
+ * Null for kinds that no endpoint here serves well (guards, models of texts alone), which are left out.
  */
 export function modelType(row: JsonObject, id: string): ModelType | null {
   const stated = statedType(row);

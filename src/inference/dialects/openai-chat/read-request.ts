@@ -4,6 +4,7 @@ import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
 import { tagInMetadata } from '../../neutral/tag.ts';
 import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
+import { fallbackModelsOf, withoutFallbacks } from '../fallback-models.ts';
 import { placeFields } from '../field-table.ts';
 import { cleanUser } from '../fields.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
@@ -31,7 +32,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
       needs: needsOf(request, raw.length),
       user: cleanUser(request.user),
       tag: tagInMetadata(request.metadata),
-      fallbackModels: request.models ?? [],
+      fallbackModels: fallbackModelsOf(request),
       conversationStart: conversationStart(request),
       ...(vendors !== null && { nativeOnly: vendors }),
       ...(serverTools !== null && { serverTools }),
@@ -138,7 +139,7 @@ export function prepareForTarget(raw: Buffer, body: JsonObject, scan: JsonScan, 
   if (target.streamUsage === 'ask' && body.stream === true && options.include_usage !== true) {
     values.set('stream_options', JSON.stringify({ ...options, include_usage: true }));
   }
-  return forwardBody(raw, body, scan, target, { values, losses });
+  return forwardBody(raw, body, scan, withoutFallbacks(target, body), { values, losses });
 }
 
 /**

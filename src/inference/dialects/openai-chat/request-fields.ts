@@ -2,6 +2,7 @@ import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../../ker
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
 import { bodySchema } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
+import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged } from '../field-table.ts';
 import {
   anyJson,
@@ -220,7 +221,6 @@ export function customTools({ tools, tool_choice: choice }: ChatRequest): [strin
 }
 
 const modelName = stringOf(1, 256);
-const fallbacks = arrayOf(modelName, 0, 16, 'model names');
 const choices = integerIn(1, 128);
 
 /** Other fields are kept, and forwarded unchanged to targets of this dialect. */
@@ -263,7 +263,8 @@ export const requestFields = fieldTable<ChatRequest>({
   modalities: [arrayOf(string, 0, 8, 'strings'), 'vendor'],
   audio: [audio, 'vendor'],
   web_search_options: [object, 'vendor'],
-  models: [fallbacks, 'read', fallbacks],
+  models: [fallbackNames, 'read', fallbackNames],
+  fallbacks: [fallbackEntries, 'read', fallbackEntries],
 });
 
 /**

@@ -36,6 +36,8 @@ export interface ChatRequest extends JsonObject {
   reasoning_effort?: string | null;
   user?: string | null;
   models?: string[] | null;
+  /** LiteLLM's. */
+  fallbacks?: JsonValue;
 }
 
 export type ChatRole = 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'function';

@@ -6,6 +6,7 @@ import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
 import { tagInMetadata } from '../../neutral/tag.ts';
 import type { CallerRequest, ForwardTarget, RequestState, Result } from '../dialect.ts';
+import { fallbackModelsOf, withoutFallbacks } from '../fallback-models.ts';
 import { placeFields } from '../field-table.ts';
 import { cleanUser, isGiven } from '../fields.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
@@ -57,7 +58,7 @@ function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, r
     needs: needsOf(request, raw.length),
     user: cleanUser(request.user),
     tag: tagInMetadata(request.metadata),
-    fallbackModels: request.models ?? [],
+    fallbackModels: fallbackModelsOf(request),
     conversationStart: conversationStart(request),
     echo: echoOf(request),
     ...(native !== null && { nativeOnly: native }),
@@ -154,7 +155,10 @@ function forward(
   input: Reading['input'],
 ): ForwardBody {
   const losses: Loss[] = [];
-  return forwardBody(rawBody, body, scan, target, { values: newValues(body, target, input, losses), losses });
+  return forwardBody(rawBody, body, scan, withoutFallbacks(target, body), {
+    values: newValues(body, target, input, losses),
+    losses,
+  });
 }
 
 function newValues(

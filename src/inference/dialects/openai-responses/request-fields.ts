@@ -2,6 +2,7 @@ import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../../ker
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
 import { bodySchema, type JsonSchema } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
+import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged } from '../field-table.ts';
 import {
   anyJson,
@@ -136,7 +137,6 @@ function putReasoning(request: NeutralRequest, body: ResponsesRequest): undefine
 }
 
 const modelName = stringOf(1, 256);
-const fallbacks = arrayOf(modelName, 0, 16, 'model names');
 const outputLimit = integerIn(1, Number.MAX_SAFE_INTEGER);
 const responseId = stringOf(1, 512);
 const conversationId = textOr(
@@ -194,7 +194,8 @@ export const requestFields = fieldTable<ResponsesRequest>({
   previous_response_id: [responseId, 'read', responseId],
   conversation: [conversationId, 'read'],
   prompt: [anyJson, 'read'],
-  models: [fallbacks, 'read', fallbacks],
+  models: [fallbackNames, 'read', fallbackNames],
+  fallbacks: [fallbackEntries, 'read', fallbackEntries],
 });
 
 interface DecodedTools {

@@ -34,6 +34,8 @@ export interface ResponsesRequest extends JsonObject {
   background?: boolean | null;
   user?: string | null;
   models?: string[] | null;
+  /** LiteLLM's. */
+  fallbacks?: JsonValue;
 }
 
 /** `type` says which members are there; a message may come without it. */

@@ -2,7 +2,18 @@ import type { ModelReply } from '../../../../src/admin/models.ts';
 import { listIn, numberOrText, objectIn } from '../../parts/typed.ts';
 
 /** As in `culvert.yaml`. */
-export const modelTypes = ['chat', 'embedding', 'speech', 'transcription', 'image', 'video', 'rerank'] as const;
+export const modelTypes = [
+  'chat',
+  'embedding',
+  'speech',
+  'transcription',
+  'image',
+  'video',
+  'rerank',
+  'moderation',
+  'ocr',
+  'realtime',
+] as const;
 
 /** The typed values of a model's form, as texts. */
 export interface ModelDraft {

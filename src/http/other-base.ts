@@ -1,0 +1,35 @@
+/** A path as a client of another server writes it, in this server's words. */
+export interface KnownPath {
+  path: string;
+  /** The model that the path names, whatever the body says. */
+  deployment?: string;
+}
+
+/** Azure's, of one deployment. */
+const ofDeployment = /^\/openai\/deployments\/([^/]+)(\/.+)$/;
+/** Azure's v1 API, and LiteLLM's paths of vendors. */
+const ofVendor = /^\/(?:openai|anthropic|gemini)(\/v1(?:beta)?\/.+)$/;
+const versioned = /^\/v\d/;
+
+/**
+ * For a path without a route: below the base URLs of Azure's clients and LiteLLM's, and without `/v1`, as LiteLLM's
+ * users write base URLs. Null: there is no other way to read it. The caller asks whether it has a route.
+ */
+export function otherBaseOf(path: string): KnownPath | null {
+  const deployed = ofDeployment.exec(path);
+  if (deployed !== null) {
+    const deployment = decoded(deployed[1]!);
+    return deployment === null ? null : { path: `/v1${deployed[2]}`, deployment };
+  }
+  const vendors = ofVendor.exec(path);
+  if (vendors !== null) return { path: vendors[1]! };
+  return versioned.test(path) ? null : { path: `/v1${path}` };
+}
+
+function decoded(part: string): string | null {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,65 @@
+import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import type { Services } from '../../inference/endpoints/services.ts';
+import type { Exchange, Route } from '../exchange.ts';
+import { writeJson } from '../write-json.ts';
+
+export interface HealthParts {
+  services: Services;
+  /** The server is shutting down. */
+  draining(): boolean;
+  /** Why the stores cannot be used, in words; null when they work. */
+  storeTrouble(): string | null;
+}
+
+/**
+ * LiteLLM's probes. `/health` tells of the models of a key what is known of their health, and asks no provider.
+ * The others need no key, as orchestrators have none, and show nothing of models, keys or providers.
+ */
+export function healthRoutes(parts: HealthParts): Route[] {
+  const open = { method: 'GET', auth: 'none', quota: 'none', dialect: openAiChat } as const;
+  const alive: Route['handle'] = (exchange) => writeJson(exchange, 200, "I'm alive!");
+  return [
+    { ...open, path: '/health/liveliness', summary: 'Whether the process lives, as LiteLLM says it', handle: alive },
+    { ...open, path: '/health/liveness', summary: 'Whether the process lives, as LiteLLM says it', handle: alive },
+    {
+      ...open,
+      path: '/health/readiness',
+      summary: 'Whether the server takes requests, as LiteLLM says it',
+      handle: (exchange) => ready(parts, exchange),
+    },
+    {
+      ...open,
+      auth: 'key',
+      quota: 'free',
+      path: '/health',
+      summary: 'Health of the models of the key, as LiteLLM says it',
+      handle: (exchange) => describe(parts.services, exchange),
+    },
+  ];
+}
+
+function ready({ draining, storeTrouble }: HealthParts, exchange: Exchange): void {
+  const stored = storeTrouble() === null;
+  const ok = stored && !draining();
+  const db = stored ? 'connected' : 'Not connected';
+  writeJson(exchange, ok ? 200 : 503, { status: ok ? 'healthy' : 'unhealthy', db });
+}
+
+function describe({ snapshot, health, clock }: Services, exchange: Exchange): void {
+  const nowMs = clock.monotonicMs();
+  const models = snapshot().models.list(exchange.principal!);
+  const isHealthy = ({ candidates }: (typeof models)[number]) =>
+    candidates.length > 0 &&
+    health.status(
+      candidates.map(({ target }) => target),
+      nowMs,
+    ) !== 'down';
+  const healthy = models.filter(isHealthy).map(({ id: model }) => ({ model }));
+  const unhealthy = models.filter((alias) => !isHealthy(alias)).map(({ id: model }) => ({ model }));
+  writeJson(exchange, 200, {
+    healthy_endpoints: healthy,
+    unhealthy_endpoints: unhealthy,
+    healthy_count: healthy.length,
+    unhealthy_count: unhealthy.length,
+  });
+}
