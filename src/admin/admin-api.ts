@@ -1,5 +1,6 @@
 import type { Operator } from '../auth/operator.ts';
 import type { Failure } from '../kernel/failure.ts';
+import type { JsonObject } from '../kernel/json.ts';
 import type { SeenAlert } from '../metering/next-alerts.ts';
 
 /**
@@ -19,8 +20,11 @@ export interface AdminRequest {
   /** The path below `/admin/v1`, percent-encoded as it was sent: `/accounts/dev`. */
   path: string;
   query: URLSearchParams;
-  /** The body as text; '' when there is none. JSON everywhere but `POST /config/check`, which takes YAML. */
-  body: string;
+  /**
+   * The body as text; '' when there is none. JSON everywhere but `POST /config/check`, which takes YAML. A large JSON body
+   * may come parsed, as `kernel/parse-object` reads it.
+   */
+  body: string | JsonObject;
   /** Operator whose rights count, and whose name appears in the audit log. */
   operator: Operator;
 }

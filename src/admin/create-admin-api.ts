@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { formatPath } from '../config/problem.ts';
 import { checkAgainst } from '../config/schema-issues.ts';
 import { type Failure, FailureError, factsOf, invalid } from '../kernel/failure.ts';
+import { parseObject } from '../kernel/parse-object.ts';
 import { windowOperations } from './account-windows.ts';
 import { accountOperations } from './accounts.ts';
 import type { AdminApi, AdminMethod, AdminReply, AdminRequest } from './admin-api.ts';
@@ -112,19 +113,16 @@ function found(operations: readonly Operation[], method: AdminMethod, path: stri
   }
 }
 
-function bodyOf({ body }: Operation, text: string): { body: unknown; written: unknown } {
+function bodyOf({ body }: Operation, given: AdminRequest['body']): { body: unknown; written: unknown } {
   if (body === null) return { body: undefined, written: undefined };
-  if (body === 'yaml') return { body: text, written: text };
-  const written = text === '' ? undefined : parsed(text);
+  if (body === 'yaml') return { body: given, written: given };
+  const written = typeof given !== 'string' ? given : given === '' ? undefined : parsed(given);
   return { body: checked(body, written, 'the body'), written };
 }
 
 function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return refuse(invalid(null, 'The request body is not valid JSON.'));
-  }
+  const result = parseObject(Buffer.from(text));
+  return result.ok ? result.value.body : refuse(result.failure);
 }
 
 /** A parameter that stands there twice is a list, which no schema takes. */

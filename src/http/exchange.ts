@@ -78,7 +78,7 @@ export interface Route {
    */
   auth: 'key' | 'admin' | 'session' | 'none';
   /** How the call counts in requests per minute. `none`: not metered at all. */
-  quota: AdmitWeight | 'none';
+  quota: Exclude<AdmitWeight, 'message'> | 'none';
   /** Format of the limit headers beside the IETF's. Default: OpenAI's. */
   limitForm?: LimitHeaderForm;
   /** Name of the endpoint in the ledger and in counts of refused requests. Default: its path. */

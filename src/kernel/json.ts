@@ -30,6 +30,10 @@ export interface JsonScan {
   memberCount: number;
   /** How many members all objects have together, however deep; repeated ones counted each. */
   membersInAll: number;
+  /** There is more of it than asked; nothing after that point was read. */
+  tooWide: boolean;
+  /** A number is too large for a double, such as 1e999: `JSON.parse` makes Infinity of it. */
+  hasInfinity: boolean;
   /** How many top-level keys mean `model`, escaped spellings counted too. */
   modelCount: number;
   /** The value of the only top-level `model`, when its key is written without escapes. */
@@ -51,14 +55,28 @@ interface ByteRange {
 /** More top-level members than any real request has; beyond it the text is only counted, and `opaqueKeys` says so. */
 const scannedMembersMax = 128;
 
+/** How much a text may hold, however deep. */
+export interface JsonWidth {
+  /** Arrays, objects and members together. */
+  structure: number;
+  /** Commas, of which each element and member but the first has one. */
+  commas: number;
+}
+
+const anyWidth: JsonWidth = { structure: Number.POSITIVE_INFINITY, commas: Number.POSITIVE_INFINITY };
+
 /** Reads `body` once; `depthMax` counts the outermost object or array as 1. */
-export function scanJson(body: Buffer, depthMax: number): JsonScan {
+export function scanJson(body: Buffer, depthMax: number, widthMax: JsonWidth = anyWidth): JsonScan {
   const end = body.length;
   const latin1 = body.toString('latin1');
   const members: number[] = [];
   let tooDeep = false;
+  let tooWide = false;
   let memberCount = 0;
   let membersInAll = 0;
+  let containers = 0;
+  let commas = 0;
+  let hasInfinity = false;
   let modelCount = 0;
   let opaqueKeys = false;
   let afterBrace = -1;
@@ -89,12 +107,16 @@ export function scanJson(body: Buffer, depthMax: number): JsonScan {
     if (byte === openBrace || byte === openBracket) {
       if (depth === 0 && byte === openBrace && afterBrace < 0) afterBrace = at + 1;
       if (depth === 1 && inValue && valueStart < 0) valueStart = at;
+      containers += 1;
       depth += 1;
-      if (depth > depthMax) {
-        tooDeep = true;
+      tooDeep = depth > depthMax;
+      tooWide = containers + membersInAll > widthMax.structure;
+      if (tooDeep || tooWide) break;
+    } else if (byte === closeBrace || byte === closeBracket || byte === comma) {
+      if (byte === comma && ++commas > widthMax.commas) {
+        tooWide = true;
         break;
       }
-    } else if (byte === closeBrace || byte === closeBracket || (byte === comma && depth === 1)) {
       if (depth === 1) {
         if (afterBrace >= 0 && inValue && keyStart >= 0 && valueStart >= 0) {
           memberCount += 1;
@@ -116,12 +138,20 @@ export function scanJson(body: Buffer, depthMax: number): JsonScan {
       }
     } else if (byte === colon) {
       membersInAll += 1;
-      if (depth === 1) inValue = true;
-    } else if (depth === 1 && byte > 0x20) {
-      if (inValue) {
-        if (valueStart < 0) valueStart = at;
-        valueEnd = at + 1;
+      if (membersInAll + containers > widthMax.structure) {
+        tooWide = true;
+        break;
       }
+      if (depth === 1) inValue = true;
+    } else if (byte > 0x20) {
+      const wordEnd = endOfWord(body, at);
+      if (wordEnd - at > infinityCharsMin && isInfinite(latin1, at, wordEnd)) hasInfinity = true;
+      if (depth === 1 && inValue) {
+        if (valueStart < 0) valueStart = at;
+        valueEnd = wordEnd;
+      }
+      at = wordEnd;
+      continue;
     }
     at += 1;
   }
@@ -130,12 +160,41 @@ export function scanJson(body: Buffer, depthMax: number): JsonScan {
     afterBrace,
     memberCount,
     membersInAll,
+    tooWide,
+    hasInfinity,
     modelCount,
     model: modelCount === 1 ? memberValue(body, members, 'model') : null,
     streamOptions: memberValue(body, members, 'stream_options'),
     opaqueKeys,
     members,
   };
+}
+
+/** 1 for bytes that end a number or a word. */
+const endsWord = new Uint8Array(256);
+endsWord.fill(1, 0, 0x21);
+for (const byte of [openBrace, openBracket, closeBrace, closeBracket, comma, colon, quote]) endsWord[byte] = 1;
+
+/** Offset of the first byte behind the number or word (`true`) that begins at `from`. */
+function endOfWord(body: Buffer, from: number): number {
+  const end = body.length;
+  let at = from + 1;
+  while (at < end && endsWord[body[at]!] === 0) at += 1;
+  return at;
+}
+
+/** `1e308` is finite: an infinite number has at least as many characters as `1e309`. */
+const infinityCharsMin = 4;
+/** Without an exponent a finite number may have so many digits. */
+const plainDigitsMax = 308;
+
+function isInfinite(latin1: string, start: number, end: number): boolean {
+  const first = latin1.charCodeAt(start);
+  const isNumber = first === 0x2d || (first >= 0x30 && first <= 0x39);
+  if (!isNumber) return false;
+  const word = latin1.slice(start, end);
+  if (word.length <= plainDigitsMax && !word.includes('e') && !word.includes('E')) return false;
+  return Math.abs(Number(word)) === Number.POSITIVE_INFINITY;
 }
 
 /** Offset of the value of top-level member `name` (ASCII); null when it is absent or there are several. */

@@ -6,6 +6,9 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+/** The thread ended, by a crash or because it was ended, before it answered. */
+export class ThreadLost extends Error {}
+
 /** One worker thread that answers orders, started at the first of them. A crash fails the orders it had alone. */
 export interface WorkThread {
   /** Sends `order(id)`; the thread answers once, with `{ id, result }` or `{ id, error }`. Rejects when it cannot. */
@@ -58,8 +61,8 @@ export function createWorkThread(entry: URL, name: string, options: WorkThreadOp
       // What waits now waits for its successor.
       if (worker === started) forget(error);
     };
-    started.on('error', lost);
-    started.on('exit', () => lost(new Error(`the ${name} ended`)));
+    started.on('error', (error) => lost(new ThreadLost(`the ${name} failed: ${error.message}`, { cause: error })));
+    started.on('exit', () => lost(new ThreadLost(`the ${name} ended`)));
     started.unref();
     worker = started;
     return started;
@@ -76,7 +79,7 @@ export function createWorkThread(entry: URL, name: string, options: WorkThreadOp
   }
 
   function kill(): Promise<unknown> | undefined {
-    return forget(new Error(`the ${name} was ended`))?.terminate();
+    return forget(new ThreadLost(`the ${name} was ended`))?.terminate();
   }
 
   return {

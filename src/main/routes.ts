@@ -186,7 +186,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ...mcp.routes(() => all),
     requestRoute(ledger),
     usageRoute({ counters: stores.counters, ledger, plans, storage: services.storage, clock }),
-    ...adminRoutes({ handle: async (request) => (await adminApi()).handle(request) }, clock),
+    ...adminRoutes({ handle: async (request) => (await adminApi()).handle(request) }, clock, services.bodies),
     openApiRoute({ admin: async () => (await adminApi()).openApi(), routes: () => all }),
     ...(parts.dashboard?.routes ?? []),
     ...docsRoutes(options.pagesFolder ?? null),

@@ -22,9 +22,10 @@ export interface Admission {
 
 /**
  * How much of requests-per-minute a call takes (`milliPerCall`). `free`: what costs no units and runs at no provider for
- * long, such as models, usage, count_tokens; it takes no place among the running requests either.
+ * long, such as models, usage, count_tokens; it takes no place among the running requests either. `message`: what costs
+ * no units and takes no place, but a request a minute, such as a message of MCP that calls nothing.
  */
-export type AdmitWeight = 'one' | 'vector' | 'free';
+export type AdmitWeight = 'one' | 'vector' | 'free' | 'message';
 
 /** Vendor whose own limit headers an answer carries beside the IETF's. */
 export type LimitHeaderForm = 'openai' | 'anthropic';

@@ -131,7 +131,7 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
         account: principal.account,
         callMilli: milliPerCall[weight],
         limits: arrival.isSparing === true ? sparing(set.calls) : weight === 'free' ? set.freeCalls : set.calls,
-        places: weight === 'free' || arrival.isSparing === true ? noPlaces : set.places,
+        places: weight === 'free' || weight === 'message' || arrival.isSparing === true ? noPlaces : set.places,
       });
       return answer instanceof Promise
         ? answer.then((late) => entered(late, set, weight, arrival))

@@ -27,7 +27,7 @@ export function scopesOf({ account, tenant, tier }: Counted): readonly Scope[] {
 }
 
 /** Milli-calls that a request takes of limits on calls: a vector call is 0.05 of one, and so is one that is free. */
-export const milliPerCall = { one: 1_000, vector: 50, free: 50 } as const;
+export const milliPerCall = { one: 1_000, vector: 50, free: 50, message: 1_000 } as const;
 
 /**
  * Milli-calls that a call of the past took of a scope: of its tier a whole one, whatever it was (that of its model), of

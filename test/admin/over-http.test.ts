@@ -4,6 +4,7 @@ import type { Route } from '../../src/http/exchange.ts';
 import { adminRoutes } from '../../src/http/routes/admin.ts';
 import { openApiRoute } from '../../src/http/routes/openapi.ts';
 import { createGatewayServer } from '../../src/http/server.ts';
+import { objectIn } from '../../src/kernel/parse-object.ts';
 import { createRoom } from '../../src/kernel/sharing/room.ts';
 import { type Answer, openAdmin } from './open-admin.ts';
 
@@ -11,11 +12,13 @@ const adminKey = 'sk-cv-admin-of-tests';
 const userKey = 'sk-cv-user-of-tests';
 const config = { keys: [{ key: userKey, account: 'dev', name: 'laptop' }] };
 
+const onLoop = { readObject: (_tenant: string, raw: Buffer) => ({ ok: true, value: objectIn(raw) }) as const };
+
 /** The server with the admin API alone. */
 async function serve(t: { after(fn: () => unknown): void }) {
   const admin = await openAdmin(t, config);
   const routes: Route[] = [
-    ...adminRoutes(admin.api, admin.clock),
+    ...adminRoutes(admin.api, admin.clock, onLoop),
     openApiRoute({ admin: async () => admin.api.openApi(), routes: () => routes }),
   ];
   const unexpected: unknown[] = [];

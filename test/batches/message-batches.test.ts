@@ -132,7 +132,7 @@ test('a wrong batch of messages is refused whole, and names the request', async 
     ['{"requests": [{"custom_id": "a"}]}', /'requests.0.params' must be an object/],
     ['{"requests": [{"custom_id": "a", "params": {}]}', /'requests.0' is not valid JSON|not valid JSON/],
     ['{"requests": [{"custom_id": "a", "params": {}}', /not valid JSON/],
-    [`{"requests": [{"custom_id": "a", "params": {"x": ${nested}}}]}`, /'requests.0.params' is nested too deeply/],
+    [`{"requests": [{"custom_id": "a", "params": {"x": ${nested}}}]}`, /'requests.0' nests deeper than 64 levels/],
   ] as const) {
     const headers = { 'content-type': 'application/json' };
     const response = await gateway.fetch('/v1/messages/batches', { method: 'POST', body, headers });

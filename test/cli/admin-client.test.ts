@@ -66,7 +66,7 @@ async function transports(t: TestContext, api: AdminApi): Promise<Record<'in pro
 
 test('a command gets the same from a server and in its own process', async (t) => {
   const { api, asked } = scripted({
-    'POST /keys/a%2Fb/rotate': ({ body }) => json({ given: JSON.parse(body) }),
+    'POST /keys/a%2Fb/rotate': ({ body }) => json({ given: JSON.parse(String(body)) }),
     'GET /usage': ({ query }) => json(Object.fromEntries(query)),
     'GET /usage.csv': { status: 200, contentType: 'text/csv', body: pieces('a,b\n', '1,ü\n') },
     'GET /plans/x': refusal(400, 'expected a name', 'name'),

@@ -6,6 +6,7 @@ import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import { parseObject } from '../../kernel/parse-object.ts';
 import type { SharedTally } from '../../metering/tally.ts';
 import { type Exchange, headerOf } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
@@ -146,13 +147,9 @@ interface Presented {
 async function presentedIn(exchange: Exchange): Promise<Presented | Failure | null> {
   const body = await readJsonBody(exchange, bodyBytesMax);
   if (!Buffer.isBuffer(body)) return body;
-  let fields: unknown;
-  try {
-    fields = JSON.parse(body.toString('utf8'));
-  } catch {
-    return invalid(null, 'The request body is not valid JSON.');
-  }
-  const given = typeof fields === 'object' && fields !== null ? Object.entries(fields) : [];
+  const parsed = parseObject(body);
+  if (!parsed.ok) return parsed.failure;
+  const given = Object.entries(parsed.value.body);
   const [name, value] = given[0] ?? [];
   const way = ways.find((one) => one === name);
   if (way === undefined || given.length !== 1) {

@@ -1,12 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
-import type { AdminApi, AdminMethod, AdminReply } from '../../admin/admin-api.ts';
+import type { AdminApi, AdminMethod, AdminReply, AdminRequest } from '../../admin/admin-api.ts';
+import type { Result } from '../../inference/dialects/dialect.ts';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import type { ObjectReader } from '../../inference/spine/body-reader.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import { readerStallTimeoutMs } from '../../kernel/limits.ts';
+import { offLoopBodyBytes, readerStallTimeoutMs } from '../../kernel/limits.ts';
 import { identityHeaders } from '../delivery.ts';
 import { type Exchange, errorContextOf, type Route } from '../exchange.ts';
 import { readBody, readJsonBody } from '../read-body.ts';
@@ -25,7 +27,7 @@ const pointsBytesMax = 64 * 1024 * 1024;
  * Everything below /admin/v1, for the admin key alone. One pattern covers all of it: the same check of the key refuses
  * an unknown path.
  */
-export function adminRoutes(api: Pick<AdminApi, 'handle'>, clock: Clock): Route[] {
+export function adminRoutes(api: Pick<AdminApi, 'handle'>, clock: Clock, objects: ObjectReader): Route[] {
   return methods.map((method) => ({
     method,
     path: `${prefix}/*`,
@@ -34,13 +36,14 @@ export function adminRoutes(api: Pick<AdminApi, 'handle'>, clock: Clock): Route[
     endpoint: 'admin',
     summary: 'The admin API',
     dialect: openAiChat,
-    handle: (exchange) => answer(api, clock, method, exchange),
+    handle: (exchange) => answer(api, clock, objects, method, exchange),
   }));
 }
 
 async function answer(
   api: Pick<AdminApi, 'handle'>,
   clock: Clock,
+  objects: ObjectReader,
   method: AdminMethod,
   exchange: Exchange,
 ): Promise<void> {
@@ -50,9 +53,10 @@ async function answer(
     return refused({ kind: 'not-found', message: `There is no ${exchange.path.slice(0, 200)} here.` });
   }
   const path = exchange.path.slice(prefix.length);
-  const body = await bodyOf(exchange, path);
-  if (body === null) return;
-  if (typeof body !== 'string') return refused(body);
+  const given = await bodyOf(exchange, path, objects);
+  if (given === null) return;
+  if (!given.ok) return refused(given.failure);
+  const { value: body } = given;
   const query = new URLSearchParams(exchange.search);
   const reply = await api.handle({ method, path, query, body, operator: exchange.operator! });
   if (reply.failure === undefined) return write(exchange, reply);
@@ -62,17 +66,24 @@ async function answer(
 }
 
 /** '' when there is none; null when the caller left while sending. */
-async function bodyOf(exchange: Exchange, path: string): Promise<string | Failure | null> {
+async function bodyOf(
+  exchange: Exchange,
+  path: string,
+  objects: ObjectReader,
+): Promise<Result<AdminRequest['body']> | null> {
   const { headers, method } = exchange.request;
   const length = headers['content-length'];
   const empty = headers['transfer-encoding'] === undefined && (length === undefined || length === '0');
-  if (empty || method === 'GET' || method === 'HEAD' || method === 'DELETE') return '';
+  if (empty || method === 'GET' || method === 'HEAD' || method === 'DELETE') return { ok: true, value: '' };
   const body = await (path === yamlPath ? readBody : readJsonBody)(
     exchange,
     path === pointsPath ? pointsBytesMax : bodyBytesMax,
   );
-  if (!Buffer.isBuffer(body)) return body;
-  return isUtf8(body) ? body.toString('utf8') : invalid(null, 'The request body is not valid UTF-8.');
+  if (body === null) return null;
+  if (!Buffer.isBuffer(body)) return { ok: false, failure: body };
+  if (body.length > offLoopBodyBytes) return objects.readObject('', body);
+  if (isUtf8(body)) return { ok: true, value: body.toString('utf8') };
+  return { ok: false, failure: invalid(null, 'The request body is not valid UTF-8.') };
 }
 
 async function write(exchange: Exchange, { status, contentType, body }: AdminReply): Promise<void> {

@@ -12,7 +12,7 @@ import { listOf, readPage, unknownAfter } from '../../inference/responses/pages.
 import { FailureError } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Route } from '../exchange.ts';
-import { type KeptCall, keptRoute } from './kept.ts';
+import { type KeptCall, keptRoute, responsesPlace } from './kept.ts';
 
 /** `/v1/conversations`: lists of items that responses read from and add to, kept here for models of any provider. */
 export function conversationsRoutes(services: Services): Route[] {
@@ -25,6 +25,7 @@ export function conversationsRoutes(services: Services): Route[] {
     if (found === null) throw new FailureError(conversationNotFound(id));
     return shownConversation(found);
   };
+  const large = { ...responsesPlace, objects: services.bodies };
   const idOf = ({ params }: KeptCall) => params.id ?? '';
 
   return [
@@ -39,6 +40,7 @@ export function conversationsRoutes(services: Services): Route[] {
         return shownConversation(await responses.putConversation(call.tenant, metadata, begun));
       },
       { metadata: metadataSchema, items: itemsSchema },
+      large,
     ),
     keptRoute('GET', one, 'A conversation', (call) => shown(call, idOf(call))),
     keptRoute(
@@ -68,6 +70,7 @@ export function conversationsRoutes(services: Services): Route[] {
         throw new FailureError(conversationNotFound(idOf(call)));
       },
       { items: itemsSchema },
+      large,
     ),
     keptRoute('GET', items, 'Items of a conversation', async (call) => {
       const { after, limit, order } = readPage(call.query);

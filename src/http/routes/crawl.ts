@@ -1,8 +1,9 @@
 import type { Config } from '../../config/schema.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { type Failure, FailureError } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { objectIn } from '../../kernel/parse-object.ts';
 import type { CrawlKind, CrawlOptions } from '../../tools/crawl/crawl-options.ts';
 import type { CrawlMeter, CrawlOwner, CrawlSink } from '../../tools/crawl/crawl-ports.ts';
 import type { Crawls } from '../../tools/crawl/crawls.ts';
@@ -96,7 +97,7 @@ async function beginCrawl(parts: CrawlParts, exchange: Exchange, place: CrawlPla
   const raw = await readJsonBody(exchange, bodyBytesMax);
   if (raw === null) return null;
   if (!Buffer.isBuffer(raw)) return raw;
-  const body = bodyIn(raw);
+  const body = objectIn(raw);
   const { kind, api, at } = place;
   const v1 = api === 'firecrawl-v1';
   const fields = new ToolFields(v1 ? inV2[kind](body) : body);
@@ -151,17 +152,6 @@ const tooMany: Failure = {
   freeAtMs: null,
   message: `${runningMax} crawls and batches of this key are running. Wait until one ends, or cancel one with DELETE.`,
 };
-
-function bodyIn(raw: Buffer): JsonObject {
-  let body: JsonValue;
-  try {
-    body = JSON.parse(raw.toString('utf8')) as JsonValue;
-  } catch {
-    throw new FailureError(invalid(null, 'The request body is not valid JSON.'));
-  }
-  if (isObject(body)) return body;
-  throw new FailureError(invalid(null, 'The request body must be a JSON object.'));
-}
 
 async function withoutCollection(
   { sink }: CrawlParts,

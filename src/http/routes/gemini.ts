@@ -3,7 +3,7 @@ import { withPathMembers, withPathModel } from '../../inference/dialects/gemini/
 import { embeddingsEndpoint } from '../../inference/embeddings/endpoint.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { isObject } from '../../kernel/json.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { bodyHandler } from '../model-call.ts';
 import { conversationRoute } from './conversation.ts';
@@ -19,7 +19,11 @@ export function geminiRoutes(services: Services): Route[] {
   const embed = bodyHandler(services, embeddingsEndpoint(services, 'gemini-embeddings'), (exchange, body) =>
     withPathModel(body, embeddingModelOf(exchange)!),
   );
-  const count = countingHandler(services, { dialect: gemini, answer: (totalTokens) => ({ totalTokens }) }, bodyToCount);
+  const count = countingHandler(
+    services,
+    { dialect: gemini, answer: (totalTokens) => ({ totalTokens }) },
+    (exchange, body) => bodyToCount(services, exchange, body),
+  );
   const conversations = versions.map((version) => {
     const conversation = conversationRoute(services, {
       path: `/${version}/models/*`,
@@ -60,21 +64,15 @@ function modelCountedOf(exchange: Exchange): string | null {
 }
 
 /** The content to count is in the body itself, or in its `generateContentRequest`. */
-function bodyToCount(exchange: Exchange, body: Buffer): Buffer {
+async function bodyToCount({ bodies }: Services, exchange: Exchange, body: Buffer): Promise<Buffer | Failure> {
   const model = modelCountedOf(exchange)!;
-  const wrapped = body.includes('"generateContentRequest"') ? parsedOrNull(body)?.generateContentRequest : undefined;
+  if (!body.includes('"generateContentRequest"')) return withPathMembers(body, model, false);
+  const read = await bodies.readObject(exchange.principal!.tenant, body);
+  if (!read.ok) return read.failure;
+  const { generateContentRequest: wrapped } = read.value;
   if (!isObject(wrapped)) return withPathMembers(body, model, false);
   const { model: _, ...request } = wrapped;
   return withPathMembers(Buffer.from(JSON.stringify(request)), model, false);
-}
-
-function parsedOrNull(body: Buffer): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 /** Null for any other request. */

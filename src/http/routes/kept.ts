@@ -1,9 +1,11 @@
 import type { JsonSchema } from '../../inference/dialects/described-check.ts';
 import { openAiResponses } from '../../inference/dialects/openai-responses/index.ts';
-import { parseBody } from '../../inference/spine/parse-body.ts';
+import type { ObjectReader } from '../../inference/spine/body-reader.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import { offLoopBodyBytes } from '../../kernel/limits.ts';
+import { objectIn } from '../../kernel/parse-object.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
@@ -20,9 +22,13 @@ export interface KeptCall {
 }
 
 /** What such calls are of, and the words of their errors. */
-export type KeptPlace = { endpoint: string } & Pick<Route, 'dialect'>;
+export interface KeptPlace extends Pick<Route, 'dialect'> {
+  endpoint: string;
+  /** Reads bodies up to 32 MB. Without it they may have 1 MB. */
+  objects?: ObjectReader;
+}
 
-const responsesPlace: KeptPlace = { endpoint: 'responses', dialect: openAiResponses };
+export const responsesPlace: KeptPlace = { endpoint: 'responses', dialect: openAiResponses };
 
 type Method = 'GET' | 'POST' | 'DELETE';
 
@@ -36,7 +42,7 @@ export function keptRoute(
   summary: string,
   answer: (call: KeptCall) => Promise<JsonObject | null>,
   properties: JsonSchema = {},
-  { endpoint, dialect }: KeptPlace = responsesPlace,
+  { endpoint, dialect, objects }: KeptPlace = responsesPlace,
 ): Route {
   return {
     method,
@@ -50,7 +56,7 @@ export function keptRoute(
       const { account, tenant } = exchange.principal!;
       const headers = exchange.admitted?.headers ?? [];
       try {
-        const body = method === 'POST' ? await objectOf(exchange) : {};
+        const body = method === 'POST' ? await objectOf(exchange, objects ?? null) : {};
         if (body === null) return;
         const query = new URLSearchParams(exchange.search);
         const told = await answer({ tenant, account, exchange, params: exchange.params, query, body });
@@ -63,16 +69,17 @@ export function keptRoute(
   };
 }
 
-const bodyBytesMax = 32 * 1024 * 1024;
+const largeBytesMax = 32 * 1024 * 1024;
 
-async function objectOf(exchange: Exchange): Promise<JsonObject | null> {
+async function objectOf(exchange: Exchange, objects: ObjectReader | null): Promise<JsonObject | null> {
   const { headers } = exchange.request;
   // A POST without a body, such as a cancellation.
   if ((headers['content-length'] ?? '0') === '0' && headers['transfer-encoding'] === undefined) return {};
-  const raw = await readJsonBody(exchange, bodyBytesMax);
+  const raw = await readJsonBody(exchange, objects === null ? offLoopBodyBytes : largeBytesMax);
   if (raw === null) return null;
   if (!Buffer.isBuffer(raw)) throw new FailureError(raw);
-  const parsed = parseBody(raw);
-  if (!parsed.ok) throw new FailureError(parsed.failure);
-  return parsed.value.body;
+  if (objects === null) return objectIn(raw);
+  const read = await objects.readObject(exchange.principal!.tenant, raw);
+  if (!read.ok) throw new FailureError(read.failure);
+  return read.value;
 }

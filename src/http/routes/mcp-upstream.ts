@@ -1,9 +1,9 @@
 import type { Principal } from '../../auth/principal.ts';
 import { withCost } from '../../inference/spine/answer.ts';
-import { parseBody } from '../../inference/spine/parse-body.ts';
 import { refuse, sendWhole } from '../../inference/spine/sink.ts';
 import { type Failure, FailureError, invalid, statusOf } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import { parseObject } from '../../kernel/parse-object.ts';
 import { type McpEnd, outcomeOf, type UpstreamCall, type UpstreamTools } from '../../tools/mcp/upstream-tools.ts';
 import type { ToolEnd, ToolMeter } from '../../tools/tool-call.ts';
 import { ToolFields } from '../../tools/tool-fields.ts';
@@ -90,7 +90,7 @@ async function answerCall({ upstream, meter }: McpUpstreamParts, exchange: Excha
 }
 
 async function prepare(upstream: UpstreamTools, raw: Buffer, principal: Principal): Promise<UpstreamCall | Failure> {
-  const parsed = parseBody(raw);
+  const parsed = parseObject(raw);
   if (!parsed.ok) return parsed.failure;
   const fields = new ToolFields(parsed.value.body);
   try {

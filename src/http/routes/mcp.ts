@@ -3,7 +3,8 @@ import { KeptAnswer, type Outcome } from '../../inference/spine/kept-answer.ts';
 import { refuse, sendWhole } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type ErrorContext, type Failure, factsOf, invalid, statusOf } from '../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import { parseObject } from '../../kernel/parse-object.ts';
 import type { Trace } from '../../kernel/trace.ts';
 import type { Admission } from '../../metering/admission.ts';
 import type { ApiCall } from '../../tools/mcp/mcp-tools.ts';
@@ -28,7 +29,7 @@ const bodyBytesMax = 1024 * 1024;
 
 /**
  * `POST /mcp`: MCP's Streamable HTTP without sessions, so GET and DELETE are 405. A message costs and counts what the
- * call that its tool is does: the rest of the protocol is free. `/mcp/NAME` offers one other server alone.
+ * call that its tool is does. The rest of the protocol costs nothing, and counts in requests per minute. `/mcp/NAME` offers one other server alone.
  */
 export function mcpRoutes(parts: McpParts): Route[] {
   const shared = { method: 'POST', auth: 'key', quota: 'free', endpoint: 'mcp', dialect: mcpErrors } as const;
@@ -60,7 +61,12 @@ async function answerMessage(parts: McpParts, exchange: Exchange, only: string |
   const raw = await readJsonBody(exchange, bodyBytesMax);
   if (raw === null) return;
   const message = Buffer.isBuffer(raw) ? messageIn(raw) : raw;
-  if (isFailure(message)) return refuse(exchange.client, message, []);
+  // The call that a message makes is counted as itself. What makes none counts as one call.
+  const calls = !isFailure(message) && callingMethods.has(String(message.rpc.method));
+  const full = calls ? null : await countedAsOne(parts, exchange);
+  if (full !== null) return refuse(client, full, []);
+  if (isFailure(message)) return refuse(client, message, []);
+  let made = 0;
   // With all that it needs, loaded by the first who speaks it.
   const { answerMcp } = await import('../../tools/mcp/answer-mcp.ts');
   const answer = await answerMcp({
@@ -72,12 +78,28 @@ async function answerMessage(parts: McpParts, exchange: Exchange, only: string |
     },
     version: parts.version,
     offer: { only, lists: parts.upstream.none ? null : () => parts.upstream.lists(exchange.principal!, only) },
-    call: (call, signal) => callApi(parts, exchange, call, signal),
+    call(call, signal) {
+      made += 1;
+      return callApi(parts, exchange, call, signal);
+    },
     signal: leaving.signal,
   });
   if (answer === null) return;
+  const late = calls && made === 0 ? await countedAsOne(parts, exchange) : null;
+  if (late !== null) return refuse(client, late, []);
   const headers = answer.body === '' ? [] : ['content-type', 'application/json'];
   sendWhole(client, headers, answer.body, answer.status);
+}
+
+/** Methods whose messages make a call of our own API, unless something is wrong with them. */
+const callingMethods: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+
+/** Null: it is counted in requests per minute; else why it is refused. */
+async function countedAsOne({ admission }: McpParts, { principal, requestId }: Exchange): Promise<Failure | null> {
+  const admitted = await admission.admit(principal!, 'message', { requestId, form: 'openai' });
+  if (admitted.kind !== 'admitted') return admitted;
+  admitted.release();
+  return null;
 }
 
 function isFailure(message: Failure | { rpc: JsonObject }): message is Failure {
@@ -85,15 +107,12 @@ function isFailure(message: Failure | { rpc: JsonObject }): message is Failure {
 }
 
 function messageIn(raw: Buffer): Failure | { rpc: JsonObject } {
-  let rpc: JsonValue;
-  try {
-    rpc = JSON.parse(raw.toString('utf8')) as JsonValue;
-  } catch {
-    return invalid(null, 'The request body is not valid JSON.');
+  // The protocol has done away with batches: each of their messages would be a call.
+  if (/^\s*\[/.test(raw.subarray(0, 64).toString('latin1'))) {
+    return invalid(null, 'The request body must be one JSON-RPC message: an object. Batches are not supported.');
   }
-  // The protocol has done away with batches; each of its messages would be a call of its own.
-  if (isObject(rpc)) return { rpc };
-  return invalid(null, 'The request body must be one JSON-RPC message: an object. Batches are not supported.');
+  const parsed = parseObject(raw);
+  return parsed.ok ? { rpc: parsed.value.body } : parsed.failure;
 }
 
 /**

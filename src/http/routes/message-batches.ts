@@ -8,8 +8,9 @@ import type { StoredFiles } from '../../inference/batches/stored-files.ts';
 import { ownPurpose } from '../../inference/batches/write-results.ts';
 import { anthropicMessages } from '../../inference/dialects/anthropic-messages/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
+import type { ObjectReader } from '../../inference/spine/body-reader.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import { FailureError, invalid } from '../../kernel/failure.ts';
+import { FailureError, factsOf, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { StorageHold } from '../../metering/storage-hold.ts';
 import type { Exchange, Route } from '../exchange.ts';
@@ -134,7 +135,8 @@ async function begin(parts: MessageBatchesParts, exchange: Exchange, base: strin
     const pieces = jsonPieces(exchange, bodyBytesMax);
     const files = await parts.files();
     const facts = { purpose: ownPurpose, name: 'requests', keptForMs: 2 * windowMs, hold };
-    const { id } = await files.create(tenant, facts, held(linesIn(pieces), hold));
+    const lines = linesIn(pieces, tenant, parts.services.bodies);
+    const { id } = await files.create(tenant, facts, held(lines, hold));
     const headers: Record<string, string> = {};
     for (const name of keptHeaders) {
       const value = exchange.request.headers[name];
@@ -163,14 +165,15 @@ async function* held(pieces: AsyncIterable<Buffer>, hold: StorageHold): AsyncGen
 
 const lineEnd = Buffer.from('\n');
 
-async function* linesIn(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* linesIn(pieces: AsyncIterable<Buffer>, tenant: string, objects: ObjectReader): AsyncGenerator<Buffer> {
   let at = 0;
   for await (const element of requestElements(pieces, lineBytesMax)) {
     const param = `requests.${at}`;
     if (at >= linesMax) throw new FailureError(invalid('requests', `A batch may have ${linesMax} requests.`));
-    const request = objectIn(element);
-    if (request === null) throw new FailureError(invalid(param, `'${param}' is not valid JSON.`));
-    const { custom_id: customId, params } = request;
+    const read = await objects.readObject(tenant, element);
+    if (!read.ok)
+      throw new FailureError(invalid(param, factsOf(read.failure, 0).message.replace('The body', `'${param}'`)));
+    const { custom_id: customId, params } = read.value;
     if (typeof customId !== 'string' || !customIdForm.test(customId)) {
       const message = `'${param}.custom_id' must be 1 to 64 letters, digits, '_' or '-'.`;
       throw new FailureError(invalid(`${param}.custom_id`, message));
@@ -180,15 +183,6 @@ async function* linesIn(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     if (line === null) throw new FailureError(invalid(`${param}.params`, `'${param}.params' is nested too deeply.`));
     yield Buffer.concat([line, lineEnd]);
     at += 1;
-  }
-}
-
-function objectIn(element: Buffer): JsonObject | null {
-  try {
-    const request: unknown = JSON.parse(element.toString('utf8'));
-    return isObject(request) ? request : null;
-  } catch {
-    return null;
   }
 }
 

@@ -3,10 +3,10 @@ import type { JsonSchema } from '../../inference/dialects/described-check.ts';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import { placeCall } from '../../inference/realtime/place-call.ts';
 import type { RealtimeServices } from '../../inference/realtime/services.ts';
-import { parseBody } from '../../inference/spine/parse-body.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { type Failure, factsOf, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import { parseObject } from '../../kernel/parse-object.ts';
 import type { Spool } from '../../net/spool.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { modelCallOf } from '../model-call.ts';
@@ -106,8 +106,8 @@ async function readOffer({ services: { spool } }: CallsParts, exchange: Exchange
 function offerOf(sdp: string, session: string | null): Offer | Failure {
   if (!sdp.startsWith('v=0')) return invalid('sdp', 'sdp must be an offer of WebRTC, which begins with v=0.');
   if (session === null) return { sdp, session: null };
-  const parsed = parseBody(Buffer.from(session));
-  if (!parsed.ok) return invalid('session', `session must be a JSON object. ${factsOf(parsed.failure, 0).message}`);
+  const parsed = parseObject(Buffer.from(session), "'session'");
+  if (!parsed.ok) return invalid('session', factsOf(parsed.failure, 0).message);
   const { body } = parsed.value;
   if ((body.type ?? 'realtime') !== 'realtime') return invalid('session.type', conversationsOnly);
   return { sdp, session: body };

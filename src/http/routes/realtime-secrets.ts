@@ -3,11 +3,11 @@ import type { JsonSchema } from '../../inference/dialects/described-check.ts';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import { transcriptionModelIn } from '../../inference/dialects/realtime/session-settings.ts';
 import type { RealtimeServices } from '../../inference/realtime/services.ts';
-import { parseBody } from '../../inference/spine/parse-body.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { parseObject } from '../../kernel/parse-object.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
@@ -118,7 +118,7 @@ interface SecretRequest {
 }
 
 function readRequest(raw: Buffer, form: 'present' | 'older'): SecretRequest | Failure {
-  const parsed = parseBody(raw);
+  const parsed = parseObject(raw);
   if (!parsed.ok) return parsed.failure;
   const { expires_after: expires, session: inner, ...rest } = parsed.value.body;
   const lifeS = form === 'present' ? lifeOf(expires) : seconds.usual;

@@ -7,7 +7,6 @@ import { responsesEndpoint } from '../../inference/responses/endpoint.ts';
 import { chainItems, expandedForCount, responseNotFound } from '../../inference/responses/expand.ts';
 import { followKept, followRun } from '../../inference/responses/follow-response.ts';
 import { pageOf, readPage } from '../../inference/responses/pages.ts';
-import { parseBody } from '../../inference/spine/parse-body.ts';
 import { refuse, type Sink, sendWhole } from '../../inference/spine/sink.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
@@ -17,7 +16,7 @@ import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 import { conversationsRoutes } from './conversations.ts';
 import { countingRoute } from './count-tokens.ts';
-import { type KeptCall, keptRoute } from './kept.ts';
+import { type KeptCall, keptRoute, responsesPlace } from './kept.ts';
 
 const place = { endpoint: 'responses', dialect: openAiResponses, limitForm: 'openai' } as const;
 
@@ -42,7 +41,7 @@ export function responsesRoutes(services: Services, background: BackgroundRuns):
       path: '/v1/responses/input_tokens',
       answer: (inputTokens) => ({ object: 'response.input_tokens', input_tokens: inputTokens }),
       bodyOf: ({ principal }, body) =>
-        expandedForCount(responses, principal!.tenant, body, services.snapshot().config.server.body_limit),
+        expandedForCount(services, principal!.tenant, body, services.snapshot().config.server.body_limit),
     }),
     keptRoute(
       'POST',
@@ -56,6 +55,7 @@ export function responsesRoutes(services: Services, background: BackgroundRuns):
         return null;
       },
       { model: { type: 'string' }, ...inputSchemas },
+      { ...responsesPlace, objects: services.bodies },
     ),
     keptRoute('GET', '/v1/responses/:id', 'A response that is kept', async ({ tenant, params, query, exchange }) => {
       const id = params.id ?? '';
@@ -106,7 +106,11 @@ async function answerOrBegin(
   const raw = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
   if (raw === null) return;
   if (!Buffer.isBuffer(raw)) return refuse(exchange.client, raw, exchange.admitted?.headers ?? []);
-  const body = raw.includes('"background"') ? objectIn(raw) : null;
+  const read = raw.includes('"background"')
+    ? await services.bodies.readObject(exchange.principal!.tenant, raw)
+    : { ok: false as const };
+  // Its endpoint says what is wrong with a body that nobody can read.
+  const body = read.ok ? read.value : null;
   if (body?.background !== true) return answered({ ...exchange, givenBody: raw });
   const call = modelCallOf(exchange);
   if (call === null) return;
@@ -126,12 +130,6 @@ async function answerOrBegin(
   if (key === null || body.stream === true) return begin(sink);
   const keyed = { key, tenant: principal.tenant, endpoint: 'responses', requestId, body: raw, sink };
   await services.idempotency.once({ ...keyed, headers: admitted.headers }, begin);
-}
-
-/** Null when it is none: whoever reads it says what is wrong. */
-function objectIn(raw: Buffer): JsonObject | null {
-  const parsed = parseBody(raw);
-  return parsed.ok ? parsed.value.body : null;
 }
 
 function startingAfter(query: URLSearchParams): number {

@@ -2,8 +2,9 @@ import type { Principal } from '../../auth/principal.ts';
 import { withCost } from '../../inference/spine/answer.ts';
 import { type Delivery, refuse, sendWhole } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, FailureError, invalid, statusOf } from '../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { type Failure, FailureError, statusOf } from '../../kernel/failure.ts';
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { parseObject } from '../../kernel/parse-object.ts';
 import { isPaid } from '../../tools/page-reader.ts';
 import { schemaOfReads } from '../../tools/read-schema.ts';
 import type { ToolEnd, ToolHold, ToolJob, ToolMeter, ToolName } from '../../tools/tool-call.ts';
@@ -86,14 +87,9 @@ interface Prepared {
 }
 
 function prepare(tool: Tool, { api }: ToolMount, raw: Buffer, caller: ToolCaller): Prepared | Failure {
-  let body: JsonValue;
-  try {
-    body = JSON.parse(raw.toString('utf8')) as JsonValue;
-  } catch {
-    return invalid(null, 'The request body is not valid JSON.');
-  }
-  if (!isObject(body)) return invalid(null, 'The request body must be a JSON object.');
-  const asked = body;
+  const parsed = parseObject(raw);
+  if (!parsed.ok) return parsed.failure;
+  const asked = parsed.value.body;
   const { v1 } = tool;
   const fields = new ToolFields(api === 'firecrawl-v1' ? v1.request(asked) : asked);
   try {

@@ -1,5 +1,6 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, scanJson } from '../../kernel/json.ts';
+import { jsonDepthMax } from '../../kernel/limits.ts';
 import type { BatchFormat, BatchRow } from '../../metering/batch-store.ts';
 
 /** A line of a batch, as its format has it. */
@@ -48,6 +49,7 @@ function wrongPlace({ method, url }: JsonObject, endpoint: string): Failure | nu
 }
 
 function objectIn(bytes: Buffer): JsonObject | null {
+  if (scanJson(bytes, jsonDepthMax).tooDeep) return null;
   try {
     const line = JSON.parse(bytes.toString('utf8')) as JsonValue;
     return isObject(line) ? line : null;

@@ -1,5 +1,6 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import { backslash, closeBrace, closeBracket, comma, openBrace, openBracket, quote } from '../../kernel/json-marks.ts';
+import { jsonDepthMax } from '../../kernel/limits.ts';
 
 /**
  * The elements of the top-level member `requests` of a JSON body that comes in pieces, each as its bytes. Only one of
@@ -39,6 +40,7 @@ export async function* requestElements(body: AsyncIterable<Buffer>, elementBytes
         case openBrace:
         case openBracket:
           depth += 1;
+          if (depth > jsonDepthMax) throw tooDeep(inRequests ? `requests.${found}` : null);
           if (depth === 2 && byte === openBracket && key === 'requests') {
             inRequests = true;
             sawRequests = true;
@@ -81,6 +83,11 @@ export async function* requestElements(body: AsyncIterable<Buffer>, elementBytes
 }
 
 const keyCharsMax = 16;
+
+function tooDeep(param: string | null): FailureError {
+  const what = param === null ? 'The request body' : `'${param}'`;
+  return new FailureError(invalid(param, `${what} nests deeper than ${jsonDepthMax} levels.`));
+}
 
 function isBetween(byte: number): boolean {
   return byte === comma || byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;

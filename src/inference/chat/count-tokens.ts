@@ -2,6 +2,7 @@ import type { Principal } from '../../auth/principal.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { isObject } from '../../kernel/json.ts';
 import { offLoopBodyBytes } from '../../kernel/limits.ts';
+import { tooLargeForLoop } from '../../kernel/parse-object.ts';
 import type { CallerDialectId, CountedRequest } from '../dialects/dialect.ts';
 import { asCountRequest } from '../dialects/gemini/path-members.ts';
 import type { Snapshot } from '../models/snapshot.ts';
@@ -44,6 +45,7 @@ export async function countTokens(services: CountServices, call: CountCall): Pro
   // A large body is read in the thread that counts; it is never sent on, so this knows all that is needed of it.
   if (call.body.length > offLoopBodyBytes) return countHere(services, snapshot, call, null);
   const read = readForCount(call.body, call.dialect);
+  if (!read.ok && read.failure === tooLargeForLoop) return countHere(services, snapshot, call, null);
   if (!read.ok) return read.failure;
   const { find } = services.uploads;
   if (find !== null && read.value.named.some(isUpload)) {
@@ -130,13 +132,18 @@ async function countThere(
 }
 
 async function countHere(
-  { tokenCounter }: CountServices,
+  { tokenCounter, bodies }: CountServices,
   snapshot: Snapshot,
   { body, dialect, principal }: CountCall,
   known: Target | null,
 ): Promise<CountedTokens | Failure> {
   const counted = await tokenCounter.count(principal.tenant, body, dialect);
-  if (counted === null) return { kind: 'counted', inputTokens: estimatedTokens(body.length), by: null };
+  if (counted === null) {
+    // Nobody has looked at a large body yet: one that no endpoint takes has no tokens.
+    const read = known === null ? await bodies.readObject(principal.tenant, body) : null;
+    if (read?.ok === false) return read.failure;
+    return { kind: 'counted', inputTokens: estimatedTokens(body.length), by: null };
+  }
   if (!counted.ok) return counted.failure;
   const target = known ?? firstTarget(snapshot, principal, counted.value.model);
   return 'kind' in target ? target : { kind: 'counted', inputTokens: counted.value.inputTokens, by: null };

@@ -1,4 +1,5 @@
 import { offLoopBodyBytes } from '../../kernel/limits.ts';
+import { parseObject, tooLargeForLoop } from '../../kernel/parse-object.ts';
 import { type ConversationBody, readConversation } from '../chat/conversation-body.ts';
 import type { CallerDialectId, Result } from '../dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
@@ -39,11 +40,20 @@ export interface AllBodies extends BodyReader<Bodies> {
   close(): Promise<void>;
 }
 
-/** `offLoop` reads bodies above `offLoopBodyBytes`; see body-worker.ts. */
+/** `offLoop` reads bodies that are too large for the loop, in bytes or values; see body-worker.ts. */
 export function createBodyReader(offLoop: AllBodies): AllBodies {
   return {
-    read: (tenant, raw, kind) =>
-      raw.length > offLoopBodyBytes ? offLoop.read(tenant, raw, kind) : readBody(raw, kind),
+    read(tenant, raw, kind) {
+      if (raw.length > offLoopBodyBytes) return offLoop.read(tenant, raw, kind);
+      const read = readBody(raw, kind);
+      // Its reader may move what it gets, and the caller of a small body keeps it.
+      return !read.ok && read.failure === tooLargeForLoop ? offLoop.read(tenant, Buffer.from(raw), kind) : read;
+    },
+    readObject(tenant, raw) {
+      if (raw.length > offLoopBodyBytes) return offLoop.readObject(tenant, raw);
+      const parsed = parseObject(raw);
+      return parsed.ok ? { ok: true, value: parsed.value.body } : parsed;
+    },
     close: () => offLoop.close(),
   };
 }

@@ -1,7 +1,9 @@
 import { parentPort } from 'node:worker_threads';
+import { loopWidthMax, parseObject } from '../../kernel/parse-object.ts';
 import type { EncodeOrder } from '../chat/conversation-body.ts';
 import type { EmbeddingOrder } from '../embeddings/embedding-body.ts';
 import type { ForwardOrder } from '../spine/encode-forwarded.ts';
+import { bodyLost } from './body-lost.ts';
 import { type AnyBody, type BodyKind, readBody } from './body-readers.ts';
 
 /** As the body's own `encode` takes it. */
@@ -10,6 +12,7 @@ export type AnyOrder = EncodeOrder | EmbeddingOrder | ForwardOrder;
 /** Orders to the worker; every message is answered once, with the same `id`, except `release`. */
 export type WorkerOrder =
   | { id: number; kind: 'read'; raw: Uint8Array<ArrayBuffer>; bodyKind: BodyKind }
+  | { id: number; kind: 'object'; raw: Uint8Array<ArrayBuffer> }
   | { id: number; kind: 'encode'; body: number; order: AnyOrder }
   | { kind: 'release'; body: number };
 
@@ -23,7 +26,10 @@ parentPort!.on('message', (message: WorkerOrder) => {
   const { id } = message;
   try {
     if (message.kind === 'read') return read(id, message.raw, message.bodyKind);
-    const encoded = encode(bodies.get(message.body)!, message.order);
+    if (message.kind === 'object') return readObject(id, message.raw);
+    const body = bodies.get(message.body);
+    if (body === undefined) return parentPort!.postMessage({ id, result: { ok: false, failure: bodyLost } });
+    const encoded = encode(body, message.order);
     if (encoded instanceof Promise) throw new Error('a body in a worker encodes synchronously');
     if (!encoded.ok || 'mediaWanted' in encoded.value) return parentPort!.postMessage({ id, result: encoded });
     const { bytes } = encoded.value;
@@ -38,6 +44,11 @@ parentPort!.on('message', (message: WorkerOrder) => {
 function encode(body: AnyBody, order: AnyOrder) {
   if (!('encode' in body)) throw new Error('this body is encoded where its attempts are');
   return body.encode(order as never);
+}
+
+function readObject(id: number, raw: Uint8Array<ArrayBuffer>): void {
+  const parsed = parseObject(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), undefined, loopWidthMax);
+  parentPort!.postMessage({ id, result: parsed.ok ? { ok: true, value: parsed.value.body } : parsed });
 }
 
 function read(id: number, raw: Uint8Array<ArrayBuffer>, kind: BodyKind): void {

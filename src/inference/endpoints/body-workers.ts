@@ -1,8 +1,10 @@
 import { type Failure, FailureError } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import { createTurns, type Turn } from '../../kernel/sharing/turns.ts';
-import { createWorkThread } from '../../kernel/work-thread.ts';
+import { createWorkThread, ThreadLost } from '../../kernel/work-thread.ts';
 import type { Result } from '../dialects/dialect.ts';
 import type { RequestFacts } from '../spine/request-body.ts';
+import { bodyLost } from './body-lost.ts';
 import type { AllBodies, Bodies, BodyKind } from './body-readers.ts';
 import type { AnyOrder, WorkerOrder } from './body-worker.ts';
 
@@ -55,7 +57,24 @@ export function createBodyWorkers(): AllBodies {
         return facts;
       } catch (error) {
         release(turn);
-        throw error;
+        return lostOf(error);
+      }
+    },
+    async readObject(tenant, raw): Promise<Result<JsonObject>> {
+      const turn = await held.take(tenant, null).catch(failureOf);
+      if ('kind' in turn) return { ok: false, failure: turn };
+      if (idle !== null) clearTimeout(idle);
+      try {
+        return await turns.run(tenant, null, () =>
+          thread.ask<Result<JsonObject>>((id) => {
+            const copy = new Uint8Array(raw);
+            return { message: { id, kind: 'object', raw: copy } satisfies WorkerOrder, transfer: [copy.buffer] };
+          }),
+        );
+      } catch (error) {
+        return lostOf(error);
+      } finally {
+        release(turn);
       }
     },
     async close() {
@@ -69,12 +88,14 @@ export function createBodyWorkers(): AllBodies {
     return {
       facts,
       async encode(order: AnyOrder): Promise<Result<RemoteEncoded>> {
-        const result = await turns.run(tenant, null, () =>
-          thread.ask<Result<RemoteEncoded>>((id) => ({
-            message: { id, kind: 'encode', body, order },
-            transfer: [],
-          })),
-        );
+        const result = await turns
+          .run(tenant, null, () =>
+            thread.ask<Result<RemoteEncoded>>((id) => ({
+              message: { id, kind: 'encode', body, order },
+              transfer: [],
+            })),
+          )
+          .catch(lostOf);
         if (!result.ok || 'mediaWanted' in result.value) return result;
         const { bytes } = result.value;
         return {
@@ -97,6 +118,12 @@ type RemoteEncoded = { bytes: Uint8Array<ArrayBuffer> } | { mediaWanted: unknown
 
 function failureOf(error: unknown): Failure {
   if (error instanceof FailureError) return error.failure;
+  throw error;
+}
+
+/** Its bodies alone are lost with the thread; whatever else went wrong is a fault of ours. */
+function lostOf(error: unknown): { ok: false; failure: Failure } {
+  if (error instanceof ThreadLost) return { ok: false, failure: bodyLost };
   throw error;
 }
 

@@ -1,5 +1,4 @@
-import { isObject } from '../../kernel/json.ts';
-import { eventIn, type Frame, type RealtimeEvent } from '../dialects/realtime/events.ts';
+import { eventIn, type Frame, messageIn, type RealtimeEvent } from '../dialects/realtime/events.ts';
 import { GeminiLive, type GeminiLiveFacts } from '../dialects/realtime/gemini-live.ts';
 import type { Pace } from '../spine/sink.ts';
 import type { EndListener, SessionEnd } from './socket-end.ts';
@@ -71,14 +70,5 @@ export class GeminiEnd implements SessionEnd {
 
   terminate(): void {
     this.#next.terminate();
-  }
-}
-
-function messageIn(frame: Frame) {
-  try {
-    const message: unknown = JSON.parse(frame.toString());
-    return isObject(message) ? message : null;
-  } catch {
-    return null;
   }
 }

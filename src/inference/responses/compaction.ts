@@ -72,16 +72,27 @@ function textOf(output: JsonValue | undefined): string {
  * A body with the summaries in place of the compactions of ours that it names, for a model of any provider; the body
  * itself when it has none. A 400 for one that another key was given.
  */
-export function withSummaries(kept: Pick<KeptResponses, 'openText'>, tenant: string, raw: Buffer): Buffer | Failure {
-  if (!raw.includes(mark)) return raw;
-  let body: unknown;
-  try {
-    body = JSON.parse(raw.toString('utf8'));
-  } catch {
-    // Whoever reads it says what is wrong.
-    return raw;
-  }
-  if (!isObject(body) || !Array.isArray(body.input)) return raw;
+export function withSummaries(
+  services: SummaryServices,
+  tenant: string,
+  raw: Buffer,
+): Buffer | Promise<Buffer | Failure> {
+  return raw.includes(mark) ? summariesIn(services, tenant, raw) : raw;
+}
+
+interface SummaryServices extends Pick<ResponsesServices, 'bodies'> {
+  responses: Pick<KeptResponses, 'openText'>;
+}
+
+async function summariesIn(
+  { responses: kept, bodies }: SummaryServices,
+  tenant: string,
+  raw: Buffer,
+): Promise<Buffer | Failure> {
+  const read = await bodies.readObject(tenant, raw);
+  if (!read.ok) return read.failure;
+  const { value: body } = read;
+  if (!Array.isArray(body.input)) return raw;
   const input: JsonValue[] = [];
   for (const [at, item] of body.input.entries()) {
     const sealed = isObject(item) && item.type === 'compaction' ? item.encrypted_content : undefined;

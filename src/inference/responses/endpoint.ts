@@ -52,18 +52,9 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
     content,
     ...(traced !== undefined && { traced }),
     read(call, sent) {
-      const raw = withSummaries(services.responses, call.principal.tenant, sent);
-      if (!Buffer.isBuffer(raw)) return { ok: false, failure: raw };
-      const reading = chat.read(call, raw);
-      const turned = (read: Result<ConversationBody>) => {
-        if (!read.ok) return read;
-        const { state } = read.value.facts;
-        if (state?.background === true) return { ok: false as const, failure: plainBackground };
-        return state === undefined
-          ? { ok: true as const, value: withTurn(read.value, null) }
-          : opened(call, raw, read.value, state);
-      };
-      return reading instanceof Promise ? reading.then(turned) : turned(reading);
+      const raw = withSummaries(services, call.principal.tenant, sent);
+      if (Buffer.isBuffer(raw)) return readTurn(call, raw);
+      return raw.then((told) => (Buffer.isBuffer(told) ? readTurn(call, told) : { ok: false, failure: told }));
     },
     async plan(snapshot, call, request) {
       const plan = await chat.plan(snapshot, call, request);
@@ -94,6 +85,19 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
     },
   };
 
+  function readTurn(call: ModelCall, raw: Buffer): Result<TurnBody> | Promise<Result<TurnBody>> {
+    const reading = chat.read(call, raw);
+    const turned = (read: Result<ConversationBody>) => {
+      if (!read.ok) return read;
+      const { state } = read.value.facts;
+      if (state?.background === true) return { ok: false as const, failure: plainBackground };
+      return state === undefined
+        ? { ok: true as const, value: withTurn(read.value, null) }
+        : opened(call, raw, read.value, state);
+    };
+    return reading instanceof Promise ? reading.then(turned) : turned(reading);
+  }
+
   async function opened(
     call: ModelCall,
     raw: Buffer,
@@ -107,7 +111,7 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
     if (whole === null) return { ok: true, value: withTurn(body, { ...turn, continues: 'provider' }) };
     await body.release();
     if ('kind' in whole) return { ok: false, failure: whole };
-    const told = withSummaries(services.responses, call.principal.tenant, whole);
+    const told = await withSummaries(services, call.principal.tenant, whole);
     if (!Buffer.isBuffer(told)) return { ok: false, failure: told };
     const read = await chat.read(call, told);
     return read.ok ? { ok: true, value: withTurn(read.value, { ...turn, continues: 'kept' }) } : read;

@@ -4,6 +4,7 @@ import type { RequestState } from '../dialects/dialect.ts';
 import { itemsOf, ownItems, sentAgain } from './input-items.ts';
 import { type KeptItem, type KeptResponses, turnsMax } from './kept-responses.ts';
 import { hasEnded } from './response-states.ts';
+import type { ResponsesServices } from './services.ts';
 
 /**
  * A request with all that it continues before its own input, and without the ids that name it. Null when that is not
@@ -44,20 +45,15 @@ async function expandedNow(
 
 /** The same for a body whose tokens are only counted; as it came when it continues nothing that is kept here. */
 export async function expandedForCount(
-  kept: KeptResponses,
+  { responses: kept, bodies }: Pick<ResponsesServices, 'responses' | 'bodies'>,
   tenant: string,
   raw: Buffer,
   bodyBytesMax: number,
 ): Promise<Buffer | Failure> {
   if (!raw.includes('"previous_response_id"') && !raw.includes('"conversation"')) return raw;
-  let body: unknown;
-  try {
-    body = JSON.parse(raw.toString('utf8'));
-  } catch {
-    // Whoever reads it says what is wrong.
-    return raw;
-  }
-  if (!isObject(body)) return raw;
+  const read = await bodies.readObject(tenant, raw);
+  if (!read.ok) return read.failure;
+  const { value: body } = read;
   const conversation = isObject(body.conversation) ? body.conversation.id : body.conversation;
   const named = {
     previous: typeof body.previous_response_id === 'string' ? body.previous_response_id : null,

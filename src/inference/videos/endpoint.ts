@@ -16,7 +16,6 @@ import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import type { Endpoint } from '../spine/endpoint.ts';
 import { contentOfForm, type UploadedForm } from '../spine/form-content.ts';
-import { parseBody } from '../spine/parse-body.ts';
 import { plainQuery, plainTarget } from '../spine/plain-request.ts';
 import { plainFacts, type RequestBody, type RequestFacts } from '../spine/request-body.ts';
 import type { SendableFile } from '../spine/upload-body.ts';
@@ -54,7 +53,11 @@ export function videosEndpoint(services: VideoServices): Endpoint<VideoInput, Vi
   return {
     id: 'video',
     cost: 'video',
-    read: (_call, input) => ('form' in input ? readForm(input.form) : readJson(input.body)),
+    async read({ principal }, input) {
+      if ('form' in input) return readForm(input.form);
+      const read = await services.bodies.readObject(principal.tenant, input.body);
+      return read.ok ? readJson(read.value) : read;
+    },
     content: (input) => ('form' in input ? contentOfForm(input.form) : input.body),
     async plan(snapshot, { principal, wishes }, { facts, request, picture }) {
       const way = videoWay(snapshot, request, principal);
@@ -76,9 +79,9 @@ export function videoRemixEndpoint(services: VideoServices): Endpoint<RemixInput
     ...made,
     id: 'video-remix',
     async read({ principal }, { body, id }) {
-      const parsed = parseBody(body);
-      if (!parsed.ok) return parsed;
-      const prompt = readRemix(parsed.value.body);
+      const remix = await services.bodies.readObject(principal.tenant, body);
+      if (!remix.ok) return remix;
+      const prompt = readRemix(remix.value);
       if (!prompt.ok) return prompt;
       const source = await sourceOf(services, principal.tenant, id);
       if ('kind' in source) return { ok: false, failure: source };
@@ -127,10 +130,7 @@ async function sourceOf(
   }
 }
 
-function readJson(raw: Buffer): Result<VideoBody> {
-  const parsed = parseBody(raw);
-  if (!parsed.ok) return parsed;
-  const { body } = parsed.value;
+function readJson(body: JsonObject): Result<VideoBody> {
   // Unknown members go on to the provider; ids of its files do not.
   const [named] = dialects['openai-chat'].objectsIn(body).named;
   if (named !== undefined) return { ok: false, failure: objectNotFound(named.field) };

@@ -2,9 +2,11 @@ import type { Failure } from '../../kernel/failure.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { GiveBack } from '../../metering/give-back.ts';
 import type { RouteAttempt } from '../routing/route.ts';
+import type { ObjectReader } from '../spine/body-reader.ts';
 import type { SpineServices } from '../spine/services.ts';
 
 export interface VideoServices extends SpineServices {
+  bodies: ObjectReader;
   /** Whose each id of a provider is (`chat/provider-objects`). */
   objects: VideoObjects;
   /** Ids of jobs that have none at their provider. */

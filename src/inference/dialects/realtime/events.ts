@@ -1,5 +1,7 @@
 import { type ErrorContext, type Failure, factsOf } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, scanJson } from '../../../kernel/json.ts';
+import { jsonDepthMax } from '../../../kernel/limits.ts';
+import { loopWidthMax } from '../../../kernel/parse-object.ts';
 import { openAiChat } from '../openai-chat/index.ts';
 
 /** A message of a realtime session, as it came or as it goes. */
@@ -12,9 +14,17 @@ export interface RealtimeEvent extends JsonObject {
 
 /** The event in a frame; null when it holds none. */
 export function eventIn(frame: Frame): RealtimeEvent | null {
+  const event = messageIn(frame);
+  return event !== null && typeof event.type === 'string' ? (event as RealtimeEvent) : null;
+}
+
+/** The JSON object in a frame; null when it holds none, or one that would hold up the loop (faults.md S35). */
+export function messageIn(frame: Frame): JsonObject | null {
+  const scan = scanJson(typeof frame === 'string' ? Buffer.from(frame) : frame, jsonDepthMax, loopWidthMax);
+  if (scan.tooDeep || scan.tooWide) return null;
   try {
-    const event: unknown = JSON.parse(frame.toString());
-    return isObject(event) && typeof event.type === 'string' ? (event as RealtimeEvent) : null;
+    const message: unknown = JSON.parse(frame.toString());
+    return isObject(message) ? message : null;
   } catch {
     return null;
   }

@@ -1,0 +1,113 @@
+import { isUtf8 } from 'node:buffer';
+import { isMainThread } from 'node:worker_threads';
+import { type Failure, FailureError, invalid } from './failure.ts';
+import {
+  isObject,
+  type JsonObject,
+  type JsonScan,
+  type JsonValue,
+  type JsonWidth,
+  repeatedName,
+  scanJson,
+} from './json.ts';
+import { jsonDepthMax, offLoopBodyBytes } from './limits.ts';
+import { loneSurrogateIn } from './lone-surrogate.ts';
+import { whereJsonFails } from './where-json-fails.ts';
+
+/** A JSON object that came from outside, and what the scan of its bytes found. */
+export interface ParsedObject {
+  body: JsonObject;
+  scan: JsonScan;
+}
+
+/**
+ * What the main thread may parse or take from another thread. An object with a new key costs V8 about a microsecond; a
+ * number or a short text costs a tenth of that.
+ */
+export const loopWidthMax: JsonWidth = { structure: 16_384, commas: 65_536 };
+
+/**
+ * The failure of a text that is too large for the main thread: in bytes, or in values. A caller that can have it read in
+ * another thread compares with this object; from all others it is the answer.
+ */
+export const tooLargeForLoop: Failure = invalid(
+  null,
+  `The body has more than ${loopWidthMax.structure} objects, arrays and members, or more than ${loopWidthMax.commas} values. Send it in parts.`,
+);
+
+/**
+ * The one door for JSON that callers send: an object that every parser reads in the same way. Nothing is parsed before
+ * one scan has bounded its depth and, on the main thread, its width and length, so that no text holds up the loop (faults.md S21,
+ * S35). The failure is a 400. `whole` is what messages call the text;
+ * `widthMax` bounds it in other threads.
+ */
+export function parseObject(
+  raw: Buffer,
+  whole = 'The body',
+  widthMax?: JsonWidth,
+): { ok: true; value: ParsedObject } | { ok: false; failure: Failure } {
+  if (isMainThread && raw.length > offLoopBodyBytes) return { ok: false, failure: tooLargeForLoop };
+  const scan = scanJson(raw, jsonDepthMax, isMainThread ? loopWidthMax : widthMax);
+  const refused = (message: string) => ({ ok: false, failure: invalid(null, `${whole} ${message}`) }) as const;
+  // Invalid UTF-8 is replaced here, and elsewhere skipped or refused.
+  if (!isUtf8(raw)) return refused('is not valid UTF-8.');
+  if (scan.tooDeep) return refused(`nests deeper than ${jsonDepthMax} levels.`);
+  if (scan.tooWide) return { ok: false, failure: tooLargeForLoop };
+  let body: unknown;
+  try {
+    body = JSON.parse(raw.toString('utf8'));
+  } catch (error) {
+    return refused(`is not valid JSON: ${whereJsonFails(error)}.`);
+  }
+  if (!isObject(body)) return refused('must be a JSON object.');
+  const ambiguous = ambiguityOf(raw, body, scan, whole);
+  return ambiguous === null ? { ok: true, value: { body, scan } } : { ok: false, failure: ambiguous };
+}
+
+/** As `parseObject`; throws a FailureError. */
+export function objectIn(raw: Buffer): JsonObject {
+  const parsed = parseObject(raw);
+  if (!parsed.ok) throw new FailureError(parsed.failure);
+  return parsed.value.body;
+}
+
+/** Names that mean something else than a member to careless readers. No API has parameters called so. */
+const magicNames = ['__proto__', 'constructor', 'prototype'] as const;
+
+/** Why two parsers could read the text differently; null when there is one way. */
+function ambiguityOf(raw: Buffer, body: JsonObject, scan: JsonScan, whole: string): Failure | null {
+  // JSON.parse keeps the last one; another parser may keep the first.
+  if (scan.modelCount > 1) return invalid('model', `${whole} has more than one 'model'.`);
+  if (scan.memberCount !== Object.keys(body).length) {
+    const name = repeatedName(raw, scan.members);
+    return invalid(
+      name,
+      `${whole} has ${name === null ? 'two members with the same name' : `more than one '${name}'`}.`,
+    );
+  }
+  for (const name of magicNames) {
+    if (Object.hasOwn(body, name)) return invalid(name, `'${name}' is not a parameter. Leave it out.`);
+  }
+  if (scan.hasInfinity) {
+    const path = infinityIn(body, '');
+    if (path !== null) return invalid(path, `Invalid '${path}': the number is too large. Send a finite one.`);
+  }
+  // Without an escape no half of a pair can stand in valid UTF-8.
+  if (!raw.includes('\\u')) return null;
+  const path = loneSurrogateIn(body, '');
+  return path === null
+    ? null
+    : invalid(path, `Invalid '${path}': it holds half of a surrogate pair. Send valid Unicode.`);
+}
+
+/** Path of the first number that is not finite, in OpenAI's spelling; null when there is none. */
+function infinityIn(value: JsonValue | undefined, path: string): string | null {
+  if (typeof value === 'number') return Number.isFinite(value) ? null : path;
+  if (typeof value !== 'object' || value === null) return null;
+  for (const [name, inner] of Object.entries(value)) {
+    const at = Array.isArray(value) ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`;
+    const found = infinityIn(inner, at.slice(0, 256));
+    if (found !== null) return found;
+  }
+  return null;
+}

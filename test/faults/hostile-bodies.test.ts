@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { Route } from '../../src/http/exchange.ts';
+import { adminKey, overUpstreams, startGateway, testKey } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { startGatewayProcess } from './gateway-process.ts';
+import { type HostileBody, hostileBodies } from './hostile-bodies.ts';
+import { mainThreadMs, noThreadTimes, slowness } from './main-thread.ts';
+
+/** CPU time that one hostile body may take of the main thread, ms; the best of some rounds counts. */
+const loopMsMax = 20;
+const roundsMax = 8;
+
+interface Place {
+  method: string;
+  path: string;
+  key: string;
+  /** It takes multipart/form-data: the text goes into fields that may hold JSON. */
+  isForm: boolean;
+}
+
+const bodyMethods: readonly string[] = ['POST', 'PUT', 'PATCH'];
+/** What stands for the rest of a path, where its pattern leaves it open. */
+const restsOf = (path: string): readonly string[] =>
+  path.includes('/models/')
+    ? ['generateContent', 'countTokens', 'embedContent', 'batchEmbedContents'].map((method) => `chat:${method}`)
+    : ['x'];
+
+/** Every place of the route table that takes a body; those of the admin API by its own table. */
+async function placesOf(t: TestContext, config: Record<string, unknown>): Promise<Place[]> {
+  const gateway = await startGateway(t, config, {
+    pagesFolder: fileURLToPath(new URL('../pages', import.meta.url)),
+  });
+  const spec = (await (await gateway.fetch('/openapi.json')).json()) as {
+    paths: Record<string, Record<string, { requestBody?: { content: object } }>>;
+  };
+  const plain = gateway.routes.filter(({ method, auth }) => bodyMethods.includes(method) && auth !== 'admin');
+  const admin = Object.entries(spec.paths)
+    .filter(([path]) => path.startsWith('/admin/v1/'))
+    .flatMap(([path, operations]) =>
+      Object.entries(operations)
+        .filter(([, { requestBody }]) => requestBody !== undefined && 'application/json' in requestBody.content)
+        .map(([method]) => placeAt({ method: method.toUpperCase(), path }, adminKey)),
+    );
+  await gateway.close(0);
+  return [...plain.flatMap((route) => restsOf(route.path).map((rest) => placeAt(route, testKey, rest))), ...admin];
+}
+
+function placeAt({ method, path, body }: Pick<Route, 'path' | 'body'> & { method: string }, key: string, rest = 'x') {
+  const whole = path.replaceAll(/:\w+|\{\w+\}/g, 'x').replace('*', rest);
+  return { method, path: whole, key, isForm: body?.form !== undefined };
+}
+
+async function send(
+  url: string,
+  { method, path, key, isForm }: Place,
+  { text }: HostileBody,
+  bytes: Buffer,
+): Promise<Response> {
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'sec-fetch-site': 'same-origin',
+    'content-type': 'application/json',
+  };
+  if (!isForm) return fetch(url + path, { method, headers, body: new Uint8Array(bytes) });
+  const form = new FormData();
+  form.set('sdp', 'v=0');
+  for (const name of ['session', 'chunking_strategy']) form.set(name, text.slice(0, 200_000));
+  const { 'content-type': _, ...rest } = headers;
+  return fetch(url + path, { method, headers: rest, body: form });
+}
+
+test('S35 every hostile body at every route that takes one is 4xx, and holds the loop for 20 ms at most', {
+  skip: noThreadTimes,
+}, async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const config = overUpstreams(upstream.url);
+  const places = await placesOf(t, config);
+  assert.ok(places.length > 80, `${places.length} places`);
+  const { url, process: gateway, lives } = await startGatewayProcess(t, config);
+  const bytesOf = new Map(hostileBodies.map((body) => [body, Buffer.from(body.text)]));
+  const wrong: string[] = [];
+  let slowest = { ms: 0, at: '' };
+  for (const place of places) {
+    for (const body of hostileBodies) {
+      const at = `${place.method} ${place.path}: ${body.what}`;
+      let leastMs = Number.POSITIVE_INFINITY;
+      for (let round = 0; round < roundsMax; round++) {
+        const beforeMs = mainThreadMs(gateway.pid!);
+        const response = await send(url, place, body, bytesOf.get(body)!).catch(() => null);
+        // A refused upload may be cut while it is sent: then there is no status to read.
+        const { status } = response ?? { status: 413 };
+        await response?.arrayBuffer();
+        leastMs = Math.min(leastMs, mainThreadMs(gateway.pid!) - beforeMs);
+        const isRefused = (status >= 400 && status < 500) || status === 501;
+        if (!isRefused) wrong.push(`${status} ${at}`);
+        if (!isRefused || leastMs <= loopMsMax || leastMs <= loopMsMax * slowness()) break;
+      }
+      if (leastMs > loopMsMax && leastMs > loopMsMax * slowness()) wrong.push(`${leastMs.toFixed(1)} ms ${at}`);
+      if (leastMs > slowest.ms) slowest = { ms: leastMs, at };
+    }
+  }
+  t.diagnostic(`${places.length} places; the slowest took ${slowest.ms.toFixed(1)} ms: ${slowest.at}`);
+  assert.deepEqual(wrong, []);
+  assert.ok(lives());
+});
