@@ -122,7 +122,7 @@ function operationsOf({ admin }: World, fields: Readonly<Record<string, string>>
   );
 }
 
-test('S38 an operator of one account sees nothing of another through any operation that reads', async (t) => {
+test('S45 an operator of one account sees nothing of another through any operation that reads', async (t) => {
   const world = await twoAccounts(t);
   const { admin, keys, requests } = world;
   const isOther = new RegExp(`${other}|${keys[other]}|${requests[other]}`);
@@ -146,7 +146,7 @@ test('S38 an operator of one account sees nothing of another through any operati
   assert.match((await admin.call('GET', '/audit')).text, isOther);
 });
 
-test('S38 what is of another account is as if it were not there, and stays as it is', async (t) => {
+test('S45 what is of another account is as if it were not there, and stays as it is', async (t) => {
   const world = await twoAccounts(t);
   const { admin, keys, requests } = world;
   const state = async () =>

@@ -114,7 +114,7 @@ test('who is not logged in learns of the provider; a logout says where it ends t
   assert.equal((await sessionOf(browser)).kind, 'nobody');
 });
 
-test('S39 a login is finished in the browser that began it, once, and with the state that it was given', async () => {
+test('S46 a login is finished in the browser that began it, once, and with the state that it was given', async () => {
   provider.people.set('eve', { groups: ['root'] });
   const attacker = new PlainBrowser();
   const back = await attacker.logInAs('eve', startOf(gateway), callbackOf(gateway));
@@ -135,7 +135,7 @@ test('S39 a login is finished in the browser that began it, once, and with the s
   assert.equal((await cookies.fetch(back)).status, 400, 'nobody makes the cookie up');
 });
 
-test('S39 after a login the browser goes to a place of this server alone', async () => {
+test('S46 after a login the browser goes to a place of this server alone', async () => {
   provider.people.set('fred', { groups: ['root'] });
   for (const [to, goes] of [
     ['/dashboard/keys#new', '/dashboard/keys#new'],

@@ -19,7 +19,7 @@ function servers(): Promise<[StartedPostgres, StartedRedis]> {
 /** The watch looks every 750 ms; the rest is the look itself and this machine's load. */
 const overMaxMs = 1_000 + 1_500;
 
-test('S35 a session is one on every replica, and over on every one within a second of its key', { skip }, async (t) => {
+test('S42 a session is one on every replica, and over on every one within a second of its key', { skip }, async (t) => {
   const [postgres, redis] = await servers();
   // Browsers see one address: what the cookie is called follows from it.
   const server = { public_url: 'https://culvert.example.org' };
@@ -75,7 +75,7 @@ test('without its database a session is 503, no 500, and goes on when it is back
   while ((await admin.fetch('/admin/v1/config')).status !== 200) assert.ok(performance.now() - sinceMs < 15_000);
 });
 
-test('S36 logins that fail count on all replicas together, and a lost Redis locks nobody out', { skip }, async (t) => {
+test('S43 logins that fail count on all replicas together, and a lost Redis locks nobody out', { skip }, async (t) => {
   const [postgres, redis] = await servers();
   const { urls } = await startReplicas(t, 2, { postgres, redis });
   // Links that anybody can place: they close the callback alone, and no login of the dashboard.

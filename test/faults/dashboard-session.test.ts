@@ -81,7 +81,7 @@ test('who is not logged in is told so, and how to log in', async () => {
   assert.deepEqual(await response.json(), { kind: 'nobody', login: { oidc: null } });
 });
 
-test('S34 a session changes nothing without the token that its own page has, and a foreign page sends nothing', async () => {
+test('S41 a session changes nothing without the token that its own page has, and a foreign page sends nothing', async () => {
   const browser = await loggedIn(gateway, { admin_key: adminKey });
   const account = { json: { id: 'forged', name: 'Forged' } };
   for (const csrf of ['', 'x', (await loggedIn(gateway, { admin_key: adminKey })).csrf]) {
@@ -105,7 +105,7 @@ test('S34 a session changes nothing without the token that its own page has, and
   assert.equal((await browser.fetch('/admin/v1/accounts', { ...account, headers: own })).status, 201);
 });
 
-test('S35 the cookie is for this site and no script, new at each login, and the one of before is over', async () => {
+test('S42 the cookie is for this site and no script, new at each login, and the one of before is over', async () => {
   const first = await loggedIn(gateway, { admin_key: adminKey });
   const response = await logIn(gateway, { admin_key: adminKey }, { cookie: first.cookie });
   const [cookie] = response.headers.getSetCookie();
@@ -187,7 +187,7 @@ test('an operator speaks for a key from elsewhere than its secret may be used', 
   assert.equal((await browser.fetch('/v1/models', { headers })).status, 200);
 });
 
-test('S38 an operator calls /v1 for keys of its accounts alone, in the role of an admin or owner', async (t) => {
+test('S45 an operator calls /v1 for keys of its accounts alone, in the role of an admin or owner', async (t) => {
   const own = await startGateway(t, overUpstreams(upstream.url));
   const admin = await loggedIn(own, { admin_key: adminKey });
   const speaksFor = async (order: { name: string; role: string; accounts?: string[] }, key: string) => {
@@ -222,7 +222,7 @@ test('an operator’s key is a Bearer of /admin/v1 in its role, and a login is i
   assert.deepEqual([data[0]!.actor, data[0]!.action], ['Vera', 'session.open']);
 });
 
-test('S36 ten logins of one address that fail close it for a minute, for the right key too', async (t) => {
+test('S43 ten logins of one address that fail close it for a minute, for the right key too', async (t) => {
   const own = await startGateway(t);
   for (let i = 0; i < 10; i++) assert.equal((await logIn(own, { admin_key: `wrong-${i}` })).status, 401);
   const closed = await logIn(own, { admin_key: adminKey });
@@ -231,7 +231,7 @@ test('S36 ten logins of one address that fail close it for a minute, for the rig
   assert.equal((await own.fetch('/v1/models')).status, 200, 'calls with a key go on');
 });
 
-test('S37 no log line holds a cookie, a token or a key that was sent', async () => {
+test('S44 no log line holds a cookie, a token or a key that was sent', async () => {
   const browser = await loggedIn(gateway, { admin_key: adminKey });
   await browser.fetch('/admin/v1/accounts');
   await browser.fetch('/admin/v1/none');

@@ -84,7 +84,7 @@ test('a provider is made, its models appear, an alias is made of one, and both a
   assert.equal((await chat(gateway, 'acme/mock/ok')).status, 200, 'the first alias takes no model away');
 });
 
-test('S39 a credential is readable nowhere: not in an answer, the audit trail, the configuration or the database', async (t) => {
+test('S47 a credential is readable nowhere: not in an answer, the audit trail, the configuration or the database', async (t) => {
   const { gateway, upstream } = await started(t);
   await ok(gateway, 'POST', '/providers', {
     ...acme(upstream),
@@ -103,7 +103,7 @@ test('S39 a credential is readable nowhere: not in an answer, the audit trail, t
   }
 });
 
-test('S40 a provider whose credentials nobody may read is not sent to another address with them', async (t) => {
+test('S48 a provider whose credentials nobody may read is not sent to another address with them', async (t) => {
   const { gateway, upstream } = await started(t);
   await ok(gateway, 'POST', '/providers', acme(upstream));
   const elsewhere = await call(gateway, 'PATCH', '/providers/acme', { base_url: 'http://127.0.0.1:9/v1' });
@@ -113,7 +113,7 @@ test('S40 a provider whose credentials nobody may read is not sent to another ad
   assert.deepEqual(same.definition.timeouts, { idle: '7s' });
 });
 
-test('S40 a header of a provider goes to another address only if its value comes with that address', async (t) => {
+test('S48 a header of a provider goes to another address only if its value comes with that address', async (t) => {
   const { gateway, upstream } = await started(t);
   const { api_key: _, ...keyless } = acme(upstream);
   await ok(gateway, 'POST', '/providers', { ...keyless, headers: { 'x-key': secret } });
@@ -134,7 +134,7 @@ test('S40 a header of a provider goes to another address only if its value comes
   );
 });
 
-test('S40 what a target sends in its body goes to no other provider and to no other address', async (t) => {
+test('S48 what a target sends in its body goes to no other provider and to no other address', async (t) => {
   const { gateway, upstream } = await started(t);
   const { api_key: _, ...keyless } = acme(upstream);
   await ok(gateway, 'POST', '/providers', keyless);

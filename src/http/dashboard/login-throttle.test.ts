@@ -8,7 +8,7 @@ async function failed(throttle: LoginThrottle, address: string): Promise<void> {
   if (!('kind' in attempt)) attempt.failed();
 }
 
-test('S36 an address is closed after so many failures, until its minute is over, and no other with it', async () => {
+test('S43 an address is closed after so many failures, until its minute is over, and no other with it', async () => {
   const clock = fakeClock();
   const throttle = createLoginThrottle(clock, null, 'logins');
   for (let i = 0; i < failuresMax; i++) {
@@ -24,7 +24,7 @@ test('S36 an address is closed after so many failures, until its minute is over,
   assert.equal(await throttle.refusal('192.0.2.7'), null);
 });
 
-test('S36 the addresses of one IPv6 network are one, however they are written', async () => {
+test('S43 the addresses of one IPv6 network are one, however they are written', async () => {
   const throttle = createLoginThrottle(fakeClock(), null, 'logins');
   for (let i = 0; i < failuresMax; i++) await failed(throttle, `2001:db8:0:7::${i.toString(16)}`);
   for (const address of ['2001:db8:0:7:ffff:1:2:3', '2001:0DB8::7:1:2:3:4', '2001:db8:0:7::']) {
@@ -34,7 +34,7 @@ test('S36 the addresses of one IPv6 network are one, however they are written', 
   assert.equal(await throttle.refusal('::1'), null);
 });
 
-test('S36 many addresses together close the login for all', async () => {
+test('S43 many addresses together close the login for all', async () => {
   const clock = fakeClock();
   const throttle = createLoginThrottle(clock, null, 'logins');
   for (let i = 0; i < failuresOfAllMax; i++) await failed(throttle, `10.0.${i >> 8}.${i & 255}`);
