@@ -11,7 +11,7 @@ export interface Turn {
 /**
  * Bounded places for work of many tenants. A free place goes to the waiting tenant that holds the fewest, among those
  * to the one served longest ago, and within a tenant to who came first. A tenant that holds some gets no more than
- * its share, and never the last one, so that another finds one at once.
+ * its share, and never the last one, so that another finds one at once. docs/design/queues.md lists who uses them.
  */
 export interface Turns {
   /**
