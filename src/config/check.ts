@@ -3,6 +3,7 @@ import { cautionsOf, crossCheck } from './cross-check.ts';
 import { fillFromEnvironment } from './environment.ts';
 import type { ConfigPath, ConfigProblem } from './problem.ts';
 import { formatPath } from './problem.ts';
+import { withoutName } from './reference-forms.ts';
 import { secretFilePaths } from './references.ts';
 import type { Config } from './schema.ts';
 import { checkSchema } from './schema-issues.ts';
@@ -58,7 +59,10 @@ export function checkConfigText(text: string, fileName: string, env: Env, option
   if (!checked.ok) {
     // A value that could not be read is missing for the schema too; only the first of the two is worth saying.
     const said = new Set(unread.map((error) => error.path));
-    const refused = checked.problems.map(({ path, message }) => problem(path, message));
+    const expanded = new Set(yaml.expanded.map(({ path }) => formatPath(path)));
+    const refused = checked.problems.map(({ path, message }) =>
+      problem(path, expanded.has(formatPath(path)) ? withoutName(message) : message),
+    );
     return refuse([...unread, ...refused.filter((error) => !said.has(error.path))]);
   }
   const errors = [

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { checkConfigText, type Env } from './check.ts';
 import { exportConfig, type KeptBeside } from './export-config.ts';
 import { fragmentKey, type KeptFragment, mergeKept } from './merge-kept.ts';
@@ -131,7 +131,9 @@ const keptModels = fc.array(
   }),
   { maxLength: 3 },
 );
-const credentials = fc.array(fc.record({ api_key: oddText, weight: fc.constantFrom(1, 2.5) }), {
+/** A reference is refused as a key. */
+const oddKey = oddText.filter((text) => !/^\$\{[^}]*\}$/.test(text));
+const credentials = fc.array(fc.record({ api_key: oddKey, weight: fc.constantFrom(1, 2.5) }), {
   minLength: 1,
   maxLength: 3,
 });
@@ -252,4 +254,17 @@ test('whatever plans and accounts are kept under whatever file: the imported one
     }),
     { numRuns: 200 },
   );
+});
+
+test('references of the file stay, in quotes where only we would read them bare', () => {
+  const text = 'providers: { up: { type: openai, api_key: ${UP_KEY} } }\nadmin:\n  key: ${ADMIN:-}\n';
+  const env = { UP_KEY: 'sk-1' };
+  const file = checkConfigText(text, 'culvert.yaml', env);
+  assert.ok(file.ok);
+  const parts = { text, file: file.config, inForce: file.config, fragments: [], beside: nothingBeside, env };
+  const made = exportConfig(parts).text;
+  assert.deepEqual(parse(made), {
+    providers: { up: { type: 'openai', api_key: '${UP_KEY}' } },
+    admin: { key: '${ADMIN:-}' },
+  });
 });

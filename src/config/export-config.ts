@@ -1,4 +1,15 @@
-import { type Document, isAlias, isMap, isScalar, isSeq, type Node, parseDocument, type YAMLMap } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  parseDocument,
+  visit,
+  type YAMLMap,
+} from 'yaml';
 import { providersInEnvironment } from '../inference/providers/catalog.ts';
 import type { Env } from './check.ts';
 import { type KeptFragment, tablePath } from './merge-kept.ts';
@@ -86,6 +97,7 @@ export function exportConfig(parts: {
     };
     setIn(['accounts', id], writtenOf(written, ['accounts', id], names));
   }
+  quoteReferences(document);
   const body = restoreReferences(document.toString({ lineWidth: 0 }), masked);
   const { variables } = names;
   const lost = [
@@ -98,6 +110,17 @@ export function exportConfig(parts: {
     ...(lost.length === 0 ? [] : [`This file leaves out, because its format cannot hold them: ${lost.join(', ')}.`]),
   ];
   return { text: head.map((line) => `# ${line}\n`).join('') + body, variables };
+}
+
+/** Between braces and brackets only Culvert reads a bare reference; other tools and editors want it in quotes. */
+function quoteReferences(document: Document): void {
+  visit(document, {
+    Scalar(_, node, parents) {
+      const isFlow = parents.some((parent) => isCollection(parent) && parent.flow === true);
+      if (isFlow && node.type === 'PLAIN' && typeof node.value === 'string' && isMasked(node.value))
+        node.type = 'QUOTE_DOUBLE';
+    },
+  });
 }
 
 function isPlan(name: string, definition: Readonly<Record<string, unknown>>): boolean {

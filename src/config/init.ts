@@ -32,15 +32,15 @@ storage:
 # Where requests can go. Without providers here, well-known keys in the environment (OPENAI_API_KEY,
 # ANTHROPIC_API_KEY, …) configure them.
 providers:
-  # openai: { type: openai, api_key: \${OPENAI_API_KEY} }
-  # claude: { type: anthropic, api_key: \${ANTHROPIC_API_KEY} }
+  # openai: { type: openai, api_key: "\${OPENAI_API_KEY}" }
+  # claude: { type: anthropic, api_key: "\${ANTHROPIC_API_KEY}" }
   # local:  { type: ollama }
   # eu:
   #   type: openai
   #   base_url: https://eu.example/v1
   #   credentials:
-  #     - { api_key: \${EU_KEY_A}, weight: 3 }
-  #     - { api_key: \${EU_KEY_B}, rpm: 500 }
+  #     - { api_key: "\${EU_KEY_A}", weight: 3 }
+  #     - { api_key: "\${EU_KEY_B}", rpm: 500 }
   #   timeouts: { connect: 3s, first_token: 30s, idle: 30s, total: 10m }
 
 # The names that callers use. Without any, every model that a provider lists is one.
@@ -56,7 +56,7 @@ models:
 
 # Keys that callers use, for tests and GitOps; "culvert keys create" makes others.
 keys:
-  # - { key: \${DEV_KEY}, account: dev, name: laptop }
+  # - { key: "\${DEV_KEY}", account: dev, name: laptop }
 
 telemetry:
   log: { level: info }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { parseNetwork, parsePlace } from '../kernel/network.ts';
 import { webhookKey } from '../kernel/webhook-key.ts';
+import { referenceRefusal } from './reference-forms.ts';
 
 /** The small values of culvert.yaml: written for people (`30s`, `32mb`), read as numbers of one unit. */
 
@@ -152,7 +153,13 @@ export function pem() {
 /** A value that no API, log or error message may show. */
 export function secret(minChars = 1) {
   const message = minChars > 1 ? `expected a secret of at least ${minChars} characters` : 'expected a secret';
-  return z.string({ error: message }).min(minChars, message).meta({ kind: 'secret' });
+  return z.string({ error: message }).min(minChars, message).check(refuseReference).meta({ kind: 'secret' });
+}
+
+/** A reference that nothing reads would be sent as the credential itself. */
+function refuseReference(context: z.core.ParsePayload<string>): void {
+  const message = referenceRefusal(context.value);
+  if (message !== null) context.issues.push({ code: 'custom', input: context.value, message });
 }
 
 /** S9: a short secret makes signatures forgeable. Counted in bytes, since that is what HMAC sees. */
@@ -161,7 +168,8 @@ export function signingSecret() {
   return z
     .string({ error: message })
     .meta({ kind: 'secret' })
-    .refine((text) => Buffer.byteLength(text) >= 32, message);
+    .check(refuseReference)
+    .refine((text) => Buffer.byteLength(text) >= 32 || referenceRefusal(text) !== null, message);
 }
 
 /** As `signingSecret`, or `whsec_` and base64 as in Standard Webhooks. */

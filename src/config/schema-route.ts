@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { headerRefusal } from './reference-forms.ts';
 import { orOff, pem, proxyUrl, secret } from './scalars.ts';
 
 /** The forward proxy that leads to `place`. */
@@ -15,7 +16,13 @@ export function headersSchema(description: string) {
   return z
     .record(
       z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'expected the name of an HTTP header'),
-      z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'expected a value that an HTTP header can hold'),
+      z
+        .string()
+        .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'expected a value that an HTTP header can hold')
+        .check((context) => {
+          const message = headerRefusal(context.value);
+          if (message !== null) context.issues.push({ code: 'custom', input: context.value, message });
+        }),
     )
     .default({})
     .meta({ mark: 'headers' })

@@ -143,6 +143,30 @@ test('bad bodies: no JSON 400, another type 415, more than 1 MB 413, never 500',
   assert.deepEqual(unexpected, []);
 });
 
+test('a reference is no credential: 400 names the field, and the form that culvert.yaml takes', async (t) => {
+  const { call, json, unexpected } = await serve(t);
+  const refused = async (path: string, body: Record<string, unknown>) => {
+    const response = await call('POST', `/admin/v1${path}`, json(body));
+    const { error } = (await response.json()) as Answer;
+    assert.equal(response.status, 400, JSON.stringify(error));
+    return `${error.param} ${error.message}`;
+  };
+  const base_url = 'http://127.0.0.1:9/v1';
+  for (const key of ['env:ACME_KEY', 'os.environ/ACME_KEY', '$ACME_KEY', '%ACME_KEY%']) {
+    const message = await refused('/providers', { name: 'acme', type: 'openai', base_url, api_key: key });
+    assert.match(message, /^api_key .*did you mean \$\{ACME_KEY\} in culvert\.yaml\?/, key);
+  }
+  const bare = await refused('/providers', { name: 'acme', type: 'openai', base_url, api_key: `\${ACME_KEY}` });
+  assert.match(bare, /^api_key .*references are read in culvert\.yaml alone/);
+  const draft = await refused('/providers/test', {
+    type: 'openai',
+    base_url,
+    credentials: [{ api_key: 'env:ACME_KEY' }],
+  });
+  assert.match(draft, /^credentials\[0\]\.api_key .*did you mean/);
+  assert.deepEqual(unexpected, []);
+});
+
 test('a reload with errors answers with them beside the error', async (t) => {
   const { admin, call } = await serve(t);
   const problem = { file: 'culvert.yaml', line: 3, column: 5, path: 'plans', message: 'expected a mapping' };

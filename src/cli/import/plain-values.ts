@@ -1,3 +1,4 @@
+import { foreignName, referenceRefusal } from '../../config/reference-forms.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { Notes, Path } from './notes.ts';
 
@@ -34,6 +35,15 @@ export function textOf(values: Values, value: unknown, path: Path, kind: Variabl
   if (!isWritable(text)) {
     values.notes.add(path, 'not carried over: culvert.yaml cannot hold a reference without its end');
     return null;
+  }
+  if (kind === 'secret' && referenceRefusal(text) !== null) {
+    const name = foreignName(text) ?? /^\$\{([A-Za-z_]\w{0,200})\}$/.exec(text)?.[1];
+    if (name === undefined) {
+      values.notes.add(path, 'not carried over: it is a reference, and not a secret');
+      return null;
+    }
+    values.notes.add(path, `changed: it is a reference that nothing reads there, here \${${name}}`);
+    return reference(values, name, kind);
   }
   if (kind === 'secret') {
     values.notes.add(

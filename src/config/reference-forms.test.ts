@@ -1,0 +1,63 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these texts are culvert.yaml, whose references look like this
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { checkConfigText } from './check.ts';
+import { formatProblem } from './problem.ts';
+
+function errorsOf(text: string, env: Record<string, string> = {}): string[] {
+  const result = checkConfigText(text, 'culvert.yaml', env);
+  return result.ok ? [] : result.errors.map(formatProblem);
+}
+
+test('a reference of another program is refused as a credential, with its place and the right form', () => {
+  for (const written of [
+    'env:ACME_KEY',
+    'env.ACME_KEY',
+    'os.environ/ACME_KEY',
+    'process.env.ACME_KEY',
+    '{env:ACME_KEY}',
+    '{{ env.ACME_KEY }}',
+    '$ACME_KEY',
+    '$(ACME_KEY)',
+    '$env:ACME_KEY',
+    '%ACME_KEY%',
+  ]) {
+    const errors = errorsOf(`providers:\n  up: { type: openai, api_key: '${written}' }\n`);
+    assert.equal(errors.length, 1, written);
+    assert.match(errors[0]!, /^culvert\.yaml:2:23 providers\.up\.api_key: .* did you mean \$\{ACME_KEY\}/, written);
+  }
+});
+
+test('every credential is looked at: those of lists, clouds, headers, search engines and stores', () => {
+  for (const [text, path] of [
+    ['providers: { up: { type: openai, credentials: [{ api_key: $UP_KEY }] } }', 'providers.up.credentials[0].api_key'],
+    [
+      'providers: { up: { type: openai, headers: { authorization: Bearer $UP_KEY } } }',
+      'providers.up.headers.authorization',
+    ],
+    [
+      'providers: { up: { type: azure-openai, base_url: "https://a.example", entra: { client_secret: $UP_KEY } } }',
+      'providers.up.entra.client_secret',
+    ],
+    ['tools: { search: { providers: [{ type: brave, api_key: env:UP_KEY }] } }', 'tools.search.providers[0].api_key'],
+    ['vectors: { engine: qdrant, url: "http://q:6333", api_key: os.environ/UP_KEY }', 'vectors.api_key'],
+    ['storage: { secret: env:UP_KEY }', 'storage.secret'],
+  ] as const) {
+    const errors = errorsOf(text);
+    assert.equal(errors.length, 1, `${path}: ${errors.join('; ')}`);
+    assert.ok(errors[0]!.includes(` ${path}: `) && errors[0]!.includes('did you mean ${UP_KEY}'), errors[0]!);
+  }
+});
+
+test('what only resembles a reference is a secret', () => {
+  for (const key of ['$ecret-Pa55', 'env', '%41bc%', 'sk-env:x', '$1abc', 'environment:5', '$aBcDeF'])
+    assert.deepEqual(errorsOf(`providers: { up: { type: openai, api_key: '${key}' } }`), [], key);
+  assert.deepEqual(errorsOf('providers: { up: { type: openai, api_key: "${KEY}" } }', { KEY: 'sk-1' }), []);
+});
+
+test('a variable whose value is a reference is refused, and its value is not shown', () => {
+  const [error, ...others] = errorsOf('providers: { up: { type: openai, api_key: "${KEY}" } }', { KEY: 'env:HIDDEN' });
+  assert.deepEqual(others, []);
+  assert.match(error!, /api_key: this is a reference/);
+  assert.doesNotMatch(error!, /HIDDEN/);
+});
