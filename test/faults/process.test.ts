@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
 import { overUpstreams, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { chatOnce, startGatewayProcess } from './gateway-process.ts';
+import { mainThreadMs, noThreadTimes, slowness } from './main-thread.ts';
 
 const has = (command: string) => spawnSync('which', [command]).status === 0;
 const isLinux = process.platform === 'linux';
@@ -97,15 +98,16 @@ test('F22 out of file descriptors: no crash, and it serves again as soon as ther
 
 /** CPU that the main thread may take for one large body: its bytes pass through it, nothing else does. */
 const loopMsMax = 90;
-/** Share of it that one of the others' requests takes meanwhile. */
-const pingCpuMs = 0.35;
-/** CPU time is counted in ticks and grows where cores share caches: the best of some rounds is the body's own. */
-const roundsMax = 4;
+/** CPU time grows where cores share caches: the best of some rounds is the body's own. */
+const roundsMax = 6;
+/** Requests of others in a calm moment, whose CPU time is the measure for those that come meanwhile. */
+const calmPings = 100;
 
-/** CPU time of a process's main thread, ms. */
-function mainThreadMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
+/** CPU time of the main thread for one of the others' requests while nothing else happens, ms. */
+async function calmPingCpuMs(url: string, pid: number): Promise<number> {
+  const beforeMs = mainThreadMs(pid);
+  for (let ping = 0; ping < calmPings; ping++) await pingMs(url);
+  return (mainThreadMs(pid) - beforeMs) / calmPings;
 }
 
 /**
@@ -143,7 +145,7 @@ for (const [number, what, body] of [
   ['F24', 'a body of a million brackets', () => `{"model":"chat","messages":${'['.repeat(1_000_000)}`],
   ['F24', 'a body of 900 KB, as deep as it can be', () => `{"model":"chat","messages":${'[{"a":'.repeat(150_000)}`],
 ] as const) {
-  test(`${number} ${what}: answered or refused, and nobody else waits for it`, async (t) => {
+  test(`${number} ${what}: answered or refused, and nobody else waits for it`, { skip: noThreadTimes }, async (t) => {
     // Nothing of it runs in this process, whose pings are the measure.
     const upstream = spawn(process.execPath, ['-e', discardAndAnswer], { stdio: ['ignore', 'pipe', 'inherit'] });
     t.after(() => upstream.kill('SIGKILL'));
@@ -154,20 +156,24 @@ for (const [number, what, body] of [
       process: gateway,
     } = await startGatewayProcess(t, overUpstreams(`http://127.0.0.1:${Number(String(port))}`));
     for (let round = 0; round < 20; round++) await chatOnce(url);
+    const pingCpuMs = await calmPingCpuMs(url, gateway.pid!);
     const payload = Buffer.from(body());
+    let boundMs = loopMsMax;
     let leastMs = Number.POSITIVE_INFINITY;
-    for (let round = 0; round < roundsMax && leastMs > loopMsMax; round++) {
+    for (let round = 0; round < roundsMax && leastMs > boundMs; round++) {
       const usedBeforeMs = mainThreadMs(gateway.pid!);
       const { pings, printed } = await whileSending(url, payload);
       assert.match(printed, /^(200|400|413)$/);
       const usedMs = mainThreadMs(gateway.pid!) - usedBeforeMs;
       leastMs = Math.min(leastMs, usedMs - pings.length * pingCpuMs);
+      // As slow as this machine is right now.
+      boundMs = loopMsMax * slowness();
       t.diagnostic(
-        `${pings.length} others, the slowest ${Math.round(Math.max(...pings))} ms; ${usedMs} ms of the main thread; answered ${printed}`,
+        `${pings.length} others, the slowest ${Math.round(Math.max(...pings))} ms; ${Math.round(usedMs)} ms of the main thread; answered ${printed}`,
       );
     }
     // Read on the loop, the large ones take more, and every other request waits as long.
-    assert.ok(leastMs <= loopMsMax, `${leastMs} ms of the main thread`);
+    assert.ok(leastMs <= boundMs, `${leastMs} ms of the main thread, of ${boundMs}`);
     assert.ok(lives());
   });
 }
