@@ -212,7 +212,7 @@ test('filtered pictures of Imagen are left out; when all were, the caller hears 
   const some = decode({ predictions: [{ raiFilteredReason: 'x' }, { bytesBase64Encoded: 'QUJD' }] });
   assert.ok(!('class' in some) && some.images.length === 1);
   const none = decode({ predictions: [{ raiFilteredReason: 'It shows a person.' }] });
-  assert.ok('class' in none && none.class === 'caller_fault' && none.message.includes('It shows a person.'));
+  assert.ok('class' in none && none.class === 'filtered' && none.message.includes('It shows a person.'));
 });
 
 test('drafts among a Gemini model’s thoughts are not the picture', () => {
@@ -221,7 +221,7 @@ test('drafts among a Gemini model’s thoughts are not the picture', () => {
   const answer = imageFormats.gemini.decode({ candidates: [{ content: { parts }, finishReason: 'STOP' }] });
   assert.deepEqual(answer, { images: [{ base64: 'QUJD', revisedPrompt: null }], usage: null, told: {} });
   const refused = imageFormats.gemini.decode({ candidates: [{ finishReason: 'IMAGE_SAFETY' }] });
-  assert.ok('class' in refused && refused.class === 'caller_fault');
+  assert.ok('class' in refused && refused.class === 'filtered');
   const words = imageFormats.gemini.decode({
     candidates: [{ content: { parts: [{ text: 'No.' }] }, finishReason: 'STOP' }],
   });

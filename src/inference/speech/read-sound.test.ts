@@ -74,7 +74,7 @@ for (const [what, contentType, body, wanted] of [
   ['no sound', 'application/json', '{"candidates":[{"finishReason":"STOP"}]}', 'malformed'],
   ['not JSON', 'application/json', '<html>', 'malformed'],
   ['a list', 'application/json', '[1]', 'malformed'],
-  ['a refused text', 'application/json', '{"promptFeedback":{"blockReason":"SAFETY"}}', 'caller_fault'],
+  ['a refused text', 'application/json', '{"promptFeedback":{"blockReason":"SAFETY"}}', 'filtered'],
 ] as const) {
   test(`an answer of Gemini's with ${what} is ${wanted}`, () => {
     assert.equal(read(readGeminiAnswer(contentType), Buffer.from(body), 1_000).fault, wanted);

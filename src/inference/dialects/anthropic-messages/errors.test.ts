@@ -23,7 +23,7 @@ const cases: [status: number, type: string, message: string, expected: string][]
   [400, 'invalid_request_error', 'This organization has been disabled.', 'bad_credential'],
   [402, 'billing_error', 'Check your payment details', 'quota_exhausted'],
   [410, 'invalid_request_error', 'gone', 'model_unavailable'],
-  [413, 'request_too_large', 'Request exceeds the maximum size', 'caller_fault'],
+  [413, 'request_too_large', 'Request exceeds the maximum size', 'too_long'],
   [409, 'conflict_error', 'modified concurrently', 'caller_fault'],
   [451, '', '', 'region_blocked'],
   [302, '', '', 'transient'],

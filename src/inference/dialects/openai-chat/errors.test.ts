@@ -75,11 +75,7 @@ const classes: [class_: FaultClass, status: number | null, body: unknown][] = [
   ['rate_limited', 429, { error: { message: 'Quota exceeded: 60 requests per minute' } }],
   ['rate_limited', 429, 'slow down'],
   ['quota_exhausted', 402, { error: { message: 'Insufficient Balance', type: 'unknown_error' } }],
-  [
-    'caller_fault',
-    400,
-    { error: { message: 'too long', type: 'invalid_request_error', code: 'context_length_exceeded' } },
-  ],
+  ['too_long', 400, { error: { message: 'too long', type: 'invalid_request_error', code: 'context_length_exceeded' } }],
   ['caller_fault', 400, { error: { message: 'x', type: 'invalid_request_error', param: 'messages', code: null } }],
   ['caller_fault', 422, { detail: [{ loc: ['body'], msg: 'field required' }] }],
   ['caller_fault', 413, null],
