@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { lanesOf, streamAtOnce } from '../../test/faults/many-streams.ts';
-import { nginxMissing, restartsBehindNginx } from '../../test/faults/restarts-behind-nginx.ts';
+import { restartsBehindNginx } from '../../test/faults/restarts-behind-nginx.ts';
 import { adminKey } from '../../test/start-gateway.ts';
+import { nginxMissing } from '../../test/start-nginx.ts';
 import { judged, type Row, told } from '../rows.ts';
 import { type Asked, ask, besideKey, type Ground, takerKey } from './ground.ts';
 

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { cert, key } from '../loopback-certificate.ts';
 import { temporaryFolder } from '../start-process.ts';
 import { deploy, programsMissing, runProgram } from './tools.ts';
 
@@ -44,27 +43,3 @@ test('one-vm.sh says what is wrong with a call', () => {
   }
   assert.match(runProgram('bash', ['one-vm.sh', '--help'], { cwd }).said, /^Sets one Debian[\s\S]*--full/);
 });
-
-for (const site of ['one-vm.conf', 'replicas.conf'])
-  test(`nginx takes ${site}`, { skip: programsMissing('nginx') }, (t) => {
-    const folder = temporaryFolder(t);
-    writeFileSync(join(folder, 'key.pem'), key);
-    writeFileSync(join(folder, 'cert.pem'), cert);
-    const text = readFileSync(join(deploy, 'nginx', site), 'utf8')
-      .replaceAll('NAME', 'ai.example.org')
-      .replace('CERTIFICATE', join(folder, 'cert.pem'))
-      .replace('PRIVATE_KEY', join(folder, 'key.pem'))
-      .replace(/\/etc\/nginx\/\S*location\.conf/, join(deploy, 'nginx', 'location.conf'))
-      // Names of Docker, and a word that is newer than Debian's nginx.
-      .replace('culvert:4141 resolve', '127.0.0.1:4141');
-    const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-      (name) => `${name}_temp_path ${folder}/${name};`,
-    );
-    const file = join(folder, 'nginx.conf');
-    writeFileSync(
-      file,
-      `pid ${folder}/pid; error_log stderr; events {}\nhttp { access_log off; ${paths.join(' ')}\n${text} }\n`,
-    );
-    const { code, said } = runProgram('nginx', ['-t', '-c', file, '-p', folder]);
-    assert.equal(code, 0, said);
-  });

@@ -1,18 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { testKey } from '../start-gateway.ts';
-import { type Lifetime, temporaryFolder } from '../start-process.ts';
-import { closedPlace } from './dead-places.ts';
+import { startNginx } from '../start-nginx.ts';
+import type { Lifetime } from '../start-process.ts';
 import type { GatewayProcess } from './gateway-process.ts';
-
-export const nginxMissing: string | false =
-  spawnSync('nginx', ['-v']).status === 0 ? false : 'nginx is not installed (npm run setup:test-tools)';
 
 const body = JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: 'Hello' }] });
 const callers = 24;
@@ -32,7 +25,11 @@ export async function restartsBehindNginx(
   rounds: number,
 ): Promise<RestartsSeen> {
   const replicas: GatewayProcess[] = [await start(null), await start(null)];
-  const nginx = await startNginx(t, replicas.map(({ url }) => url) as [string, string]);
+  const nginx = await startNginx(
+    t,
+    'trial.conf',
+    replicas.map(({ url }) => url),
+  );
   const lost: string[] = [];
   let served = 0;
   let loading = true;
@@ -80,32 +77,4 @@ function ask(agent: Agent, port: number): Promise<string> {
     sent.once('error', (error) => resolve(String(error)));
     sent.end(body);
   });
-}
-
-/** With the file that deploy/ has, in front of these two. */
-async function startNginx(t: Lifetime, urls: readonly [string, string]): Promise<{ port: number; log: string }> {
-  const folder = temporaryFolder(t);
-  const port = Number(new URL(await closedPlace()).port);
-  const [one, two] = urls.map((url) => new URL(url).port) as [string, string];
-  const file = join(folder, 'nginx.conf');
-  const ours = new URL('../../deploy/nginx/', import.meta.url);
-  const text = readFileSync(new URL('trial.conf', ours), 'utf8')
-    .replaceAll('LOCATION', fileURLToPath(new URL('location.conf', ours)))
-    .replaceAll('FOLDER', folder)
-    .replaceAll('REPLICA_1', one)
-    .replaceAll('REPLICA_2', two)
-    .replaceAll('PORT', String(port));
-  writeFileSync(file, text);
-  for (const name of ['body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']) mkdirSync(join(folder, name));
-  const nginx = spawn('nginx', ['-c', file, '-p', folder], { stdio: 'ignore' });
-  t.after(async () => {
-    const ended = once(nginx, 'exit');
-    nginx.kill('SIGTERM');
-    await ended;
-  });
-  for (let tries = 0; (await ask(new Agent(), port)) !== '200'; tries++) {
-    assert.ok(tries < 100, 'nginx serves');
-    await after(50);
-  }
-  return { port, log: join(folder, 'nginx-error.log') };
 }

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { overUpstreams } from '../start-gateway.ts';
+import { nginxMissing } from '../start-nginx.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { startGatewayProcess } from './gateway-process.ts';
-import { nginxMissing, restartsBehindNginx } from './restarts-behind-nginx.ts';
+import { restartsBehindNginx } from './restarts-behind-nginx.ts';
 
 /** On a busy machine an answer may take seconds. */
 const graceMs = 20_000;
