@@ -85,6 +85,8 @@ export interface Route {
   endpoint?: string;
   /** Dialect of its error bodies. */
   dialect: Pick<CallerDialect, 'errorBody' | 'errorFrame'>;
+  /** The same call for clients of another vendor, who are known by their headers; null: this row is theirs. */
+  inFormatOf?(headers: IncomingHttpHeaders): Route | null;
   /** Lets in who sends proof of another kind than a key; null: nothing of that kind was sent. */
   lets?(headers: IncomingHttpHeaders): Principal | Failure | null;
   /** A WebSocket may be opened here; the handler accepts it. Its key may come as a subprotocol. */

@@ -25,6 +25,8 @@ export interface FormFile {
   name: string;
   /** Name from the caller, which nobody trusts. */
   fileName: string;
+  /** Type from the caller, in small letters; null: it gave none, or one that says nothing. */
+  mediaType: string | null;
   file: SpooledFile;
 }
 
@@ -136,13 +138,13 @@ function receive(
       if (fieldsBytes > fieldsBytesMax) refuse(null, `The form's fields hold more than ${fieldsBytesMax} bytes.`);
       else upload.fields.push({ name, value });
     });
-    parser.on('file', (name: string | undefined, stream: Readable, fileName: string | undefined) => {
+    parser.on('file', (name: string | undefined, stream: Readable, fileName: string | undefined, _coding, type) => {
       if (name === undefined) {
         stream.on('error', () => undefined);
         stream.resume();
         return refuse(null, 'A part of the form has no name.');
       }
-      upload.take(name, fileName ?? '', stream).catch((error: unknown) => {
+      upload.take({ name, fileName: fileName ?? '', mediaType: saidType(type) }, stream).catch((error: unknown) => {
         // A file that breaks off is the form's fault, which the parser tells in words.
         if (error instanceof FailureError) settle(error.failure);
         else if (!stream.errored) settle({ kind: 'internal' });
@@ -202,19 +204,19 @@ class Upload implements Multipart {
     this.#account = account;
   }
 
-  take(name: string, fileName: string, source: Readable): Promise<void> {
+  take(part: Omit<FormFile, 'file'>, source: Readable): Promise<void> {
     // Until the part is read it waits, and with it the parser and the socket.
     source.on('error', () => undefined);
     // Its place in the list is that in the form, whichever file is opened first.
     const at = this.#sources.push(source) - 1;
-    const writing = this.#write(at, name, fileName, source);
+    const writing = this.#write(at, part, source);
     this.#writing.push(writing);
     return writing;
   }
 
-  async #write(at: number, name: string, fileName: string, source: Readable): Promise<void> {
+  async #write(at: number, part: Omit<FormFile, 'file'>, source: Readable): Promise<void> {
     const file = await this.#spool.place(this.#account);
-    this.files[at] = { name, fileName, file };
+    this.files[at] = { ...part, file };
     if (this.#state === 'released') return file.remove();
     await file.fill(source);
   }
@@ -243,6 +245,13 @@ function wrongMediaType(contentType: string | undefined): Failure | null {
     expected: 'multipart/form-data',
   };
 }
+
+function saidType(type: string | undefined): string | null {
+  const said = type?.toLowerCase() ?? '';
+  return mediaTypeForm.test(said) && said !== 'application/octet-stream' ? said : null;
+}
+
+const mediaTypeForm = /^[a-z]+\/[a-z0-9!#$&^_.+-]{1,100}$/;
 
 /** Callers choose their fields' names. */
 function shown(name: string): string {

@@ -157,7 +157,7 @@ export class Reception {
       path: found?.path ?? path,
       search: queryAt === -1 ? '' : url.slice(queryAt + 1),
       params: found?.params ?? noParams,
-      route: found?.route ?? null,
+      route: found?.route.inFormatOf?.(request.headers) ?? found?.route ?? null,
       atMs,
       startedMs: parts.clock.monotonicMs(),
       principal: null,

@@ -1,7 +1,8 @@
 import type { Config } from '../config/schema.ts';
 import type { Route } from '../http/exchange.ts';
 import { batchesRoutes } from '../http/routes/batches.ts';
-import { filesRoutes, shownPurposes } from '../http/routes/files.ts';
+import { shownPurposes } from '../http/routes/file-calls.ts';
+import { filesRoutes } from '../http/routes/files.ts';
 import { messageBatchesRoutes } from '../http/routes/message-batches.ts';
 import type { UpstreamAccess } from '../inference/batches/batch-parts.ts';
 import { type Batches, createBatches } from '../inference/batches/batches.ts';

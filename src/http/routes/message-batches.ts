@@ -17,7 +17,7 @@ import type { Exchange, Route } from '../exchange.ts';
 import { jsonPieces } from '../json-pieces.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { writeJson } from '../write-json.ts';
-import { sendFile } from './files.ts';
+import { sendFile } from './file-calls.ts';
 import { type KeptCall, type KeptPlace, keptRoute } from './kept.ts';
 import { wholeOf } from './list-page.ts';
 

@@ -28,6 +28,8 @@ export interface NewFile {
   purpose: string;
   /** As its owner named it. */
   name: string;
+  /** As its owner gave it; null or left out: it is unknown. */
+  mediaType?: string | null;
   /** Null: as long as files are kept. */
   keptForMs: number | null;
   /** Holds its bytes while they come; each part is given over as it is kept. */
@@ -36,6 +38,7 @@ export interface NewFile {
 
 export interface StoredFile extends Omit<FileRow, 'facts'> {
   name: string;
+  mediaType: string | null;
 }
 
 /** Some of its content is gone, or another secret sealed it: no later attempt can read it. */
@@ -65,7 +68,9 @@ export function createStoredFiles({ store, contents, sealer, clock, ...parts }: 
 
   function opened(row: FileRow): StoredFile {
     const name = sealer.open(row.facts, contextOf(row, 'name'));
-    return { ...row, name: name === null ? unreadable(row.id) : name.toString('utf8') };
+    if (name === null) return unreadable(row.id);
+    const [given, mediaType = null] = name.toString('utf8').split('\0', 2);
+    return { ...row, name: given!, mediaType };
   }
 
   const files: StoredFiles = {
@@ -74,7 +79,7 @@ export function createStoredFiles({ store, contents, sealer, clock, ...parts }: 
       await store.completeFile(written.id);
       return written;
     },
-    async write(tenant, { purpose, name, keptForMs, hold }, content) {
+    async write(tenant, { purpose, name, mediaType, keptForMs, hold }, content) {
       const createdMs = clock.wallMs();
       const id = newSortedId('file-', createdMs);
       const row = {
@@ -84,7 +89,7 @@ export function createStoredFiles({ store, contents, sealer, clock, ...parts }: 
         bytes: 0,
         createdMs,
         expiresMs: createdMs + (keptForMs ?? parts.retentionMs()),
-        facts: sealer.seal(Buffer.from(name), contextOf({ id, tenant }, 'name')),
+        facts: sealer.seal(Buffer.from(namedAs(name, mediaType)), contextOf({ id, tenant }, 'name')),
       };
       await store.putFile(row);
       let seq = 0;
@@ -161,6 +166,12 @@ async function* inChunks(content: AsyncIterable<Uint8Array>): AsyncGenerator<Buf
     bytes += piece.length;
   }
   if (bytes > 0) yield Buffer.concat(waiting);
+}
+
+/** Its name, and behind a NUL its type: files from before types were kept have the name alone. */
+function namedAs(name: string, mediaType: string | null | undefined): string {
+  const plain = name.replaceAll('\0', '');
+  return mediaType == null ? plain : `${plain}\0${mediaType}`;
 }
 
 function contextOf({ tenant, id }: Pick<FileRow, 'tenant' | 'id'>, part: number | 'name'): string {
