@@ -28,19 +28,38 @@ export async function bindTo(
   return objects.bind({ tenant: principal.tenant, model, named, candidates, providers });
 }
 
-/** Remembers whom an answer gave ids that can be named later. */
+/** Ids in an answer that can be named later. */
+export interface AnswerIds {
+  /** Remembers who was given them. */
+  given: NonNullable<Job['given']>;
+  /** Resolves when those of them are written that were given since the last call. Null: they are. Never rejects. */
+  unwritten(): Promise<void> | null;
+}
+
 export async function keeperOf(
   { objects }: Pick<ChatServices, 'objects'>,
   { principal, dialect }: Asking,
   { named = [], answerGives }: Pick<ConversationFacts, 'named' | 'answerGives'>,
-): Promise<NonNullable<Job['given']>> {
+): Promise<AnswerIds> {
   await objects.ready();
-  return (attempt, ids) => {
+  let latest: string[] = [];
+  const given: AnswerIds['given'] = (attempt, ids) => {
     // Callers of another format see ids of our own.
     if (dialectFor(attempt.target, dialect) !== dialect) return;
-    const given = ids.filter(({ nameable }) => nameable === 'always' || answerGives === 'all').map(({ id }) => id);
+    const nameable = ids.filter((one) => one.nameable === 'always' || answerGives === 'all').map(({ id }) => id);
     // Sending a shared id back does not make it the tenant's own.
-    const fresh = given.filter((id) => named.every((one) => one.id !== id));
-    if (fresh.length > 0) objects.give(principal.tenant, attempt, fresh);
+    const fresh = nameable.filter((id) => named.every((one) => one.id !== id));
+    if (fresh.length === 0) return;
+    objects.give(principal.tenant, attempt, fresh);
+    latest.push(...fresh);
+  };
+  return {
+    given,
+    unwritten() {
+      if (latest.length === 0) return null;
+      const ids = latest;
+      latest = [];
+      return objects.recorded(principal.tenant, ids);
+    },
   };
 }

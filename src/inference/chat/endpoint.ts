@@ -13,8 +13,9 @@ import { headerSafe, type WrittenFor } from '../spine/answer.ts';
 import type { Asked, Endpoint, Plan, Trials } from '../spine/endpoint.ts';
 import type { Job } from '../spine/job.ts';
 import type { ModelCall } from '../spine/model-call.ts';
+import { runAttempts } from '../spine/run-attempts.ts';
 import { withAbleModels } from './able-models.ts';
-import { bindTo, keeperOf } from './bind-request.ts';
+import { type AnswerIds, bindTo, keeperOf } from './bind-request.ts';
 import { contentOf } from './content-of.ts';
 import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
 import { type Conversation, conversationTrial } from './conversation-trial.ts';
@@ -22,6 +23,7 @@ import { callsOf, runChoices } from './fan-out.ts';
 import { createRequestMedia, type RequestMedia } from './fetch-media.ts';
 import { type FindUpload, isUpload, withUploads } from './inline-uploads.ts';
 import { itemMissing } from './kept-items.ts';
+import { RecordedSink } from './recorded-sink.ts';
 import { namedElsewhere, runsToolsAt, type ToolsHere, toolsHere } from './server-tools.ts';
 import type { ChatServices } from './services.ts';
 
@@ -34,6 +36,8 @@ export type ConversationEndpoint = keyof typeof idPrefixes;
 export interface ChatPlan extends Plan {
   /** Tools that this gateway runs; absent: none. */
   tools?: ToolsHere;
+  /** Of an answer that gives ids out: resolves when these are written. */
+  unwritten?: AnswerIds['unwritten'] | undefined;
 }
 
 export type ChatEndpoint = Endpoint<Buffer, ConversationBody, ChatPlan>;
@@ -59,7 +63,11 @@ export function chatEndpoint(
     },
     content: (raw) => raw,
     plan: (snapshot, call, { facts }) => planOf(services, snapshot, { ...call, dialect: dialectId }, facts),
-    trials: (asked, job) => trialsOf(services, endpoint, dialects[dialectId], asked, job),
+    trials(asked, job) {
+      const { unwritten } = asked.plan;
+      const over = () => trialsOf(services, endpoint, dialects[dialectId], asked, job);
+      return unwritten === undefined ? over() : recorded(services, job, unwritten, over);
+    },
     traced: (raw, answer) => contentOf(dialectId, raw, answer),
   };
   return endpoint;
@@ -179,13 +187,13 @@ async function planAround(
   call: ChatCall,
   facts: ConversationFacts,
   among: Among,
-): Promise<Plan | Failure> {
+): Promise<ChatPlan | Failure> {
   const bound = facts.named && (await bindTo(services, snapshot, call, facts, among.candidates));
   if (bound && bound.kind !== 'bound') return bound;
   const plan = planOver(snapshot, call, facts, { ...among, candidates: bound?.candidates ?? among.candidates });
   if ('kind' in plan) return plan;
-  const given = facts.answerGives && (await keeperOf(services, call, facts));
-  return { ...plan, bound: bound?.field, given };
+  const ids = facts.answerGives && (await keeperOf(services, call, facts));
+  return { ...plan, bound: bound?.field, given: ids?.given, unwritten: ids?.unwritten };
 }
 
 function trialsOf(
@@ -263,6 +271,26 @@ const betasCharsMax = 2_048;
 function betasIn({ 'anthropic-beta': betas }: Job['callerHeaders']): string | undefined {
   const text = Array.isArray(betas) ? betas.join(',') : betas;
   return text === undefined || text.length > betasCharsMax ? undefined : text;
+}
+
+/** The same where the answer gives ids out: it goes on as they are written. */
+function recorded(
+  services: ChatServices,
+  job: Job,
+  unwritten: NonNullable<ChatPlan['unwritten']>,
+  trialsOver: () => Trials,
+): Trials {
+  const sink = new RecordedSink(job, unwritten);
+  job.sink = sink;
+  job.client = sink.client;
+  const { trial, run } = trialsOver();
+  return {
+    trial,
+    async run() {
+      await (run === undefined ? runAttempts(services, job, trial) : run());
+      await sink.finished;
+    },
+  };
 }
 
 /** The model that the caller named, or its replacement when nobody has it. */

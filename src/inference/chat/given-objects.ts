@@ -68,11 +68,16 @@ export class GivenObjects {
     if (!this.#resting) void this.#write();
   }
 
-  /** Resolves when these ids are written, or `recordWaitMaxMs` are over. Never rejects. */
-  async recorded(tenant: string, ids: readonly string[]): Promise<void> {
+  /** Resolves when these ids are written, or `recordWaitMaxMs` are over. Null: they are. Never rejects. */
+  recorded(tenant: string, ids: readonly string[]): Promise<void> | null {
+    if (this.#waiting.size === 0) return null;
+    const keys = ids.map((id) => keyOf({ idHash: hashOf(id), tenant }));
+    return keys.some((key) => this.#waiting.has(key)) ? this.#recorded(keys) : null;
+  }
+
+  async #recorded(keys: readonly string[]): Promise<void> {
     const { clock } = this.#parts;
     const byMs = clock.monotonicMs() + recordWaitMaxMs;
-    const keys = ids.map((id) => keyOf({ idHash: hashOf(id), tenant }));
     while (keys.some((key) => this.#waiting.has(key)) && clock.monotonicMs() < byMs) {
       const tried = this.#resting || this.#writing === null ? this.#pause(recordLookMs) : this.#writing;
       await Promise.race([tried, this.#pause(recordWaitMaxMs)]);

@@ -19,9 +19,9 @@ export interface ProviderObjects {
   give(tenant: string, attempt: GivingAttempt, ids: readonly string[]): void;
   /**
    * Resolves when these ids are written, so that they outlive this process: before their answer goes out. After ten
-   * seconds without the database it resolves too. Never rejects.
+   * seconds without the database it resolves too. Null: they are written. Never rejects.
    */
-  recorded(tenant: string, ids: readonly string[]): Promise<void>;
+  recorded(tenant: string, ids: readonly string[]): Promise<void> | null;
   /**
    * Who may answer a request that names these ids. 404 for an id that the tenant was never given, 503 when nobody can
    * tell.

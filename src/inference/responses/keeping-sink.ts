@@ -71,6 +71,7 @@ export class KeepingSink implements Sink {
     const response = this.#shown(JSON.parse(Buffer.concat(this.#whole).toString('utf8')) as JsonObject);
     this.#next.chunk(JSON.stringify(await this.#kept(response)));
     this.#next.end(null);
+    await this.#next.finished;
   }
 
   async #endStream(): Promise<void> {
@@ -80,6 +81,7 @@ export class KeepingSink implements Sink {
       this.#next.chunk(frameOf(type, data, await this.#kept(response)) + behind + rest);
     } else if (rest !== '') this.#next.chunk(rest);
     this.#next.end(null);
+    await this.#next.finished;
   }
 
   async #kept(response: JsonObject): Promise<JsonObject> {

@@ -16,8 +16,6 @@ export interface AnswerReader {
   push(chunk: Buffer): Chunk | null;
   /** The upstream's body ended. A stream's last bytes, or the whole answer; null when `fault` says it is none. */
   finish(): Chunk | null;
-  /** Nothing more is read, though the answer has not ended. */
-  abandon?(): void;
   /** Content events so far: they feed the timers, and the first one commits the headers. */
   readonly contentEvents: number;
   /** The upstream's own end mark has been read: whatever it still sends is not part of the answer. */

@@ -267,10 +267,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     this.#resolve = null;
     try {
       this.#timers?.stop();
-      if (outcome !== null) {
-        this.#call?.abort();
-        this.#reader?.abandon?.();
-      }
+      if (outcome !== null) this.#call?.abort();
       resolve(this.#sink.end(outcome, outcome === null ? undefined : this.#reader?.mark));
     } catch (error) {
       this.#reject?.(error);

@@ -121,17 +121,8 @@ export class PassedStream implements AnswerReader {
     return out === null ? closing : Buffer.concat([Buffer.from(out as Buffer), Buffer.from(closing)]);
   }
 
-  /** The caller has seen them, and may use the ids that they name. */
-  abandon(): void {
-    if (this.#onGiven !== undefined) this.#tellRest();
-  }
-
-  /** The answer's own id at once, so that it is its tenant's even if we are killed; the rest together at its end. */
+  /** At once: the caller may use each of them from now on. */
   #tellGiven(): void {
-    if (this.#given === 0 || this.#reader.seen.terminal) this.#tellRest();
-  }
-
-  #tellRest(): void {
     const { given } = this.#reader.seen;
     if (given === undefined || given.length === this.#given) return;
     this.#onGiven!(given.slice(this.#given));

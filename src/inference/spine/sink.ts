@@ -28,6 +28,8 @@ export interface Sink<C = Bytes> {
   chunk(chunk: C): Pace;
   /** Null: all has come. */
   end(failed: Failed | null): void;
+  /** Resolves when all that it got has gone on; absent: it goes on at once. */
+  readonly finished?: Promise<void>;
 }
 
 /** Why there is no answer, or none to its end. */
