@@ -12,7 +12,7 @@ import type { CliParts } from './parts.ts';
 import { wantsJson } from './print.ts';
 import { environment } from './reference/facts.ts';
 import { addReferenceCommands } from './reference-commands.ts';
-import { portNumber } from './start-options.ts';
+import { portNumber, startNames } from './start-options.ts';
 import { aligned } from './table.ts';
 import { addUpkeepCommands } from './upkeep-commands.ts';
 
@@ -49,8 +49,21 @@ const subjects: readonly (readonly [name: string, description: string, load: () 
   ],
 ];
 
+/** How `culvert --help` orders the commands. */
+const groups: Readonly<Record<string, readonly string[]>> = {
+  'Start and configure:': ['start', 'init', 'check', 'explain', 'config', 'reload', 'import', 'add', 'doctor'],
+  'Ask models:': ['models', 'chat', 'mcp'],
+  'Keys and people:': ['keys', 'accounts', 'plans', 'operators'],
+  'Providers and tools:': ['providers', 'mcp-servers'],
+  'See what happens:': ['dashboard', 'usage', 'requests', 'audit', 'alerts'],
+  'Keep data:': ['backup', 'restore', 'migrate', 'secret', 'vectors'],
+  'Try and measure:': ['mock', 'bench'],
+  'This program:': ['completion', 'man'],
+};
+
 /** Runs any command but a plain start; resolves to the exit code once it has ended. `serving`: it may go on for ever. */
-export async function runProgram(argv: readonly string[], parts: CliParts, serving: () => void): Promise<number> {
+export async function runProgram(given: readonly string[], parts: CliParts, serving: () => void): Promise<number> {
+  const argv = startNames.includes(given[0] ?? '') ? ['start', ...given.slice(1)] : given;
   let exitCode = 0;
   const run: Run = async (work) => {
     exitCode = await work;
@@ -130,6 +143,11 @@ export async function createProgram(parts: CliParts, run: Run, serve: Run, calle
     .action((options) => serve(import('./commands/mock.ts').then(({ mock }) => mock(options, parts))));
 
   addReferenceCommands(program, run, parts.version, () => createProgram(parts, run, serve, null));
+  // Of `help`, which commander adds later.
+  program.commandsGroup('This program:').helpCommand(true);
+  for (const [heading, names] of Object.entries(groups)) {
+    for (const name of names) program.commands.find((command) => command.name() === name)?.helpGroup(heading);
+  }
 
   return program;
 }
@@ -150,9 +168,18 @@ function unknownCommand(program: Command, argv: readonly string[]): string | nul
   if (word === undefined || word.startsWith('-') || word === 'help') return null;
   const names = program.commands.map((command) => command.name());
   if (names.includes(word)) return null;
+  const instead = elsewhere[word];
+  if (instead !== undefined) return `There is no command '${word}'. ${instead}`;
   const hint = nearest(word, names);
   return `There is no command '${word}'.${hint === null ? '' : ` Did you mean '${culvert} ${hint}'?`} Commands: ${names.join(', ')}.`;
 }
+
+/** Commands that other servers have, and what leads to the same here. */
+const elsewhere: Readonly<Record<string, string>> = {
+  status: `'${culvert} doctor' says whether a server runs and what is wrong; '${culvert} usage' what it has served.`,
+  stop: `The server stops on SIGTERM or Ctrl-C: stop it where it was started (systemctl stop culvert, docker stop). '${culvert} doctor' says where one runs.`,
+  restart: `Restart the server where it was started (systemctl restart culvert). '${culvert} reload' reads the configuration again without a restart.`,
+};
 
 function checkedPort(text: string): number {
   const port = portNumber(text);

@@ -8,6 +8,9 @@ export interface StartArguments {
 
 const options = { config: { type: 'string' }, host: { type: 'string' }, port: { type: 'string' } } as const;
 
+/** `culvert start`, and what other programs call it. */
+export const startNames: readonly string[] = ['start', 'serve', 'run'];
+
 /** A port from 0 to 65,535; null for any other text. */
 export function portNumber(text: string): number | null {
   const port = Number(text);
@@ -20,7 +23,7 @@ export function portNumber(text: string): number | null {
  */
 export function startArguments(argv: readonly string[]): StartArguments | null {
   try {
-    const { values } = parseArgs({ args: argv[0] === 'start' ? argv.slice(1) : [...argv], options });
+    const { values } = parseArgs({ args: startNames.includes(argv[0] ?? '') ? argv.slice(1) : [...argv], options });
     const port = values.port === undefined ? undefined : portNumber(values.port);
     return port === null ? null : { config: values.config || undefined, host: values.host || undefined, port };
   } catch {

@@ -8,7 +8,8 @@ import fc from 'fast-check';
 import type { Env } from './check.ts';
 import { checkConfigText } from './check.ts';
 import { formatProblem } from './problem.ts';
-import type { Config } from './schema.ts';
+import { type Config, configSchema } from './schema.ts';
+import { knownKeys } from './schema-issues.ts';
 
 function configOf(text: string, env: Env = {}): Config {
   const result = checkConfigText(text, 'culvert.yaml', env);
@@ -58,18 +59,34 @@ test('unknown keys say what was meant', () => {
   assert.deepEqual(errorsOf('sever: { port: 1 }'), ["culvert.yaml:1:1 sever: unknown key (did you mean 'server'?)"]);
   assert.deepEqual(errorsOf('server:\n  prot: 1\n  time: 2\n'), [
     "culvert.yaml:2:3 server.prot: unknown key (did you mean 'port'?)",
-    'culvert.yaml:3:3 server.time: unknown key',
+    `culvert.yaml:3:3 server.time: unknown key; allowed: ${knownKeys(configSchema, ['server']).join(', ')}`,
   ]);
   assert.deepEqual(errorsOf('models: { "a/b": { targets: [{ provider: p, model: m, prio: 2 }] } }'), [
     'culvert.yaml:1:55 models["a/b"].targets[0].prio: unknown key (did you mean \'priority\'?)',
   ]);
 });
 
+test('a file that is a list says what a file holds', () => {
+  assert.match(
+    errorsOf('- a')[0]!,
+    / expected a mapping \(key: value\) with server, admin, .*, models, .*, autodetect$/,
+  );
+});
+
 test('a wrong value says what is expected', () => {
   for (const [text, message] of [
     ['server: { port: "x" }', 'server.port: expected a number'],
     ['server: { port: 70000 }', 'server.port: expected a number of at most 65535'],
-    ['server: 5', 'server: expected a mapping (key: value)'],
+    ['admin: 5', 'admin: expected a mapping (key: value) with key, dashboard'],
+    [
+      'providers: [{ type: openai }]',
+      'providers: expected a mapping (key: value), such as openai: { type: openai, api_key: "${OPENAI_API_KEY}" }',
+    ],
+    ['models: [smart]', 'models: expected a mapping (key: value), such as smart: { targets: [openai/gpt-5.1] }'],
+    [
+      'model_list: []\nlitellm_settings: {}',
+      'model_list: this is a configuration of LiteLLM; "culvert import litellm culvert.yaml" makes one for Culvert from it',
+    ],
     ['keys: {}', 'keys: expected a list'],
     ['keys: [{ name: a }]', 'keys[0].key: is required'],
     ['telemetry: { prometheus: yes }', 'telemetry.prometheus: expected true or false'],
@@ -84,7 +101,7 @@ test('a wrong value says what is expected', () => {
     ['models: { a: { targets: [{ model: x }] } }', 'models.a.targets[0].provider: is required'],
     ['plans: { a: { rpm: 0 } }', 'plans.a.rpm: expected a number of at least 1'],
     ['plans: { a: { rpm: none } }', 'plans.a.rpm: expected off or a whole number of at least 1'],
-    ['plans: { a: { windows: { day: 5 } } }', 'plans.a.windows.day: unknown key'],
+    ['plans: { a: { windows: { day: 5 } } }', 'plans.a.windows.day: unknown key; allowed: 5h, week, month'],
     [
       'providers: { "a b": { type: openai } }',
       'providers["a b"]: a provider\'s name has 1 to 64 letters, digits, dots, _ or -',
@@ -101,7 +118,6 @@ test('a wrong value says what is expected', () => {
     ['keys: [{ sha256: 0A }]', 'keys[0].sha256: expected 64 small hex digits, the SHA-256 of the secret'],
     ['keys: [{ key: sk-cv-short }]', 'keys[0].key: expected sk-cv- followed by 8 to 200 letters, digits, _ or -'],
     ['keys: [{ key: sk-cv-admin-12345678 }]', 'keys[0].key: sk-cv-admin- is for the admin key (admin.key)'],
-    ['- a', ' expected a mapping (key: value)'],
   ] as const) {
     const errors = errorsOf(text);
     assert.equal(errors.length, 1, `${text}\n${errors.join('\n')}`);

@@ -1,7 +1,9 @@
 import { dirname, resolve } from 'node:path';
-import { cautionsOf, crossCheck } from './cross-check.ts';
+import { culvert } from '../kernel/command-form.ts';
+import { cautionsOf } from './cautions.ts';
+import { crossCheck } from './cross-check.ts';
 import { fillFromEnvironment } from './environment.ts';
-import type { ConfigPath, ConfigProblem } from './problem.ts';
+import type { ConfigPath, ConfigProblem, ConfigWarning } from './problem.ts';
 import { formatPath } from './problem.ts';
 import { withoutName } from './reference-forms.ts';
 import { secretFilePaths } from './references.ts';
@@ -18,7 +20,7 @@ export type ConfigResult =
       ok: true;
       config: Config;
       /** Settings that may work otherwise than intended, ordered as in the file. */
-      warnings: readonly ConfigProblem[];
+      warnings: readonly ConfigWarning[];
       /** Absolute; null when there is no file and everything is a default. */
       file: string | null;
       /** The file and the secret files it names, absolute: whatever a change of should lead to a reload. */
@@ -55,6 +57,11 @@ export function checkConfigText(text: string, fileName: string, env: Env, option
   const unread = yaml.problems.map(({ path, message, place }) => problem(path, message, place));
   if (yaml.value === undefined) return refuse(unread);
 
+  const foreign = foreignSection(yaml.value);
+  if (foreign !== null) {
+    const message = `this is a configuration of LiteLLM; "${culvert} import litellm ${options.shownAs ?? fileName}" makes one for Culvert from it`;
+    return refuse([problem([foreign], message)]);
+  }
   const checked = checkWithTypes(yaml);
   if (!checked.ok) {
     // A value that could not be read is missing for the schema too; only the first of the two is worth saying.
@@ -72,9 +79,17 @@ export function checkConfigText(text: string, fileName: string, env: Env, option
     ),
   ];
   if (errors.length > 0) return refuse(errors);
-  const warnings = inFileOrder(cautionsOf(checked.config).map(({ path, message }) => problem(path, message)));
+  const warnings = inFileOrder(
+    cautionsOf(checked.config).map(({ path, message, fix }) => ({ ...problem(path, message), fix })),
+  );
   const config = variableOf(['keys']) === null ? checked.config : withEnvironmentKey(checked.config);
   return { ok: true, config, warnings, file: resolve(fileName), sources };
+}
+
+/** The section that only LiteLLM's config.yaml has; null where there is none. */
+function foreignSection(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null) return null;
+  return ['model_list', 'litellm_settings'].find((section) => Object.hasOwn(value, section)) ?? null;
 }
 
 /** Its one key is that of CULVERT_API_KEY. */
@@ -113,6 +128,6 @@ function put(root: unknown, path: ConfigPath, value: unknown): void {
   if (last !== undefined) at[last] = value;
 }
 
-function inFileOrder(problems: ConfigProblem[]): ConfigProblem[] {
+function inFileOrder<P extends ConfigProblem>(problems: P[]): P[] {
   return problems.sort((a, b) => a.line - b.line || a.column - b.column);
 }

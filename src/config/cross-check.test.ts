@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { checkConfigText } from './check.ts';
 import { ownModels } from './own-models.ts';
-import { formatProblem } from './problem.ts';
+import { formatProblem, formatWarning } from './problem.ts';
 
 const providers = 'providers: { openai: { type: openai, api_key: x }, local: { type: ollama } }\n';
 
@@ -259,13 +259,16 @@ test('S9: secrets that sign are refused when they are short', () => {
 function warningsOf(text: string): string[] {
   const result = checkConfigText(text, 'c', {});
   assert.ok(result.ok);
-  return result.warnings.map(formatProblem);
+  return result.warnings.map(formatWarning);
 }
 
 test('a sink that wants bodies of no key is warned of', () => {
   const sinks = (bodies: string) =>
     `telemetry: { log: { bodies: ${bodies} }, sinks: [{ name: a, folder: x, bodies: true }] }`;
-  assert.match(warningsOf(sinks('false')).join(), /sinks\[0\]\.bodies: no record has bodies, because .* names no key$/);
+  assert.match(
+    warningsOf(sinks('false')).join(),
+    /sinks\[0\]\.bodies: no record has bodies, because .* names no key\. Name keys /,
+  );
   assert.deepEqual(warningsOf(sinks('[dev/laptop]')), []);
 });
 
@@ -282,7 +285,7 @@ test('replicas that would each have vectors of their own are warned of, at the f
   const storage =
     'storage: { database: "postgres://h/db", state: "redis://h", secret: a-secret-of-more-than-thirty-two-bytes }\n';
   const [warning = ''] = warningsOf(storage);
-  assert.match(warning, /vectors\.engine: replicas do not share embedded vectors: .* need vectors\.engine: qdrant$/);
+  assert.match(warning, /vectors\.engine: replicas do not share embedded vectors: .* need vectors\.engine: qdrant\. /);
   assert.deepEqual(warningsOf(`${storage}vectors: { engine: qdrant, url: "http://q:6333" }`), []);
   assert.deepEqual(warningsOf('storage: { database: "postgres://h/db" }'), []);
 });

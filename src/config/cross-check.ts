@@ -24,23 +24,6 @@ export function crossCheck(config: Config, options: CrossCheckOptions): PathProb
   ];
 }
 
-/** Settings that are allowed but most likely not intended. */
-export function cautionsOf({ storage, telemetry, vectors }: Config): PathProblem[] {
-  const cautions: PathProblem[] = [];
-  if (telemetry.log.bodies === false) {
-    for (const [at, { bodies }] of telemetry.sinks.entries()) {
-      const message = 'no record has bodies, because telemetry.log.bodies names no key';
-      if (bodies) cautions.push({ path: ['telemetry', 'sinks', at, 'bodies'], message });
-    }
-  }
-  if (storage.state !== 'memory' && vectors.engine === 'embedded') {
-    const message =
-      'replicas do not share embedded vectors: each would have its own collections. Several replicas need vectors.engine: qdrant';
-    cautions.push({ path: ['vectors', 'engine'], message });
-  }
-  return cautions;
-}
-
 function checkStorage({ storage }: Config): PathProblem[] {
   if (storage.state === 'memory') return [];
   const problems: PathProblem[] = [];

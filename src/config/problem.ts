@@ -11,6 +11,12 @@ export interface ConfigProblem {
   message: string;
 }
 
+/** A setting that may work otherwise than intended. */
+export interface ConfigWarning extends ConfigProblem {
+  /** What to do about it, a sentence. */
+  fix: string;
+}
+
 export type ConfigPath = readonly (string | number)[];
 
 /** A problem before its place in the file is looked up. */
@@ -24,6 +30,11 @@ export function formatProblem(problem: ConfigProblem): string {
   const { file, line, column } = problem;
   const place = line === 0 ? file : `${file}:${line}:${column}`;
   return problem.path === '' ? `${place} ${problem.message}` : `${place} ${problem.path}: ${problem.message}`;
+}
+
+/** The same with what to do about it. */
+export function formatWarning(warning: ConfigWarning): string {
+  return `${formatProblem(warning)}. ${warning.fix}`;
 }
 
 const shownNameChars = 80;

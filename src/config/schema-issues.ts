@@ -45,15 +45,41 @@ function problemsOf(schema: z.ZodType, issue: Issue, above: ConfigPath): PathPro
     case 'unrecognized_keys':
       return issue.keys.map((key) => ({
         path: [...path, key],
-        message: `unknown key${didYouMean(key, knownKeys(schema, path))}`,
+        message: unknownKey(key, knownKeys(schema, path)),
       }));
     case 'invalid_key':
       return issue.issues.map((inner) => ({ path, message: inner.message }));
     case 'invalid_union':
       return unionProblems(schema, issue, path);
+    case 'invalid_type':
+      return [{ path, message: `${issue.message}${rightForm(schema, issue.expected, path)}` }];
     default:
       return [{ path, message: issue.message }];
   }
+}
+
+function unknownKey(key: string, known: readonly string[]): string {
+  const hint = didYouMean(key, known);
+  return hint === '' && known.length > 0 ? `unknown key; allowed: ${known.join(', ')}` : `unknown key${hint}`;
+}
+
+/** Entries of the tables that people name themselves, as the first pages write them. */
+const entryForms: Readonly<Record<string, string>> = {
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: as culvert.yaml has it
+  providers: 'openai: { type: openai, api_key: "${OPENAI_API_KEY}" }',
+  models: 'smart: { targets: [openai/gpt-5.1] }',
+  plans: 'team: { rpm: 60 }',
+  accounts: 'dev: { plan: team }',
+  tiers: 'premium: { rpm: 20 }',
+};
+
+/** What a mapping holds, where something else was given; '' for other kinds of values. */
+function rightForm(schema: z.ZodType, expected: string, path: ConfigPath): string {
+  if (expected !== 'object' && expected !== 'record') return '';
+  const example = path.length === 1 ? entryForms[String(path[0])] : undefined;
+  if (example !== undefined) return `, such as ${example}`;
+  const known = knownKeys(schema, path);
+  return known.length === 0 ? '' : ` with ${known.join(', ')}`;
 }
 
 /** The intended branch of a union is the one whose kind of value was given. */

@@ -1,6 +1,6 @@
 import { unrestricted } from '../../auth/principal.ts';
 import { configJsonSchema } from '../../config/json-schema.ts';
-import { type ConfigProblem, formatProblem } from '../../config/problem.ts';
+import { type ConfigProblem, formatProblem, formatWarning } from '../../config/problem.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
 import { unpricedFix, unpricedMessage, unpricedTargets } from '../../inference/models/unpriced.ts';
@@ -41,15 +41,16 @@ export async function check(flags: CheckFlags, parts: CliParts): Promise<number>
   const { snapshot, problems } = await parts.snapshotOf(result.config);
   const counts: Counts = {
     providers: [...snapshot.providers.values()].filter((provider) => !provider.simulated).length,
-    // As `culvert models` lists them.
-    models: snapshot.models.list(unrestricted(result.config.default_plan)).length,
+    // Those of the file, or without any what `culvert models` lists.
+    models:
+      Object.keys(result.config.models).length || snapshot.models.list(unrestricted(result.config.default_plan)).length,
     keys: result.config.keys.length + (await userKeys(result.config, parts)),
   };
   const warnings = [...result.warnings.map(plainProblem), ...problems.map((message) => ({ message }))];
   const unpriced = unpricedTargets(snapshot);
   const unsupported = result.config.vectors.engine === 'qdrant' ? Object.values(unsupportedByQdrant) : [];
   if (!flags.json) {
-    for (const warning of result.warnings) note(`warning: ${formatProblem(warning)}`);
+    for (const warning of result.warnings) note(`warning: ${formatWarning(warning)}`);
     for (const problem of problems) note(`warning: ${problem}`);
     const noPrice = unpricedMessage(unpriced);
     if (noPrice !== null) note(`warning: ${noPrice}. ${unpricedFix}`);

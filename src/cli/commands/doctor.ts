@@ -39,8 +39,9 @@ export async function doctor(flags: DoctorFlags, parts: CliParts): Promise<numbe
   const shown = shownSource(file);
   if (result.ok) {
     findings.push(ok('config', shown));
-    for (const each of result.warnings)
-      findings.push(warning('config', formatProblem(each), 'Remove it, or leave it: it has no effect.'));
+    // Providers without a credential have findings below.
+    for (const each of result.warnings.filter(({ path }) => !path.startsWith('providers.')))
+      findings.push(warning('config', formatProblem(each), each.fix));
     for (const message of await parts.startRefusals(result.config))
       findings.push(problem('start', `${message}.`, 'A start is refused until then.'));
     findings.push(...(await serverFindings(result.config, flags, parts, progress)));

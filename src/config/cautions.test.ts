@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checkConfigText } from './check.ts';
+import { formatWarning } from './problem.ts';
+
+function warningsOf(text: string): string[] {
+  const result = checkConfigText(text, 'c', {});
+  assert.ok(result.ok, JSON.stringify(result));
+  return result.warnings.map(formatWarning);
+}
+
+const up = 'providers: { up: { type: ollama } }\n';
+
+test('models of plans and keys that nobody has are named, each with its place', () => {
+  const models = 'models: { smart: { targets: [up/m] }, "claude-*": { targets: ["up/*"] } }\n';
+  const found = warningsOf(
+    `${up}${models}plans: { team: { models: [smart, smrt, claude-opus, "gpt-*", "s*", culvert/bge-m3] } }\nkeys: [{ key: sk-cv-12345678, account: a, name: n, models: [nobody] }]\n`,
+  );
+  assert.equal(found.length, 3, found.join('\n'));
+  assert.match(found[0]!, /^c:3:\d+ plans\.team\.models\[1\]: no model of this file .*did you mean 'smart'/);
+  assert.match(found[1]!, /^c:3:\d+ plans\.team\.models\[3\]: no model of this file/);
+  assert.match(found[2]!, /^c:4:\d+ keys\[0\]\.models\[0\]: no model of this file has this name\. Correct the name/);
+  assert.deepEqual(warningsOf(`${up}plans: { team: { models: [any] } }`), [], 'every model of the provider is one');
+});
+
+test('a provider without a credential is named, unless its type or its address needs none', () => {
+  const [warning, ...others] = warningsOf(`providers:
+  openai: { type: openai }
+  local: { type: ollama }
+  own: { type: openai, base_url: "http://10.0.0.5:8000/v1" }
+  aws: { type: bedrock }
+  google: { type: vertex }
+  keyed: { type: openai, api_key: k }
+`);
+  assert.deepEqual(others, []);
+  assert.match(warning!, /^c:2:3 providers\.openai: has no credential.*\. Write api_key: "\$\{OPENAI_API_KEY\}"/);
+});
+
+test('quality without an order of targets is named', () => {
+  const of = (targets: string) => warningsOf(`${up}models: { m: { quality: {}, targets: ${targets} } }`);
+  assert.match(of('[up/a, up/b]').join(), /models\.m\.quality: all targets have the same priority.* Give the targets/);
+  assert.match(of('[up/a]').join(), /models\.m\.quality: .* no other target/);
+  assert.deepEqual(of('[up/a, { provider: up, model: b, priority: 2 }]'), []);
+});
+
+test('every warning has a remedy that fits it alone', () => {
+  const text = `${up}models: { a: { quality: {}, targets: [up/a] }, b: { quality: {}, targets: [up/a, up/b] } }
+plans: { team: { models: [nobody] } }
+telemetry: { sinks: [{ name: s, folder: x, bodies: true }] }
+`;
+  const result = checkConfigText(text, 'c', {});
+  assert.ok(result.ok);
+  const fixes = result.warnings.map(({ fix }) => fix);
+  assert.equal(fixes.length, 4);
+  assert.equal(new Set(fixes).size, 4);
+});

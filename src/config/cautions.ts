@@ -1,0 +1,99 @@
+import { providerTypes } from '../inference/providers/catalog.ts';
+import { didYouMean } from '../kernel/nearest.ts';
+import { credentialsOf } from './declared.ts';
+import { ownProvider } from './own-models.ts';
+import type { PathProblem } from './problem.ts';
+import type { Config } from './schema.ts';
+
+export interface Caution extends PathProblem {
+  /** What to do about it, a sentence. */
+  fix: string;
+}
+
+/** Settings that are allowed but most likely not intended. */
+export function cautionsOf(config: Config): Caution[] {
+  return [
+    ...ofBodies(config),
+    ...ofVectors(config),
+    ...ofCredentials(config),
+    ...ofQuality(config),
+    ...ofAllowedModels(config),
+  ];
+}
+
+function ofBodies({ telemetry }: Config): Caution[] {
+  if (telemetry.log.bodies !== false) return [];
+  const message = 'no record has bodies, because telemetry.log.bodies names no key';
+  const fix = 'Name keys in telemetry.log.bodies, or remove bodies here.';
+  return telemetry.sinks.flatMap(({ bodies }, at) =>
+    bodies ? [{ path: ['telemetry', 'sinks', at, 'bodies'], message, fix }] : [],
+  );
+}
+
+function ofVectors({ storage, vectors }: Config): Caution[] {
+  if (storage.state === 'memory' || vectors.engine !== 'embedded') return [];
+  const message = 'replicas do not share embedded vectors: each would have its own collections';
+  const fix = 'Several replicas need vectors.engine: qdrant. One server alone can leave it.';
+  return [{ path: ['vectors', 'engine'], message, fix }];
+}
+
+/** A provider at its type's own address that has neither a key nor another way to prove who asks. */
+function ofCredentials({ providers }: Config): Caution[] {
+  return Object.entries(providers).flatMap(([name, provider]) => {
+    const type = providerTypes.get(provider.type);
+    const needsKey = type?.envKey != null && type.tokens === undefined && type.regional === undefined;
+    const hasOther = provider.base_url !== undefined || Object.keys(provider.headers).length > 0;
+    if (!needsKey || hasOther || credentialsOf(provider).length > 0 || provider.aws !== undefined) return [];
+    const fix = `Write api_key: "\${${type.envKey}}" and set that variable.`;
+    return [{ path: ['providers', name], message: `has no credential, which type ${provider.type} needs`, fix }];
+  });
+}
+
+/** Answers that fail a check go to the next target: without an order, chance says which is first. */
+function ofQuality({ models }: Config): Caution[] {
+  return Object.entries(models).flatMap(([alias, { quality, targets, fallbacks }]) => {
+    if (quality === undefined) return [];
+    const path = ['models', alias, 'quality'];
+    if (targets.length === 1 && fallbacks.length === 0) {
+      const message = 'an answer that fails a check has no other target to go to';
+      return [{ path, message, fix: 'Add a target with a higher priority, or remove quality.' }];
+    }
+    if (targets.length === 1 || new Set(targets.map(({ priority }) => priority)).size > 1) return [];
+    const message = 'all targets have the same priority, so no order says which answers first';
+    return [
+      { path, message, fix: 'Give the targets priorities: 1 for the first, 2 for the one that answers after it.' },
+    ];
+  });
+}
+
+/** Models that a plan or a key allows and nobody has. Where providers give all of theirs, only they know the names. */
+function ofAllowedModels({ providers, models, plans, keys }: Config): Caution[] {
+  const aliases = Object.keys(models);
+  if (aliases.length === 0 || Object.values(providers).some(({ all_models }) => all_models === true)) return [];
+  const check = (allowed: readonly string[], path: PathProblem['path']): Caution[] =>
+    allowed.flatMap((glob, index) => {
+      if (glob.startsWith(`${ownProvider}/`) || aliases.some((alias) => mayMeet(glob, alias))) return [];
+      const message = `no model of this file has this name${didYouMean(glob, aliases)}`;
+      return [{ path: [...path, index], message, fix: 'Correct the name, or add the model under models.' }];
+    });
+  return [
+    ...Object.entries(plans).flatMap(([name, plan]) =>
+      Array.isArray(plan.models) ? check(plan.models, ['plans', name, 'models']) : [],
+    ),
+    ...keys.flatMap((key, index) => (key.models === undefined ? [] : check(key.models, ['keys', index, 'models']))),
+  ];
+}
+
+/** Whether a name exists that both patterns match: what stands before their first and after their last * agrees. */
+function mayMeet(one: string, other: string): boolean {
+  if (!one.includes('*') && !other.includes('*')) return one === other;
+  const [a, b] = [endsOf(one), endsOf(other)];
+  const startsAgree = a.start.startsWith(b.start) || b.start.startsWith(a.start);
+  return startsAgree && (a.end.endsWith(b.end) || b.end.endsWith(a.end));
+}
+
+/** Of a pattern without * both are all of it. */
+function endsOf(pattern: string): { start: string; end: string } {
+  const parts = pattern.split('*');
+  return { start: parts[0]!, end: parts.at(-1)! };
+}
