@@ -59,6 +59,23 @@ const weather: Tool = {
 };
 const patch: Tool = { type: 'custom', name: 'apply_patch', description: 'Edits files.' };
 
+overAll('what names the caller and its cache comes back, whole and streamed', async ({ client, format }) => {
+  if (format === 'responses') return;
+  const said = { prompt_cache_key: 'thread-7', safety_identifier: 'user-hash' };
+  const asked = { model: 'chat', input: 'Hello there', ...said };
+  const shown = ({ prompt_cache_key, safety_identifier, background }: OpenAI.Responses.Response) => ({
+    prompt_cache_key,
+    safety_identifier,
+    background,
+  });
+  assert.deepEqual(shown(await client.responses.create(asked)), { ...said, background: false });
+  for await (const event of await client.responses.create({ ...asked, stream: true })) {
+    if ('response' in event) assert.deepEqual(shown(event.response), { ...said, background: false }, event.type);
+  }
+  const begun = await client.responses.create({ ...asked, background: true });
+  assert.deepEqual(shown(begun), { ...said, background: true });
+});
+
 overAll('a whole answer', async ({ client }) => {
   const { data: response, response: http } = await client.responses
     .create({ model: 'chat', input: 'Hello there' })

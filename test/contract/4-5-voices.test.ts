@@ -6,18 +6,21 @@ import { speechPath, startSpeaking } from './speech-world.ts';
 
 const file = { after: after as TestContext['after'] };
 const upstream = await startSpeaking(file, {
-  '/v1/audio/voices': { voices: ['house_voice', { id: 'second', name: 'Second' }, 7, { name: 'bad\nname' }] },
+  '/v1/audio/voices': { voices: ['house_voice', 'marin', { id: 'second', name: 'Second' }, 7, { name: 'bad\nname' }] },
 });
 const base_url = `${upstream.url}/v1`;
 const gateway = await startGateway(file, {
   providers: {
     open: { type: 'openai', base_url, api_key: 'x' },
+    // It lists nothing.
+    silent: { type: 'openai', base_url: `${upstream.url}/silent/v1`, api_key: 'x' },
     // Google's voices are known, and nobody else's.
     google: { type: 'gemini', base_url: upstream.url, api_key: 'x' },
     orpheus: { type: 'groq', base_url, api_key: 'x' },
   },
   models: {
     open: { type: 'speech', targets: ['open/any'] },
+    'any-voice': { type: 'speech', targets: ['silent/any'] },
     mapped: {
       type: 'speech',
       targets: [{ provider: 'open', model: 'any', priority: 2 }, 'orpheus/orpheus-v1'],
@@ -69,6 +72,21 @@ test('§4.5 design §6: a native name on a target without it becomes the nearest
   assert.deepEqual(await voiceFor('orpheus', 'zf_xiaoni'), { asked: 'diana', dropped: 'voice' });
 });
 
+for (const voice of ['ash', 'ballad', 'coral', 'sage', 'verse', 'marin', 'cedar']) {
+  test(`OpenAI's later voice ${voice} goes to who may have it, and becomes the nearest standard one elsewhere`, async () => {
+    assert.deepEqual(await voiceFor('any-voice', voice), { asked: voice, dropped: null });
+    const { asked, dropped } = await voiceFor('orpheus', voice);
+    assert.match(asked as string, /^(autumn|diana|hannah|austin|daniel|troy)$/);
+    assert.equal(dropped, 'voice');
+  });
+}
+
+test("OpenAI's later voices on a server that lists its own: the nearest standard one, unless it has them", async () => {
+  await gateway.fetch('/v1/audio/voices?model=open');
+  assert.deepEqual(await voiceFor('open', 'cedar'), { asked: 'onyx', dropped: 'voice' });
+  assert.deepEqual(await voiceFor('open', 'marin'), { asked: 'marin', dropped: null });
+});
+
 test('§4.5: a service’s own voice is asked for as it is, of the targets that have it', async () => {
   assert.deepEqual(await voiceFor('orpheus', 'troy'), { asked: 'troy', dropped: null });
   assert.deepEqual(await voiceFor('either', 'troy'), { asked: 'troy', dropped: null });
@@ -110,7 +128,7 @@ test('§4.5 design §6: GET /v1/audio/voices lists a model’s voices, those tha
   assert.equal(object, 'list');
   assert.deepEqual(
     data.map(({ id }) => id),
-    ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer', 'house_voice', 'second'],
+    ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer', 'house_voice', 'marin', 'second'],
   );
   assert.deepEqual(data[6], {
     id: 'house_voice',
@@ -129,7 +147,7 @@ test('§4.5: without a model it lists the voices of all that speak, with the mod
   const { data } = await listed();
   // `tts-1` is always there.
   const withAlloy = data.find(({ id }) => id === 'alloy')!.models.filter((id) => id !== 'tts-1');
-  assert.deepEqual(withAlloy, ['open', 'mapped', 'google', 'orpheus', 'either']);
+  assert.deepEqual(withAlloy, ['open', 'any-voice', 'mapped', 'google', 'orpheus', 'either']);
   const withKore = data.find(({ id }) => id === 'Kore')!.models;
   assert.ok(withKore.includes('google') && withKore.includes('either') && !withKore.includes('orpheus'));
 });

@@ -38,6 +38,17 @@ const kokoroStandardVoices: Readonly<Record<StandardVoice, string>> = {
   shimmer: 'af_bella',
 };
 
+/** OpenAI's later voices, which other services lack: the standard one that sounds most like each. */
+const newerVoices: ReadonlyMap<string, StandardVoice> = new Map([
+  ['ash', 'echo'],
+  ['ballad', 'fable'],
+  ['coral', 'nova'],
+  ['sage', 'shimmer'],
+  ['verse', 'echo'],
+  ['marin', 'nova'],
+  ['cedar', 'onyx'],
+]);
+
 /** Also blends of several, such as `af_bella(2)+af_sky(1)`. */
 const kokoroBlend = /^[a-z][fm]_[a-z0-9]+(\(\d+(\.\d+)?\))?([+-][a-z][fm]_[a-z0-9]+(\(\d+(\.\d+)?\))?)*$/;
 
@@ -82,6 +93,11 @@ export function findVoice(
     return isStandard(name) && !listed.includes(name) ? { ...found, name: facts.standard[name] } : found;
   }
   if (isStandard(name)) return { ...found, name: facts.standard[name] };
+  const nearest = newerVoices.get(name);
+  // A server that lists its voices says that it lacks this one; of another that judges by itself, nothing is known.
+  if (nearest !== undefined && (facts.others !== 'any' || listed.length > 0)) {
+    return { name: facts.standard[nearest], how: 'instead' };
+  }
   if (facts.others === 'any' || facts.others?.test(name)) return found;
   if (nativeVoice.test(name)) return { name: facts.standard[nearestStandard(name)], how: 'instead' };
   // The operator may know a voice that is newer than our list.
