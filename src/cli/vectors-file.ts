@@ -1,8 +1,9 @@
 import { createReadStream } from 'node:fs';
+import type { JsonWidth } from '../kernel/json.ts';
 import { CommandFailed } from './command-failed.ts';
 
 /** A line of `culvert vectors export` that holds something; lines are counted from 1. */
-export type ExportLine = { number: number; chars: number; collection: string } & (
+export type ExportLine = { number: number; chars: number; width: JsonWidth; collection: string } & (
   | { kind: 'collection'; described: Record<string, unknown> }
   | { kind: 'point'; point: Record<string, unknown> }
 );
@@ -26,13 +27,24 @@ export async function* readExportFile(file: string): AsyncGenerator<ExportLine> 
       const described = value.collection as Record<string, unknown> | null;
       if (typeof described !== 'object' || typeof described?.name !== 'string') throw broken(file, number);
       collection = described.name;
-      yield { kind: 'collection', number, chars: text.length, collection, described };
+      yield { kind: 'collection', number, chars: text.length, width: widthOf(text), collection, described };
     } else {
       if (collection === null) throw broken(file, number);
-      yield { kind: 'point', number, chars: text.length, collection, point: value };
+      yield { kind: 'point', number, chars: text.length, width: widthOf(text), collection, point: value };
     }
   }
   if (!ended) throw new CommandFailed(`${file} is cut short after line ${number}.`);
+}
+
+/** At least what the server counts in it, since this counts signs within texts too. */
+function widthOf(text: string): JsonWidth {
+  const width = { structure: 0, commas: 0 };
+  for (let at = 0; at < text.length; at++) {
+    const sign = text[at];
+    if (sign === ',') width.commas++;
+    else if (sign === ':' || sign === '{' || sign === '[') width.structure++;
+  }
+  return width;
 }
 
 async function* linesOf(file: string): AsyncGenerator<string> {

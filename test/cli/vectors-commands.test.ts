@@ -86,6 +86,19 @@ describe('culvert vectors, run as a program', { concurrency: true }, () => {
     assert.deepEqual(await tenants(), { 'dev/phone': 300 });
   });
 
+  test('takes up many small points, whose members are too many for one request', async (t) => {
+    const cwd = temporaryFolder(t);
+    writeFileSync(join(cwd, 'culvert.yaml'), stringify(config));
+    const { done, tenants } = commandsIn(cwd);
+    const server = await startProcess(t, { cwd });
+    const small = Array.from({ length: 4_000 }, (_, id) => ({ id, vector: [1, 2], payload: { a: 1, b: 2, c: 3 } }));
+    assert.equal(await send(server.url, laptop, 'POST', '/collections', { name: 'small', vector_size: 2 }), 200);
+    assert.equal(await send(server.url, laptop, 'POST', '/collections/small/points', { points: small }), 200);
+    await done('export', '--tenant', 'dev/laptop', 'small.jsonl');
+    await done('import', '--tenant', 'dev/phone', 'small.jsonl');
+    assert.deepEqual(await tenants(), { 'dev/laptop': 4_000, 'dev/phone': 4_000 });
+  });
+
   test('moves between engines: what one exports, the other imports, every id and number the same', async (t) => {
     const [here, there] = [temporaryFolder(t), temporaryFolder(t)];
     writeFileSync(join(here, 'culvert.yaml'), stringify(config));

@@ -1,4 +1,6 @@
 import { culvert } from '../../kernel/command-form.ts';
+import type { JsonWidth } from '../../kernel/json.ts';
+import { loopWidthMax } from '../../kernel/parse-object.ts';
 import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts';
 import { CommandFailed } from '../command-failed.ts';
 import type { CliParts } from '../parts.ts';
@@ -10,8 +12,10 @@ export interface ImportFlags extends AdminFlags {
   fromLine: number;
 }
 
-/** Of one request. A larger point goes alone. */
+/** Of one request, which the server reads on its main thread. A larger point goes alone. */
 const requestCharsMax = 512 * 1024;
+/** Room for the members around the points. */
+const requestWidthMax: JsonWidth = { structure: loopWidthMax.structure - 64, commas: loopWidthMax.commas - 64 };
 
 /**
  * `culvert vectors import`: what is written stays when it stops, and it says where to go on. Points keep their ids, so
@@ -54,24 +58,41 @@ async function send(admin: AdminClient, tenant: string, batch: Batch): Promise<v
   }
 }
 
+const nothing: JsonWidth = { structure: 0, commas: 0 };
+
+function isTooWide(width: JsonWidth, more: JsonWidth): boolean {
+  return (
+    width.structure + more.structure > requestWidthMax.structure || width.commas + more.commas > requestWidthMax.commas
+  );
+}
+
 async function* batches(lines: AsyncIterable<ExportLine>, fromLine: number): AsyncGenerator<Batch> {
   let waiting: (Batch & { kind: 'points' }) | null = null;
   let chars = 0;
+  let width = nothing;
   try {
     for await (const line of lines) {
       if (line.number < fromLine) continue;
       const { number: lastLine, collection } = line;
-      if (waiting !== null && (line.kind === 'collection' || chars + line.chars > requestCharsMax)) {
+      if (
+        waiting !== null &&
+        (line.kind === 'collection' || chars + line.chars > requestCharsMax || isTooWide(width, line.width))
+      ) {
         yield waiting;
         waiting = null;
       }
       if (line.kind === 'collection') yield { kind: 'collection', collection: line.described, lastLine };
       else {
-        if (waiting === null) chars = 0;
+        if (waiting === null) {
+          chars = 0;
+          width = nothing;
+        }
         waiting ??= { kind: 'points', collection, points: [], lastLine };
         waiting.points.push(line.point);
         waiting.lastLine = lastLine;
         chars += line.chars;
+        // And the comma behind it.
+        width = { structure: width.structure + line.width.structure, commas: width.commas + line.width.commas + 1 };
       }
     }
   } catch (error) {
