@@ -28,6 +28,8 @@ export interface StartedPostgres {
   newDatabase(): string;
   /** Ends it, `SIGKILL` and all its children with it, and waits for that. */
   stop(signal: 'SIGINT' | 'SIGKILL'): Promise<void>;
+  /** It and its processes do nothing until the returned function is called: connections open, and nobody answers. */
+  stall(): () => void;
   /** On the same port, with the kept data. */
   restart(): Promise<void>;
 }
@@ -113,6 +115,13 @@ export async function startPostgres(t: Pick<TestContext, 'after'> | null): Promi
       return urlOf(name);
     },
     stop,
+    stall() {
+      const stopped = [server.pid!, ...childrenOf(server.pid!)];
+      for (const pid of stopped) process.kill(pid, 'SIGSTOP');
+      return () => {
+        for (const pid of stopped) process.kill(pid, 'SIGCONT');
+      };
+    },
     async restart() {
       server = await launch();
     },

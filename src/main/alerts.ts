@@ -9,7 +9,7 @@ import { createAlerts } from '../metering/alerts.ts';
 import type { SendAlert } from '../metering/notice-delivery.ts';
 import { webhookHeaders } from '../metering/notice-message.ts';
 import type { Notices } from '../metering/notices.ts';
-import { StartRefused } from './stores.ts';
+import { StartRefused } from './start-refused.ts';
 
 const sendTimeoutMs = 10_000;
 const mailTimeouts = { connectionTimeout: sendTimeoutMs, greetingTimeout: sendTimeoutMs, socketTimeout: sendTimeoutMs };

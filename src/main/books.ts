@@ -10,7 +10,8 @@ import { lockDataFolder } from '../stores/sqlite/data-folder-lock.ts';
 import { watchDataFolder } from '../stores/sqlite/data-folder-watch.ts';
 import { lookForDamage } from '../stores/sqlite/integrity-look.ts';
 import { openSecrets, type Secrets } from './secrets.ts';
-import { openStores, StartRefused, type Stores } from './stores.ts';
+import { StartRefused } from './start-refused.ts';
+import { openStores, type Stores } from './stores.ts';
 
 /** Where everything is recorded. */
 export interface Books {

@@ -2,7 +2,7 @@ import type { S3Config } from '../config/schema.ts';
 import type { ProxyOf } from '../inference/transport/proxy.ts';
 import { installCommand, isInstalled } from '../kernel/optional-package.ts';
 import type { Bucket } from '../stores/s3/bucket.ts';
-import { StartRefused } from './stores.ts';
+import { StartRefused } from './start-refused.ts';
 
 export interface BucketParts {
   env: Readonly<Record<string, string | undefined>>;

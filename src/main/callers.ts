@@ -5,6 +5,7 @@ import { declaredKeys } from '../auth/declared-keys.ts';
 import { issueFirstKey } from '../auth/issue-key.ts';
 import { createKeyRing, type KeyRing } from '../auth/key-ring.ts';
 import { watchKeys } from '../auth/watch-keys.ts';
+import { note } from '../cli/print.ts';
 import { accountsInForce, declaredAccounts } from '../config/declared.ts';
 import { isLoopback } from '../config/loopback-host.ts';
 import type { Config } from '../config/schema.ts';
@@ -14,7 +15,7 @@ import { FailureError, factsOf } from '../kernel/failure.ts';
 import { createPlanBook, type PlanBook } from '../metering/plan-book.ts';
 import type { Log } from '../observe/log.ts';
 import { type DataFolder, ensureAdminKey, keyFiles, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
-import { StartRefused } from './stores.ts';
+import { StartRefused } from './start-refused.ts';
 
 /** Who may call and how much: the present keys and plans of the file and of the store. */
 export interface Callers {
@@ -44,22 +45,22 @@ export interface KeptKey {
   file: string | null;
 }
 
-/** The first look at the keys is tried so often, a second apart: the database was opened just before. */
-const firstLooksMax = 10;
+/** The first look at the keys is tried for so long: the database was opened just before, and may be slow. */
+const firstLookMaxMs = 60_000;
 const firstLookPauseMs = 1_000;
 
-/** Throws `StartRefused` when the keys cannot be read for `firstLooksMax` seconds: a stall alone ends no start. */
+/** Throws `StartRefused` when the keys cannot be read within `firstLookMaxMs`: a stall alone ends no start. */
 async function firstLook(poll: () => Promise<unknown>): Promise<void> {
+  const untilMs = performance.now() + firstLookMaxMs;
   for (let looks = 1; ; looks++) {
     try {
       await poll();
       return;
     } catch (error) {
       if (!(error instanceof FailureError)) throw error;
-      if (looks === firstLooksMax) {
-        const { message } = factsOf(error.failure, 0);
-        throw new StartRefused(`Accounts and keys cannot be read. ${message}`);
-      }
+      const { message } = factsOf(error.failure, 0);
+      if (performance.now() > untilMs) throw new StartRefused(`Accounts and keys cannot be read. ${message}`);
+      if (looks === 1) note(`${message} Culvert waits for its accounts and keys, at most ${firstLookMaxMs / 1_000} s.`);
     }
     await setTimeout(firstLookPauseMs);
   }

@@ -11,7 +11,7 @@ import { createLog, type Log } from '../observe/log.ts';
 import type { KeptKey } from './callers.ts';
 import { type Gateway, openGateway } from './gateway.ts';
 import { Reloads } from './reloads.ts';
-import { StartRefused } from './stores.ts';
+import { StartRefused } from './start-refused.ts';
 
 export interface StartOptions {
   config: string | undefined;

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { AccountStore } from '../auth/account-store.ts';
 import type { McpGrantStore } from '../auth/mcp-grant-store.ts';
 import type { ProviderObjectStore } from '../auth/provider-object-store.ts';
@@ -41,7 +40,6 @@ import { createPostgresReplyStore } from '../stores/postgres/reply-store.ts';
 import { createPostgresResponseStore } from '../stores/postgres/response-store.ts';
 import { createPostgresSessionStore } from '../stores/postgres/session-store.ts';
 import { postgresStorageSizes } from '../stores/postgres/storage-sizes.ts';
-import { mayPass, whyUnusable } from '../stores/postgres/unusable.ts';
 import { createPostgresVectorRegistry } from '../stores/postgres/vector-registry.ts';
 import { RedisCounters } from '../stores/redis/counters.ts';
 import { openSqliteAccountStore } from '../stores/sqlite/account-store.ts';
@@ -64,9 +62,8 @@ import type { SharedPace } from '../tools/crawl/shared-pace.ts';
 import type { PageStore } from '../tools/page-store.ts';
 import type { Corpus } from '../tools/search/corpus.ts';
 import type { VectorRegistry } from '../vectors/registry.ts';
-
-/** A start that cannot go on; its message is a sentence that says what to do. */
-export class StartRefused extends Error {}
+import { createPatient } from './patient-start.ts';
+import { StartRefused } from './start-refused.ts';
 
 /** Everything that is kept, behind its ports, whichever drivers the configuration names. */
 export interface Stores {
@@ -233,21 +230,19 @@ function namingLate<T>(file: string, result: Promise<T>): Promise<T> {
   );
 }
 
-/** A database that is only just coming up is waited for so long: whoever starts everything at once need not order it. */
-const reachMaxMs = 60_000;
-const reachRetryMs = 1_000;
 /** Interval at which every replica looks for reservations of dead replicas. */
 const recoverIntervalMs = 10_000;
 
 async function openShared({ config, folder, clock, order, onTrouble }: StoreOptions): Promise<Stores> {
   const { storage } = config;
   const bootId = randomUUID();
-  const database = await reachPostgres(storage.database, onTrouble);
+  const patient = createPatient(placeOf(storage.database), onTrouble);
+  const database = await patient(() => openPostgres(storage.database));
 
   const folderId = folderIdOf(folder);
-  const lease = await (storage.state === 'memory'
-    ? takeLease({ database, folderId, bootId, clock })
-    : takeNoLease({ database, folderId }));
+  const lease = await patient(() =>
+    storage.state === 'memory' ? takeLease({ database, folderId, bootId, clock }) : takeNoLease({ database, folderId }),
+  );
   if (lease.kind === 'held') {
     await database.close();
     throw new StartRefused(lease.message);
@@ -259,17 +254,20 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
     chargeCrashed: crashedEvent,
     bucketsOf,
     ...(order !== undefined && { order }),
+    patient,
     onTrouble,
   });
   /** For a part of every limit, while Redis is lost. */
   const memory = (share: () => number) => new MemoryCounters({ clock, books: booksWithOpen(ledger), share });
   const { counters, tally } =
-    storage.state === 'memory'
-      ? { counters: new MemoryCounters({ clock, books: ledger, startMs: await ledger.newestBucketMs() }), tally: null }
-      : await openRedisCounters();
+    storage.state === 'memory' ? { counters: await openMemoryCounters(), tally: null } : await openRedisCounters();
+
+  async function openMemoryCounters(): Promise<Counters> {
+    return new MemoryCounters({ clock, books: ledger, startMs: await patient(() => ledger.newestBucketMs()) });
+  }
 
   async function openRedisCounters(): Promise<Pick<Stores, 'counters' | 'tally'>> {
-    const booksId = await readBooksId(database.rest.run);
+    const booksId = await patient(() => readBooksId(database.rest.run));
     const redis = new RedisCounters({
       url: storage.state,
       booksId,
@@ -315,7 +313,7 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
     sessions: async () => createPostgresSessionStore(database),
     mcpGrants: async () => createPostgresMcpGrantStore(database),
     vectorRegistry: async () => createPostgresVectorRegistry(database),
-    ledger,
+    ledger: { ...ledger, recover: () => patient(() => ledger.recover()) },
     counters,
     tally,
     replies: createPostgresReplyStore(database),
@@ -332,21 +330,6 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
       await database.close();
     },
   };
-}
-
-async function reachPostgres(url: string, onTrouble: (message: string) => void) {
-  const untilMs = performance.now() + reachMaxMs;
-  for (let told = false; ; told = true) {
-    try {
-      return await openPostgres(url);
-    } catch (error) {
-      const why = whyUnusable(error, placeOf(url));
-      if (why === null) throw error;
-      if (!mayPass(error) || performance.now() > untilMs) throw new StartRefused(why);
-      if (!told) onTrouble(`${why} Culvert waits for it, at most ${reachMaxMs / 1_000} s.`);
-      await pause(reachRetryMs);
-    }
-  }
 }
 
 /** Names a data folder for good: a server that finds its own name on the lease knows that the holder was itself. */

@@ -5,7 +5,8 @@ import type { Clock } from '../kernel/clock.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 import type { QdrantWay } from '../vectors/qdrant/connection.ts';
 import { createVectorWorkers, type VectorWorkers } from '../vectors/workers.ts';
-import { StartRefused, type Stores } from './stores.ts';
+import { StartRefused } from './start-refused.ts';
+import type { Stores } from './stores.ts';
 
 export interface VectorsOptions {
   config: Config;

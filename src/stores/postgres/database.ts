@@ -1,8 +1,9 @@
 import type { Pool as PgPool, PoolClient, PoolConfig, QueryResult } from 'pg';
 
-/** SQL that every connection prepares once, under a name of its own. */
+/** SQL that every connection prepares once, under its name. */
 export interface Statement {
-  name: string;
+  /** Absent: it is not prepared. */
+  name?: string;
   text: string;
   /** Given up, and its connection with it, without an answer by then; that of its pool otherwise. */
   answerMaxMs?: number;
@@ -173,7 +174,7 @@ function runOver(connection: PgPool | PoolClient): Run {
   };
 }
 
-function queryOf(sql: Statement | string): { text: string; name?: string; query_timeout?: number } {
+function queryOf(sql: Statement | string): { text: string; name?: string | undefined; query_timeout?: number } {
   if (typeof sql === 'string') return { text: sql };
   const { name, text, answerMaxMs } = sql;
   return answerMaxMs === undefined ? { name, text } : { name, text, query_timeout: answerMaxMs };

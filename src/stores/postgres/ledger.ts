@@ -46,6 +46,8 @@ export interface PostgresLedgerOptions {
    * boots. Default: `serve`.
    */
   use?: 'serve' | 'look';
+  /** Tries a step of the opening again while PostgreSQL may only be slow. Absent: once. */
+  patient?: <T>(step: () => Promise<T>) => Promise<T>;
   /** Hears of what no caller is told: dropped closes, an outage's beginning and end. For the log. */
   onTrouble: (message: string) => void;
 }
@@ -62,7 +64,7 @@ const trafficIntervalMs = 5_000;
 
 /** Books in PostgreSQL, shared by any number of processes. Rejects when it cannot be reached. */
 export async function openPostgresLedger(options: PostgresLedgerOptions): Promise<Ledger> {
-  const { database, bootId, clock, onTrouble, use = 'serve' } = options;
+  const { database, bootId, clock, onTrouble, use = 'serve', patient = (step) => step() } = options;
   const { run } = database.rest;
   /** Committed reservations of this process: what `close` may close, once. */
   const reserved = new Set<string>();
@@ -99,7 +101,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
   const troubles = createTroubleReport({ trouble: () => fault, words: ledgerWords, tell: onTrouble, clock });
   const boots = createBoots(database, bootId, clock, hear);
   // Before the first reservation, which would look like a dead boot's without it.
-  if (use === 'serve') await boots.begin();
+  if (use === 'serve') await patient(() => boots.begin());
   else opens.refuse('this process only reads it');
   const sweeping = setInterval(() => void leftovers.sweep(run, leftoverSettleMs).catch(() => {}), sweepIntervalMs);
   sweeping.unref();

@@ -19,13 +19,14 @@ export async function migrate(
   return connections.transaction('write', async (run) => {
     // Another replica's steps may take a while: longer than a statement otherwise may.
     await run(`SET LOCAL statement_timeout = ${migrationTimeoutMs}`);
-    await run('SELECT pg_advisory_xact_lock($1)', [lockId]);
+    const answerMaxMs = migrationTimeoutMs;
+    await run({ text: 'SELECT pg_advisory_xact_lock($1)', answerMaxMs }, [lockId]);
     const current = await currentVersion(run);
     if (current > steps.length) throw new NewerSchema(`The database ${place}`, current, steps.length, null);
     const pending = steps.filter((step) => step.version > current);
     if (current === 0) await createSchema(run);
     for (const step of pending) {
-      await run(step.sql);
+      await run({ text: step.sql, answerMaxMs });
       await run('INSERT INTO culvert.migration VALUES ($1, $2)', [step.version, step.name]);
     }
     return pending.map((step) => step.name);
