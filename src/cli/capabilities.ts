@@ -39,7 +39,14 @@ function chatOf(snapshot: Snapshot): Capability {
     return { name: 'chat', state, by: real.map(({ name }) => name).join(', '), fix: null };
   }
   const fix = `${anyKey}, or name a provider in culvert.yaml (${culvert} init writes one)`;
-  return { name: 'chat', state: chatting.length > 0 ? 'simulated' : 'missing', by: 'no provider yet', fix };
+  if (chatting.length > 0) return { name: 'chat', state: 'simulated', by: 'no provider yet', fix };
+  const off = snapshot.config.simulator === 'auto' ? 'is off where the address is not loopback' : 'is off';
+  return {
+    name: 'chat',
+    state: 'missing',
+    by: `no provider yet, and the simulator ${off}`,
+    fix: `${fix}, or set CULVERT_SIMULATOR=on for made-up answers`,
+  };
 }
 
 /** Who answers for the models of the contract. The gateway's own model is always real. */

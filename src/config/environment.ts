@@ -16,6 +16,7 @@ const stands: readonly Stand[] = [
   { variable: 'PORT', path: ['server', 'port'], read: (text) => (/^\d+$/.test(text) ? Number(text) : text) },
   { variable: 'CULVERT_DATA_DIR', path: ['storage', 'data_dir'], read: asText },
   { variable: 'CULVERT_ADMIN_KEY', path: ['admin', 'key'], read: asText },
+  { variable: 'CULVERT_SIMULATOR', path: ['simulator'], read: asText },
   // The identity of the key that a first start makes: it takes the place of that one.
   { variable: 'CULVERT_API_KEY', path: ['keys'], read: (key) => [{ key, account: 'default', name: 'first' }] },
 ];

@@ -40,7 +40,7 @@ one: an unknown key or a wrong value is an error with its line and column.
   references of other programs as credentials: \`env:NAME\`, \`os.environ/NAME\`, \`$NAME\`, \`%NAME%\`.
 - **Without a file**, as in a container, variables replace keys that the file, if there is one, leaves out:
   \`CULVERT_HOST\` for \`server.host\`, \`PORT\` for \`server.port\`, \`CULVERT_DATA_DIR\` for \`storage.data_dir\`,
-  \`CULVERT_ADMIN_KEY\` for \`admin.key\`, and \`CULVERT_API_KEY\` for \`keys\`: one key, \`sk-cv-\` and 8 or more letters or
+  \`CULVERT_ADMIN_KEY\` for \`admin.key\`, \`CULVERT_SIMULATOR\` for \`simulator\`, and \`CULVERT_API_KEY\` for \`keys\`: one key, \`sk-cv-\` and 8 or more letters or
   digits, of the account \`default\`, unless the store knows that secret already. \`--host\` and \`--port\` override
   all of them.
 - A key without a value (\`providers:\` with everything below it commented out) is left out.

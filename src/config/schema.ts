@@ -56,7 +56,7 @@ export const configSchema = z.strictObject({
     .enum(['auto', 'off', 'on'])
     .default('auto')
     .describe(
-      'Labelled simulated answers for capabilities without any provider. auto: only when listening on loopback.',
+      'Labelled simulated answers for capabilities without any provider. auto: only when listening on loopback. CULVERT_SIMULATOR sets it where the file does not.',
     ),
   autodetect: z
     .enum(['ask', 'on', 'off'])

@@ -15,6 +15,8 @@ export type Failure =
       allowedModels: readonly string[];
       nearest: string | null;
       param?: string;
+      /** Why no model of the kind is here at all, a sentence. */
+      why?: string;
     }
   /** `code`: the vendors' word for it, where clients act on one. */
   | { kind: 'not-found'; message: string; param?: string; code?: string }
@@ -254,7 +256,7 @@ function retryAfterOf(failure: Failure, nowMs: number): number | null {
 function messageOf(failure: Failure): string {
   switch (failure.kind) {
     case 'model-unknown':
-      return `The model '${failure.model}' does not exist.${hint(failure.nearest)} ${listModels(failure.allowedModels)}`;
+      return `The model '${failure.model}' does not exist.${hint(failure.nearest)}${failure.why === undefined ? '' : ` ${failure.why}`} ${listModels(failure.allowedModels)}`;
     case 'model-not-in-plan':
       return `The model '${failure.model}' is not part of your plan or key.${hint(failure.nearest)} ${listModels(failure.allowedModels)}`;
     case 'method-not-allowed':

@@ -148,6 +148,11 @@ describe('commands over the admin API, run as programs', { concurrency: true }, 
       [['smart', 2, 2]],
     );
     assert.deepEqual((usage.windows as Record<string, Row>)['5h']!.used, 2);
+    const measuresOf = (limits: unknown) =>
+      new Set((limits as { windows: Row[] }[]).flatMap(({ windows }) => windows.map(({ measure }) => measure)));
+    const every = new Set(['requests', 'units', 'tokens', 'usd']);
+    assert.deepEqual(measuresOf(usage.limits), every);
+    assert.deepEqual(measuresOf((await json('accounts', 'show', 'acme')).limits), every);
     assert.match((await done('usage', '--csv')).stdout, /^day,requests,units,/);
     const shown = await json('requests', 'show', id);
     assert.deepEqual([shown.id, shown.account, shown.model, shown.units], [id, 'acme', 'smart', 1]);

@@ -95,6 +95,36 @@ describe('first minutes', { concurrency: 3 }, () => {
     const source = 'no file, CULVERT_HOST, PORT, CULVERT_DATA_DIR, CULVERT_ADMIN_KEY, CULVERT_API_KEY';
     assert.match(checked.stdout, new RegExp(`^OK: ${source} \\(0 providers, \\d+ models, 1 key\\)`));
     assert.doesNotMatch(gateway.stdout() + gateway.stderr(), secret);
+    const chat = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${own}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hi' }] }),
+    });
+    assert.equal(chat.status, 404);
+    assert.match(await chat.text(), /simulator is off.*OPENAI_API_KEY, or CULVERT_SIMULATOR=on/);
+    await gateway.said(/^chat +missing +no provider yet, and the simulator is off.*CULVERT_SIMULATOR=on/m);
+  });
+
+  test('CULVERT_SIMULATOR=on has a container answer without a provider, CULVERT_SIMULATOR=off nobody', async (t) => {
+    for (const [value, status] of [
+      ['on', 200],
+      ['off', 404],
+    ] as const) {
+      const env = {
+        CULVERT_SIMULATOR: value,
+        CULVERT_API_KEY: own,
+        CULVERT_ADMIN_KEY: admin,
+        CULVERT_HOST: value === 'on' ? '0.0.0.0' : '127.0.0.1',
+        PORT: '0',
+      };
+      const gateway = await startProcess(t, { env, args: [] });
+      const chat = await fetch(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${own}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'sim/chat', messages: [{ role: 'user', content: 'Hi' }] }),
+      });
+      assert.equal(chat.status, status, await chat.text());
+    }
   });
 
   test('what a variable may not be is said of the variable, and what the file says counts before it', async (t) => {
@@ -104,6 +134,7 @@ describe('first minutes', { concurrency: 3 }, () => {
       [{ CULVERT_API_KEY: 'secret-1' }, /^environment CULVERT_API_KEY: expected sk-cv-/m],
       [{ CULVERT_API_KEY: admin }, /^environment CULVERT_API_KEY: sk-cv-admin- is for the admin key/m],
       [{ CULVERT_ADMIN_KEY: 'short' }, /^environment CULVERT_ADMIN_KEY: /m],
+      [{ CULVERT_SIMULATOR: 'yes' }, /^environment CULVERT_SIMULATOR: expected one of auto, off, on/m],
     ] as const) {
       const refused = launch(t, ['start'], { env });
       assert.equal((await refused.exited).code, 1);

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { culvert } from '../../kernel/command-form.ts';
-import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from '../admin-client.ts';
+import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts';
 import { adminOptions, example, type Run } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, print, printJson, printReply } from '../print.ts';
 import { type Column, list, listRows, printRow, type Row, rowTable, shownDate } from '../rows.ts';
 import { checkPlan, keyColumns } from './keys.ts';
-import { type Windows, windowTable } from './windows.ts';
+import { limitsOf, limitTable } from './windows.ts';
 
 /** `culvert accounts …` */
 export function declare(accounts: Command, run: Run, parts: CliParts): void {
@@ -108,27 +108,24 @@ async function showAccount(id: string, flags: AdminFlags, parts: CliParts): Prom
   return withAdmin(flags, parts, async (admin) => {
     const account = (await admin.request('GET', accountPath(id))) as Row;
     const { rows: keys } = await listRows(admin, '/keys', { account: id }, keysShownMax);
-    const windows = await windowsOf(admin, id);
+    const limits = await limitsOf(admin, id);
     if (listForm(flags) === 'json') {
-      printJson({ ...account, keys, ...(windows !== null && windows) });
+      const windows = await unitWindows(admin, id);
+      printJson({ ...account, keys, ...windows, ...(limits !== null && { limits: limits.data }) });
       return 0;
     }
     printRow(flags, account);
-    if (windows !== null) print(`\n${windowTable(windows)}`);
+    if (limits !== null) print(`\n${limitTable(limits)}`);
     print(keys.length === 0 ? '\nIt has no key.' : `\n${rowTable(keys, keyColumns)}`);
     return 0;
   });
 }
 
-async function windowsOf(admin: AdminClient, account: string): Promise<Windows | null> {
-  try {
-    const usage = (await admin.request('GET', '/usage', { query: { account, group_by: 'day' } })) as Windows;
-    return usage.windows === undefined ? null : { windows: usage.windows };
-  } catch (error) {
-    // Counters that cannot be asked hide no account.
-    if (error instanceof AdminRefused && error.status === 503) return null;
-    throw error;
-  }
+/** The windows of units, as usage answers have them; {} where nobody counts. */
+async function unitWindows(admin: AdminClient, account: string): Promise<{ windows?: unknown }> {
+  const query = { account, group_by: 'day' };
+  const { windows } = (await admin.request('GET', '/usage', { query })) as { windows?: unknown };
+  return windows === undefined ? {} : { windows };
 }
 
 function accountPath(id: string): string {

@@ -5,7 +5,7 @@ import { adminOptions, type Run } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson, writeOut } from '../print.ts';
 import { type Column, type Row, rowTable } from '../rows.ts';
-import { type Windows, windowTable } from './windows.ts';
+import { limitsOf, limitTable } from './windows.ts';
 
 /** `culvert usage` */
 export function declare(command: Command, run: Run, parts: CliParts): void {
@@ -47,15 +47,16 @@ async function usage(flags: UsageFlags, parts: CliParts): Promise<number> {
       return 0;
     }
     const reply = await wholeUsage(admin, query);
-    if (listForm(flags) === 'json') printJson(reply);
+    const limits = flags.account === undefined ? null : await limitsOf(admin, flags.account);
+    if (listForm(flags) === 'json') printJson({ ...reply, ...(limits !== null && { limits: limits.data }) });
     else if (reply.data.length === 0) note('Nothing was used in this time.');
     else print(usageTable(reply.data, flags.groupBy));
-    if (listForm(flags) === 'table' && reply.windows !== undefined) print(`\n${windowTable(reply)}`);
+    if (listForm(flags) === 'table' && limits !== null) print(`\n${limitTable(limits)}`);
     return 0;
   });
 }
 
-interface Usage extends Windows {
+interface Usage {
   data: Row[];
   next_cursor: string | null;
 }

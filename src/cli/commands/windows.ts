@@ -1,23 +1,57 @@
+import { type AdminClient, AdminRefused } from '../admin-client.ts';
 import { shownTime } from '../rows.ts';
 import { table } from '../table.ts';
 
-/** The rolling windows of an account, as usage answers tell them. */
-export interface Windows {
-  windows?: Readonly<
-    Record<string, { used: number; allowed: number | null; remaining?: number | null; resets_at?: string | null }>
-  >;
+/** One limit of an account, or of a key where its plan counts by key, as `/accounts/{id}/windows` gives it. */
+interface LimitRow {
+  window: string;
+  measure: 'requests' | 'units' | 'tokens' | 'usd';
+  tier: string | null;
+  used: number;
+  limit: number | null;
+  remaining: number | null;
+  frees_at: string | null;
 }
 
-/** One line a window; `allowed` null is unlimited. */
-export function windowTable({ windows = {} }: Windows): string {
-  return table(
-    ['window', 'used', 'allowed', 'remaining', 'next unit free at'],
-    Object.entries(windows).map(([name, { used, allowed, remaining, resets_at }]) => [
-      name,
-      String(used),
-      allowed === null ? 'unlimited' : String(allowed),
-      remaining === null || remaining === undefined ? '' : String(remaining),
-      shownTime(resets_at),
-    ]),
+/** Every limit of an account: requests and tokens of the minute, and units, tokens and USD of the windows. */
+export interface AccountLimits {
+  data: readonly { key: string | null; name: string | null; windows: readonly LimitRow[] }[];
+}
+
+/**
+ * Null where no server runs that counts, its counters cannot be asked, or this operator sees sums alone: that hides
+ * neither the account nor its sums.
+ */
+export async function limitsOf(admin: AdminClient, account: string): Promise<AccountLimits | null> {
+  try {
+    return (await admin.request('GET', `/accounts/${encodeURIComponent(account)}/windows`)) as AccountLimits;
+  } catch (error) {
+    if (error instanceof AdminRefused && [403, 503].includes(error.status)) return null;
+    throw error;
+  }
+}
+
+/** One line a limit; units always, others where they are limited or used. */
+export function limitTable({ data }: AccountLimits): string {
+  const byKey = data.some(({ key }) => key !== null);
+  const rows = data.flatMap(({ key, name, windows }) =>
+    windows
+      .filter(({ measure, tier, limit, used }) => limit !== null || used > 0 || (measure === 'units' && tier === null))
+      .map((row) => [
+        ...(byKey ? [name ?? key ?? ''] : []),
+        row.tier === null ? row.window : `${row.window} (${row.tier})`,
+        row.measure === 'usd' ? 'USD' : row.measure,
+        shownAmount(row.used),
+        row.limit === null ? 'unlimited' : shownAmount(row.limit),
+        row.remaining === null ? '' : shownAmount(row.remaining),
+        shownTime(row.frees_at),
+      ]),
   );
+  const head = ['window', 'measure', 'used', 'allowed', 'remaining', 'next free at'];
+  return table(byKey ? ['key', ...head] : head, rows);
+}
+
+/** USD have up to nine decimals, and sums of decimals more. */
+function shownAmount(amount: number): string {
+  return String(Number(amount.toFixed(6)));
 }

@@ -199,6 +199,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
       model: model.slice(0, 256),
       allowedModels,
       nearest: nearest(model, allowedModels),
+      ...(alias === null && !hasPatterns && firstToChat([...aliases.values()]) === null && { why: whyNoneChats }),
     };
   }
 
@@ -273,6 +274,9 @@ function namedAliases(
   }
   return { aliases, ofPatterns };
 }
+
+const whyNoneChats =
+  'No provider that chats is configured here, and the simulator is off (by default, where the address is not loopback). The operator can set the key of a provider, such as OPENAI_API_KEY, or CULVERT_SIMULATOR=on for made-up answers.';
 
 /** The first that can answer: by a plain name, where there is one, as people write it. */
 function firstToChat(aliases: readonly Alias[]): Alias | null {
