@@ -273,8 +273,8 @@ for (const provider of [{ aws: keys }, { api_key: testBedrockToken }]) {
       assert.equal(answer.status, 200, text);
       const { results } = JSON.parse(text) as { results: { index: number; relevance_score: number }[] };
       assert.equal(results.length, 2);
-      assert.deepEqual(results[0], { index: 1, relevance_score: 1 });
-      assert.match(answer.headers.get('x-culvert-dropped')!, /return_documents/);
+      assert.deepEqual(results[0], { index: 1, relevance_score: 1, document: { text: documents[1] } });
+      assert.equal(answer.headers.get('x-culvert-dropped'), 'user');
       const version = model === 'cohere-rerank' ? { api_version: 2 } : {};
       assert.deepEqual(bodies().at(-1), { query: 'capital of France', documents, top_n: 2, ...version });
     }

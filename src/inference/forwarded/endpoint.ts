@@ -131,7 +131,7 @@ export function forwardTrial(
 function bodyOf(
   { bytes, streamed }: EncodedBody,
   format: ForwardedEndpoint,
-  { stream, includeUsage, needs }: ForwardedFacts,
+  { stream, includeUsage, needs, shapeWish = {} }: ForwardedFacts,
   upstreamDialect: UpstreamDialect,
 ): PreparedBody {
   const { inputTokensEstimate } = needs;
@@ -146,7 +146,10 @@ function bodyOf(
       if (comesStreamed !== stream) return new UnlikeAnswer(stream);
       return stream
         ? new PassedStream(format, includeUsage ? 'show' : 'hide', { inputTokensEstimate })
-        : new PassedWhole(format, { inputTokensEstimate });
+        : new PassedWhole(format, {
+            inputTokensEstimate,
+            shape: format.shape && ((given) => format.shape!(given, shapeWish)),
+          });
     },
   };
 }

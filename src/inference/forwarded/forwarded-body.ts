@@ -5,7 +5,7 @@ import { type EncodedBody, encodeForwarded, type ForwardOrder } from '../spine/e
 import { parseBody } from '../spine/parse-body.ts';
 import type { RequestBody, RequestFacts } from '../spine/request-body.ts';
 
-export type ForwardedFacts = RequestFacts & Pick<ForwardedRequest, 'includeUsage' | 'conversationStart'>;
+export type ForwardedFacts = RequestFacts & Pick<ForwardedRequest, 'includeUsage' | 'conversationStart' | 'shapeWish'>;
 
 /** A checked body of an endpoint of one format. */
 export interface ForwardedBody extends RequestBody<ForwardedFacts> {
@@ -19,8 +19,11 @@ export function readForwarded(raw: Buffer, endpoint: ForwardedEndpointId): Resul
   const read = forwardedEndpoints[endpoint].readRequest(raw, parsed.value.body, parsed.value.scan);
   if (!read.ok) return read;
   const request = read.value;
-  const { model, stream, user, needs, includeUsage, conversationStart } = request;
-  const facts = { model, stream, user, needs, includeUsage, conversationStart };
+  const { model, stream, user, needs, includeUsage, conversationStart, shapeWish } = request;
+  const facts = {
+    ...{ model, stream, user, needs, includeUsage, conversationStart },
+    ...(shapeWish !== undefined && { shapeWish }),
+  };
   return {
     ok: true,
     value: { facts, encode: (order) => encodeForwarded(request, { ...order, endpoint }), release() {} },

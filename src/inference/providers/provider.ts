@@ -205,6 +205,8 @@ export type ForwardPaths = Readonly<Partial<Record<ForwardedEndpointId, PathAt |
 export interface ForwardMembers extends BodyMembers {
   /** It answers 400 to these: dropped and listed. */
   omit: readonly string[];
+  /** Its names for members; absent: the caller's. */
+  rename?: Readonly<Record<string, string>>;
 }
 
 /** Services that give tokens to whoever runs Culvert. */

@@ -46,7 +46,7 @@ export function encodeForwarded(request: ForwardedRequest, order: ForwardOrder):
   const own = endpoint === undefined ? undefined : provider.forwardBodies?.[endpoint]?.(order.model);
   const ofChat = quirksOf(provider, order.model, order.dialect);
   // Bodies of other endpoints have other members.
-  const quirks = endpoint === undefined ? ofChat : { ...ofChat, omit: own?.omit ?? [], rename: {} };
+  const quirks = endpoint === undefined ? ofChat : { ...ofChat, omit: own?.omit ?? [], rename: own?.rename ?? {} };
   const { members, losses: lostBetas } = membersFor(own ?? provider.bodies?.[order.dialect], order.betas);
   if (request.stream && order.neverStreams === true) return forwardedAs('whole', request, order, quirks, members);
   if (!request.stream && order.wholeByStream === true) return forwardedAs('stream', request, order, quirks, members);

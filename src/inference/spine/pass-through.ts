@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { type AnswerModel, eventWithModel, wholeWithModel } from '../dialects/answer-model.ts';
 import type {
   CallerDialect,
@@ -40,6 +40,8 @@ export interface PassingOptions {
   choices?: DecodeOptions['choices'];
   /** Name that the answer gives its model; absent: the provider's own. */
   answerModel?: AnswerModel | undefined;
+  /** Of a whole answer: what goes on in its place. Absent: its own bytes. */
+  shape?: ((answer: JsonValue) => JsonObject) | undefined;
   /** Of the answer: how its events are framed. Absent: server-sent events. */
   contentType?: string;
 }
@@ -210,9 +212,14 @@ export class PassedWhole implements AnswerReader {
   readonly #onGiven: OnGiven | undefined;
   readonly #inputTokensEstimate: number;
   readonly #answerModel: AnswerModel | undefined;
+  readonly #shape: PassingOptions['shape'];
 
-  constructor(dialect: ReadInPassing, { onGiven, inputTokensEstimate = 0, usageOf, answerModel }: PassingOptions = {}) {
+  constructor(
+    dialect: ReadInPassing,
+    { onGiven, inputTokensEstimate = 0, usageOf, answerModel, shape }: PassingOptions = {},
+  ) {
     this.#answerModel = answerModel;
+    this.#shape = shape;
     this.#dialect = dialect;
     this.#reader = dialect.readInPassing({ usageOf });
     this.#onGiven = onGiven;
@@ -251,6 +258,10 @@ export class PassedWhole implements AnswerReader {
     const { given } = this.#reader.seen;
     if (given !== undefined && given.length > 0) this.#onGiven?.(given);
     const own = { input: this.#inputTokensEstimate, output: this.outputTokensSeen };
+    if (this.#shape !== undefined) {
+      correctCounts(parsed.value, own);
+      return Buffer.from(JSON.stringify(this.#shape(parsed.value as JsonValue)));
+    }
     const named = this.#answerModel === undefined ? bytes : wholeWithModel(bytes, parsed.value, this.#answerModel);
     return correctCounts(parsed.value, own) ? Buffer.from(JSON.stringify(parsed.value)) : named;
   }

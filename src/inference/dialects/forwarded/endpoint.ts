@@ -1,4 +1,4 @@
-import type { JsonObject, JsonScan } from '../../../kernel/json.ts';
+import type { JsonObject, JsonScan, JsonValue } from '../../../kernel/json.ts';
 import type { JsonSchema } from '../described-check.ts';
 import type { CallerRequest, PassingReader, Result } from '../dialect.ts';
 
@@ -19,7 +19,12 @@ export interface ForwardedEndpoint {
   /** JSON Schema of its bodies, for `/openapi.json`: what `readRequest` leaves to the upstream is named, not checked. */
   requestSchema(): JsonSchema;
   readInPassing(): PassingReader;
+  /** The answer in the shape that callers get, whichever service gave it. Absent: as it came. */
+  shape?(answer: JsonValue, wish: JsonObject): JsonObject;
 }
 
 /** A body that can go to targets serving the same endpoint, and to no other. */
-export type ForwardedRequest = Omit<CallerRequest, 'neutral' | 'nativeOnly' | 'echo' | 'wordFor'>;
+export type ForwardedRequest = Omit<CallerRequest, 'neutral' | 'nativeOnly' | 'echo' | 'wordFor'> & {
+  /** What the endpoint's `shape` must know of the request, as plain data; absent: nothing. */
+  shapeWish?: JsonObject;
+};

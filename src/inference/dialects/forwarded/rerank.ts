@@ -4,7 +4,7 @@ import type { Usage } from '../../neutral/usage.ts';
 import { toldCount } from '../../neutral/usage.ts';
 import { arrayOf, boolean, integerIn, object, string, textOr } from '../fields.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
-import type { ForwardedEndpoint } from './endpoint.ts';
+import type { ForwardedEndpoint, ForwardedRequest } from './endpoint.ts';
 import { readUnstreamed, schemaBesideModel } from './read-fields.ts';
 import { faultInList, readWholeInPassing } from './read-whole.ts';
 
@@ -14,7 +14,22 @@ export const rerank: ForwardedEndpoint = {
   cost: 1,
   path: '/v1/rerank',
   summary: 'Order documents by how well they answer a query',
-  readRequest: readUnstreamed((raw) => raw.length),
+  readRequest(raw, body, scan) {
+    const read = readRanking(raw, body, scan);
+    if (!read.ok) return read;
+    const { forward } = read.value;
+    const shapeWish = {
+      topN: typeof body.top_n === 'number' ? body.top_n : null,
+      documents: body.return_documents === true && Array.isArray(body.documents) ? body.documents : null,
+    };
+    const value: ForwardedRequest = {
+      ...read.value,
+      shapeWish,
+      // Some services refuse the wish, and others send texts unasked: the caller gets its own.
+      forward: (target) => forward({ ...target, without: [...(target.without ?? []), 'return_documents'] }),
+    };
+    return { ok: true, value };
+  },
   requestSchema: () =>
     schemaBesideModel(
       {
@@ -26,7 +41,46 @@ export const rerank: ForwardedEndpoint = {
       {},
     ),
   readInPassing: () => readWholeInPassing(faultInRanking, usageOf),
+  shape: rankingOf,
 };
+
+const readRanking = readUnstreamed((raw) => raw.length);
+
+/**
+ * Cohere's shape of an answer: `results` of `{index, relevance_score, document?}`, the best first, and what else the
+ * service says. Ranks that are unreadable stay as they are.
+ */
+function rankingOf(answer: JsonValue, { topN, documents }: JsonObject): JsonObject {
+  const { data: _, object: __, results: ___, ...others } = isObject(answer) ? answer : {};
+  const list = listIn(answer) ?? [];
+  const results: JsonObject[] = [];
+  for (const item of list) {
+    const rank = rankIn(item);
+    if (rank === null) return { ...others, results: list };
+    const document = Array.isArray(documents) ? documents[rank.index] : undefined;
+    results.push({
+      index: rank.index,
+      relevance_score: rank.score,
+      ...(document !== undefined && { document: typeof document === 'string' ? { text: document } : document }),
+    });
+  }
+  results.sort((one, other) => (other.relevance_score as number) - (one.relevance_score as number));
+  return { ...others, results: typeof topN === 'number' && topN > 0 ? results.slice(0, topN) : results };
+}
+
+/** Voyage's servers call the list `data`; SGLang's answer is the list. */
+function listIn(answer: unknown): JsonValue[] | undefined {
+  if (Array.isArray(answer)) return answer as JsonValue[];
+  return isObject(answer) ? members.map((name) => answer[name]).find(Array.isArray) : undefined;
+}
+
+/** SGLang says `score`. */
+function rankIn(item: JsonValue): TextRank | null {
+  if (!isObject(item)) return null;
+  const { index, relevance_score: score = item.score } = item;
+  if (typeof index !== 'number' || !Number.isInteger(index) || index < 0) return null;
+  return typeof score === 'number' && Number.isFinite(score) ? { index, score } : null;
+}
 
 /** The same for a reader of the ranks of `count` texts: an answer with unreadable ranks is a fault. */
 export function rerankOf(count: number): ForwardedEndpoint {
@@ -44,23 +98,19 @@ export interface TextRank {
 
 /** Ranks of at least one of `count` texts, each once at most, in the given order; null for any other answer. */
 export function ranksIn(body: unknown, count: number): TextRank[] | null {
-  const list = isObject(body) ? members.map((name) => body[name]).find(Array.isArray) : undefined;
   const ranks = new Map<number, TextRank>();
-  for (const item of list ?? []) {
-    if (!isObject(item)) return null;
-    const { index, relevance_score: score } = item;
-    if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= count) return null;
-    if (typeof score !== 'number' || !Number.isFinite(score) || ranks.has(index)) return null;
-    ranks.set(index, { index, score });
+  for (const item of listIn(body) ?? []) {
+    const rank = rankIn(item);
+    if (rank === null || rank.index >= count || ranks.has(rank.index)) return null;
+    ranks.set(rank.index, rank);
   }
   return ranks.size === 0 ? null : [...ranks.values()];
 }
 
-/** Voyage's servers call the list `data`. */
 const members = ['results', 'data'];
 
 function faultInRanking(body: unknown): Fault | null {
-  return faultInList(body, members, 0);
+  return Array.isArray(body) && body.length > 0 ? null : faultInList(body, members, 0);
 }
 
 /** Jina, vLLM and Together tell tokens in `usage`, Cohere in `meta`, or searches alone; OpenRouter both. */

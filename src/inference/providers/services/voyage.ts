@@ -10,6 +10,7 @@ export const voyage = openAiLike({
   envKey: 'VOYAGE_API_KEY',
   paths: { chat: null, models: null },
   forwards: { rerank: '/rerank' },
+  forwardBodies: { rerank: () => ({ without: [], with: {}, omit: [], rename: { top_n: 'top_k' } }) },
   embeds: {
     ...openAiEmbeddings,
     batch: 1_000,

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { createServer, type IncomingMessage } from 'node:http';
+import { after, type TestContext, test } from 'node:test';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import { listening } from '../listening.ts';
+import { startGateway } from '../start-gateway.ts';
+
+/* One shape of a ranking, whichever service gave it. */
+
+const t = { after: after as TestContext['after'] };
+
+/** What each service answers for the three documents, in its own words and order. */
+const answers: Record<string, unknown> = {
+  cohere: {
+    id: 'c1',
+    results: [score(1, 0.9), score(2, 0.4), score(0, 0.1)],
+    meta: { billed_units: { search_units: 1 } },
+  },
+  // Jina sends texts unasked, llama.cpp neither sorts nor cuts, Voyage calls the list data, SGLang sends a list.
+  jina: { model: 'j', usage: { total_tokens: 9 }, results: [told(1, 0.9), told(2, 0.4), told(0, 0.1)] },
+  llamacpp: {
+    model: 'l',
+    object: 'list',
+    usage: { prompt_tokens: 9, total_tokens: 9 },
+    results: [score(0, 0.1), score(1, 0.9), score(2, 0.4)],
+  },
+  voyage: {
+    object: 'list',
+    data: [{ ...score(1, 0.9), document: 'x' }, score(2, 0.4), score(0, 0.1)],
+    model: 'v',
+    usage: { total_tokens: 9 },
+  },
+  sglang: [
+    { score: 0.9, document: 'x', index: 1, meta_info: {} },
+    { score: 0.4, document: 'x', index: 2 },
+    { score: 0.1, document: 'x', index: 0 },
+  ],
+};
+
+function score(index: number, relevance_score: number) {
+  return { index, relevance_score };
+}
+
+function told(index: number, relevance_score: number) {
+  return { index, document: { text: 'of the service' }, relevance_score };
+}
+
+const bodies = new Map<string, JsonObject>();
+const server = createServer((request, response) => void answer(request).then((json) => response.end(json)));
+const url = await listening(t, server);
+
+async function answer(request: IncomingMessage): Promise<string> {
+  const name = request.url!.split('/')[1]!;
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  if (chunks.length > 0) bodies.set(name, JSON.parse(Buffer.concat(chunks).toString()) as JsonObject);
+  return JSON.stringify(answers[name]);
+}
+
+const names = Object.keys(answers);
+const gateway = await startGateway(t, {
+  providers: Object.fromEntries(
+    names.map((name) => [name, { type: name, base_url: `${url}/${name}/v1`, api_key: 'k' }]),
+  ),
+  models: Object.fromEntries(names.map((name) => [name, { type: 'rerank', targets: [`${name}/any`] }])),
+});
+const documents = ['a blue bird', 'a red fish', 'a red bird'];
+
+async function ranked(model: string, wish: JsonObject): Promise<JsonObject> {
+  const response = await gateway.fetch('/v1/rerank', { json: { model, query: 'red fish', documents, ...wish } });
+  const text = await response.text();
+  assert.equal(response.status, 200, text);
+  assert.equal(response.headers.get('x-culvert-dropped'), null);
+  return JSON.parse(text) as JsonObject;
+}
+
+for (const name of names) {
+  test(`a ranking of ${name} has the one shape: the best first, texts when they are wanted, and no more than top_n`, async () => {
+    const plain = await ranked(name, {});
+    assert.deepEqual(plain.results, [score(1, 0.9), score(2, 0.4), score(0, 0.1)]);
+    assert.ok(!('data' in plain));
+    const wanted = await ranked(name, { top_n: 2, return_documents: true });
+    assert.deepEqual(wanted.results, [
+      { ...score(1, 0.9), document: { text: 'a red fish' } },
+      { ...score(2, 0.4), document: { text: 'a red bird' } },
+    ]);
+    const sent = bodies.get(name)!;
+    assert.equal(sent[name === 'voyage' ? 'top_k' : 'top_n'], 2);
+    assert.ok(!('return_documents' in sent));
+    assert.deepEqual((await ranked(name, { return_documents: false })).results, plain.results);
+  });
+}
+
+test('a body of more than 1 MB gets its texts back, too', async () => {
+  const long = [documents[0]!, `a red fish ${'x'.repeat(1_200_000)}`, documents[2]!];
+  const { results } = await ranked('jina', { documents: long, top_n: 1, return_documents: true });
+  assert.deepEqual(results, [{ ...score(1, 0.9), document: { text: long[1] } }]);
+});
