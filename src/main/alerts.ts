@@ -3,6 +3,7 @@ import type { AlertReceiver, Config } from '../config/schema.ts';
 import type { PostWebhook } from '../inference/transport/post-webhook.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { installCommand, isInstalled } from '../kernel/optional-package.ts';
+import type { Signer } from '../kernel/sign.ts';
 import { type AlertMessage, alertNotice, alertSubject, alertText, slackBody } from '../metering/alert-message.ts';
 import type { AlertRow, AlertStore } from '../metering/alert-store.ts';
 import { createAlerts } from '../metering/alerts.ts';
@@ -22,6 +23,7 @@ export function openAlerts(parts: {
   clock: Clock;
   notices: Pick<Notices, 'deliver'>;
   sendAlert: SendAlert;
+  signer: Signer;
   onTrouble(message: string): void;
   opened(close: () => Promise<void> | void): void;
 }): void {

@@ -163,7 +163,8 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     );
     return admin;
   };
-  openAlerts({ ...parts, store: stores.alerts, admin: adminApi, config: () => snapshot().config, clock });
+  const signer = secrets.signer('alert ids');
+  openAlerts({ ...parts, store: stores.alerts, admin: adminApi, config: () => snapshot().config, signer, clock });
   const all: readonly Route[] = [
     chatRoute(services),
     ...messagesRoutes(services),

@@ -1,4 +1,5 @@
 import type { Clock } from '../kernel/clock.ts';
+import type { Signer } from '../kernel/sign.ts';
 import { alertNotice } from './alert-message.ts';
 import type { AlertRow } from './alert-store.ts';
 import { nextAlerts, type SeenAlert } from './next-alerts.ts';
@@ -19,6 +20,8 @@ export interface AlertMemory {
 
 interface AlertMemoryParts {
   send: SendAlert;
+  /** Replicas with the same secret make the same ids. */
+  signer: Pick<Signer, 'sign'>;
   clock: Clock;
   onTrouble(message: string): void;
 }
@@ -27,6 +30,8 @@ interface AlertMemoryParts {
 const alertsMax = 1_000;
 /** Messages that wait for their receivers; beyond it the oldest are dropped. */
 const messagesMax = 100;
+const windowMinMs = 1_000;
+const idChars = 24;
 
 const databaseAway: SeenAlert = {
   name: 'database',
@@ -35,12 +40,21 @@ const databaseAway: SeenAlert = {
   fix: 'Look at the database and its disk. The log of Culvert says why, and "culvert doctor" too.',
 };
 
-export function createAlertMemory({ send, clock, onTrouble }: AlertMemoryParts) {
+export function createAlertMemory({ send, signer, clock, onTrouble }: AlertMemoryParts) {
   /** By name, as of the last commit. */
   let known = new Map<string, AlertRow>();
   let unshared = new Map<string, AlertRow>();
   let waiting: { receiver: string; notice: Notice }[] = [];
   let failing = false;
+
+  /**
+   * Replicas that see the same within one quiet time send one id, so that a receiver takes one of them. Nobody reports
+   * an alert twice within that time.
+   */
+  function idOf(receiver: string, raised: readonly AlertRow[], windowAt: number): string {
+    const names = raised.map(({ name, severity }) => `${severity} ${name}`).toSorted();
+    return `msg_${signer.sign(JSON.stringify([receiver, windowAt, names])).slice(0, idChars)}`;
+  }
 
   const memory: AlertMemory = {
     shared(rows) {
@@ -62,10 +76,16 @@ export function createAlertMemory({ send, clock, onTrouble }: AlertMemoryParts) 
       const { write, raised } = nextAlerts(rows, all, { nowMs, overMs: null, quietMs });
       for (const row of write) unshared.set(row.name, row);
       if (raised.length === 0) return;
-      const messages = receivers.map((to) => ({
-        receiver: to,
-        notice: alertNotice(to, { raised, resolved: [] }, nowMs),
-      }));
+      const windowAt = Math.floor(nowMs / Math.max(quietMs, windowMinMs));
+      const about = (row: AlertRow) => row.name === databaseAway.name;
+      // The database alone: what else they see differs between replicas, and so does its id.
+      const groups = [raised.filter(about), raised.filter((row) => !about(row))].filter(({ length }) => length > 0);
+      const messages = receivers.flatMap((to) =>
+        groups.map((rows) => {
+          const notice = alertNotice(to, { raised: rows, resolved: [] }, nowMs);
+          return { receiver: to, notice: { ...notice, id: idOf(to, rows, windowAt) } };
+        }),
+      );
       waiting = [...waiting, ...messages].slice(-messagesMax);
     },
     async deliver() {

@@ -1,4 +1,5 @@
 import type { Clock } from '../kernel/clock.ts';
+import type { Signer } from '../kernel/sign.ts';
 import { createAlertMemory } from './alert-memory.ts';
 import { alertNotice } from './alert-message.ts';
 import type { AlertRow, AlertStore } from './alert-store.ts';
@@ -30,6 +31,8 @@ export interface AlertParts {
   clock: Clock;
   /** Sends a report that could not be queued. */
   send: SendAlert;
+  /** For ids of such reports, which replicas with the same secret share. */
+  signer: Pick<Signer, 'sign'>;
   /** Notices were queued. */
   onQueued(): void;
   onTrouble(message: string): void;

@@ -15,6 +15,7 @@ import { until } from '../start-redis.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { ask } from './books-balance.ts';
 import { startGatewayProcess } from './gateway-process.ts';
+import { fillDisk, mountSmallDisk } from './small-disk.ts';
 
 const secret = 'a secret of thirty-two bytes or more';
 
@@ -288,5 +289,30 @@ describe('alerts', { concurrency: true }, () => {
     assert.equal(named('raised').length, 1);
     assert.equal(named('resolved').length, 1);
     for (const { headers } of hooks.posts) assert.match(String(headers['webhook-id']), /^msg_/);
+  });
+
+  test('F74 the disk of SQLite is full: one alert arrives from memory, and its end once there is room', async (t) => {
+    const disk = mountSmallDisk(t, 24);
+    if (disk === null) return t.skip('no file system can be mounted here (needs root)');
+    const [hooks, upstream] = [await startHooks(t), await startUpstream()];
+    t.after(() => upstream.close());
+    const to = [{ name: 'hook', webhook: `${hooks.url}/hook`, secret }];
+    const gateway = await startGateway(t, {
+      ...overUpstreams(upstream.url),
+      storage: { data_dir: join(disk, 'data'), reserve: '1b' },
+      telemetry: { alerts: { every: '1s', to } },
+    });
+    assert.equal((await ask(gateway.url)).status, 200);
+    const named = (kind: 'raised' | 'resolved') =>
+      hooks.alerts().flatMap(({ data }) => data[kind].filter(({ name }) => name === 'database'));
+    const makeRoom = fillDisk(disk);
+    // Free space within existing files may still take a few.
+    for (let tries = 0; (await ask(gateway.url)).status === 200; tries++) assert.ok(tries < 2_000);
+    await until('the alert arrived', () => named('raised').length > 0, 60_000);
+    makeRoom();
+    await until('its end arrived', () => named('resolved').length > 0, 60_000);
+    assert.equal((await ask(gateway.url)).status, 200);
+    assert.equal(named('raised').length, 1);
+    assert.equal(named('resolved').length, 1);
   });
 });
