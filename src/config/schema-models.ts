@@ -92,6 +92,11 @@ const targetObjectSchema = z.strictObject({
       'Longest first token of its streams. One that takes longer is also asked elsewhere; while that is usual, other targets go first, of higher priorities too.',
     ),
   price: priceSchema.optional(),
+  priced_as: modelName
+    .optional()
+    .describe(
+      'The model whose price and size in the price list it has, where its own id says neither, such as a deployment of Azure.',
+    ),
   context_window: positiveInt()
     .optional()
     .describe('Tokens it can read; longer requests avoid it where another is larger.'),

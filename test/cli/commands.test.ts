@@ -350,7 +350,11 @@ test('check warns of an embedding model whose provider makes no embeddings', asy
 test('check names the models that nobody has a price of', async (t) => {
   const cwd = temporaryFolder(t);
   const claude = { type: 'anthropic', api_key: 'k' };
-  const models = { own: { targets: ['claude/my-own'] }, known: { targets: ['claude/claude-sonnet-4-5'] } };
+  const models = {
+    own: { targets: ['claude/my-own'] },
+    known: { targets: ['claude/claude-sonnet-4-5'] },
+    deployed: { targets: [{ provider: 'claude', model: 'my-deployment', priced_as: 'claude-sonnet-4-5' }] },
+  };
   writeFileSync(join(cwd, 'culvert.yaml'), stringify({ providers: { claude }, models }));
   const { code, stderr } = await runCommand(['check'], { cwd });
   assert.equal(code, 0);

@@ -104,6 +104,11 @@ test('copies of one embedding model stand in for each other, other models do not
     models.embed!.targets.map(({ model }) => model),
     ['text-embedding-3-small', 'emb-deployment'],
   );
+  assert.deepEqual(
+    models.embed!.targets.map(({ priced_as }) => priced_as),
+    [undefined, 'text-embedding-3-small'],
+    'base_model says whose price it has',
+  );
   const mixed = imported(`
 model_list:
   - { model_name: e, litellm_params: { model: openai/text-embedding-3-small } }

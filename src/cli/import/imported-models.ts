@@ -2,6 +2,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import { type Deployment, isModelName, nameRule } from './litellm-deployment.ts';
 import type { Settings } from './litellm-settings.ts';
 import type { Notes } from './notes.ts';
+import { plain } from './plain-values.ts';
 
 /** The schema's own. */
 const targetsMax = 100;
@@ -71,7 +72,7 @@ function targetOf(deployment: Deployment, weight: number, provider: string): str
   const more: JsonObject = {
     ...(priority !== 1 && { priority }),
     ...(weight !== 1 && { weight }),
-    ...(Object.keys(facts.price).length > 0 && { price: { ...facts.price } }),
+    ...(Object.keys(facts.price).length > 0 ? { price: { ...facts.price } } : pricedAs(deployment)),
     ...(facts.contextWindow !== null && { context_window: facts.contextWindow }),
     ...(facts.maxOutputTokens !== null && { max_output_tokens: facts.maxOutputTokens }),
     ...(Object.keys(facts.capabilities).length > 0 && { capabilities: { ...facts.capabilities } }),
@@ -79,6 +80,12 @@ function targetOf(deployment: Deployment, weight: number, provider: string): str
     ...(Object.keys(body).length > 0 && { body }),
   };
   return Object.keys(more).length === 0 ? `${provider}/${model}` : { provider, model, ...more };
+}
+
+/** LiteLLM takes the price of `base_model`, which may begin with the name of its service. */
+function pricedAs({ baseModel, model }: Deployment): JsonObject {
+  const name = baseModel?.replace(/^.*\//, '') ?? '';
+  return name === '' || name === model || !isModelName(name) ? {} : { priced_as: plain(name) };
 }
 
 /** Relative to the largest of its model; 1 unless all of them have a weight. */

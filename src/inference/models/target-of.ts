@@ -26,7 +26,7 @@ export function targetOf(
 ): Target {
   const { connection, config, simulated } = configured;
   const { provider } = connection;
-  const listed = listedModel(configured, source.model, prices);
+  const listed = listedModel(configured, source.priced_as ?? source.model, prices);
   const facts = modelFacts(source.model);
   const [dialect = provider.dialect, ...alsoSpeaks] = dialectsOfModel(connection, source.model);
   const { nativeN, ...others } = quirksOf(provider, source.model, dialect);

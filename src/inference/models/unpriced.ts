@@ -21,4 +21,5 @@ export function unpricedMessage(targets: readonly string[]): string | null {
 }
 
 /** How that is mended. */
-export const unpricedFix = 'Give their targets a `price`, or their provider the name of its `prices`.';
+export const unpricedFix =
+  'Give their targets a `price`, or `priced_as` with the name of a listed model, or their provider the name of its `prices`.';
