@@ -11,7 +11,7 @@ import { type Failure, invalid } from '../kernel/failure.ts';
 import { forDeployment, formForDeployment } from './deployment.ts';
 import type { Exchange, Route } from './exchange.ts';
 import { isNamed, LoggedSink } from './log-bodies.ts';
-import { readJsonBody } from './read-body.ts';
+import { readJsonBody, wrongMediaType } from './read-body.ts';
 import { type Multipart, readMultipart } from './read-multipart.ts';
 import { tagOf } from './tag.ts';
 import { TracedSink } from './traced-content.ts';
@@ -47,12 +47,16 @@ export function bodyHandler<I extends object, R extends RequestBody, P extends P
   };
 }
 
-/** The same for uploads, whose files are on disk while they are served. They are removed on every path. */
+/**
+ * The same for uploads, whose files are on disk while they are served. They are removed on every path. `formOf`: reads
+ * the JSON body that the endpoint takes as well; absent: it takes forms alone.
+ */
 export function uploadHandler<I extends object, R extends RequestBody, P extends Plan>(
   services: Services,
   endpoint: Endpoint<I, R, P>,
   filesMax: number,
   inputOf: InputOf<I, Multipart>,
+  formOf?: (exchange: Exchange, call: ModelCall) => Promise<Multipart | Failure | null>,
 ): Route['handle'] {
   return async (exchange) => {
     const call = modelCallOf(exchange);
@@ -60,7 +64,10 @@ export function uploadHandler<I extends object, R extends RequestBody, P extends
     const { server, telemetry } = services.snapshot().config;
     const full = await services.storage.mayKeep(call.principal.account);
     if (full !== null) return refuse(call.sink, full, call.admitted.headers);
-    const form = await readMultipart(exchange, services.spool, { bodyBytes: server.upload_limit, files: filesMax });
+    const form =
+      formOf !== undefined && wrongMediaType(exchange.request.headers['content-type']) === null
+        ? await formOf(exchange, call)
+        : await readMultipart(exchange, services.spool, { bodyBytes: server.upload_limit, files: filesMax });
     if (form === null) return;
     if ('kind' in form) return refuse(call.sink, form, call.admitted.headers);
     const { bodies } = telemetry.log;

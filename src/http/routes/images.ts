@@ -6,6 +6,7 @@ import { editFilesMax } from '../../inference/images/image-edit.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { bodyHandler, uploadHandler } from '../model-call.ts';
+import { readEditBody } from '../read-edit-body.ts';
 
 /** `POST /v1/images/generations`, `/v1/images/edits` and `/v1/images/variations`: OpenAI's format over any provider that makes pictures. */
 export function imageRoutes(services: Services): Route[] {
@@ -35,10 +36,13 @@ export function imageRoutes(services: Services): Route[] {
       summary: 'Change pictures',
       endpoint: 'image-edit',
       body: { form: 'multipart/form-data', schema: imageEditSchema },
-      handle: uploadHandler(services, imageEditsEndpoint(services), editFilesMax, (exchange, form) => ({
-        form,
-        linkBase: linkBase(exchange),
-      })),
+      handle: uploadHandler(
+        services,
+        imageEditsEndpoint(services),
+        editFilesMax,
+        (exchange, form) => ({ form, linkBase: linkBase(exchange) }),
+        (exchange, call) => readEditBody(services, exchange, call),
+      ),
     },
     {
       ...shared,

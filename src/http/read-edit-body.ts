@@ -1,0 +1,127 @@
+import { Readable } from 'node:stream';
+import type { Services } from '../inference/endpoints/services.ts';
+import { editFilesMax } from '../inference/images/image-edit.ts';
+import type { ModelCall } from '../inference/spine/model-call.ts';
+import { type Failure, FailureError, invalid } from '../kernel/failure.ts';
+import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
+import type { Exchange } from './exchange.ts';
+import { readJsonBody } from './read-body.ts';
+import type { FormField, FormFile, Multipart } from './read-multipart.ts';
+
+const fetchTimeoutMs = 15_000;
+const dataUrl = /^data:[^,;]{0,100}(?:;[^,;]{1,100})*;base64,/i;
+
+/** A picture that a body names, and the file of the form that it stands for. */
+interface NamedPicture {
+  name: 'image' | 'mask';
+  field: string;
+  value: JsonValue;
+}
+
+/**
+ * OpenAI's JSON body of `/v1/images/edits` as the form that says the same: `images` and `mask` name each picture by
+ * `image_url` (a data URL or an address) or by `file_id` (a file of `/v1/files`). A Failure names the field; null when
+ * the caller left while sending.
+ */
+export async function readEditBody(
+  services: Services,
+  exchange: Exchange,
+  { principal }: Pick<ModelCall, 'principal'>,
+): Promise<Multipart | Failure | null> {
+  const raw = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
+  if (raw === null || !Buffer.isBuffer(raw)) return raw;
+  const read = await services.bodies.readObject(principal.tenant, raw);
+  if (!read.ok) return read.failure;
+  const files: FormFile[] = [];
+  const release = async () => {
+    await Promise.all(files.map(({ file }) => file.remove()));
+  };
+  try {
+    const { images, mask, ...others } = read.value;
+    const fields = fieldsOf(others);
+    for (const picture of picturesIn(images, mask)) {
+      const content = await contentOf(services, exchange, principal.tenant, picture);
+      const file = await services.spool.place(principal.account);
+      files.push({ name: picture.name, fileName: picture.name, mediaType: null, file });
+      await file.fill(Readable.from([content]));
+    }
+    return { fields, files, release };
+  } catch (error) {
+    await release();
+    if (error instanceof FailureError) return error.failure;
+    throw error;
+  }
+}
+
+/** The members of the body as a form writes them; one that is null was left out. */
+function fieldsOf(members: JsonObject): FormField[] {
+  return Object.entries(members).flatMap(([name, value]) => {
+    if (value === null) return [];
+    if (/^image\b/.test(name)) {
+      throw wrong(name, "is not known in JSON. Send 'images', a list of {image_url} or {file_id}.");
+    }
+    return [{ name, value: typeof value === 'string' ? value : JSON.stringify(value) }];
+  });
+}
+
+function picturesIn(images: JsonValue | undefined, mask: JsonValue | undefined): NamedPicture[] {
+  if (!Array.isArray(images) || images.length === 0) {
+    throw wrong('images', 'must be a list of pictures, each {image_url} or {file_id}.');
+  }
+  if (images.length >= editFilesMax) {
+    throw wrong('images', `has ${images.length} pictures. Send at most ${editFilesMax - 1}.`);
+  }
+  const named = images.map((value, at): NamedPicture => ({ name: 'image', field: `images[${at}]`, value }));
+  return mask === undefined || mask === null ? named : [...named, { name: 'mask', field: 'mask', value: mask }];
+}
+
+async function contentOf(
+  services: Services,
+  exchange: Exchange,
+  tenant: string,
+  { field, value }: NamedPicture,
+): Promise<Buffer> {
+  const { image_url: url, file_id: id } = isObject(value) ? value : {};
+  if (typeof id === 'string' && url == null) return uploaded(services, exchange, tenant, `${field}.file_id`, id);
+  if (typeof url !== 'string' || id != null) throw wrong(field, "must have one of 'image_url' and 'file_id', a text.");
+  const param = `${field}.image_url`;
+  const head = dataUrl.exec(url.slice(0, 1_000))?.[0];
+  if (head !== undefined) return Buffer.from(url.slice(head.length), 'base64');
+  if (!/^https?:\/\//i.test(url)) throw wrong(param, 'must be a data URL in base64, or begin with https://.');
+  const gone = new AbortController();
+  const giveUp = () => gone.abort();
+  exchange.response.once('close', giveUp);
+  try {
+    const fetched = await services.media.fetch([{ url, param, kind: 'image' }], fetchTimeoutMs, gone.signal);
+    if (!fetched.ok) throw new FailureError(fetched.failure);
+    return Buffer.from(fetched.value[url]!.base64, 'base64');
+  } finally {
+    exchange.response.off('close', giveUp);
+  }
+}
+
+async function uploaded(
+  { uploads }: Services,
+  { held }: Exchange,
+  tenant: string,
+  field: string,
+  id: string,
+): Promise<Buffer> {
+  const file = await uploads.find?.(tenant, id);
+  if (file == null) {
+    const message = `There is no file '${id.slice(0, 80)}' ('${field}'). Upload it to /v1/files, or send it inline.`;
+    throw new FailureError({ kind: 'not-found', message, param: field });
+  }
+  if (file.bytes > pictureBytesMax) throw wrong(field, `names a file of more than ${pictureBytesMax >> 20} MB.`);
+  const noRoom = held?.take(file.bytes) ?? null;
+  if (noRoom !== null) throw new FailureError(noRoom);
+  return (await file.content()) ?? Promise.reject(wrong(field, 'names a file that was deleted meanwhile.'));
+}
+
+/** Of one uploaded picture, which passes through memory: as OpenAI bounds those that are changed. */
+const pictureBytesMax = 50 * 1024 * 1024;
+
+function wrong(field: string, what: string): FailureError {
+  const shown = field.slice(0, 80);
+  return new FailureError(invalid(shown, `'${shown}' ${what}`));
+}
