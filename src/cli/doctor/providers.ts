@@ -23,7 +23,16 @@ export function providerFindings(snapshot: Snapshot, problems: readonly string[]
   }
   const noPrice = unpricedMessage(unpricedTargets(snapshot));
   if (noPrice !== null) findings.push({ ...warning('prices', noPrice, unpricedFix), page: 'models', id: null });
-  return [...findings, ...problems.map((message) => problem('providers', message, 'Correct it in the configuration.'))];
+  return [...findings, ...problems.map((message) => problem('providers', message, fixOf(message)))];
+}
+
+/** Most problems begin with the path of what they are about. */
+function fixOf(message: string): string {
+  const place = /^(models|providers?)[. ][^:]+(?=: )/.exec(message)?.[0];
+  if (place === undefined) return 'Correct that provider in the configuration.';
+  return place.startsWith('models.')
+    ? `Name a target of another provider at ${place}.`
+    : `Correct ${place} in the configuration.`;
 }
 
 /** The answers of each provider to each credential, and of each search engine to a query. */

@@ -6,8 +6,8 @@ import type { Notes, Path } from './notes.ts';
 /** Columns that say more than a key, a team or a user can here. */
 const columns: Readonly<Record<string, string>> = {
   model_max_budget: 'a budget counts for all models here; tier_limits of a plan bound groups of models',
-  model_rpm_limit: 'rates count for all models of an account',
-  model_tpm_limit: 'rates count for all models of an account',
+  model_rpm_limit: 'rates count for all models of an account; tier_limits of a plan bound groups of models',
+  model_tpm_limit: 'rates count for all models of an account; tier_limits of a plan bound groups of models',
   budget_fallbacks: 'a spent budget refuses requests here',
   tpd_limit: 'there is no limit of tokens a day; plans have tokens in 5 hours, 7 and 30 days',
   soft_budget: 'plans.NAME.notify tells a webhook when a window fills up',
@@ -18,13 +18,14 @@ const columns: Readonly<Record<string, string>> = {
   allowed_routes: 'a key opens all of /v1',
   auto_rotate: 'keys do not change by themselves',
   policies: 'there are no policies',
-  object_permission_id: 'MCP servers, agents and stores are not allowed by key here',
+  object_permission_id:
+    'mcp of a plan says which MCP servers its accounts may use; agents and stores are not allowed by key',
 };
 
 /** Members of `metadata` that change what LiteLLM does. */
 const metadataMembers: Readonly<Record<string, string>> = {
-  model_rpm_limit: 'rates count for all models of an account',
-  model_tpm_limit: 'rates count for all models of an account',
+  model_rpm_limit: 'rates count for all models of an account; tier_limits of a plan bound groups of models',
+  model_tpm_limit: 'rates count for all models of an account; tier_limits of a plan bound groups of models',
   guardrails: 'there are no guardrails',
   tags: 'callers send x-culvert-tag',
   logging: '/metrics and the ledger have what callbacks got',
@@ -41,7 +42,7 @@ const unread: Readonly<Record<string, string>> = {
   LiteLLM_SearchToolsTable: 'tools.search.providers has engines for the search of the web',
   LiteLLM_SSOConfig: 'dashboard.oidc logs operators in',
   LiteLLM_CacheConfig: 'answers are not cached here',
-  LiteLLM_ManagedFileTable: 'files stay at the providers that hold them',
+  LiteLLM_ManagedFileTable: 'files stay at the providers that hold them; /v1/files takes new ones',
 };
 
 /** Notes what a row says beyond what has a place here. */
