@@ -160,6 +160,8 @@ test('§4.2 "If the model is not allowed on the caller’s plan …, the error l
 
 test('§4.2 "Input that is very long may be truncated or rejected by the upstream model": its own words come back as a 400', async () => {
   first.script(embeddingsPath, ['status=400;message=maximum context length is 8192 tokens']);
+  // Each target is asked once; the first answer stays when none takes it.
+  world.second.script(embeddingsPath, ['status=400;message=maximum context length is 4096 tokens']);
   const response = await ask({ model: 'e', input: 'long '.repeat(10_000) });
   assert.equal(response.status, 400);
   assert.equal(response.headers.get('x-culvert-cost'), '0');

@@ -1,7 +1,7 @@
 import type { Failure } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, wordsOf } from '../../kernel/json.ts';
 import { wavHeader } from '../audio/wav.ts';
-import { eventIn, type Frame, type RealtimeEvent } from '../dialects/realtime/events.ts';
+import { eventIn, type Frame, notAnEvent, type RealtimeEvent } from '../dialects/realtime/events.ts';
 import { type EventForm, EventWriter, ResponseWriter } from '../dialects/realtime/response-writer.ts';
 import {
   firstSettings,
@@ -82,7 +82,8 @@ export class CascadeEnd implements SessionEnd {
 
   send(frame: Frame): Pace {
     const event = eventIn(frame);
-    if (event !== null) this.#take(event);
+    if (event === null) this.#events.error(notAnEvent, null, undefined);
+    else this.#take(event);
     return this.#pace;
   }
 

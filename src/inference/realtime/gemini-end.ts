@@ -1,4 +1,4 @@
-import { eventIn, type Frame, messageIn, type RealtimeEvent } from '../dialects/realtime/events.ts';
+import { eventIn, type Frame, messageIn, notAnEvent, type RealtimeEvent } from '../dialects/realtime/events.ts';
 import { GeminiLive, type GeminiLiveFacts } from '../dialects/realtime/gemini-live.ts';
 import type { Pace } from '../spine/sink.ts';
 import type { EndListener, SessionEnd } from './socket-end.ts';
@@ -46,9 +46,9 @@ export class GeminiEnd implements SessionEnd {
 
   send(frame: Frame): Pace {
     const event = eventIn(frame);
-    if (event === null) return 'ready';
     this.#pace = 'ready';
-    this.#live.fromCaller(event);
+    if (event === null) this.#live.refuse(notAnEvent);
+    else this.#live.fromCaller(event);
     return this.#isPaused ? 'behind' : this.#pace;
   }
 

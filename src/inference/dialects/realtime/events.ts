@@ -12,6 +12,8 @@ export interface RealtimeEvent extends JsonObject {
   type: string;
 }
 
+export const notAnEvent = `The message is no event. Send a JSON object with a 'type', nested at most ${jsonDepthMax} levels, with at most ${loopWidthMax.structure} objects and members.`;
+
 /** The event in a frame; null when it holds none. */
 export function eventIn(frame: Frame): RealtimeEvent | null {
   const event = messageIn(frame);

@@ -57,6 +57,11 @@ export class GeminiLive {
     this.#events.write('session.created', { session: this.#shown() });
   }
 
+  /** A message of the caller that is no event. */
+  refuse(message: string): void {
+    this.#events.error(message, null, undefined);
+  }
+
   fromCaller(event: RealtimeEvent): void {
     switch (event.type) {
       case 'session.update':
