@@ -7,7 +7,13 @@ import { servePlans } from './plan-gateway.ts';
 import { asked, type ErrorBody } from './served.ts';
 
 const file = { after: after as TestContext['after'] };
-const world = await embedWorld(file);
+const world = await embedWorld(file, {
+  providers: { cohere: { type: 'cohere', base_url: 'http://127.0.0.1:9', api_key: 'k' } },
+  models: {
+    cohere: { type: 'embedding', targets: [{ provider: 'cohere', model: 'embed-v4' }] },
+    own: { type: 'embedding', targets: ['culvert/culvert-lexical-1024'] },
+  },
+});
 const { ask, embed, first, record } = world;
 
 async function refusal(json: unknown): Promise<{ status: number; param: string | null; message: string }> {
@@ -50,9 +56,7 @@ for (const [what, input, param] of [
   ['null', null, 'input'],
   ['a number', 7, 'input'],
   ['an object', { text: 'a' }, 'input'],
-  ['an empty text', '', 'input'],
   ['an empty array', [], 'input'],
-  ['an empty text among others', ['a', 'b', 'c', ''], 'input[3]'],
   ['empty tokens among others', [[1], []], 'input[1]'],
   ['a number among texts', ['a', 7], 'input[1]'],
   ['tokens among texts', ['a', [1]], 'input[1]'],
@@ -67,6 +71,23 @@ for (const [what, input, param] of [
     assert.deepEqual([refused.status, refused.param], [400, param], refused.message);
     assert.ok(refused.message.includes(`'${param}'`), refused.message);
     assert.equal(asked(first).length, 0);
+  });
+}
+
+for (const [what, input, param] of [
+  ['an empty text', '', 'input'],
+  ['an empty text among others', ['a', 'b', ''], 'input[2]'],
+] as const) {
+  test(`an input that is ${what} goes to a service of OpenAI's format, which judges it; others are not asked`, async () => {
+    first.clear();
+    const response = await ask({ model: 'e', input });
+    const answer = (await response.json()) as { data?: unknown[]; error?: ErrorBody['error'] };
+    assert.ok(asked(first).some(({ body }) => JSON.stringify(body).includes('""')));
+    assert.ok(response.status === 200 ? answer.data !== undefined : response.status === 400, JSON.stringify(answer));
+    for (const model of ['cohere', 'own']) {
+      const refused = await refusal({ model, input });
+      assert.deepEqual([refused.status, refused.param], [400, param], refused.message);
+    }
   });
 }
 

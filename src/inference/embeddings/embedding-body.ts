@@ -20,6 +20,8 @@ export interface EmbeddingFactsOfBody extends RequestFacts {
   tokensEach: readonly number[];
   encoding: VectorEncoding;
   answerForm: AnswerForm;
+  /** As of the request. */
+  emptyAt?: string;
 }
 
 /** One call of an upstream, as plain data. */
@@ -72,6 +74,7 @@ export function embeddingBody(request: EmbeddingRequest): EmbeddingBody {
       tokensEach,
       encoding,
       answerForm,
+      ...(request.emptyAt !== undefined && { emptyAt: request.emptyAt }),
     },
     encode: (order) => ({ ok: true, value: encodeCall(request, order) }),
     release() {},

@@ -1,5 +1,6 @@
 import type { Principal } from '../../auth/principal.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import { empty } from '../dialects/embeddings/read-request.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
 import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
@@ -29,7 +30,9 @@ export function embeddingsEndpoint(
     content: (raw) => raw,
     plan(snapshot, call, { facts }) {
       const way = embeddingWay(snapshot, facts, call.principal);
-      return 'kind' in way ? way : embeddingPlan(way, facts, call);
+      if ('kind' in way) return way;
+      const judged = facts.emptyAt === undefined ? way : judgesEmpty(snapshot, way, facts.emptyAt);
+      return 'kind' in judged ? judged : embeddingPlan(judged, facts, call);
     },
     trials({ call, request, plan }, job) {
       const { encoding, answerForm } = request.facts;
@@ -66,6 +69,14 @@ export function embeddingWay(snapshot: Snapshot, facts: RequestFacts, principal:
     );
   }
   return noneCapable(alias, candidates, facts.needs, () => snapshot.models.list(principal)) ?? { alias, candidates };
+}
+
+/** Who may be asked to embed an empty text: services of the caller's format, which judge it. Others refuse it or fail. */
+function judgesEmpty({ providers }: Snapshot, way: EmbeddingWay, field: string): EmbeddingWay | Failure {
+  const candidates = way.candidates.filter(
+    ({ target }) => providers.get(target.provider)?.connection.embeds?.format === 'openai',
+  );
+  return candidates.length === 0 ? empty(field) : { ...way, candidates };
 }
 
 function embeds({ providers }: Snapshot, { provider, embedding }: Target): boolean {

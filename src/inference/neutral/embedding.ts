@@ -16,6 +16,8 @@ export interface EmbeddingRequest {
   /** The alias as the caller wrote it. */
   model: string;
   inputs: EmbeddingInputs;
+  /** Field of the first empty text, which only services of OpenAI's format may judge; absent: there is none. */
+  emptyAt?: string;
   /** Length of vector asked for; null = the model's own. */
   dimensions: number | null;
   /** What the inputs are for: one of `inputTypes`, or a vendor's own word; null = left open. */

@@ -12,6 +12,7 @@ import {
   integerIn,
   oneOf,
   optional,
+  string,
   stringOf,
 } from '../fields.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
@@ -34,10 +35,8 @@ const whatToSend = `a text, tokens, or an array of 1 to ${inputsMax} of either`;
 /** Schema of such a body for `/openapi.json`. */
 export function embeddingSchema(): JsonSchema {
   const tokens = arrayOf(integerIn(0, tokenIdMax), 1, Number.POSITIVE_INFINITY, 'tokens');
-  const [texts, lists] = [stringOf(1, Number.POSITIVE_INFINITY), tokens].map((item) =>
-    schemaOf(arrayOf(item, 1, inputsMax, 'inputs')),
-  );
-  const input = described({ anyOf: [{ type: 'string', minLength: 1 }, texts!, schemaOf(tokens), lists!] }, () => null);
+  const [texts, lists] = [string, tokens].map((item) => schemaOf(arrayOf(item, 1, inputsMax, 'inputs')));
+  const input = described({ anyOf: [{ type: 'string' }, texts!, schemaOf(tokens), lists!] }, () => null);
   return schemaBesideModel({ input, ...rules }, { input: whatToSend });
 }
 
@@ -51,11 +50,13 @@ export function readEmbeddingRequest(body: JsonObject): Result<EmbeddingRequest>
   }
   const inputs = readInputs(body.input);
   if (!inputs.ok) return inputs;
+  const emptyAt = emptyTextIn(body.input!);
   return {
     ok: true,
     value: {
       model: body.model as string,
       inputs: inputs.value,
+      ...(emptyAt !== null && { emptyAt }),
       dimensions: (body.dimensions as number | null | undefined) ?? null,
       inputType: typeof body.input_type === 'string' ? inputTypeOf(body.input_type) : null,
       inputTypeWord: typeof body.input_type === 'string' ? body.input_type : null,
@@ -74,7 +75,7 @@ export function readEmbeddingRequest(body: JsonObject): Result<EmbeddingRequest>
 
 function readInputs(input: JsonValue | undefined): Result<EmbeddingInputs> {
   if (typeof input === 'string') {
-    return input === '' ? refuse(empty('input')) : { ok: true, value: { kind: 'texts', texts: [input] } };
+    return { ok: true, value: { kind: 'texts', texts: [input] } };
   }
   if (!Array.isArray(input)) return refuse(asFailure(complain('input', input, whatToSend)));
   if (input.length === 0) return refuse(empty('input'));
@@ -90,13 +91,18 @@ function readInputs(input: JsonValue | undefined): Result<EmbeddingInputs> {
   return typeof input[0] === 'string' ? readTexts(input) : readTokens(input);
 }
 
+function emptyTextIn(input: JsonValue): string | null {
+  if (input === '') return 'input';
+  const at = Array.isArray(input) ? input.indexOf('') : -1;
+  return at === -1 ? null : `input[${at}]`;
+}
+
 function readTexts(input: readonly JsonValue[]): Result<EmbeddingInputs> {
   for (let i = 0; i < input.length; i++) {
     const text = input[i]!;
     if (typeof text !== 'string') {
       return refuse(asFailure(complain(`input[${i}]`, text, 'a text, as the inputs before it are')));
     }
-    if (text === '') return refuse(empty(`input[${i}]`));
   }
   return { ok: true, value: { kind: 'texts', texts: input as string[] } };
 }
@@ -121,7 +127,8 @@ function wrongToken(tokens: readonly JsonValue[], path: string): Complaint | nul
   return at === -1 ? null : complain(`${path}[${at}]`, tokens[at], 'a token, which is an integer of 0 or more');
 }
 
-function empty(path: string): Failure {
+/** The 400 for an input without anything in it. */
+export function empty(path: string): Failure {
   const fix = path === 'input' ? 'Send some text.' : 'Leave it out or send some text.';
   return invalid(path, `'${path}' is empty, so there is nothing to embed. ${fix}`);
 }
