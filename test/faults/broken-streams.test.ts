@@ -50,8 +50,13 @@ describe('F71 streams of one of two targets break after their first content', { 
   for (const [alias, { spec, idle }] of Object.entries(aliases) as [Alias, (typeof aliases)[Alias]][]) {
     test(`${alias}, idle timeout ${idle}: nearly all streams are whole, and it comes back once it is well`, async () => {
       const before = await load(alias, warm);
+      // Its very first answer may have been the slow one, and then the other is asked more for some seconds.
+      const warmEndMs = performance.now() + 60_000;
+      while (callsTo(alias, 1).length <= warm / 5) {
+        assert.ok(performance.now() < warmEndMs, 'both are asked');
+        before.push(...(await load(alias, 20)));
+      }
       assert.equal(answeredShare(before), 1);
-      assert.ok(callsTo(alias, 1).length > warm / 5, 'both are asked');
       tell(alias, [`always interval=20ms;${spec}`]);
       const seen = await load(alias, count);
       const share = answeredShare(seen);
