@@ -1,18 +1,5 @@
 import { z } from 'zod';
-import {
-  duration,
-  httpUrl,
-  name,
-  network,
-  networkOrPlace,
-  percentage,
-  secret,
-  signingSecret,
-  size,
-  webhookSecret,
-  webhookUrl,
-} from './scalars.ts';
-import { headersSchema } from './schema-route.ts';
+import { duration, httpUrl, network, networkOrPlace, secret, signingSecret, size } from './scalars.ts';
 
 const origin = z
   .string({ error: 'expected an origin such as https://app.example.org' })
@@ -31,7 +18,7 @@ function storeUrl(form: RegExp, expected: string) {
     .meta({ mark: 'address', has_user: true });
 }
 
-function isReadable(text: string): boolean {
+export function isReadable(text: string): boolean {
   // A socket's folder may stand in ?host=, with no host before the path.
   const url = URL.parse(text.replace('@/', '@localhost/'));
   // PostgreSQL's client takes a stray % for itself.
@@ -234,162 +221,6 @@ export const batchesSchema = z
       ),
   })
   .describe('How batches run (`/v1/batches`, `/v1/messages/batches`).');
-
-function isOneOf(...given: unknown[]): boolean {
-  return given.filter((one) => one !== undefined).length === 1;
-}
-
-function hasSecretOfWebhook({ webhook, secret }: { webhook?: unknown; secret?: unknown }): boolean {
-  return (webhook === undefined) === (secret === undefined);
-}
-
-const secretFault = { error: 'webhook and secret need each other', path: ['secret'] };
-
-const sinkSchema = z
-  .strictObject({
-    name: name('a sink').describe(
-      'Culvert keeps the place of the sink in the ledger under this name. Under another name the sink begins anew.',
-    ),
-    s3: bucketUrl()
-      .optional()
-      .describe('`s3://BUCKET/FOLDER` gets an object for each batch. `storage.s3` says how the bucket is reached.'),
-    webhook: webhookUrl().optional().describe('This URL gets each batch by POST.'),
-    secret: webhookSecret().optional().describe('Signs what the webhook gets (Standard Webhooks), ≥ 32 bytes.'),
-    folder: z.string().min(1).optional().describe('This folder on the machine gets a file for each batch.'),
-    bodies: z
-      .boolean()
-      .default(false)
-      .describe('Whether records hold the bodies of the keys that `telemetry.log.bodies` names.'),
-    batch_records: z.int().min(1).max(10_000).default(1_000).describe('Largest number of records in a batch.'),
-    batch_size: size({ max: '64mb' })
-      .prefault('4mb')
-      .describe('Largest size of a batch. A longer record is sent alone.'),
-    every: duration({ min: '100ms', max: '1d' })
-      .prefault('30s')
-      .describe('Time between two batches. Full batches follow each other at once.'),
-  })
-  .refine(({ s3, webhook, folder }) => isOneOf(s3, webhook, folder), 'a sink has one of s3, webhook and folder')
-  .refine(hasSecretOfWebhook, secretFault);
-
-const alertReceiverSchema = z
-  .strictObject({
-    name: name('a receiver').describe('Name of the receiver in the log, and in the queue of what waits for it.'),
-    slack: webhookUrl().optional().describe('Incoming webhook of Slack, or of a service that takes its format.'),
-    email: z
-      .array(z.email('expected an address such as ops@example.org'))
-      .min(1)
-      .max(50)
-      .optional()
-      .describe('Addresses that get the alerts by mail.'),
-    webhook: webhookUrl().optional().describe('This URL gets the alerts as JSON, by POST.'),
-    secret: webhookSecret().optional().describe('Signs what the webhook gets (Standard Webhooks), ≥ 32 bytes.'),
-  })
-  .refine(
-    ({ slack, email, webhook }) => isOneOf(slack, email, webhook),
-    'a receiver has one of slack, email and webhook',
-  )
-  .refine(hasSecretOfWebhook, secretFault);
-
-const alertsSchema = z
-  .strictObject({
-    to: z
-      .array(alertReceiverSchema)
-      .max(20)
-      .refine((list) => new Set(list.map((one) => one.name)).size === list.length, 'two receivers have the same name')
-      .default([])
-      .describe('Who is notified when something goes wrong, and when it is over.'),
-    smtp: z
-      .strictObject({
-        url: z
-          .string()
-          .regex(/^smtps?:\/\/\S+$/, 'expected a URL such as smtps://user:password@mail.example.org')
-          .refine(isReadable, 'this URL cannot be read; characters such as @ in a password are written as %40')
-          .meta({ mark: 'address', has_user: true })
-          .describe('`smtps://` speaks TLS from the start, `smtp://` as soon as the server offers it.'),
-        from: z
-          .string()
-          .max(320)
-          .regex(/[^\s<>@]@[^\s<>@]/, 'expected a sender such as Culvert <culvert@example.org>')
-          .describe('Sender, such as `Culvert <culvert@example.org>`.'),
-      })
-      .optional()
-      .describe('The mail server for `email`.'),
-    error_rate: percentage()
-      .prefault('20%')
-      .describe(
-        'Culvert warns if this share of the requests of five minutes fails. It needs at least 20 requests for that.',
-      ),
-    every: duration({ min: '1s', max: '1h' })
-      .prefault('15s')
-      .describe('How often Culvert looks for problems. An alert is over when four looks in a row did not find it.'),
-    quiet: duration({ max: '1d' })
-      .prefault('15m')
-      .describe(
-        'Shortest time between two messages about the same alert. If the alert comes back sooner, Culvert waits that long, and sends it only if it still lasts.',
-      ),
-  })
-  .refine(({ to, smtp }) => smtp !== undefined || to.every(({ email }) => email === undefined), {
-    error: 'email needs smtp',
-    path: ['smtp'],
-  });
-
-/** Logs and metrics. */
-export const telemetrySchema = z
-  .strictObject({
-    log: z
-      .strictObject({
-        level: z
-          .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
-          .default('info')
-          .describe('Least important level that is written.'),
-        bodies: z
-          .union([z.literal(false), z.array(z.string().min(1)).max(100)], {
-            error: 'expected false or a list of keys such as [dev/laptop]',
-          })
-          .default(false)
-          .describe(
-            'Keys (`account/name`) whose request and answer bodies of model calls are logged, for debugging: up to 64 KB of each, without credentials. Default: none.',
-          ),
-      })
-      .prefault({})
-      .describe('The log on standard output.'),
-    alerts: alertsSchema.prefault({}).describe('Messages about what goes wrong, to people and programs.'),
-    sinks: z
-      .array(sinkSchema)
-      .max(10)
-      .refine((sinks) => new Set(sinks.map((sink) => sink.name)).size === sinks.length, 'two sinks have the same name')
-      .default([])
-      .describe('Where the record of every request goes, as JSON lines, at least once. Read at the start.'),
-    prometheus: z.boolean().default(true).describe('Serve /metrics to the admin key.'),
-    otlp: z
-      .strictObject({
-        endpoint: httpUrl()
-          .optional()
-          .describe(
-            'Base URL of a receiver of OTLP over HTTP, such as http://127.0.0.1:4318; /v1/traces and /v1/metrics are added. Default: what OTEL_EXPORTER_OTLP_ENDPOINT says. Without either nothing is sent.',
-          ),
-        headers: headersSchema('Headers sent to the receiver, such as Authorization.'),
-        traces: z.boolean().default(true).describe('Send traces.'),
-        metrics: z.boolean().default(true).describe('Send the metrics of the GenAI conventions, every minute.'),
-        sample: z
-          .number()
-          .min(0)
-          .max(1)
-          .default(1)
-          .describe("Share of the traces that are recorded, 0 to 1. A caller's `traceparent` decides for its own."),
-        content: z
-          .union([z.literal(false), z.array(z.string().min(1)).max(100)], {
-            error: 'expected false or a list of keys such as [dev/laptop]',
-          })
-          .default(false)
-          .describe(
-            'Keys (`account/name`) whose messages and answers are in the spans of their conversations: up to 64 KB of each, without credentials. Default: none.',
-          ),
-      })
-      .prefault({})
-      .describe('OpenTelemetry, by OTLP. Culvert reads these keys at the start, and `content` at every reload too.'),
-  })
-  .describe('These keys are about logs and metrics.');
 
 /** Addresses of callers that the guard allows. */
 export const fetchSchema = z

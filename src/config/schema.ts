@@ -17,14 +17,8 @@ import {
 import type { credentialSchema, providerSchema, timeoutsSchema } from './schema-providers.ts';
 import { providersSchema } from './schema-providers.ts';
 import type { s3Schema } from './schema-server.ts';
-import {
-  adminSchema,
-  batchesSchema,
-  fetchSchema,
-  serverSchema,
-  storageSchema,
-  telemetrySchema,
-} from './schema-server.ts';
+import { adminSchema, batchesSchema, fetchSchema, serverSchema, storageSchema } from './schema-server.ts';
+import { telemetrySchema } from './schema-telemetry.ts';
 import { toolsSchema, vectorsSchema } from './schema-tools.ts';
 
 /**
