@@ -48,7 +48,6 @@ export const beforeContent: readonly FaultCase[] = [
     spec: 'status=429;code=insufficient_quota',
     whole: 'quota_exhausted',
     stream: 'quota_exhausted',
-    anthropic: 'rate_limited',
   },
   {
     name: 'F3 accepts, never answers',

@@ -119,7 +119,13 @@ test('S2 no header name alters the target: 200 of them, and none is passed on', 
 
 /** Routes that need no key, by reason. More than five lines here is a design fault. */
 const withoutKey: Record<string, readonly string[]> = {
-  'a balancer has no key; they say whether it lives and which checks pass': ['GET /healthz', 'GET /readyz'],
+  'a balancer has no key; they say whether it lives and which checks pass': [
+    'GET /healthz',
+    'GET /readyz',
+    'GET /health/liveliness',
+    'GET /health/liveness',
+    'GET /health/readiness',
+  ],
   'title and version, which clients ask first': ['GET /', 'GET /v1/vectors', 'GET /v1/vectors/'],
   'Claude Code knocks here; the answer is empty': ['HEAD /api/hello'],
   'what is served and the pages that browsers get, the same for everybody; nothing of this server is in it': [
