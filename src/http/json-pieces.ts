@@ -45,6 +45,10 @@ export async function* jsonPieces(exchange: Exchange, bytesMax: number): AsyncGe
     throw new FailureError({ kind: 'request-timeout', message: 'The request body broke off.' });
   } finally {
     pace.end();
+    // It waits behind a piece that is awaited. Once it listens no more, what is left of the body is read over: the
+    // connection would serve no other request before.
+    pieces.return?.().catch(() => undefined);
+    setImmediate(() => request.resume());
   }
 }
 

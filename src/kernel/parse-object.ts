@@ -24,7 +24,7 @@ export interface ParsedObject {
  * What the main thread may parse or take from another thread. An object with a new key costs V8 about a microsecond; a
  * number or a short text costs a tenth of that. A vector of 65,536 numbers fits, with its payload.
  */
-export const loopWidthMax: JsonWidth = { structure: 12_288, commas: 81_920 };
+export const loopWidthMax: JsonWidth = { structure: 8_192, commas: 81_920 };
 
 /**
  * The failure of a text that is too large for the main thread: in bytes, or in values. A caller that can have it read in

@@ -142,3 +142,14 @@ test('a wrong batch of messages is refused whole, and names the request', async 
     assert.match(answer.error.message, message, body);
   }
 });
+
+test('a connection goes on after a batch that is refused before it was read', async () => {
+  const headers = { authorization: `Bearer ${testKey}`, 'content-type': 'application/json' };
+  for (const depth of [60_000, 60_000, 100, 100]) {
+    const body = '{"a":'.repeat(depth);
+    const signal = AbortSignal.timeout(30_000);
+    const response = await fetch(`${gateway.url}/v1/messages/batches`, { method: 'POST', headers, body, signal });
+    assert.equal(response.status, 400);
+    assert.match(await response.text(), /nests deeper than 64 levels/);
+  }
+});
