@@ -94,26 +94,36 @@ test('S35 every hostile body at every route that takes one is 4xx, and holds the
     calmMs = Math.min(calmMs, mainThreadMs(gateway.pid!) - beforeMs);
   }
   const wrong: string[] = [];
+  /** CPU time of the main thread, ms: the best of some rounds, of which the first within the bound is the last. */
+  const measured = async (place: Place, body: HostileBody) => {
+    const boundMs = loopMsMax + (calmMs * body.text.length) / plainBytes;
+    let ms = Number.POSITIVE_INFINITY;
+    for (let round = 0; round < roundsMax; round++) {
+      const beforeMs = mainThreadMs(gateway.pid!);
+      const response = await send(url, place, body, bytesOf.get(body)!).catch(() => null);
+      // A refused upload may be cut while it is sent: then there is no status to read.
+      const { status } = response ?? { status: 413 };
+      await response?.arrayBuffer();
+      ms = Math.min(ms, mainThreadMs(gateway.pid!) - beforeMs);
+      const isRefused = (status >= 400 && status < 500) || status === 501;
+      if (!isRefused) wrong.push(`${status} ${place.method} ${place.path}: ${body.what}`);
+      if (!isRefused || ms <= boundMs || ms <= boundMs * slowness()) return { ms, isLong: false };
+    }
+    return { ms, isLong: true };
+  };
   let slowest = { ms: 0, at: '' };
+  const long: [Place, HostileBody][] = [];
   for (const place of places) {
     for (const body of hostileBodies) {
-      const at = `${place.method} ${place.path}: ${body.what}`;
-      const boundMs = loopMsMax + (calmMs * body.text.length) / plainBytes;
-      let leastMs = Number.POSITIVE_INFINITY;
-      for (let round = 0; round < roundsMax; round++) {
-        const beforeMs = mainThreadMs(gateway.pid!);
-        const response = await send(url, place, body, bytesOf.get(body)!).catch(() => null);
-        // A refused upload may be cut while it is sent: then there is no status to read.
-        const { status } = response ?? { status: 413 };
-        await response?.arrayBuffer();
-        leastMs = Math.min(leastMs, mainThreadMs(gateway.pid!) - beforeMs);
-        const isRefused = (status >= 400 && status < 500) || status === 501;
-        if (!isRefused) wrong.push(`${status} ${at}`);
-        if (!isRefused || leastMs <= boundMs || leastMs <= boundMs * slowness()) break;
-      }
-      if (leastMs > boundMs && leastMs > boundMs * slowness()) wrong.push(`${leastMs.toFixed(1)} ms ${at}`);
-      if (leastMs > slowest.ms) slowest = { ms: leastMs, at };
+      const { ms, isLong } = await measured(place, body);
+      if (isLong) long.push([place, body]);
+      else if (ms > slowest.ms) slowest = { ms, at: `${place.method} ${place.path}: ${body.what}` };
     }
+  }
+  // What was long because of a collection or of compiling code is not so again.
+  for (const [place, body] of long) {
+    const { ms, isLong } = await measured(place, body);
+    if (isLong) wrong.push(`${ms.toFixed(1)} ms ${place.method} ${place.path}: ${body.what}`);
   }
   t.diagnostic(
     `${places.length} places; 2 MB of plain text took ${calmMs.toFixed(1)} ms; the slowest took ${slowest.ms.toFixed(1)} ms: ${slowest.at}`,
