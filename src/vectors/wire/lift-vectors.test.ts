@@ -31,10 +31,12 @@ test('numbers are those that JSON has, as 32-bit floats, however they are writte
   );
   const blank = fc.constantFrom('', ' ', '\n\t');
   let lifted = 0;
+  let cases = 0;
   fc.assert(
     fc.property(fc.array(fc.tuple(blank, written, blank), { minLength: size, maxLength: 80 }), (all) => {
       const array = `[${all.map((one) => one.join('')).join()}]`;
       const found = lift(`{"vector" : ${array}, "limit": 1}`);
+      cases += 1;
       if (found === null) return;
       lifted += 1;
       assert.deepEqual(found.vectors, [Float32Array.from(JSON.parse(array) as number[])]);
@@ -42,7 +44,8 @@ test('numbers are those that JSON has, as 32-bit floats, however they are writte
     }),
     { numRuns: 500, seed: 1 },
   );
-  assert.ok(lifted > 400, `${lifted} were read apart`);
+  // `npm run check` looks at a tenth of them.
+  assert.ok(lifted > 0.8 * cases, `${lifted} of ${cases} were read apart`);
 });
 
 test('what is no plain array of numbers is left to the parser', () => {
