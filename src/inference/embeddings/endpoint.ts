@@ -15,7 +15,7 @@ import type { RequestFacts } from '../spine/request-body.ts';
 import type { Bytes } from '../spine/sink.ts';
 import { type EmbeddingRun, EmbeddingTrial } from './embed-attempt.ts';
 import { GatheredVectors, type Precision } from './embedding-batches.ts';
-import type { EmbeddingBody, EmbeddingBodyKind } from './embedding-body.ts';
+import type { EmbeddingBody, EmbeddingBodyKind, EmbeddingFactsOfBody } from './embedding-body.ts';
 import type { EmbeddingServices } from './services.ts';
 
 /** Embeddings: routed and metered like a conversation, over targets of one vector space. */
@@ -30,9 +30,7 @@ export function embeddingsEndpoint(
     content: (raw) => raw,
     plan(snapshot, call, { facts }) {
       const way = embeddingWay(snapshot, facts, call.principal);
-      if ('kind' in way) return way;
-      const judged = facts.emptyAt === undefined ? way : judgesEmpty(snapshot, way, facts.emptyAt);
-      return 'kind' in judged ? judged : embeddingPlan(judged, facts, call);
+      return 'kind' in way ? way : embeddingPlan(way, facts, call);
     },
     trials({ call, request, plan }, job) {
       const { encoding, answerForm } = request.facts;
@@ -51,7 +49,11 @@ export interface EmbeddingWay {
 }
 
 /** The alias and its targets; a 404, 403 or 400 when it is unknown, not allowed, or none of them can do it. */
-export function embeddingWay(snapshot: Snapshot, facts: RequestFacts, principal: Principal): EmbeddingWay | Failure {
+export function embeddingWay(
+  snapshot: Snapshot,
+  facts: RequestFacts & Pick<EmbeddingFactsOfBody, 'emptyAt'>,
+  principal: Principal,
+): EmbeddingWay | Failure {
   const alias = snapshot.models.resolve(facts.model, principal);
   if ('kind' in alias) return alias;
   if (alias.candidates.length === 0) return noneUsable(alias.id);
@@ -68,15 +70,16 @@ export function embeddingWay(snapshot: Snapshot, facts: RequestFacts, principal:
       snapshot.models.list(principal).filter(({ type }) => type === 'embedding'),
     );
   }
-  return noneCapable(alias, candidates, facts.needs, () => snapshot.models.list(principal)) ?? { alias, candidates };
+  const judging = facts.emptyAt === undefined ? candidates : judgesEmpty(snapshot, candidates);
+  if (judging.length === 0) return empty(facts.emptyAt!);
+  return (
+    noneCapable(alias, judging, facts.needs, () => snapshot.models.list(principal)) ?? { alias, candidates: judging }
+  );
 }
 
 /** Who may be asked to embed an empty text: services of the caller's format, which judge it. Others refuse it or fail. */
-function judgesEmpty({ providers }: Snapshot, way: EmbeddingWay, field: string): EmbeddingWay | Failure {
-  const candidates = way.candidates.filter(
-    ({ target }) => providers.get(target.provider)?.connection.embeds?.format === 'openai',
-  );
-  return candidates.length === 0 ? empty(field) : { ...way, candidates };
+function judgesEmpty({ providers }: Snapshot, candidates: readonly RouteCandidate[]): readonly RouteCandidate[] {
+  return candidates.filter(({ target }) => providers.get(target.provider)?.connection.embeds?.format === 'openai');
 }
 
 function embeds({ providers }: Snapshot, { provider, embedding }: Target): boolean {
