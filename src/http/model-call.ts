@@ -8,7 +8,7 @@ import type { RequestBody } from '../inference/spine/request-body.ts';
 import { serve } from '../inference/spine/serve.ts';
 import { refuse } from '../inference/spine/sink.ts';
 import { type Failure, invalid } from '../kernel/failure.ts';
-import { forDeployment, formForDeployment } from './deployment.ts';
+import { formForDeployment } from './deployment.ts';
 import type { Exchange, Route } from './exchange.ts';
 import { isNamed, LoggedSink } from './log-bodies.ts';
 import { readJsonBody, wrongMediaType } from './read-body.ts';
@@ -38,7 +38,11 @@ export function bodyHandler<I extends object, R extends RequestBody, P extends P
     if (body === null) return;
     if (!Buffer.isBuffer(body)) return refuse(call.sink, body, call.admitted.headers);
     const { deployment } = exchange.params;
-    const input = inputOf(exchange, deployment === undefined ? body : forDeployment(body, deployment));
+    // Azure's clients name the model in the path, whatever their body says.
+    const named =
+      deployment === undefined ? null : await services.bodies.withModel(call.principal.tenant, body, deployment);
+    if (named?.ok === false) return refuse(call.sink, named.failure, call.admitted.headers);
+    const input = inputOf(exchange, named === null ? body : named.value);
     if ('kind' in input) return refuse(call.sink, input, call.admitted.headers);
     const { bodies } = telemetry.log;
     const shown = bodies === false ? call : logged(services, exchange, call, body, bodies);

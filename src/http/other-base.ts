@@ -7,8 +7,8 @@ export interface KnownPath {
 
 /** Azure's, of one deployment. */
 const ofDeployment = /^\/openai\/deployments\/([^/]+)(\/.+)$/;
-/** Azure's v1 API, and LiteLLM's paths of vendors. */
-const ofVendor = /^\/(?:openai|anthropic|gemini)(\/v1(?:beta)?\/.+)$/;
+/** Azure's v1 API, its paths without a deployment, and LiteLLM's paths of vendors. */
+const ofVendor = /^\/(?:openai|anthropic|gemini)(\/v1(?:beta)?)?(\/.+)$/;
 const versioned = /^\/v\d/;
 
 /**
@@ -22,7 +22,7 @@ export function otherBaseOf(path: string): KnownPath | null {
     return deployment === null ? null : { path: `/v1${deployed[2]}`, deployment };
   }
   const vendors = ofVendor.exec(path);
-  if (vendors !== null) return { path: vendors[1]! };
+  if (vendors !== null) return { path: `${vendors[1] ?? '/v1'}${vendors[2]}` };
   return versioned.test(path) ? null : { path: `/v1${path}` };
 }
 

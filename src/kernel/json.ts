@@ -63,7 +63,7 @@ export interface JsonWidth {
   commas: number;
 }
 
-const anyWidth: JsonWidth = { structure: Number.POSITIVE_INFINITY, commas: Number.POSITIVE_INFINITY };
+export const anyWidth: JsonWidth = { structure: Number.POSITIVE_INFINITY, commas: Number.POSITIVE_INFINITY };
 
 /** Reads `body` once; `depthMax` counts the outermost object or array as 1. */
 export function scanJson(body: Buffer, depthMax: number, widthMax: JsonWidth = anyWidth): JsonScan {

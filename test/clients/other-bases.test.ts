@@ -31,11 +31,15 @@ const gateway = await startGateway(
         api_key: 'a',
         dialects: ['openai-chat', 'openai-responses'],
       },
+      claude: { type: 'anthropic', base_url: `${upstream.url}/v1`, api_key: 'b' },
     },
     models: {
       'my-gpt': { targets: ['openai/mock/ok'] },
       embed: { type: 'embedding', targets: ['openai/text-embedding-3-small'] },
       listen: { type: 'transcription', targets: ['openai/whisper-1'] },
+      draw: { type: 'image', targets: ['openai/gpt-image-1'] },
+      speak: { type: 'speech', targets: ['openai/tts-1'] },
+      claude: { targets: ['claude/claude-sonnet-4-5'] },
       failing: { targets: ['openai/mock/status=500'] },
       gone: { targets: ['openai/mock/status=503'] },
     },
@@ -100,6 +104,64 @@ test("Azure's SDK asks for a deployment in the path, whatever the body says", as
   await assert.rejects(unknown, OpenAI.NotFoundError);
 });
 
+test("Azure's SDK finds what has no deployment in its path: Responses, models, files and batches", async () => {
+  const azure = new AzureOpenAI({
+    apiKey: gateway.key,
+    endpoint: gateway.url,
+    apiVersion: '2025-04-01-preview',
+    maxRetries: 0,
+  });
+  assert.ok((await azure.responses.create({ model: 'my-gpt', input: 'hello' })).output_text.length > 0);
+  assert.ok((await azure.models.list()).data.some(({ id }) => id === 'my-gpt'));
+  const file = await azure.files.create({ file: await toFile(Buffer.from('{}'), 'a.jsonl'), purpose: 'batch' });
+  assert.equal((await azure.files.retrieve(file.id)).filename, 'a.jsonl');
+  assert.deepEqual((await azure.batches.list()).data, []);
+});
+
+for (const [what, body, model] of [
+  ['names another model', '{"model":"another-name","seed":12345678901234567890,"messages":', 'my-gpt'],
+  ['names none', '{"seed":12345678901234567890,"messages":', 'my-gpt'],
+] as const) {
+  test(`a body for a deployment that ${what} goes on as it came but for its model`, async (t) => {
+    const bodies: string[] = [];
+    const server = createServer(async (request, response) => {
+      let text = '';
+      for await (const chunk of request) text += chunk;
+      if (request.method === 'POST') bodies.push(text);
+      response.statusCode = 400;
+      response.end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.close());
+    const { port } = server.address() as { port: number };
+    const own = await startGateway(t, {
+      providers: { openai: { type: 'openai', base_url: `http://127.0.0.1:${port}/v1`, api_key: 'a' } },
+      models: { [model]: { targets: ['openai/up'] } },
+    });
+    const small = JSON.stringify(messages);
+    // Too many objects for the loop: another thread reads it.
+    const wide = JSON.stringify(Array.from({ length: 10_000 }, () => messages[0]));
+    for (const rest of [small, wide]) {
+      await own.fetch(`/openai/deployments/${model}/chat/completions`, {
+        method: 'POST',
+        body: `${body}${rest}}`,
+        headers: { 'content-type': 'application/json' },
+      });
+      const sent = bodies.pop()!;
+      assert.ok(sent.endsWith(`"seed":12345678901234567890,"messages":${rest}}`), sent.slice(0, 200));
+      assert.equal(JSON.parse(sent).model, 'up');
+    }
+    const twice = await own.fetch(`/openai/deployments/${model}/chat/completions`, {
+      method: 'POST',
+      body: `{"model":"a","model":"b","messages":${small}}`,
+      headers: { 'content-type': 'application/json' },
+    });
+    assert.equal(twice.status, 400);
+    assert.equal(((await twice.json()) as ErrorBody).error.param, 'model');
+    assert.equal(bodies.length, 0);
+  });
+}
+
 test('other bases lead to endpoints with a key alone, and a wrong key is refused there', async () => {
   for (const path of [
     '/chat/completions',
@@ -155,6 +217,35 @@ for (const fallbacks of [
     assert.equal('fallbacks' in (last().body as object), false);
   });
 }
+
+test("LiteLLM's fallbacks of names work in Messages; Anthropic's own, which are objects, go to Anthropic", async () => {
+  const asked = { max_tokens: 64, messages };
+  const named = await gateway.fetch('/v1/messages', { json: { ...asked, model: 'failing', fallbacks: ['my-gpt'] } });
+  assert.equal(named.status, 200);
+  assert.equal(named.headers.get('x-culvert-model'), 'mock/ok');
+  const fallbacks = [{ model: 'claude-haiku-4-5', max_tokens: 9 }];
+  await gateway.fetch('/v1/messages', { json: { ...asked, model: 'claude', fallbacks } });
+  assert.deepEqual((last().body as { fallbacks: unknown }).fallbacks, fallbacks);
+  await gateway.fetch('/v1/messages', { json: { ...asked, model: 'claude', fallbacks: ['my-gpt'] } });
+  assert.equal('fallbacks' in (last().body as object), false);
+  const many = Array.from({ length: 17 }, () => 'my-gpt');
+  assert.equal(
+    (await gateway.fetch('/v1/messages', { json: { ...asked, model: 'my-gpt', fallbacks: many } })).status,
+    400,
+  );
+});
+
+test('no provider sees fallbacks at endpoints that ask one model alone', async () => {
+  for (const [path, json] of [
+    ['/v1/embeddings', { model: 'embed', input: 'x' }],
+    ['/v1/completions', { model: 'my-gpt', prompt: 'x' }],
+    ['/v1/images/generations', { model: 'draw', prompt: 'x' }],
+    ['/v1/audio/speech', { model: 'speak', input: 'x', voice: 'alloy' }],
+  ] as const) {
+    assert.equal((await gateway.fetch(path, { json: { ...json, fallbacks: ['gone'] } })).status, 200, path);
+    assert.equal('fallbacks' in (last().body as object), false, path);
+  }
+});
 
 test('fallbacks of another form are a 400 that names the place', async () => {
   for (const [fallbacks, param] of [

@@ -45,7 +45,12 @@ async function placesOf(t: TestContext, config: Record<string, unknown>): Promis
         .map(([method]) => placeAt({ method: method.toUpperCase(), path }, adminKey)),
     );
   await gateway.close(0);
-  return [...plain.flatMap((route) => restsOf(route.path).map((rest) => placeAt(route, testKey, rest))), ...admin];
+  // Azure's clients name the model in the path: these bodies are looked into before their route reads them.
+  const deployed = ['chat/completions', 'embeddings', 'images/generations'].map((rest) =>
+    placeAt({ method: 'POST', path: `/openai/deployments/chat/${rest}` }, testKey),
+  );
+  const known = plain.flatMap((route) => restsOf(route.path).map((rest) => placeAt(route, testKey, rest)));
+  return [...known, ...deployed, ...admin];
 }
 
 function placeAt({ method, path, body }: Pick<Route, 'path' | 'body'> & { method: string }, key: string, rest = 'x') {

@@ -1,6 +1,5 @@
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonValue } from '../../kernel/json.ts';
 import { described, schemaOf } from './described-check.ts';
-import type { ForwardTarget } from './dialect.ts';
 import { arrayOf, complain, members, needed, stringOf } from './fields.ts';
 
 /** Names of models, and how many a request may have beside its own. */
@@ -25,10 +24,4 @@ export function fallbackModelsOf({ models, fallbacks }: { models?: string[] | nu
   if (!Array.isArray(fallbacks)) return models ?? [];
   const further = fallbacks.map((one) => (isObject(one) ? one.model : one) as string);
   return [...(models ?? []), ...further];
-}
-
-/** `fallbacks` is for this gateway: no provider of the format gets it. */
-export function withoutFallbacks(target: ForwardTarget, body: JsonObject): ForwardTarget {
-  if (body.fallbacks === undefined) return target;
-  return { ...target, without: [...(target.without ?? []), 'fallbacks'] };
 }

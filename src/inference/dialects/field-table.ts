@@ -108,8 +108,10 @@ export function placeFields<Body extends JsonObject, Context>(
   const vendor: [string, JsonValue][] = [];
   for (const name in body) {
     const value = body[name];
-    if (value === undefined || value === null || gatewayOnlyFields.has(name)) continue;
-    let place = table.get(name)?.[1] ?? 'vendor';
+    if (value === undefined || value === null) continue;
+    const known = table.get(name);
+    if (known === undefined && gatewayOnlyFields.has(name)) continue;
+    let place = known?.[1] ?? 'vendor';
     if (typeof place === 'function') place = place(request, body, context) ?? 'read';
     if (place === 'read') continue;
     if (place !== 'hint' && place !== 'vendor') request[place] = value as never;

@@ -9,11 +9,12 @@ export interface ForwardBody {
 }
 
 /**
- * Top-level fields that never leave the gateway: the first is ours, the next would steer a careless upstream (S1), the
+ * Top-level fields that never leave the gateway: the first two are ours, the next would steer a careless upstream (S1), the
  * last tell a server of vLLM or SGLang which blocks of memory to read, and from whom: others' prompts stand there.
  */
 export const gatewayOnlyFields: ReadonlySet<string> = new Set([
   'models',
+  'fallbacks',
   'api_base',
   'base_url',
   'baseURL',

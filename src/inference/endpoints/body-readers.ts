@@ -1,5 +1,6 @@
 import { offLoopBodyBytes } from '../../kernel/limits.ts';
-import { parseObject, tooLargeForLoop } from '../../kernel/parse-object.ts';
+import { loopWidthMax, parseObject, tooLargeForLoop } from '../../kernel/parse-object.ts';
+import { withModel } from '../../kernel/with-model.ts';
 import { type ConversationBody, readConversation } from '../chat/conversation-body.ts';
 import type { CallerDialectId, Result } from '../dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
@@ -37,6 +38,8 @@ export function readBody(raw: Buffer, kind: BodyKind): Result<AnyBody> {
 
 /** The bodies of every family. */
 export interface AllBodies extends BodyReader<Bodies> {
+  /** By `kernel/with-model`, off the loop where `raw` is large; `raw` stays as it is. */
+  withModel(tenant: string, raw: Buffer, model: string): Result<Buffer> | Promise<Result<Buffer>>;
   close(): Promise<void>;
 }
 
@@ -53,6 +56,11 @@ export function createBodyReader(offLoop: AllBodies): AllBodies {
       if (raw.length > offLoopBodyBytes) return offLoop.readObject(tenant, raw);
       const parsed = parseObject(raw);
       return parsed.ok ? { ok: true, value: parsed.value.body } : parsed;
+    },
+    withModel(tenant, raw, model) {
+      if (raw.length > offLoopBodyBytes) return offLoop.withModel(tenant, raw, model);
+      const named = withModel(raw, model, loopWidthMax);
+      return Buffer.isBuffer(named) ? { ok: true, value: named } : offLoop.withModel(tenant, raw, model);
     },
     close: () => offLoop.close(),
   };

@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { loopWidthMax, parseObject } from '../../kernel/parse-object.ts';
+import { withModel } from '../../kernel/with-model.ts';
 import type { EncodeOrder } from '../chat/conversation-body.ts';
 import type { EmbeddingOrder } from '../embeddings/embedding-body.ts';
 import type { ForwardOrder } from '../spine/encode-forwarded.ts';
@@ -13,6 +14,7 @@ export type AnyOrder = EncodeOrder | EmbeddingOrder | ForwardOrder;
 export type WorkerOrder =
   | { id: number; kind: 'read'; raw: Uint8Array<ArrayBuffer>; bodyKind: BodyKind }
   | { id: number; kind: 'object'; raw: Uint8Array<ArrayBuffer> }
+  | { id: number; kind: 'model'; raw: Uint8Array<ArrayBuffer>; model: string }
   | { id: number; kind: 'encode'; body: number; order: AnyOrder }
   | { kind: 'release'; body: number };
 
@@ -27,6 +29,7 @@ parentPort!.on('message', (message: WorkerOrder) => {
   try {
     if (message.kind === 'read') return read(id, message.raw, message.bodyKind);
     if (message.kind === 'object') return readObject(id, message.raw);
+    if (message.kind === 'model') return nameModel(id, message.raw, message.model);
     const body = bodies.get(message.body);
     if (body === undefined) return parentPort!.postMessage({ id, result: { ok: false, failure: bodyLost } });
     const encoded = encode(body, message.order);
@@ -49,6 +52,11 @@ function encode(body: AnyBody, order: AnyOrder) {
 function readObject(id: number, raw: Uint8Array<ArrayBuffer>): void {
   const parsed = parseObject(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), undefined, loopWidthMax);
   parentPort!.postMessage({ id, result: parsed.ok ? { ok: true, value: parsed.value.body } : parsed });
+}
+
+function nameModel(id: number, raw: Uint8Array<ArrayBuffer>, model: string): void {
+  const own = new Uint8Array(withModel(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), model) as Buffer);
+  parentPort!.postMessage({ id, result: { ok: true, value: own } }, [own.buffer]);
 }
 
 function read(id: number, raw: Uint8Array<ArrayBuffer>, kind: BodyKind): void {

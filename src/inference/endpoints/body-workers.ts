@@ -38,6 +38,29 @@ export function createBodyWorkers(): AllBodies {
     idle.unref();
   }
 
+  /** An order about a copy of `raw`, of which the thread keeps nothing. */
+  async function alone<T>(
+    tenant: string,
+    raw: Buffer,
+    order: (own: Uint8Array<ArrayBuffer>) => { kind: 'object' | 'model'; raw: Uint8Array<ArrayBuffer> },
+  ): Promise<Result<T>> {
+    const turn = await held.take(tenant, null).catch(failureOf);
+    if ('kind' in turn) return { ok: false, failure: turn };
+    if (idle !== null) clearTimeout(idle);
+    try {
+      return await turns.run(tenant, null, () =>
+        thread.ask<Result<T>>((id) => {
+          const own = new Uint8Array(raw);
+          return { message: { id, ...order(own) }, transfer: [own.buffer] };
+        }),
+      );
+    } catch (error) {
+      return lostOf(error);
+    } finally {
+      release(turn);
+    }
+  }
+
   return {
     async read<K extends BodyKind>(tenant: string, raw: Buffer, kind: K): Promise<Result<Bodies[K]>> {
       const turn = await held.take(tenant, null).catch(failureOf);
@@ -60,22 +83,10 @@ export function createBodyWorkers(): AllBodies {
         return lostOf(error);
       }
     },
-    async readObject(tenant, raw): Promise<Result<JsonObject>> {
-      const turn = await held.take(tenant, null).catch(failureOf);
-      if ('kind' in turn) return { ok: false, failure: turn };
-      if (idle !== null) clearTimeout(idle);
-      try {
-        return await turns.run(tenant, null, () =>
-          thread.ask<Result<JsonObject>>((id) => {
-            const copy = new Uint8Array(raw);
-            return { message: { id, kind: 'object', raw: copy } satisfies WorkerOrder, transfer: [copy.buffer] };
-          }),
-        );
-      } catch (error) {
-        return lostOf(error);
-      } finally {
-        release(turn);
-      }
+    readObject: (tenant, raw) => alone<JsonObject>(tenant, raw, (own) => ({ kind: 'object', raw: own })),
+    async withModel(tenant, raw, model): Promise<Result<Buffer>> {
+      const named = await alone<Uint8Array<ArrayBuffer>>(tenant, raw, (own) => ({ kind: 'model', raw: own, model }));
+      return named.ok ? { ok: true, value: Buffer.from(named.value.buffer) } : named;
     },
     async close() {
       if (idle !== null) clearTimeout(idle);

@@ -12,12 +12,13 @@ import type {
   RequestNeeds,
 } from '../../neutral/request.ts';
 import type { AnswerHead, CallerRequest, CountedRequest, ForwardTarget, Result } from '../dialect.ts';
+import { fallbackModelsOf } from '../fallback-models.ts';
 import { placeFields } from '../field-table.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { type BodyObjects, findNamed, memberKinds, type NamingRules } from '../named-objects.ts';
 import { decodeContent, Losses } from './decode-messages.ts';
 import { historyForAnthropic } from './history-for-anthropic.ts';
-import { checkRequest, endUserOf, requestFields } from './request-fields.ts';
+import { checkRequest, endUserOf, isNames, requestFields } from './request-fields.ts';
 import { isOwnStep, partOfStep } from './server-tool-blocks.ts';
 import { serverToolsOf } from './server-tools.ts';
 import {
@@ -61,7 +62,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
       seed: null,
       needs,
       user: endUserOf(request),
-      fallbackModels: request.models ?? [],
+      fallbackModels: fallbackModelsOf(isNames(request.fallbacks) ? request : { models: request.models ?? null }),
       conversationStart: conversationStart(request),
       echo: wishes,
       wordFor: callersWord,
@@ -175,6 +176,7 @@ function prepareForTarget(rawBody: Buffer, parsed: CallerBody, scan: JsonScan, t
   const losses: Loss[] = [];
   const values = new Map([['model', JSON.stringify(target.model)]]);
   clampLimit(parsed, target.maxOutputTokens, values, losses);
+  if (parsed.fallbacks != null && !isNames(parsed.fallbacks)) values.set('fallbacks', JSON.stringify(parsed.fallbacks));
   const history = historyForAnthropic(parsed, losses);
   if (history !== null) values.set('messages', JSON.stringify(history));
   return forwardBody(rawBody, parsed, scan, target, { values, losses });

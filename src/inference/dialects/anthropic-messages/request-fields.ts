@@ -1,7 +1,8 @@
-import { isObject, type JsonObject, wordsOf } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralTool } from '../../neutral/request.ts';
 import { bodySchema, described, schemaOf } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
+import { fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged } from '../field-table.ts';
 import {
   anyJson,
@@ -124,7 +125,12 @@ function putFormat(request: NeutralRequest, { output_config: config, output_form
 }
 
 const modelName = stringOf(1, 256);
-const fallbacks = arrayOf(modelName, 0, 16, 'model names');
+/** Anthropic's own are objects, for which it asks its models itself; names are LiteLLM's. */
+const fallbacks = described({}, (value) => (isNames(value) ? fallbackNames(value) : null));
+
+export function isNames(fallbacks: JsonValue | undefined): fallbacks is string[] {
+  return Array.isArray(fallbacks) && fallbacks.every((one) => typeof one === 'string');
+}
 // 0 fills the prompt cache and answers nothing.
 const outputLimit = integerIn(0, Number.MAX_SAFE_INTEGER);
 
@@ -169,7 +175,8 @@ export const requestFields = fieldTable<CallerBody, Losses>({
       if (user !== null) request.user = user;
     },
   ],
-  models: [fallbacks, 'read', fallbacks],
+  models: [fallbackNames, 'read', fallbackNames],
+  fallbacks: [fallbacks, (_, body) => (isNames(body.fallbacks) ? undefined : 'vendor'), fallbacks],
 });
 
 /** `answer`: a request for one. `count`: only for its number of tokens, so nothing bounds the output. */

@@ -104,6 +104,7 @@ export interface CallerBody extends JsonObject {
   output_format?: JsonValue;
   metadata?: (JsonObject & { user_id?: string | null }) | null;
   models?: string[] | null;
+  fallbacks?: JsonValue;
 }
 
 export interface CallerMessage extends JsonObject {

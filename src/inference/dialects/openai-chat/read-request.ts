@@ -4,7 +4,7 @@ import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
 import { tagInMetadata } from '../../neutral/tag.ts';
 import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
-import { fallbackModelsOf, withoutFallbacks } from '../fallback-models.ts';
+import { fallbackModelsOf } from '../fallback-models.ts';
 import { placeFields } from '../field-table.ts';
 import { cleanUser } from '../fields.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
@@ -139,7 +139,7 @@ export function prepareForTarget(raw: Buffer, body: JsonObject, scan: JsonScan, 
   if (target.streamUsage === 'ask' && body.stream === true && options.include_usage !== true) {
     values.set('stream_options', JSON.stringify({ ...options, include_usage: true }));
   }
-  return forwardBody(raw, body, scan, withoutFallbacks(target, body), { values, losses });
+  return forwardBody(raw, body, scan, target, { values, losses });
 }
 
 /**

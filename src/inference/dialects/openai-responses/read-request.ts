@@ -6,7 +6,7 @@ import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
 import { tagInMetadata } from '../../neutral/tag.ts';
 import type { CallerRequest, ForwardTarget, RequestState, Result } from '../dialect.ts';
-import { fallbackModelsOf, withoutFallbacks } from '../fallback-models.ts';
+import { fallbackModelsOf } from '../fallback-models.ts';
 import { placeFields } from '../field-table.ts';
 import { cleanUser, isGiven } from '../fields.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
@@ -158,7 +158,7 @@ function forward(
   input: Reading['input'],
 ): ForwardBody {
   const losses: Loss[] = [];
-  return forwardBody(rawBody, body, scan, withoutFallbacks(target, body), {
+  return forwardBody(rawBody, body, scan, target, {
     values: newValues(body, target, input, losses),
     losses,
   });
