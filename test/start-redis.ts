@@ -5,7 +5,6 @@ import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { closedPort } from './start-process.ts';
 
 /** Why tests over Redis cannot run here: a test's `skip`. */
@@ -88,15 +87,6 @@ export async function startRedis(
     restart: launch,
     cli: (...args) => execFileSync('redis-cli', ['-p', String(port), ...args], { encoding: 'utf8' }).trim(),
   };
-}
-
-/** Waits for a condition that another process must notice. Fails after `withinMs`. */
-export async function until(what: string, isSo: () => boolean | Promise<boolean>, withinMs = 5_000): Promise<void> {
-  const end = performance.now() + withinMs;
-  while (!(await isSo())) {
-    if (performance.now() > end) throw new Error(`${what}: not within ${withinMs} ms`);
-    await pause(10);
-  }
 }
 
 /** Whatever a test left behind goes with its process. */

@@ -9,6 +9,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { adminKey, startGateway, type TestGateway, testKey } from '../start-gateway.ts';
 import { startMcpServer } from '../start-mcp-server.ts';
+import { until } from '../until.ts';
 
 /* MCP servers elsewhere, by the official clients (docs/mcp.md). */
 
@@ -92,11 +93,6 @@ async function names(client: Client): Promise<string[]> {
 async function used(key = testKey): Promise<number> {
   const response = await gateway.fetch('/v1/usage', { headers: { authorization: `Bearer ${key}` } });
   return ((await response.json()) as { windows: { month: { used: number } } }).windows.month.used;
-}
-
-const soon = () => new Promise((resolve) => setTimeout(resolve, 10));
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await soon();
 }
 
 test('the tools of other servers stand beside ours, with the name of their server, and are called', async (t) => {
@@ -202,7 +198,9 @@ test('the ledger says which key called which tool of which server, what failed, 
     const response = await gateway.fetch(`/admin/v1/requests?limit=50&${query}`, { headers });
     return ((await response.json()) as { data: LedgerRow[] }).data;
   };
-  await until(async () => (await listed('mcp_server=one')).some(({ route }) => route.mcp?.kind === 'resource'));
+  await until('it comes about', async () =>
+    (await listed('mcp_server=one')).some(({ route }) => route.mcp?.kind === 'resource'),
+  );
   const ofOne = await listed('mcp_server=one');
   assert.ok(ofOne.every(({ route }) => route.mcp!.server === 'one'));
   assert.deepEqual(ofOne.find(({ route }) => route.mcp!.outcome === 'tool-error')!.route.mcp, {
@@ -272,7 +270,7 @@ test('each key has a session of its own, and a slow call of one delays no other'
   const leaving = new AbortController();
   const waited = slow.callTool({ name: 'one__wait' }, undefined, { signal: leaving.signal });
   const gone = assert.rejects(waited);
-  await until(() => one.waiting() === 1);
+  await until('it comes about', () => one.waiting() === 1);
   assert.equal((await call(client, 'one__add', { a: 1, b: 1 })).text, '2');
   const sessions = new Set(one.heard().map((headers) => headers['mcp-session-id']));
   assert.ok(sessions.size >= 3, 'that of the gateway, and one of each key');
@@ -280,17 +278,17 @@ test('each key has a session of its own, and a slow call of one delays no other'
   await gone;
   // The SDK's client keeps its connection; whoever closes it has left.
   await slow.close();
-  await until(() => one.waiting() === 0);
+  await until('it comes about', () => one.waiting() === 0);
 });
 
 test('a caller who leaves ends the call at the server', async () => {
   const leaving = new AbortController();
   const asked = gateway.fetch('/v1/mcp/call', { json: { tool: 'one__wait' }, signal: leaving.signal });
   const gone = assert.rejects(asked);
-  await until(() => one.waiting() === 1);
+  await until('it comes about', () => one.waiting() === 1);
   leaving.abort();
   await gone;
-  await until(() => one.waiting() === 0);
+  await until('it comes about', () => one.waiting() === 0);
 });
 
 test('a server that forgot its sessions is asked in a new one', async (t) => {
@@ -364,10 +362,10 @@ test('a server that goes down is told so at once, and is used again when it is b
   assert.equal((await asked()).status, 200);
   await server.close();
   assert.equal((await asked()).status, 502);
-  await until(async () => (await asked()).status === 503);
+  await until('it comes about', async () => (await asked()).status === 503);
   assert.deepEqual(await toolNames(own), ['first__a'], 'its list stays');
   await startMcpServer(t, { tools: ['a'], port });
-  await until(async () => (await asked()).status === 200);
+  await until('it comes about', async () => (await asked()).status === 200);
   await own.reload({ mcp: { servers: { ...servers, second: { url: one.url, tools: { allow: ['add'] } } } } });
   assert.deepEqual(await toolNames(own), ['first__a', 'second__add']);
   await own.reload({});

@@ -8,8 +8,9 @@ import { openLogin, startAuthorizationServer, startProtectedMcpServer } from '..
 import { adminKey, startGateway, type TestGateway } from '../start-gateway.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { culvertBin, runCommand, temporaryFolder } from '../start-process.ts';
-import { redisMissing, startRedis, until } from '../start-redis.ts';
+import { redisMissing, startRedis } from '../start-redis.ts';
 import { openTerminal } from '../terminal.ts';
+import { until } from '../until.ts';
 
 /* MCP servers at which an operator logs in, by OAuth's authorization code. */
 
@@ -329,8 +330,8 @@ test('replicas share a login: one begins it, another ends it, and one renews its
   const storage = { database: postgres.url, state: redis.url, secret };
   const { issuer, gateway, config } = await started(t, {}, { storage });
   const other = await startGateway(t, { ...config, storage });
-  const served = (by: TestGateway) => until('it is served', async () => (await call(by)).status === 200, 30_000);
-  await until('a login is asked for', async () => /needs a login/.test((await call(other)).text), 30_000);
+  const served = (by: TestGateway) => until('it is served', async () => (await call(by)).status === 200);
+  await until('a login is asked for', async () => /needs a login/.test((await call(other)).text));
   await logIn(gateway, other);
   await Promise.all([served(gateway), served(other)]);
   issuer.expire();

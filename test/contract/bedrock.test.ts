@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { adminKey, startGateway, type TestGateway } from '../start-gateway.ts';
-import { until } from '../start-redis.ts';
+import { until } from '../until.ts';
 import { testAwsKeys } from '../upstream-formats/start-aws.ts';
 import {
   type Bedrock,

@@ -11,8 +11,8 @@ import { listening } from '../listening.ts';
 import { adminKey, overUpstreams, startGateway } from '../start-gateway.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { closedPort, temporaryFolder } from '../start-process.ts';
-import { until } from '../start-redis.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
 import { ask } from './books-balance.ts';
 import { startGatewayProcess } from './gateway-process.ts';
 import { fillDisk, mountSmallDisk } from './small-disk.ts';
@@ -132,9 +132,9 @@ describe('alerts', { concurrency: true }, () => {
 
     const upstream = await startUpstream({ port });
     t.after(() => upstream.close());
-    await until('it serves again', async () => (await ask(gateway.url)).status === 200, 20_000);
+    await until('it serves again', async () => (await ask(gateway.url)).status === 200);
     const over = () => hooks.alerts().flatMap(({ data }) => data.resolved);
-    await until('its end was told', () => over().some(({ name }) => name === 'provider up1'), 20_000);
+    await until('its end was told', () => over().some(({ name }) => name === 'provider up1'));
     await until('to Slack too', () =>
       hooks.slack().some((text) => /green_circle: Resolved: The provider up1 is down/.test(text)),
     );
@@ -208,14 +208,14 @@ describe('alerts', { concurrency: true }, () => {
     const told = () =>
       hooks.alerts().flatMap(({ data }) => data.raised.map(({ name, severity }) => `${severity} ${name}`));
     for (let at = 0; at < 9; at += 1) assert.equal((await ask(gateway.url)).status, 200);
-    await until('80 % is told', () => told().length > 0, 10_000);
+    await until('80 % is told', () => told().length > 0);
     assert.deepEqual(told(), ['warning budget dev month']);
     assert.match(
       hooks.alerts()[0]!.data.raised[0]!.text,
       /^dev has used 90 % of the budget of its monthly window \(\$12\.60 of \$14\.00/,
     );
     while ((await ask(gateway.url)).status === 200);
-    await until('its end is told', () => told().length > 1, 10_000);
+    await until('its end is told', () => told().length > 1);
     assert.deepEqual(told(), ['warning budget dev month', 'problem budget dev month']);
 
     await gateway.reload({
@@ -224,7 +224,7 @@ describe('alerts', { concurrency: true }, () => {
       models: { chat: { targets: ['up1/mock/status=500'] } },
     });
     for (let at = 0; at < 25; at += 1) await ask(gateway.url);
-    await until('the rate is told', () => told().some((one) => one === 'warning error rate'), 15_000);
+    await until('the rate is told', () => told().some((one) => one === 'warning error rate'));
   });
 
   test('a disk without room is told', async (t) => {
@@ -233,7 +233,7 @@ describe('alerts', { concurrency: true }, () => {
       storage: { reserve: '1000000gb' },
       telemetry: { alerts: { every: '1s', to: [{ name: 'chat', slack: `${hooks.url}/slack` }] } },
     });
-    await until('it is told', () => hooks.slack().length > 0, 10_000);
+    await until('it is told', () => hooks.slack().length > 0);
     assert.match(hooks.slack()[0]!, /:red_circle: \*Disk: .* are free for the data folder, so .* are refused\.\*/);
   });
 
@@ -247,7 +247,7 @@ describe('alerts', { concurrency: true }, () => {
     };
     const first = await startGatewayProcess(t, config);
     for (let at = 0; at < 4; at += 1) await ask(first.url);
-    await until('it is told', () => hooks.alerts().length > 0, 20_000);
+    await until('it is told', () => hooks.alerts().length > 0);
     const ended = once(first.process, 'exit');
     first.process.kill('SIGKILL');
     await ended;
@@ -256,7 +256,7 @@ describe('alerts', { concurrency: true }, () => {
     const again = await startGatewayProcess(t, config);
     assert.equal((await ask(again.url)).status, 200);
     const over = () => hooks.alerts().flatMap(({ data }) => data.resolved.map(({ name }) => name));
-    await until('its end is told', () => over().includes('provider up1'), 20_000);
+    await until('its end is told', () => over().includes('provider up1'));
     assert.equal(
       hooks
         .alerts()
@@ -282,10 +282,10 @@ describe('alerts', { concurrency: true }, () => {
     const named = (kind: 'raised' | 'resolved') =>
       hooks.alerts().flatMap(({ data }) => data[kind].filter(({ name }) => name === 'database'));
     await postgres.stop('SIGKILL');
-    await until('the alert arrived', () => named('raised').length > 0, 60_000);
+    await until('the alert arrived', () => named('raised').length > 0);
     assert.equal((await ask(gateway.url)).status, 503);
     await postgres.restart();
-    await until('its end arrived', () => named('resolved').length > 0, 60_000);
+    await until('its end arrived', () => named('resolved').length > 0);
     assert.equal(named('raised').length, 1);
     assert.equal(named('resolved').length, 1);
     for (const { headers } of hooks.posts) assert.match(String(headers['webhook-id']), /^msg_/);
@@ -308,9 +308,9 @@ describe('alerts', { concurrency: true }, () => {
     const makeRoom = fillDisk(disk);
     // Free space within existing files may still take a few.
     for (let tries = 0; (await ask(gateway.url)).status === 200; tries++) assert.ok(tries < 2_000);
-    await until('the alert arrived', () => named('raised').length > 0, 60_000);
+    await until('the alert arrived', () => named('raised').length > 0);
     makeRoom();
-    await until('its end arrived', () => named('resolved').length > 0, 60_000);
+    await until('its end arrived', () => named('resolved').length > 0);
     assert.equal((await ask(gateway.url)).status, 200);
     assert.equal(named('raised').length, 1);
     assert.equal(named('resolved').length, 1);

@@ -8,6 +8,7 @@ import { setTimeout as after } from 'node:timers/promises';
 import { adminKey, overUpstreams, testKey } from '../start-gateway.ts';
 import { temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
 import { chatOnce, startGatewayProcess } from './gateway-process.ts';
 
 test('F65 the data folder moved away: 503 and not ready, nothing is recorded; moved back, it serves and has lost nothing', async (t) => {
@@ -17,13 +18,13 @@ test('F65 the data folder moved away: 503 and not ready, nothing is recorded; mo
   const before = await requests();
 
   renameSync(data, `${data}-away`);
-  await until(async () => (await chatOnce(url)).status === 503);
+  await until('it comes about', async () => (await chatOnce(url)).status === 503);
   assert.equal(await late.end(), 503, 'who was let in before it was lost');
   const ready = await fetch(`${url}/readyz`);
   const { checks } = (await ready.json()) as { checks: { stores: boolean } };
   assert.deepEqual([ready.status, checks.stores], [503, false]);
   assert.equal((await fetch(`${url}/healthz`)).status, 200);
-  await until(async () =>
+  await until('it comes about', async () =>
     /data folder: \S+data was removed or replaced .* move it back/.test(readFileSync(log, 'utf8')),
   );
   for (const refused of [
@@ -41,9 +42,9 @@ test('F65 the data folder moved away: 503 and not ready, nothing is recorded; mo
   assert.equal(answered, 0);
 
   renameSync(`${data}-away`, data);
-  await until(async () => (await chatOnce(url)).status === 200);
+  await until('it comes about', async () => (await chatOnce(url)).status === 200);
   assert.equal((await fetch(`${url}/readyz`)).status, 200);
-  await until(async () => /is the earlier file again/.test(readFileSync(log, 'utf8')));
+  await until('it comes about', async () => /is the earlier file again/.test(readFileSync(log, 'utf8')));
   // Those of before, those that were answered until the loss was seen, and the one just now.
   const found = await requests();
   assert.ok(found.length > before.length);
@@ -54,12 +55,12 @@ test('F65 the data folder removed: nothing is acknowledged from a second on, a n
   const { url, data, log } = await started(t);
   assert.equal((await chatOnce(url)).status, 200);
   rmSync(data, { recursive: true });
-  await until(async () => (await chatOnce(url)).status === 503);
+  await until('it comes about', async () => (await chatOnce(url)).status === 503);
   mkdirSync(data);
   await after(1_500);
   assert.equal((await chatOnce(url)).status, 503);
   assert.equal((await fetch(`${url}/readyz`)).status, 503);
-  await until(async () => /restore a backup/.test(readFileSync(log, 'utf8')));
+  await until('it comes about', async () => /restore a backup/.test(readFileSync(log, 'utf8')));
 });
 
 test('F65 one database replaced by another file: 503, and 200 once the right one is back', async (t) => {
@@ -67,9 +68,9 @@ test('F65 one database replaced by another file: 503, and 200 once the right one
   const ledger = join(data, 'ledger.db');
   renameSync(ledger, `${ledger}-away`);
   copyFileSync(`${ledger}-away`, ledger);
-  await until(async () => (await chatOnce(url)).status === 503);
+  await until('it comes about', async () => (await chatOnce(url)).status === 503);
   renameSync(`${ledger}-away`, ledger);
-  await until(async () => (await chatOnce(url)).status === 200);
+  await until('it comes about', async () => (await chatOnce(url)).status === 200);
 });
 
 async function started(t: TestContext) {
@@ -122,12 +123,4 @@ async function chatsUntilRefused(url: string): Promise<number> {
   const untilMs = performance.now() + 500;
   while (performance.now() < untilMs) if ((await chatOnce(url)).status === 200) answered += 1;
   return answered;
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + 10_000;
-  while (!(await holds())) {
-    assert.ok(performance.now() < deadlineMs, 'it did not come about in 10 s');
-    await after(25);
-  }
 }

@@ -13,6 +13,7 @@ import { openPostgres } from '../../src/stores/postgres/open.ts';
 import { createPostgresReplyStore } from '../../src/stores/postgres/reply-store.ts';
 import { postgresMissing, type StartedPostgres, startPostgres } from '../start-postgres.ts';
 import { reservationRow, usageEvent } from '../stores/rows.ts';
+import { until } from '../until.ts';
 import { startCuttingProxy } from './cutting-proxy.ts';
 
 interface Replica {
@@ -56,14 +57,6 @@ async function refusedAfterMs(work: Promise<unknown>): Promise<number> {
   assert.equal(error.failure.kind, 'quota-unavailable');
   assert.doesNotMatch(JSON.stringify(error.failure), /127\.0\.0\.1|culvert@/);
   return performance.now() - sinceMs;
-}
-
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let round = 0; round < 200; round += 1) {
-    if (await holds()) return;
-    await pause(25);
-  }
-  assert.fail(`waited 5 s for: ${what}`);
 }
 
 async function count(database: Database, sql: string): Promise<number> {

@@ -4,9 +4,10 @@ import { systemClock } from '../../src/kernel/clock.ts';
 import type { Held } from '../../src/metering/counters.ts';
 import { MemoryCounters } from '../../src/metering/memory-counters.ts';
 import { createLocalOnLoss } from '../../src/metering/state-loss.ts';
-import { redisMissing, startRedis, until } from '../start-redis.ts';
+import { redisMissing, startRedis } from '../start-redis.ts';
 import { type FakeBooks, fakeBooks } from '../stores/counter-books.ts';
 import { newAsker, usedOf } from '../stores/counter-requests.ts';
+import { until } from '../until.ts';
 import { closeInBooks, passing, replica, reserve } from './redis-replica.ts';
 
 const unit = 1_000;

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
-import { redisMissing, startRedis, until } from '../start-redis.ts';
+import { redisMissing, startRedis } from '../start-redis.ts';
+import { until } from '../until.ts';
 import { type Asked, ask, balanced } from './books-balance.ts';
 import { isReady, newSeen, type Replicas, refusedMaxMs, startReplicas, type UsedUp, useUp } from './replicas.ts';
 
@@ -103,7 +104,7 @@ test('F44 FLUSHALL again and again under load of three replicas: nothing is free
   await serving(replicas, seen);
   const load = useUp(replicas.urls, 12, { seen });
   for (const flushAt of [30, 60, 90]) {
-    await until('load', () => seen.answered.length > flushAt, 15_000);
+    await until('load', () => seen.answered.length > flushAt);
     redis.cli('flushall');
   }
   await load;

@@ -4,8 +4,9 @@ import { setTimeout as after } from 'node:timers/promises';
 import { overUpstreams, testKey } from '../start-gateway.ts';
 import type { StartedPostgres } from '../start-postgres.ts';
 import { temporaryFolder } from '../start-process.ts';
-import { type StartedRedis, until } from '../start-redis.ts';
+import type { StartedRedis } from '../start-redis.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
 import { type Asked, ask } from './books-balance.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { otherKey, overUpstreams, startGateway, type TestGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
 import { chatPath, loopTurns, type StalledBody, stallBody } from './stalled-body.ts';
 
 const hello = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
@@ -38,14 +39,14 @@ test('S27 bytes that came hold room: an account at its share gets 503 that says 
   assert.equal((await send(gateway, chatPath, testKey, large)).status, 503);
   assert.equal((await send(gateway, chatPath, otherKey, large)).status, 200);
   for (const { socket } of stalled) socket.destroy();
-  await until(async () => (await send(gateway, chatPath, testKey, large)).status === 200);
+  await until('it comes about', async () => (await send(gateway, chatPath, testKey, large)).status === 200);
 });
 
 test('S27 when all accounts together have filled the room, the refusal says that it is the server', async (t) => {
   const gateway = await start(t, { body_memory: '1mb', body_limit: '512kb' });
   for (const key of [testKey, otherKey]) await stallBody(t, gateway, { key, declaredBytes: 505 * kb, bytes: 500 * kb });
   const third = 'sk-cv-test-key-0003';
-  await until(async () => {
+  await until('it comes about', async () => {
     const response = await send(gateway, chatPath, third, { ...hello, padding: 'x'.repeat(60 * kb) });
     if (response.status === 200) return false;
     assert.equal(response.status, 503);
@@ -62,11 +63,11 @@ test('S27 a body that there is no room for is read to its end: its caller gets t
   const bodies = [await stallBody(t, gateway, order), await stallBody(t, gateway, order)];
   // Whichever comes later.
   const refused = () => bodies.find(({ received }) => received().startsWith('HTTP/1.1 503 '));
-  await until(async () => refused() !== undefined);
+  await until('it comes about', async () => refused() !== undefined);
   const { socket, received } = refused()!;
   socket.write(' '.repeat(mb));
   socket.write(`GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${testKey}\r\n\r\n`);
-  await until(async () => received().includes('HTTP/1.1 200 '));
+  await until('it comes about', async () => received().includes('HTTP/1.1 200 '));
 });
 
 test('S27 a fast beginning buys no time: less than 64 KB in a minute is 408 and a close, and gives the room back', async (t) => {
@@ -142,7 +143,7 @@ async function start(t: TestContext, server: Record<string, unknown>): Promise<T
 /** Answers of the answered ones, once there is one. */
 async function answered(bodies: readonly StalledBody[]): Promise<string[]> {
   const texts = () => bodies.map(({ received }) => received()).filter((text) => text !== '');
-  await until(async () => texts().length > 0);
+  await until('it comes about', async () => texts().length > 0);
   await loopTurns();
   return texts();
 }
@@ -151,14 +152,6 @@ async function send(gateway: TestGateway, path: string, key: string, json: unkno
   const response = await gateway.fetch(path, { json, headers: { authorization: `Bearer ${key}` } });
   const text = await response.text();
   return new Response(text, { status: response.status, headers: response.headers });
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
-    if (await holds()) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  assert.fail('it never came');
 }
 
 function heldBytes(): number {

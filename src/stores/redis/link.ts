@@ -199,22 +199,18 @@ export class Link {
       })) as [string, number];
       if (this.#wire !== on || this.#round !== mine) return;
       this.#epoch = current;
+      // At once, not when the wait is over: others may have found the epoch earlier, and admit as soon as it is.
+      await this.#options.beforeEpoch((script, keys, args) => this.#runOn(on, script, keys, args));
+      if (this.#wire !== on || this.#round !== mine) return;
       const waitMs = Math.min(epochGuardMs, epochGuardMs - Math.max(0, ageMs));
-      if (waitMs > 0) this.#later(waitMs, () => void this.#begin(on, mine));
-      else await this.#begin(on, mine);
+      if (waitMs > 0) this.#later(waitMs, () => this.#begin(on, mine));
+      else this.#begin(on, mine);
     } catch (error) {
       if (this.#wire === on && this.#round === mine) this.#lose(wordsOf(error));
     }
   }
 
-  async #begin(on: Wire, mine: number): Promise<void> {
-    if (this.#wire !== on || this.#round !== mine) return;
-    try {
-      await this.#options.beforeEpoch((script, keys, args) => this.#runOn(on, script, keys, args));
-    } catch (error) {
-      if (this.#wire === on && this.#round === mine) this.#lose(wordsOf(error));
-      return;
-    }
+  #begin(on: Wire, mine: number): void {
     // Meanwhile it was lost, or another epoch began.
     if (this.#wire !== on || this.#round !== mine) return;
     this.#state = 'ready';
