@@ -66,22 +66,24 @@ export function uploadHandler<I extends object, R extends RequestBody, P extends
     const call = modelCallOf(exchange);
     if (call === null) return;
     const { server, telemetry } = services.snapshot().config;
-    const full = await services.storage.mayKeep(call.principal.account);
-    if (full !== null) return refuse(call.sink, full, call.admitted.headers);
-    const form =
-      formOf !== undefined && wrongMediaType(exchange.request.headers['content-type']) === null
-        ? await formOf(exchange, call)
-        : await readMultipart(exchange, services.spool, { bodyBytes: server.upload_limit, files: filesMax });
-    if (form === null) return;
-    if ('kind' in form) return refuse(call.sink, form, call.admitted.headers);
-    const { bodies } = telemetry.log;
+    const hold = await services.storage.hold(call.principal.account);
+    if ('kind' in hold) return refuse(call.sink, hold, call.admitted.headers);
+    let form: Multipart | Failure | null = null;
     try {
+      form =
+        formOf !== undefined && wrongMediaType(exchange.request.headers['content-type']) === null
+          ? await formOf(exchange, call)
+          : await readMultipart(exchange, services.spool, { bodyBytes: server.upload_limit, files: filesMax, hold });
+      if (form === null) return;
+      if ('kind' in form) return refuse(call.sink, form, call.admitted.headers);
+      const { bodies } = telemetry.log;
       const { deployment } = exchange.params;
       const input = inputOf(exchange, deployment === undefined ? form : formForDeployment(form, deployment));
       if ('kind' in input) return refuse(call.sink, input, call.admitted.headers);
       await serve(services, endpoint, bodies === false ? call : logged(services, exchange, call, null, bodies), input);
     } finally {
-      await form.release();
+      if (form !== null && !('kind' in form)) await form.release();
+      hold.release();
     }
   };
 }

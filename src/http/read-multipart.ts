@@ -34,7 +34,7 @@ export interface MultipartBounds {
   /** Bound of the whole body. */
   bodyBytes: number;
   files: number;
-  /** For files that are kept: their bytes count against the account's storage as they come. */
+  /** Their bytes count against the account's storage as they come. */
   hold?: Pick<StorageHold, 'grow'>;
 }
 

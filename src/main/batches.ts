@@ -76,14 +76,8 @@ export function openBatches(options: BatchesOptions): readonly Route[] {
   async function open(): Promise<Open> {
     const { store, others } = await stores.batches();
     const contents = bucket === null ? contentsInRows(store) : contentsInFiles(bucket);
-    const files = createStoredFiles({
-      store,
-      contents,
-      sealer,
-      clock,
-      retentionMs,
-      onKept: (tenant, bytes) => options.storage.book.add(accountOfTenant(tenant), 'files', bytes),
-    });
+    const onKept = (tenant: string, bytes: number) => options.storage.book.add(accountOfTenant(tenant), 'files', bytes);
+    const files = createStoredFiles({ store, contents, sealer, clock, retentionMs, onKept });
     const publicUrl = () => snapshot().config.server.public_url;
     const parts = {
       store,
@@ -94,6 +88,7 @@ export function openBatches(options: BatchesOptions): readonly Route[] {
       sealer,
       clock,
       retentionMs,
+      onKept,
       publicUrl,
       waiting: options.running,
       upstream: { ...upstreamAccess(services), taken: new Set<string>(), onTrouble },

@@ -84,10 +84,8 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
       bootId,
       clock,
       async mayKeep(tenant, bytes) {
-        const account = accountOfTenant(tenant);
-        if ((await storage.book.mayKeep(account)) !== null) return false;
-        storage.book.add(account, 'replies', bytes);
-        return true;
+        const counted = storage.book.keep(accountOfTenant(tenant), 'replies', bytes, async () => true);
+        return counted.catch(() => false);
       },
       onTrouble,
     }),
@@ -102,7 +100,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
       bootId,
       clock,
       retentionMs: () => snapshot().config.storage.responses.retention,
-      onKept: (tenant, bytes) => storage.book.add(accountOfTenant(tenant), 'responses', bytes),
+      kept: (tenant, bytes, write) => storage.book.keep(accountOfTenant(tenant), 'responses', bytes, write),
     }),
     onTrouble,
     bodies: createBodyReader(createBodyWorkers()),

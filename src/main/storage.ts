@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
+import { FailureError } from '../kernel/failure.ts';
 import { createStorageBook, type StorageBook, type StorageParts } from '../metering/storage-book.ts';
 import { createDiskRoom, type DiskRoom } from '../stores/disk-room.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
@@ -45,6 +46,13 @@ export function openStorage(options: {
         if (bytes > 0) room.taken(bytes);
         book.add(account, kind, bytes);
       },
+      keep(account, kind, bytes, write) {
+        return book.keep(account, kind, bytes, async () => {
+          const written = await write();
+          room.taken(bytes);
+          return written;
+        });
+      },
     },
     room,
     count(sources) {
@@ -59,11 +67,13 @@ export function boundedPages<Pages extends PageStore>(pages: Pages, { book }: St
   return {
     ...pages,
     async keep(page) {
-      const account = accountOfTenant(page.tenant);
-      if ((await book.mayKeep(account)) !== null) return;
-      await pages.keep(page);
-      const { markdown, text, html } = page;
-      book.add(account, 'pages', markdown.length + text.length + html.length);
+      const { tenant, markdown, text, html } = page;
+      const bytes = markdown.length + text.length + html.length;
+      try {
+        await book.keep(accountOfTenant(tenant), 'pages', bytes, () => pages.keep(page));
+      } catch (error) {
+        if (!(error instanceof FailureError)) throw error;
+      }
     },
   };
 }

@@ -28,13 +28,10 @@ export function createVectorCalls({ engine, services }: { engine: VectorEngine; 
 
   return async ({ principal, verb, params, body, route, of }: OwnVectorCall): Promise<VectorAnswer | Failure> => {
     const { tenant, account, keyId } = principal;
-    const prepared = await engine.prepare({
-      owner: { tenant, account },
-      verb,
-      params,
-      search: '',
-      body: body === null ? new Uint8Array(0) : new TextEncoder().encode(JSON.stringify(body)),
-    });
+    const bytes = body === null ? new Uint8Array(0) : new TextEncoder().encode(JSON.stringify(body));
+    // Its memory may go to the thread.
+    const bodyBytes = bytes.length;
+    const prepared = await engine.prepare({ owner: { tenant, account }, verb, params, search: '', body: bytes });
     if (prepared.kind !== 'prepared') return prepared;
     const atMs = clock.wallMs();
     const startedMs = clock.monotonicMs();
@@ -43,8 +40,10 @@ export function createVectorCalls({ engine, services }: { engine: VectorEngine; 
     const endTrace = (status: number) =>
       trace?.end({ requestId, method: null, route, status, account, keyId, about: null }, clock.monotonicMs());
     const call = { requestId, principal, admitted: admittedBefore, trace, atMs, startedMs };
+    const { texts, rerank, effect } = prepared;
+    const needs = { texts, rerank, effect, bodyBytes };
     const held = await meter
-      .hold({ ...call, clientRequestId: of?.requestId ?? null, tag: of?.tag ?? null }, prepared)
+      .hold({ ...call, clientRequestId: of?.requestId ?? null, tag: of?.tag ?? null }, needs)
       .catch((error: unknown) => {
         prepared.drop();
         endTrace(500);

@@ -1,5 +1,5 @@
 import type { Clock } from '../kernel/clock.ts';
-import type { Failure, QuotaExceeded } from '../kernel/failure.ts';
+import { type Failure, FailureError, type QuotaExceeded } from '../kernel/failure.ts';
 import { createStorageHolds, type StorageHold } from './storage-hold.ts';
 
 /** What an account keeps on this server. */
@@ -7,6 +7,9 @@ export type StorageKind = 'vectors' | 'pages' | 'crawls' | 'pictures' | 'replies
 
 /** Kinds that are counted as they come, and measured again now and then: what goes is seen at the next measuring. */
 export type MeasuredKind = 'pages' | 'crawls' | 'replies' | 'responses' | 'files';
+
+/** Kinds that are counted as they come. */
+export type KeptKind = MeasuredKind | 'pictures';
 
 export interface KeptBytes {
   account: string;
@@ -37,8 +40,18 @@ export interface StorageBook {
   mayKeep(account: string): Promise<Failure | null>;
   /** For bytes that come slowly, when others of the account do too. What `mayKeep` refuses, else a hold. Never rejects. */
   hold(account: string): Promise<StorageHold | Failure>;
+  /**
+   * For work that adds about `bytes`, which are held until it has ended: of several at once, those that come when the
+   * plan is full are refused. What `mayKeep` refuses, else a hold. Never rejects.
+   */
+  expect(account: string, bytes: number): Promise<StorageHold | Failure>;
+  /**
+   * Runs `write`, and counts `bytes` as kept. They are held meanwhile, so that of several writes at once those pass that
+   * fit. Rejects as `write` does, and with the FailureError of `mayKeep`, before it, when they do not fit.
+   */
+  keep<T>(account: string, kind: KeptKind, bytes: number, write: () => Promise<T>): Promise<T>;
   /** `bytes` below 0: so many were removed. */
-  add(account: string, kind: MeasuredKind | 'pictures', bytes: number): void;
+  add(account: string, kind: KeptKind, bytes: number): void;
   usage(account: string): Promise<StorageUsage>;
 }
 
@@ -69,13 +82,16 @@ export function createStorageBook(parts: StorageParts): StorageBook {
   const pictures = new Map<number, Map<string, number>>();
 
   const holds = createStorageHolds();
+  /** Kept while it was measured: the measure may have come too early for them, so they count twice until the next. */
+  let keptMeanwhile: KeptBytes[] = [];
 
   async function measureNow(): Promise<void> {
     const startMs = clock.monotonicMs();
+    keptMeanwhile = [];
     try {
       const kept = await parts.measure();
       measured = new Map();
-      for (const { account, kind, bytes } of kept) addTo(measured, account, kind, bytes);
+      for (const { account, kind, bytes } of [...kept, ...keptMeanwhile]) addTo(measured, account, kind, bytes);
     } catch {
       // A part that cannot be read now is read next time.
     }
@@ -142,6 +158,29 @@ export function createStorageBook(parts: StorageParts): StorageBook {
     return isOver(now) ? storageFull(now) : null;
   }
 
+  /** A hold against what is known now. Without a limit nobody is asked. */
+  async function opened(account: string): Promise<StorageHold> {
+    const vectors = parts.allowed(account) === null ? 0 : ((await parts.vectors(account)) ?? 0);
+    return holds.open(account, (uploads) => {
+      const allowedBytes = parts.allowed(account);
+      const kinds = { ...measuredOf(account), vectors, uploads };
+      const usedBytes = Object.values(kinds).reduce((sum, bytes) => sum + bytes, 0);
+      const isFull = allowedBytes !== null && usedBytes > allowedBytes;
+      return parts.room() ?? (isFull ? storageFull({ usedBytes, allowedBytes, kinds }) : null);
+    });
+  }
+
+  function add(account: string, kind: KeptKind, bytes: number): void {
+    if (kind !== 'pictures') {
+      if (measuring !== null && bytes > 0) keptMeanwhile.push({ account, kind, bytes });
+      return addTo(measured, account, kind, bytes);
+    }
+    const minute = Math.floor(clock.monotonicMs() / minuteMs);
+    const kept = pictures.get(minute) ?? new Map<string, number>();
+    pictures.set(minute, kept);
+    kept.set(account, (kept.get(account) ?? 0) + bytes);
+  }
+
   return {
     usage,
     mayKeep,
@@ -150,22 +189,34 @@ export function createStorageBook(parts: StorageParts): StorageBook {
       if (full !== null) return full;
       // Deletions of other replicas do not count any more.
       if (parts.allowed(account) !== null) await renewed(refusalMeasureMs);
-      const vectors = parts.allowed(account) === null ? 0 : ((await parts.vectors(account)) ?? 0);
-      return holds.open(account, (uploads) => {
-        const allowedBytes = parts.allowed(account);
-        const kinds = { ...measuredOf(account), vectors, uploads };
-        const usedBytes = Object.values(kinds).reduce((sum, bytes) => sum + bytes, 0);
-        const isFull = allowedBytes !== null && usedBytes > allowedBytes;
-        return parts.room() ?? (isFull ? storageFull({ usedBytes, allowedBytes, kinds }) : null);
-      });
+      return opened(account);
     },
-    add(account, kind, bytes) {
-      if (kind !== 'pictures') return addTo(measured, account, kind, bytes);
-      const minute = Math.floor(clock.monotonicMs() / minuteMs);
-      const kept = pictures.get(minute) ?? new Map<string, number>();
-      pictures.set(minute, kept);
-      kept.set(account, (kept.get(account) ?? 0) + bytes);
+    async expect(account, bytes) {
+      const full = await mayKeep(account);
+      if (full !== null) return full;
+      const hold = await opened(account);
+      return hold.expect(bytes) ?? hold;
     },
+    async keep(account, kind, bytes, write) {
+      const isLimited = parts.allowed(account) !== null;
+      if (isLimited) await renewed(measureIntervalMs);
+      const hold = await opened(account);
+      let full = hold.grow(bytes);
+      if (full !== null && isLimited) {
+        await renewed(refusalMeasureMs);
+        full = hold.grow(bytes);
+      }
+      if (full !== null) throw new FailureError(full);
+      try {
+        const written = await write();
+        hold.kept(bytes);
+        add(account, kind, bytes);
+        return written;
+      } finally {
+        hold.release();
+      }
+    },
+    add,
   };
 }
 

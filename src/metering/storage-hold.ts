@@ -4,6 +4,8 @@ import type { Failure } from '../kernel/failure.ts';
 export interface StorageHold {
   /** Some more came. A failure when they are more than the account may keep; then they are not held. */
   grow(bytes: number): Failure | null;
+  /** Of work whose bytes are known at its end: held where the account may keep anything more. */
+  expect(bytes: number): Failure | null;
   /** Some of them are kept now, and counted there. */
   kept(bytes: number): void;
   /** Gives back what is still held. Idempotent. */
@@ -32,6 +34,11 @@ export function createStorageHolds(): StorageHolds {
       return {
         grow(bytes) {
           const failure = full((held.get(account) ?? 0) + bytes);
+          if (failure === null) move(bytes);
+          return failure;
+        },
+        expect(bytes) {
+          const failure = full((held.get(account) ?? 0) + 1);
           if (failure === null) move(bytes);
           return failure;
         },

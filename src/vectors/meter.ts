@@ -12,7 +12,10 @@ export interface VectorMeter<Call> {
 }
 
 /** Facts of a checked call: its effect, and the models that it needs. */
-export type VectorNeeds = Pick<Prepared, 'texts' | 'rerank' | 'effect'>;
+export interface VectorNeeds extends Pick<Prepared, 'texts' | 'rerank' | 'effect'> {
+  /** About what a call that adds will store. */
+  bodyBytes: number;
+}
 
 /** Must be settled, once. */
 export interface VectorHold {

@@ -22,10 +22,12 @@ async function keepsWithinThePlan(t: TestContext, storage: Record<string, unknow
     if ((response as { store?: boolean }).store === false) break;
   }
   assert.ok(kept > 5 && kept < 40, `${kept} were kept`);
-  assert.ok((await stored(first)) >= allowed);
+  // One more did not fit.
+  const isNearlyFull = (bytes: number) => bytes <= allowed && bytes > allowed - 200_000;
+  assert.ok(isNearlyFull(await stored(first)));
   await first.gateway.close(0);
   // What a server knows of those before it, it has read from the database.
-  assert.ok((await stored(await started())) >= allowed);
+  assert.ok(isNearlyFull(await stored(await started())));
 }
 
 test('responses count in the storage of the plan', (t) => keepsWithinThePlan(t, { data_dir: temporaryFolder(t) }));

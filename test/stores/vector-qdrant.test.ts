@@ -579,3 +579,23 @@ test('an account has no more collections than it may, and the same words for eve
     ['invalid-request', 'conflict', 'not-found', 'not-found'],
   );
 });
+
+test("S40 a tenant's request goes to Qdrant although another's many fill what one may have", async (t) => {
+  let held = 0;
+  let hanging: string | null = null;
+  const { store, generation } = await open(t, ({ path, body }) => {
+    const isIts = hanging !== null && JSON.stringify(body ?? '').includes(hanging);
+    if (!path.endsWith('/points/count') || !isIts) return null;
+    held += 1;
+    return 'silence';
+  });
+  hanging = generation;
+  const quiet = { tenant: 'beta/key', account: 'beta' };
+  await store.create(quiet, spec);
+  const all = Array.from({ length: 64 }, () => failureOf(store.count(owner.tenant, 'docs', null)));
+  while (held < 30) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.equal(await store.count(quiet.tenant, 'docs', null), 0);
+  assert.equal(held, 30);
+  await store.close();
+  for (const { kind } of await Promise.all(all)) assert.equal(kind, 'overloaded');
+});

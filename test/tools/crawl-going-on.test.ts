@@ -47,6 +47,7 @@ test('what passes, such as books that cannot be reached, is waited for', async (
   let asked = 0;
   const { meter } = countingMeter();
   const flaky: CrawlsParts['meter'] = {
+    ...meter,
     hold: (by, page) =>
       asked++ % 2 === 0 ? Promise.resolve({ kind: 'quota-unavailable', message: 'later' }) : meter.hold(by, page),
   };

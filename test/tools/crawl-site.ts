@@ -65,6 +65,7 @@ export function siteReader(site: Site, read: string[] = []): PageReader {
 export function countingMeter(allowed = Number.POSITIVE_INFINITY) {
   const counted = { held: 0, got: 0 };
   const meter: CrawlMeter = {
+    keep: (_owner, _bytes, write) => write(),
     async hold() {
       if (counted.got + (counted.held - counted.got) >= allowed) return quotaExceeded;
       counted.held += 1;

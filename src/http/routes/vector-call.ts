@@ -39,10 +39,11 @@ export async function answerVectorCall(parts: VectorParts, verb: VectorVerb, exc
 async function runCall(parts: VectorParts, verb: VectorVerb, exchange: Exchange, bytes: RoomHold): Promise<void> {
   const { client } = exchange;
   const call = meteredCallOf(exchange);
-  const prepared = await readCall(parts.engine, verb, exchange, bytes);
-  if (prepared === null) return;
+  const read = await readCall(parts.engine, verb, exchange, bytes);
+  if (read === null) return;
+  const { prepared, bodyBytes } = read;
   if (prepared.kind !== 'prepared') return refuse(client, prepared, call.admitted.headers);
-  await runPrepared(parts, call, prepared, bytes);
+  await runPrepared(parts, call, prepared, { bytes, bodyBytes });
 }
 
 /** The body, checked by the engine; null when the caller left while sending it. */
@@ -51,7 +52,7 @@ async function readCall(
   verb: VectorVerb,
   exchange: Exchange,
   held: RoomHold,
-): Promise<Prepared | Failure | null> {
+): Promise<{ prepared: Prepared | Failure; bodyBytes: number } | null> {
   const taken: SharedArrayBuffer[] = [];
   const memory = (bytes: number) => {
     const large = bodyMemory.take(bytes);
@@ -60,9 +61,13 @@ async function readCall(
   };
   try {
     const body = takesBody(verb) ? await readJsonBody(exchange, vectorBodyBytesMax, { held, memory }) : Buffer.alloc(0);
-    if (!Buffer.isBuffer(body)) return body;
+    if (body === null) return null;
+    if (!Buffer.isBuffer(body)) return { prepared: body, bodyBytes: 0 };
     const { tenant, account } = exchange.principal!;
-    return await prepare({ owner: { tenant, account }, verb, params: exchange.params, search: exchange.search, body });
+    // Its memory may go to the thread.
+    const bodyBytes = body.length;
+    const call = { owner: { tenant, account }, verb, params: exchange.params, search: exchange.search, body };
+    return { prepared: await prepare(call), bodyBytes };
   } finally {
     for (const large of taken) bodyMemory.give(large);
   }
@@ -73,7 +78,7 @@ async function runPrepared(
   { meter }: VectorParts,
   call: MeteredCall,
   prepared: Prepared,
-  bytes: RoomHold,
+  { bytes, bodyBytes }: { bytes: RoomHold; bodyBytes: number },
 ): Promise<void> {
   const { client, admitted } = call;
   let waiting: Prepared | null = prepared;
@@ -81,7 +86,8 @@ async function runPrepared(
   let end: End = unexpected;
   try {
     if (client.gone) return;
-    const hold = await meter.hold(call, prepared);
+    const { texts, rerank, effect } = prepared;
+    const hold = await meter.hold(call, { texts, rerank, effect, bodyBytes });
     if (hold.kind !== 'held') return refuse(client, hold, admitted.headers);
     held = hold;
     const embedded = prepared.texts === null ? null : await hold.embed();

@@ -22,6 +22,8 @@ export interface BatchParts {
   sealer: Sealer;
   clock: Clock;
   retentionMs(): number;
+  /** Counts what is kept for the account's storage. */
+  onKept(tenant: string, bytes: number): void;
   publicUrl(): string | undefined;
   /** Callers of this process who wait for an answer now. */
   waiting(): number;

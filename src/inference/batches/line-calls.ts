@@ -107,6 +107,12 @@ export function createLineCalls(services: Services, principalOf: (keyId: string)
           ? { ...admittedBefore, isOwed: true }
           : await admission.admit(principal, 'one', { requestId, form: 'openai', isSparing: true });
       if (admitted.kind !== 'admitted') return refused(admitted);
+      // The result of a line that is paid for is kept whatever the plan says.
+      const full = isPaid || line.given !== null ? null : await services.storage.mayKeep(principal.account);
+      if (full !== null) {
+        admitted.release();
+        return refused(full);
+      }
       const client = new KeptAnswer();
       const leave = () => client.leave();
       leaving.addEventListener('abort', leave, { once: true });

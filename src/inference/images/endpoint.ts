@@ -1,5 +1,5 @@
 import type { Principal } from '../../auth/principal.ts';
-import { type Failure, invalid } from '../../kernel/failure.ts';
+import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import type { PictureType } from '../dialects/images/picture-type.ts';
 import { readEditForm } from '../dialects/images/read-edit-form.ts';
 import { type FinishedImage, writeImages } from '../dialects/images/write-answer.ts';
@@ -138,9 +138,16 @@ async function finished(
   const { revisedPrompt } = image;
   if ('url' in image) return { url: image.url, revisedPrompt };
   if (image.form === 'base64') return { base64: image.content, revisedPrompt };
-  const url = await services.files.host(image, linkBase);
-  services.storage.add(principal.account, 'pictures', image.content.byteLength);
-  return { url, revisedPrompt };
+  const { content } = image;
+  try {
+    const host = () => services.files.host(image, linkBase);
+    const url = await services.storage.keep(principal.account, 'pictures', content.byteLength, host);
+    return { url, revisedPrompt };
+  } catch (error) {
+    if (!(error instanceof FailureError) || error.failure.kind !== 'quota-exceeded') throw error;
+    // It is drawn and paid for: the caller gets it in the answer.
+    return { base64: Buffer.from(Buffer.from(content).toString('base64'), 'latin1'), revisedPrompt };
+  }
 }
 
 /** Streamed images were requested as base64 from every upstream, and fetched when one gave a link. */

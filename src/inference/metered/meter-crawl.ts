@@ -19,6 +19,7 @@ export interface CrawlPageHold {
 /** What pages of crawls cost: the port that `src/tools/crawl/crawl-ports.ts` describes. */
 export interface CrawlPageMeter {
   hold(owner: { keyId: string }, page: string | null): Promise<CrawlPageHold | Failure>;
+  keep<T>(owner: { account: string }, bytes: number, write: () => Promise<T>): Promise<T>;
 }
 
 /** `principalOf`: as things are now, or why this key may not go on. */
@@ -28,6 +29,7 @@ export function createCrawlMeter(
 ): CrawlPageMeter {
   const { clock, admission } = services;
   return {
+    keep: ({ account }, bytes, write) => services.storage.keep(account, 'crawls', bytes, write),
     async hold({ keyId }, page) {
       const principal = principalOf(keyId);
       if ('kind' in principal) return principal;

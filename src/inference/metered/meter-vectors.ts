@@ -2,6 +2,7 @@ import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { Claim } from '../../metering/admission.ts';
 import { costMilliOf } from '../../metering/quota.ts';
 import type { StorageBook } from '../../metering/storage-book.ts';
+import type { StorageHold } from '../../metering/storage-hold.ts';
 import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
 import type { TextRank } from '../dialects/forwarded/rerank.ts';
 import { type EmbeddedTexts, type TextsCall, type TextsToEmbed, textsBody } from '../embeddings/embed-texts.ts';
@@ -42,6 +43,8 @@ export interface VectorCallNeeds {
   texts: TextsToEmbed | null;
   rerank: RankedBy | null;
   effect: 'reads' | 'adds' | 'changes';
+  /** About what a call that adds will store. */
+  bodyBytes: number;
 }
 
 export type VectorServices = EmbeddingServices & ForwardedServices & { storage: StorageBook };
@@ -50,16 +53,25 @@ export type VectorServices = EmbeddingServices & ForwardedServices & { storage: 
 const probeText = 'How long is a vector?';
 
 export function createVectorMeter(services: VectorServices): VectorCallMeter {
-  return { hold: (call, needs) => holdCall(services, call, needs) };
+  return {
+    async hold(call, needs) {
+      if (needs.effect !== 'adds') return holdCall(services, call, needs, null);
+      const room = await services.storage.expect(call.principal.account, needs.bodyBytes);
+      if ('kind' in room) return room;
+      const hold = await holdCall(services, call, needs, room);
+      if (hold.kind !== 'held') room.release();
+      return hold;
+    },
+  };
 }
 
+/** `room`: held for what it adds. */
 async function holdCall(
   services: VectorServices,
   call: VectorMeterCall,
   { texts, rerank, effect }: VectorCallNeeds,
+  room: StorageHold | null,
 ): Promise<VectorCallHold | Failure> {
-  const full = effect === 'adds' ? await services.storage.mayKeep(call.principal.account) : null;
-  if (full !== null) return full;
   const snapshot = services.snapshot();
   const embedding = texts === null ? null : embeddingOf(snapshot, call, texts);
   if (embedding !== null && 'kind' in embedding) return embedding;
@@ -71,7 +83,7 @@ async function holdCall(
     const isFree = effect === 'reads' && embedding === null && ranking === null;
     return isFree && reserved.kind === 'quota-unavailable' && reserved.cause === 'disk-full' ? unbooked : reserved;
   }
-  return new Hold(services, call, claim, reserved, { embedding, ranking });
+  return new Hold(services, call, claim, reserved, { embedding, ranking, room });
 }
 
 /** On a full disk nothing can be recorded, but stored data can still be read: within the limits of a minute. */

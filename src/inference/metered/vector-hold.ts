@@ -1,5 +1,6 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { Claim, Reservation } from '../../metering/admission.ts';
+import type { StorageHold } from '../../metering/storage-hold.ts';
 import type { TextRank } from '../dialects/forwarded/rerank.ts';
 import { type EmbeddedTexts, embedTexts } from '../embeddings/embed-texts.ts';
 import type { EmbeddingBody } from '../embeddings/embedding-body.ts';
@@ -42,6 +43,7 @@ export class Hold implements VectorCallHold {
   readonly #reserved: Reservation;
   readonly #embedding: Embedding | null;
   readonly #ranking: Ranking | null;
+  readonly #room: StorageHold | null;
   #embedded: JobProgress | null = null;
   #ranked: JobProgress | null = null;
 
@@ -50,7 +52,7 @@ export class Hold implements VectorCallHold {
     call: VectorMeterCall,
     claim: Claim,
     reserved: Reservation,
-    { embedding, ranking }: { embedding: Embedding | null; ranking: Ranking | null },
+    { embedding, ranking, room }: { embedding: Embedding | null; ranking: Ranking | null; room: StorageHold | null },
   ) {
     this.#services = services;
     this.#call = call;
@@ -58,6 +60,7 @@ export class Hold implements VectorCallHold {
     this.#reserved = reserved;
     this.#embedding = embedding;
     this.#ranking = ranking;
+    this.#room = room;
   }
 
   get headers(): readonly string[] {
@@ -92,6 +95,7 @@ export class Hold implements VectorCallHold {
   }
 
   settle({ status, failure, aborted }: { status: number; failure: Failure | null; aborted: boolean }): void {
+    this.#room?.release();
     const parts = [this.#embedded, this.#ranked].filter((part) => part !== null);
     const progress = parts.reduce(joined, null) ?? newProgress();
     if (parts.length > 1) progress.besideUsd = besideUsd(parts, progress, this.#claim.atMs);

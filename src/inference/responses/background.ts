@@ -100,7 +100,9 @@ export function createBackgroundRuns(services: ResponsesServices): BackgroundRun
       try {
         const turn = await place;
         try {
-          await runNow(call, run, stateless);
+          const full = await services.storage.mayKeep(call.principal.account);
+          if (full === null) await runNow(call, run, stateless);
+          else run.end({ failure: full, headers: [] });
         } finally {
           turn.giveBack();
         }

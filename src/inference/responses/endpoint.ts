@@ -1,5 +1,5 @@
 import type { Principal } from '../../auth/principal.ts';
-import { type Failure, invalid } from '../../kernel/failure.ts';
+import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { ConversationBody } from '../chat/conversation-body.ts';
 import { type ChatPlan, chatEndpoint } from '../chat/endpoint.ts';
@@ -203,7 +203,8 @@ async function keep(
     await responses.put(principal.tenant, { id, previous, conversation, input: items, response, runs: false });
     return true;
   } catch (error) {
-    onTrouble(`the response of ${requestId} could not be kept: ${String(error)}`);
+    const isFull = error instanceof FailureError && error.failure.kind === 'quota-exceeded';
+    if (!isFull) onTrouble(`the response of ${requestId} could not be kept: ${String(error)}`);
     return false;
   }
 }

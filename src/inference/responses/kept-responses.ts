@@ -1,9 +1,10 @@
 import type { Clock } from '../../kernel/clock.ts';
+import { FailureError } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { FoundResponse, ResponseStore } from '../../metering/response-store.ts';
-import { interruptedResponse } from './response-states.ts';
+import { failedResponse, interruptedResponse } from './response-states.ts';
 import { bytesOf, type SealedRows, sealedRows } from './sealed-rows.ts';
 
 /** Responses and conversations of tenants, opened and sealed on their way from and to the store. */
@@ -81,8 +82,11 @@ export interface KeptResponsesParts {
   bootId: string;
   clock: Clock;
   retentionMs(): number;
-  /** Told of what is kept, for the account's storage. */
-  onKept(tenant: string, bytes: number): void;
+  /**
+   * Runs `write`, whose bytes count against the account's storage. Rejects with a FailureError, before it, when they do
+   * not fit.
+   */
+  kept<T>(tenant: string, bytes: number, write: () => Promise<T>): Promise<T>;
 }
 
 /** Turns of one conversation that one request reads again. */
@@ -139,20 +143,19 @@ function responsesIn({ parts, store, expiresMs, sealed }: Shelf) {
     const items = conversation === null ? [] : sealed.items(tenant, conversation, [...input, ...addedOf(response)]);
     const events = end === 'runs on' || end.frames === null ? null : sealed.seal(end.frames, tenant, id, 'events');
     const answer = sealed.seal(response, tenant, id, 'answer');
-    const changed = await (await store()).change(
-      {
-        tenant,
-        id,
-        status: String(response.status),
-        answer,
-        end: end === 'runs on' ? end : { events },
-        conversation,
-        expiresMs: expiresMs(),
-      },
-      items,
-    );
-    if (changed) parts.onKept(tenant, answer.length + (events?.length ?? 0) + bytesOf(items));
-    return changed;
+    const into = await store();
+    const row = { tenant, id, status: String(response.status), answer, conversation, expiresMs: expiresMs() };
+    if (end === 'runs on') return into.change({ ...row, end }, items);
+    try {
+      const write = () => into.change({ ...row, end: { events } }, items);
+      return await parts.kept(tenant, answer.length + (events?.length ?? 0) + bytesOf(items), write);
+    } catch (error) {
+      if (!(error instanceof FailureError) || error.failure.kind !== 'quota-exceeded') throw error;
+      // Its end must be seen, so that nobody waits for it.
+      const refused = failedResponse({ ...response, output: [] }, 'rate_limit_exceeded', error.failure.message);
+      const failed = { ...row, status: 'failed', answer: sealed.seal(refused, tenant, id, 'answer') };
+      return into.change({ ...failed, conversation: null, end: { events: null } }, []);
+    }
   }
 
   return {
@@ -172,8 +175,8 @@ function responsesIn({ parts, store, expiresMs, sealed }: Shelf) {
         input: sealed.seal(input, tenant, id, 'input'),
         answer: sealed.seal(response, tenant, id, 'answer'),
       };
-      await (await store()).put(row, items);
-      parts.onKept(tenant, row.input.length + row.answer.length + bytesOf(items));
+      const into = await store();
+      await parts.kept(tenant, row.input.length + row.answer.length + bytesOf(items), () => into.put(row, items));
     },
     async find(tenant, id) {
       const row = await (await store()).find(tenant, id, clock.wallMs());
@@ -208,8 +211,8 @@ function conversationsIn({ parts, store, expiresMs, sealed }: Shelf) {
         expiresMs: expiresMs(),
         metadata: sealed.seal(metadata, tenant, id, 'metadata'),
       };
-      await (await store()).putConversation(row, rows);
-      parts.onKept(tenant, row.metadata.length + bytesOf(rows));
+      const into = await store();
+      await parts.kept(tenant, row.metadata.length + bytesOf(rows), () => into.putConversation(row, rows));
       return { id, createdMs, metadata };
     },
     async conversation(tenant, id) {
@@ -222,8 +225,8 @@ function conversationsIn({ parts, store, expiresMs, sealed }: Shelf) {
     removeConversation: async (tenant, id) => (await store()).removeConversation(tenant, id),
     async addItems(tenant, conversation, items) {
       const rows = sealed.items(tenant, conversation, items);
-      parts.onKept(tenant, bytesOf(rows));
-      return (await store()).addItems(tenant, conversation, rows, expiresMs());
+      const into = await store();
+      return parts.kept(tenant, bytesOf(rows), () => into.addItems(tenant, conversation, rows, expiresMs()));
     },
     async items(tenant, conversation, { order, after, limit, id = null }) {
       const rows = await (await store()).items({ tenant, conversation, order, after, limit, id });

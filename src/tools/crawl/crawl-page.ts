@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type Failure, factsOf } from '../../kernel/failure.ts';
+import { type Failure, FailureError, factsOf } from '../../kernel/failure.ts';
+import type { JsonValue } from '../../kernel/json.ts';
 import { HostBusy } from '../../net/host-turns.ts';
 import { canonicalUrl, isOfDomain } from '../canonical-url.ts';
 import { isPaid } from '../page-reader.ts';
@@ -128,7 +129,7 @@ interface Kept {
 }
 
 async function keepPage(run: CrawlRun, frontier: Frontier, page: TakenPage, read: ScrapedPage): Promise<Kept | null> {
-  const { store, lease, crawl, clock, hooked } = run;
+  const { store, lease, crawl, clock, hooked, meter } = run;
   const { options } = crawl;
   const isBatch = kindOf(options) === 'batch';
   if (!isBatch && !frontier.holds(page, read.metadata.url)) {
@@ -174,10 +175,27 @@ async function keepPage(run: CrawlRun, frontier: Frontier, page: TakenPage, read
     contentHash,
     aliasKey: aliasKey === keyed(page.url).key ? null : aliasKey,
   } as const;
-  const kept = await store.finish(lease, finished, frontier.found(found), told);
+  const write = () => store.finish(lease, finished, frontier.found(found), told);
+  const kept = await meter.keep(crawl, charsIn(shown), write).catch((error: unknown) => {
+    if (error instanceof FailureError && error.failure.kind === 'quota-exceeded') return error.failure;
+    throw error;
+  });
+  if (typeof kept === 'object') {
+    await store.putBack(lease, page.seq, { charged: page.paid });
+    return { got: false, next: { next: 'stop', error: `Stopped: ${kept.message}` } };
+  }
   if (kept && told.length > 0) hooked();
   // Without the lease somebody else reads it again, and finds it paid.
   return { got: true, next: goOn };
+}
+
+/** Characters of all texts of a page: about what it takes in the store. */
+function charsIn(value: ScrapedPage | JsonValue | undefined): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  let chars = 0;
+  for (const inner of Object.values(value)) chars += charsIn(inner as JsonValue | undefined);
+  return chars;
 }
 
 const tooSlowMessage =

@@ -7,6 +7,11 @@ export interface CrawlMeter {
    * null: only to know whether one could be paid.
    */
   hold(owner: CrawlOwner, page: string | null): Promise<CrawlHold | Failure>;
+  /**
+   * Runs `write`, which keeps about so many bytes of the account. Rejects as `write` does, and with a FailureError, before
+   * it, when they do not fit its storage.
+   */
+  keep<T>(owner: Pick<CrawlOwner, 'account'>, bytes: number, write: () => Promise<T>): Promise<T>;
 }
 
 /** The caller that began it. */

@@ -16,6 +16,8 @@ export interface Connection {
 }
 
 export interface QdrantRequest {
+  /** Whose turn at the connections it takes. Absent: the gateway's own work, which has turns as a tenant has. */
+  tenant?: string;
   method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   /** Below the URL, with its query. */
   path: string;
@@ -63,8 +65,8 @@ export interface QdrantTimeouts {
 }
 
 const defaultTimeouts: QdrantTimeouts = { connectMs: 3_000, readMs: 30_000, writeMs: 60_000 };
-/** To one Qdrant, from one thread. */
-const connectionsMax = 32;
+/** To one Qdrant, from one thread. One tenant has 30 of them, so that another's request goes out at once. */
+const connectionsMax = 40;
 /** Of one answer. */
 export const answerBytesMax = 256 * 1024 * 1024;
 const messageCharsMax = 300;
@@ -83,14 +85,20 @@ export function createConnection({ url, apiKey, way, timeouts: given }: Connecti
   const connections = createTurns({
     name: 'Requests to Qdrant',
     places: connectionsMax,
-    tenantPlaces: connectionsMax,
     waitingMax: Number.POSITIVE_INFINITY,
   });
   const headers = ['content-type', 'application/json', ...(apiKey === null ? [] : ['api-key', apiKey])];
 
-  async function once({ method, path, body, use, room }: QdrantRequest): Promise<{ status: number; text: string }> {
+  async function once({
+    tenant = '',
+    method,
+    path,
+    body,
+    use,
+    room,
+  }: QdrantRequest): Promise<{ status: number; text: string }> {
     const deadline = AbortSignal.timeout(use === 'read' ? timeouts.readMs : timeouts.writeMs);
-    return connections.run('', deadline, async () => {
+    return connections.run(tenant, deadline, async () => {
       const request = { origin, route, method, path: `${prefix}${path}`, headers, body: body ?? null };
       const bytesMax = Math.min(answerBytesMax, room?.bytes ?? answerBytesMax);
       const bounds = { connectTimeoutMs: timeouts.connectMs, bytesMax, deadline };

@@ -39,6 +39,7 @@ export class Partitions {
   ): Promise<unknown> {
     try {
       return await this.#connection.ask({
+        tenant: partition.collection.tenant,
         method: 'POST',
         path: `/collections/${partition.physical}${path}`,
         body,
