@@ -20,7 +20,7 @@ import type { ReplyStore } from '../metering/reply-store.ts';
 import type { ResponseStore } from '../metering/response-store.ts';
 import { bucketsOf, callMilliIn, scopesOf } from '../metering/scope.ts';
 import { booksWithOpen, createLocalOnLoss } from '../metering/state-loss.ts';
-import type { KeptBytes } from '../metering/storage-book.ts';
+import type { KeptBytes } from '../metering/storage-counts.ts';
 import type { SharedTally } from '../metering/tally.ts';
 import { createPostgresAccountStore } from '../stores/postgres/account-store.ts';
 import { createPostgresAlertStore } from '../stores/postgres/alert-store.ts';

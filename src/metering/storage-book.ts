@@ -1,34 +1,19 @@
-import type { Clock } from '../kernel/clock.ts';
 import { type Failure, FailureError, type QuotaExceeded } from '../kernel/failure.ts';
+import { createStorageCounts, type KeptKind, type StorageCountsParts } from './storage-counts.ts';
 import { createStorageHolds, type StorageHold } from './storage-hold.ts';
 
 /** What an account keeps on this server. */
 export type StorageKind = 'vectors' | 'pages' | 'crawls' | 'pictures' | 'replies' | 'responses' | 'files' | 'uploads';
 
-/** Kinds that are counted as they come, and measured again now and then: what goes is seen at the next measuring. */
-export type MeasuredKind = 'pages' | 'crawls' | 'replies' | 'responses' | 'files';
-
-/** Kinds that are counted as they come. */
-export type KeptKind = MeasuredKind | 'pictures';
-
-export interface KeptBytes {
-  account: string;
-  kind: MeasuredKind;
-  bytes: number;
-}
-
-export interface StorageParts {
+export interface StorageParts extends StorageCountsParts {
   /** Bytes that the account's plan allows; null: unlimited. */
   allowed(account: string): number | null;
   /** The vector store's count of an account; null when nobody counts. */
   vectors(account: string): Promise<number | null>;
   /** Bytes of uploads that wait for their requests to end. */
   uploads(account: string): number;
-  /** Reads from the stores what everybody keeps. May reject: then the earlier numbers stay. */
-  measure(): Promise<readonly KeptBytes[]>;
   /** Why nothing large may be kept on the disk at all (503); null when it may. */
   room(): Failure | null;
-  clock: Pick<Clock, 'monotonicMs'>;
 }
 
 /**
@@ -66,83 +51,28 @@ export interface StorageUsage {
 /** Older measures are made anew beside the answer; before a refusal those that are this old. */
 const measureIntervalMs = 5 * 60_000;
 const refusalMeasureMs = 5_000;
-/** Measuring takes at most one part in so many of the time. */
-const measureShare = 20;
-/** Pictures are removed when their links end, an hour after they were made. */
-const pictureMs = 3_600_000;
-const minuteMs = 60_000;
 
 export function createStorageBook(parts: StorageParts): StorageBook {
-  const { clock } = parts;
-  let measured = new Map<string, Map<MeasuredKind, number>>();
-  let measuredMs = Number.NEGATIVE_INFINITY;
-  let measureTookMs = 0;
-  let measuring: Promise<void> | null = null;
-  /** Bytes by account, by the minute in which they were kept: at most 61 of them. */
-  const pictures = new Map<number, Map<string, number>>();
-
+  const counts = createStorageCounts(parts);
   const holds = createStorageHolds();
-  /** Kept while it was measured: the measure may have come too early for them, so they count twice until the next. */
-  let keptMeanwhile: KeptBytes[] = [];
-
-  async function measureNow(): Promise<void> {
-    const startMs = clock.monotonicMs();
-    keptMeanwhile = [];
-    try {
-      const kept = await parts.measure();
-      measured = new Map();
-      for (const { account, kind, bytes } of [...kept, ...keptMeanwhile]) addTo(measured, account, kind, bytes);
-    } catch {
-      // A part that cannot be read now is read next time.
-    }
-    measuredMs = clock.monotonicMs();
-    measureTookMs = measuredMs - startMs;
-  }
-
-  function renewed(olderThanMs: number): Promise<void> {
-    if (clock.monotonicMs() - measuredMs <= Math.max(olderThanMs, measureShare * measureTookMs))
-      return Promise.resolve();
-    measuring ??= measureNow().finally(() => {
-      measuring = null;
-    });
-    return measuring;
-  }
-
-  function picturesOf(account: string): number {
-    const oldest = Math.floor((clock.monotonicMs() - pictureMs) / minuteMs);
-    let bytes = 0;
-    for (const [minute, kept] of pictures) {
-      if (minute < oldest) pictures.delete(minute);
-      else bytes += kept.get(account) ?? 0;
-    }
-    return bytes;
-  }
-
-  /** What is known without asking anybody. */
-  function measuredOf(account: string) {
-    const of = measured.get(account);
-    return {
-      pages: of?.get('pages') ?? 0,
-      crawls: of?.get('crawls') ?? 0,
-      pictures: picturesOf(account),
-      replies: of?.get('replies') ?? 0,
-      responses: of?.get('responses') ?? 0,
-      files: of?.get('files') ?? 0,
-    };
-  }
 
   async function kindsOf(account: string): Promise<Partial<Record<StorageKind, number>>> {
     const vectors = (await parts.vectors(account)) ?? 0;
     // Some of what is on its way waits on disk, and is one of these uploads.
     const uploads = Math.max(parts.uploads(account), holds.bytes(account));
-    const all = { vectors, ...measuredOf(account), uploads };
+    const all = { vectors, ...counts.of(account), uploads };
     return Object.fromEntries(Object.entries(all).filter(([, bytes]) => bytes > 0));
   }
 
+  /** Only the first measure is waited for. */
+  async function known(): Promise<void> {
+    const isFirst = !counts.isMeasured();
+    const renewing = counts.renewed(measureIntervalMs);
+    if (isFirst) await renewing;
+  }
+
   async function usage(account: string): Promise<StorageUsage> {
-    const firstMeasure = measuredMs === Number.NEGATIVE_INFINITY;
-    const renewing = renewed(measureIntervalMs);
-    if (firstMeasure) await renewing;
+    await known();
     const kinds = await kindsOf(account);
     const usedBytes = Object.values(kinds).reduce((sum, bytes) => sum + bytes, 0);
     return { usedBytes, allowedBytes: parts.allowed(account), kinds };
@@ -153,7 +83,7 @@ export function createStorageBook(parts: StorageParts): StorageBook {
     if (full !== null || parts.allowed(account) === null) return full;
     if (!isOver(await usage(account))) return null;
     // Deletions since the last measurement no longer count.
-    await renewed(refusalMeasureMs);
+    await counts.renewed(refusalMeasureMs);
     const now = await usage(account);
     return isOver(now) ? storageFull(now) : null;
   }
@@ -163,22 +93,11 @@ export function createStorageBook(parts: StorageParts): StorageBook {
     const vectors = parts.allowed(account) === null ? 0 : ((await parts.vectors(account)) ?? 0);
     return holds.open(account, (uploads) => {
       const allowedBytes = parts.allowed(account);
-      const kinds = { ...measuredOf(account), vectors, uploads };
+      const kinds = { ...counts.of(account), vectors, uploads };
       const usedBytes = Object.values(kinds).reduce((sum, bytes) => sum + bytes, 0);
       const isFull = allowedBytes !== null && usedBytes > allowedBytes;
       return parts.room() ?? (isFull ? storageFull({ usedBytes, allowedBytes, kinds }) : null);
     });
-  }
-
-  function add(account: string, kind: KeptKind, bytes: number): void {
-    if (kind !== 'pictures') {
-      if (measuring !== null && bytes > 0) keptMeanwhile.push({ account, kind, bytes });
-      return addTo(measured, account, kind, bytes);
-    }
-    const minute = Math.floor(clock.monotonicMs() / minuteMs);
-    const kept = pictures.get(minute) ?? new Map<string, number>();
-    pictures.set(minute, kept);
-    kept.set(account, (kept.get(account) ?? 0) + bytes);
   }
 
   return {
@@ -188,7 +107,7 @@ export function createStorageBook(parts: StorageParts): StorageBook {
       const full = await mayKeep(account);
       if (full !== null) return full;
       // Deletions of other replicas do not count any more.
-      if (parts.allowed(account) !== null) await renewed(refusalMeasureMs);
+      if (parts.allowed(account) !== null) await counts.renewed(refusalMeasureMs);
       return opened(account);
     },
     async expect(account, bytes) {
@@ -199,36 +118,25 @@ export function createStorageBook(parts: StorageParts): StorageBook {
     },
     async keep(account, kind, bytes, write) {
       const isLimited = parts.allowed(account) !== null;
-      if (isLimited) await renewed(measureIntervalMs);
+      if (isLimited) await known();
       const hold = await opened(account);
       let full = hold.grow(bytes);
       if (full !== null && isLimited) {
-        await renewed(refusalMeasureMs);
+        await counts.renewed(refusalMeasureMs);
         full = hold.grow(bytes);
       }
       if (full !== null) throw new FailureError(full);
       try {
         const written = await write();
         hold.kept(bytes);
-        add(account, kind, bytes);
+        counts.add(account, kind, bytes);
         return written;
       } finally {
         hold.release();
       }
     },
-    add,
+    add: counts.add,
   };
-}
-
-function addTo(
-  totals: Map<string, Map<MeasuredKind, number>>,
-  account: string,
-  kind: MeasuredKind,
-  bytes: number,
-): void {
-  const of = totals.get(account) ?? new Map<MeasuredKind, number>();
-  totals.set(account, of);
-  of.set(kind, Math.max(0, (of.get(kind) ?? 0) + bytes));
 }
 
 function isOver({ usedBytes, allowedBytes }: StorageUsage): boolean {

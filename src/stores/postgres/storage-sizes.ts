@@ -1,4 +1,4 @@
-import type { KeptBytes } from '../../metering/storage-book.ts';
+import type { KeptBytes } from '../../metering/storage-counts.ts';
 import { keptBytesOf, storageLooks } from '../storage-sizes.ts';
 import type { Database } from './database.ts';
 
