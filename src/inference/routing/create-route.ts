@@ -6,7 +6,7 @@ import { dialectFor } from './capability.ts';
 import { type Choice, choicesOf } from './choice.ts';
 import { effects } from './effects.ts';
 import type { Health } from './health.ts';
-import { answerKindOf, isAtRest, type Lane, standingOf } from './lane.ts';
+import { answerKindOf, isAtRest, type Lane, type LaneState, standingOf } from './lane.ts';
 import { affinityOf, pick } from './pick.ts';
 import type { RetryBudget } from './rolling-counts.ts';
 import type {
@@ -41,6 +41,9 @@ export interface RouteDeps {
   /** Monotonic ms, like every time that the route is given later. */
   nowMs: number;
 }
+
+/** So many requests go elsewhere before one probes a target whose streams broke off: it may lose one in so many. */
+const sparedMax = 40;
 
 /** Attempts of a request whose failures follow its tenant. */
 const followingAttemptsMax = 2;
@@ -259,12 +262,20 @@ class LiveRoute implements Route {
     const { ready, due } = found;
     if (due !== null) {
       const canStillBeServed = !this.#probed && this.#made + 1 < this.#attemptsMax;
-      if (ready.length === 0 || canStillBeServed) {
+      if (ready.length === 0 || (canStillBeServed && !this.#spares(found.dueLane!.state))) {
         due.lane = found.dueLane;
         return due;
       }
     }
     return ready.length === 0 ? null : this.#pick(ready, nowMs);
+  }
+
+  /** A probe of streams that broke off may cost its caller the answer: others are served first. */
+  #spares(state: LaneState): boolean {
+    const { breaker } = state;
+    if (breaker.at === 'closed' || breaker.why !== 'streams break off' || state.spared >= sparedMax) return false;
+    if (this.#made === 0) state.spared++;
+    return true;
   }
 
   #attempt(choice: Choice, as: 'picked' | 'picked as the least bad', nowMs: number): RouteStep {

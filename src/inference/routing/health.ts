@@ -15,6 +15,7 @@ import {
 import { FirstTokenPace } from './pace.ts';
 import { hashText } from './pick.ts';
 import { coolingMs } from './retry-after.ts';
+import { newOutcomeCount } from './rolling-counts.ts';
 import type { Target } from './target.ts';
 
 /**
@@ -130,6 +131,7 @@ class LiveHealth implements Health {
       state.ofCredential.carried.add(nowMs);
     }
     if (state.breaker.at === 'closed' || !isDue(state.breaker, nowMs)) return 'request';
+    state.spared = 0;
     const lostAtMs = nowMs + totalTimeoutMs + probeLostSlackMs;
     state.breaker = afterEvent(state.breaker, { type: 'probe-began', owner: attempt, lostAtMs }, nowMs);
     return 'probe';
@@ -286,7 +288,10 @@ function failed(state: LaneState, end: LaneEnd, owns: boolean, nowMs: number): v
 
 /** An answer broke after its first content. What follows a tenant says nothing of the target. */
 function broke(state: LaneState, { tenant, repeated }: { tenant: string; repeated: boolean }, nowMs: number): void {
-  if (!repeated && !state.share.followsTenant(tenant, nowMs)) state.brokenInRow++;
+  if (repeated || state.share.followsTenant(tenant, nowMs)) return;
+  state.brokenInRow++;
+  state.broken ??= newOutcomeCount();
+  state.broken.add(nowMs);
 }
 
 function saidNothingOfHealth(

@@ -29,6 +29,10 @@ export interface LaneState {
   unreachableAtMs: number;
   /** Answers that stalled or broke after their first content, without one in between that ended well. */
   brokenInRow: number;
+  /** The same over the last minute, which a return does not clear; made at the first one. */
+  broken: RollingCount | null;
+  /** Requests that others served since it is due a probe that may cost its caller the answer. */
+  spared: number;
   /** The longest silence within each of its streams; made at the first sample. */
   gaps: UsualTime | null;
   readonly firstToken: PeakEwma;
@@ -90,6 +94,8 @@ export function newLaneState(targetId: string, credentialId: string, of: Credent
     unreachableInRow: 0,
     unreachableAtMs: Number.NEGATIVE_INFINITY,
     brokenInRow: 0,
+    broken: null,
+    spared: 0,
     gaps: null,
     firstToken: new PeakEwma(),
     usual: {},
@@ -141,11 +147,32 @@ export function isAtRest({ state: { breaker } }: Lane): boolean {
   return (breaker.at === 'open' || breaker.at === 'probing') && isRest(breaker.why);
 }
 
-/** The part that its weight is worth, above 0 and at most 1: its success share, squared, and its ramp. */
+/**
+ * The part that its weight is worth, above 0 and at most 1: its success share, squared, its part of answers that do not
+ * break after their first content, to the power of `wholePower`, and its ramp.
+ */
 export function healthOf(state: LaneState, nowMs: number): number {
   const share = state.share.at(nowMs);
-  return Math.max(healthFloor, share * share) * rampShare(state.breaker, nowMs);
+  const whole = wholeShareOf(state, nowMs);
+  const worth = whole === 1 ? share * share : share * share * whole ** wholePower;
+  return Math.max(healthFloor, worth) * rampShare(state.breaker, nowMs);
 }
+
+/** 0 to 1, by the last minute; 1 while no answer broke. */
+export function wholeShareOf(state: LaneState, nowMs: number): number {
+  const { broken, share } = state;
+  const count = broken === null ? 0 : broken.total(nowMs);
+  if (count === 0) return 1;
+  const whole = share.counts(nowMs).succeeded + wholePrior;
+  return (whole / (whole + count)) * rowShare ** state.brokenInRow;
+}
+
+/** No other target can mend an answer that breaks after its first content, so it weighs more than other failures. */
+const wholePower = 6;
+/** What each break is worth until an answer is whole again: the counts of a good minute would hide it. */
+const rowShare = 0.6;
+/** Whole answers that a target is trusted with before any is known. */
+const wholePrior = 2;
 
 /** So that a failing lane is still tried now and then. */
 const healthFloor = 0.01;

@@ -1,5 +1,5 @@
 import type { Random } from '../../kernel/random.ts';
-import { healthOf, type LaneState } from './lane.ts';
+import { healthOf, type LaneState, wholeShareOf } from './lane.ts';
 
 /** Options for picking: targets, each with the lane it would use, and the lanes of one target. */
 export interface Pickable {
@@ -46,7 +46,7 @@ export function pick<T extends Pickable>(
  */
 export function loadOf(state: LaneState, nowMs: number, fadesInMs?: number): number {
   // What fails shows no first token, and must not look fast for that: it has no scouts, its health decides.
-  const fails = state.share.at(nowMs) < failingShare;
+  const fails = state.share.at(nowMs) < failingShare || wholeShareOf(state, nowMs) < failingShare;
   return (
     state.firstToken.readMs(fails ? Math.max(1, state.awaiting) : state.awaiting, nowMs, fadesInMs) *
     (state.inFlight + 1)

@@ -243,10 +243,12 @@ export class SuccessShare {
 }
 
 function newCounts(): Counts {
-  return {
-    succeeded: new RollingCount(windowBucketMs, windowBuckets),
-    failed: new RollingCount(windowBucketMs, windowBuckets),
-  };
+  return { succeeded: newOutcomeCount(), failed: newOutcomeCount() };
+}
+
+/** Over the window of a target's health. */
+export function newOutcomeCount(): RollingCount {
+  return new RollingCount(windowBucketMs, windowBuckets);
 }
 
 function totalsOf({ succeeded, failed }: Counts, nowMs: number): Totals {
