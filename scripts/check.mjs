@@ -19,7 +19,7 @@ const someCases = { FC_RUNS: '25', FC_SHARE: '0.1' };
 
 /** Test files that may share a process, below the root. */
 export function quickTests() {
-  const fast = 'test/{rooms,cited,commits,work-counters,upstream-formats/*,docs/links,docs/plain-english}.test.ts';
+  const fast = 'test/{rooms,cited,commits,gates/*,upstream-formats/*,docs/links,docs/plain-english}.test.ts';
   return globSync([fast, 'src/**/*.test.ts'], { cwd: root })
     .sort()
     .filter((file) => {

@@ -5,7 +5,7 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Worker } from 'node:worker_threads';
 import { startGateway } from '../start-gateway.ts';
-import type { ChatOrder } from './client-and-upstream.ts';
+import type { Order } from './client-and-upstream.ts';
 
 /** How often the gateway's thread did what costs. */
 export interface Work {
@@ -109,9 +109,10 @@ async function promotedBytes(model: string): Promise<number> {
 }
 
 async function chat(model: string, stream: boolean): Promise<void> {
-  other.postMessage({ url: gateway.url, model, stream } satisfies ChatOrder);
-  const [said] = (await once(other, 'message')) as [string];
-  if (said !== 'answered') throw new Error(said);
+  const body = { model, stream, messages: [{ role: 'user', content: 'Hello' }] };
+  other.postMessage({ url: `${gateway.url}/v1/chat/completions`, body } satisfies Order);
+  const [end] = (await once(other, 'message')) as [string];
+  if (end !== 'answered') throw new Error(end);
 }
 
 function countCalls<T extends object>(owner: T, name: keyof T, what: keyof Work): void {

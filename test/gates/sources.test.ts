@@ -1,0 +1,79 @@
+import { globSync, readFileSync } from 'node:fs';
+import { type Room, rooms } from '../rooms.ts';
+import { gate } from './ratchet.ts';
+import { readSources, type Sources } from './sources.ts';
+
+const list = (places: readonly string[]) => `Now:\n  ${places.join('\n  ')}`;
+
+gate(
+  'sources',
+  readSources,
+  {
+    // In steps, so that not every change meets them.
+    'lines without tests, up to the next 500': ({ lines }) => Math.ceil(lines / 500) * 500,
+    'lines of main/, up to the next 50': ({ mainLines }) => Math.ceil(mainLines / 50) * 50,
+    'calls of admission.reserve': ({ reserveCalls }) => reserveCalls.length,
+    'calls of admission.settle': ({ settleCalls }) => settleCalls.length,
+    'functions above 70 lines': ({ longFunctions }) => longFunctions.length,
+    'double casts': ({ doubleCasts }) => doubleCasts.length,
+    'non-null assertions': ({ nonNullAssertions }) => nonNullAssertions,
+    'circles of imports, types too': ({ circles }) => circles.length,
+    '… across rooms': ({ circles }) => circles.filter(crossesRooms).length,
+  } satisfies Record<string, (sources: Sources) => number>,
+  {
+    'calls of admission.reserve': ({ reserveCalls }) => list(reserveCalls),
+    'calls of admission.settle': ({ settleCalls }) => list(settleCalls),
+    'functions above 70 lines': ({ longFunctions }) => list(longFunctions),
+    'double casts': ({ doubleCasts }) => list(doubleCasts),
+    'circles of imports, types too': ({ circles }) => list(circles.map((files) => files.join(' ↔ '))),
+    '… across rooms': ({ circles }) => list(circles.filter(crossesRooms).map((files) => files.join(' ↔ '))),
+  },
+);
+
+gate(
+  'rooms',
+  () => rooms,
+  { 'arrows upward, of types': (all) => all.flatMap(upward).length },
+  {
+    'arrows upward, of types': (all) => list(all.flatMap(upward)),
+  },
+);
+
+gate('stores', () => globSync('src/stores/{sqlite,postgres}/**/*.ts').filter((file) => !file.endsWith('.test.ts')), {
+  'files of sqlite and postgres': (files) => files.length,
+});
+
+interface LockedPackage {
+  dev?: boolean;
+  devOptional?: boolean;
+  link?: boolean;
+}
+
+gate(
+  'packages',
+  () => JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Record<string, LockedPackage> },
+  {
+    // Of every platform: more than one machine installs.
+    'that a start may install': ({ packages }) =>
+      Object.entries(packages).filter(
+        ([path, { dev, devOptional, link }]) =>
+          path.startsWith('node_modules/') && dev !== true && devOptional !== true && link !== true,
+      ).length,
+  },
+);
+
+function crossesRooms(files: readonly string[]): boolean {
+  const roomOf = (file: string) => rooms.find(({ path }) => file.startsWith(`${path}/`))?.path;
+  return new Set(files.map(roomOf)).size > 1;
+}
+
+/** Rooms whose types this one imports though they import it. */
+function upward({ path, typesOnly = [] }: Room): string[] {
+  return typesOnly.filter((other) => reaches(other, path)).map((other) => `${path} → ${other}`);
+}
+
+function reaches(from: string, to: string): boolean {
+  return rooms
+    .filter(({ path }) => path === from)
+    .some(({ mayImport }) => mayImport.includes(to) || mayImport.some((next) => reaches(next, to)));
+}

@@ -1,0 +1,129 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { parseAst } from 'rolldown/parseAst';
+
+/** What the text of `src/` says of itself, tests and their fixtures left out. Names are places, as `file:line name`. */
+export interface Sources {
+  lines: number;
+  /** In `src/main/` and `src/main.ts`. */
+  mainLines: number;
+  reserveCalls: string[];
+  settleCalls: string[];
+  longFunctions: string[];
+  doubleCasts: string[];
+  nonNullAssertions: number;
+  /** Files that import each other, types counted too: the files of each circle. */
+  circles: string[][];
+}
+
+const longLines = 70;
+
+type Node = { type: string; start: number; end: number } & Record<string, unknown>;
+
+export function readSources(): Sources {
+  const found: Sources = {
+    lines: 0,
+    mainLines: 0,
+    reserveCalls: [],
+    settleCalls: [],
+    longFunctions: [],
+    doubleCasts: [],
+    nonNullAssertions: 0,
+    circles: [],
+  };
+  const imports = new Map<string, string[]>();
+  const files = globSync('src/**/*.ts').filter((file) => !/\.(test|fixture)\.ts$/.test(file));
+  for (const file of files) {
+    const text = readFileSync(file, 'utf8');
+    const lines = text.split('\n').length - 1;
+    found.lines += lines;
+    if (file.startsWith('src/main')) found.mainLines += lines;
+    imports.set(file, importedBy(file, text));
+    lookAt(file, text, found);
+  }
+  found.circles = circlesOf(imports);
+  return found;
+}
+
+function importedBy(file: string, text: string): string[] {
+  const statement = /^\s*(?:import|export)\s+(?:type\s+)?(?:[^'";]*?\sfrom\s+)?'(\.[^']+)'|import\('(\.[^']+)'\)/gm;
+  return [...text.matchAll(statement)].map(([, from, later]) => normalize(join(dirname(file), (from ?? later)!)));
+}
+
+function lookAt(file: string, text: string, found: Sources): void {
+  const place = (node: Node) => `${file}:${lineAt(text, node.start)}`;
+  walk(parseAst(text, { lang: 'ts' }, file) as unknown as Node, null, (node, parent) => {
+    switch (node.type) {
+      case 'TSNonNullExpression':
+        found.nonNullAssertions += 1;
+        break;
+      case 'TSAsExpression':
+        if ((node.expression as Node).type === 'TSAsExpression') found.doubleCasts.push(place(node));
+        break;
+      case 'CallExpression': {
+        const callee = node.callee as Node;
+        if (
+          callee.type !== 'MemberExpression' ||
+          !/\b(?:admission|settlement)$/.test(textOf(text, callee.object as Node))
+        )
+          break;
+        const method = textOf(text, callee.property as Node);
+        if (method === 'reserve') found.reserveCalls.push(place(node));
+        if (method === 'settle') found.settleCalls.push(place(node));
+        break;
+      }
+      case 'FunctionDeclaration':
+      case 'FunctionExpression':
+      case 'ArrowFunctionExpression': {
+        if (lineAt(text, node.end) - lineAt(text, node.start) < longLines) break;
+        const named = (node.id ?? parent?.key ?? parent?.id) as Node | null | undefined;
+        found.longFunctions.push(`${place(node)} ${named ? textOf(text, named) : ''}`);
+      }
+    }
+  });
+}
+
+function walk(node: Node, parent: Node | null, look: (node: Node, parent: Node | null) => void): void {
+  look(node, parent);
+  for (const key in node) {
+    const value = node[key];
+    if (typeof value !== 'object' || value === null) continue;
+    for (const child of (Array.isArray(value) ? value : [value]) as (Node | null)[])
+      if (typeof child?.type === 'string') walk(child, node, look);
+  }
+}
+
+function textOf(text: string, { start, end }: Node): string {
+  return text.slice(start, end);
+}
+
+function lineAt(text: string, offset: number): number {
+  let line = 1;
+  for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) line += 1;
+  return line;
+}
+
+/** Strongly connected components of more than one file (Tarjan 1972). */
+function circlesOf(edges: ReadonlyMap<string, readonly string[]>): string[][] {
+  const order = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const open: string[] = [];
+  const circles: string[][] = [];
+  const visit = (file: string): void => {
+    order.set(file, order.size);
+    lowest.set(file, order.get(file)!);
+    open.push(file);
+    for (const next of edges.get(file) ?? []) {
+      if (!edges.has(next)) continue;
+      if (!order.has(next)) {
+        visit(next);
+        lowest.set(file, Math.min(lowest.get(file)!, lowest.get(next)!));
+      } else if (open.includes(next)) lowest.set(file, Math.min(lowest.get(file)!, order.get(next)!));
+    }
+    if (lowest.get(file) !== order.get(file)) return;
+    const circle = open.splice(open.indexOf(file));
+    if (circle.length > 1) circles.push(circle.sort());
+  };
+  for (const file of edges.keys()) if (!order.has(file)) visit(file);
+  return circles;
+}
