@@ -99,6 +99,12 @@ autodetect: off
       assert.equal(answer.status, 200, await answer.text());
       return answer.headers.get('x-culvert-request-id')!;
     },
+    post: (path: string, body: unknown) =>
+      fetch(`${gateway.url}${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
   };
 }
 
@@ -122,6 +128,23 @@ export const acme = openAiLike({
   await gateway.ask();
   assert.equal(upstream.requests().at(-1)?.headers.authorization, 'Bearer a-key');
   assert.deepEqual(count, promised('A provider that speaks a known dialect'));
+});
+
+test('a field of a conversation that two formats have', async (t) => {
+  const { before, count, bin } = checkout(t);
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  before('src/inference/neutral/request.ts', '  user?: string;', '  persona?: string;');
+  for (const format of ['anthropic-messages', 'openai-chat']) {
+    before(`src/inference/dialects/${format}/request-fields.ts`, '  metadata: [', "  persona: [string, 'persona'],");
+  }
+  const gateway = await start(t, bin, { url: upstream.url });
+  const body = { model: 'small', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }], persona: 'a pirate' };
+  const answer = await gateway.post('/v1/messages', body);
+  assert.equal(answer.status, 200, await answer.text());
+  assert.equal(answer.headers.get('x-culvert-dropped'), null);
+  assert.equal((upstream.requests().at(-1)!.body as { persona?: string }).persona, 'a pirate');
+  assert.deepEqual(count, promised('A field of a conversation that two formats have'));
 });
 
 async function addColumn(t: TestContext, storage: string) {

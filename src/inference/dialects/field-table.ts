@@ -2,22 +2,20 @@ import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import type { NeutralRequest } from '../neutral/request.ts';
 import type { Check } from './described-check.ts';
-import type { Result } from './dialect.ts';
+import type { EncodeTarget, Result } from './dialect.ts';
 import { anyJson, asFailure, type Complaint, complain, within } from './fields.ts';
 import { gatewayOnlyFields } from './forward-body.ts';
+import { asIs, type Field, type NeutralMember, type Write, wordOf } from './taken-fields.ts';
 
 /** Members of the neutral form that hold the wire's value unchanged. */
 type PlainName =
-  | 'temperature'
-  | 'topP'
-  | 'frequencyPenalty'
-  | 'presencePenalty'
-  | 'n'
-  | 'seed'
-  | 'logprobs'
-  | 'topLogprobs'
-  | 'logitBias'
-  | 'parallelToolCalls';
+  | Exclude<
+      {
+        [Name in NeutralMember]-?: NonNullable<NeutralRequest[Name]> extends number | boolean | string ? Name : never;
+      }[NeutralMember],
+      'model' | 'stream' | 'includeUsage'
+    >
+  | 'logitBias';
 
 /**
  * Where a field stands in the neutral form: under a name of that, as it is; where a function puts it, which may find that
@@ -32,19 +30,20 @@ export type Place<Body, Context> =
   | ((request: NeutralRequest, body: Body, context: Context) => 'vendor' | undefined);
 
 /**
- * Every field of a dialect's request that is known, once: how it is checked where it must be converted, where it goes,
- * and, of fields that Culvert reads whoever answers, what they must be for that. The rest a provider of the caller's own
- * format judges.
+ * Every field of a dialect's request that is known, once and both ways: how it is checked where it must be converted,
+ * where it goes, and how it is written for a target of this dialect. A field of a plain name is written as it is read
+ * where its row says nothing else; null: it is not written here. `ours`: what a field must be that Culvert reads itself,
+ * for any target. A provider of the caller's own format judges the rest.
  */
-export type FieldTable<Body, Context = undefined> = ReadonlyMap<
+export type FieldTable<Body, Context = undefined, To = EncodeTarget> = ReadonlyMap<
   string,
-  readonly [check: Check, place: Place<Body, Context>, ours?: Check]
+  readonly [check: Check, place: Place<Body, Context>, write?: Write<To> | null, ours?: Check]
 >;
 
 /** For a table written as an object. */
-export function fieldTable<Body, Context = undefined>(
-  fields: Readonly<Record<string, readonly [Check, Place<Body, Context>, Check?]>>,
-): FieldTable<Body, Context> {
+export function fieldTable<Body, Context = undefined, To = EncodeTarget>(
+  fields: Readonly<Record<string, readonly [Check, Place<Body, Context>, (Write<To> | null)?, Check?]>>,
+): FieldTable<Body, Context, To> {
   return new Map(Object.entries(fields));
 }
 
@@ -53,7 +52,7 @@ export function fieldTable<Body, Context = undefined>(
  * but for those; unknown fields are kept as they came. `ours`: only what Culvert reads itself.
  */
 export function checkFields(
-  table: ReadonlyMap<string, readonly [check: Check, place?: unknown, ours?: Check]>,
+  table: ReadonlyMap<string, readonly [check: Check, place?: unknown, write?: unknown, ours?: Check]>,
   body: JsonObject,
   required: ReadonlyMap<string, string>,
   whose: 'all' | 'ours' = 'all',
@@ -62,7 +61,7 @@ export function checkFields(
   for (const name in body) {
     const value = body[name];
     if (value === undefined || (value === null && !required.has(name))) continue;
-    const complaint = (table.get(name)?.[whose === 'all' ? 0 : 2] ?? anyJson)(value);
+    const complaint = (table.get(name)?.[whose === 'all' ? 0 : 3] ?? anyJson)(value);
     if (complaint !== null) return within(name, complaint);
   }
   return null;
@@ -78,7 +77,7 @@ export interface Checked<Body> {
 
 /** `complaint` is the first of all checks. Refused when the body is not what Culvert must read itself. */
 export function judged<Body extends JsonObject>(
-  table: FieldTable<Body, never>,
+  table: FieldTable<Body, never, never>,
   body: JsonObject,
   required: ReadonlyMap<string, string>,
   complaint: Complaint | null,
@@ -97,7 +96,7 @@ export interface LeftOver {
 
 /** Puts every field of a checked body where it goes. `says`: false for a value without a meaning. */
 export function placeFields<Body extends JsonObject, Context>(
-  table: FieldTable<Body, Context>,
+  table: FieldTable<Body, Context, never>,
   request: NeutralRequest,
   body: Body,
   context: Context,
@@ -126,3 +125,23 @@ export function placeFields<Body extends JsonObject, Context>(
 }
 
 const noFields: readonly [string, JsonValue][] = [];
+
+/** The fields of a table that its dialect writes, in its order. */
+export function writtenFields<To>(table: FieldTable<never, never, To>): readonly Field<To>[] {
+  return [...table].flatMap(([name, [, place, write = asIs]]): Field<To>[] => {
+    const member = write?.member ?? memberOf(place);
+    return write === null || member === null ? [] : [{ name, member, write }];
+  });
+}
+
+/** The caller's field for each word that encoders have for a member, where the two differ. `holder`: what the fields are in. */
+export function wordsOfFields(table: FieldTable<never, never, never>, holder = ''): [word: string, field: string][] {
+  return [...table].flatMap(([name, [, place, write]]): [string, string][] => {
+    const member = write?.member ?? memberOf(place);
+    return member === null || wordOf(member) === `${holder}${name}` ? [] : [[wordOf(member), `${holder}${name}`]];
+  });
+}
+
+function memberOf(place: Place<never, never>): NeutralMember | null {
+  return typeof place === 'function' || place === 'hint' || place === 'vendor' || place === 'read' ? null : place;
+}

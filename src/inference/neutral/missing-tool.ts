@@ -5,7 +5,7 @@ import type { NeutralRequest } from './request.ts';
  * Why nobody can make the required call: only the caller's format knows its tool, such as a search that the provider
  * runs. Leaving it out would change the answer. Null when there is such a tool, or no such requirement.
  */
-export function missingTool({ tools = [], toolChoice }: NeutralRequest): Failure | null {
+export function missingTool({ tools = [], toolChoice }: Pick<NeutralRequest, 'tools' | 'toolChoice'>): Failure | null {
   if (toolChoice?.type === 'tool' && !tools.some((tool) => tool.name === toolChoice.name)) {
     return invalid(
       'tool_choice',

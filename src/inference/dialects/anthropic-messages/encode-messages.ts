@@ -48,7 +48,6 @@ export function encodeMessages(
   for (let i = 0; i < messages.length; i++) {
     const message = messages[i]!;
     leading &&= message.role === 'system' || message.role === 'developer';
-    if (!leading && message.name !== undefined) lose(encoding, `messages[${i}].name`, 'unsupported');
     const blocks = blocksOf(message, i, encoding);
     if (leading) {
       for (const block of blocks) {

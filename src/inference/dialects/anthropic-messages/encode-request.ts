@@ -1,25 +1,50 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
-import type { NeutralReasoning, NeutralRequest, NeutralResponseFormat, NeutralTool } from '../../neutral/request.ts';
+import type { NeutralReasoning, NeutralResponseFormat, NeutralTool } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
-import { loseUnspoken } from '../lose-unspoken.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { standInTool } from '../stand-in-tool.ts';
+import { encoderOf, type Taken, writeFields } from '../taken-fields.ts';
 import { type Encoding, encodeMessages, lose, refuse } from './encode-messages.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
 import { isRecursive, type NarrowedSchema, narrowSchema } from './narrow-schema.ts';
+import { encodedFields, maxTokensFor } from './request-fields.ts';
 import { strictSchemas } from './strict-tools.ts';
 import { type MessagesBody, type Thinking, type Tool, type ToolChoice, type Turn, vendor } from './wire.ts';
 
-/** Default when nobody knows the model's limit; every model accepts it. Anthropic requires the field. */
-const maxTokensDefault = 4_096;
+const takes = [
+  'messages',
+  'maxOutputTokens',
+  'tools',
+  'tools.strict',
+  'tools.cache',
+  'toolChoice',
+  'parallelToolCalls',
+  'responseFormat',
+  'responseFormat.description',
+  'reasoning',
+] as const;
+type Asked = Taken<(typeof takes)[number]>;
 
 /**
  * A neutral request as a Messages body. Losses have the names of OpenAI's fields, the only dialect that is converted
  * here. Requests that would change the result are refused (audio in, logprobs, n > 1, a required search, an impossible
  * format).
  */
-export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest> {
+export const encodeRequest = encoderOf({
+  vendor,
+  takes,
+  fields: encodedFields,
+  // A field that the target's provider spells its own way has the caller's word in messages to the caller.
+  words: new Map([
+    ['stop_sequences', 'stop'],
+    ['thinking', 'reasoning_effort'],
+    ['output_config', 'response_format'],
+  ]),
+  encode,
+});
+
+function encode(request: Asked, target: EncodeTarget): Result<EncodedRequest> {
   const encoding: Encoding = { losses: [], failure: null };
   const rules = rulesOf(target.model);
   const foreign = openAiAlone(request);
@@ -37,10 +62,7 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
   if (encoding.failure !== null) return { ok: false, failure: encoding.failure };
 
   const own = request.extensions?.[vendor];
-  const limit = target.maxOutputTokens;
-  const wanted = request.maxOutputTokens ?? limit ?? maxTokensDefault;
-  const maxTokens = limit === null ? wanted : Math.min(wanted, limit);
-  if (maxTokens < wanted) lose(encoding, 'max_tokens', 'clamped');
+  const maxTokens = Math.min(request.maxOutputTokens ?? maxTokensFor(target), target.maxOutputTokens ?? Infinity);
   const body: MessagesBody & JsonObject = {
     ...own,
     model: target.model,
@@ -67,67 +89,10 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
     if (format?.kind === 'native') output.format = format.format;
     body.output_config = output;
   }
-  encodeSampling(request, body, rules, encoding);
-  if (request.stop !== undefined) {
-    // Anthropic refuses stop sequences without a visible character.
-    const kept = request.stop.filter((sequence) => sequence.trim() !== '');
-    if (kept.length < request.stop.length) lose(encoding, 'stop', 'narrowed');
-    if (kept.length > 0) body.stop_sequences = kept;
-  }
-  if (request.user !== undefined && request.user !== '') {
-    if (personal.test(request.user)) lose(encoding, 'user', 'unsupported');
-    else body.metadata = { user_id: request.user };
-  }
-  dropHints(request, encoding);
-  for (const name of target.omit) {
-    if (body[name] === undefined) continue;
-    delete body[name];
-    lose(encoding, callersWord.get(name) ?? name, 'unsupported');
-  }
+  writeFields(encodedFields, request, { maxOutputTokens: target.maxOutputTokens, rules, body }, body, encoding.losses);
   const encoded: EncodedRequest = { body, losses: encoding.losses };
   if (format?.kind === 'forced-tool') encoded.decode = { unwrapTool: format.tool.name };
   return { ok: true, value: encoded };
-}
-
-// Anthropic refuses ids that look like an address or a number someone could be called by.
-const personal = /@|^\+?[\d\s().-]{7,}$/;
-
-/** A field that the target's provider spells its own way has the caller's word in messages to the caller. */
-const callersWord: ReadonlyMap<string, string> = new Map([
-  ['stop_sequences', 'stop'],
-  ['thinking', 'reasoning_effort'],
-  ['output_config', 'response_format'],
-]);
-
-function encodeSampling(request: NeutralRequest, body: MessagesBody, rules: ModelRules, encoding: Encoding): void {
-  const { temperature, topP, topK } = request;
-  // A model that thinks by budget takes no temperature, no top_k, and a top_p of 0.95 at least.
-  const thinks = body.thinking?.type === 'enabled';
-  if (temperature !== undefined) {
-    // 1 is the default: leaving it out says the same, and models that refuse the field accept that.
-    if (rules.sampling === 'none' || thinks) {
-      if (temperature !== 1) lose(encoding, 'temperature', 'unsupported');
-    } else {
-      if (temperature > 1) lose(encoding, 'temperature', 'clamped');
-      body.temperature = Math.min(temperature, 1);
-    }
-  }
-  if (topP !== undefined) {
-    const alone = rules.sampling === 'all' || body.temperature === undefined;
-    if (rules.sampling !== 'none' && alone && (!thinks || topP >= 0.95)) body.top_p = topP;
-    else if (topP !== 1) lose(encoding, 'top_p', 'unsupported');
-  }
-  if (topK !== undefined) {
-    if (rules.sampling !== 'none' && !thinks) body.top_k = topK;
-    else lose(encoding, 'top_k', 'unsupported');
-  }
-}
-
-function dropHints(request: NeutralRequest, encoding: Encoding): void {
-  if (request.seed !== undefined) lose(encoding, 'seed', 'unsupported');
-  if (request.frequencyPenalty !== undefined) lose(encoding, 'frequency_penalty', 'unsupported');
-  if (request.presencePenalty !== undefined) lose(encoding, 'presence_penalty', 'unsupported');
-  loseUnspoken(request, vendor, (field, why) => lose(encoding, field, why));
 }
 
 /** How structured output is requested: natively, or as one forced call whose arguments are the answer. */
@@ -138,13 +103,14 @@ const field = 'response_format';
 /** Null when it is refused. */
 function encodeFormat(
   format: Exclude<NeutralResponseFormat, { type: 'text' }>,
-  request: NeutralRequest,
+  request: Asked,
   rules: ModelRules,
   encoding: Encoding,
 ): EncodedFormat | null {
   if (format.type === 'json-schema' && rules.jsonSchema === 'native' && !isRecursive(format.schema)) {
     const narrowed = narrowSchema(format.schema);
     if (narrowed.narrowed) lose(encoding, `${field}.json_schema.schema`, 'narrowed');
+    if (format.description !== undefined) lose(encoding, `${field}.json_schema.description`, 'unsupported');
     return { kind: 'native', format: { type: 'json_schema', schema: narrowed.schema } };
   }
   if (rules.forcedTool === 'refused') {
@@ -162,7 +128,7 @@ function encodeFormat(
 /** The tool that stands in for a format, beside the caller's: the model calls one of them, or several of the caller's. */
 function withStandIn(
   tool: Tool,
-  request: NeutralRequest,
+  request: Asked,
   turns: readonly Turn[],
   rules: ModelRules,
   encoding: Encoding,
@@ -282,12 +248,7 @@ interface EncodedTools {
   tool_choice?: ToolChoice;
 }
 
-function encodeTools(
-  request: NeutralRequest,
-  turns: readonly Turn[],
-  rules: ModelRules,
-  encoding: Encoding,
-): EncodedTools {
+function encodeTools(request: Asked, turns: readonly Turn[], rules: ModelRules, encoding: Encoding): EncodedTools {
   if (request.toolChoice !== undefined) encoding.failure ??= missingTool(request);
   if (request.tools === undefined || request.tools.length === 0) {
     if (request.toolChoice?.type === 'auto') lose(encoding, 'tool_choice', 'unsupported');
@@ -317,7 +278,7 @@ function inputSchema(parameters: JsonObject | undefined): JsonObject {
   return parameters.type === undefined ? { type: 'object', ...parameters } : parameters;
 }
 
-function toolChoice(request: NeutralRequest, rules: ModelRules, encoding: Encoding): ToolChoice | null {
+function toolChoice(request: Asked, rules: ModelRules, encoding: Encoding): ToolChoice | null {
   const choice = request.toolChoice ?? { type: 'auto' };
   const single = request.parallelToolCalls === false ? { disable_parallel_tool_use: true as const } : {};
   switch (choice.type) {

@@ -13,7 +13,7 @@ import type {
 } from '../../neutral/request.ts';
 import type { AnswerHead, CallerRequest, CountedRequest, ForwardTarget, Result } from '../dialect.ts';
 import { fallbackModelsOf } from '../fallback-models.ts';
-import { placeFields } from '../field-table.ts';
+import { placeFields, wordsOfFields } from '../field-table.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { type BodyObjects, findNamed, memberKinds, type NamingRules } from '../named-objects.ts';
 import { decodeContent, Losses } from './decode-messages.ts';
@@ -119,11 +119,11 @@ function conversationStart({ system, messages }: CallerBody): string {
 
 /** Fields of a Messages request by the words that encoders of other dialects tell losses and refusals in. */
 const words: ReadonlyMap<string, string> = new Map([
+  ...wordsOfFields(requestFields),
   ['reasoning_effort', 'thinking'],
   ['response_format', 'output_config.format'],
   ['max_completion_tokens', 'max_tokens'],
   ['max_output_tokens', 'max_tokens'],
-  ['stop', 'stop_sequences'],
   ['user', 'metadata.user_id'],
   ['parallel_tool_calls', 'tool_choice.disable_parallel_tool_use'],
   // Thoughts of earlier turns; wishes for new ones are named `reasoning_effort`.

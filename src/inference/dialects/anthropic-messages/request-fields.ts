@@ -1,9 +1,9 @@
 import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralTool } from '../../neutral/request.ts';
 import { bodySchema, described, schemaOf } from '../described-check.ts';
-import type { Result } from '../dialect.ts';
+import type { EncodeTarget, Result } from '../dialect.ts';
 import { fallbackNames } from '../fallback-models.ts';
-import { type Checked, checkFields, fieldTable, judged } from '../field-table.ts';
+import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
 import {
   anyJson,
   arrayOf,
@@ -19,8 +19,10 @@ import {
   stringOf,
   turnsOf,
 } from '../fields.ts';
+import { clamp, firstTexts, from, tokenLimit, when } from '../taken-fields.ts';
 import { cacheOf, type Losses, messages, systemContent } from './decode-messages.ts';
-import { type CallerBody, type CallerTool, isCustomTool } from './wire.ts';
+import type { ModelRules } from './model-rules.ts';
+import { type CallerBody, type CallerTool, isCustomTool, type MessagesBody } from './wire.ts';
 
 const ownTool = members("an object with 'name' and 'input_schema'", {
   type: stringOf(1, 128),
@@ -134,33 +136,66 @@ export function isNames(fallbacks: JsonValue | undefined): fallbacks is string[]
 // 0 fills the prompt cache and answers nothing.
 const outputLimit = integerIn(0, Number.MAX_SAFE_INTEGER);
 
+/** What decides how a field is written: the target, its rules, and the body as far as it is made. */
+export interface SentTo extends Pick<EncodeTarget, 'maxOutputTokens'> {
+  rules: ModelRules;
+  body: Partial<MessagesBody>;
+}
+
+/** Default when nobody knows the model's limit; every model accepts it. Anthropic requires the field. */
+const maxTokensDefault = 4_096;
+
+export function maxTokensFor({ maxOutputTokens }: Pick<SentTo, 'maxOutputTokens'>): number {
+  return maxOutputTokens ?? maxTokensDefault;
+}
+
+/** A model that thinks by budget takes no temperature, no top_k, and a top_p of 0.95 at least. */
+function takesSampling({ rules, body }: SentTo): boolean {
+  return rules.sampling !== 'none' && body.thinking?.type !== 'enabled';
+}
+
+function takesTopP({ rules, body }: SentTo, topP: number): boolean {
+  if (rules.sampling === 'none' || (rules.sampling !== 'all' && body.temperature !== undefined)) return false;
+  return body.thinking?.type !== 'enabled' || topP >= 0.95;
+}
+
+// Anthropic refuses ids that look like an address or a number someone could be called by.
+const personal = /@|^\+?[\d\s().-]{7,}$/;
+
 /** Other fields are kept and forwarded unchanged: one 400 costs Claude Code six requests (clients.md §1). */
-export const requestFields = fieldTable<CallerBody, Losses>({
-  model: [modelName, 'read', modelName],
-  messages: [messages, 'read', turnsOf('content', 1)],
+export const requestFields = fieldTable<CallerBody, Losses, SentTo>({
+  model: [modelName, 'read', null, modelName],
+  messages: [messages, 'read', null, turnsOf('content', 1)],
   max_tokens: [
     outputLimit,
     (request, body) => {
       if (body.max_tokens) request.maxOutputTokens = body.max_tokens;
     },
+    { ...tokenLimit(), otherwise: maxTokensFor },
     outputLimit,
   ],
-  stream: [boolean, 'read', boolean],
+  stream: [boolean, 'read', null, boolean],
   system: [systemContent, 'read'],
   // Anthropic's own bound is 1; models behind other dialects take up to 2.
-  temperature: [numberIn(0, 2), 'temperature'],
-  top_p: [numberIn(0, 1), 'topP'],
+  temperature: [numberIn(0, 2), 'temperature', when(takesSampling, clamp(0, 1))],
+  top_p: [numberIn(0, 1), 'topP', when(takesTopP)],
   top_k: [
     integerIn(0, Number.MAX_SAFE_INTEGER),
     (request, body) => {
       if (body.top_k) request.topK = body.top_k;
     },
+    from('topK', when(takesSampling)),
   ],
   stop_sequences: [
     arrayOf(string, 0, Number.POSITIVE_INFINITY, 'strings'),
     (request, body) => {
       if (body.stop_sequences!.length > 0) request.stop = body.stop_sequences!;
     },
+    // Anthropic refuses those without a visible character.
+    from(
+      'stop',
+      firstTexts(Number.POSITIVE_INFINITY, (text) => text.trim() !== ''),
+    ),
   ],
   tools: [arrayOf(tool, 0, Number.POSITIVE_INFINITY, 'tools'), putTools],
   tool_choice: [toolChoice, putToolChoice],
@@ -174,10 +209,13 @@ export const requestFields = fieldTable<CallerBody, Losses>({
       const user = endUserOf(body);
       if (user !== null) request.user = user;
     },
+    from('user', { fit: (user: string) => (user === '' || personal.test(user) ? undefined : { user_id: user }) }),
   ],
-  models: [fallbackNames, 'read', fallbackNames],
-  fallbacks: [fallbacks, (_, body) => (isNames(body.fallbacks) ? undefined : 'vendor'), fallbacks],
+  models: [fallbackNames, 'read', null, fallbackNames],
+  fallbacks: [fallbacks, (_, body) => (isNames(body.fallbacks) ? undefined : 'vendor'), null, fallbacks],
 });
+
+export const encodedFields = writtenFields(requestFields);
 
 /** `answer`: a request for one. `count`: only for its number of tokens, so nothing bounds the output. */
 type RequestFor = 'answer' | 'count';

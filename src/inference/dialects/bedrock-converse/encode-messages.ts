@@ -45,7 +45,6 @@ export function encodeMessages(
   for (const { field, why } of paired.losses) lose(encoding, field, why);
   const turns: Turn[] = [];
   paired.messages.forEach((message, i) => {
-    if (message.name !== undefined) lose(encoding, `messages[${leading + i}].name`, 'unsupported');
     // A later system message stays where it stands, in the user's voice.
     const role = message.role === 'assistant' ? 'assistant' : 'user';
     const content = message.parts.flatMap((part) => encodePart(part, `messages[${leading + i}].content`, encoding));
@@ -108,9 +107,12 @@ function encodePart(part: NeutralPart, path: string, encoding: Encoding): Block[
   return [block, ...cachePoint('cache' in part ? part.cache : undefined, encoding)];
 }
 
-export function cachePoint(cache: JsonObject | undefined, { rules }: Encoding): CachePoint[] {
-  // A hint: a model that cannot cache answers the same.
-  if (cache === undefined || !rules.caches) return [];
+export function cachePoint(cache: JsonObject | undefined, encoding: Encoding): CachePoint[] {
+  if (cache === undefined) return [];
+  if (!encoding.rules.caches) {
+    lose(encoding, 'cache_control', 'unsupported');
+    return [];
+  }
   return [{ cachePoint: { type: 'default', ...(cache.ttl === '1h' && { ttl: '1h' }) } }];
 }
 
@@ -146,6 +148,7 @@ function blockOf(part: NeutralPart, path: string, encoding: Encoding): Block | n
     }
     case 'tool-result': {
       const content = part.parts.flatMap((inner): Block[] => {
+        if ('cache' in inner && inner.cache !== undefined) lose(encoding, 'cache_control', 'unsupported');
         const block = blockOf(inner, path, encoding);
         return block === null ? [] : [block];
       });

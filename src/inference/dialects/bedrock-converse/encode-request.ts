@@ -1,27 +1,83 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
-import type { NeutralReasoning, NeutralRequest, NeutralTool } from '../../neutral/request.ts';
+import type { NeutralReasoning, NeutralTool } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
-import { loseUnspoken } from '../lose-unspoken.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { standInTool } from '../stand-in-tool.ts';
+import {
+  clamp,
+  encoderOf,
+  type Field,
+  firstTexts,
+  type Taken,
+  tokenLimit,
+  unsupported,
+  when,
+  writeFields,
+} from '../taken-fields.ts';
 import { cachePoint, type Encoding, encodeMessages, lose, refuse } from './encode-messages.ts';
 import { rulesOf } from './model-rules.ts';
 import { type ConverseBody, type InferenceConfig, type ToolConfig, type ToolSpec, type Turn, vendor } from './wire.ts';
+
+const takes = [
+  'messages',
+  'maxOutputTokens',
+  'topK',
+  'tools',
+  'tools.strict',
+  'tools.cache',
+  'toolChoice',
+  'parallelToolCalls',
+  'responseFormat',
+  'responseFormat.description',
+  'reasoning',
+] as const;
+type Asked = Taken<(typeof takes)[number]>;
+
+/** What decides how a field is written: `sampling` is refused where the model thinks. */
+interface SentTo extends Pick<EncodeTarget, 'maxOutputTokens'> {
+  sampling: 'taken' | 'refused';
+}
+
+const takesSampling = ({ sampling }: SentTo) => sampling === 'taken';
+
+/** Members of `inferenceConfig`. */
+const fields: readonly Field<SentTo>[] = [
+  {
+    name: 'maxTokens',
+    member: 'maxOutputTokens',
+    write: { ...tokenLimit(), otherwise: (to) => to.maxOutputTokens ?? undefined },
+  },
+  { name: 'temperature', member: 'temperature', write: when(takesSampling, clamp(0, 1)) },
+  { name: 'topP', member: 'topP', write: when(takesSampling) },
+  { name: 'presencePenalty', member: 'presencePenalty', write: unsupported(0) },
+  { name: 'frequencyPenalty', member: 'frequencyPenalty', write: unsupported(0) },
+  { name: 'stopSequences', member: 'stop', write: firstTexts(2_500, (text) => text.trim() !== '') },
+];
 
 /**
  * A neutral request as the body of Converse or ConverseStream. Losses are named by OpenAI's fields. Refused: what would
  * change the result (audio in, logprobs, n > 1, a required search, a call that the model cannot be made to make).
  */
-export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest> {
+export const encodeRequest = encoderOf({
+  vendor,
+  takes,
+  fields,
+  encode,
+});
+
+function encode(request: Asked, target: EncodeTarget): Result<EncodedRequest> {
   const encoding: Encoding = { rules: rulesOf(target.model), losses: [], failure: null };
   const foreign = openAiAlone(request);
   if (foreign !== null) refuse(encoding, foreign.field, foreign.message);
   const { system, turns } = encodeMessages(request.messages, encoding);
   const format = encodeFormat(request, encoding);
   const toolConfig = encodeTools(request, turns, format?.kind === 'forced-tool' ? format.tool : null, encoding);
-  const inferenceConfig = encodeInference(request, target, encoding);
-  const own = encodeOwnFields(request, inferenceConfig, target, encoding);
+  const inferenceConfig: InferenceConfig & JsonObject = {};
+  const { thoughts, sampling, tokensMin } = encodeReasoning(request, target, encoding);
+  writeFields(fields, request, { maxOutputTokens: target.maxOutputTokens, sampling }, inferenceConfig, encoding.losses);
+  if (tokensMin !== undefined) inferenceConfig.maxTokens ??= tokensMin;
+  const own = { ...thoughts, ...topKOf(request, thoughts, encoding) };
   if (encoding.failure !== null) return { ok: false, failure: encoding.failure };
 
   const body: ConverseBody & JsonObject = { ...request.extensions?.[vendor], messages: turns };
@@ -30,12 +86,6 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
   if (toolConfig !== null) body.toolConfig = toolConfig;
   if (Object.keys(own).length > 0) body.additionalModelRequestFields = own;
   if (format?.kind === 'native') body.outputConfig = { textFormat: format.textFormat };
-  dropHints(request, encoding);
-  for (const name of target.omit) {
-    if (body[name] === undefined) continue;
-    delete body[name];
-    lose(encoding, name, 'unsupported');
-  }
   const encoded: EncodedRequest = { body, losses: encoding.losses };
   if (format?.kind === 'forced-tool') encoded.decode = { unwrapTool: format.tool.name };
   return { ok: true, value: encoded };
@@ -53,47 +103,15 @@ export function withOperatorFields(body: JsonObject, fields: Readonly<Record<str
   return joined;
 }
 
-const stopMax = 2_500;
-
-function encodeInference(request: NeutralRequest, target: EncodeTarget, encoding: Encoding): InferenceConfig {
-  const config: InferenceConfig = {};
-  const { temperature, topP } = request;
-  const wanted = request.maxOutputTokens ?? target.maxOutputTokens;
-  if (wanted !== null) {
-    config.maxTokens = Math.min(wanted, target.maxOutputTokens ?? wanted);
-    if (config.maxTokens < wanted) lose(encoding, 'max_tokens', 'clamped');
-  }
-  if (temperature !== undefined) {
-    config.temperature = Math.min(temperature, 1);
-    if (temperature > 1) lose(encoding, 'temperature', 'clamped');
-  }
-  if (topP !== undefined) config.topP = topP;
-  const stop = (request.stop ?? []).filter((sequence) => sequence.trim() !== '').slice(0, stopMax);
-  if (stop.length < (request.stop ?? []).length) lose(encoding, 'stop', 'narrowed');
-  if (stop.length > 0) config.stopSequences = stop;
-  return config;
-}
-
-/** `additionalModelRequestFields`: what Converse has no member for and the model takes. */
-function encodeOwnFields(
-  request: NeutralRequest,
-  inference: InferenceConfig,
-  target: EncodeTarget,
-  encoding: Encoding,
-): JsonObject {
-  const fields: JsonObject = {};
-  const { reasoning, topK } = request;
+/** Where the model has it, among `additionalModelRequestFields`: Converse has no member for it. */
+function topKOf({ topK }: Asked, thoughts: JsonObject, encoding: Encoding): JsonObject {
+  if (topK === undefined) return {};
   const { rules } = encoding;
-  if (reasoning !== undefined && (reasoning.effort !== undefined || reasoning.budgetTokens !== undefined)) {
-    if (target.omit.includes('reasoning_effort')) loseReasoning(reasoning, encoding);
-    else Object.assign(fields, encodeReasoning(reasoning, inference, encoding));
+  if (rules.topK === 'none' || thoughts.thinking !== undefined) {
+    lose(encoding, 'top_k', 'unsupported');
+    return {};
   }
-  if (topK !== undefined) {
-    if (rules.topK === 'none' || fields.thinking !== undefined) lose(encoding, 'top_k', 'unsupported');
-    else if (rules.topK === 'top_k') fields.top_k = topK;
-    else fields.inferenceConfig = { topK };
-  }
-  return fields;
+  return rules.topK === 'top_k' ? { top_k: topK } : { inferenceConfig: { topK } };
 }
 
 function loseReasoning({ effort }: NeutralReasoning, encoding: Encoding): void {
@@ -111,34 +129,56 @@ const budgetByEffort: ReadonlyMap<string, number> = new Map([
   ['max', 32_768],
 ]);
 
+interface EncodedReasoning {
+  /** Members of `additionalModelRequestFields`. */
+  thoughts: JsonObject;
+  sampling: SentTo['sampling'];
+  /** The limit of tokens that the thoughts need where nobody set one. */
+  tokensMin?: number;
+}
+
 /** Sampling goes where the model thinks: Claude refuses it then, and Nova at high effort. */
-function encodeReasoning(reasoning: NeutralReasoning, inference: InferenceConfig, encoding: Encoding): JsonObject {
-  if (reasoning.effort === 'none') return {};
+function encodeReasoning(request: Asked, target: EncodeTarget, encoding: Encoding): EncodedReasoning {
+  const none: EncodedReasoning = { thoughts: {}, sampling: 'taken' };
+  const { reasoning } = request;
+  if (reasoning === undefined || (reasoning.effort === undefined && reasoning.budgetTokens === undefined)) return none;
+  if (target.omit.includes('reasoning_effort')) {
+    loseReasoning(reasoning, encoding);
+    return none;
+  }
+  if (reasoning.effort === 'none') return none;
   const effort = effortOf(reasoning);
   switch (encoding.rules.reasoning) {
     case 'none':
       loseReasoning(reasoning, encoding);
-      return {};
+      return none;
     case 'effort-word':
-      return { reasoning_effort: effort };
+      return { thoughts: { reasoning_effort: effort }, sampling: 'taken' };
     case 'nova':
-      if (effort === 'high') withoutSampling(inference, encoding);
-      return { reasoningConfig: { type: 'enabled', maxReasoningEffort: effort } };
+      return {
+        thoughts: { reasoningConfig: { type: 'enabled', maxReasoningEffort: effort } },
+        sampling: effort === 'high' ? 'refused' : 'taken',
+      };
     case 'claude-adaptive':
-      withoutSampling(inference, encoding);
-      return { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort } };
+      return {
+        thoughts: { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort } },
+        sampling: 'refused',
+      };
     case 'claude-budget': {
       const wanted = reasoning.budgetTokens ?? budgetByEffort.get(reasoning.effort ?? '') ?? budgetUsual;
+      const limit = Math.min(request.maxOutputTokens ?? Infinity, target.maxOutputTokens ?? Infinity);
       // Claude counts thoughts and answer together: a quarter is kept for the answer.
-      const room = inference.maxTokens === undefined ? wanted : Math.floor(inference.maxTokens * 0.75);
+      const room = limit === Infinity ? wanted : Math.floor(limit * 0.75);
       if (room < budgetMin) {
         loseReasoning(reasoning, encoding);
-        return {};
+        return none;
       }
       const budget = Math.max(budgetMin, Math.min(wanted, room));
-      inference.maxTokens ??= budget + 4_096;
-      withoutSampling(inference, encoding);
-      return { thinking: { type: 'enabled', budget_tokens: budget } };
+      return {
+        thoughts: { thinking: { type: 'enabled', budget_tokens: budget } },
+        sampling: 'refused',
+        tokensMin: budget + 4_096,
+      };
     }
   }
 }
@@ -153,24 +193,9 @@ function effortOf({ effort, budgetTokens }: NeutralReasoning): 'low' | 'medium' 
   return effort === 'medium' ? 'medium' : 'high';
 }
 
-function withoutSampling(inference: InferenceConfig, encoding: Encoding): void {
-  if (inference.temperature !== undefined && inference.temperature !== 1) lose(encoding, 'temperature', 'unsupported');
-  if (inference.topP !== undefined && inference.topP !== 1) lose(encoding, 'top_p', 'unsupported');
-  delete inference.temperature;
-  delete inference.topP;
-}
-
-function dropHints(request: NeutralRequest, encoding: Encoding): void {
-  if (request.seed !== undefined) lose(encoding, 'seed', 'unsupported');
-  if (request.frequencyPenalty) lose(encoding, 'frequency_penalty', 'unsupported');
-  if (request.presencePenalty) lose(encoding, 'presence_penalty', 'unsupported');
-  if (request.user !== undefined && request.user !== '') lose(encoding, 'user', 'unsupported');
-  loseUnspoken(request, vendor, (field, why) => lose(encoding, field, why));
-}
-
 type EncodedFormat = { kind: 'native'; textFormat: JsonObject } | { kind: 'forced-tool'; tool: ToolSpec };
 
-function encodeFormat(request: NeutralRequest, encoding: Encoding): EncodedFormat | null {
+function encodeFormat(request: Asked, encoding: Encoding): EncodedFormat | null {
   const format = request.responseFormat;
   if (format === undefined || format.type === 'text') return null;
   if (format.type === 'json-schema' && encoding.rules.jsonSchema === 'native') {
@@ -189,7 +214,7 @@ function encodeFormat(request: NeutralRequest, encoding: Encoding): EncodedForma
 
 /** Null: no tools. `forced` is the tool that stands in for a response format. */
 function encodeTools(
-  request: NeutralRequest,
+  request: Asked,
   turns: readonly Turn[],
   forced: ToolSpec | null,
   encoding: Encoding,

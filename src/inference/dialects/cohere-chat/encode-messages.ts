@@ -34,7 +34,6 @@ export function encodeMessages(messages: readonly NeutralMessage[], encoding: En
   const documents: JsonObject[] = [];
   let documentsSeen = 0;
   const sayable = messages.map((message, i): NeutralMessage => {
-    if (message.name !== undefined) lose(encoding, `messages[${i}].name`, 'unsupported');
     const parts = message.parts.flatMap((part) => sayablePart(part, `messages[${i}].content`));
     return { role: message.role === 'developer' ? 'system' : message.role, parts };
   });

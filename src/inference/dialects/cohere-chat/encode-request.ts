@@ -1,21 +1,72 @@
 import { invalid } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
-import type { NeutralReasoning, NeutralRequest, NeutralTool } from '../../neutral/request.ts';
+import type { NeutralReasoning, NeutralTool } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
-import { loseUnspoken } from '../lose-unspoken.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { openAiChatId } from '../openai-chat/wire.ts';
 import { standInTool } from '../stand-in-tool.ts';
+import {
+  asIs,
+  clamp,
+  encoderOf,
+  type Field,
+  firstTexts,
+  type Taken,
+  tokenLimit,
+  when,
+  writeFields,
+} from '../taken-fields.ts';
 import { type Encoding, encodeMessages, lose } from './encode-messages.ts';
 import { rulesOf } from './model-rules.ts';
 import { type CohereBody, ownFields, vendor } from './wire.ts';
+
+const takes = [
+  'messages',
+  'tools',
+  'tools.strict',
+  'toolChoice',
+  'parallelToolCalls',
+  'responseFormat',
+  'responseFormat.description',
+  'reasoning',
+] as const;
+type Asked = Taken<(typeof takes)[number]>;
+
+/** What decides how a field is written: the target, and the body as far as it is made. */
+interface SentTo extends Pick<EncodeTarget, 'maxOutputTokens'> {
+  body: CohereBody;
+}
+
+const fields: readonly Field<SentTo>[] = [
+  { name: 'max_tokens', member: 'maxOutputTokens', write: tokenLimit() },
+  { name: 'temperature', member: 'temperature', write: clamp(0, 1) },
+  { name: 'p', member: 'topP', write: clamp(0.01, 0.99) },
+  { name: 'k', member: 'topK', write: clamp(0, 500) },
+  { name: 'frequency_penalty', member: 'frequencyPenalty', write: clamp(0, 1) },
+  // Cohere refuses both penalties in one request.
+  {
+    name: 'presence_penalty',
+    member: 'presencePenalty',
+    write: when<SentTo>(({ body }, penalty) => penalty === 0 || !body.frequency_penalty, clamp(0, 1)),
+  },
+  { name: 'seed', member: 'seed', write: asIs },
+  { name: 'stop_sequences', member: 'stop', write: firstTexts(5) },
+];
 
 /**
  * A neutral request as the body of Chat v2. Losses are named by OpenAI's fields. Refused: what would change the result
  * (audio and files in, logprobs, n > 1, a required search).
  */
-export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest> {
+export const encodeRequest = encoderOf({
+  vendor,
+  takes,
+  fields,
+  borrows: { [openAiChatId]: new Set(ownFields) },
+  encode,
+});
+
+function encode(request: Asked, target: EncodeTarget): Result<EncodedRequest> {
   const { responseFormat } = request;
   const wantsFormat = responseFormat !== undefined && responseFormat.type !== 'text';
   const encoding: Encoding = {
@@ -32,10 +83,10 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
     encoding.failure ??= invalid('messages', 'The messages have no content. Send at least one with text or a picture.');
   }
   if (request.toolChoice !== undefined) encoding.failure ??= missingTool(request);
-  const { own, others } = ownFieldsOf(request);
+  const own = ownFieldsOf(request);
   const body: CohereBody = { model: target.model, messages };
   if (target.stream) body.stream = true;
-  putSampling(body, request, target, encoding);
+  writeFields(fields, request, { maxOutputTokens: target.maxOutputTokens, body }, body, encoding.losses);
   const unwrapTool = putToolsAndFormat(body, request, encoding);
   putReasoning(body, request.reasoning, target, encoding);
   if (documents.length > 0) body.documents = documents;
@@ -49,58 +100,23 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
         documents: [...documents, ...own.documents],
       },
   );
-  if (request.user !== undefined && request.user !== '') lose(encoding, 'user', 'unsupported');
-  loseUnspoken({ ...request, extensions: others }, vendor, (field, why) => lose(encoding, field, why));
-  for (const name of target.omit) {
-    if (body[name] === undefined) continue;
-    delete body[name];
-    lose(encoding, name, 'unsupported');
-  }
   const value: EncodedRequest = { body, losses: encoding.losses };
   if (documents.length > 0) value.kept = ['messages.document.citations'];
   if (unwrapTool !== null) value.decode = { unwrapTool };
   return { ok: true, value };
 }
 
-/** Cohere's own members among those that the caller added to OpenAI's, and the rest, which it does not know. */
-function ownFieldsOf({ extensions = {} }: NeutralRequest): { own: JsonObject; others: Record<string, JsonObject> } {
-  const others: JsonObject = { ...extensions[openAiChatId] };
+/** Cohere's own members among those that the caller added to OpenAI's. */
+function ownFieldsOf({ extensions }: Asked): JsonObject {
+  const added = extensions?.[openAiChatId];
   const own: JsonObject = {};
-  for (const name of ownFields) {
-    if (others[name] === undefined) continue;
-    own[name] = others[name];
-    delete others[name];
-  }
-  return { own, others: { ...extensions, [openAiChatId]: others } };
-}
-
-const stopMax = 5;
-const topKMax = 500;
-const topPRange = [0.01, 0.99] as const;
-
-function putSampling(body: JsonObject, request: NeutralRequest, target: EncodeTarget, encoding: Encoding): void {
-  const { temperature, topP, topK, frequencyPenalty, presencePenalty, seed, stop = [] } = request;
-  const put = (name: string, value: number | undefined, least: number, most: number, field: string) => {
-    if (value === undefined) return;
-    const fitted = Math.min(Math.max(value, least), most);
-    if (fitted !== value) lose(encoding, field, 'clamped');
-    body[name] = fitted;
-  };
-  put('max_tokens', request.maxOutputTokens, 1, target.maxOutputTokens ?? Number.MAX_SAFE_INTEGER, 'max_tokens');
-  put('temperature', temperature, 0, 1, 'temperature');
-  put('p', topP, ...topPRange, 'top_p');
-  put('k', topK, 0, topKMax, 'top_k');
-  put('frequency_penalty', frequencyPenalty, 0, 1, 'frequency_penalty');
-  // Cohere refuses both penalties in one request.
-  if (presencePenalty && frequencyPenalty) lose(encoding, 'presence_penalty', 'unsupported');
-  else put('presence_penalty', presencePenalty, 0, 1, 'presence_penalty');
-  if (seed !== undefined) body.seed = seed;
-  if (stop.length > stopMax) lose(encoding, 'stop', 'narrowed');
-  if (stop.length > 0) body.stop_sequences = stop.slice(0, stopMax);
+  if (added === undefined) return own;
+  for (const name of ownFields) if (added[name] !== undefined) own[name] = added[name];
+  return own;
 }
 
 /** The name of the tool that stands in for a format: Cohere refuses a format beside tools. Null: none does. */
-function putToolsAndFormat(body: JsonObject, request: NeutralRequest, encoding: Encoding): string | null {
+function putToolsAndFormat(body: JsonObject, request: Asked, encoding: Encoding): string | null {
   const { tools = [], toolChoice, responseFormat, parallelToolCalls } = request;
   const format = responseFormat?.type === 'text' ? undefined : responseFormat;
   const mayCall = tools.length > 0 && toolChoice?.type !== 'none';
@@ -109,6 +125,9 @@ function putToolsAndFormat(body: JsonObject, request: NeutralRequest, encoding: 
       type: 'json_object',
       ...(format.type === 'json-schema' && { json_schema: format.schema }),
     };
+    if (format.type === 'json-schema' && format.description !== undefined) {
+      lose(encoding, 'response_format.json_schema.description', 'unsupported');
+    }
     if (tools.length > 0) lose(encoding, 'tools', 'narrowed');
     return null;
   }

@@ -113,7 +113,6 @@ function collectResults(
 }
 
 function partsOf(message: NeutralMessage, index: number, encoding: Encoding): { parts: Part[]; calls: OpenCall[] } {
-  if (message.name !== undefined) lose(encoding, `messages[${index}].name`, 'unsupported');
   const parts: Part[] = [];
   const calls: OpenCall[] = [];
   let content = 0;

@@ -1,13 +1,14 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
-import type { NeutralReasoning, NeutralRequest, NeutralTool } from '../../neutral/request.ts';
+import type { NeutralReasoning, NeutralTool } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
-import { loseUnspoken } from '../lose-unspoken.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
+import { encoderOf, type Taken, writeFields } from '../taken-fields.ts';
 import { type Encoding, encodeContents, lose, refuse } from './encode-messages.ts';
 import { wireName } from './function-name.ts';
 import { rulesOf } from './model-rules.ts';
 import { narrowSchema } from './narrow-schema.ts';
+import { encodedFields } from './request-fields.ts';
 import {
   type FunctionCallingConfig,
   type FunctionDeclaration,
@@ -18,12 +19,22 @@ import {
   vendor,
 } from './wire.ts';
 
+const takes = ['messages', 'tools', 'toolChoice', 'parallelToolCalls', 'responseFormat', 'reasoning'] as const;
+type Asked = Taken<(typeof takes)[number]>;
+
 /**
  * A neutral request as the body of `generateContent`; model and streaming stand in the path. Losses are named by
  * OpenAI's fields. Refused: what would change the result (logprobs, n > 1, an answer in audio, a required search, a
  * format that cannot be had). Safety settings are left at Google's default.
  */
-export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest> {
+export const encodeRequest = encoderOf({
+  vendor,
+  takes,
+  fields: encodedFields,
+  encode,
+});
+
+function encode(request: Asked, target: EncodeTarget): Result<EncodedRequest> {
   const encoding: Encoding = { rules: rulesOf(target.model), losses: [], told: new Set(), failure: null };
   const foreign = openAiAlone(request);
   if (foreign !== null) refuse(encoding, foreign.field, foreign.message);
@@ -36,12 +47,6 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
   if (system.length > 0) body.systemInstruction = { parts: system };
   const kept = isObject(own?.generationConfig) ? own.generationConfig : {};
   if (Object.keys(config).length > 0) body.generationConfig = { ...kept, ...config };
-  dropHints(request, encoding);
-  for (const name of target.omit) {
-    if (body[name] === undefined) continue;
-    delete body[name];
-    lose(encoding, name, 'unsupported');
-  }
   return { ok: true, value: { body, losses: encoding.losses } };
 }
 
@@ -54,28 +59,10 @@ export function withOperatorFields(body: JsonObject, fields: Readonly<Record<str
   return joined;
 }
 
-const temperatureMax = 2;
-const stopMax = 5;
-const int32Max = 2 ** 31 - 1;
-
-function generationConfig(request: NeutralRequest, target: EncodeTarget, encoding: Encoding): GenerationConfig {
-  const config: GenerationConfig = {};
-  const { temperature, topP, topK, seed } = request;
-  if (temperature !== undefined) {
-    config.temperature = Math.min(temperature, temperatureMax);
-    if (temperature > temperatureMax) lose(encoding, 'temperature', 'clamped');
-  }
-  if (topP !== undefined) config.topP = topP;
-  if (topK !== undefined) config.topK = topK;
-  if (seed !== undefined) {
-    if (Number.isSafeInteger(seed) && Math.abs(seed) <= int32Max) config.seed = seed;
-    else lose(encoding, 'seed', 'unsupported');
-  }
-  const limit = maxTokensOf(request, target, encoding);
-  if (limit !== null) config.maxOutputTokens = limit;
-  const stop = stopOf(request, encoding);
-  if (stop.length > 0) config.stopSequences = stop;
-  encodePenalties(request, config, encoding);
+function generationConfig(request: Asked, target: EncodeTarget, encoding: Encoding): GenerationConfig {
+  const config: GenerationConfig & JsonObject = {};
+  const to = { maxOutputTokens: target.maxOutputTokens, rules: encoding.rules };
+  writeFields(encodedFields, request, to, config, encoding.losses);
   encodeFormat(request, config, encoding);
   const thinking = encodeThinking(wishForReasoning(request, target, encoding), encoding);
   if (thinking !== null) config.thinkingConfig = thinking;
@@ -83,41 +70,14 @@ function generationConfig(request: NeutralRequest, target: EncodeTarget, encodin
 }
 
 /** None for a model that does not reason: it refuses the field. */
-function wishForReasoning(request: NeutralRequest, target: EncodeTarget, encoding: Encoding) {
+function wishForReasoning(request: Asked, target: EncodeTarget, encoding: Encoding) {
   const { reasoning } = request;
   if (reasoning === undefined || !target.omit.includes('reasoning_effort')) return reasoning;
   if (reasoning.effort !== 'none') lose(encoding, 'reasoning_effort', 'unsupported');
   return undefined;
 }
 
-function maxTokensOf(request: NeutralRequest, target: EncodeTarget, encoding: Encoding): number | null {
-  const wanted = request.maxOutputTokens ?? null;
-  const limit = target.maxOutputTokens;
-  if (wanted === null || limit === null || wanted <= limit) return wanted;
-  lose(encoding, 'max_tokens', 'clamped');
-  return limit;
-}
-
-function stopOf({ stop }: NeutralRequest, encoding: Encoding): string[] {
-  const kept = (stop ?? []).filter((sequence) => sequence !== '').slice(0, stopMax);
-  if (kept.length < (stop ?? []).length) lose(encoding, 'stop', 'narrowed');
-  return kept;
-}
-
-function encodePenalties(request: NeutralRequest, config: GenerationConfig, encoding: Encoding): void {
-  const { presencePenalty, frequencyPenalty } = request;
-  // 0 is the default: leaving it out says the same. Thinking models answer 400 "Penalty is not enabled".
-  if (presencePenalty !== undefined && presencePenalty !== 0) {
-    if (encoding.rules.penalties) config.presencePenalty = presencePenalty;
-    else lose(encoding, 'presence_penalty', 'unsupported');
-  }
-  if (frequencyPenalty !== undefined && frequencyPenalty !== 0) {
-    if (encoding.rules.penalties) config.frequencyPenalty = frequencyPenalty;
-    else lose(encoding, 'frequency_penalty', 'unsupported');
-  }
-}
-
-function encodeFormat(request: NeutralRequest, config: GenerationConfig, encoding: Encoding): void {
+function encodeFormat(request: Asked, config: GenerationConfig, encoding: Encoding): void {
   const format = request.responseFormat;
   if (format === undefined || format.type === 'text') return;
   config.responseMimeType = 'application/json';
@@ -125,11 +85,6 @@ function encodeFormat(request: NeutralRequest, config: GenerationConfig, encodin
   const { schema, narrowed } = narrowSchema(format.schema);
   if (narrowed) lose(encoding, 'response_format.json_schema.schema', 'narrowed');
   config.responseJsonSchema = schema;
-}
-
-function dropHints(request: NeutralRequest, encoding: Encoding): void {
-  if (request.user !== undefined && request.user !== '') lose(encoding, 'user', 'unsupported');
-  loseUnspoken(request, vendor, (field, why) => lose(encoding, field, why));
 }
 
 /** As Google's own OpenAI-compatible endpoint translates the words. */
@@ -194,7 +149,7 @@ function levelOfBudget(budgetTokens: number): ThinkingLevel {
 
 type EncodedTools = Pick<GenerateContentBody, 'tools' | 'toolConfig'>;
 
-function encodeTools(request: NeutralRequest, encoding: Encoding): EncodedTools {
+function encodeTools(request: Asked, encoding: Encoding): EncodedTools {
   const { tools, toolChoice, responseFormat } = request;
   if (tools === undefined || tools.length === 0) {
     encoding.failure ??= missingTool(request);
@@ -211,16 +166,14 @@ function encodeTools(request: NeutralRequest, encoding: Encoding): EncodedTools 
   encoding.failure ??= missingTool(request);
   if (request.parallelToolCalls === false) lose(encoding, 'parallel_tool_calls', 'unsupported');
   const encoded: EncodedTools = {
-    tools: [{ functionDeclarations: tools.map((tool, i) => encodeTool(tool, i, encoding)) }],
+    tools: [{ functionDeclarations: tools.map(encodeTool) }],
   };
   const choice = callingConfig(toolChoice);
   if (choice !== null) encoded.toolConfig = { functionCallingConfig: choice };
   return encoded;
 }
 
-function encodeTool(tool: NeutralTool, index: number, encoding: Encoding): FunctionDeclaration {
-  if (tool.cache !== undefined) lose(encoding, 'cache_control', 'unsupported');
-  if (tool.strict === true) lose(encoding, `tools[${index}].function.strict`, 'unsupported');
+function encodeTool(tool: NeutralTool): FunctionDeclaration {
   const encoded: FunctionDeclaration = { name: wireName(tool.name) };
   if (tool.description !== undefined) encoded.description = tool.description;
   // The schema whole: `parameters`, Google's own form, knows neither $ref nor const and refuses unknown keywords.
@@ -240,7 +193,7 @@ function takesSomething(schema: JsonObject): boolean {
   );
 }
 
-function callingConfig(choice: NeutralRequest['toolChoice']): FunctionCallingConfig | null {
+function callingConfig(choice: Asked['toolChoice']): FunctionCallingConfig | null {
   switch (choice?.type) {
     case undefined:
     case 'auto':

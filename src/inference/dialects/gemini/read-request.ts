@@ -5,12 +5,13 @@ import type { Loss } from '../../neutral/loss.ts';
 import type { RequestNeeds } from '../../neutral/request.ts';
 import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
 import { stringOr } from '../event-data.ts';
+import { wordsOfFields } from '../field-table.ts';
 import { type ForwardBody, gatewayOnlyFields } from '../forward-body.ts';
 import { type BodyObjects, findNamed, type MemberKinds, memberKinds, type NamingRules } from '../named-objects.ts';
 import { decodeSystem, mayHoldSealed, unsealSignature } from './decode-messages.ts';
 import { withOperatorFields } from './encode-request.ts';
 import { pathModel, pathStream, withoutPathMembers } from './path-members.ts';
-import { checkRequest, toNeutral } from './request-fields.ts';
+import { checkRequest, generationFields, toNeutral } from './request-fields.ts';
 import { noSignature } from './wire.ts';
 
 /**
@@ -127,16 +128,8 @@ function conversationStart(body: JsonObject): string {
 
 /** OpenAI's names of fields, which encoders use for losses and refusals, in the words of Google's callers. */
 const words: ReadonlyMap<string, string> = new Map([
-  ['max_tokens', 'generationConfig.maxOutputTokens'],
-  ['temperature', 'generationConfig.temperature'],
-  ['top_p', 'generationConfig.topP'],
-  ['top_k', 'generationConfig.topK'],
-  ['seed', 'generationConfig.seed'],
-  ['stop', 'generationConfig.stopSequences'],
-  ['n', 'generationConfig.candidateCount'],
+  ...wordsOfFields(generationFields, 'generationConfig.'),
   ['logprobs', 'generationConfig.responseLogprobs'],
-  ['presence_penalty', 'generationConfig.presencePenalty'],
-  ['frequency_penalty', 'generationConfig.frequencyPenalty'],
   ['reasoning_effort', 'generationConfig.thinkingConfig'],
   ['thinking.budget_tokens', 'generationConfig.thinkingConfig.thinkingBudget'],
   // These two are thoughts of earlier turns, not what asks for new ones.

@@ -2,9 +2,9 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
 import { bodySchema, described, type JsonSchema, schemaOf } from '../described-check.ts';
-import type { Result } from '../dialect.ts';
+import type { EncodeTarget, Result } from '../dialect.ts';
 import { stringOr } from '../event-data.ts';
-import { type Checked, checkFields, fieldTable, judged, placeFields } from '../field-table.ts';
+import { type Checked, checkFields, fieldTable, judged, placeFields, writtenFields } from '../field-table.ts';
 import {
   anyJson,
   arrayOf,
@@ -21,6 +21,7 @@ import {
   string,
   turnsOf,
 } from '../fields.ts';
+import { clamp, firstTexts, from, tokenLimit, type Write, when } from '../taken-fields.ts';
 import {
   contents,
   decodeContents,
@@ -29,6 +30,7 @@ import {
   responsesFollowCalls,
   system,
 } from './decode-messages.ts';
+import type { ModelRules } from './model-rules.ts';
 import { vendor } from './wire.ts';
 
 const anyLength = Number.POSITIVE_INFINITY;
@@ -83,32 +85,48 @@ function putReasoning(request: NeutralRequest, config: JsonObject): undefined {
 const outputLimit = integerIn(1, Number.MAX_SAFE_INTEGER);
 const candidates = integerIn(1, 8);
 
+const int32Max = 2 ** 31 - 1;
+
+/** What decides how a field is written. */
+export interface SentTo extends Pick<EncodeTarget, 'maxOutputTokens'> {
+  rules: ModelRules;
+}
+
+/** 0 is the default: leaving it out says the same. Thinking models answer 400 "Penalty is not enabled". */
+const penalty: Write<SentTo> = { ...when(({ rules }, value) => rules.penalties && value !== 0), idle: 0 };
+
 /** Members of `generationConfig`. */
-const generationFields = fieldTable<JsonObject>({
-  temperature: [numberIn(0, 2), 'temperature'],
+export const generationFields = fieldTable<JsonObject, undefined, SentTo>({
+  temperature: [numberIn(0, 2), 'temperature', clamp(0, 2)],
   topP: [numberIn(0, 1), 'topP'],
   topK: [
     numberIn(0, Number.MAX_SAFE_INTEGER),
     (request, { topK }) => {
       if ((topK as number) >= 1) request.topK = Math.round(topK as number);
     },
+    from('topK'),
   ],
   maxOutputTokens: [
     outputLimit,
     (request, { maxOutputTokens }) => {
       request.maxOutputTokens = maxOutputTokens as number;
     },
+    tokenLimit(),
   ],
-  candidateCount: [candidates, 'n'],
+  candidateCount: [candidates, 'n', null],
   stopSequences: [
     arrayOf(string, 0, anyLength, 'strings'),
     (request, { stopSequences }) => {
       if ((stopSequences as string[]).length > 0) request.stop = stopSequences as string[];
     },
+    from(
+      'stop',
+      firstTexts(5, (text) => text !== ''),
+    ),
   ],
-  seed: [anyInteger, 'seed'],
-  presencePenalty: [numberIn(-2, 2), 'presencePenalty'],
-  frequencyPenalty: [numberIn(-2, 2), 'frequencyPenalty'],
+  seed: [anyInteger, 'seed', when((_, seed) => Number.isSafeInteger(seed) && Math.abs(seed) <= int32Max)],
+  presencePenalty: [numberIn(-2, 2), 'presencePenalty', penalty],
+  frequencyPenalty: [numberIn(-2, 2), 'frequencyPenalty', penalty],
   responseMimeType: [string, putFormat],
   responseSchema: [object, 'read'],
   responseJsonSchema: [object, 'read'],
@@ -118,11 +136,13 @@ const generationFields = fieldTable<JsonObject>({
       if (responseLogprobs === true) request.logprobs = true;
     },
   ],
-  logprobs: [integerIn(0, 20), 'topLogprobs'],
+  logprobs: [integerIn(0, 20), 'topLogprobs', null],
   thinkingConfig: [thinkingConfig, putReasoning],
   // Text is what every answer is; anything else only Google gives (`readRequest`).
   responseModalities: [anyJson, 'read'],
 });
+
+export const encodedFields = writtenFields(generationFields);
 
 const noneRequired: ReadonlyMap<string, string> = new Map();
 
@@ -139,14 +159,14 @@ const ownConfig: Check = (value) =>
 const ownSystem: Check = (value) => turnsOf('parts', 1)([value]);
 
 /** `model` and `stream` are put in by the route, which has them from the path. */
-const requestFields = fieldTable<JsonObject>({
-  model: [string, 'read', string],
-  stream: [boolean, 'read', boolean],
-  contents: [contents, 'read', turnsOf('parts', 1)],
-  systemInstruction: [system, 'read', ownSystem],
+export const requestFields = fieldTable<JsonObject>({
+  model: [string, 'read', null, string],
+  stream: [boolean, 'read', null, boolean],
+  contents: [contents, 'read', null, turnsOf('parts', 1)],
+  systemInstruction: [system, 'read', null, ownSystem],
   tools: [arrayOf(tool, 0, anyLength, 'tools'), 'read'],
   toolConfig: [toolConfig, 'read'],
-  generationConfig: [generationConfig, 'read', ownConfig],
+  generationConfig: [generationConfig, 'read', null, ownConfig],
   labels: [anyJson, 'hint'],
   cachedContent: [anyJson, 'hint'],
   safetySettings: [anyJson, 'hint'],

@@ -2,17 +2,34 @@ import { invalid } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
-import type { NeutralRequest, NeutralResponseFormat, NeutralToolChoice } from '../../neutral/request.ts';
+import type { NeutralResponseFormat, NeutralToolChoice } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
 import { textsOf } from '../openai-metadata.ts';
+import { encoderOf, type Taken, writeFields } from '../taken-fields.ts';
 import { encodeMessages } from './encode-messages.ts';
+import { encodedFields } from './request-fields.ts';
 import { openAiChatId } from './wire.ts';
+
+const takes = [
+  'messages',
+  'messages.name',
+  'tools',
+  'tools.strict',
+  'toolChoice',
+  'parallelToolCalls',
+  'responseFormat',
+  'responseFormat.description',
+  'reasoning',
+] as const;
+type Asked = Taken<(typeof takes)[number]>;
 
 /**
  * A neutral request as OpenAI's. The output limit goes as `max_completion_tokens`, clamped to the target's; fields of
  * `target.omit` are left out and listed. Providers handle other spellings (`providers/apply-quirks.ts`).
  */
-export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest> {
+export const encodeRequest = encoderOf({ vendor: openAiChatId, takes, fields: encodedFields, hints: 'all', encode });
+
+function encode(request: Asked, target: EncodeTarget): Result<EncodedRequest> {
   const reasoning = target.omit.includes('reasoning_content') ? 'omit' : 'send';
   const { messages, losses, unsayable } = encodeMessages(request.messages, reasoning);
   if (unsayable !== null) {
@@ -30,32 +47,15 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
   const missing = own?.tools !== undefined || own?.tool_choice !== undefined ? null : missingTool(request);
   if (missing !== null) return { ok: false, failure: missing };
   const body: JsonObject = { model: target.model, messages };
-  put(body, 'max_completion_tokens', clampedLimit(request.maxOutputTokens, target.maxOutputTokens, losses));
-  put(body, 'temperature', request.temperature);
-  put(body, 'top_p', request.topP);
-  put(body, 'top_k', request.topK);
-  put(body, 'frequency_penalty', request.frequencyPenalty);
-  put(body, 'presence_penalty', request.presencePenalty);
-  put(body, 'stop', stopOf(request, losses));
-  put(body, 'n', request.n);
-  put(body, 'seed', request.seed);
-  put(body, 'logprobs', request.logprobs);
-  put(body, 'top_logprobs', request.topLogprobs);
-  put(body, 'logit_bias', request.logitBias);
-  putTools(body, request, losses);
+  writeFields(encodedFields, request, target, body, losses);
+  putTools(body, request);
   put(body, 'response_format', request.responseFormat && wireFormat(request.responseFormat));
   put(body, 'reasoning_effort', effortOf(request, losses));
-  put(body, 'user', userOf(request, losses));
   if (request.hints !== undefined) putHints(body, request.hints, losses);
-  putExtensions(body, request, losses);
+  putExtensions(body, request);
   if (target.stream) {
     body.stream = true;
     body.stream_options = { include_usage: true };
-  }
-  for (const name of target.omit) {
-    if (body[name] === undefined) continue;
-    delete body[name];
-    losses.push({ field: name, why: 'unsupported' });
   }
   return { ok: true, value: { body, losses } };
 }
@@ -77,35 +77,9 @@ function putAll(body: JsonObject, members: JsonObject): void {
   }
 }
 
-function clampedLimit(asked: number | undefined, max: number | null, losses: Loss[]): number | undefined {
-  if (asked === undefined || max === null || asked <= max) return asked;
-  losses.push({ field: 'max_tokens', why: 'clamped' });
-  return max;
-}
-
-/** OpenAI refuses a longer one. */
-const userCharsMax = 64;
-
-function userOf({ user }: NeutralRequest, losses: Loss[]): string | undefined {
-  if (user === undefined || user.length <= userCharsMax) return user;
-  losses.push({ field: 'user', why: 'unsupported' });
-  return undefined;
-}
-
-const stopMax = 4;
-
-function stopOf({ stop }: NeutralRequest, losses: Loss[]): string[] | undefined {
-  if (stop === undefined || stop.length <= stopMax) return stop && [...stop];
-  losses.push({ field: 'stop', why: 'narrowed' });
-  return stop.slice(0, stopMax);
-}
-
-function putTools(body: JsonObject, request: NeutralRequest, losses: Loss[]): void {
+function putTools(body: JsonObject, request: Asked): void {
   const custom = request.extensions?.[openAiChatId]?.tools;
-  const tools = (request.tools ?? []).map(({ name, description, parameters, strict, cache }): JsonObject => {
-    if (cache !== undefined && !losses.some((loss) => loss.field === 'cache_control')) {
-      losses.push({ field: 'cache_control', why: 'unsupported' });
-    }
+  const tools = (request.tools ?? []).map(({ name, description, parameters, strict }): JsonObject => {
     const definition: JsonObject = { name };
     put(definition, 'description', description);
     put(definition, 'parameters', parameters);
@@ -139,18 +113,14 @@ function wireFormat(format: NeutralResponseFormat): JsonObject {
 }
 
 /** A budget in tokens becomes the nearest of OpenAI's words. */
-function effortOf({ reasoning }: NeutralRequest, losses: Loss[]): string | undefined {
+function effortOf({ reasoning }: Asked, losses: Loss[]): string | undefined {
   if (reasoning?.effort !== undefined || reasoning?.budgetTokens === undefined) return reasoning?.effort;
   losses.push({ field: 'thinking.budget_tokens', why: 'narrowed' });
   if (reasoning.budgetTokens <= 2_048) return 'low';
   return reasoning.budgetTokens <= 8_192 ? 'medium' : 'high';
 }
 
-function putExtensions(body: JsonObject, request: NeutralRequest, losses: Loss[]): void {
-  for (const [dialect, members] of Object.entries(request.extensions ?? {})) {
-    if (dialect === openAiChatId) {
-      const { tools: _tools, tool_choice: _choice, ...rest } = members;
-      putAll(body, rest);
-    } else for (const field of Object.keys(members)) losses.push({ field, why: 'unknown' });
-  }
+function putExtensions(body: JsonObject, { extensions }: Asked): void {
+  const { tools: _tools, tool_choice: _choice, ...rest } = extensions?.[openAiChatId] ?? {};
+  putAll(body, rest);
 }

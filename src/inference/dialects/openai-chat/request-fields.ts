@@ -3,7 +3,7 @@ import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolCho
 import { bodySchema } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
 import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
-import { type Checked, checkFields, fieldTable, judged } from '../field-table.ts';
+import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
 import {
   anyJson,
   arrayOf,
@@ -29,6 +29,7 @@ import {
   wordOr,
 } from '../fields.ts';
 import { metadata } from '../openai-metadata.ts';
+import { asIs, firstTexts, from, tokenLimit } from '../taken-fields.ts';
 import { messages } from './decode-messages.ts';
 import type { ChatFunction, ChatRequest } from './wire.ts';
 
@@ -104,7 +105,7 @@ const responseFormat = byType(formatSend, "'text', 'json_object' or 'json_schema
 });
 
 const penalty = numberIn(-2, 2);
-const tokenLimit = integerIn(1, Number.MAX_SAFE_INTEGER);
+const limit = integerIn(1, Number.MAX_SAFE_INTEGER);
 /** 0 (watsonx) and -1 (LM Studio, llama.cpp) ask for as many tokens as the model may write. */
 const vendorsLimit = integerIn(-1, Number.MAX_SAFE_INTEGER);
 // The published bounds are those of a 64-bit integer, which a double only comes near to.
@@ -225,31 +226,33 @@ const choices = integerIn(1, 128);
 
 /** Other fields are kept, and forwarded unchanged to targets of this dialect. */
 export const requestFields = fieldTable<ChatRequest>({
-  model: [modelName, 'read', modelName],
-  messages: [messages, 'read', turnsOf('content', 1)],
-  stream: [boolean, 'read', boolean],
-  stream_options: [streamOptions, 'read', streamOptions],
-  max_tokens: [tokenLimit, putMaxOutputTokens, vendorsLimit],
-  max_completion_tokens: [tokenLimit, putMaxOutputTokens, vendorsLimit],
+  model: [modelName, 'read', null, modelName],
+  messages: [messages, 'read', null, turnsOf('content', 1)],
+  stream: [boolean, 'read', null, boolean],
+  stream_options: [streamOptions, 'read', null, streamOptions],
+  max_tokens: [limit, putMaxOutputTokens, null, vendorsLimit],
+  max_completion_tokens: [limit, putMaxOutputTokens, tokenLimit(), vendorsLimit],
   temperature: [numberIn(0, 2), 'temperature'],
   top_p: [numberIn(0, 1), 'topP'],
-  top_k: [anyJson, putTopK],
+  top_k: [anyJson, putTopK, from('topK')],
   frequency_penalty: [penalty, 'frequencyPenalty'],
   presence_penalty: [penalty, 'presencePenalty'],
-  stop: [stop, putStop],
-  n: [choices, 'n', choices],
+  stop: [stop, putStop, from('stop', firstTexts(4))],
+  n: [choices, 'n', asIs, choices],
   seed: [int64, 'seed'],
   logprobs: [boolean, 'logprobs'],
   top_logprobs: [integerIn(0, 20), 'topLogprobs'],
   logit_bias: [logitBias, 'logitBias'],
   tools: [tools, putTools],
   tool_choice: [toolChoice, putToolChoice],
-  parallel_tool_calls: [boolean, 'parallelToolCalls'],
+  // By the encoder: it is refused where there are no tools.
+  parallel_tool_calls: [boolean, 'parallelToolCalls', null],
   functions: [functions, putTools],
   function_call: [functionCallChoice, putToolChoice],
   response_format: [responseFormat, putResponseFormat],
   reasoning_effort: [oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'), putEffort],
-  user: [stringOf(0, 256), putUser],
+  // OpenAI refuses a longer one.
+  user: [stringOf(0, 256), putUser, from('user', { fit: (user: string) => (user.length <= 64 ? user : undefined) })],
   metadata: [metadata, 'hint'],
   store: [boolean, 'hint'],
   // Providers have tiers of their own, so any word passes.
@@ -263,9 +266,11 @@ export const requestFields = fieldTable<ChatRequest>({
   modalities: [arrayOf(string, 0, 8, 'strings'), 'vendor'],
   audio: [audio, 'vendor'],
   web_search_options: [object, 'vendor'],
-  models: [fallbackNames, 'read', fallbackNames],
-  fallbacks: [fallbackEntries, 'read', fallbackEntries],
+  models: [fallbackNames, 'read', null, fallbackNames],
+  fallbacks: [fallbackEntries, 'read', null, fallbackEntries],
 });
+
+export const encodedFields = writtenFields(requestFields);
 
 /**
  * Types, bounds and combinations of a chat request, by the published description; the first fault found names its
@@ -318,7 +323,9 @@ function nameIn(holder: JsonObject, kind: string): string | null {
  * The first thing that a request asks for and only OpenAI's formats can say, with why it cannot be done elsewhere;
  * null when there is none.
  */
-export function openAiAlone(request: NeutralRequest): { field: string; message: string } | null {
+export function openAiAlone(
+  request: Pick<NeutralRequest, 'n' | 'logprobs' | 'topLogprobs' | 'hints' | 'extensions'>,
+): { field: string; message: string } | null {
   if ((request.n ?? 1) > 1) {
     return { field: 'n', message: 'The provider of this model gives one choice per request. Leave n out, or send 1.' };
   }

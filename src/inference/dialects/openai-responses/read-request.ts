@@ -7,7 +7,7 @@ import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
 import { tagInMetadata } from '../../neutral/tag.ts';
 import type { CallerRequest, ForwardTarget, RequestState, Result } from '../dialect.ts';
 import { fallbackModelsOf } from '../fallback-models.ts';
-import { placeFields } from '../field-table.ts';
+import { placeFields, wordsOfFields } from '../field-table.ts';
 import { cleanUser, isGiven } from '../fields.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { decodeInput } from './decode-messages.ts';
@@ -328,7 +328,7 @@ function partsBeyond({ text, include }: ResponsesRequest): [string, JsonValue][]
 
 /** Names here of fields that encoders of other dialects name in OpenAI's older format. */
 const words: ReadonlyMap<string, string> = new Map([
-  ['max_tokens', 'max_output_tokens'],
+  ...wordsOfFields(requestFields),
   ['max_completion_tokens', 'max_output_tokens'],
   ['response_format', 'text.format'],
   ['response_format.json_schema.schema', 'text.format.schema'],

@@ -3,7 +3,7 @@ import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolCho
 import { bodySchema, type JsonSchema } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
 import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
-import { type Checked, checkFields, fieldTable, judged } from '../field-table.ts';
+import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
 import {
   anyJson,
   arrayOf,
@@ -27,6 +27,7 @@ import {
   wordOr,
 } from '../fields.ts';
 import { metadata } from '../openai-metadata.ts';
+import { from, tokenLimit } from '../taken-fields.ts';
 import { input, orphanOutput } from './input-fields.ts';
 import type { ResponsesRequest, WireTool } from './wire.ts';
 
@@ -147,21 +148,23 @@ const itemsOrText = textOr(items);
 
 /** Other fields are kept, and forwarded unchanged to targets of this dialect. */
 export const requestFields = fieldTable<ResponsesRequest>({
-  model: [modelName, 'read', modelName],
-  input: [input, 'read', itemsOrText],
+  model: [modelName, 'read', null, modelName],
+  input: [input, 'read', null, itemsOrText],
   instructions: [string, 'read'],
-  stream: [boolean, 'read', boolean],
+  stream: [boolean, 'read', null, boolean],
   stream_options: [anyJson, 'read'],
   max_output_tokens: [
     outputLimit,
     (request, body) => {
       request.maxOutputTokens = body.max_output_tokens!;
     },
+    // The least that OpenAI takes.
+    tokenLimit(16),
     outputLimit,
   ],
   temperature: [numberIn(0, 2), 'temperature'],
   top_p: [numberIn(0, 1), 'topP'],
-  top_logprobs: [integerIn(0, 20), putLogprobs],
+  top_logprobs: [integerIn(0, 20), putLogprobs, from('topLogprobs')],
   include: [arrayOf(string, 0, 64, 'strings'), putLogprobs],
   // Both by decodeTools, since each says something of the other.
   tools: [tools, 'read'],
@@ -172,6 +175,7 @@ export const requestFields = fieldTable<ResponsesRequest>({
     (request, body) => {
       if (body.truncation === 'auto') request.truncation = 'auto';
     },
+    from('truncation'),
   ],
   text: [text, putResponseFormat],
   reasoning: [reasoning, putReasoning],
@@ -181,6 +185,7 @@ export const requestFields = fieldTable<ResponsesRequest>({
       const user = cleanUser(body.user);
       if (user !== null) request.user = user;
     },
+    from('user'),
   ],
   metadata: [metadata, 'hint'],
   service_tier: [string, 'hint'],
@@ -190,13 +195,15 @@ export const requestFields = fieldTable<ResponsesRequest>({
   safety_identifier: [stringOf(0, 64), 'hint'],
   // These say what is kept, and what kept it continues: inference/responses sees to them before a conversion does.
   store: [boolean, 'read'],
-  background: [boolean, 'read', boolean],
-  previous_response_id: [responseId, 'read', responseId],
+  background: [boolean, 'read', null, boolean],
+  previous_response_id: [responseId, 'read', null, responseId],
   conversation: [conversationId, 'read'],
   prompt: [anyJson, 'read'],
-  models: [fallbackNames, 'read', fallbackNames],
-  fallbacks: [fallbackEntries, 'read', fallbackEntries],
+  models: [fallbackNames, 'read', null, fallbackNames],
+  fallbacks: [fallbackEntries, 'read', null, fallbackEntries],
 });
+
+export const encodedFields = writtenFields(requestFields);
 
 interface DecodedTools {
   tools: NeutralTool[];

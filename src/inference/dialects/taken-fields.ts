@@ -1,0 +1,272 @@
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import type { Loss } from '../neutral/loss.ts';
+import type {
+  NeutralMessage,
+  NeutralReasoning,
+  NeutralRequest,
+  NeutralResponseFormat,
+  NeutralTool,
+} from '../neutral/request.ts';
+import type { DialectId, EncodedRequest, EncodeTarget, Result } from './dialect.ts';
+
+export type NeutralMember = keyof NeutralRequest;
+
+/** How a member of the neutral form becomes a field. `To`: facts that decide it. */
+export interface Write<To = EncodeTarget> {
+  /** The member, where the row's place does not name it. */
+  member?: NeutralMember;
+  /** The value to send. Undefined: the target cannot have it, which is a loss. */
+  fit(value: never, to: To): JsonValue | undefined;
+  /** What a changed value is; absent: the same in this format's spelling. */
+  why?: 'clamped' | 'narrowed';
+  /** A value that says the same as none: leaving it out is no loss. */
+  idle?: JsonValue;
+  /** The value to send where the caller gave none. */
+  otherwise?(to: To): JsonValue | undefined;
+}
+
+/** A field that a format writes. */
+export interface Field<To = EncodeTarget> {
+  name: string;
+  member: NeutralMember;
+  write: Write<To>;
+}
+
+/** As it came. */
+export const asIs: Write<unknown> = { fit: (value: JsonValue) => value };
+
+/** The nearest number from `min` to `max`. */
+export function clamp(min: number, max: number): Write<unknown> {
+  return { fit: (value: number) => Math.min(Math.max(value, min), max), why: 'clamped' };
+}
+
+/** At most as many tokens as the target can write, and at least `min`. */
+export function tokenLimit(min = 1): Write<Pick<EncodeTarget, 'maxOutputTokens'>> {
+  return {
+    member: 'maxOutputTokens',
+    fit: (value: number, { maxOutputTokens: max }) => Math.max(min, max === null ? value : Math.min(value, max)),
+    why: 'clamped',
+  };
+}
+
+/** The first `max` texts of those that the format takes. */
+export function firstTexts(max: number, takes: (text: string) => boolean = () => true): Write<unknown> {
+  return {
+    fit(texts: string[]) {
+      if (texts.length <= max && texts.every(takes)) return texts;
+      const kept = texts.filter(takes).slice(0, max);
+      return kept.length > 0 ? kept : undefined;
+    },
+    why: 'narrowed',
+  };
+}
+
+/** Where the target takes such a value at all. */
+export function when<To>(takes: (to: To, value: number) => boolean, write: Write<To> = asIs): Write<To> {
+  return { ...write, fit: (value: never, to) => (takes(to, value) ? write.fit(value, to) : undefined) };
+}
+
+/** Nothing is sent, and a value other than `idle` is a loss. */
+export function unsupported(idle: JsonValue): Write<unknown> {
+  return { fit: () => undefined, idle };
+}
+
+/** For a field whose place in the neutral form is a function. */
+export function from<To>(member: NeutralMember, write: Write<To> = asIs as Write<To>): Write<To> {
+  return { ...write, member };
+}
+
+/** Writes each member of `request` for which `fields` has a place into `body`; what cannot be sent whole is a loss. */
+export function writeFields<To>(
+  fields: readonly Field<To>[],
+  request: Partial<NeutralRequest>,
+  to: To,
+  body: JsonObject,
+  losses: Loss[],
+): void {
+  for (const { name, member, write } of fields) {
+    const value = request[member];
+    if (value === undefined) {
+      const otherwise = write.otherwise?.(to);
+      if (otherwise !== undefined) body[name] = otherwise;
+      continue;
+    }
+    const fitted = write.fit(value as never, to);
+    if (fitted !== undefined) body[name] = fitted;
+    if (fitted === value) continue;
+    if (fitted === undefined) {
+      if (write.idle === value || idle.get(member) === value) continue;
+      losses.push({ field: wordOf(member), why: write.why === 'narrowed' ? 'narrowed' : 'unsupported' });
+    } else if (write.why !== undefined) losses.push({ field: wordOf(member), why: write.why });
+  }
+}
+
+type JsonSchemaFormat = Extract<NeutralResponseFormat, { type: 'json-schema' }>;
+
+/** Members inside of members, each by its path. */
+export type InnerMember =
+  | `messages.${keyof NeutralMessage}`
+  | `tools.${keyof NeutralTool}`
+  | `reasoning.${keyof NeutralReasoning}`
+  | `responseFormat.${keyof JsonSchemaFormat}`;
+
+/** Members that the gateway answers for, whatever the format: `hints` and `extensions` are looked through by name. */
+type Gateways = 'model' | 'stream' | 'includeUsage' | 'truncation' | 'hints' | 'extensions' | 'lost';
+const gateways: readonly Gateways[] = ['model', 'stream', 'includeUsage', 'truncation', 'hints', 'extensions', 'lost'];
+
+/** Inner members that every format has a place for. `custom` is said by the other members too. */
+const everybodys: readonly InnerMember[] = [
+  'messages.role',
+  'messages.parts',
+  'tools.name',
+  'tools.description',
+  'tools.parameters',
+  'tools.custom',
+  'reasoning.effort',
+  'reasoning.budgetTokens',
+  'responseFormat.type',
+  'responseFormat.name',
+  'responseFormat.schema',
+  'responseFormat.strict',
+];
+
+/** Values that say the same as no value. */
+const idle: ReadonlyMap<string, unknown> = new Map<NeutralMember | InnerMember, unknown>([
+  ['temperature', 1],
+  ['topP', 1],
+  ['n', 1],
+  ['logprobs', false],
+  ['topLogprobs', 0],
+  ['user', ''],
+  ['tools.strict', false],
+  ['reasoning.summary', 'auto'],
+]);
+
+/** What an encoder sees of a request: what it says that it takes. */
+export type Taken<Name extends NeutralMember | InnerMember> = Pick<
+  NeutralRequest,
+  Extract<Name, NeutralMember> | Gateways
+>;
+
+/** How a format's requests are made, and of which members. */
+export interface EncoderParts<Name extends NeutralMember | InnerMember> {
+  /** Whose `extensions` go back to it. */
+  vendor: DialectId;
+  /** Members that `encode` sends, loses or refuses by itself. Whatever is neither here nor in `fields` is a loss. */
+  takes: readonly Name[];
+  /** Fields that `encode` writes by `writeFields`. */
+  fields: readonly Pick<Field, 'member'>[];
+  /** The hints that `encode` puts in; absent: none. */
+  hints?: 'all' | ReadonlySet<string>;
+  /** Extensions of other vendors that `encode` puts in; absent: none. */
+  borrows?: Partial<Record<DialectId, ReadonlySet<string>>>;
+  /** The words of losses for fields that a target omits, where they differ from the field's name. */
+  words?: ReadonlyMap<string, string>;
+  encode(request: Taken<Name>, target: EncodeTarget): Result<EncodedRequest>;
+}
+
+/**
+ * An encoder that cannot forget: each member of a request that its parts do not name is listed as lost, by OpenAI's
+ * word for it, and so are fields that the target omits.
+ */
+export function encoderOf<const Name extends NeutralMember | InnerMember>(
+  parts: EncoderParts<Name>,
+): (request: NeutralRequest, target: EncodeTarget) => Result<EncodedRequest> {
+  const names = new Set<string>([...gateways, ...parts.takes, ...parts.fields.map(({ member }) => member)]);
+  const inner = (holder: string) => {
+    const own = [...everybodys, ...names].filter((name) => name.startsWith(`${holder}.`));
+    return new Set(own.map((name) => name.slice(holder.length + 1)));
+  };
+  const [messages, tools, reasoning, format] = ['messages', 'tools', 'reasoning', 'responseFormat'].map(inner);
+  return (request, target) => {
+    const encoded = parts.encode(request, target);
+    if (!encoded.ok) return encoded;
+    const left: Loss[] = [];
+    const held = request.messages;
+    for (let at = 0; at < held.length; at++) loseInner('messages', held[at]!, at, messages!, left);
+    if (left.length > 0) encoded.value.losses = left.concat(encoded.value.losses);
+    const { body, losses } = encoded.value;
+    loseMembers(request, names, losses);
+    const offered = request.tools ?? none;
+    for (let at = 0; at < offered.length; at++) loseInner('tools', offered[at]!, at, tools!, losses);
+    if (request.reasoning !== undefined) loseInner('reasoning', request.reasoning, 0, reasoning!, losses);
+    if (request.responseFormat !== undefined) loseInner('responseFormat', request.responseFormat, 0, format!, losses);
+    loseNamed(request, parts, losses);
+    for (const name of target.omit) {
+      if (body[name] === undefined) continue;
+      delete body[name];
+      losses.push({ field: parts.words?.get(name) ?? name, why: 'unsupported' });
+    }
+    return encoded;
+  };
+}
+
+const none: readonly never[] = [];
+
+function loseMembers(request: NeutralRequest, taken: ReadonlySet<string>, losses: Loss[]): void {
+  const objects: Loss[] = [];
+  for (const name in request) {
+    const value = request[name as NeutralMember];
+    if (value === undefined || taken.has(name) || idle.get(name) === value) continue;
+    // Plain settings are named first.
+    (typeof value === 'object' ? objects : losses).push({ field: wordOf(name), why: 'unsupported' });
+  }
+  if (objects.length > 0) losses.push(...objects);
+}
+
+/** `at`: the index of `value` where there are several. */
+function loseInner(holder: string, value: object, at: number, taken: ReadonlySet<string>, losses: Loss[]): void {
+  for (const name in value) {
+    if (taken.has(name)) continue;
+    const inner = (value as Record<string, unknown>)[name];
+    if (inner === undefined || idle.get(`${holder}.${name}`) === inner) continue;
+    const field = innerWord(holder, name, at);
+    // A mark of the cache is one loss, however many there are.
+    if (field !== cacheMark || !losses.some((loss) => loss.field === cacheMark))
+      losses.push({ field, why: 'unsupported' });
+  }
+}
+
+const cacheMark = 'cache_control';
+
+function innerWord(holder: string, name: string, at: number): string {
+  if (name === 'cache') return cacheMark;
+  const word = wordOf(name);
+  switch (holder) {
+    case 'messages':
+      return `messages[${at}].${word}`;
+    case 'tools':
+      return `tools[${at}].function.${word}`;
+    case 'responseFormat':
+      return `response_format.json_schema.${word}`;
+    default:
+      return `${holder}.${word}`;
+  }
+}
+
+function loseNamed(
+  { hints, extensions }: NeutralRequest,
+  { vendor, hints: put, borrows }: Pick<EncoderParts<never>, 'vendor' | 'hints' | 'borrows'>,
+  losses: Loss[],
+): void {
+  if (put !== 'all') {
+    for (const name in hints) if (put?.has(name) !== true) losses.push({ field: name, why: 'unsupported' });
+  }
+  for (const dialect in extensions) {
+    if (dialect === vendor) continue;
+    const borrowed = borrows?.[dialect as DialectId];
+    for (const name in extensions[dialect]) {
+      if (borrowed?.has(name) !== true) losses.push({ field: name, why: 'unknown' });
+    }
+  }
+}
+
+/** The word for a member in losses: OpenAI's field. Callers of other formats have their own for it (`wordFor`). */
+export function wordOf(member: string): string {
+  return words.get(member) ?? member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+const words: ReadonlyMap<string, string> = new Map([
+  ['maxOutputTokens', 'max_tokens'],
+  ['reasoning', 'reasoning_effort'],
+]);

@@ -1,0 +1,32 @@
+import { type EncodeOrder, readConversation } from '../../src/inference/chat/conversation-body.ts';
+import type { CallerDialectId } from '../../src/inference/dialects/dialect.ts';
+import { withPathMembers } from '../../src/inference/dialects/gemini/path-members.ts';
+import type { JsonObject } from '../../src/kernel/json.ts';
+
+export type Target = Pick<EncodeOrder, 'provider' | 'dialect' | 'model'>;
+
+/** A target of each format. */
+export const targets: readonly Target[] = [
+  { provider: 'vllm', dialect: 'openai-chat', model: 'some-model' },
+  { provider: 'openai', dialect: 'openai-responses', model: 'gpt-5.1' },
+  { provider: 'anthropic', dialect: 'anthropic-messages', model: 'claude-sonnet-4-5' },
+  { provider: 'gemini', dialect: 'gemini', model: 'gemini-2.5-flash' },
+  { provider: 'bedrock', dialect: 'bedrock-converse', model: 'amazon.nova-pro-v1:0' },
+  { provider: 'cohere', dialect: 'cohere-chat', model: 'command-a-reasoning-08-2025' },
+];
+
+/** What goes to the target, as one text, and the names of what was lost, in the caller's words; null: refused. */
+export async function sent(
+  caller: CallerDialectId,
+  body: JsonObject,
+  target: Target,
+): Promise<{ bytes: string; lost: string[] } | null> {
+  const raw = Buffer.from(JSON.stringify(body));
+  const read = readConversation(caller === 'gemini' ? withPathMembers(raw, 'alias', true) : raw, caller);
+  if (!read.ok) throw new Error(JSON.stringify(read.failure));
+  const encoded = await read.value.encode({ ...target, maxOutputTokens: null, stream: true, body: {}, child: null });
+  if (!encoded.ok) return null;
+  if (!('bytes' in encoded.value)) throw new Error('nothing is fetched here');
+  const { bytes, stop, losses } = encoded.value;
+  return { bytes: JSON.stringify([bytes.toString(), stop]), lost: losses.map(({ field }) => field) };
+}
