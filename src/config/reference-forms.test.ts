@@ -21,11 +21,56 @@ test('a reference of another program is refused as a credential, with its place 
     '$(ACME_KEY)',
     '$env:ACME_KEY',
     '%ACME_KEY%',
+    'env://ACME_KEY',
+    ' env:ACME_KEY ',
+    'os.environ["ACME_KEY"]',
+    'os.environ.get("ACME_KEY", "")',
+    'os.getenv("ACME_KEY")',
+    "env('ACME_KEY')",
+    '{{ secrets.ACME_KEY }}',
+    '{{ACME_KEY}}',
+    '{ACME_KEY}',
+    '#{ACME_KEY}',
+    '%(ACME_KEY)s',
+    '%env(ACME_KEY)%',
+    '<ACME_KEY>',
+    '@ACME_KEY@',
+    '$$ACME_KEY',
+    'ACME_KEY',
   ]) {
-    const errors = errorsOf(`providers:\n  up: { type: openai, api_key: '${written}' }\n`);
+    const errors = errorsOf(`providers:\n  up: { type: openai, api_key: '${written.replaceAll("'", "''")}' }\n`);
     assert.equal(errors.length, 1, written);
     assert.match(errors[0]!, /^culvert\.yaml:2:23 providers\.up\.api_key: .* did you mean \$\{ACME_KEY\}/, written);
   }
+});
+
+test('files and secret managers of other programs are refused as well, with what Culvert reads instead', () => {
+  const errorOf = (written: string) => errorsOf(`providers: { up: { type: openai, api_key: '${written}' } }`).join();
+  for (const file of ['file:/run/secrets/acme', 'file:///run/secrets/acme', '/run/secrets/acme', '@/run/secrets/acme'])
+    assert.match(errorOf(file), /did you mean \$\{file:\/run\/secrets\/acme\}/, file);
+  for (const other of [
+    'secret://acme',
+    'op://team/acme/key',
+    'vault://secret/acme',
+    'vault:secret/data/acme#key',
+    'aws-sm://acme',
+    'ref+vault://acme',
+    'arn:aws:secretsmanager:eu-west-1:1:secret:acme',
+    'projects/p/secrets/acme/versions/latest',
+    '@Microsoft.KeyVault(SecretUri=https://v.example/acme)',
+    'ENC[AES256_GCM,data:x]',
+    '$(cat /run/secrets/acme)',
+  ])
+    assert.match(errorOf(other), /put the secret into a variable or a file, and write \$\{NAME\}/, other);
+});
+
+test('a name that another program has put into braces of ours is named', () => {
+  for (const written of ['${env.ACME_KEY}', '${env:ACME_KEY}', '${{ secrets.ACME_KEY }}'])
+    assert.match(
+      errorsOf(`providers: { up: { type: openai, api_key: '${written}' } }`).join(),
+      /did you mean \$\{ACME_KEY\}\?$/,
+      written,
+    );
 });
 
 test('every credential is looked at: those of lists, clouds, headers, search engines and stores', () => {
@@ -50,9 +95,28 @@ test('every credential is looked at: those of lists, clouds, headers, search eng
 });
 
 test('what only resembles a reference is a secret', () => {
-  for (const key of ['$ecret-Pa55', 'env', '%41bc%', 'sk-env:x', '$1abc', 'environment:5', '$aBcDeF'])
+  for (const key of [
+    '$ecret-Pa55',
+    'env',
+    '%41bc%',
+    'sk-env:x',
+    '$1abc',
+    'environment:5',
+    '$aBcDeF',
+    '@Ab9',
+    '/x8f+Zq==',
+    '{a}',
+    'A_B-C',
+  ])
     assert.deepEqual(errorsOf(`providers: { up: { type: openai, api_key: '${key}' } }`), [], key);
   assert.deepEqual(errorsOf('providers: { up: { type: openai, api_key: "${KEY}" } }', { KEY: 'sk-1' }), []);
+});
+
+test('a path is allowed where one may be meant, and a reference is not', () => {
+  const mtls = (key: string) =>
+    errorsOf(`providers: { up: { type: openai, api_key: a, tls: { cert: /etc/a.pem, key: '${key}' } } }`);
+  assert.deepEqual(mtls('/run/secrets/a.key'), []);
+  assert.match(mtls('env:TLS_KEY').join(), /did you mean \$\{TLS_KEY\}/);
 });
 
 test('a variable whose value is a reference is refused, and its value is not shown', () => {

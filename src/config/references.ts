@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { nameInBraces } from './reference-forms.ts';
 
 /**
  * `${NAME}`, `${NAME:-default}` and `${file:/path}` in culvert.yaml. `$${NAME}` stands for `${NAME}` itself.
@@ -106,8 +107,13 @@ function readReference(inner: string): Reference {
       : { kind: 'file', name: path, fallback: undefined };
   }
   const match = /^([A-Za-z_][A-Za-z0-9_]{0,200})(?::-(.*))?$/s.exec(inner);
-  if (match === null)
-    return invalid('expected ${NAME}, ${NAME:-default} or ${file:/path} (write $${NAME} for a plain ${NAME})');
+  if (match === null) {
+    const meant = nameInBraces(inner);
+    const forms = 'expected ${NAME}, ${NAME:-default} or ${file:/path}';
+    return invalid(
+      meant === null ? `${forms} (write $\${NAME} for a plain \${NAME})` : `${forms}; did you mean \${${meant}}?`,
+    );
+  }
   return { kind: 'env', name: match[1]!, fallback: match[2] };
 }
 

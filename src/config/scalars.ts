@@ -153,12 +153,26 @@ export function pem() {
 /** A value that no API, log or error message may show. */
 export function secret(minChars = 1) {
   const message = minChars > 1 ? `expected a secret of at least ${minChars} characters` : 'expected a secret';
-  return z.string({ error: message }).min(minChars, message).check(refuseReference).meta({ kind: 'secret' });
+  return z
+    .string({ error: message })
+    .min(minChars, message)
+    .check((context) => refuseReference(context))
+    .meta({ kind: 'secret' });
+}
+
+/** The same where a path may be meant: a PEM file, or a variable for a child process. */
+export function secretOrPath(minChars = 1) {
+  const message = 'expected a secret, or the path of a file';
+  return z
+    .string({ error: message })
+    .min(minChars, message)
+    .check((context) => refuseReference(context, true))
+    .meta({ kind: 'secret' });
 }
 
 /** A reference that nothing reads would be sent as the credential itself. */
-function refuseReference(context: z.core.ParsePayload<string>): void {
-  const message = referenceRefusal(context.value);
+function refuseReference(context: z.core.ParsePayload<string>, mayBePath = false): void {
+  const message = referenceRefusal(context.value, mayBePath);
   if (message !== null) context.issues.push({ code: 'custom', input: context.value, message });
 }
 
@@ -168,7 +182,7 @@ export function signingSecret() {
   return z
     .string({ error: message })
     .meta({ kind: 'secret' })
-    .check(refuseReference)
+    .check((context) => refuseReference(context))
     .refine((text) => Buffer.byteLength(text) >= 32 || referenceRefusal(text) !== null, message);
 }
 

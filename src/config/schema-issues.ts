@@ -107,6 +107,9 @@ const kinds: Readonly<Record<string, string>> = {
   array: 'a list',
 };
 
+/** A longer list hides the name that was probably meant. */
+const shownMax = 12;
+
 /** Wording for whatever the schema itself has no words for. */
 function wording(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
@@ -115,6 +118,7 @@ function wording(issue: z.core.$ZodRawIssue): string | undefined {
     case 'invalid_value': {
       const allowed = issue.values.map(String);
       const hint = typeof issue.input === 'string' ? didYouMean(issue.input, allowed) : '';
+      if (hint !== '' && allowed.length > shownMax) return `expected one of ${allowed.length} words${hint}`;
       return `expected ${allowed.length > 1 ? 'one of ' : ''}${allowed.join(', ')}${hint}`;
     }
     case 'too_small':

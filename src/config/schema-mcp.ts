@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration, globs, httpUrl, positiveInt, secret, size } from './scalars.ts';
+import { duration, globs, httpUrl, positiveInt, secret, secretOrPath, size } from './scalars.ts';
 import { headersSchema } from './schema-route.ts';
 
 /** What stands between the name of a server and that of its tool. */
@@ -83,7 +83,7 @@ export const mcpServerSchema = z
       .describe('The program to run instead, which speaks over standard input and output. Only a file can say this.'),
     args: z.array(z.string().max(8_192)).max(100).default([]).describe('Arguments of the program.'),
     env: z
-      .record(z.string().min(1).max(200), secret(0))
+      .record(z.string().min(1).max(200), secretOrPath(0))
       .default({})
       .describe('Variables of the program, in addition to PATH, HOME and a few more. It gets none of Culvert’s own.'),
     processes: positiveInt(100)

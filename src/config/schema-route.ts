@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { headerRefusal } from './reference-forms.ts';
-import { orOff, pem, proxyUrl, secret } from './scalars.ts';
+import { orOff, pem, proxyUrl, secretOrPath } from './scalars.ts';
 
 /** The forward proxy that leads to `place`. */
 export function proxySchema(place: string) {
@@ -35,7 +35,7 @@ export function tlsSchema(readWhen: string) {
     .strictObject({
       ca: pem().optional().describe("Certificates to trust in addition to the system's."),
       cert: pem().optional().describe('Client certificate, with those between it and its root.'),
-      key: secret().optional().describe('Private key of cert.'),
+      key: secretOrPath().optional().describe('Private key of cert.'),
     })
     .optional()
     .meta({ mark: 'address' })
