@@ -54,10 +54,11 @@ export function parseObject(
   if (scan.tooDeep) return refused(`nests deeper than ${jsonDepthMax} levels.`);
   if (scan.tooWide) return { ok: false, failure: tooLargeForLoop };
   let body: unknown;
+  const text = raw.toString('utf8');
   try {
-    body = JSON.parse(raw.toString('utf8'));
+    body = JSON.parse(text);
   } catch (error) {
-    return refused(`is not valid JSON: ${whereJsonFails(error)}.`);
+    return refused(`is not valid JSON: ${whereJsonFails(error, text)}.`);
   }
   if (!isObject(body)) return refused('must be a JSON object.');
   const ambiguous = ambiguityOf(raw, body, scan, whole);

@@ -1,8 +1,9 @@
-/** V8's words without the piece of the body that they quote. It tells a place only for some errors. */
-export function whereJsonFails(error: unknown): string {
+/** V8's words for why `text` is no JSON, without the piece that they quote. It names a place only for some errors. */
+export function whereJsonFails(error: unknown, text: string): string {
   const words = String(error);
   if (words.includes('Unterminated string')) return 'it ends inside a string';
   const position = /at position (\d+)/.exec(words)?.[1];
+  if (Number(position) === text.length) return 'it ends too early';
   if (position !== undefined) return `unexpected character at position ${position}`;
   const character = /^SyntaxError: Unexpected token '(.)'/su.exec(words)?.[1];
   if (character === undefined) return 'it ends too early';

@@ -114,6 +114,7 @@ for (const body of malformed) {
 for (const [body, where] of [
   ['', 'it ends too early'],
   ['{"model":', 'it ends too early'],
+  ['{"model": "sim/chat", "messages": [{"role": "user"', 'it ends too early'],
   ['{"model":"cha', 'it ends inside a string'],
   ["{'model':'chat'}", 'unexpected character at position 1'],
   ['{"stream":True}', "unexpected 'T'"],

@@ -37,7 +37,7 @@ function parse(text: string): unknown {
   } catch (error) {
     const bare = bareNumberIn(text);
     if (bare !== null) refuseBody(bare.path, `${bare.path}: ${bare.word} is not JSON. Send a finite number.`);
-    return refuseBody(null, `The body is not valid JSON: ${whereJsonFails(error)}.`);
+    return refuseBody(null, `The body is not valid JSON: ${whereJsonFails(error, text)}.`);
   }
 }
 
