@@ -168,14 +168,25 @@ function unknownCommand(program: Command, argv: readonly string[]): string | nul
   if (word === undefined || word.startsWith('-') || word === 'help') return null;
   const names = program.commands.map((command) => command.name());
   if (names.includes(word)) return null;
-  const instead = elsewhere[word];
+  const instead = Object.hasOwn(elsewhere, word) ? elsewhere[word] : undefined;
   if (instead !== undefined) return `There is no command '${word}'. ${instead}`;
-  const hint = nearest(word, names);
-  return `There is no command '${word}'.${hint === null ? '' : ` Did you mean '${culvert} ${hint}'?`} Commands: ${names.join(', ')}.`;
+  const hint = nearest(word, [...names, ...startNames]);
+  return hint === null
+    ? `There is no command '${word}'. Commands: ${names.join(', ')}.`
+    : `There is no command '${word}'. Did you mean '${culvert} ${startNames.includes(hint) ? 'start' : hint}'? '${culvert} --help' lists all commands.`;
 }
 
 /** Commands that other servers have, and what leads to the same here. */
 const elsewhere: Readonly<Record<string, string>> = {
+  up: `'${culvert} start' starts the server.`,
+  down: `The server stops on SIGTERM or Ctrl-C, where it was started.`,
+  version: `'${culvert} --version' prints the version.`,
+  logs: `The server writes its log to standard output, where it was started. '${culvert} requests list' lists requests.`,
+  validate: `'${culvert} check' checks the configuration.`,
+  setup: `'${culvert} init' writes a configuration, and '${culvert} start' works without one.`,
+  login: `'${culvert} dashboard' opens the dashboard, logged in.`,
+  users: `'${culvert} accounts' are the callers' accounts, '${culvert} operators' the people who administer.`,
+  upgrade: `Install the newer version in the same way as this one, and restart the server. It brings its data up to date.`,
   status: `'${culvert} doctor' says whether a server runs and what is wrong; '${culvert} usage' what it has served.`,
   stop: `The server stops on SIGTERM or Ctrl-C: stop it where it was started (systemctl stop culvert, docker stop). '${culvert} doctor' says where one runs.`,
   restart: `Restart the server where it was started (systemctl restart culvert). '${culvert} reload' reads the configuration again without a restart.`,

@@ -71,6 +71,11 @@ describe('commands, run as programs', { concurrency: true }, () => {
       ['status', /There is no command 'status'.*culvert doctor/s],
       ['stop', /There is no command 'stop'.*SIGTERM/s],
       ['restart', /There is no command 'restart'.*culvert reload/s],
+      ['version', /There is no command 'version'.*culvert --version/s],
+      ['logs', /There is no command 'logs'.*standard output/s],
+      ['validate', /There is no command 'validate'.*culvert check/s],
+      ['serv', /There is no command 'serv'\. Did you mean '\S* ?\S*culvert\S* start'\? [^,]*$/s],
+      ['constructor', /There is no command 'constructor'\. Commands: /s],
     ] as const) {
       const { code, stderr } = await runCommand([word], { cwd });
       assert.equal(code, 2);
