@@ -1,3 +1,4 @@
+import { note } from '../cli/print.ts';
 import type { Config } from '../config/schema.ts';
 import { environmentProxies } from '../inference/transport/proxy.ts';
 import { systemClock as clock } from '../kernel/clock.ts';
@@ -78,7 +79,7 @@ async function openRegistry({ storage }: Config): Promise<{ registry: VectorRegi
   const { createPostgresVectorRegistry } = await import('../stores/postgres/vector-registry.ts');
   const database = await connect(storage.database);
   try {
-    await migrate(database.rest, database.place);
+    await migrate(database.rest, database.place, undefined, note);
   } catch (error) {
     await database.close();
     throw error;

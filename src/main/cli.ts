@@ -4,6 +4,7 @@ import { createAdminApi } from '../admin/create-admin-api.ts';
 import { type AccountStore, nothingStored, type Stored } from '../auth/account-store.ts';
 import type { McpGrantStore } from '../auth/mcp-grant-store.ts';
 import type { CliParts, StoreFacts } from '../cli/parts.ts';
+import { note } from '../cli/print.ts';
 import { checkConfigText } from '../config/check.ts';
 import { configText } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
@@ -294,5 +295,5 @@ async function overPostgres<T>(config: Config, work: (database: Database) => Pro
 
 async function migratePostgres(database: Database): Promise<void> {
   const { migrate } = await import('../stores/postgres/migrations.ts');
-  await migrate(database.rest, database.place);
+  await migrate(database.rest, database.place, undefined, note);
 }

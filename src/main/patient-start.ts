@@ -25,13 +25,20 @@ export function createPatient(place: string, onTrouble: (message: string) => voi
         if (!mayPass(error) || performance.now() > untilMs) throw new StartRefused(why);
         const message = `${why} Culvert waits for it, at most ${waitMaxMs / 1_000} s.`;
         if (!isAnnounced) {
-          onTrouble(message);
-          note(message);
+          sayToBoth(onTrouble)(message);
         }
         isAnnounced = true;
         await pause(retryMs);
       }
     }
+  };
+}
+
+/** Into the log and on stderr, which people at a terminal read. */
+export function sayToBoth(onTrouble: (message: string) => void): (message: string) => void {
+  return (message) => {
+    onTrouble(message);
+    note(message);
   };
 }
 

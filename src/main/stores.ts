@@ -62,7 +62,7 @@ import type { SharedPace } from '../tools/crawl/shared-pace.ts';
 import type { PageStore } from '../tools/page-store.ts';
 import type { Corpus } from '../tools/search/corpus.ts';
 import type { VectorRegistry } from '../vectors/registry.ts';
-import { createPatient } from './patient-start.ts';
+import { createPatient, sayToBoth } from './patient-start.ts';
 import { StartRefused } from './start-refused.ts';
 
 /** Everything that is kept, behind its ports, whichever drivers the configuration names. */
@@ -237,7 +237,7 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
   const { storage } = config;
   const bootId = randomUUID();
   const patient = createPatient(placeOf(storage.database), onTrouble);
-  const database = await patient(() => openPostgres(storage.database));
+  const database = await patient(() => openPostgres(storage.database, undefined, sayToBoth(onTrouble)));
 
   const folderId = folderIdOf(folder);
   const lease = await patient(() =>

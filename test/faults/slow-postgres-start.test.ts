@@ -12,9 +12,15 @@ import { startUpstream } from '../start-upstream.ts';
 import { chatOnce, startGatewayProcess } from './gateway-process.ts';
 
 const waits = 'Culvert waits for it';
+const waitsForSteps = 'Waiting for another process that brings the tables';
 
 /** Starts a gateway and calls `release` when it has written that it waits; then it must serve. */
-async function startsOnceReleased(t: Lifetime, database: string, release: () => Promise<void> | void): Promise<string> {
+async function startsOnceReleased(
+  t: Lifetime,
+  database: string,
+  release: () => Promise<void> | void,
+  words = waits,
+): Promise<string> {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
   const log = join(temporaryFolder(t), 'log');
@@ -32,7 +38,7 @@ async function startsOnceReleased(t: Lifetime, database: string, release: () => 
     () => (isOver = true),
     () => (isOver = true),
   );
-  while (!text().includes(waits) && !isOver) await after(100);
+  while (!text().includes(words) && !isOver) await after(100);
   await release();
   const { url } = await starting;
   const { status } = await chatOnce(url);
@@ -66,6 +72,22 @@ test('F76 a start waits for a PostgreSQL that accepts connections and does not a
     lines.some((line) => !line.startsWith('{')),
     `a line on stderr:\n${text}`,
   );
+});
+
+test('F76 a start that waits for the steps of another replica says so, once, and then serves', {
+  skip: postgresMissing,
+}, async (t) => {
+  const postgres = await startPostgres(t);
+  const url = postgres.newDatabase();
+  const other = new pg.Client({ connectionString: url });
+  other.on('error', () => {});
+  await other.connect();
+  t.after(() => other.end().catch(() => undefined));
+  await other.query('BEGIN');
+  await other.query('SELECT pg_advisory_xact_lock($1)', [0x63_75_6c_76]);
+  const text = await startsOnceReleased(t, url, () => other.query('COMMIT').then(() => undefined), waitsForSteps);
+  const lines = text.split('\n').filter((line) => line.includes(waitsForSteps));
+  assert.equal(lines.length, 2, `a line in the log and one on stderr:\n${text}`);
 });
 
 test('F76 a start waits for statements that are slow in its later steps: migrations, lease, first beat, recovery', {

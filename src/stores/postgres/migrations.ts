@@ -7,12 +7,14 @@ const lockId = 0x63_75_6c_76;
 
 /**
  * Brings the tables up to date; returns the names of the steps taken. All steps are one transaction under an advisory
- * lock, so of two replicas that start at once the second finds the work done. Refuses tables of a newer Culvert.
+ * lock, so of two replicas that start at once the second finds the work done. `onWait` gets a sentence where it waits for
+ * the other one. Refuses tables of a newer Culvert.
  */
 export async function migrate(
   connections: Connections,
   place: string,
   steps: readonly Migration[] = migrations,
+  onWait: (message: string) => void = () => undefined,
 ): Promise<string[]> {
   // Without the lock first: every start but the first after an upgrade ends here.
   if ((await currentVersion(connections.run)) === steps.length) return [];
@@ -20,7 +22,13 @@ export async function migrate(
     // Another replica's steps may take a while: longer than a statement otherwise may.
     await run(`SET LOCAL statement_timeout = ${migrationTimeoutMs}`);
     const answerMaxMs = migrationTimeoutMs;
-    await run({ text: 'SELECT pg_advisory_xact_lock($1)', answerMaxMs }, [lockId]);
+    const { rows } = await run<{ free: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS free', [lockId]);
+    if (rows[0]?.free !== true) {
+      onWait(
+        `Waiting for another process that brings the tables of ${place} up to date, at most ${migrationTimeoutMs / 60_000} minutes.`,
+      );
+      await run({ text: 'SELECT pg_advisory_xact_lock($1)', answerMaxMs }, [lockId]);
+    }
     const current = await currentVersion(run);
     if (current > steps.length) throw new NewerSchema(`The database ${place}`, current, steps.length, null);
     const pending = steps.filter((step) => step.version > current);
