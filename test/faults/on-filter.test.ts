@@ -52,6 +52,33 @@ for (const [what, refusal] of Object.entries(refusals)) {
   });
 }
 
+for (const [type, how, calls] of [
+  ['openai', 'in one call', 1],
+  ['deepseek', 'by a call each', 2],
+] as const) {
+  for (const [what, refusal] of Object.entries(refusals)) {
+    test(`on_filter: next asks the next target for two choices ${how} where a filter refuses ${what}`, async (t) => {
+      const { gateway, asked } = await started(t, { strict: refusal, mild: hello }, type);
+      for (const stream of [false, true]) {
+        const next = await chat(gateway, 'next', stream, 2);
+        assert.equal(next.status, 200, next.text);
+        assert.equal(next.text.match(/Hello\./g)?.length, 2, next.text);
+        const each = (name: string) => Array.from({ length: calls }, () => name);
+        assert.deepEqual(asked.splice(0).sort(), [...each('mild'), ...each('strict')]);
+      }
+      assert.deepEqual(await illLanes(gateway), []);
+    });
+  }
+
+  test(`on_filter: next gives the refusal where all refuse two choices ${how}`, async (t) => {
+    const refusal = refusals['an answer']!;
+    const { gateway } = await started(t, { strict: refusal, mild: refusal }, type);
+    const { status, text } = await chat(gateway, 'next', false, 2);
+    assert.equal(status, 200, text);
+    assert.equal(text.match(/content_filter/g)?.length, 2, text);
+  });
+}
+
 test('on_filter: next leaves an answer alone that is filtered after its first content', async (t) => {
   const cut = whole({ role: 'assistant', content: 'Well, first' }, 'content_filter');
   const { gateway, asked } = await started(t, { strict: cut, mild: hello });
@@ -63,8 +90,8 @@ test('on_filter: next leaves an answer alone that is filtered after its first co
   assert.deepEqual(asked, ['strict', 'strict']);
 });
 
-async function chat(gateway: TestGateway, model: string, stream: boolean) {
-  const json = { model, stream, messages: [{ role: 'user', content: 'Hello' }] };
+async function chat(gateway: TestGateway, model: string, stream: boolean, n = 1) {
+  const json = { model, stream, messages: [{ role: 'user', content: 'Hello' }], ...(n > 1 && { n }) };
   const response = await gateway.fetch('/v1/chat/completions', { json });
   return { response, status: response.status, text: await response.text() };
 }
@@ -72,6 +99,7 @@ async function chat(gateway: TestGateway, model: string, stream: boolean) {
 async function started(
   t: TestContext,
   replies: { strict: Reply; mild: Reply },
+  type = 'openai',
 ): Promise<{ gateway: TestGateway; asked: string[] }> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -84,20 +112,34 @@ async function started(
       if (request.method !== 'POST') return response.writeHead(404).end();
       asked.push(name);
       const { status, body } = replies[name];
-      const { stream } = JSON.parse(sent) as { stream?: boolean };
-      if (status !== 200 || stream !== true) {
+      const { stream, n = 1 } = JSON.parse(sent) as { stream?: boolean; n?: number };
+      const indexes = Array.from({ length: n }, (_, index) => index);
+      if (status !== 200) {
         return response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
       }
       const [choice] = (body as { choices: { message: object; finish_reason: string }[] }).choices;
+      if (stream !== true) {
+        const choices = indexes.map((index) => ({ ...choice, index }));
+        return response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ ...body, choices }));
+      }
       const chunk = (delta: object, reason: string | null) =>
-        `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: reason }] })}\n\n`;
+        indexes
+          .map((index) => ({
+            ...head,
+            object: 'chat.completion.chunk',
+            choices: [{ index, delta, finish_reason: reason }],
+          }))
+          .map((data) => `data: ${JSON.stringify(data)}\n\n`)
+          .join('');
       response
         .writeHead(200, { 'content-type': 'text/event-stream' })
         .end(`${chunk(choice!.message, null)}${chunk({}, choice!.finish_reason)}data: [DONE]\n\n`);
     });
   });
   const url = await listening(t, server);
-  const provider = (name: string) => ({ type: 'openai', base_url: `${url}/${name}`, api_key: 'k' });
+  const provider = (name: string) => ({ type, base_url: `${url}/${name}`, api_key: 'k' });
   const targets = [
     { provider: 'strict', model: 'm', priority: 1 },
     { provider: 'mild', model: 'm', priority: 2 },

@@ -224,8 +224,16 @@ function trialsOf(
     dialect: dialect.id,
     providers: snapshot.providers,
     child: null,
-    ...((quality !== undefined || onFilter !== undefined) &&
-      n === 1 && { check: { quality, onFilter, facts: request.facts, schemas: services.schemas, tenant } }),
+    ...(((quality !== undefined && n === 1) || onFilter !== undefined) && {
+      // Of several choices, one that fails a check says nothing of the others; a refusal of all of them does.
+      check: {
+        quality: n === 1 ? quality : undefined,
+        onFilter,
+        facts: request.facts,
+        schemas: services.schemas,
+        tenant,
+      },
+    }),
     items: references && services.items.find(tenant, references),
     betas: betasIn(job.callerHeaders),
     answerModel,

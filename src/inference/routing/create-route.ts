@@ -6,7 +6,7 @@ import { dialectFor } from './capability.ts';
 import { type Choice, choicesOf } from './choice.ts';
 import { effects } from './effects.ts';
 import type { Health } from './health.ts';
-import { answerKindOf, isAtRest, type Lane, type LaneState, standingOf } from './lane.ts';
+import { answerKindOf, isAtRest, type Lane, type LaneState, sparedMax, standingOf } from './lane.ts';
 import { affinityOf, pick } from './pick.ts';
 import type { RetryBudget } from './rolling-counts.ts';
 import type {
@@ -41,9 +41,6 @@ export interface RouteDeps {
   /** Monotonic ms, like every time that the route is given later. */
   nowMs: number;
 }
-
-/** So many requests go elsewhere before one probes a target whose streams broke off: it may lose one in so many. */
-const sparedMax = 40;
 
 /** Attempts of a request whose failures follow its tenant. */
 const followingAttemptsMax = 2;
@@ -112,7 +109,7 @@ class LiveRoute implements Route {
     const { alias, hedge } = this.#query;
     const choice = this.#pick(ready, nowMs);
     // Where the other one is slow as well, asking both helps few.
-    const isLimited = reason === 'slow' || (reason === 'late' && choice.lane!.pace?.isBehind(nowMs) === true);
+    const isLimited = reason === 'slow' || (reason === 'late' && choice.lane!.pace?.isBehind('stream', nowMs) === true);
     if (isLimited && !this.#deps.retryBudget.takeHedge(alias, hedge.atMost, nowMs)) return null;
     return this.#begin(choice, choice.lane!, 'picked as a hedge', 0, nowMs);
   }
@@ -304,7 +301,7 @@ class LiveRoute implements Route {
       content: 'none',
       at: 'running',
     };
-    lane.pace?.asked(nowMs);
+    if (this.#query.needs.stream) lane.pace?.asked(nowMs);
     choice.running++;
     choice.picked = as;
     if (this.#deps.health.began(lane, attempt, target.timeouts.totalMs + delayMs, nowMs) === 'probe') {

@@ -121,3 +121,32 @@ test('looking begins nothing: no probe is taken, nothing is in flight', () => {
   assert.equal(standingOf(health.lanes(target)[0]!, clock.monotonicMs()), 'due');
   assert.equal(health.snapshot(clock.monotonicMs())[0]!.inFlight, 0);
 });
+
+test('F73 names a target that is later than its max_first_token, and picks the next', () => {
+  const { clock, health } = setUp();
+  const slow = targetOf('slow/m', { maxFirstTokenMs: 100 });
+  const [lane] = health.lanes(slow);
+  for (let i = 0; i < 3; i++) lane!.pace!.observe(2_000, clock.monotonicMs());
+  const query = queryOf([slow, targetOf('next/m', { priority: 2 })], { needs: { ...plainNeeds, stream: true } });
+  const verdicts = () =>
+    explainRoute(query, health, clock.monotonicMs()).candidates.map(({ target, verdict }) => [target, verdict]);
+  assert.deepEqual(verdicts(), [
+    ['slow/m', 'ready, but its first tokens take longer than its max_first_token: asked if those before it fail'],
+    ['next/m', 'ready: picked'],
+  ]);
+  clock.advance(5_000);
+  assert.deepEqual(verdicts(), [
+    ['slow/m', 'ready: picked'],
+    ['next/m', 'ready: asked if those before it fail'],
+  ]);
+});
+
+test('F73 what is known of a pace outlives a reload, and belongs to requests that some credentials alone can serve', () => {
+  const { clock, health } = setUp();
+  const slow = targetOf('slow/m', { maxFirstTokenMs: 100 });
+  for (let i = 0; i < 3; i++) health.lanes(slow)[0]!.pace!.observe(2_000, clock.monotonicMs());
+  const again = targetOf('slow/m', { maxFirstTokenMs: 100 });
+  health.retain([again]);
+  assert.equal(health.lanes(again)[0]!.pace!.isBehind('stream', clock.monotonicMs()), true);
+  assert.equal(health.lanes({ ...again })[0]!.pace!.isBehind('stream', clock.monotonicMs()), true);
+});

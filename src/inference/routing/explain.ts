@@ -1,9 +1,19 @@
 import { seededRandom } from '../../kernel/random.ts';
 import { type Choice, choicesOf } from './choice.ts';
 import type { Health } from './health.ts';
+import { sparedMax } from './lane.ts';
 import { preferredWords } from './prefer.ts';
 import type { RouteQuery, Verdict } from './route.ts';
-import { blockedWords, leastBad, preferredChoices, reopenLeastBad, surveyOnce, unmetNeeds } from './survey.ts';
+import {
+  blockedWords,
+  failingTier,
+  leastBad,
+  preferredChoices,
+  reopenLeastBad,
+  surveyOnce,
+  tiersBehind,
+  unmetNeeds,
+} from './survey.ts';
 
 /** What would happen to a request, without sending it. */
 export interface Explanation {
@@ -36,7 +46,9 @@ export function explainRoute(query: RouteQuery, health: Health, nowMs: number): 
     else if (found.due !== null) due.push(choice);
   }
   const last = ready.length + due.length === 0 ? leastBad(all, nowMs) : null;
-  const first = ready.filter((choice) => choice.tier === ready[0]?.tier);
+  const behindOf = (choice: Choice) => tiersBehind(choice.lane!, query.needs, nowMs);
+  const firstTier = Math.min(...ready.map((choice) => choice.tier + behindOf(choice)));
+  const first = ready.filter((choice) => choice.tier + behindOf(choice) === firstTier);
   const preferred = preferredChoices(first, query, null, health, nowMs);
   const words = (choice: Choice) =>
     query.prefer === undefined || !first.includes(choice)
@@ -47,27 +59,38 @@ export function explainRoute(query: RouteQuery, health: Health, nowMs: number): 
     rank: candidate.rank,
     priority: choice.target.priority,
     weight: choice.weight,
-    verdict: dryVerdict(choice, preferred, due, last, health) + words(choice),
+    verdict: dryVerdict(choice, { first: preferred, due, last, health, behindOf }) + words(choice),
   }));
   const fits = choices.some(({ choice }) => choice.unfit === null);
   return { candidates, unmet: fits ? [] : unmetNeeds(all) };
 }
 
-function dryVerdict(
-  choice: Choice,
-  first: readonly Choice[],
-  due: readonly Choice[],
-  last: Choice | null,
-  health: Health,
-): string {
+interface Places {
+  first: readonly Choice[];
+  due: readonly Choice[];
+  last: Choice | null;
+  health: Health;
+  behindOf(choice: Choice): number;
+}
+
+function dryVerdict(choice: Choice, { first, due, last, health, behindOf }: Places): string {
   if (choice.unfit !== null) return choice.unfit;
   if (due.includes(choice)) {
     const goesFirst = first.length === 0 || choice.tier <= first[0]!.tier;
+    if (goesFirst && first.length > 0 && choice.blocked!.reason === 'streams break off')
+      return `${blockedWords(choice.blocked!, health)}: asked after others have served ${sparedMax} requests, as a probe`;
     return `${blockedWords(choice.blocked!, health)}: ${goesFirst ? 'asked first, as a probe' : 'asked if those before it fail'}`;
   }
   if (choice === last)
     return `${blockedWords(choice.blocked!, health)}: asked nevertheless, because the others are worse`;
   if (choice.blocked !== null) return blockedWords(choice.blocked, health);
-  if (!first.includes(choice)) return 'ready: asked if those before it fail';
+  if (!first.includes(choice)) return `ready${behindWords(behindOf(choice))}: asked if those before it fail`;
   return first.length === 1 ? 'ready: picked' : `ready: one of ${first.length} to pick from`;
+}
+
+function behindWords(behind: number): string {
+  if (behind === 0) return '';
+  return behind === failingTier
+    ? ', but more requests fail than succeed'
+    : ', but its first tokens take longer than its max_first_token';
 }

@@ -10,9 +10,9 @@ import {
   type LaneState,
   newLaneState,
   newMinuteCount,
+  paceOf,
   UsualTime,
 } from './lane.ts';
-import { FirstTokenPace } from './pace.ts';
 import { hashText } from './pick.ts';
 import { coolingMs } from './retry-after.ts';
 import { newOutcomeCount } from './rolling-counts.ts';
@@ -110,13 +110,12 @@ class LiveHealth implements Health {
   lanes(target: Target): readonly Lane[] {
     let view = this.#views.get(target);
     if (view === undefined) {
-      view = target.credentials.map((credential) => ({
-        state: this.#stateOf(target.healthId ?? target.id, credential.id),
-        credential,
-        weight: credential.weight,
-        key: hashText(credential.id),
-        pace: target.maxFirstTokenMs === undefined ? null : new FirstTokenPace(target.maxFirstTokenMs),
-      }));
+      const { maxFirstTokenMs } = target;
+      view = target.credentials.map((credential) => {
+        const state = this.#stateOf(target.healthId ?? target.id, credential.id);
+        const pace = maxFirstTokenMs === undefined ? null : paceOf(state, maxFirstTokenMs);
+        return { state, credential, weight: credential.weight, key: hashText(credential.id), pace };
+      });
       this.#views.set(target, view);
     }
     return view;

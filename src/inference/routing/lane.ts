@@ -1,6 +1,6 @@
 import type { RequestNeeds } from '../neutral/request.ts';
 import { type BreakerState, closed, isDue, isRest, rampShare } from './breaker.ts';
-import type { FirstTokenPace } from './pace.ts';
+import { FirstTokenPace } from './pace.ts';
 import { RollingCount, SuccessShare } from './rolling-counts.ts';
 import type { Credential } from './target.ts';
 
@@ -36,6 +36,8 @@ export interface LaneState {
   /** The longest silence within each of its streams; made at the first sample. */
   gaps: UsualTime | null;
   readonly firstToken: PeakEwma;
+  /** By `max_first_token` of targets, in ms; null: none has one. */
+  paces: Map<number, FirstTokenPace> | null;
   /** By kind of answer; made at the first sample. */
   readonly usual: Partial<Record<AnswerKind, UsualTime>>;
   /** What its model was found to hold; null: nothing is known beside the configuration. */
@@ -78,6 +80,8 @@ export interface CoolingWords {
  */
 export type Standing = 'ready' | 'due' | 'probing' | 'open' | 'refused' | 'cooling' | 'full';
 
+/** So many requests go elsewhere before one probes a target whose streams broke off: it may lose one in so many. */
+export const sparedMax = 40;
 /** How long a refused connection keeps even the last resort away. */
 export const refusedForMs = 1_000;
 /** What a resting lane (bad credential, model gone) is worth as a last resort: less than any that merely fails. */
@@ -98,6 +102,7 @@ export function newLaneState(targetId: string, credentialId: string, of: Credent
     spared: 0,
     gaps: null,
     firstToken: new PeakEwma(),
+    paces: null,
     usual: {},
     room: null,
     heardAtMs: Number.NEGATIVE_INFINITY,
@@ -105,6 +110,21 @@ export function newLaneState(targetId: string, credentialId: string, of: Credent
     awaiting: 0,
     ofCredential: of,
   };
+}
+
+/** Maxima remembered: only new configurations bring others. */
+const pacesMax = 16;
+
+/** Whether the target keeps to a first token within `maxMs`, as known so far. */
+export function paceOf(state: LaneState, maxMs: number): FirstTokenPace {
+  state.paces ??= new Map();
+  let pace = state.paces.get(maxMs);
+  if (pace === undefined) {
+    if (state.paces.size >= pacesMax) state.paces.clear();
+    pace = new FirstTokenPace(maxMs);
+    state.paces.set(maxMs, pace);
+  }
+  return pace;
 }
 
 /** 61 buckets of one second: with 60 a true minute could hold more than the limit. */

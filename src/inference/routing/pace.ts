@@ -9,6 +9,8 @@ const goodShare = 0.8;
 const lookMinMs = 5_000;
 const lookMaxMs = 30_000;
 const lookAgainMs = 1_000;
+/** How long a look that is due keeps whole answers away. */
+const lookedForMs = 300_000;
 /** Looks stay rare for a target that was late within this time. */
 const keptMs = 600_000;
 
@@ -46,12 +48,15 @@ export class FirstTokenPace {
     }
   }
 
-  /** Others are asked first: it is late, and not due a look. */
-  isBehind(nowMs: number): boolean {
-    return this.#late && nowMs < this.#lookAtMs;
+  /**
+   * Others are asked first: it is late, and not due a look. Only a stream can look: a whole answer has no first token. Where
+   * no stream looked for long, whole answers need not avoid it.
+   */
+  isBehind(answer: 'stream' | 'whole', nowMs: number): boolean {
+    return this.#late && nowMs < this.#lookAtMs + (answer === 'stream' ? 0 : lookedForMs);
   }
 
-  /** It is asked: others need not look at it for a while. */
+  /** A stream is sent to it: others need not look at it for a while. */
   asked(nowMs: number): void {
     if (this.#late && nowMs >= this.#lookAtMs) this.#lookAtMs = nowMs + this.#everyMs;
   }

@@ -1,4 +1,5 @@
 import type { Random } from '../../kernel/random.ts';
+import type { RequestNeeds } from '../neutral/request.ts';
 import { dialectFor } from './capability.ts';
 import type { Choice } from './choice.ts';
 import type { Health } from './health.ts';
@@ -42,7 +43,7 @@ export type SurveyScope = 'first' | 'fresh' | 'own-dialect';
 
 /** What fails more often than not comes after what does not, whatever its priority: above every tier. */
 const failingShare = 0.5;
-const failingTier = 1e12;
+export const failingTier = 1e12;
 /** What is slower than its `max_first_token` comes after what is not, before what has no room or fails. */
 const lateTier = 1e10;
 
@@ -85,7 +86,7 @@ export function surveyOnce(
     if (choice.unfit !== null || choice.tier > found.tier || choice.spent || choice.running > 0) continue;
     if (scope === 'own-dialect' && dialectFor(choice.target, query.callerDialect) !== query.callerDialect) continue;
     if (!findLane(choice, scope, found, draw, nowMs)) continue;
-    const tier = choice.tier + tiersBehind(choice.lane!, nowMs);
+    const tier = choice.tier + tiersBehind(choice.lane!, query.needs, nowMs);
     if (tier > found.tier) continue;
     if (tier < found.tier) {
       found.tier = tier;
@@ -97,9 +98,10 @@ export function surveyOnce(
   return found;
 }
 
-function tiersBehind({ state, pace }: Lane, nowMs: number): number {
+/** How far behind the others its lane puts a choice; 0: in its own place. */
+export function tiersBehind({ state, pace }: Lane, { stream }: Pick<RequestNeeds, 'stream'>, nowMs: number): number {
   if (hopeOf(state, 'lately', nowMs) < failingShare) return failingTier;
-  return pace?.isBehind(nowMs) === true ? lateTier : 0;
+  return pace?.isBehind(stream ? 'stream' : 'whole', nowMs) === true ? lateTier : 0;
 }
 
 /** Sets the choice's lane if one is ready; else notes the reason, and a lane that is due. */
