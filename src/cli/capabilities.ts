@@ -38,13 +38,18 @@ function chatOf(snapshot: Snapshot): Capability {
     const state = real.every(({ provider }) => provider.local) ? 'local' : 'real';
     return { name: 'chat', state, by: real.map(({ name }) => name).join(', '), fix: null };
   }
-  const fix = `${anyKey}, or name a provider in culvert.yaml (${culvert} init writes one)`;
-  if (chatting.length > 0) return { name: 'chat', state: 'simulated', by: 'no provider yet', fix };
+  const unusable = Object.keys(snapshot.config.providers).filter((name) => !snapshot.providers.has(name));
+  const none = unusable.length === 0 ? 'no provider yet' : `${unusable.join(', ')} cannot be used`;
+  const fix =
+    unusable.length === 0
+      ? `${anyKey}, or name a provider in culvert.yaml (${culvert} init writes one)`
+      : `${culvert} check and the log say why`;
+  if (chatting.length > 0) return { name: 'chat', state: 'simulated', by: none, fix };
   const off = snapshot.config.simulator === 'auto' ? 'is off where the address is not loopback' : 'is off';
   return {
     name: 'chat',
     state: 'missing',
-    by: `no provider yet, and the simulator ${off}`,
+    by: `${none}, and the simulator ${off}`,
     fix: `${fix}, or set CULVERT_SIMULATOR=on for made-up answers`,
   };
 }

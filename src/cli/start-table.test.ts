@@ -76,6 +76,11 @@ test('without a provider embeddings are simulated, and the table says what mends
   assert.match(table, /^vectors +real +embedded, in \S*data$/m);
 });
 
+test('a provider that cannot be used is named, instead of a call to set it', () => {
+  const table = tableOf('providers: { openai: { type: openai, api_key: "…" } }\nsimulator: on');
+  assert.match(table, /^chat +simulated +openai cannot be used: .*culvert check and the log say why$/m);
+});
+
 test('with one that embeds it names the model that stands behind the contract’s', () => {
   const openai = 'providers: { openai: { type: openai, api_key: x } }';
   const listed = ['text-embedding-ada-002', 'text-embedding-3-large', 'text-embedding-3-small'];
