@@ -17,9 +17,12 @@ const stampFile = join(modules, '.culvert-setup');
 /** Outside of node_modules, which `npm ci` empties. */
 const lockFolder = join(tmpdir(), `culvert-setup-${createHash('sha256').update(root).digest('hex').slice(0, 16)}`);
 
+/** The packaged Node is more than a third of what a start installs. No package of a start but it is made for a processor. */
+const hasNode = Number(process.versions.node.split('.')[0]) >= 24;
+
 /** Each level has the packages of those before it: a start, the dashboard's build, tests and benchmarks. */
 const levels = {
-  start: ['--omit=dev'],
+  start: hasNode ? ['--omit=dev', '--cpu=none'] : ['--omit=dev'],
   web: ['--workspace=web', '--include-workspace-root'],
   all: [],
 };
@@ -113,7 +116,7 @@ function checkNode() {
       rmSync(bundled, { force: true });
     }
   }
-  if (!existsSync(bundled) && Number(process.versions.node.split('.')[0]) < 24) {
+  if (!existsSync(bundled) && !hasNode) {
     console.error(
       `Culvert needs Node 24 or newer, and none came with the packages for ${process.platform}-${process.arch}. Install Node 24 (https://nodejs.org) and run the command again.`,
     );
