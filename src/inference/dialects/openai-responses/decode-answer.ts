@@ -1,11 +1,12 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
-import { type Fault, fault } from '../../neutral/outcome.ts';
+import type { NeutralEvent } from '../../neutral/event.ts';
+import { fault } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
 import { ArgumentsText } from '../arguments-text.ts';
 import { cuttingDecoder, cutWhole } from '../cut-at-stop.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
 import { parsedData } from '../event-data.ts';
+import { faultInWhole, isHosted, reasonOf } from './answer-end.ts';
 import { citationOf } from './citations.ts';
 import { faultInside } from './errors.ts';
 import { neutralUsage } from './read-usage.ts';
@@ -28,21 +29,6 @@ export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralE
   return options?.stop === undefined ? events : cutWhole(events, options.stop);
 }
 
-/** Why a whole answer is none; null for one. */
-export function faultInWhole(body: unknown): Fault | null {
-  if (!isObject(body)) return fault('malformed', 'the answer is not a JSON object');
-  if (
-    isObject(body.error) ||
-    typeof body.error === 'string' ||
-    body.status === 'failed' ||
-    body.status === 'cancelled'
-  ) {
-    return faultInside(body);
-  }
-  if (!Array.isArray(body.output)) return fault('malformed', "the answer has no 'output'");
-  return null;
-}
-
 interface Item {
   type: string;
   /** What of it has been given on: the rest, if it only comes with the item's end, is given then. */
@@ -54,8 +40,8 @@ interface Item {
   /** Sources told of a message while it grew. */
   citations: number;
   done: boolean;
-  /** Arguments of a function. */
-  text: ArgumentsText;
+  /** Arguments of a function; made at the first of them. */
+  text: ArgumentsText | null;
 }
 
 /** Beyond any answer's items; further ones are skipped. */
@@ -167,7 +153,7 @@ class AnswerDecoder implements StreamDecoder {
       call: -1,
       citations: 0,
       done: false,
-      text: new ArgumentsText(),
+      text: null,
     };
     this.#items.set(index, item);
     if (type === 'reasoning') {
@@ -191,7 +177,8 @@ class AnswerDecoder implements StreamDecoder {
   #argumentsDelta(item: Item, text: string): void {
     if (text === '' || item.done) return;
     item.shown = 'something';
-    const argumentsJson = item.type === 'custom_tool_call' ? JSON.stringify(text).slice(1, -1) : item.text.next(text);
+    if (item.type === 'function_call') item.text ??= new ArgumentsText();
+    const argumentsJson = item.text === null ? JSON.stringify(text).slice(1, -1) : item.text.next(text);
     if (argumentsJson !== '') this.#say({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson });
   }
 
@@ -382,19 +369,6 @@ const kindOfDelta: Readonly<Record<string, string>> = {
   'response.function_call_arguments.delta': 'function_call',
   'response.custom_tool_call_input.delta': 'custom_tool_call',
 };
-
-function reasonOf(response: JsonObject, calls: number): FinishReason {
-  const details = isObject(response.incomplete_details) ? response.incomplete_details.reason : null;
-  if (response.status === 'incomplete' || typeof details === 'string') {
-    return details === 'content_filter' ? 'content-filter' : 'length';
-  }
-  return calls > 0 ? 'tool-calls' : 'stop';
-}
-
-/** Work of a tool that the provider runs: `web_search_call`, `mcp_list_tools`, `image_generation_call` and those to come. */
-function isHosted(type: string): boolean {
-  return type !== 'message' && type !== 'reasoning' && type !== '';
-}
 
 function textsOf(parts: JsonValue | undefined): string {
   if (!Array.isArray(parts)) return '';

@@ -5,7 +5,7 @@ import { estimatedTokens } from '../../neutral/usage.ts';
 import type { PassingFacts, PassingReader, PassingVerdict, SseEvent, StreamMark, WholeGatherer } from '../dialect.ts';
 import { brokenLine, isEndMark, looksWhole, parsedData, stringOr } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
-import { faultInWhole } from './decode-answer.ts';
+import { faultInWhole } from './answer-end.ts';
 import { faultInside } from './errors.ts';
 import { isWhole } from './named-objects.ts';
 import { neutralUsage } from './read-usage.ts';
