@@ -65,6 +65,14 @@ export interface Upgrade {
 export interface RouteBody {
   form?: 'multipart/form-data';
   schema(): JsonSchema | Promise<JsonSchema>;
+  /** Of a form: the JSON body that does as well. */
+  json?(): JsonSchema;
+}
+
+/** The same call for clients of another vendor, who are known by a header. */
+export interface OtherFormat {
+  header: string;
+  route: Route;
 }
 
 /** One row of the route table: everything the server must enforce before a handler runs, in one place. */
@@ -85,8 +93,7 @@ export interface Route {
   endpoint?: string;
   /** Dialect of its error bodies. */
   dialect: Pick<CallerDialect, 'errorBody' | 'errorFrame'>;
-  /** The same call for clients of another vendor, who are known by their headers; null: this row is theirs. */
-  inFormatOf?(headers: IncomingHttpHeaders): Route | null;
+  otherFormat?: OtherFormat;
   /** Lets in who sends proof of another kind than a key; null: nothing of that kind was sent. */
   lets?(headers: IncomingHttpHeaders): Principal | Failure | null;
   /** A WebSocket may be opened here; the handler accepts it. Its key may come as a subprotocol. */

@@ -157,7 +157,7 @@ export class Reception {
       path: found?.path ?? path,
       search: queryAt === -1 ? '' : url.slice(queryAt + 1),
       params: found?.params ?? noParams,
-      route: found?.route.inFormatOf?.(request.headers) ?? found?.route ?? null,
+      route: found === null ? null : inFormatOf(found.route, request.headers),
       atMs,
       startedMs: parts.clock.monotonicMs(),
       principal: null,
@@ -316,6 +316,11 @@ export class Reception {
     const message = `There is no ${shown} here.${hint} GET /openapi.json lists every path.`;
     this.refuse(exchange, { kind: 'not-found', message }, meant?.dialect);
   }
+}
+
+function inFormatOf(route: Route, headers: IncomingMessage['headers']): Route {
+  const { otherFormat } = route;
+  return otherFormat === undefined || headers[otherFormat.header] === undefined ? route : otherFormat.route;
 }
 
 /** The router takes the path of an invalid route for one that nobody has. */

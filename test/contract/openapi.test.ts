@@ -13,6 +13,7 @@ interface Schema {
 }
 interface Operation {
   summary?: string;
+  parameters?: { name: string; in: string }[];
   requestBody?: { required: boolean; content: Record<string, { schema: Schema }> };
 }
 interface Document {
@@ -127,4 +128,39 @@ test("every body of /v1 has fields, but for what is not supported, and Firecrawl
     }),
   );
   assert.deepEqual(without, []);
+});
+
+test('POST /v1/images/edits describes the JSON body beside the form', () => {
+  const { content } = document.paths['/v1/images/edits']!.post!.requestBody!;
+  assert.deepEqual(Object.keys(content), ['multipart/form-data', 'application/json']);
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  const check = ajv.compile(content['application/json']!.schema);
+  const body = { model: 'gpt-image-1', prompt: 'a cat', n: 1, size: '1024x1024' };
+  const url = { image_url: 'data:image/png;base64,AAAA' };
+  assert.ok(check({ ...body, images: [url, { file_id: 'file_1' }], mask: url }), ajv.errorsText(check.errors));
+  for (const images of [undefined, [], [{}], [{ ...url, file_id: 'file_1' }], 'x']) {
+    assert.equal(check({ ...body, images }), false, JSON.stringify(images));
+  }
+});
+
+test("files say which header asks for Anthropic's format, and what its upload needs", () => {
+  for (const [path, method] of [
+    ['/v1/files', 'get'],
+    ['/v1/files', 'post'],
+    ['/v1/files/{id}', 'get'],
+    ['/v1/files/{id}', 'delete'],
+    ['/v1/files/{id}/content', 'get'],
+  ] as const) {
+    const { parameters = [] } = document.paths[path]![method]!;
+    assert.ok(
+      parameters.some(({ name, in: place }) => name === 'anthropic-version' && place === 'header'),
+      path,
+    );
+  }
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  const check = ajv.compile(schemaOf('post', '/v1/files'));
+  assert.ok(check({ file: '', purpose: 'batch' }));
+  assert.ok(check({ file: '', expires_in_seconds: 3_600 }));
+  assert.equal(check({ file: '', expires_in_seconds: 60 }), false);
+  assert.equal(check({ purpose: 'batch' }), false);
 });

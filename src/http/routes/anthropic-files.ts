@@ -40,6 +40,7 @@ export function anthropicFilesRoutes(parts: FilesParts): Route[] {
       quota: 'one',
       limitForm: 'anthropic',
       ...place,
+      body: { form: 'multipart/form-data', schema: uploadSchema },
       handle: (exchange) => uploadFile(parts, exchange, format),
     },
     keptRoute('GET', path, 'The files of this key', (call) => pageOf(parts, call), {}, place),
@@ -131,6 +132,17 @@ function shownFile({ id, bytes, createdMs, expiresMs, name, mediaType }: StoredF
     created_at: new Date(createdMs).toISOString(),
     expires_at: new Date(expiresMs).toISOString(),
     downloadable: true,
+  };
+}
+
+function uploadSchema() {
+  return {
+    type: 'object',
+    required: ['file'],
+    properties: {
+      file: { type: 'string', format: 'binary' },
+      expires_in_seconds: { type: 'integer', minimum: keptForSMin, maximum: keptForSMax },
+    },
   };
 }
 

@@ -31,7 +31,7 @@ export function filesRoutes(parts: FilesParts): Route[] {
   const anthropic = anthropicFilesRoutes(parts);
   return openAiFilesRoutes(parts).map((route) => {
     const other = anthropic.find(({ method, path }) => method === route.method && path === route.path);
-    return { ...route, inFormatOf: (headers) => (headers['anthropic-version'] === undefined ? null : (other ?? null)) };
+    return other === undefined ? route : { ...route, otherFormat: { header: 'anthropic-version', route: other } };
   });
 }
 

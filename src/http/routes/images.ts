@@ -1,4 +1,9 @@
-import { imageEditSchema, imageSchema, imageVariationSchema } from '../../inference/dialects/images/read-request.ts';
+import {
+  imageEditBodySchema,
+  imageEditSchema,
+  imageSchema,
+  imageVariationSchema,
+} from '../../inference/dialects/images/read-request.ts';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { imageEditsEndpoint, imagesEndpoint, imageVariationsEndpoint } from '../../inference/images/endpoint.ts';
@@ -35,7 +40,7 @@ export function imageRoutes(services: Services): Route[] {
       path: '/v1/images/edits',
       summary: 'Change pictures',
       endpoint: 'image-edit',
-      body: { form: 'multipart/form-data', schema: imageEditSchema },
+      body: { form: 'multipart/form-data', schema: imageEditSchema, json: imageEditBodySchema },
       handle: uploadHandler(
         services,
         imageEditsEndpoint(services),

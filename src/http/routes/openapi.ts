@@ -1,4 +1,6 @@
+import type { JsonSchema } from '../../inference/dialects/described-check.ts';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import { identityHeaders } from '../delivery.ts';
 import type { Route } from '../exchange.ts';
 
@@ -75,12 +77,7 @@ async function described(route: Route, path: string): Promise<Json> {
   return {
     summary: route.summary,
     security: security[route.auth],
-    parameters: [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-      name,
-      in: 'path',
-      required: true,
-      schema: { type: 'string' },
-    })),
+    parameters: [...parametersIn(path), ...headersOf(route)],
     ...(route.method !== 'GET' && route.method !== 'HEAD' && route.method !== 'DELETE'
       ? { requestBody: await bodyOf(route) }
       : {}),
@@ -94,7 +91,28 @@ async function described(route: Route, path: string): Promise<Json> {
   };
 }
 
-async function bodyOf({ body }: Route): Promise<Json> {
-  const schema = body === undefined ? { type: 'object' } : await body.schema();
-  return { required: body !== undefined, content: { [body?.form ?? 'application/json']: { schema } } };
+function parametersIn(path: string): Json[] {
+  const names = [...path.matchAll(/\{(\w+)\}/g)];
+  return names.map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
+}
+
+function headersOf({ otherFormat }: Route): Json[] {
+  if (otherFormat === undefined) return [];
+  const description = 'With it, the call and its answer are in the format of the vendor whose clients send it.';
+  return [{ name: otherFormat.header, in: 'header', description, schema: { type: 'string' } }];
+}
+
+async function bodyOf({ body, otherFormat }: Route): Promise<Json> {
+  if (body === undefined) return { required: false, content: { 'application/json': { schema: { type: 'object' } } } };
+  const own = await body.schema();
+  const other = await otherFormat?.route.body?.schema();
+  const schema = other === undefined ? own : eitherOf(own, other);
+  const json = body.json === undefined ? {} : { 'application/json': { schema: body.json() } };
+  return { required: true, content: { [body.form ?? 'application/json']: { schema }, ...json } };
+}
+
+/** The members of both, and what one or the other needs. */
+function eitherOf({ required, ...own }: JsonSchema, other: JsonSchema): JsonSchema {
+  const properties = { ...(other.properties as JsonObject), ...(own.properties as JsonObject) };
+  return { ...own, properties, anyOf: [{ required: required! }, { required: other.required! }] };
 }

@@ -61,6 +61,21 @@ export function imageEditSchema(): JsonSchema {
   return schemaBesideModel({ image, mask: file, prompt, size: sizeWord, ...rules }, required);
 }
 
+/** And of the JSON body that says the same as that form. */
+export function imageEditBodySchema(): JsonSchema {
+  const picture = {
+    type: 'object',
+    properties: { image_url: { type: 'string' }, file_id: { type: 'string' } },
+    oneOf: [{ required: ['image_url'] }, { required: ['file_id'] }],
+  };
+  const { properties, required, ...rest } = schemaBesideModel(
+    { prompt, size: sizeWord, ...rules },
+    { prompt: promptSend },
+  ) as { properties: object; required: string[] };
+  const images = { type: 'array', items: picture, minItems: 1 };
+  return { ...rest, required: [...required, 'images'], properties: { ...properties, images, mask: picture } };
+}
+
 /** And of the form of `/v1/images/variations`. */
 export function imageVariationSchema(): JsonSchema {
   const required = { image: 'the picture to draw again: PNG, JPEG or WebP' };
