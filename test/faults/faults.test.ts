@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { assertWithin, slowness } from '../machine-load.ts';
 import { overUpstreams, startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
 import { notAnswers } from './not-answers.ts';
@@ -116,7 +117,7 @@ test('F25 strings that make regular expressions slow: in stop, URL, model and he
       bestMs = Math.min(bestMs, (user + system) / 1_000);
       assert.notEqual(response.status, 500, what);
     }
-    if (bestMs > 50) slow.push(`${what}: ${bestMs} ms`);
+    if (bestMs > 50 && bestMs > 50 * slowness()) slow.push(`${what}: ${bestMs} ms`);
   };
   for (const [index, text] of evil.entries()) {
     await timed(`stop ${index}`, () => gateway.fetch(chatPath, { json: { ...hello, stop: [text] } }));
@@ -145,7 +146,7 @@ test('F26 a provider whose name cannot be resolved: the next one answers within 
   const response = await gateway.fetch(chatPath, { json: hello });
   await response.text();
   assert.equal(response.headers.get('x-culvert-provider'), 'up2');
-  assert.ok(performance.now() - startedMs < 3_000);
+  assertWithin(performance.now() - startedMs, 3_000);
   assert.equal((await explained(gateway, response)).route.attempts[0]?.class, 'unreachable');
 });
 

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Route } from '../../src/http/exchange.ts';
+import { slowness } from '../machine-load.ts';
 import { adminKey, overUpstreams, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { startGatewayProcess } from './gateway-process.ts';
 import { type HostileBody, hostileBodies } from './hostile-bodies.ts';
-import { mainThreadMs, noThreadTimes, slowness } from './main-thread.ts';
+import { mainThreadMs, noThreadTimes } from './main-thread.ts';
 
 /** CPU time that one hostile body may take of the main thread, ms; the best of some rounds counts. */
 const loopMsMax = 20;

@@ -114,5 +114,5 @@ test('F38 kill -9 before every step over PostgreSQL and Redis: charged once from
   const held = deaths.filter(({ taken, charged }) => taken.includes('write redis') && charged.requests === 0).length;
   const open = windows['5h'] - units;
   assert.ok(open >= 0 && open <= held, `${windows['5h']} used, ${units} charged, ${held} may be held`);
-  if (process.env.CULVERT_KILLS !== undefined) await balanced(gateway.url, 60_000);
+  if (process.env.CULVERT_KILLS !== undefined) await balanced(gateway.url);
 });

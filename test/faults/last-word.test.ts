@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { assertWithin } from '../machine-load.ts';
 import { overUpstreams, startGateway } from '../start-gateway.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
 import { closedPlace } from './dead-places.ts';
@@ -17,7 +18,7 @@ test('F1 every provider dead: 502 in less than a second, naming each, nothing ch
   const startedMs = performance.now();
   const response = await gateway.fetch(chatPath, { json: hello });
   const { error } = (await response.json()) as ErrorBody;
-  assert.ok(performance.now() - startedMs < 1_000);
+  assertWithin(performance.now() - startedMs, 1_000);
   assert.equal(response.status, 502);
   assert.equal(error.type, 'upstream_error');
   assert.match(error.message, /up1: .*refused.*up2: .*refused/);
@@ -110,7 +111,7 @@ test('x-culvert-timeout-ms ends everything, a target that hangs too: 502', async
   const startedMs = performance.now();
   const response = await gateway.fetch(chatPath, { json: hello, headers: { 'x-culvert-timeout-ms': '300' } });
   assert.equal(response.status, 502);
-  assert.ok(performance.now() - startedMs < 1_000);
+  assertWithin(performance.now() - startedMs, 1_000);
   assert.equal((await explained(gateway, response)).route.attempts[0]?.class, 'deadline');
 });
 

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
 import { openPostgres } from '../../src/stores/postgres/open.ts';
+import { assertWithin } from '../machine-load.ts';
 import { overUpstreams, testKey } from '../start-gateway.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { temporaryFolder } from '../start-process.ts';
@@ -23,7 +24,7 @@ function assertClosed({ status, ms, text }: Asked, withinMs = refusedMaxMs): voi
   const { error } = JSON.parse(text);
   assert.deepEqual([error.type, error.code], ['overloaded_error', 503]);
   assert.match(error.message, /usage ledger cannot record|Quota is unavailable/);
-  assert.ok(ms < withinMs, `refused after ${ms} ms, of ${withinMs}`);
+  assertWithin(ms, withinMs, 'the refusal');
 }
 
 test('F33 another process holds the lock of ledger.db: 503 in time with nothing reserved, and served when it lets go', async (t) => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 /** Why the CPU time of one thread cannot be read here, for `skip`; false: it can. */
 export const noThreadTimes = existsSync('/proc/self/schedstat') ? false : 'the CPU time of a thread is read from /proc';
@@ -11,21 +11,13 @@ export function mainThreadMs(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
 }
 
-/**
- * How much slower this machine is right now than the one on which bounds were written: CPU time of a fixed piece of
- * work, the best of some, over its time there; never below 1.
- */
-export function slowness(): number {
-  const text = JSON.stringify(Array.from({ length: 20_000 }, (_, at) => ({ at, name: `name ${at}` })));
-  let leastMs = Number.POSITIVE_INFINITY;
-  for (let run = 0; run < 12; run++) {
-    const before = process.threadCpuUsage();
-    JSON.parse(text);
-    const { user, system } = process.threadCpuUsage(before);
-    leastMs = Math.min(leastMs, (user + system) / 1_000);
-  }
-  return Math.max(1, leastMs / fixedWorkMs);
+/** CPU time of each worker thread of a process by its id, ms; without the threads that V8 keeps for itself. */
+export function workerThreadsMs(pid: number): Map<string, number> {
+  const tasks = `/proc/${pid}/task`;
+  const workers = readdirSync(tasks).filter(
+    (id) => Number(id) !== pid && !/^(V8Worker|DelayedTask)/.test(readFileSync(`${tasks}/${id}/comm`, 'utf8')),
+  );
+  return new Map(
+    workers.map((id) => [id, Number(readFileSync(`${tasks}/${id}/schedstat`, 'utf8').split(' ')[0]) / 1e6]),
+  );
 }
-
-/** CPU time that the fixed work took there, ms. */
-const fixedWorkMs = 2.4;

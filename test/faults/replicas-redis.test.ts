@@ -3,6 +3,7 @@ import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
+import { assertWithin } from '../machine-load.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { redisMissing, startRedis } from '../start-redis.ts';
 import { until } from '../until.ts';
@@ -19,7 +20,7 @@ const planOf = (units: number) => ({
 function assertClosed({ status, ms, text }: Asked): void {
   assert.equal(status, 503, text);
   assert.match(text, /[Qq]uota is unavailable|usage ledger cannot record/);
-  assert.ok(ms < refusedMaxMs, `refused after ${ms} ms`);
+  assertWithin(ms, refusedMaxMs, 'the refusal');
 }
 
 /** Until every replica serves, without a restart. */

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { after, test } from 'node:test';
+import { slowness } from '../machine-load.ts';
 import { answerTo } from '../send-bytes.ts';
 import { overUpstreams, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { startGatewayProcess } from './gateway-process.ts';
-import { mainThreadMs, noThreadTimes, slowness } from './main-thread.ts';
+import { mainThreadMs, noThreadTimes } from './main-thread.ts';
 
 const chatPath = '/v1/chat/completions';
 const hello = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
@@ -168,12 +169,14 @@ for (const [what, bytes, status] of hazards) {
     // The least of some counts: caches are shared with other work.
     const pid = alone.process.pid!;
     let leastMs = Number.POSITIVE_INFINITY;
-    for (let run = 0; run < 8 && leastMs >= 50; run++) {
+    let boundMs = 50;
+    for (let run = 0; run < 8 && leastMs >= boundMs; run++) {
       const beforeMs = mainThreadMs(pid);
       await answerTo(alone.url, bytes, { patienceMs: 20 });
       leastMs = Math.min(leastMs, mainThreadMs(pid) - beforeMs);
+      if (leastMs >= boundMs) boundMs = 50 * slowness();
     }
-    assert.ok(leastMs < 50 || leastMs < 50 * slowness(), `${leastMs} ms`);
+    assert.ok(leastMs < boundMs, `${leastMs} ms, of ${boundMs}`);
   });
 }
 

@@ -183,7 +183,7 @@ describe('sinks', { concurrency: true }, () => {
     await after(400);
     await calls.end();
     // Leases of the dead end within 30 s, and what they had open is charged within 40 s.
-    const { events } = await balanced(replicas[0]!.url, 60_000);
+    const { events } = await balanced(replicas[0]!.url);
     const wanted = events.map(({ id }) => id).toSorted();
     const received = () => linesOf(receiver.posts.map(({ body }) => body));
     await until('the webhook has all', () => received().size >= wanted.length);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { assertWithin } from '../../../test/machine-load.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { waitInBody } from './body-wait.ts';
 import { retryAfterMs } from './retry-after.ts';
@@ -59,5 +60,5 @@ test('S21 words made to be slow to read are read at once', () => {
   waitInBody({ message: `again ${'1s '.repeat(100_000)}` }, wallMs);
   waitInBody({ message: `${'again '.repeat(100_000)}1` }, wallMs);
   waitInBody({ message: `retry ${'1'.repeat(500_000)}` }, wallMs);
-  assert.ok(performance.now() - startMs < 500);
+  assertWithin(performance.now() - startMs, 500);
 });
