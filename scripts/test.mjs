@@ -17,6 +17,8 @@ const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith
 const everything = patterns.length === 0 && !fuzz;
 // Tests wait for about half of their time: for leases, timeouts and pages.
 const filesAtOnce = Math.ceil(availableParallelism() * 1.5);
+/** For a test that hangs: on a busy machine some take minutes. */
+const testTimeoutMs = 600_000;
 // More files than this are not a test that found no peace, but a change that breaks things.
 const secondLookFilesMax = 5;
 
@@ -53,7 +55,7 @@ function run(paths, concurrency) {
     process.execPath,
     [
       `--test-concurrency=${concurrency}`,
-      ...testOptions(fuzz ? 1_800_000 : 180_000),
+      ...testOptions(fuzz ? 1_800_000 : testTimeoutMs),
       ...reporters(names ? 'names' : 'dots'),
       ...paths,
     ],

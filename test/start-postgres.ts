@@ -119,13 +119,22 @@ export async function startPostgres(t: Pick<TestContext, 'after'> | null): Promi
       const stopped = [server.pid!, ...childrenOf(server.pid!)];
       for (const pid of stopped) process.kill(pid, 'SIGSTOP');
       return () => {
-        for (const pid of stopped) process.kill(pid, 'SIGCONT');
+        for (const pid of stopped) resume(pid);
       };
     },
     async restart() {
       server = await launch();
     },
   };
+}
+
+/** Of a server that stood still, some children may have ended since, such as a worker at the end of its work. */
+function resume(pid: number): void {
+  try {
+    process.kill(pid, 'SIGCONT');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 /** Whatever a test left behind goes with its process. */

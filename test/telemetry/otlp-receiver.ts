@@ -3,6 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import protobuf from 'protobufjs';
 
+/** Enough for a busy machine: only a test that fails waits so long. */
+const patienceMs = 60_000;
+
 /** A span as a receiver reads it: ids in hex, times in ms since the epoch, attributes as plain values. */
 export interface ReceivedSpan {
   traceId: string;
@@ -139,7 +142,7 @@ export async function startOtlpReceiver(t: { after(fn: () => Promise<void>): voi
       status = next;
     },
     async when(count, of = () => true) {
-      const untilMs = performance.now() + 10_000;
+      const untilMs = performance.now() + patienceMs;
       for (;;) {
         const found = spans.filter(of);
         if (found.length >= count) return found;

@@ -33,7 +33,12 @@ type Body = any;
 
 async function hold(name: string, { expect, asked }: Behaviour): Promise<void> {
   const json = { url: site.url + pathOf(name), formats: ['text', 'links', 'markdown'], maxAge: 0, ...asked };
-  const response = await gateway.fetch('/v1/tools/scrape', { json });
+  let response = await gateway.fetch('/v1/tools/scrape', { json });
+  // Pages before it may still be read: it says to try again.
+  while (response.status === 503) {
+    await pause(200);
+    response = await gateway.fetch('/v1/tools/scrape', { json });
+  }
   const body = (await response.json()) as Body;
   const told = `${response.status} ${JSON.stringify(body).slice(0, 300)}`;
   if ('refused' in expect) {

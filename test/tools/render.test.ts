@@ -136,7 +136,12 @@ describe('pages in Chromium', { skip: chromiumMissing, concurrency: 2 }, async (
   });
 
   test('S17 F27 no script, frame, picture, worker, form or redirect of a page reaches a private place', async () => {
-    const { status, body } = await rendered('/reaching');
+    let { status, body } = await rendered('/reaching');
+    // What a page writes after the time that it is given is not there: on a busy machine it is given that time again.
+    for (let times = 1; times < 4 && status === 200 && body.data.text === ''; times++) {
+      other.asked.delete('/control');
+      ({ status, body } = await rendered('/reaching'));
+    }
     assert.equal(status, 200, JSON.stringify(body));
     assert.equal(body.data.text, 'other reached, private refused');
     assert.equal(other.asked.get('/control'), 1, 'what may be reached is reached in the same way');
