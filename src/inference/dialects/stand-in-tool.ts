@@ -12,7 +12,7 @@ const usualName = 'json_response';
 export function standInTool(
   format: Exclude<NeutralResponseFormat, { type: 'text' }>,
   tools: readonly NeutralTool[] = [],
-): Result<NeutralTool & { parameters: JsonObject }> {
+): Result<NeutralTool & { description: string; parameters: JsonObject }> {
   let name = usualName;
   while (tools.some((tool) => tool.name === name)) name += '_';
   if (format.type === 'json-object') {

@@ -21,8 +21,6 @@ export interface Write<To = EncodeTarget> {
   why?: 'clamped' | 'narrowed';
   /** A value that says the same as none: leaving it out is no loss. */
   idle?: JsonValue;
-  /** The value to send where the caller gave none. */
-  otherwise?(to: To): JsonValue | undefined;
 }
 
 /** A field that a format writes. */
@@ -86,11 +84,7 @@ export function writeFields<To>(
 ): void {
   for (const { name, member, write } of fields) {
     const value = request[member];
-    if (value === undefined) {
-      const otherwise = write.otherwise?.(to);
-      if (otherwise !== undefined) body[name] = otherwise;
-      continue;
-    }
+    if (value === undefined) continue;
     const fitted = write.fit(value as never, to);
     if (fitted !== undefined) body[name] = fitted;
     if (fitted === value) continue;
@@ -173,25 +167,38 @@ export function encoderOf<const Name extends NeutralMember | InnerMember>(
   parts: EncoderParts<Name>,
 ): (request: NeutralRequest, target: EncodeTarget) => Result<EncodedRequest> {
   const names = new Set<string>([...gateways, ...parts.takes, ...parts.fields.map(({ member }) => member)]);
-  const inner = (holder: string) => {
-    const own = [...everybodys, ...names].filter((name) => name.startsWith(`${holder}.`));
-    return new Set(own.map((name) => name.slice(holder.length + 1)));
+  const insideOf = (holder: string) => {
+    const inner = [...everybodys, ...names].filter((name) => name.startsWith(`${holder}.`));
+    return new Set(inner.map((name) => name.slice(holder.length + 1)));
   };
-  const [messages, tools, reasoning, format] = ['messages', 'tools', 'reasoning', 'responseFormat'].map(inner);
+  const inside = {
+    messages: insideOf('messages'),
+    tools: insideOf('tools'),
+    reasoning: insideOf('reasoning'),
+    responseFormat: insideOf('responseFormat'),
+  };
   return (request, target) => {
     const encoded = parts.encode(request, target);
     if (!encoded.ok) return encoded;
-    const left: Loss[] = [];
-    const held = request.messages;
-    for (let at = 0; at < held.length; at++) loseInner('messages', held[at]!, at, messages!, left);
-    if (left.length > 0) encoded.value.losses = left.concat(encoded.value.losses);
+    const { messages, tools, reasoning, responseFormat, hints, extensions } = request;
+    const first: Loss[] = [];
+    let at = 0;
+    for (const message of messages) loseInner('messages', message, at++, inside.messages, first);
+    if (first.length > 0) encoded.value.losses = first.concat(encoded.value.losses);
     const { body, losses } = encoded.value;
-    loseMembers(request, names, losses);
-    const offered = request.tools ?? none;
-    for (let at = 0; at < offered.length; at++) loseInner('tools', offered[at]!, at, tools!, losses);
-    if (request.reasoning !== undefined) loseInner('reasoning', request.reasoning, 0, reasoning!, losses);
-    if (request.responseFormat !== undefined) loseInner('responseFormat', request.responseFormat, 0, format!, losses);
-    loseNamed(request, parts, losses);
+    const last: Loss[] = [];
+    for (const name in request) {
+      const value = request[name as NeutralMember];
+      if (value === undefined || names.has(name) || idle.get(name) === value) continue;
+      // Plain settings are named before lists of them.
+      (typeof value === 'object' ? last : losses).push({ field: wordOf(name), why: 'unsupported' });
+    }
+    if (last.length > 0) losses.push(...last);
+    at = 0;
+    if (tools !== undefined) for (const tool of tools) loseInner('tools', tool, at++, inside.tools, losses);
+    if (reasoning !== undefined) loseInner('reasoning', reasoning, 0, inside.reasoning, losses);
+    if (responseFormat !== undefined) loseInner('responseFormat', responseFormat, 0, inside.responseFormat, losses);
+    if (hints !== undefined || extensions !== undefined) loseNamed(request, parts, losses);
     for (const name of target.omit) {
       if (body[name] === undefined) continue;
       delete body[name];
@@ -199,19 +206,6 @@ export function encoderOf<const Name extends NeutralMember | InnerMember>(
     }
     return encoded;
   };
-}
-
-const none: readonly never[] = [];
-
-function loseMembers(request: NeutralRequest, taken: ReadonlySet<string>, losses: Loss[]): void {
-  const objects: Loss[] = [];
-  for (const name in request) {
-    const value = request[name as NeutralMember];
-    if (value === undefined || taken.has(name) || idle.get(name) === value) continue;
-    // Plain settings are named first.
-    (typeof value === 'object' ? objects : losses).push({ field: wordOf(name), why: 'unsupported' });
-  }
-  if (objects.length > 0) losses.push(...objects);
 }
 
 /** `at`: the index of `value` where there are several. */

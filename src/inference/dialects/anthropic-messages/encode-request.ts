@@ -8,9 +8,12 @@ import { encoderOf, type Taken, writeFields } from '../taken-fields.ts';
 import { type Encoding, encodeMessages, lose, refuse } from './encode-messages.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
 import { isRecursive, type NarrowedSchema, narrowSchema } from './narrow-schema.ts';
-import { encodedFields, maxTokensFor } from './request-fields.ts';
+import { encodedFields } from './request-fields.ts';
 import { strictSchemas } from './strict-tools.ts';
 import { type MessagesBody, type Thinking, type Tool, type ToolChoice, type Turn, vendor } from './wire.ts';
+
+/** Default when nobody knows the model's limit; every model accepts it. Anthropic requires the field. */
+const maxTokensDefault = 4_096;
 
 const takes = [
   'messages',
@@ -62,7 +65,8 @@ function encode(request: Asked, target: EncodeTarget): Result<EncodedRequest> {
   if (encoding.failure !== null) return { ok: false, failure: encoding.failure };
 
   const own = request.extensions?.[vendor];
-  const maxTokens = Math.min(request.maxOutputTokens ?? maxTokensFor(target), target.maxOutputTokens ?? Infinity);
+  const limit = target.maxOutputTokens ?? Number.POSITIVE_INFINITY;
+  const maxTokens = Math.min(request.maxOutputTokens ?? target.maxOutputTokens ?? maxTokensDefault, limit);
   const body: MessagesBody & JsonObject = {
     ...own,
     model: target.model,
@@ -122,7 +126,7 @@ function encodeFormat(
     return null;
   }
   const { name, description, parameters } = tool.value;
-  return { kind: 'forced-tool', tool: { name, description: description!, input_schema: parameters } };
+  return { kind: 'forced-tool', tool: { name, description, input_schema: parameters } };
 }
 
 /** The tool that stands in for a format, beside the caller's: the model calls one of them, or several of the caller's. */

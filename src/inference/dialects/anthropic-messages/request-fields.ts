@@ -142,13 +142,6 @@ export interface SentTo extends Pick<EncodeTarget, 'maxOutputTokens'> {
   body: Partial<MessagesBody>;
 }
 
-/** Default when nobody knows the model's limit; every model accepts it. Anthropic requires the field. */
-const maxTokensDefault = 4_096;
-
-export function maxTokensFor({ maxOutputTokens }: Pick<SentTo, 'maxOutputTokens'>): number {
-  return maxOutputTokens ?? maxTokensDefault;
-}
-
 /** A model that thinks by budget takes no temperature, no top_k, and a top_p of 0.95 at least. */
 function takesSampling({ rules, body }: SentTo): boolean {
   return rules.sampling !== 'none' && body.thinking?.type !== 'enabled';
@@ -171,7 +164,7 @@ export const requestFields = fieldTable<CallerBody, Losses, SentTo>({
     (request, body) => {
       if (body.max_tokens) request.maxOutputTokens = body.max_tokens;
     },
-    { ...tokenLimit(), otherwise: maxTokensFor },
+    tokenLimit(),
     outputLimit,
   ],
   stream: [boolean, 'read', null, boolean],

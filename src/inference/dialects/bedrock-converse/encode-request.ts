@@ -43,11 +43,7 @@ const takesSampling = ({ sampling }: SentTo) => sampling === 'taken';
 
 /** Members of `inferenceConfig`. */
 const fields: readonly Field<SentTo>[] = [
-  {
-    name: 'maxTokens',
-    member: 'maxOutputTokens',
-    write: { ...tokenLimit(), otherwise: (to) => to.maxOutputTokens ?? undefined },
-  },
+  { name: 'maxTokens', member: 'maxOutputTokens', write: tokenLimit() },
   { name: 'temperature', member: 'temperature', write: when(takesSampling, clamp(0, 1)) },
   { name: 'topP', member: 'topP', write: when(takesSampling) },
   { name: 'presencePenalty', member: 'presencePenalty', write: unsupported(0) },
@@ -73,10 +69,11 @@ function encode(request: Asked, target: EncodeTarget): Result<EncodedRequest> {
   const { system, turns } = encodeMessages(request.messages, encoding);
   const format = encodeFormat(request, encoding);
   const toolConfig = encodeTools(request, turns, format?.kind === 'forced-tool' ? format.tool : null, encoding);
-  const inferenceConfig: InferenceConfig & JsonObject = {};
   const { thoughts, sampling, tokensMin } = encodeReasoning(request, target, encoding);
+  const inferenceConfig: InferenceConfig & JsonObject = {};
+  const tokens = target.maxOutputTokens ?? tokensMin;
+  if (tokens !== undefined) inferenceConfig.maxTokens = tokens;
   writeFields(fields, request, { maxOutputTokens: target.maxOutputTokens, sampling }, inferenceConfig, encoding.losses);
-  if (tokensMin !== undefined) inferenceConfig.maxTokens ??= tokensMin;
   const own = { ...thoughts, ...topKOf(request, thoughts, encoding) };
   if (encoding.failure !== null) return { ok: false, failure: encoding.failure };
 
@@ -118,6 +115,7 @@ function loseReasoning({ effort }: NeutralReasoning, encoding: Encoding): void {
   if (effort !== 'none') lose(encoding, 'reasoning_effort', 'unsupported');
 }
 
+const unlimited = Number.POSITIVE_INFINITY;
 const budgetMin = 1_024;
 const budgetUsual = 8_192;
 const budgetByEffort: ReadonlyMap<string, number> = new Map([
@@ -166,9 +164,9 @@ function encodeReasoning(request: Asked, target: EncodeTarget, encoding: Encodin
       };
     case 'claude-budget': {
       const wanted = reasoning.budgetTokens ?? budgetByEffort.get(reasoning.effort ?? '') ?? budgetUsual;
-      const limit = Math.min(request.maxOutputTokens ?? Infinity, target.maxOutputTokens ?? Infinity);
+      const limit = Math.min(request.maxOutputTokens ?? unlimited, target.maxOutputTokens ?? unlimited);
       // Claude counts thoughts and answer together: a quarter is kept for the answer.
-      const room = limit === Infinity ? wanted : Math.floor(limit * 0.75);
+      const room = limit === unlimited ? wanted : Math.floor(limit * 0.75);
       if (room < budgetMin) {
         loseReasoning(reasoning, encoding);
         return none;
@@ -209,7 +207,7 @@ function encodeFormat(request: Asked, encoding: Encoding): EncodedFormat | null 
     return null;
   }
   const { name, description, parameters } = tool.value;
-  return { kind: 'forced-tool', tool: { name, description: description!, inputSchema: { json: parameters } } };
+  return { kind: 'forced-tool', tool: { name, description, inputSchema: { json: parameters } } };
 }
 
 /** Null: no tools. `forced` is the tool that stands in for a response format. */
