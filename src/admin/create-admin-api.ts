@@ -125,12 +125,18 @@ function parsed(text: string): unknown {
   return result.ok ? result.value.body : refuse(result.failure);
 }
 
+/** Of one query; no operation takes half as many. */
+const parametersMax = 50;
+
 /** A parameter that stands there twice is a list, which no schema takes. */
 function queryObject(query: URLSearchParams): Record<string, string | string[]> {
   const object = Object.create(null) as Record<string, string | string[]>;
-  for (const name of query.keys()) {
-    const values = query.getAll(name);
-    object[name] = values.length === 1 ? values[0]! : values;
+  if (query.size > parametersMax) refuse(invalid(null, `The query has more than ${parametersMax} parameters.`));
+  for (const [name, value] of query) {
+    const before = object[name];
+    if (before === undefined) object[name] = value;
+    else if (typeof before === 'string') object[name] = [before, value];
+    else before.push(value);
   }
   return object;
 }

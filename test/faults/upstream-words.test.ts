@@ -3,6 +3,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { pino } from 'pino';
+import { listening } from '../listening.ts';
 import { adminKey, startGateway, type TestGateway } from '../start-gateway.ts';
 
 /*
@@ -267,4 +268,31 @@ test('S36 the same holds of every other endpoint, and of passthrough', async (t)
   }
   look(log(), 'log');
   assert.deepEqual([...leaks], []);
+});
+
+test('S36 a credential that an error spells for JSON or a URL, or in base64, is not shown either', async (t) => {
+  const odd = 'all "ours"/plain+words';
+  const spellings = {
+    json: JSON.stringify(odd).slice(1, -1),
+    escaped: JSON.stringify(odd).slice(1, -1).replaceAll('/', '\\/'),
+    url: encodeURIComponent(odd),
+    base64: Buffer.from(odd).toString('base64'),
+  };
+  const server = createServer((request, response) => {
+    const words = [odd, spellings.url, spellings.base64].join(' , ');
+    const error = { message: `wrong key: ${words}`, type: 'x', code: spellings.base64, param: spellings.url };
+    request.resume();
+    response.writeHead(401, { 'content-type': 'application/json', 'x-seen': spellings.base64 });
+    response.end(`{"raw":"${spellings.escaped}","error":${JSON.stringify(error)}}`);
+  });
+  const url = await listening(t, server);
+  const provider = { type: 'openai', base_url: `${url}/v1`, api_key: odd, passthrough: true };
+  const gateway = await startGateway(t, { providers: { up: provider }, models: { chat: { targets: ['up/m'] } } });
+  const json = { model: 'chat', messages };
+  for (const path of ['/v1/chat/completions', '/v1/messages', '/passthrough/up/anything']) {
+    const read = await readAll(gateway, await gateway.fetch(path, { json }));
+    for (const [how, spelled] of Object.entries(spellings)) {
+      assert.ok(!read.includes(spelled), `${path}, ${how}: ${read}`);
+    }
+  }
 });

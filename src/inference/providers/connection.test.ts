@@ -284,7 +284,7 @@ test('what cannot be called is refused with a reason and without the secret', ()
 
 test('a connection that is printed or spread does not tell its secrets', () => {
   const connection = connect({ secrets: ['sk-canary-1234'], headers: { 'x-token': 'canary-two' } });
-  assert.deepEqual(connection.secrets, ['sk-canary-1234', 'canary-two']);
+  for (const secret of ['sk-canary-1234', 'canary-two']) assert.ok(connection.secrets.includes(secret));
   assert.doesNotMatch(JSON.stringify(connection) + JSON.stringify({ ...connection }), /canary/);
 });
 

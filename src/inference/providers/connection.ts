@@ -172,7 +172,7 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     ...secrets.filter((secret) => secret !== ''),
     ...[...extra.headers].filter(([header, value]) => mayBeSecretHeader(header, value)).map(([, value]) => value),
   ];
-  return { ok: true, connection: withHidden(parts, known) };
+  return { ok: true, connection: withHidden(parts, known.flatMap(spellingsOf)) };
 }
 
 /** What a model is asked in; the first one for callers of yet another. */
@@ -238,6 +238,17 @@ function batchFactsOf({ provider, baseUrl, batches }: ConnectionFacts): BatchFac
 /** Another address than the service's own. */
 function isElsewhere({ provider, baseUrl }: Pick<ConnectionFacts, 'provider' | 'baseUrl'>): boolean {
   return baseUrl !== null && baseUrl !== provider.baseUrl;
+}
+
+/** A shorter secret in another spelling would be found in texts without it. */
+const spelledCharsMin = 8;
+
+/** A secret as an upstream may repeat it: as it is, within JSON, within a URL, in base64. */
+function spellingsOf(secret: string): string[] {
+  if (secret.length < spelledCharsMin) return [secret];
+  const inJson = JSON.stringify(secret).slice(1, -1);
+  const spellings = [secret, inJson, inJson.replaceAll('/', '\\/'), encodeURIComponent(secret.toWellFormed())];
+  return [...new Set([...spellings, Buffer.from(secret).toString('base64')])];
 }
 
 function withHidden(parts: Omit<ProviderConnection, 'secrets'>, secrets: readonly string[]): ProviderConnection {
